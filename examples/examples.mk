@@ -1,0 +1,49 @@
+# examples.mk: the programs in examples/, their models and their tests. Included by the Makefile.
+LIBS_STATIC   = $(BUILD)/libox.a -lprotobuf-c -lm
+DIGITS        := examples/digits
+MODELS        := $(BUILD)/models
+MAGIKA        := $(MODELS)/magika
+EXAMPLE_OBJ   := $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/obj/examples/filetype.o
+
+$(BUILD)/digits_model.h: $(DIGITS)/model.onnx
+	@mkdir -p $(@D)
+	{ echo 'static const unsigned char digits_model[] = {'; \
+	  od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};'; } >$@.new
+	mv $@.new $@
+
+$(BUILD)/obj/$(DIGITS)/digits.o: CFLAGS += -I$(BUILD) -DDIGITS_IMAGES='"$(DIGITS)/images"'
+$(BUILD)/obj/$(DIGITS)/digits.o: $(BUILD)/digits_model.h
+
+$(BUILD)/obj/examples/filetype.o: CFLAGS += -DMAGIKA_DIR='"$(MAGIKA)"'
+
+$(BUILD)/digits: $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/libox.a
+	$(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
+
+$(BUILD)/filetype: $(BUILD)/obj/examples/filetype.o $(BUILD)/libox.a
+	$(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC) -ljansson
+
+demo: $(BUILD)/digits
+	@$(BUILD)/digits
+
+models:
+	@$(PYTHON) examples/models.py examples/models.txt $(MODELS)
+
+# The program in README.md is compiled and run as it stands there.
+$(BUILD)/readme.c: README.md
+	@mkdir -p $(@D)
+	sed -n '/^```c$$/,/^```$$/{/^```/!p;}' $< >$@
+
+$(BUILD)/readme: $(BUILD)/readme.c $(BUILD)/libox.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
+
+check-digits: $(BUILD)/digits $(BUILD)/readme
+	@sh $(DIGITS)/check.sh $(BUILD)/digits $(BUILD)/readme
+
+# Without a package index there is no model, and the test says what it leaves out.
+check-filetype: $(BUILD)/filetype venv
+	@$(PYTHON) examples/models.py examples/models.txt $(MODELS) || true
+	@$(VENV_RUN) 54 examples/check_filetype.py $(BUILD)/filetype $(MAGIKA) $(BUILD)/filetype-files
+
+-include $(EXAMPLE_OBJ:.o=.d)
+
+.PHONY: demo models check-digits check-filetype

@@ -1,0 +1,48 @@
+/* alloc.h: allocators, and memory that is freed all at once. */
+#ifndef OX_ALLOC_H
+#define OX_ALLOC_H
+
+#include "status.h"
+
+void *ox_alloc(const ox_allocator *allocator, size_t size);               /* NULL on failure; not zeroed */
+void ox_release(const ox_allocator *allocator, void *block, size_t size); /* NULL is allowed */
+
+/* malloc and free; NULL on builds without them. */
+const ox_allocator *ox_default_allocator(void);
+
+/* A pile of memory: many small allocations that are released together, or back to a mark. */
+typedef struct ox_chunk ox_chunk;
+typedef struct ox_pile {
+    const ox_allocator *allocator;
+    ox_chunk *top;
+    size_t used;  /* bytes taken from the allocator */
+    size_t limit; /* the most that may be taken; SIZE_MAX for none */
+    bool hit_limit;
+} ox_pile;
+
+typedef struct ox_pile_mark {
+    ox_chunk *top;
+    size_t fill;
+} ox_pile_mark;
+
+void ox_pile_init(ox_pile *pile, const ox_allocator *allocator, size_t limit);
+/* size zeroed bytes, aligned for any type; NULL if out of memory or past the limit. */
+void *ox_pile_get(ox_pile *pile, size_t size);
+/* count * size zeroed bytes, NULL on overflow too. */
+void *ox_pile_array(ox_pile *pile, size_t count, size_t size);
+ox_pile_mark ox_pile_save(const ox_pile *pile);
+void ox_pile_restore(ox_pile *pile, ox_pile_mark mark);
+void ox_pile_free(ox_pile *pile);
+
+/* Overflow-checked size arithmetic: false if the result does not fit. */
+static inline bool ox_mul_size(size_t a, size_t b, size_t *result) {
+    return !__builtin_mul_overflow(a, b, result);
+}
+static inline bool ox_mul_i64(int64_t a, int64_t b, int64_t *result) {
+    return !__builtin_mul_overflow(a, b, result);
+}
+static inline bool ox_add_i64(int64_t a, int64_t b, int64_t *result) {
+    return !__builtin_add_overflow(a, b, result);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* config.h: every limit of the library. Each can be overridden on the compiler's command line. */
+#ifndef OX_CONFIG_H
+#define OX_CONFIG_H
+
+/* The highest rank of a tensor. Devices may lower it to 8. */
+#ifndef OX_MAX_RANK
+#define OX_MAX_RANK 64
+#endif
+
+/* How deep messages may nest in a model file; ONNX's own parser stops at 100 too. */
+#ifndef OX_MAX_DEPTH
+#define OX_MAX_DEPTH 100
+#endif
+
+/* How deep model-local functions may call each other, and subgraphs may nest. */
+#ifndef OX_MAX_CALLS
+#define OX_MAX_CALLS 32
+#endif
+
+/* Nodes of a model after model-local functions are expanded. */
+#ifndef OX_MAX_NODES
+#define OX_MAX_NODES (1 << 20)
+#endif
+
+/* Parsing a model may take OX_PARSE_BASE + OX_PARSE_FACTOR * (size of the file without weights) bytes. An honest node
+ * takes about eight times its size in the file; a file of empty messages wants a hundred times. */
+#ifndef OX_PARSE_BASE
+#define OX_PARSE_BASE ((size_t)4 << 20)
+#endif
+#ifndef OX_PARSE_FACTOR
+#define OX_PARSE_FACTOR 24
+#endif
+
+/* Results of nodes that depend on constants and shapes only are computed once, when a plan is made, up to this size. */
+#ifndef OX_FOLD_BYTES
+#define OX_FOLD_BYTES ((size_t)1 << 20)
+#endif
+
+/* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together. */
+#ifndef OX_TILE_BYTES
+#define OX_TILE_BYTES 16384
+#endif
+
+/* A row of at least this many elements is worth a loop call of its own; shorter rows are gathered into tiles. */
+#ifndef OX_ROW_MIN
+#define OX_ROW_MIN 256
+#endif
+
+/* Alignment of buffers in the arena: a cache line. */
+#ifndef OX_ALIGN
+#define OX_ALIGN 64
+#endif
+
+/* Size of the blocks that plan and model memory grow by. */
+#ifndef OX_CHUNK_BYTES
+#define OX_CHUNK_BYTES 4096
+#endif
+
+/* Typed loads may be at any address where the machine allows it, so that weights are used where they lie in a file. */
+#ifndef OX_UNALIGNED
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__) || defined(__s390x__)
+#define OX_UNALIGNED 1
+#else
+#define OX_UNALIGNED 0
+#endif
+#endif
+
+#endif

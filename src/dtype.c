@@ -1,0 +1,267 @@
+/* dtype.c: the element types, and the small floating types' way to float and back. */
+#include "tensor.h"
+
+#include <string.h>
+
+typedef struct dtype_row {
+    const char *name;
+    uint8_t size, bits;
+} dtype_row;
+
+static const dtype_row rows[OX_DTYPE_COUNT] = {
+    [OX_UNDEFINED] = {"undefined", 0, 0},
+    [OX_FLOAT] = {"float", 4, 32},
+    [OX_UINT8] = {"uint8", 1, 8},
+    [OX_INT8] = {"int8", 1, 8},
+    [OX_UINT16] = {"uint16", 2, 16},
+    [OX_INT16] = {"int16", 2, 16},
+    [OX_INT32] = {"int32", 4, 32},
+    [OX_INT64] = {"int64", 8, 64},
+    [OX_STRING] = {"string", sizeof(ox_string), 0},
+    [OX_BOOL] = {"bool", 1, 8},
+    [OX_FLOAT16] = {"float16", 2, 16},
+    [OX_DOUBLE] = {"double", 8, 64},
+    [OX_UINT32] = {"uint32", 4, 32},
+    [OX_UINT64] = {"uint64", 8, 64},
+    [OX_COMPLEX64] = {"complex64", 8, 64},
+    [OX_COMPLEX128] = {"complex128", 16, 128},
+    [OX_BFLOAT16] = {"bfloat16", 2, 16},
+    [OX_FLOAT8E4M3FN] = {"float8e4m3fn", 1, 8},
+    [OX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", 1, 8},
+    [OX_FLOAT8E5M2] = {"float8e5m2", 1, 8},
+    [OX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", 1, 8},
+    [OX_UINT4] = {"uint4", 1, 4},
+    [OX_INT4] = {"int4", 1, 4},
+    [OX_FLOAT4E2M1] = {"float4e2m1", 1, 4},
+    [OX_FLOAT8E8M0] = {"float8e8m0", 1, 8},
+    [OX_UINT2] = {"uint2", 1, 2},
+    [OX_INT2] = {"int2", 1, 2},
+    [OX_FLOAT6E2M3] = {"float6e2m3", 1, 6},
+    [OX_FLOAT6E3M2] = {"float6e3m2", 1, 6},
+};
+
+static const dtype_row *row_of(ox_dtype dtype) {
+    return &rows[(unsigned)dtype < OX_DTYPE_COUNT ? dtype : OX_UNDEFINED];
+}
+
+const char *ox_dtype_name(ox_dtype dtype) {
+    return row_of(dtype)->name;
+}
+size_t ox_dtype_size(ox_dtype dtype) {
+    return row_of(dtype)->size;
+}
+int ox_dtype_bits(ox_dtype dtype) {
+    return row_of(dtype)->bits;
+}
+
+ox_dtype ox_dtype_from_name(const char *name) {
+    for (int i = 1; i < OX_DTYPE_COUNT; i++)
+        if (!strcmp(name, rows[i].name))
+            return (ox_dtype)i;
+    return OX_UNDEFINED;
+}
+
+/* ---- Formats of 8 bits and less ----------------------------------------------------------------------------- */
+
+/* Sign, exponent and mantissa of the formats that fit one byte; `top` is the largest finite code without sign. */
+typedef struct tiny_format {
+    int exponent_bits, mantissa_bits, bias;
+    uint8_t top;
+    uint8_t infinity, nan; /* codes, 0 if the format has none */
+} tiny_format;
+
+static const tiny_format *tiny_format_of(ox_dtype dtype) {
+    static const tiny_format e4m3fn = {4, 3, 7, 0x7e, 0, 0x7f}, e4m3fnuz = {4, 3, 8, 0x7f, 0, 0x80},
+                             e5m2 = {5, 2, 15, 0x7b, 0x7c, 0x7e}, e5m2fnuz = {5, 2, 16, 0x7f, 0, 0x80},
+                             e2m1 = {2, 1, 1, 0x07, 0, 0}, e2m3 = {2, 3, 1, 0x1f, 0, 0}, e3m2 = {3, 2, 3, 0x1f, 0, 0};
+    switch ((int)dtype) {
+    case OX_FLOAT8E4M3FN:
+        return &e4m3fn;
+    case OX_FLOAT8E4M3FNUZ:
+        return &e4m3fnuz;
+    case OX_FLOAT8E5M2:
+        return &e5m2;
+    case OX_FLOAT8E5M2FNUZ:
+        return &e5m2fnuz;
+    case OX_FLOAT4E2M1:
+        return &e2m1;
+    case OX_FLOAT6E2M3:
+        return &e2m3;
+    case OX_FLOAT6E3M2:
+        return &e3m2;
+    default:
+        return NULL;
+    }
+}
+
+static float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2 to the power of a normal float's exponent. */
+static float power_of_two(int exponent) {
+    return float_of_bits((uint32_t)(exponent + 127) << 23);
+}
+
+static float float_from_tiny(const tiny_format *f, uint32_t code) {
+    int width = 1 + f->exponent_bits + f->mantissa_bits;
+    uint32_t sign = code >> (width - 1) & 1, magnitude = code & ((1u << (width - 1)) - 1);
+    if (f->nan && (code == f->nan || (f->nan < 0x80 && magnitude > f->top && magnitude != f->infinity)))
+        return float_of_bits(0x7fc00000u | sign << 31);
+    float value;
+    int exponent = (int)(magnitude >> f->mantissa_bits);
+    uint32_t mantissa = magnitude & ((1u << f->mantissa_bits) - 1);
+    if (f->infinity && magnitude == f->infinity)
+        value = float_of_bits(0x7f800000u);
+    else if (exponent)
+        value = (float)(mantissa | 1u << f->mantissa_bits) * power_of_two(exponent - f->bias - f->mantissa_bits);
+    else
+        value = (float)mantissa * power_of_two(1 - f->bias - f->mantissa_bits);
+    return sign ? -value : value;
+}
+
+/* Rounds a non-negative finite float to the format's grid: nearest, ties to even; may exceed f->top. */
+static uint32_t tiny_magnitude(const tiny_format *f, uint32_t bits) {
+    int exponent = (int)(bits >> 23) - 127 + f->bias;
+    uint32_t mantissa = (bits & 0x7fffff) | (bits >> 23 ? 0x800000u : 0);
+    int shift = 23 - f->mantissa_bits;
+    if (exponent < 1) { /* subnormal in the target */
+        shift += 1 - exponent;
+        exponent = 1;
+    }
+    if (shift > 25)
+        return 0;
+    uint32_t kept = mantissa >> shift, rest = mantissa & ((1u << shift) - 1), half = 1u << (shift - 1);
+    kept += rest > half || (rest == half && (kept & 1));
+    return kept + ((uint32_t)(exponent - 1) << f->mantissa_bits);
+}
+
+static uint8_t tiny_from_float(const tiny_format *f, float value) {
+    uint32_t bits = bits_of_float(value);
+    int width = 1 + f->exponent_bits + f->mantissa_bits;
+    bool unsigned_zero = f->nan == 0x80;
+    uint32_t sign = (bits >> 31) << (width - 1);
+    if (value != value)
+        return (uint8_t)(f->nan ? (unsigned_zero ? f->nan : f->nan | sign) : 0);
+    uint32_t magnitude = (bits & 0x7fffffff) >= 0x7f800000u ? f->top + 1u : tiny_magnitude(f, bits & 0x7fffffff);
+    if (magnitude > f->top)
+        magnitude = f->top;
+    if (unsigned_zero && !magnitude)
+        sign = 0;
+    return (uint8_t)(sign | magnitude);
+}
+
+/* ---- 16 bits ------------------------------------------------------------------------------------------------ */
+
+float ox_float_from_half(uint16_t bits) {
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = (uint32_t)(bits & 0x7fff) << 13;
+    /* Scaling by 2^112 turns half subnormals into normal floats; infinities and NaN want the full exponent. */
+    float scaled = float_of_bits(magnitude) * 0x1p112f;
+    uint32_t special = (bits & 0x7c00) == 0x7c00 ? 0x7f800000u | (magnitude & 0x7fffff) : bits_of_float(scaled);
+    return float_of_bits(sign | special);
+}
+
+uint16_t ox_half_from_float(float value) {
+    uint32_t bits = bits_of_float(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    /* Adding a power of two whose last place is the half's rounds to nearest even, in the processor's own way. */
+    uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
+    uint32_t normal = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1)) >> 13;
+    uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
+    result = magnitude >= 0x47800000u ? 0x7c00u : result;
+    result = magnitude > 0x7f800000u ? 0x7e00u : result;
+    return (uint16_t)(sign | result);
+}
+
+float ox_float_from_bf16(uint16_t bits) {
+    return float_of_bits((uint32_t)bits << 16);
+}
+
+uint16_t ox_bf16_from_float(float value) {
+    uint32_t bits = bits_of_float(value);
+    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000u ? (bits >> 16 | 0x40) : rounded);
+}
+
+/* 2^(code - 127); 255 is NaN. */
+static float float_from_e8m0(uint32_t code) {
+    return code == 255 ? float_of_bits(0x7fc00000u) : code ? power_of_two((int)code - 127) : 0x1p-127f;
+}
+
+/* The nearest power of two, ties away from the smaller exponent's side being even is not defined: half-way goes up. */
+static uint8_t e8m0_from_float(float value) {
+    uint32_t magnitude = bits_of_float(value) & 0x7fffffff;
+    if (value != value || magnitude >= 0x7f800000u)
+        return value != value ? 255 : 254;
+    uint32_t code = magnitude >> 23;
+    code += (magnitude & 0x7fffff) >= 0x400000u;
+    return (uint8_t)(code > 254 ? 254 : code);
+}
+
+/* ---- All of them -------------------------------------------------------------------------------------------- */
+
+float ox_float_from_bits(ox_dtype dtype, uint32_t bits) {
+    const tiny_format *f = tiny_format_of(dtype);
+    if (f)
+        return float_from_tiny(f, bits & 0xff);
+    switch ((int)dtype) {
+    case OX_FLOAT16:
+        return ox_float_from_half((uint16_t)bits);
+    case OX_BFLOAT16:
+        return ox_float_from_bf16((uint16_t)bits);
+    case OX_FLOAT8E8M0:
+        return float_from_e8m0(bits & 0xff);
+    default:
+        return float_of_bits(0x7fc00000u);
+    }
+}
+
+ox_dtype ox_dtype_compute(ox_dtype dtype) {
+    bool widened = dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT8E8M0 || tiny_format_of(dtype);
+    return widened ? OX_FLOAT : dtype;
+}
+
+typedef uint16_t __attribute__((aligned(1), may_alias)) any_u16;
+typedef float __attribute__((aligned(1), may_alias)) any_float;
+
+#define EACH(n, to, expression)                                                                                        \
+    for (int64_t i = 0; i < (n); i++)                                                                                  \
+    (to)[i] = (expression)
+
+void ox_widen(ox_dtype dtype, int64_t n, const void *from, float *restrict to) {
+    const any_u16 *restrict wide = from;
+    const uint8_t *restrict narrow = from;
+    if (dtype == OX_FLOAT16)
+        EACH(n, to, ox_float_from_half(wide[i]));
+    else if (dtype == OX_BFLOAT16)
+        EACH(n, to, ox_float_from_bf16(wide[i]));
+    else if (dtype == OX_FLOAT8E8M0)
+        EACH(n, to, float_from_e8m0(narrow[i]));
+    else {
+        const tiny_format *f = tiny_format_of(dtype);
+        EACH(n, to, float_from_tiny(f, narrow[i]));
+    }
+}
+
+void ox_narrow(ox_dtype dtype, int64_t n, const float *restrict from, void *to) {
+    any_u16 *restrict wide = to;
+    uint8_t *restrict narrow = to;
+    const any_float *restrict in = from;
+    if (dtype == OX_FLOAT16)
+        EACH(n, wide, ox_half_from_float(in[i]));
+    else if (dtype == OX_BFLOAT16)
+        EACH(n, wide, ox_bf16_from_float(in[i]));
+    else if (dtype == OX_FLOAT8E8M0)
+        EACH(n, narrow, e8m0_from_float(in[i]));
+    else {
+        const tiny_format *f = tiny_format_of(dtype);
+        EACH(n, narrow, tiny_from_float(f, in[i]));
+    }
+}

@@ -1,0 +1,17 @@
+/* host.h: what ox asks of an operating system. Builds for devices leave src/host out; then loading from memory and
+ * caller-given allocators are what there is. */
+#ifndef OX_HOST_H
+#define OX_HOST_H
+
+#include "status.h"
+
+/* Maps a whole file read-only. An empty file gives size 0 and a non-NULL pointer. */
+ox_status ox_host_map(const char *path, const unsigned char **bytes, size_t *size, ox_error *error);
+void ox_host_unmap(const unsigned char *bytes, size_t size);
+
+/* Resolves an external-data location: relative, without "..", and (symbolic links followed) inside the directory of
+ * the model file. Writes the path to open into buffer. */
+ox_status ox_host_external_path(const char *model_path, const char *location, char *buffer, size_t size,
+                                ox_error *error);
+
+#endif

@@ -1,0 +1,216 @@
+/* attr.c: attributes, with their types checked and references to a function's attributes resolved. */
+#include "build.h"
+
+#include <string.h>
+
+typedef Onnx__AttributeProto attribute;
+
+/* The kinds of which the attribute holds a value. */
+static unsigned held_kinds(const attribute *p) {
+    unsigned held = 0;
+    const bool has[] = {
+        [OX_ATTR_FLOAT] = p->has_f,
+        [OX_ATTR_INT] = p->has_i,
+        [OX_ATTR_STRING] = p->has_s,
+        [OX_ATTR_TENSOR] = p->t != NULL,
+        [OX_ATTR_GRAPH] = p->g != NULL,
+        [OX_ATTR_FLOATS] = p->n_floats > 0,
+        [OX_ATTR_INTS] = p->n_ints > 0,
+        [OX_ATTR_STRINGS] = p->n_strings > 0,
+        [OX_ATTR_TENSORS] = p->n_tensors > 0,
+        [OX_ATTR_GRAPHS] = p->n_graphs > 0,
+        [OX_ATTR_SPARSE_TENSOR] = p->sparse_tensor != NULL,
+        [OX_ATTR_SPARSE_TENSORS] = p->n_sparse_tensors > 0,
+        [OX_ATTR_TYPE] = p->tp != NULL,
+        [OX_ATTR_TYPES] = p->n_type_protos > 0,
+    };
+    for (unsigned kind = 1; kind < sizeof has / sizeof *has; kind++)
+        held |= (unsigned)has[kind] << kind;
+    return held;
+}
+
+/* The kinds that may be absent: zero values are not written by every writer, empty lists by none. */
+static bool may_be_empty(ox_attr_kind kind) {
+    return kind != OX_ATTR_TENSOR && kind != OX_ATTR_GRAPH && kind != OX_ATTR_SPARSE_TENSOR && kind != OX_ATTR_TYPE;
+}
+
+/* The first version of the format had no type: then the field that is there tells. */
+static ox_status attr_kind(ox_builder *b, const attribute *p, ox_attr_kind *kind) {
+    unsigned held = held_kinds(p);
+    *kind = (ox_attr_kind)p->type;
+    if (!p->has_type || p->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) {
+        *kind = OX_ATTR_NONE;
+        for (unsigned k = 1; k <= OX_ATTR_TYPES; k++)
+            if (held == 1u << k)
+                *kind = (ox_attr_kind)k;
+        return *kind ? OX_OK
+                     : ox_fail(b->error, OX_ERROR_MODEL,
+                               held ? "it has no type and values of several" : "it has no type and no value");
+    }
+    if (p->type < 0 || p->type > (int)OX_ATTR_TYPES)
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "attribute type %d is not known", (int)p->type);
+    if (!(held >> *kind & 1) && (held || !may_be_empty(*kind)))
+        return ox_fail(b->error, OX_ERROR_MODEL, "its value is not of type %d, as it says", (int)p->type);
+    return OX_OK;
+}
+
+static ox_status make_string(ox_builder *b, const ProtobufCBinaryData *from, ox_string *to) {
+    char *text;
+    OX_TRY(ox_build_get(b, b->pile, from->len + 1, 1, &text));
+    if (from->len)
+        memcpy(text, from->data, from->len);
+    *to = (ox_string){text, from->len};
+    return OX_OK;
+}
+
+static ox_status make_strings(ox_builder *b, const attribute *p, ox_attr *attr) {
+    ox_string *strings;
+    OX_TRY(ox_build_get(b, b->pile, p->n_strings, sizeof *strings, &strings));
+    for (size_t i = 0; i < p->n_strings; i++)
+        OX_TRY(make_string(b, &p->strings[i], &strings[i]));
+    attr->u.strings = strings;
+    attr->count = p->n_strings;
+    return OX_OK;
+}
+
+static ox_status make_numbers(ox_builder *b, const attribute *p, ox_attr *attr) {
+    bool ints = attr->kind == OX_ATTR_INTS;
+    size_t width = ints ? sizeof *p->ints : sizeof *p->floats;
+    void *numbers;
+    attr->count = ints ? p->n_ints : p->n_floats;
+    OX_TRY(ox_build_get(b, b->pile, attr->count, width, &numbers));
+    if (attr->count)
+        memcpy(numbers, ints ? (const void *)p->ints : (const void *)p->floats, attr->count * width);
+    if (ints)
+        attr->u.ints = numbers;
+    else
+        attr->u.floats = numbers;
+    return OX_OK;
+}
+
+static ox_status make_tensors(ox_builder *b, const attribute *p, ox_attr *attr) {
+    const ox_tensor **tensors;
+    OX_TRY(ox_build_get(b, b->pile, p->n_tensors, sizeof *tensors, &tensors));
+    for (size_t i = 0; i < p->n_tensors; i++)
+        OX_TRY(ox_build_tensor(b, p->tensors[i], &tensors[i]));
+    attr->u.tensors = tensors;
+    attr->count = p->n_tensors;
+    return OX_OK;
+}
+
+static ox_status make_graphs(ox_builder *b, ox_frame *user, const ox_argument *meant, ox_attr *attr) {
+    const attribute *p = meant->proto;
+    ox_graph **graphs;
+    if (attr->kind == OX_ATTR_GRAPH)
+        return ox_build_graph(b, p->g, meant->frame, user->scope, user->depth + 1, &attr->u.graph);
+    OX_TRY(ox_build_get(b, b->pile, p->n_graphs, sizeof *graphs, &graphs));
+    for (size_t i = 0; i < p->n_graphs; i++)
+        OX_TRY(ox_build_graph(b, p->graphs[i], meant->frame, user->scope, user->depth + 1, &graphs[i]));
+    attr->u.graphs = graphs;
+    attr->count = p->n_graphs;
+    return OX_OK;
+}
+
+/* Values that do not depend on where the attribute is used. */
+static ox_status make_value(ox_builder *b, const attribute *p, ox_attr *attr) {
+    switch (attr->kind) {
+    case OX_ATTR_FLOAT:
+        attr->u.f = p->f;
+        return OX_OK;
+    case OX_ATTR_INT:
+        attr->u.i = p->i;
+        return OX_OK;
+    case OX_ATTR_STRING:
+        return make_string(b, &p->s, &attr->u.s);
+    case OX_ATTR_TENSOR:
+        return ox_build_tensor(b, p->t, &attr->u.tensor);
+    case OX_ATTR_FLOATS:
+    case OX_ATTR_INTS:
+        return make_numbers(b, p, attr);
+    case OX_ATTR_STRINGS:
+        return make_strings(b, p, attr);
+    case OX_ATTR_TENSORS:
+        return make_tensors(b, p, attr);
+    default:
+        return OX_OK;
+    }
+}
+
+static ox_status make_attr(ox_builder *b, ox_frame *user, const ox_argument *meant, ox_attr *attr) {
+    const ox_attr *kept = ox_build_cached(b, meant->proto);
+    if (kept) {
+        const char *name = attr->name;
+        *attr = *kept;
+        attr->name = name;
+        return OX_OK;
+    }
+    OX_TRY(attr_kind(b, meant->proto, &attr->kind));
+    if (attr->kind == OX_ATTR_GRAPH || attr->kind == OX_ATTR_GRAPHS)
+        return make_graphs(b, user, meant, attr);
+    OX_TRY(make_value(b, meant->proto, attr));
+    ox_attr *copy;
+    if (!b->calls)
+        return OX_OK;
+    OX_TRY(ox_build_get(b, &b->scratch, 1, sizeof *copy, &copy));
+    *copy = *attr;
+    return ox_build_keep(b, meant->proto, copy);
+}
+
+ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const attribute *proto, ox_argument *argument) {
+    const char *name;
+    *argument = (ox_argument){proto, frame};
+    if (!proto->ref_attr_name || !*proto->ref_attr_name)
+        return OX_OK;
+    if (!frame->function)
+        return ox_fail(b->error, OX_ERROR_MODEL, "it refers to attribute '%.*s' of a function, but is in none", 80,
+                       proto->ref_attr_name);
+    OX_TRY(ox_build_intern(b, proto->ref_attr_name, &name));
+    int32_t at = ox_map_get(&frame->argument_index, OX_KEY(name), OX_MISSING);
+    *argument = at < 0 ? (ox_argument){NULL, NULL} : frame->arguments[at];
+    if (argument->proto && proto->has_type && argument->proto->has_type && proto->type != argument->proto->type)
+        return ox_fail(b->error, OX_ERROR_MODEL, "it wants a value of type %d, but '%.*s' of the call is of type %d",
+                       (int)proto->type, 80, name, (int)argument->proto->type);
+    return OX_OK;
+}
+
+static ox_status build_one(ox_builder *b, ox_frame *frame, const attribute *proto, ox_attr *attr, bool *given) {
+    ox_argument meant;
+    OX_TRY(ox_build_argument(b, frame, proto, &meant));
+    *given = meant.proto != NULL;
+    return *given ? make_attr(b, frame, &meant, attr) : OX_OK;
+}
+
+static ox_status name_attrs(ox_builder *b, const Onnx__NodeProto *proto, ox_attr *attrs) {
+    ox_map seen = {0};
+    for (size_t i = 0; i < proto->n_attribute; i++) {
+        OX_TRY(ox_build_intern(b, proto->attribute[i]->name, &attrs[i].name));
+        if (ox_map_get(&seen, OX_KEY(attrs[i].name), OX_MISSING) != OX_MISSING)
+            return ox_fail(b->error, OX_ERROR_MODEL, "attribute '%.*s' is given twice", 80, attrs[i].name);
+        OX_TRY(ox_build_set(b, &seen, &b->frames, OX_KEY(attrs[i].name), 0));
+    }
+    return OX_OK;
+}
+
+ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
+    ox_attr *attrs;
+    node->nattrs = 0;
+    if (!proto->n_attribute)
+        return OX_OK;
+    OX_TRY(ox_build_work(b, proto->n_attribute));
+    OX_TRY(ox_build_get(b, b->pile, proto->n_attribute, sizeof *attrs, &attrs));
+    ox_pile_mark mark = ox_pile_save(&b->frames);
+    OX_TRY(name_attrs(b, proto, attrs));
+    ox_pile_restore(&b->frames, mark);
+    for (size_t i = 0; i < proto->n_attribute; i++) {
+        bool given;
+        attrs[node->nattrs].name = attrs[i].name;
+        ox_status status = build_one(b, frame, proto->attribute[i], &attrs[node->nattrs], &given);
+        if (status) {
+            ox_error_prefix(b->error, "attribute '%.*s': ", 60, attrs[i].name);
+            return status;
+        }
+        node->nattrs += given;
+    }
+    node->attrs = attrs;
+    return OX_OK;
+}

@@ -1,0 +1,178 @@
+/* build.h: how the loader's files share the work of making an ox_graph. */
+#ifndef OX_LOADER_BUILD_H
+#define OX_LOADER_BUILD_H
+
+#include "../runtime/graph.h"
+#include "names.h"
+#include "payload.h"
+
+/* Indices of values: NONE is an omitted input or output, MISSING a name that means nothing. */
+enum {
+    OX_NONE = -1,
+    OX_MISSING = -2
+};
+
+/* Where a value comes from. */
+typedef enum ox_origin {
+    OX_FROM_INPUT,
+    OX_FROM_INITIALIZER,
+    OX_FROM_NODE,
+    OX_FROM_OUTER
+} ox_origin;
+
+typedef struct ox_scope_value {
+    ox_value value;
+    ox_origin origin;
+    int32_t producer;    /* the node, -1 until it is there */
+    int32_t captured_by; /* the last node that was found to read it in a subgraph */
+} ox_scope_value;
+
+/* A graph being made. Names do not matter here: functions are expanded into the graph that calls them. */
+typedef struct ox_scope {
+    struct ox_scope *outer;
+    ox_graph *graph;
+    ox_pile pile; /* of the arrays and maps below */
+    ox_scope_value *values;
+    ox_node *nodes;
+    int32_t *captures; /* of the node being made */
+    int32_t nvalues, value_room, nnodes, node_room, ncaptures, capture_room;
+    ox_map imports; /* index in the outer graph + 1 -> value */
+    ox_map used;    /* names of values, filled when a name has to be made up */
+    bool used_ready;
+} ox_scope;
+
+typedef struct ox_opset_entry {
+    const char *domain; /* interned, "" for "ai.onnx" */
+    int version;
+    int32_t id; /* of domain and version together */
+} ox_opset_entry;
+
+/* The operator sets that a model or a function imports. */
+typedef struct ox_opset_table {
+    ox_opset_entry *entries;
+    int32_t count;
+    ox_map index; /* domain -> entry */
+    bool ready;
+} ox_opset_table;
+
+/* An attribute that a function was called with, or its default. */
+typedef struct ox_argument {
+    const Onnx__AttributeProto *proto;
+    struct ox_frame *frame; /* what names in it mean */
+} ox_argument;
+
+/* What names mean: one per graph, and one per call of a function while it is expanded. */
+typedef struct ox_frame {
+    struct ox_frame *outer;  /* where other names are looked up; NULL for the main graph and for functions */
+    struct ox_frame *caller; /* where the function was called that this is written in; NULL in the main graph */
+    ox_scope *scope;
+    ox_map names;       /* interned name -> value of the scope, or OX_NONE */
+    const char *prefix; /* for names of nodes and values that a function makes */
+    const ox_opset_table *opsets;
+    const Onnx__FunctionProto *function;
+    const ox_argument *arguments;
+    ox_map argument_index; /* interned name -> argument */
+    int depth;             /* of calls and subgraphs */
+} ox_frame;
+
+typedef struct ox_use_entry {
+    ox_op_use use;
+    const char *node; /* the first one's label */
+} ox_use_entry;
+
+typedef struct ox_builder {
+    ox_model *model;
+    const Onnx__ModelProto *proto;
+    ox_tensor_source source;
+    ox_error *error;
+    ox_pile *pile;   /* the model's */
+    ox_pile scratch; /* lives until the graph is made */
+    ox_pile frames;  /* last in, first out */
+    ox_names names;
+    bool for_info;
+    ox_opset_table opsets;
+    ox_opset_table *function_opsets; /* one per function, made when needed */
+    ox_map functions;                /* id of domain, name and overload -> index */
+    ox_map ids, pairs;               /* small numbers for addresses and for pairs of numbers */
+    int32_t next_id;
+    size_t nodes, max_nodes;
+    uint64_t work; /* what the expansion of functions has cost */
+    int calls;     /* functions being expanded */
+    uint64_t serial;
+    ox_map cache; /* what functions share: AttributeProto or TensorProto -> cached */
+    const void **cached;
+    int32_t ncached, cache_room;
+    ox_map use_index;
+    ox_use_entry *uses;
+    int32_t nuses, use_room;
+} ox_builder;
+
+#define OX_NAME_ROOM 256 /* of made-up names */
+
+/* builder.c: small services. Counts some work if a function is being expanded; fails past the limit. */
+ox_status ox_build_work(ox_builder *b, uint64_t amount);
+/* The one copy of a text; NULL gives "". */
+ox_status ox_build_intern(ox_builder *b, const char *text, const char **name);
+/* An interned domain: "ai.onnx" becomes "". */
+ox_status ox_build_domain(ox_builder *b, const char *text, const char **name);
+/* size bytes in a pile, or an error. */
+ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, void *result);
+/* Makes room for one more element behind `count` in an array that lives in a pile. `array` is the address of the
+ * pointer. */
+ox_status ox_build_grow(ox_builder *b, ox_pile *pile, void *array, int32_t count, int32_t *room, size_t size);
+ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uint64_t key, int32_t value);
+/* Small numbers, from 1, that stand for an address or for a pair of such numbers. */
+ox_status ox_build_id(ox_builder *b, const char *interned, int32_t *id);
+ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *id);
+/* What was kept for a message of a function's body, NULL if nothing. */
+const void *ox_build_cached(const ox_builder *b, const void *proto);
+ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made);
+/* A tensor in the model's pile. */
+ox_status ox_build_tensor(ox_builder *b, const Onnx__TensorProto *proto, const ox_tensor **tensor);
+/* Kind, element type and shape of a value. */
+ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value);
+
+/* scope.c: values. A name is interned. */
+ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_origin origin, int32_t *index);
+/* A name like `wanted` that no value of the scope has. */
+ox_status ox_scope_unique(ox_builder *b, ox_scope *scope, const char *wanted, const char **name);
+/* The value that a name means in the frame, brought into the frame's scope; OX_NONE or OX_MISSING. */
+ox_status ox_frame_resolve(ox_builder *b, ox_frame *frame, const char *name, int32_t *index);
+/* The same for what a node or an output reads: it must be there, and of a kind that can be computed with. */
+ox_status ox_frame_read(ox_builder *b, ox_frame *frame, const char *text, int32_t *index);
+/* Makes a name mean a value; an error if it means something already. */
+ox_status ox_frame_bind(ox_builder *b, ox_frame *frame, const char *name, int32_t index);
+
+/* opset.c: operator sets, and which operators are used. */
+ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *imports, size_t count, ox_opset_table *table);
+/* Fills in domain, version and op of a node; counts it. */
+ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node);
+/* Hands the uses to the model; one error for all operators that are missing. */
+ox_status ox_build_uses(ox_builder *b);
+
+/* attr.c: the attributes of a node. */
+ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node);
+/* The attribute that is meant: itself, or the call's that it refers to; proto is NULL if that was not given. */
+ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const Onnx__AttributeProto *proto, ox_argument *argument);
+
+/* call.c: model-local functions. */
+ox_status ox_build_functions(ox_builder *b);
+/* The function that a node calls, NULL if it is an operator. */
+ox_status ox_build_callee(ox_builder *b, const Onnx__NodeProto *proto, const Onnx__FunctionProto **function);
+ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto,
+                        const Onnx__FunctionProto *function);
+
+/* node.c: nodes. Declares the values that nodes produce, so that order does not matter. */
+ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index);
+/* Appends a node whose fields are complete. */
+ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node);
+
+/* graph.c: a graph, written in the frame `lexical` (NULL for the main graph) and used in the graph `outer`. */
+ox_status ox_build_graph(ox_builder *b, const Onnx__GraphProto *proto, ox_frame *lexical, ox_scope *outer, int depth,
+                         ox_graph **graph);
+
+/* sort.c: puts the nodes into an order in which each comes after those it reads from; the order of the file if that
+ * is one. */
+ox_status ox_scope_sort(ox_builder *b, ox_scope *scope);
+
+#endif

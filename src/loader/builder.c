@@ -1,0 +1,160 @@
+/* builder.c: small services for making a graph: names, arrays, tensors, types. */
+#include "build.h"
+
+#include <string.h>
+
+/* Expanding functions may take this much work for each node that it may make: 1 KB of memory at a unit for 16 bytes. */
+enum {
+    WORK_PER_NODE = 64,
+    BYTES_PER_WORK = 16
+};
+
+ox_status ox_build_work(ox_builder *b, uint64_t amount) {
+    if (!b->calls)
+        return OX_OK;
+    b->work += amount;
+    if (b->work / WORK_PER_NODE <= b->max_nodes)
+        return OX_OK;
+    return ox_fail(b->error, OX_ERROR_LIMIT, "the model-local functions expand to too much for the limit of %zu nodes",
+                   b->max_nodes);
+}
+
+ox_status ox_build_intern(ox_builder *b, const char *text, const char **name) {
+    size_t size = text ? strlen(text) : 0;
+    OX_TRY(ox_build_work(b, 1 + size / 32));
+    *name = ox_intern(&b->names, b->pile, &b->scratch, text ? text : "", size);
+    return *name ? OX_OK : ox_fail_memory(b->error, "a name", size);
+}
+
+ox_status ox_build_domain(ox_builder *b, const char *text, const char **name) {
+    return ox_build_intern(b, text && !strcmp(text, "ai.onnx") ? "" : text, name);
+}
+
+ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, void *result) {
+    OX_TRY(ox_build_work(b, 1 + (uint64_t)count * size / BYTES_PER_WORK));
+    void *block = ox_pile_array(pile, count ? count : 1, size);
+    memcpy(result, &block, sizeof block);
+    return block ? OX_OK : ox_fail_memory(b->error, "the graph", count * size);
+}
+
+ox_status ox_build_grow(ox_builder *b, ox_pile *pile, void *array, int32_t count, int32_t *room, size_t size) {
+    void *old, *grown;
+    if (count < *room)
+        return OX_OK;
+    if (*room > INT32_MAX / 2)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %d values", (int)*room);
+    memcpy(&old, array, sizeof old);
+    int32_t larger = *room ? *room * 2 : 8;
+    OX_TRY(ox_build_get(b, pile, (size_t)larger, size, &grown));
+    if (count)
+        memcpy(grown, old, (size_t)count * size);
+    memcpy(array, &grown, sizeof grown);
+    *room = larger;
+    return OX_OK;
+}
+
+ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uint64_t key, int32_t value) {
+    return ox_map_set(map, pile, key, value) ? OX_OK : ox_fail_memory(b->error, "a table of names", map->room * 16);
+}
+
+static ox_status number(ox_builder *b, ox_map *map, uint64_t key, int32_t *id) {
+    *id = ox_map_get(map, key, 0);
+    if (*id)
+        return OX_OK;
+    if (b->next_id == INT32_MAX)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has too many names");
+    *id = ++b->next_id;
+    return ox_build_set(b, map, &b->scratch, key, *id);
+}
+
+ox_status ox_build_id(ox_builder *b, const char *interned, int32_t *id) {
+    return number(b, &b->ids, OX_KEY(interned), id);
+}
+
+ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *id) {
+    return number(b, &b->pairs, (uint64_t)first << 32 | (uint32_t)second, id);
+}
+
+const void *ox_build_cached(const ox_builder *b, const void *proto) {
+    int32_t i = ox_map_get(&b->cache, OX_KEY(proto), OX_MISSING);
+    return i < 0 ? NULL : b->cached[i];
+}
+
+ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made) {
+    if (!b->calls)
+        return OX_OK;
+    OX_TRY(ox_build_grow(b, &b->scratch, &b->cached, b->ncached, &b->cache_room, sizeof *b->cached));
+    b->cached[b->ncached] = made;
+    return ox_build_set(b, &b->cache, &b->scratch, OX_KEY(proto), b->ncached++);
+}
+
+ox_status ox_build_tensor(ox_builder *b, const Onnx__TensorProto *proto, const ox_tensor **tensor) {
+    *tensor = ox_build_cached(b, proto);
+    if (*tensor)
+        return OX_OK;
+    ox_tensor *made;
+    OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
+    OX_TRY(ox_payload_tensor(&b->source, proto, made));
+    *tensor = made;
+    return ox_build_keep(b, proto, made);
+}
+
+/* ---- Types -------------------------------------------------------------------------------------------------- */
+
+static ox_status take_shape(ox_builder *b, const Onnx__TensorShapeProto *shape, ox_value *value) {
+    if (shape->n_dim > OX_MAX_RANK)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "value '%.*s' has rank %zu, more than %d", 80, value->name,
+                       shape->n_dim, OX_MAX_RANK);
+    int64_t *dims;
+    const char **names;
+    OX_TRY(ox_build_get(b, b->pile, shape->n_dim, sizeof *dims, &dims));
+    OX_TRY(ox_build_get(b, b->pile, shape->n_dim, sizeof *names, &names));
+    for (size_t d = 0; d < shape->n_dim; d++) {
+        const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
+        /* Some exporters write -1 for a dimension that they do not know. */
+        bool fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value >= 0;
+        dims[d] = fixed ? dim->dim_value : -1;
+        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *dim->dim_param)
+            OX_TRY(ox_build_intern(b, dim->dim_param, &names[d]));
+    }
+    value->rank = (int)shape->n_dim;
+    value->dims = dims;
+    value->dim_names = names;
+    return OX_OK;
+}
+
+static ox_status take_tensor_type(ox_builder *b, bool has_type, int32_t type, const Onnx__TensorShapeProto *shape,
+                                  ox_value *value) {
+    if (has_type && (type < 0 || type >= OX_DTYPE_COUNT))
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "value '%.*s': element type %d is not known (1 to %d are)", 80,
+                       value->name, (int)type, (int)OX_DTYPE_COUNT - 1);
+    value->dtype = has_type ? (ox_dtype)type : OX_UNDEFINED;
+    return shape ? take_shape(b, shape, value) : OX_OK;
+}
+
+ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value) {
+    switch (proto->value_case) {
+    case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
+        value->kind = OX_KIND_TENSOR;
+        return take_tensor_type(b, proto->tensor_type->has_elem_type, proto->tensor_type->elem_type,
+                                proto->tensor_type->shape, value);
+    case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
+        value->kind = OX_KIND_SPARSE;
+        return take_tensor_type(b, proto->sparse_tensor_type->has_elem_type, proto->sparse_tensor_type->elem_type,
+                                proto->sparse_tensor_type->shape, value);
+    case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
+        value->kind = OX_KIND_SEQUENCE;
+        return OX_OK;
+    case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
+        value->kind = OX_KIND_OPTIONAL;
+        return OX_OK;
+    case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
+        value->kind = OX_KIND_MAP;
+        return OX_OK;
+    case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
+        value->kind = OX_KIND_OPAQUE;
+        return OX_OK;
+    default:
+        return OX_OK;
+    }
+}

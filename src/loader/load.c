@@ -1,0 +1,155 @@
+/* load.c: from bytes to a model. */
+#include "load.h"
+
+#include <string.h>
+
+#include "build.h"
+#include "parse.h"
+
+enum {
+    NEWEST_IR = ONNX__VERSION__IR_VERSION
+};
+
+static const ox_options no_options;
+
+static const ox_allocator *allocator_of(const ox_options *options) {
+    return options && options->allocator ? options->allocator : ox_default_allocator();
+}
+
+static ox_status keep_text(ox_model *model, const char *text, const char **kept, ox_error *error) {
+    size_t size = text ? strlen(text) : 0;
+    char *copy = ox_pile_get(&model->pile, size + 1);
+    if (!copy)
+        return ox_fail_memory(error, "the model", size + 1);
+    if (size)
+        memcpy(copy, text, size);
+    *kept = copy;
+    return OX_OK;
+}
+
+ox_status ox_load_create(const ox_options *options, const char *path, ox_model **model, ox_error *error) {
+    const ox_allocator *allocator = allocator_of(options);
+    *model = NULL;
+    if (!allocator)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "there is no default allocator: give one in the options");
+    ox_model *made = ox_alloc(allocator, sizeof *made);
+    if (!made)
+        return ox_fail_memory(error, "the model", sizeof *made);
+    *made = (ox_model){.allocator = *allocator, .options = options ? *options : no_options};
+    made->options.allocator = &made->allocator;
+    ox_pile_init(&made->pile, &made->allocator, SIZE_MAX);
+    ox_status status = keep_text(made, path, &made->path, error);
+    if (status)
+        ox_model_free(made);
+    else
+        *model = made;
+    return status;
+}
+
+void ox_model_free(ox_model *model) {
+    if (!model)
+        return;
+    for (ox_mapping *m = model->mappings; m; m = m->next)
+        m->unmap(m->bytes, m->size);
+    ox_pile_free(&model->pile);
+    ox_allocator allocator = model->allocator;
+    ox_release(&allocator, model, sizeof *model);
+}
+
+/* ---- Filling the model -------------------------------------------------------------------------------------- */
+
+static ox_status check_version(const Onnx__ModelProto *proto, ox_error *error) {
+    if (!proto->has_ir_version)
+        return ox_fail(error, OX_ERROR_MODEL, "it has no ir_version: this is not an ONNX model");
+    if (proto->ir_version < 1)
+        return ox_fail(error, OX_ERROR_MODEL, "ir_version %lld is not between 1 and %d", (long long)proto->ir_version,
+                       (int)NEWEST_IR);
+    if (proto->ir_version > NEWEST_IR)
+        return ox_fail(error, OX_ERROR_UNSUPPORTED, "ir_version %lld is newer than %d, the newest known",
+                       (long long)proto->ir_version, (int)NEWEST_IR);
+    if (!proto->graph)
+        return ox_fail(error, OX_ERROR_MODEL, "it has no graph");
+    return OX_OK;
+}
+
+static ox_status fill_info(ox_builder *b) {
+    ox_model *model = b->model;
+    ox_model_info *info = &model->info;
+    const Onnx__ModelProto *proto = b->proto;
+    info->ir_version = proto->ir_version;
+    info->model_version = proto->model_version;
+    info->function_count = proto->n_functions;
+    OX_TRY(keep_text(model, proto->producer_name, &info->producer_name, b->error));
+    OX_TRY(keep_text(model, proto->producer_version, &info->producer_version, b->error));
+    OX_TRY(keep_text(model, proto->domain, &info->domain, b->error));
+    return keep_text(model, proto->graph->name, &info->graph_name, b->error);
+}
+
+static ox_status fill_opsets(ox_builder *b) {
+    ox_opset *opsets;
+    OX_TRY(ox_build_opsets(b, b->proto->opset_import, b->proto->n_opset_import, &b->opsets));
+    OX_TRY(ox_build_get(b, b->pile, (size_t)b->opsets.count, sizeof *opsets, &opsets));
+    for (int32_t i = 0; i < b->opsets.count; i++)
+        opsets[i] = (ox_opset){b->opsets.entries[i].domain, b->opsets.entries[i].version};
+    b->model->info.opsets = opsets;
+    b->model->info.opset_count = (size_t)b->opsets.count;
+    return OX_OK;
+}
+
+static ox_status build_model(ox_builder *b) {
+    ox_graph *graph;
+    OX_TRY(check_version(b->proto, b->error));
+    OX_TRY(fill_info(b));
+    OX_TRY(fill_opsets(b));
+    OX_TRY(ox_build_functions(b));
+    OX_TRY(ox_build_graph(b, b->proto->graph, NULL, NULL, 0, &graph));
+    b->model->graph = graph;
+    return ox_build_uses(b);
+}
+
+static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_external_fn *external, bool for_info,
+                              ox_error *error) {
+    ox_builder b = {.model = model,
+                    .proto = (const Onnx__ModelProto *)(const void *)parsed->message,
+                    .error = error,
+                    .pile = &model->pile,
+                    .for_info = for_info,
+                    .max_nodes = model->options.max_nodes ? model->options.max_nodes : OX_MAX_NODES};
+    b.source =
+        (ox_tensor_source){parsed->bytes, parsed->payloads, parsed->npayloads, external, model, &model->pile, error};
+    ox_pile_init(&b.scratch, &model->allocator, SIZE_MAX);
+    ox_pile_init(&b.frames, &model->allocator, SIZE_MAX);
+    ox_status status = build_model(&b);
+    ox_pile_free(&b.scratch);
+    ox_pile_free(&b.frames);
+    return status;
+}
+
+ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_external_fn *external, bool for_info,
+                        ox_error *error) {
+    ox_parsed parsed;
+    ox_status status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &model->allocator, &parsed, error);
+    if (!status) {
+        status = build_parsed(model, &parsed, external, for_info, error);
+        ox_parsed_free(&parsed, &model->allocator);
+    }
+    if (status) {
+        ox_error_prefix(error, "%s: ", model->path);
+        ox_model_free(model);
+    }
+    return status;
+}
+
+ox_status ox_model_load_memory(const void *bytes, size_t size, const ox_options *options, ox_model **model,
+                               ox_error *error) {
+    ox_model *made;
+    *model = NULL;
+    if (error)
+        *error = (ox_error){0};
+    if (!bytes && size)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "no bytes given");
+    OX_TRY(ox_load_create(options, "model", &made, error));
+    OX_TRY(ox_load_bytes(made, bytes, size, NULL, false, error));
+    *model = made;
+    return OX_OK;
+}

@@ -1,0 +1,115 @@
+/* names.c: open addressing, linear probing, at most half full. */
+#include "names.h"
+
+#include <string.h>
+
+typedef struct ox_map_entry {
+    uint64_t key;
+    int32_t value;
+} ox_map_entry;
+
+typedef struct ox_name {
+    const char *text;
+    uint64_t hash;
+} ox_name;
+
+enum {
+    FIRST_ROOM = 8
+};
+
+static uint64_t mix(uint64_t x) {
+    x ^= x >> 32;
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    x ^= x >> 29;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+static ox_map_entry *find(ox_map_entry *entries, size_t room, uint64_t key) {
+    size_t i = (size_t)mix(key) & (room - 1);
+    while (entries[i].key && entries[i].key != key)
+        i = (i + 1) & (room - 1);
+    return &entries[i];
+}
+
+int32_t ox_map_get(const ox_map *map, uint64_t key, int32_t otherwise) {
+    if (!map->count)
+        return otherwise;
+    const ox_map_entry *entry = find(map->entries, map->room, key);
+    return entry->key ? entry->value : otherwise;
+}
+
+static bool grow_map(ox_map *map, ox_pile *pile) {
+    size_t room = map->room ? map->room * 2 : FIRST_ROOM;
+    ox_map_entry *entries = ox_pile_array(pile, room, sizeof *entries);
+    if (!entries)
+        return false;
+    for (size_t i = 0; i < map->room; i++)
+        if (map->entries[i].key)
+            *find(entries, room, map->entries[i].key) = map->entries[i];
+    map->entries = entries;
+    map->room = room;
+    return true;
+}
+
+bool ox_map_set(ox_map *map, ox_pile *pile, uint64_t key, int32_t value) {
+    if (map->count * 2 >= map->room && !grow_map(map, pile))
+        return false;
+    ox_map_entry *entry = find(map->entries, map->room, key);
+    map->count += entry->key == 0;
+    *entry = (ox_map_entry){key, value};
+    return true;
+}
+
+/* The seed is an address, which a hostile file cannot know: it cannot choose names that collide. */
+static uint64_t hash_text(const ox_names *names, const char *text, size_t size) {
+    uint64_t hash = mix((uintptr_t)names);
+    for (; size >= 8; text += 8, size -= 8) {
+        uint64_t word;
+        memcpy(&word, text, 8);
+        hash = mix(hash ^ word);
+    }
+    uint64_t rest = size;
+    for (; size; text++, size--)
+        rest = rest << 8 | (unsigned char)*text;
+    return mix(hash ^ rest);
+}
+
+static bool same(const ox_name *name, uint64_t hash, const char *text, size_t size) {
+    return name->hash == hash && !strncmp(name->text, text, size) && !name->text[size];
+}
+
+static bool grow_names(ox_names *names, ox_pile *scratch) {
+    size_t room = names->room ? names->room * 2 : FIRST_ROOM;
+    ox_name *entries = ox_pile_array(scratch, room, sizeof *entries);
+    if (!entries)
+        return false;
+    for (size_t i = 0; i < names->room; i++) {
+        size_t at = (size_t)names->entries[i].hash & (room - 1);
+        if (!names->entries[i].text)
+            continue;
+        while (entries[at].text)
+            at = (at + 1) & (room - 1);
+        entries[at] = names->entries[i];
+    }
+    names->entries = entries;
+    names->room = room;
+    return true;
+}
+
+const char *ox_intern(ox_names *names, ox_pile *keep, ox_pile *scratch, const char *text, size_t size) {
+    if (names->count * 2 >= names->room && !grow_names(names, scratch))
+        return NULL;
+    uint64_t hash = hash_text(names, text, size);
+    size_t i = (size_t)hash & (names->room - 1);
+    for (; names->entries[i].text; i = (i + 1) & (names->room - 1))
+        if (same(&names->entries[i], hash, text, size))
+            return names->entries[i].text;
+    char *copy = ox_pile_get(keep, size + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, text, size);
+    names->entries[i] = (ox_name){copy, hash};
+    names->count++;
+    return copy;
+}

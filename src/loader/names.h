@@ -1,0 +1,31 @@
+/* names.h: interned names, and hash maps from keys to indices. */
+#ifndef OX_LOADER_NAMES_H
+#define OX_LOADER_NAMES_H
+
+#include "../alloc.h"
+
+/* A map from non-zero keys (OX_KEY of an address, or an index + 1) to numbers. Its memory is a pile's; what it
+ * outgrows stays there until the pile goes. A zeroed struct is an empty map. */
+typedef struct ox_map {
+    struct ox_map_entry *entries;
+    size_t room, count; /* room is a power of two */
+} ox_map;
+
+#define OX_KEY(address) ((uint64_t)(uintptr_t)(address))
+
+/* The value of a key, or `otherwise`. */
+int32_t ox_map_get(const ox_map *map, uint64_t key, int32_t otherwise);
+/* Sets a key, new or not. False if out of memory. */
+bool ox_map_set(ox_map *map, ox_pile *pile, uint64_t key, int32_t value);
+
+/* Each text once: equal texts have the same address. */
+typedef struct ox_names {
+    struct ox_name *entries;
+    size_t room, count;
+} ox_names;
+
+/* The one copy of text (size bytes, no zero among them), NUL-terminated, in `keep`; NULL if out of memory. The table
+ * itself grows in `scratch`. */
+const char *ox_intern(ox_names *names, ox_pile *keep, ox_pile *scratch, const char *text, size_t size);
+
+#endif

@@ -1,0 +1,106 @@
+/* node.c: one node: its operator, its values, its attributes; or the function that it calls. */
+#include "build.h"
+
+static ox_status check_arity(ox_builder *b, const ox_node *node, const char *what, int count, int min, int max,
+                             size_t given) {
+    if (count >= min && (count <= max || max == OX_ANY))
+        return OX_OK;
+    const char *bound = count < min ? (max == min ? "exactly" : "at least") : (max == min ? "exactly" : "at most");
+    return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s given, but %s-%d takes %s %d", given, what, node->op_type,
+                   (int)node->op->since, bound, count < min ? min : max);
+}
+
+/* Control flow has optional inputs before others that must be there, and sees to them itself. */
+static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__NodeProto *proto) {
+    const ox_op *op = node->op;
+    if (!op)
+        return OX_OK;
+    OX_TRY(check_arity(b, node, "inputs", node->nin, op->min_in, op->max_in, proto->n_input));
+    OX_TRY(check_arity(b, node, "outputs", node->nout, op->min_out, op->max_out, proto->n_output));
+    for (int i = 0; i < op->min_in && !(op->flags & OX_OP_CONTROL); i++)
+        if (node->in[i] == OX_NONE)
+            return ox_fail(b->error, OX_ERROR_MODEL, "input %d is omitted, but must be given", i);
+    return OX_OK;
+}
+
+/* Indices of values; omitted ones at the end are dropped. */
+static ox_status build_values(ox_builder *b, ox_frame *frame, char *const *names, size_t count, int *n,
+                              const int32_t **result) {
+    int32_t *indices;
+    while (count && !*names[count - 1])
+        count--;
+    OX_TRY(ox_build_get(b, b->pile, count, sizeof *indices, &indices));
+    for (size_t i = 0; i < count; i++)
+        if (*names[i])
+            OX_TRY(ox_frame_read(b, frame, names[i], &indices[i]));
+        else
+            indices[i] = OX_NONE;
+    *n = (int)count;
+    *result = indices;
+    return OX_OK;
+}
+
+static ox_status build_captures(ox_builder *b, ox_scope *scope, ox_node *node) {
+    int32_t *captures;
+    if (!scope->ncaptures)
+        return OX_OK;
+    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->ncaptures, sizeof *captures, &captures));
+    for (int32_t i = 0; i < scope->ncaptures; i++)
+        captures[i] = scope->captures[i];
+    node->captures = captures;
+    node->ncaptures = scope->ncaptures;
+    scope->ncaptures = 0;
+    return OX_OK;
+}
+
+ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node) {
+    OX_TRY(ox_build_grow(b, &scope->pile, &scope->nodes, scope->nnodes, &scope->node_room, sizeof *scope->nodes));
+    for (int i = 0; i < node->nout; i++)
+        if (node->out[i] != OX_NONE)
+            scope->values[node->out[i]].producer = scope->nnodes;
+    scope->nodes[scope->nnodes++] = *node;
+    return OX_OK;
+}
+
+static ox_status node_name(ox_builder *b, const ox_frame *frame, const char *text, const char **name) {
+    char full[OX_NAME_ROOM];
+    if (!text || !*text || !*frame->prefix)
+        return ox_build_intern(b, text, name);
+    ox_format(full, sizeof full, "%s%.*s", frame->prefix, OX_NAME_ROOM / 2 - 1, text);
+    return ox_build_intern(b, full, name);
+}
+
+static ox_status build_operator(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {
+    ox_node node = {0};
+    OX_TRY(node_name(b, frame, proto->name, &node.name));
+    OX_TRY(ox_build_op(b, frame, proto, &node));
+    OX_TRY(build_values(b, frame, proto->input, proto->n_input, &node.nin, &node.in));
+    OX_TRY(build_values(b, frame, proto->output, proto->n_output, &node.nout, &node.out));
+    OX_TRY(check_node(b, &node, proto));
+    OX_TRY(ox_build_attrs(b, frame, proto, &node));
+    OX_TRY(build_captures(b, frame->scope, &node));
+    return ox_build_append(b, frame->scope, &node);
+}
+
+static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {
+    const Onnx__FunctionProto *function;
+    if (b->nodes == b->max_nodes)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->max_nodes);
+    b->nodes++;
+    OX_TRY(ox_build_work(b, 1));
+    OX_TRY(ox_build_callee(b, proto, &function));
+    if (!function)
+        return build_operator(b, frame, proto);
+    b->nodes--;
+    return ox_build_call(b, frame, proto, function);
+}
+
+ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index) {
+    ox_status status = build(b, frame, proto);
+    const char *type = proto->op_type ? proto->op_type : "";
+    if (status && proto->name && *proto->name)
+        ox_error_prefix(b->error, "node '%.*s' (%.*s): ", 60, proto->name, 40, type);
+    else if (status)
+        ox_error_prefix(b->error, "node %zu (%.*s): ", index, 40, type);
+    return status;
+}

@@ -1,0 +1,161 @@
+/* opset.c: which operator sets are imported, which operators are used, and which of them are missing. */
+#include "build.h"
+
+#include <string.h>
+
+static ox_status check_version(ox_builder *b, const char *domain, int64_t version) {
+    int newest = ox_newest_opset(domain);
+    if (version < 1 || version > INT32_MAX)
+        return ox_fail(b->error, OX_ERROR_MODEL, "opset_import: version %lld of domain '%.*s'", (long long)version, 80,
+                       domain);
+    if (newest && version > newest && !b->for_info)
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "opset %lld of domain '%s' is newer than %d, the newest known",
+                       (long long)version, *domain ? domain : "ai.onnx", newest);
+    return OX_OK;
+}
+
+/* A domain that comes twice counts with its highest version. */
+static ox_status add_opset(ox_builder *b, ox_opset_table *table, const char *domain, int64_t version) {
+    char tag[32];
+    const char *tag_name;
+    int32_t domain_id, tag_id;
+    OX_TRY(check_version(b, domain, version));
+    int32_t at = ox_map_get(&table->index, OX_KEY(domain), table->count);
+    if (at < table->count && table->entries[at].version >= version)
+        return OX_OK;
+    ox_format(tag, sizeof tag, "%d", (int)version);
+    OX_TRY(ox_build_intern(b, tag, &tag_name));
+    OX_TRY(ox_build_id(b, tag_name, &tag_id));
+    OX_TRY(ox_build_id(b, domain, &domain_id));
+    ox_opset_entry *entry = &table->entries[at];
+    *entry = (ox_opset_entry){.domain = domain, .version = (int)version};
+    OX_TRY(ox_build_pair(b, domain_id, tag_id, &entry->id));
+    table->count += at == table->count;
+    return ox_build_set(b, &table->index, &b->scratch, OX_KEY(domain), at);
+}
+
+ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *imports, size_t count,
+                          ox_opset_table *table) {
+    if (table->ready)
+        return OX_OK;
+    const char *domain;
+    OX_TRY(ox_build_get(b, &b->scratch, count + 1, sizeof *table->entries, &table->entries));
+    for (size_t i = 0; i < count; i++) {
+        OX_TRY(ox_build_domain(b, imports[i]->domain, &domain));
+        OX_TRY(add_opset(b, table, domain, imports[i]->version));
+    }
+    if (!count && b->model->info.ir_version < 3) {
+        OX_TRY(ox_build_domain(b, "", &domain));
+        OX_TRY(add_opset(b, table, domain, 1));
+    }
+    table->ready = true;
+    return OX_OK;
+}
+
+/* ---- Uses --------------------------------------------------------------------------------------------------- */
+
+static ox_status node_label(ox_builder *b, const ox_node *node, const char **label) {
+    char text[OX_NAME_ROOM];
+    if (*node->name)
+        ox_format(text, sizeof text, "node '%.*s'", 60, node->name);
+    else
+        ox_format(text, sizeof text, "1 node");
+    return ox_build_intern(b, text, label);
+}
+
+static ox_status count_use(ox_builder *b, const ox_node *node, uint64_t key) {
+    int32_t at = ox_map_get(&b->use_index, key, OX_MISSING);
+    if (at != OX_MISSING) {
+        b->uses[at].use.count++;
+        return OX_OK;
+    }
+    OX_TRY(ox_build_grow(b, &b->scratch, &b->uses, b->nuses, &b->use_room, sizeof *b->uses));
+    ox_use_entry *entry = &b->uses[b->nuses];
+    entry->use = (ox_op_use){node->domain, node->op_type, node->op ? node->op->since : node->version, 1, node->op};
+    OX_TRY(node_label(b, node, &entry->node));
+    return ox_build_set(b, &b->use_index, &b->scratch, key, b->nuses++);
+}
+
+ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
+    int32_t type_id, id;
+    OX_TRY(ox_build_domain(b, proto->domain, &node->domain));
+    OX_TRY(ox_build_intern(b, proto->op_type, &node->op_type));
+    if (!*node->op_type)
+        return ox_fail(b->error, OX_ERROR_MODEL, "it has no op_type");
+    int32_t at = ox_map_get(&frame->opsets->index, OX_KEY(node->domain), OX_MISSING);
+    if (at == OX_MISSING)
+        return ox_fail(b->error, OX_ERROR_MODEL, "its domain '%.*s' is not in the opset_import of the %s", 80,
+                       *node->domain ? node->domain : "ai.onnx", frame->function ? "function" : "model");
+    const ox_opset_entry *opset = &frame->opsets->entries[at];
+    node->version = opset->version;
+    node->op = ox_op_find(node->domain, node->op_type, opset->version, NULL);
+    if (node->op)
+        return count_use(b, node, OX_KEY(node->op));
+    OX_TRY(ox_build_id(b, node->op_type, &type_id));
+    OX_TRY(ox_build_pair(b, opset->id, type_id, &id));
+    /* Odd, so that it is no address of an op. */
+    return count_use(b, node, (uint64_t)id * 2 + 1);
+}
+
+static bool use_before(const ox_use_entry *a, const ox_use_entry *b) {
+    int order = strcmp(a->use.domain, b->use.domain);
+    if (!order)
+        order = strcmp(a->use.name, b->use.name);
+    return order < 0 || (!order && a->use.version < b->use.version);
+}
+
+static void sift(ox_use_entry *heap, int32_t at, int32_t count) {
+    for (int32_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && use_before(&heap[child], &heap[child + 1]);
+        if (!use_before(&heap[at], &heap[child]))
+            return;
+        ox_use_entry moved = heap[at];
+        heap[at] = heap[child];
+        heap[child] = moved;
+    }
+}
+
+static void sort_uses(ox_use_entry *uses, int32_t count) {
+    for (int32_t i = count / 2; i-- > 0;)
+        sift(uses, i, count);
+    for (int32_t last = count; last-- > 1;) {
+        ox_use_entry moved = uses[0];
+        uses[0] = uses[last];
+        uses[last] = moved;
+        sift(uses, 0, last);
+    }
+}
+
+static size_t put_missing(char *text, size_t size, const ox_use_entry *entry, bool first) {
+    const ox_op_use *use = &entry->use;
+    size_t n = ox_format(text, size, "%s%.*s%s%.*s-%lld ", first ? "" : ", ", 60, use->domain, *use->domain ? "." : "",
+                         60, use->name, (long long)use->version);
+    if (use->count == 1)
+        return n + ox_format(text + n, size - n, "(%s)", entry->node);
+    return n + ox_format(text + n, size - n, "(%zu nodes)", use->count);
+}
+
+static ox_status fail_missing(ox_builder *b, int32_t missing) {
+    char text[OX_ERROR_TEXT * 3 / 4];
+    size_t n = 0;
+    for (int32_t i = 0; i < b->nuses && n < sizeof text - 1; i++)
+        if (!b->uses[i].use.supported)
+            n += put_missing(text + n, sizeof text - n, &b->uses[i], n == 0);
+    bool cut = n + 1 >= sizeof text;
+    return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "%d operator%s not supported: %s%s", (int)missing,
+                   missing == 1 ? " is" : "s are", text, cut ? "..." : "");
+}
+
+ox_status ox_build_uses(ox_builder *b) {
+    ox_op_use *uses;
+    int32_t missing = 0;
+    sort_uses(b->uses, b->nuses);
+    OX_TRY(ox_build_get(b, b->pile, (size_t)b->nuses, sizeof *uses, &uses));
+    for (int32_t i = 0; i < b->nuses; i++) {
+        uses[i] = b->uses[i].use;
+        missing += !uses[i].supported;
+    }
+    b->model->uses = uses;
+    b->model->nuses = (size_t)b->nuses;
+    return missing && !b->for_info ? fail_missing(b, missing) : OX_OK;
+}

@@ -1,0 +1,23 @@
+/* parse.h: bytes to protobuf-c's structs, within known bounds. */
+#ifndef OX_LOADER_PARSE_H
+#define OX_LOADER_PARSE_H
+
+#include "../alloc.h"
+#include "wire.h"
+
+/* An unpacked message. It lies in one block, which ox_parsed_free gives back. */
+typedef struct ox_parsed {
+    const ProtobufCMessage *message;
+    const unsigned char *bytes; /* what was parsed; payloads lie in it */
+    const ox_payload *payloads;
+    size_t npayloads;
+    void *block;
+    size_t block_size;
+} ox_parsed;
+
+/* Checks and unpacks a message. Nothing is left to free on failure. */
+ox_status ox_parse(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size,
+                   const ox_allocator *allocator, ox_parsed *parsed, ox_error *error);
+void ox_parsed_free(ox_parsed *parsed, const ox_allocator *allocator);
+
+#endif

@@ -1,0 +1,28 @@
+/* payload.h: TensorProto to ox_tensor, from all the places where ONNX keeps a tensor's data. */
+#ifndef OX_LOADER_PAYLOAD_H
+#define OX_LOADER_PAYLOAD_H
+
+#include "../tensor.h"
+#include "onnx.pb-c.h"
+#include "wire.h"
+
+/* Opens a file of external data; the bytes stay valid as long as the tensors made from them. */
+typedef ox_status ox_external_fn(void *context, const char *location, const unsigned char **bytes, size_t *size,
+                                 ox_error *error);
+
+/* Where tensors take their data from, and where they are made. */
+typedef struct ox_tensor_source {
+    const unsigned char *bytes; /* the parsed message, in which payloads lie */
+    const ox_payload *payloads;
+    size_t npayloads;
+    ox_external_fn *external; /* NULL where external data is refused */
+    void *context;
+    ox_pile *pile;
+    ox_error *error;
+} ox_tensor_source;
+
+/* Makes a tensor: its dims and, where the data cannot be used in place, its elements lie in the pile. Element count
+ * and field must agree with shape and type. Errors name the tensor. */
+ox_status ox_payload_tensor(const ox_tensor_source *source, const Onnx__TensorProto *proto, ox_tensor *tensor);
+
+#endif

@@ -1,0 +1,98 @@
+/* scope.c: values of a graph, and what names mean. */
+#include "build.h"
+
+#include <string.h>
+
+ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_origin origin, int32_t *index) {
+    OX_TRY(ox_build_work(b, 1));
+    OX_TRY(ox_build_grow(b, &scope->pile, &scope->values, scope->nvalues, &scope->value_room, sizeof *scope->values));
+    scope->values[scope->nvalues] = (ox_scope_value){
+        .value = {.name = name, .rank = -1, .outer = -1}, .origin = origin, .producer = -1, .captured_by = -1};
+    if (scope->used_ready)
+        OX_TRY(ox_build_set(b, &scope->used, &scope->pile, OX_KEY(name), scope->nvalues));
+    *index = scope->nvalues++;
+    return OX_OK;
+}
+
+static ox_status collect_used(ox_builder *b, ox_scope *scope) {
+    for (int32_t i = 0; i < scope->nvalues && !scope->used_ready; i++)
+        OX_TRY(ox_build_set(b, &scope->used, &scope->pile, OX_KEY(scope->values[i].value.name), i));
+    scope->used_ready = true;
+    return OX_OK;
+}
+
+ox_status ox_scope_unique(ox_builder *b, ox_scope *scope, const char *wanted, const char **name) {
+    OX_TRY(collect_used(b, scope));
+    *name = wanted;
+    while (ox_map_get(&scope->used, OX_KEY(*name), OX_MISSING) != OX_MISSING) {
+        char text[OX_NAME_ROOM];
+        ox_format(text, sizeof text, "%.*s#%llu", OX_NAME_ROOM - 32, wanted, (unsigned long long)++b->serial);
+        OX_TRY(ox_build_intern(b, text, name));
+    }
+    return OX_OK;
+}
+
+/* Notes that the node being made reads a value in a subgraph. */
+static ox_status capture(ox_builder *b, ox_scope *scope, int32_t index) {
+    if (scope->values[index].captured_by == scope->nnodes)
+        return OX_OK;
+    scope->values[index].captured_by = scope->nnodes;
+    OX_TRY(ox_build_grow(b, &scope->pile, &scope->captures, scope->ncaptures, &scope->capture_room,
+                         sizeof *scope->captures));
+    scope->captures[scope->ncaptures++] = index;
+    return OX_OK;
+}
+
+/* Brings value `index` of the graph `from` into the graph `to` inside it, through every graph between. */
+static ox_status import(ox_builder *b, ox_scope *to, const ox_scope *from, int32_t index, int32_t *result) {
+    int32_t outer;
+    const char *name;
+    *result = index;
+    if (to == from)
+        return OX_OK;
+    OX_TRY(import(b, to->outer, from, index, &outer));
+    *result = ox_map_get(&to->imports, (uint64_t)outer + 1, OX_MISSING);
+    if (*result != OX_MISSING)
+        return OX_OK;
+    OX_TRY(capture(b, to->outer, outer));
+    OX_TRY(ox_scope_unique(b, to, to->outer->values[outer].value.name, &name));
+    OX_TRY(ox_scope_add(b, to, name, OX_FROM_OUTER, result));
+    ox_value *value = &to->values[*result].value;
+    *value = to->outer->values[outer].value;
+    value->name = name;
+    value->outer = outer;
+    value->initializer = NULL;
+    return ox_build_set(b, &to->imports, &to->pile, (uint64_t)outer + 1, *result);
+}
+
+ox_status ox_frame_resolve(ox_builder *b, ox_frame *frame, const char *name, int32_t *index) {
+    const ox_frame *f = frame;
+    *index = OX_MISSING;
+    for (; f; f = f->outer) {
+        *index = ox_map_get(&f->names, OX_KEY(name), OX_MISSING);
+        if (*index != OX_MISSING)
+            break;
+    }
+    return *index < 0 ? OX_OK : import(b, frame->scope, f->scope, *index, index);
+}
+
+ox_status ox_frame_read(ox_builder *b, ox_frame *frame, const char *text, int32_t *index) {
+    const char *name;
+    OX_TRY(ox_build_intern(b, text, &name));
+    OX_TRY(ox_frame_resolve(b, frame, name, index));
+    if (*index == OX_MISSING)
+        return ox_fail(b->error, OX_ERROR_MODEL, "it reads '%.*s', which nothing produces", 80, name);
+    if (*index == OX_NONE || b->for_info)
+        return OX_OK;
+    const ox_scope_value *found = &frame->scope->values[*index];
+    if (found->value.kind == OX_KIND_SPARSE && (found->origin == OX_FROM_INITIALIZER || found->origin == OX_FROM_OUTER))
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it reads '%.*s', which is a sparse tensor", 80, name);
+    return OX_OK;
+}
+
+ox_status ox_frame_bind(ox_builder *b, ox_frame *frame, const char *name, int32_t index) {
+    if (ox_map_get(&frame->names, OX_KEY(name), OX_MISSING) != OX_MISSING)
+        return ox_fail(b->error, OX_ERROR_MODEL, "value '%.*s' is defined twice", 80, name);
+    OX_TRY(ox_build_work(b, 1));
+    return ox_build_set(b, &frame->names, &b->frames, OX_KEY(name), index);
+}

@@ -1,0 +1,40 @@
+/* wire.h: the walker, which reads a serialized message before protobuf-c sees it.
+ *
+ * It checks all that protobuf-c does not (depth, counts, duplicates) and writes the skeleton: the same message without
+ * unknown fields and without the bulk data of tensors, which stays where it is. */
+#ifndef OX_LOADER_WIRE_H
+#define OX_LOADER_WIRE_H
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "../status.h"
+
+/* Bulk data of one tensor, left in the file. The skeleton's TensorProto has its index as ox_payload. */
+typedef struct ox_payload {
+    size_t offset, size; /* bytes of the message */
+    uint32_t field;      /* the field of TensorProto that held it */
+} ox_payload;
+
+/* What is known of a message once it is checked. */
+typedef struct ox_wire {
+    const ProtobufCMessageDescriptor *type;
+    const unsigned char *bytes;
+    size_t size;
+    size_t skeleton_size;
+    size_t npayloads;
+    uint64_t unpack_bytes; /* the most that protobuf-c allocates for the skeleton, in blocks rounded to OX_WIRE_GRAIN */
+} ox_wire;
+
+enum {
+    OX_WIRE_GRAIN = 8
+};
+
+/* Checks all of the message. Errors name the place as a path: "graph.node[3].name: length 900 exceeds the 12 bytes
+ * left". Linear in time. */
+ox_status ox_wire_check(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size, ox_wire *wire,
+                        ox_error *error);
+
+/* Writes skeleton_size bytes and npayloads entries. The bytes must be as they were checked. */
+ox_status ox_wire_write(const ox_wire *wire, unsigned char *skeleton, ox_payload *payloads, ox_error *error);
+
+#endif

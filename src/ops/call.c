@@ -1,0 +1,153 @@
+/* call.c: what operators ask of their call: attributes, constant inputs, outputs. */
+#include "op.h"
+
+#include <string.h>
+
+/* ---- Texts -------------------------------------------------------------------------------------------------- */
+
+const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer) {
+    const ox_tensor *t = i < call->nin ? call->in[i] : NULL;
+    if (t)
+        ox_format(buffer->text, sizeof buffer->text, "input %d (%s %s)", i, ox_dtype_name(t->dtype),
+                  OX_DIMS(t->rank, t->dims));
+    else
+        ox_format(buffer->text, sizeof buffer->text, "input %d (omitted)", i);
+    return buffer->text;
+}
+
+/* ---- Attributes --------------------------------------------------------------------------------------------- */
+
+static const char *kind_name(ox_attr_kind kind) {
+    static const char *const names[] = {"none",           "float", "int",     "string",  "tensor", "graph",
+                                        "floats",         "ints",  "strings", "tensors", "graphs", "sparse tensor",
+                                        "sparse tensors", "type",  "types"};
+    return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+}
+
+static const ox_attr *find(const ox_call *call, const char *name) {
+    for (size_t i = 0; i < call->nattrs; i++)
+        if (!strcmp(call->attrs[i].name, name))
+            return &call->attrs[i];
+    return NULL;
+}
+
+bool ox_call_has(ox_call *call, const char *name) {
+    return find(call, name) != NULL;
+}
+
+const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind) {
+    const ox_attr *attr = find(call, name);
+    if (!attr || attr->kind == kind)
+        return attr;
+    if (call->attr_status == OX_OK)
+        call->attr_status = ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s' is of type %s, expected %s", name,
+                                         kind_name(attr->kind), kind_name(kind));
+    return NULL;
+}
+
+int64_t ox_call_int(ox_call *call, const char *name, int64_t otherwise) {
+    const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_INT);
+    return attr ? attr->u.i : otherwise;
+}
+
+float ox_call_float(ox_call *call, const char *name, float otherwise) {
+    const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_FLOAT);
+    return attr ? attr->u.f : otherwise;
+}
+
+ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise) {
+    const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_STRING);
+    return attr ? attr->u.s : (ox_string){otherwise, strlen(otherwise)};
+}
+
+const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count) {
+    const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_INTS);
+    *count = attr ? attr->count : 0;
+    return attr ? attr->u.ints : NULL;
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------------------------- */
+
+ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor) {
+    *tensor = call->in[i];
+    return call->in[i]->data || ox_tensor_count(call->in[i]) == 0 ? OX_OK : OX_DEFER;
+}
+
+ox_status ox_call_int_list(ox_call *call, int i, int64_t *list, int most, int *count) {
+    const ox_tensor *t = call->in[i];
+    OX_TRY(ox_call_check_dtype(call, i, OX_BIT(OX_INT64) | OX_BIT(OX_INT32)));
+    int64_t n = ox_tensor_count(t);
+    if (t->rank > 1 || n > most)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a list of at most %d integers", OX_INPUT(call, i), most);
+    OX_TRY(ox_call_data(call, i, &t));
+    for (int64_t k = 0; k < n; k++)
+        list[k] = ox_tensor_int(t, k);
+    *count = (int)n;
+    return OX_OK;
+}
+
+ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set) {
+    if (OX_BIT(call->in[i]->dtype) & set)
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: type %s is not among this operator's types", OX_INPUT(call, i),
+                        ox_dtype_name(call->in[i]->dtype));
+}
+
+ox_status ox_call_check_same(ox_call *call, int first, int last) {
+    for (int i = first + 1; i <= last && i < call->nin; i++)
+        if (call->in[i] && call->in[i]->dtype != call->in[first]->dtype)
+            return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type", OX_INPUT(call, first),
+                                OX_INPUT(call, i));
+    return OX_OK;
+}
+
+ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, int *result) {
+    if (axis < -rank || axis >= rank)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s %lld is out of range for rank %d (%d to %d)", what,
+                            (long long)axis, rank, -rank, rank - 1);
+    *result = (int)(axis < 0 ? axis + rank : axis);
+    return OX_OK;
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------ */
+
+ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const int64_t *dims) {
+    if (rank > OX_MAX_RANK)
+        return ox_call_fail(call, OX_ERROR_LIMIT, "output %d would have rank %d, at most %d is supported", k, rank,
+                            OX_MAX_RANK);
+    int64_t count = ox_count(rank, dims), bytes;
+    if (count < 0 || !ox_mul_i64(count, (int64_t)ox_dtype_size(dtype), &bytes) || (uint64_t)bytes > SIZE_MAX / 2)
+        return ox_call_fail(call, OX_ERROR_LIMIT, "output %d would have shape %s, too large for this machine", k,
+                            OX_DIMS(rank, dims));
+    ox_result *result = &call->results[k];
+    result->dtype = dtype;
+    result->rank = rank;
+    memmove(result->dims, dims, (size_t)rank * sizeof *dims);
+    result->view_of = -1;
+    result->data = NULL;
+    return OX_OK;
+}
+
+ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, const int64_t *dims,
+                       const int64_t *strides) {
+    OX_TRY(ox_call_output(call, k, call->in[of]->dtype, rank, dims));
+    ox_result *result = &call->results[k];
+    result->view_of = of;
+    result->offset = offset;
+    memmove(result->strides, strides, (size_t)rank * sizeof *strides);
+    return OX_OK;
+}
+
+ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor) {
+    OX_TRY(ox_call_output(call, k, tensor->dtype, tensor->rank, tensor->dims));
+    call->results[k].data = tensor->data;
+    ox_strides(tensor, call->results[k].strides);
+    return OX_OK;
+}
+
+void *ox_call_state(ox_call *call, size_t size) {
+    call->state = ox_pile_get(call->pile, size);
+    if (!call->state)
+        ox_fail_memory(call->error, "a prepared operator", size);
+    return call->state;
+}

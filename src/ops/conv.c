@@ -1,0 +1,312 @@
+/* conv.c: Conv, as a matrix product per image and group: the weights times the columns of input elements that each
+ * output element sees. The columns are made panel by panel, so that they never exist as a whole. */
+#include "dense.h"
+#include "gemm.h"
+
+#include <string.h>
+
+enum {
+    CONV_SPATIAL = OX_MAX_RANK - 2,
+    CONV_COLUMNS = OX_GEMM_ROW / (int)sizeof(float) /* the most that a panel has */
+};
+
+typedef struct conv {
+    int spatial;
+    int64_t images, groups;
+    int64_t in_channels, out_channels; /* per group */
+    int64_t taps, in_count, out_count; /* elements of a kernel, an input and an output channel */
+    bool pointwise;                    /* every output element sees one input element, in order */
+    int64_t in[CONV_SPATIAL], out[CONV_SPATIAL], kernel[CONV_SPATIAL];
+    int64_t stride[CONV_SPATIAL], dilation[CONV_SPATIAL], pad[CONV_SPATIAL]; /* pad: at the start */
+} conv;
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------- */
+
+/* A list attribute with `count` values of at least `least`, or `otherwise` for each. */
+static ox_status conv_list(ox_call *call, const char *name, int count, int64_t least, int64_t otherwise,
+                           int64_t *list) {
+    size_t given;
+    const int64_t *values = ox_call_ints(call, name, &given);
+    for (int i = 0; i < count; i++)
+        list[i] = otherwise;
+    if (!given)
+        return OX_OK;
+    if (given != (size_t)count)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "attribute '%s' has %zu values, %d are expected", name, given, count);
+    for (int i = 0; i < count; i++) {
+        if (values[i] < least)
+            return ox_call_fail(call, OX_ERROR_SHAPE, "attribute '%s' has the value %lld, at least %lld is expected",
+                                name, (long long)values[i], (long long)least);
+        list[i] = values[i];
+    }
+    return OX_OK;
+}
+
+static bool is_text(ox_string s, const char *text) {
+    return s.size == strlen(text) && !memcmp(s.data, text, s.size);
+}
+
+/* The output size and the padding at the start of one dimension. */
+static ox_status conv_dim(ox_call *call, conv *c, int d, ox_string auto_pad, int64_t begin, int64_t end) {
+    int64_t reach, padded, last;
+    if (c->kernel[d] < 1 || !ox_mul_i64(c->kernel[d] - 1, c->dilation[d], &reach) || !ox_add_i64(reach, 1, &reach))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "spatial axis %d: no kernel of size %lld and dilation %lld", d,
+                            (long long)c->kernel[d], (long long)c->dilation[d]);
+    bool upper = is_text(auto_pad, "SAME_UPPER"), lower = is_text(auto_pad, "SAME_LOWER");
+    if (upper || lower) {
+        c->out[d] = c->in[d] / c->stride[d] + (c->in[d] % c->stride[d] != 0);
+        if (!c->out[d])
+            return OX_OK;
+        /* (out - 1) * stride < in, so that only adding the kernel can overflow. */
+        if (!ox_add_i64((c->out[d] - 1) * c->stride[d], reach, &last))
+            return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padding overflows", d);
+        int64_t pads = last > c->in[d] ? last - c->in[d] : 0;
+        c->pad[d] = upper ? pads / 2 : pads - pads / 2;
+        return OX_OK;
+    }
+    if (!ox_add_i64(c->in[d], begin, &padded) || !ox_add_i64(padded, end, &padded))
+        return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padding overflows", d);
+    if (padded < reach)
+        return ox_call_fail(call, OX_ERROR_SHAPE,
+                            "spatial axis %d: the kernel reaches over %lld elements, the padded "
+                            "input has %lld",
+                            d, (long long)reach, (long long)padded);
+    c->pad[d] = begin;
+    c->out[d] = (padded - reach) / c->stride[d] + 1;
+    return OX_OK;
+}
+
+static ox_status conv_channels(ox_call *call, conv *c) {
+    const ox_tensor *x = call->in[0], *w = call->in[1];
+    c->groups = ox_call_int(call, "group", 1);
+    if (x->rank < 3 || w->rank != x->rank)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same rank, at least 3", OX_INPUT(call, 0),
+                            OX_INPUT(call, 1));
+    if (c->groups < 1 || x->dims[1] % c->groups || w->dims[0] % c->groups || x->dims[1] / c->groups != w->dims[1])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: channels do not fit with %lld group%s", OX_INPUT(call, 0),
+                            OX_INPUT(call, 1), (long long)c->groups, c->groups == 1 ? "" : "s");
+    c->images = x->dims[0];
+    c->in_channels = w->dims[1];
+    c->out_channels = w->dims[0] / c->groups;
+    if (!ox_call_given(call, 2))
+        return OX_OK;
+    const ox_tensor *b = call->in[2];
+    if (b->rank != 1 || b->dims[0] != w->dims[0])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value for each of %lld output channels is expected",
+                            OX_INPUT(call, 2), (long long)w->dims[0]);
+    return OX_OK;
+}
+
+static ox_status conv_spatial(ox_call *call, conv *c) {
+    const ox_tensor *x = call->in[0], *w = call->in[1];
+    ox_string auto_pad = ox_call_string(call, "auto_pad", "NOTSET");
+    int64_t pads[2 * CONV_SPATIAL], shape[CONV_SPATIAL];
+    bool valid = is_text(auto_pad, "VALID"), notset = is_text(auto_pad, "NOTSET");
+    if (!valid && !notset && !is_text(auto_pad, "SAME_UPPER") && !is_text(auto_pad, "SAME_LOWER"))
+        return ox_call_fail(call, OX_ERROR_MODEL, "auto_pad is '%.*s'", (int)(auto_pad.size < 32 ? auto_pad.size : 32),
+                            auto_pad.data);
+    c->spatial = x->rank - 2;
+    OX_TRY(conv_list(call, "kernel_shape", c->spatial, 0, -1, shape));
+    OX_TRY(conv_list(call, "strides", c->spatial, 1, 1, c->stride));
+    OX_TRY(conv_list(call, "dilations", c->spatial, 1, 1, c->dilation));
+    OX_TRY(conv_list(call, "pads", 2 * c->spatial, 0, 0, pads));
+    c->pointwise = true;
+    for (int d = 0; d < c->spatial; d++) {
+        c->in[d] = x->dims[d + 2];
+        c->kernel[d] = w->dims[d + 2];
+        if (shape[d] >= 0 && shape[d] != c->kernel[d])
+            return ox_call_fail(call, OX_ERROR_SHAPE, "kernel_shape %s does not fit %s", OX_DIMS(c->spatial, shape),
+                                OX_INPUT(call, 1));
+        OX_TRY(conv_dim(call, c, d, auto_pad, notset ? pads[d] : 0, notset ? pads[c->spatial + d] : 0));
+        c->pointwise = c->pointwise && c->kernel[d] == 1 && c->stride[d] == 1 && !c->pad[d] && c->out[d] == c->in[d];
+    }
+    return OX_OK;
+}
+
+static ox_status conv_geometry(ox_call *call, conv *c) {
+    OX_TRY(conv_channels(call, c));
+    OX_TRY(conv_spatial(call, c));
+    c->taps = ox_count(c->spatial, c->kernel);
+    c->in_count = ox_count(c->spatial, c->in);
+    c->out_count = ox_count(c->spatial, c->out);
+    int64_t k;
+    if (c->taps < 0 || c->in_count < 0 || c->out_count < 0 || !ox_mul_i64(c->taps, c->in_channels, &k))
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: sizes overflow", OX_INPUT(call, 0), OX_INPUT(call, 1));
+    return OX_OK;
+}
+
+ox_status ox_infer_conv(ox_call *call) {
+    conv c = {0};
+    OX_TRY(ox_call_check_dtype(call, 0, OX_SET_FLOAT));
+    OX_TRY(ox_call_check_same(call, 0, 2));
+    OX_TRY(conv_geometry(call, &c));
+    int64_t dims[OX_MAX_RANK] = {c.images, c.out_channels * c.groups};
+    memcpy(dims + 2, c.out, (size_t)c.spatial * sizeof *dims);
+    return ox_call_output(call, 0, call->in[0]->dtype, c.spatial + 2, dims);
+}
+
+/* ---- Columns ------------------------------------------------------------------------------------------------ */
+
+/* What a panel is made from: the channels of one group of one image. */
+typedef struct conv_source {
+    const conv *c;
+    const char *x;
+    size_t width;
+    int64_t *corner; /* workspace: for each column, where the kernel starts in the input */
+} conv_source;
+
+/* Counts an index of `rank` dimensions up by one. */
+static void advance(int rank, const int64_t *dims, int64_t *index) {
+    for (int d = rank; d-- > 0;) {
+        if (++index[d] < dims[d])
+            return;
+        index[d] = 0;
+    }
+}
+
+static void unravel(int rank, const int64_t *dims, int64_t i, int64_t *index) {
+    for (int d = rank; d-- > 0; i /= dims[d])
+        index[d] = i % dims[d];
+}
+
+static void find_corners(const conv_source *s, int64_t column, int64_t columns) {
+    const conv *c = s->c;
+    int64_t index[CONV_SPATIAL];
+    unravel(c->spatial, c->out, column, index);
+    for (int64_t j = 0; j < columns; j++) {
+        for (int d = 0; d < c->spatial; d++)
+            s->corner[j * c->spatial + d] = index[d] * c->stride[d] - c->pad[d];
+        advance(c->spatial, c->out, index);
+    }
+}
+
+/* The element of an input channel that one tap of the kernel sees from a corner, -1 in the padding. */
+static int64_t seen(const conv *c, const int64_t *corner, const int64_t *tap) {
+    int64_t at = 0;
+    for (int d = 0; d < c->spatial; d++) {
+        int64_t i = corner[d] + tap[d] * c->dilation[d];
+        if (i < 0 || i >= c->in[d])
+            return -1;
+        at = at * c->in[d] + i;
+    }
+    return at;
+}
+
+#define COPY_SEEN(type)                                                                                                \
+    for (int64_t j = 0; j < columns; j++)                                                                              \
+        if (at[j] >= 0)                                                                                                \
+    OX_AT(type, row + j * (int64_t)sizeof(type)) = OX_GET(type, channel + at[j] * (int64_t)sizeof(type))
+
+static void copy_seen(size_t width, const char *channel, const int64_t *at, int64_t columns, char *row) {
+    if (width == sizeof(float)) {
+        COPY_SEEN(ox_u32);
+    } else {
+        COPY_SEEN(ox_u64);
+    }
+}
+
+/* True if all columns of a full panel see neighbours, none of them in the padding. */
+static bool is_run(const int64_t *at, int64_t columns, size_t width) {
+    if (columns * (int64_t)width != OX_GEMM_ROW || at[0] < 0)
+        return false;
+    for (int64_t j = 1; j < columns; j++)
+        if (at[j] != at[0] + j)
+            return false;
+    return true;
+}
+
+/* An ox_gemm_panel_fn: row k of the matrix is tap k % taps of channel k / taps. Rows of the same tap come together. */
+static void conv_panel(const void *context, int64_t row, int64_t rows, int64_t column, int64_t columns, void *panel) {
+    const conv_source *s = context;
+    const conv *c = s->c;
+    int64_t tap[CONV_SPATIAL], at[CONV_COLUMNS];
+    find_corners(s, column, columns);
+    unravel(c->spatial, c->kernel, row % c->taps, tap);
+    for (int64_t first = 0; first < rows && first < c->taps; first++, advance(c->spatial, c->kernel, tap)) {
+        for (int64_t j = 0; j < columns; j++)
+            at[j] = seen(c, s->corner + j * c->spatial, tap);
+        bool run = is_run(at, columns, s->width);
+        for (int64_t r = first; r < rows; r += c->taps) {
+            const char *channel = s->x + (row + r) / c->taps * c->in_count * (int64_t)s->width;
+            char *to = (char *)panel + r * OX_GEMM_ROW;
+            if (run)
+                memcpy(to, channel + at[0] * (int64_t)s->width, OX_GEMM_ROW);
+            else
+                copy_seen(s->width, channel, at, columns, to);
+        }
+    }
+}
+
+/* ---- Run ---------------------------------------------------------------------------------------------------- */
+
+ox_status ox_prepare_conv(ox_call *call) {
+    conv *c = ox_call_state(call, sizeof *c);
+    if (!c)
+        return OX_ERROR_MEMORY;
+    OX_TRY(conv_geometry(call, c));
+    for (int i = 0; i < 3 && ox_tensor_count(call->out[0]); i++)
+        if (ox_call_given(call, i))
+            OX_TRY(ox_dense_plan(call, call->in[i]));
+    OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
+    OX_TRY(ox_workspace_add(call, CONV_COLUMNS * c->spatial, sizeof(int64_t)));
+    return ox_workspace_add(call, (int64_t)ox_gemm_workspace(c->taps * c->in_channels), 1);
+}
+
+#define ADD_BIAS(type)                                                                                                 \
+    for (int64_t i = 0; i < channels; i++)                                                                             \
+        for (int64_t j = 0; j < n; j++)                                                                                \
+    OX_AT(type, out + (i * n + j) * (int64_t)sizeof(type)) += OX_GET(type, bias + i * (int64_t)sizeof(type))
+
+static void add_bias(ox_dtype dtype, int64_t channels, int64_t n, char *out, const char *bias) {
+    if (dtype == OX_FLOAT) {
+        ADD_BIAS(ox_f32);
+    } else {
+        ADD_BIAS(ox_f64);
+    }
+}
+
+/* The product for one image and group. */
+static void conv_group(const conv *c, ox_gemm *g, conv_source *source, const char *x, const char *w, char *out,
+                       void *panel) {
+    int64_t width = (int64_t)source->width;
+    g->m = c->out_channels, g->n = c->out_count, g->k = c->in_channels * c->taps;
+    g->a = w, g->a_row = g->k * width, g->a_col = width;
+    g->c = out, g->c_row = g->n * width;
+    source->x = x;
+    if (c->pointwise) {
+        g->b = x, g->b_row = c->in_count * width, g->b_col = width;
+    } else {
+        g->panel = conv_panel, g->context = source;
+    }
+    ox_gemm_run(g, panel);
+}
+
+ox_status ox_run_conv(ox_call *call) {
+    const conv *c = call->state;
+    const ox_tensor *out = call->out[0];
+    int64_t count = ox_tensor_count(out);
+    size_t used = 0;
+    if (count == 0)
+        return OX_OK;
+    ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
+    if (ox_call_given(call, 2))
+        b = ox_dense_in(call, &used, call->in[2]);
+    char *result = ox_dense_out(call, &used, out, 0, count);
+    conv_source source = {.c = c, .width = ox_dtype_size(x.dtype)};
+    source.corner = ox_workspace_take(call, &used, CONV_COLUMNS * c->spatial, sizeof(int64_t));
+    void *panel = ox_workspace_take(call, &used, (int64_t)ox_gemm_workspace(c->taps * c->in_channels), 1);
+    ox_gemm g = {.dtype = x.dtype};
+    const int64_t width = (int64_t)source.width;
+    const int64_t x_step = c->in_channels * c->in_count * width, out_step = c->out_channels * c->out_count * width;
+    const int64_t w_step = c->out_channels * c->in_channels * c->taps * width;
+    for (int64_t i = 0; i < c->images * c->groups; i++) {
+        int64_t group = i % c->groups;
+        conv_group(c, &g, &source, (const char *)x.data + i * x_step, (const char *)w.data + group * w_step,
+                   result + i * out_step, panel);
+        if (b.data)
+            add_bias(x.dtype, c->out_channels, c->out_count, result + i * out_step,
+                     (const char *)b.data + group * c->out_channels * width);
+    }
+    ox_dense_store(out, 0, count, result);
+    return OX_OK;
+}

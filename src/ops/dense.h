@@ -1,0 +1,38 @@
+/* dense.h: what operators that compute on whole tensors share: workspace, iteration plans in plan memory, and tensors
+ * in the type that arithmetic is done in. */
+#ifndef OX_OPS_DENSE_H
+#define OX_OPS_DENSE_H
+
+#include "bcast.h"
+#include "element.h"
+#include "op.h"
+
+/* Prepare: asks for count elements of `size` bytes of workspace. */
+ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size);
+
+/* Run: the next piece of the workspace; asked for in the order and the sizes of prepare. *used starts at 0. */
+void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t size);
+
+/* Prepare: a plan as of ox_bcast_plan, in plan memory. */
+ox_status ox_plan_space(ox_call *call, ox_bcast *plan, int nargs, int rank, const int64_t *dims,
+                        const int64_t *const *strides);
+
+/* Prepare: workspace for ox_dense_in. */
+ox_status ox_dense_plan(ox_call *call, const ox_tensor *tensor);
+
+/* Run: the tensor in its compute type: itself, or a packed copy widened to float. */
+ox_tensor ox_dense_in(const ox_call *call, size_t *used, const ox_tensor *tensor);
+
+/* The strides of what ox_dense_in will give. */
+void ox_dense_strides(const ox_tensor *tensor, int64_t *strides);
+
+/* Prepare: workspace for ox_dense_out of that many elements at a time. */
+ox_status ox_dense_plan_out(ox_call *call, const ox_tensor *out, int64_t count);
+
+/* Run: where to compute elements of `out`, from byte offset `at` on: in place, or count floats in the workspace. */
+void *ox_dense_out(const ox_call *call, size_t *used, const ox_tensor *out, int64_t at, int64_t count);
+
+/* Run: brings count computed elements into `out`, rounding once, unless they were computed in place. */
+void ox_dense_store(const ox_tensor *out, int64_t at, int64_t count, const void *computed);
+
+#endif

@@ -1,0 +1,321 @@
+/* elementwise.c: the elementwise operators: their shapes, and the lane programs that they are. */
+#include "elementwise.h"
+#include "bcast.h"
+
+#include <string.h>
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------- */
+
+static bool says(ox_string s, const char *text) {
+    return s.size == strlen(text) && !memcmp(s.data, text, s.size);
+}
+
+static ox_status fail_broadcast(ox_call *call, int a, int b) {
+    return ox_call_fail(call, OX_ERROR_SHAPE, "%s does not broadcast with %s", OX_INPUT(call, b), OX_INPUT(call, a));
+}
+
+/* Add and its kin before opset 7: with broadcast=1, the second input is aligned at `axis` of the first, or at its end.
+ * Gives the second input's dims as they are to be broadcast. */
+static ox_status legacy_dims(ox_call *call, int *rank, int64_t *dims) {
+    const ox_tensor *a = call->in[0], *b = call->in[1];
+    *rank = b->rank;
+    if (b->rank)
+        memcpy(dims, b->dims, (size_t)b->rank * sizeof *dims);
+    if (!ox_call_int(call, "broadcast", 0)) {
+        if (ox_same_dims(a->rank, a->dims, b->rank, b->dims))
+            return OX_OK;
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same shape without broadcast=1",
+                            OX_INPUT(call, 0), OX_INPUT(call, 1));
+    }
+    if (!ox_call_has(call, "axis") || ox_tensor_count(b) == 1)
+        return OX_OK;
+    int axis;
+    OX_TRY(ox_call_axis(call, "axis", ox_call_int(call, "axis", 0), a->rank, &axis));
+    if (axis + b->rank > a->rank)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s at axis %d does not fit %s", OX_INPUT(call, 1), axis,
+                            OX_INPUT(call, 0));
+    for (; *rank < a->rank - axis; ++*rank)
+        dims[*rank] = 1;
+    return OX_OK;
+}
+
+/* PRelu before opset 7: a slope of one dimension belongs to the channels, dimension 1. */
+static void legacy_slope_dims(const ox_call *call, int *rank, int64_t *dims) {
+    const ox_tensor *x = call->in[0], *slope = call->in[1];
+    *rank = slope->rank;
+    if (slope->rank)
+        memcpy(dims, slope->dims, (size_t)slope->rank * sizeof *dims);
+    if (slope->rank == 1 && x->rank >= 2 && slope->dims[0] != 1)
+        for (; *rank < x->rank - 1; ++*rank)
+            dims[*rank] = 1;
+}
+
+/* The shape that input i is broadcast with: its own but for the second input of legacy operators. */
+static ox_status input_dims(ox_call *call, int i, int *rank, int64_t *dims) {
+    const ox_tensor *t = call->in[i];
+    if (i == 1 && call->op->flags & OX_OP_LEGACY)
+        return legacy_dims(call, rank, dims);
+    if (i == 1 && call->op->flags & OX_OP_LEGACY_SLOPE) {
+        legacy_slope_dims(call, rank, dims);
+        return OX_OK;
+    }
+    *rank = t->rank;
+    if (t->rank)
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+    return OX_OK;
+}
+
+static ox_status broadcast_to(ox_call *call, ox_dtype dtype) {
+    int rank = call->in[0]->rank, other_rank;
+    int64_t dims[OX_MAX_RANK], other[OX_MAX_RANK];
+    if (rank)
+        memcpy(dims, call->in[0]->dims, (size_t)rank * sizeof *dims);
+    for (int i = 1; i < call->nin; i++) {
+        OX_TRY(input_dims(call, i, &other_rank, other));
+        if (!ox_broadcast_dims(&rank, dims, other_rank, other))
+            return fail_broadcast(call, 0, i);
+    }
+    bool legacy = call->op->flags & OX_OP_LEGACY;
+    if (legacy && !ox_same_dims(rank, dims, call->in[0]->rank, call->in[0]->dims))
+        return fail_broadcast(call, 0, 1);
+    return ox_call_output(call, 0, dtype, rank, dims);
+}
+
+/* All inputs of one type, broadcast; the result has their type. */
+ox_status ox_infer_broadcast(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    OX_TRY(ox_call_check_same(call, 0, call->nin - 1));
+    return broadcast_to(call, call->in[0]->dtype);
+}
+
+ox_status ox_infer_compare(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    OX_TRY(ox_call_check_same(call, 0, 1));
+    return broadcast_to(call, OX_BOOL);
+}
+
+/* Base and exponent of different types; the result has the base's. */
+ox_status ox_infer_pow(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    OX_TRY(ox_call_check_dtype(call, 1, OX_SET_NUM));
+    return broadcast_to(call, call->in[0]->dtype);
+}
+
+ox_status ox_infer_where(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, OX_SET_BOOL));
+    OX_TRY(ox_call_check_dtype(call, 1, call->op->dtypes));
+    OX_TRY(ox_call_check_same(call, 1, 2));
+    return broadcast_to(call, call->in[1]->dtype);
+}
+
+/* The result has the first input's shape: the slope broadcasts in one direction only. */
+ox_status ox_infer_prelu(ox_call *call) {
+    const ox_tensor *x = call->in[0];
+    OX_TRY(ox_infer_broadcast(call));
+    if (ox_same_dims(call->results[0].rank, call->results[0].dims, x->rank, x->dims))
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_SHAPE, "the slope, %s, does not broadcast to the shape of %s", OX_INPUT(call, 1),
+                        OX_INPUT(call, 0));
+}
+
+ox_status ox_infer_like(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    return ox_call_output(call, 0, call->in[0]->dtype, call->in[0]->rank, call->in[0]->dims);
+}
+
+ox_status ox_infer_clip(ox_call *call) {
+    OX_TRY(ox_call_check_same(call, 0, call->nin - 1));
+    for (int i = 1; i < call->nin; i++)
+        if (call->in[i] && ox_tensor_count(call->in[i]) != 1)
+            return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a scalar", OX_INPUT(call, i));
+    return ox_infer_like(call);
+}
+
+ox_status ox_infer_shift(ox_call *call) {
+    ox_string direction = ox_call_string(call, "direction", "");
+    if (!says(direction, "LEFT") && !says(direction, "RIGHT"))
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'direction' must be LEFT or RIGHT, not '%.*s'",
+                            (int)(direction.size < 32 ? direction.size : 32), direction.data);
+    return ox_infer_broadcast(call);
+}
+
+/* The type that Cast's `to` names: a number, in Cast-1 a name in capitals. */
+static ox_dtype cast_target(ox_call *call) {
+    if (call->op->since >= 6) {
+        int64_t to = ox_call_int(call, "to", OX_UNDEFINED);
+        return to > OX_UNDEFINED && to < OX_DTYPE_COUNT ? (ox_dtype)to : OX_UNDEFINED;
+    }
+    char name[16] = "";
+    ox_string to = ox_call_string(call, "to", "");
+    for (size_t i = 0; i < to.size && i + 1 < sizeof name; i++)
+        name[i] = (char)(to.data[i] >= 'A' && to.data[i] <= 'Z' ? to.data[i] - 'A' + 'a' : to.data[i]);
+    return ox_dtype_from_name(name);
+}
+
+ox_status ox_infer_cast(ox_call *call) {
+    ox_dtype to = cast_target(call);
+    if (to == OX_UNDEFINED)
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'to' does not name an element type");
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    if (!(OX_BIT(to) & call->op->dtypes))
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s cannot be cast to %s yet", OX_INPUT(call, 0),
+                            ox_dtype_name(to));
+    return ox_call_output(call, 0, to, call->in[0]->rank, call->in[0]->dims);
+}
+
+/* ---- Lane programs ------------------------------------------------------------------------------------------ */
+
+/* One instruction in the type that the operands are computed in. */
+static ox_reg apply(ox_pass_builder *b, const ox_lanes *lanes, const void *attr, ox_dtype result, int nargs,
+                    const ox_reg *in) {
+    ox_reg args[OX_LANE_ARGS - 1];
+    for (int i = 0; i < nargs; i++)
+        args[i] = ox_pass_widen(b, in[i]);
+    ox_dtype dtype = ox_pass_dtype(b, args[0]);
+    return ox_pass_apply(b, lanes->fn[dtype], attr, result ? result : dtype, nargs, args);
+}
+
+static const ox_lanes *lanes_of(const ox_call *call) {
+    return ((const ox_elementwise *)call->op->detail)->lanes;
+}
+
+ox_reg ox_emit_map(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    return apply(b, lanes_of(call), NULL, OX_UNDEFINED, call->nin, in);
+}
+
+ox_reg ox_emit_compare(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    return apply(b, lanes_of(call), NULL, OX_BOOL, call->nin, in);
+}
+
+/* n operands, two at a time; the small floating types are rounded once, at the end. */
+ox_reg ox_emit_fold(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    ox_reg total = ox_pass_widen(b, in[0]);
+    for (int i = 1; i < call->nin; i++)
+        total = apply(b, lanes_of(call), NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, in[i]});
+    return total;
+}
+
+ox_reg ox_emit_mean(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    ox_reg total = ox_emit_fold(call, b, in);
+    float n = (float)call->nin;
+    ox_reg count = ox_pass_convert(b, ox_pass_constant(b, OX_FLOAT, &n), ox_pass_dtype(b, total));
+    return apply(b, &ox_lanes_Div, NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, count});
+}
+
+ox_reg ox_emit_mod(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    const ox_lanes *lanes = ox_call_int(call, "fmod", 0) ? &ox_lanes_Fmod : &ox_lanes_Mod;
+    return apply(b, lanes, NULL, OX_UNDEFINED, 2, in);
+}
+
+ox_reg ox_emit_shift(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    bool left = says(ox_call_string(call, "direction", ""), "LEFT");
+    return apply(b, left ? &ox_lanes_ShiftLeft : &ox_lanes_ShiftRight, NULL, OX_UNDEFINED, 2, in);
+}
+
+/* Powers are computed in float, double or int64, whichever holds base and exponent exactly; the store rounds once. */
+ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    (void)call;
+    ox_reg base = ox_pass_widen(b, in[0]), exponent = ox_pass_widen(b, in[1]);
+    ox_dtype x = ox_pass_dtype(b, base), y = ox_pass_dtype(b, exponent);
+    bool small = y == OX_FLOAT || (OX_BIT(y) & OX_SET_INT && ox_dtype_size(y) <= 2);
+    ox_dtype in_type = x == OX_FLOAT && small ? OX_FLOAT : OX_DOUBLE, exponent_type = in_type;
+    const ox_lanes *lanes = &ox_lanes_Pow;
+    if (OX_BIT(x) & OX_SET_INT && OX_BIT(y) & OX_SET_INT) {
+        bool has_sign = OX_BIT(y) & OX_SET_SINT;
+        in_type = OX_INT64;
+        exponent_type = has_sign ? OX_INT64 : OX_UINT64;
+        lanes = has_sign ? &ox_lanes_Pow : &ox_lanes_PowUnsigned;
+    }
+    base = ox_pass_convert(b, base, in_type);
+    exponent = ox_pass_convert(b, exponent, exponent_type);
+    return ox_pass_apply(b, lanes->fn[in_type], NULL, in_type, 2, (const ox_reg[]){base, exponent});
+}
+
+ox_reg ox_emit_where(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    (void)call;
+    ox_dtype dtype = ox_pass_dtype(b, in[1]);
+    return ox_pass_apply(b, ox_lane_where(ox_dtype_size(dtype)), NULL, dtype, 3, in);
+}
+
+/* A bound out of an attribute (Clip before opset 11) or input i; -1 if there is none. */
+static ox_reg bound(ox_call *call, ox_pass_builder *b, const ox_reg *in, int i, const char *name) {
+    if (i < call->nin)
+        return in[i];
+    if (!ox_call_has(call, name))
+        return -1;
+    float value = ox_call_float(call, name, 0);
+    return ox_pass_constant(b, OX_FLOAT, &value);
+}
+
+ox_reg ox_emit_clip(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    ox_reg x = ox_pass_widen(b, in[0]);
+    ox_dtype dtype = ox_pass_dtype(b, x);
+    ox_reg low = bound(call, b, in, 1, "min"), high = bound(call, b, in, 2, "max");
+    if (low >= 0)
+        x = apply(b, &ox_lanes_Max, NULL, dtype, 2, (const ox_reg[]){x, ox_pass_convert(b, low, dtype)});
+    if (high >= 0)
+        x = apply(b, &ox_lanes_Min, NULL, dtype, 2, (const ox_reg[]){x, ox_pass_convert(b, high, dtype)});
+    return x;
+}
+
+ox_reg ox_emit_leaky(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    float *alpha = ox_pile_get(call->pile, sizeof *alpha);
+    if (!alpha)
+        return -1;
+    *alpha = ox_call_float(call, "alpha", 0.01f);
+    return apply(b, &ox_lanes_LeakyRelu, alpha, OX_UNDEFINED, 1, in);
+}
+
+ox_reg ox_emit_cast(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    return ox_pass_convert(b, in[0], call->out[0]->dtype);
+}
+
+/* ---- One node as a pass ------------------------------------------------------------------------------------- */
+
+/* The shape that a legacy operator's second input is broadcast with, as a tensor. */
+static ox_status legacy_shape(ox_call *call, ox_tensor **shape) {
+    int64_t dims[OX_MAX_RANK];
+    int rank;
+    OX_TRY(input_dims(call, 1, &rank, dims));
+    const ox_tensor *b = call->in[1];
+    *shape = ox_pile_get(call->pile, sizeof **shape);
+    int64_t *lists = ox_pile_array(call->pile, 2 * (size_t)rank + 1, sizeof *lists);
+    if (!*shape || !lists)
+        return ox_fail_memory(call->error, "a prepared operator", sizeof **shape);
+    if (rank)
+        memcpy(lists, dims, (size_t)rank * sizeof *dims);
+    ox_strides(b, lists + rank); /* of the added dimensions: 0 */
+    **shape = (ox_tensor){b->dtype, rank, lists, lists + rank, NULL};
+    return OX_OK;
+}
+
+static ox_status load_inputs(ox_call *call, ox_pass_builder *builder, ox_reg *in) {
+    ox_tensor *shape = NULL;
+    if (call->op->flags & (OX_OP_LEGACY | OX_OP_LEGACY_SLOPE))
+        OX_TRY(legacy_shape(call, &shape));
+    for (int i = 0; i < call->nin; i++)
+        in[i] = call->in[i] ? ox_pass_load(builder, call->in[i], i == 1 ? shape : NULL) : -1;
+    return OX_OK;
+}
+
+ox_status ox_prepare_elementwise(ox_call *call) {
+    const ox_elementwise *how = call->op->detail;
+    ox_pass_builder *builder = ox_pass_begin(call->pile, call->out[0]->rank, call->out[0]->dims);
+    ox_reg *in = ox_pile_array(call->pile, (size_t)call->nin, sizeof *in);
+    if (!builder || !in)
+        return ox_fail_memory(call->error, "a prepared operator", sizeof *in);
+    OX_TRY(load_inputs(call, builder, in));
+    ox_pass_store(builder, how->emit(call, builder, in), call->out[0]);
+    ox_pass *pass = ox_pass_end(builder);
+    if (!pass)
+        return ox_fail_memory(call->error, "a prepared operator", sizeof *in);
+    call->state = pass;
+    call->workspace_size = ox_pass_scratch(pass);
+    return OX_OK;
+}
+
+ox_status ox_run_elementwise(ox_call *call) {
+    if (ox_pass_run(call->state, call->workspace) == OX_FAULT_DIVISOR)
+        return ox_call_fail(call, OX_ERROR_VALUE, "integer division by zero");
+    return OX_OK;
+}

@@ -1,0 +1,152 @@
+/* lane_loops.h: the template that the elementwise loops are expanded from. Included by lanes*.c only. */
+#ifndef OX_OPS_LANE_LOOPS_H
+#define OX_OPS_LANE_LOOPS_H
+
+#include "lanes.h"
+
+#if OX_UNALIGNED
+#define MEMORY __attribute__((aligned(1), may_alias))
+#else
+#define MEMORY __attribute__((may_alias))
+#endif
+
+/* Elements as they lie in memory ... */
+typedef uint8_t MEMORY u8;
+typedef int8_t MEMORY i8;
+typedef uint16_t MEMORY u16;
+typedef int16_t MEMORY i16;
+typedef uint32_t MEMORY u32;
+typedef int32_t MEMORY i32;
+typedef uint64_t MEMORY u64;
+typedef int64_t MEMORY i64;
+typedef float MEMORY f32;
+typedef double MEMORY f64;
+typedef struct MEMORY b16 {
+    uint64_t half[2];
+} b16;
+typedef struct MEMORY str {
+    const char *data;
+    size_t size;
+} str;
+
+/* ... and as arithmetic sees them: unsigned where wrapping must not be undefined behaviour. */
+typedef uint32_t c_u8, c_u16, c_u32;
+typedef int32_t c_i8, c_i16, c_i32;
+typedef uint64_t c_u64;
+typedef int64_t c_i64;
+typedef float c_f32;
+typedef double c_f64;
+typedef b16 c_b16;
+typedef str c_str;
+
+/* The result may be an operand's memory, element for element: no iteration depends on another one. */
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define INDEPENDENT
+#endif
+
+#define FOR_N INDEPENDENT for (int64_t i = 0; i < n; i++)
+
+/* One body per kind of step, so that the compiler sees constant strides. */
+#define LANE1(fn, TO, TA, expression)                                                                                  \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        TO *o = (void *)arg[0];                                                                                        \
+        const TA *x = (const void *)arg[1];                                                                            \
+        int fault = 0;                                                                                                 \
+        (void)attr;                                                                                                    \
+        if (step[1]) {                                                                                                 \
+            FOR_N {                                                                                                    \
+                const c_##TA a = x[i];                                                                                 \
+                o[i] = (TO)(expression);                                                                               \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            const c_##TA a = x[0];                                                                                     \
+            const TO once = (TO)(expression);                                                                          \
+            FOR_N o[i] = once;                                                                                         \
+        }                                                                                                              \
+        return fault;                                                                                                  \
+    }
+
+#define LANE2(fn, TO, TA, TB, expression)                                                                              \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        TO *o = (void *)arg[0];                                                                                        \
+        const TA *x = (const void *)arg[1];                                                                            \
+        const TB *y = (const void *)arg[2];                                                                            \
+        int fault = 0;                                                                                                 \
+        (void)attr;                                                                                                    \
+        if (step[1] && step[2]) {                                                                                      \
+            FOR_N {                                                                                                    \
+                const c_##TA a = x[i];                                                                                 \
+                const c_##TB b = y[i];                                                                                 \
+                o[i] = (TO)(expression);                                                                               \
+            }                                                                                                          \
+        } else if (step[1]) {                                                                                          \
+            const c_##TB b = y[0];                                                                                     \
+            FOR_N {                                                                                                    \
+                const c_##TA a = x[i];                                                                                 \
+                o[i] = (TO)(expression);                                                                               \
+            }                                                                                                          \
+        } else if (step[2]) {                                                                                          \
+            const c_##TA a = x[0];                                                                                     \
+            FOR_N {                                                                                                    \
+                const c_##TB b = y[i];                                                                                 \
+                o[i] = (TO)(expression);                                                                               \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            const c_##TA a = x[0];                                                                                     \
+            const c_##TB b = y[0];                                                                                     \
+            const TO once = (TO)(expression);                                                                          \
+            FOR_N o[i] = once;                                                                                         \
+        }                                                                                                              \
+        return fault;                                                                                                  \
+    }
+
+/* ---- Lists of types: each names the loops to expand and the element types that they serve -------------------------
+ */
+
+#define UINT_LOOPS(M, name, e) M(name, u8, e) M(name, u16, e) M(name, u32, e) M(name, u64, e)
+#define SINT_LOOPS(M, name, e) M(name, i8, e) M(name, i16, e) M(name, i32, e) M(name, i64, e)
+#define FLOAT_LOOPS(M, name, e) M(name, f32, e) M(name, f64, e)
+
+#define UINT_ROW(name)                                                                                                 \
+    [OX_UINT8] = name##_u8, [OX_UINT16] = name##_u16, [OX_UINT32] = name##_u32, [OX_UINT64] = name##_u64
+#define SINT_ROW(name) [OX_INT8] = name##_i8, [OX_INT16] = name##_i16, [OX_INT32] = name##_i32, [OX_INT64] = name##_i64
+#define FLOAT_ROW(name) [OX_FLOAT] = name##_f32, [OX_DOUBLE] = name##_f64
+#define WRAP_ROW(name)                                                                                                 \
+    UINT_ROW(name), [OX_INT8] = name##_u8, [OX_INT16] = name##_u16, [OX_INT32] = name##_u32, [OX_INT64] = name##_u64
+
+/* Integers of both signs through the unsigned loop: the same bits. */
+#define RING_LOOPS(M, name, e) UINT_LOOPS(M, name, e) FLOAT_LOOPS(M, name, e)
+#define RING_ROW(name) WRAP_ROW(name), FLOAT_ROW(name)
+#define BITS_LOOPS UINT_LOOPS
+#define BITS_ROW WRAP_ROW
+#define NUM_LOOPS(M, name, e) UINT_LOOPS(M, name, e) SINT_LOOPS(M, name, e) FLOAT_LOOPS(M, name, e)
+#define NUM_ROW(name) UINT_ROW(name), SINT_ROW(name), FLOAT_ROW(name)
+#define BOOL_LOOPS(M, name, e) M(name, u8, e)
+#define BOOL_ROW(name) [OX_BOOL] = name##_u8
+
+#define UNARY_(name, T, e) LANE1(name##_##T, T, T, e)
+#define BINARY_(name, T, e) LANE2(name##_##T, T, T, T, e)
+#define COMPARE_(name, T, e) LANE2(name##_##T, u8, T, T, e)
+
+#define UNARY(name, SET, e) SET##_LOOPS(UNARY_, name, e) const ox_lanes ox_lanes_##name = {{SET##_ROW(name)}};
+#define BINARY(name, SET, e) SET##_LOOPS(BINARY_, name, e) const ox_lanes ox_lanes_##name = {{SET##_ROW(name)}};
+#define COMPARE(name, e) NUM_LOOPS(COMPARE_, name, e) const ox_lanes ox_lanes_##name = {{NUM_ROW(name)}};
+
+/* Operations that mean something else for each class of types. */
+#define UNARY3(name, uint_e, sint_e, float_e)                                                                          \
+    UINT_LOOPS(UNARY_, name, uint_e)                                                                                   \
+    SINT_LOOPS(UNARY_, name, sint_e) FLOAT_LOOPS(UNARY_, name, float_e)                                                \
+        const ox_lanes ox_lanes_##name = {{NUM_ROW(name)}};
+#define BINARY3(name, uint_e, sint_e, float_e)                                                                         \
+    UINT_LOOPS(BINARY_, name, uint_e)                                                                                  \
+    SINT_LOOPS(BINARY_, name, sint_e) FLOAT_LOOPS(BINARY_, name, float_e)                                              \
+        const ox_lanes ox_lanes_##name = {{NUM_ROW(name)}};
+
+/* The math function for double, the one that ends in f for float. */
+#define MATH(fn, x) _Generic((x), float : fn##f, default : fn)(x)
+
+#endif

@@ -1,0 +1,205 @@
+/* lanes.c: the loops of elementwise operators, expanded from one template. An operation is an expression over a, b, c;
+ * the types it is expanded for are a list. */
+#include "lane_loops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Arithmetic --------------------------------------------------------------------------------------------- */
+
+BINARY(Add, RING, a + b)
+BINARY(Sub, RING, a - b)
+BINARY(Mul, RING, a *b)
+
+/* a / b towards zero. A divisor of 0 is a fault; -1 negates in unsigned, for INT_MIN / -1 wraps. */
+#define ZERO_DIVISOR (fault = OX_FAULT_DIVISOR, 0)
+#define UNSIGNED_DIV(op) (b == 0 ? (c_u64)ZERO_DIVISOR : (c_u64)(a op b))
+#define SIGNED_DIV (b == 0 ? ZERO_DIVISOR : b == -1 ? (int64_t)(0 - (uint64_t)a) : (int64_t)(a / b))
+BINARY3(Div, UNSIGNED_DIV(/), SIGNED_DIV, a / b)
+
+/* The remainder with the divisor's sign. */
+#define SIGNED_MOD (b == 0 ? ZERO_DIVISOR : b == -1 ? 0 : a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0))
+static float mod_f32(float a, float b) {
+    float r = fmodf(a, b);
+    return r == 0 ? copysignf(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+static double mod_f64(double a, double b) {
+    double r = fmod(a, b);
+    return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+BINARY3(Mod, UNSIGNED_DIV(%), SIGNED_MOD, _Generic(a, float : mod_f32, default : mod_f64)(a, b))
+
+/* The remainder with the dividend's sign. */
+BINARY3(Fmod, UNSIGNED_DIV(%),
+        b == 0    ? ZERO_DIVISOR
+        : b == -1 ? 0
+                  : a % b,
+        _Generic(a, float
+                 : fmodf, default
+                 : fmod)(a, b))
+
+/* IEEE 754-2019 maximum and minimum: NaN wins, and -0 is less than +0. */
+static inline float join_f32(float a, float b, bool maximum) {
+    uint32_t p, q;
+    memcpy(&p, &a, sizeof p);
+    memcpy(&q, &b, sizeof q);
+    p = maximum ? p & q : p | q;
+    memcpy(&a, &p, sizeof a);
+    return a;
+}
+static inline double join_f64(double a, double b, bool maximum) {
+    uint64_t p, q;
+    memcpy(&p, &a, sizeof p);
+    memcpy(&q, &b, sizeof q);
+    p = maximum ? p & q : p | q;
+    memcpy(&a, &p, sizeof a);
+    return a;
+}
+#define JOIN(maximum) _Generic(a, float : join_f32, default : join_f64)(a, b, maximum)
+BINARY3(Max, a > b ? a : b, a > b ? a : b, a > b ? a : a < b ? b : a == b ? JOIN(true) : a + b)
+BINARY3(Min, a < b ? a : b, a < b ? a : b, a<b ? a : a> b ? b : a == b ? JOIN(false) : a + b)
+
+/* a < 0 ? slope * a : a; integers wrap. */
+UINT_LOOPS(BINARY_, PRelu, ((void)b, a))
+BINARY_(PRelu, i32, a < 0 ? (int32_t)((uint32_t)a * (uint32_t)b) : a)
+BINARY_(PRelu, i64, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
+FLOAT_LOOPS(BINARY_, PRelu, a < 0 ? a * b : a)
+const ox_lanes ox_lanes_PRelu = {{UINT_ROW(PRelu), FLOAT_ROW(PRelu), [OX_INT32] = PRelu_i32, [OX_INT64] = PRelu_i64}};
+
+/* ---- Powers ------------------------------------------------------------------------------------------------- */
+
+static uint64_t power(uint64_t base, uint64_t exponent) {
+    uint64_t result = 1;
+    for (; exponent; exponent >>= 1, base *= base)
+        if (exponent & 1)
+            result *= base;
+    return result;
+}
+
+/* Integer to integer: exact and wrapping; a negative exponent divides, which leaves 0 but for 1 and -1. */
+static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
+    if (exponent >= 0)
+        return (int64_t)power((uint64_t)base, (uint64_t)exponent);
+    if (base == 0)
+        *fault = OX_FAULT_DIVISOR;
+    return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
+}
+
+LANE2(Pow_f32, f32, f32, f32, powf(a, b))
+LANE2(Pow_f64, f64, f64, f64, pow(a, b))
+LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
+LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
+const ox_lanes ox_lanes_Pow = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
+const ox_lanes ox_lanes_PowUnsigned = {{[OX_INT64] = Pow_u64}};
+
+/* ---- Logic and bits ----------------------------------------------------------------------------------------- */
+
+/* A bool out of a file may be any byte; what is not 0 is true. */
+BINARY(And, BOOL, (a != 0) & (b != 0))
+BINARY(Or, BOOL, (a | b) != 0)
+BINARY(Xor, BOOL, (a != 0) ^ (b != 0))
+UNARY(Not, BOOL, a == 0)
+
+BINARY(BitwiseAnd, BITS, a &b)
+BINARY(BitwiseOr, BITS, a | b)
+BINARY(BitwiseXor, BITS, a ^ b)
+UNARY(BitwiseNot, BITS, ~a)
+
+/* Shifts by negative amounts, or by the width and more, leave what sign extension alone leaves (BitShift-28). */
+#define BITS_OF_RESULT ((c_u64)sizeof(*o) * 8)
+#define IN_WIDTH ((c_u64)b < BITS_OF_RESULT)
+#define LEFT (IN_WIDTH ? (c_u64)a << (b & 63) : 0)
+#define RIGHT_UNSIGNED (IN_WIDTH ? (c_u64)a >> (b & 63) : 0)
+#define RIGHT_SIGNED (IN_WIDTH ? (c_i64)a >> (b & 63) : a < 0 ? -1 : 0)
+UINT_LOOPS(BINARY_, ShiftLeft, LEFT)
+SINT_LOOPS(BINARY_, ShiftLeft, LEFT)
+const ox_lanes ox_lanes_ShiftLeft = {{UINT_ROW(ShiftLeft), SINT_ROW(ShiftLeft)}};
+UINT_LOOPS(BINARY_, ShiftRight, RIGHT_UNSIGNED)
+SINT_LOOPS(BINARY_, ShiftRight, RIGHT_SIGNED)
+const ox_lanes ox_lanes_ShiftRight = {{UINT_ROW(ShiftRight), SINT_ROW(ShiftRight)}};
+
+/* ---- Comparisons -------------------------------------------------------------------------------------------- */
+
+COMPARE(Less, a < b)
+COMPARE(LessOrEqual, a <= b)
+COMPARE(Greater, a > b)
+COMPARE(GreaterOrEqual, a >= b)
+
+UINT_LOOPS(COMPARE_, Equal, a == b)
+FLOAT_LOOPS(COMPARE_, Equal, a == b)
+LANE2(Equal_bool, u8, u8, u8, (a != 0) == (b != 0))
+LANE2(Equal_str, u8, str, str, a.size == b.size && (a.size == 0 || !memcmp(a.data, b.data, a.size)))
+const ox_lanes ox_lanes_Equal = {{RING_ROW(Equal), [OX_BOOL] = Equal_bool, [OX_STRING] = Equal_str}};
+
+/* ---- One operand -------------------------------------------------------------------------------------------- */
+
+UNARY3(Abs, a, a < 0 ? (int64_t)(0 - (uint64_t)a) : a, MATH(fabs, a))
+UNARY3(Neg, 0 - a, (int64_t)(0 - (uint64_t)a), -a)
+UNARY3(Sign, a != 0, (a > 0) - (a < 0), a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a)
+UNARY3(Relu, a, a > 0 ? a : 0, a <= 0 ? 0 : a)
+UNARY(Floor, FLOAT, MATH(floor, a))
+UNARY(Ceil, FLOAT, MATH(ceil, a))
+UNARY(Exp, FLOAT, MATH(exp, a))
+UNARY(Log, FLOAT, MATH(log, a))
+UNARY(Sqrt, FLOAT, MATH(sqrt, a))
+UNARY(Reciprocal, FLOAT, 1 / a)
+UNARY(Tanh, FLOAT, MATH(tanh, a))
+/* exp of a negative number on both sides: no overflow. */
+UNARY(Sigmoid, FLOAT, a < 0 ? MATH(exp, a) / (1 + MATH(exp, a)) : 1 / (1 + MATH(exp, -a)))
+UNARY(LeakyRelu, FLOAT, a < 0 ? a * *(const float *)attr : a)
+
+/* ---- Moves -------------------------------------------------------------------------------------------------- */
+
+#define COPY(T) LANE1(copy_##T, T, T, a)
+COPY(u8)
+COPY(u16)
+COPY(u32)
+COPY(u64)
+#define EXPAND_STRUCT(T)                                                                                               \
+    static int copy_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                        \
+        T *o = (void *)arg[0];                                                                                         \
+        const T *x = (const void *)arg[1];                                                                             \
+        (void)attr;                                                                                                    \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            o[i] = x[step[1] ? i : 0];                                                                                 \
+        return 0;                                                                                                      \
+    }
+EXPAND_STRUCT(b16)
+
+ox_lane *ox_lane_copy(size_t width) {
+    return width == 1 ? copy_u8 : width == 2 ? copy_u16 : width == 4 ? copy_u32 : width == 8 ? copy_u64 : copy_b16;
+}
+
+/* The condition's step and one pair of steps of x and y: the compiler sees each as a constant. */
+#define SELECT(cstep, xstep, ystep) FOR_N o[i] = c[(cstep) ? i : 0] ? x[(xstep) ? i : 0] : y[(ystep) ? i : 0]
+#define WHERE(T)                                                                                                       \
+    static int where_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                       \
+        T *o = (void *)arg[0];                                                                                         \
+        const u8 *c = (const void *)arg[1];                                                                            \
+        const T *x = (const void *)arg[2], *y = (const void *)arg[3];                                                  \
+        (void)attr;                                                                                                    \
+        if (!step[1] && c[0])                                                                                          \
+            return copy_##T(n, (char *[]){arg[0], arg[2]}, (const int64_t[]){step[0], step[2]}, NULL);                 \
+        if (!step[1])                                                                                                  \
+            return copy_##T(n, (char *[]){arg[0], arg[3]}, (const int64_t[]){step[0], step[3]}, NULL);                 \
+        if (step[2] && step[3]) {                                                                                      \
+            SELECT(1, 1, 1);                                                                                           \
+        } else if (step[2]) {                                                                                          \
+            SELECT(1, 1, 0);                                                                                           \
+        } else if (step[3]) {                                                                                          \
+            SELECT(1, 0, 1);                                                                                           \
+        } else {                                                                                                       \
+            const T p = x[0], q = y[0];                                                                                \
+            FOR_N o[i] = c[i] ? p : q;                                                                                 \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+WHERE(u8)
+WHERE(u16)
+WHERE(u32)
+WHERE(u64)
+WHERE(b16)
+
+ox_lane *ox_lane_where(size_t width) {
+    return width == 1 ? where_u8 : width == 2 ? where_u16 : width == 4 ? where_u32 : width == 8 ? where_u64 : where_b16;
+}

@@ -1,0 +1,165 @@
+/* lanes_cast.c: loops that convert between element types. */
+#include "lane_loops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* C leaves conversions out of range undefined; here they give the lowest value of the wider integer. */
+static inline int32_t int32_of(double a) {
+    return a > -2147483649.0 && a < 2147483648.0 ? (int32_t)a : INT32_MIN;
+}
+static inline int64_t int64_of(double a) {
+    return a >= -9223372036854775808.0 && a < 9223372036854775808.0 ? (int64_t)a : INT64_MIN;
+}
+static inline uint64_t uint64_of(double a) {
+    return a >= 9223372036854775808.0 && a < 18446744073709551616.0 ? (uint64_t)a : (uint64_t)int64_of(a);
+}
+
+/* From an integer type: by width only, for narrowing wraps and widening is C's. */
+#define FROM_INT(T)                                                                                                    \
+    LANE1(T##_to_8, u8, T, a)                                                                                          \
+    LANE1(T##_to_16, u16, T, a)                                                                                        \
+    LANE1(T##_to_32, u32, T, a)                                                                                        \
+    LANE1(T##_to_64, u64, T, a)                                                                                        \
+    LANE1(T##_to_float, f32, T, a)                                                                                     \
+    LANE1(T##_to_double, f64, T, a)                                                                                    \
+    LANE1(T##_to_bool, u8, T, a != 0)
+FROM_INT(u8)
+FROM_INT(i8)
+FROM_INT(u16)
+FROM_INT(i16)
+FROM_INT(u32)
+FROM_INT(i32)
+FROM_INT(u64)
+FROM_INT(i64)
+
+/* From a floating type: through int32 where that holds the narrow types, so that -1.0 to uint8 is 255. */
+#define FROM_FLOAT(T)                                                                                                  \
+    LANE1(T##_to_8, u8, T, int32_of(a))                                                                                \
+    LANE1(T##_to_16, u16, T, int32_of(a))                                                                              \
+    LANE1(T##_to_32, u32, T, int32_of(a))                                                                              \
+    LANE1(T##_to_u32, u32, T, int64_of(a))                                                                             \
+    LANE1(T##_to_64, u64, T, int64_of(a))                                                                              \
+    LANE1(T##_to_u64, u64, T, uint64_of(a))                                                                            \
+    LANE1(T##_to_bool, u8, T, a != 0)
+FROM_FLOAT(f32)
+FROM_FLOAT(f64)
+LANE1(f32_to_double, f64, f32, a)
+LANE1(f64_to_float, f32, f64, a)
+
+typedef struct cast_row {
+    ox_lane *to_8, *to_16, *to_32, *to_64, *to_u32, *to_u64, *to_float, *to_double, *to_bool;
+} cast_row;
+
+#define INT_CASTS(T)                                                                                                   \
+    { T##_to_8, T##_to_16, T##_to_32, T##_to_64, T##_to_32, T##_to_64, T##_to_float, T##_to_double, T##_to_bool }
+#define FLOAT_CASTS(T, to_float, to_double)                                                                            \
+    { T##_to_8, T##_to_16, T##_to_32, T##_to_64, T##_to_u32, T##_to_u64, to_float, to_double, T##_to_bool }
+
+static const cast_row casts[OX_DTYPE_COUNT] = {
+    [OX_BOOL] = INT_CASTS(u8),
+    [OX_UINT8] = INT_CASTS(u8),
+    [OX_INT8] = INT_CASTS(i8),
+    [OX_UINT16] = INT_CASTS(u16),
+    [OX_INT16] = INT_CASTS(i16),
+    [OX_UINT32] = INT_CASTS(u32),
+    [OX_INT32] = INT_CASTS(i32),
+    [OX_UINT64] = INT_CASTS(u64),
+    [OX_INT64] = INT_CASTS(i64),
+    [OX_FLOAT] = FLOAT_CASTS(f32, NULL, f32_to_double),
+    [OX_DOUBLE] = FLOAT_CASTS(f64, f64_to_float, NULL),
+};
+
+ox_lane *ox_lane_cast(ox_dtype from, ox_dtype to) {
+    const cast_row *row = &casts[from];
+    bool integers = from != OX_FLOAT && from != OX_DOUBLE && to != OX_FLOAT && to != OX_DOUBLE && to != OX_BOOL;
+    if (from == to || (integers && ox_dtype_size(from) == ox_dtype_size(to)))
+        return NULL;
+    switch ((int)to) {
+    case OX_BOOL:
+        return row->to_bool;
+    case OX_UINT8:
+    case OX_INT8:
+        return row->to_8;
+    case OX_UINT16:
+    case OX_INT16:
+        return row->to_16;
+    case OX_UINT32:
+        return row->to_u32;
+    case OX_INT32:
+        return row->to_32;
+    case OX_UINT64:
+        return row->to_u64;
+    case OX_INT64:
+        return row->to_64;
+    case OX_FLOAT:
+        return row->to_float;
+    default:
+        return row->to_double;
+    }
+}
+
+/* ---- To 16 bits and less ------------------------------------------------------------------------------------- */
+
+/* The float towards zero from the value, with its last bit set if that was not exact: a later rounding to fewer bits
+ * then sees on which side of a tie the value lies. */
+static inline float odd(float rounded, bool exact, bool away) {
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    bits = exact || isinf(rounded) ? bits : (bits - away) | 1;
+    memcpy(&rounded, &bits, sizeof bits);
+    return rounded;
+}
+
+static inline float odd_of_double(double a) {
+    float rounded = (float)a;
+    return odd(rounded, rounded == a || a != a, fabs((double)rounded) > fabs(a));
+}
+
+static inline float odd_of_uint64(uint64_t a) {
+    int shift = 0;
+    while (a >> shift >> 32)
+        shift += 8;
+    /* What is shifted out only matters as "not zero". */
+    uint64_t top = a >> shift | ((a & (((uint64_t)1 << shift) - 1)) != 0);
+    return odd_of_double((double)top) * (float)((uint64_t)1 << shift);
+}
+
+static inline float odd_of_int64(int64_t a) {
+    return a < 0 ? -odd_of_uint64(0 - (uint64_t)a) : odd_of_uint64((uint64_t)a);
+}
+
+LANE1(odd_f64, f32, f64, odd_of_double(a))
+LANE1(odd_i32, f32, i32, odd_of_double(a))
+LANE1(odd_u32, f32, u32, odd_of_double(a))
+LANE1(odd_i64, f32, i64, odd_of_int64(a))
+LANE1(odd_u64, f32, u64, odd_of_uint64(a))
+
+ox_lane *ox_lane_cast_odd(ox_dtype from) {
+    switch ((int)from) {
+    case OX_DOUBLE:
+        return odd_f64;
+    case OX_INT32:
+        return odd_i32;
+    case OX_UINT32:
+        return odd_u32;
+    case OX_INT64:
+        return odd_i64;
+    case OX_UINT64:
+        return odd_u64;
+    default:
+        return ox_lane_cast(from, OX_FLOAT);
+    }
+}
+
+int ox_lane_widen(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    (void)step;
+    ox_widen(*(const ox_dtype *)attr, n, arg[1], (float *)(void *)arg[0]);
+    return 0;
+}
+
+int ox_lane_narrow(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    (void)step;
+    ox_narrow(*(const ox_dtype *)attr, n, (const float *)(const void *)arg[1], arg[0]);
+    return 0;
+}

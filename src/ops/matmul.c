@@ -1,0 +1,127 @@
+/* matmul.c: MatMul. Batches that repeat are read again, never copied. */
+#include "dense.h"
+#include "gemm.h"
+#include "walk.h"
+
+#include <string.h>
+
+/* The sizes of the product, and the batch dimensions that all operands together have. */
+typedef struct matmul_shape {
+    int64_t m, n, k;
+    int batch;
+    int64_t dims[OX_MAX_RANK];
+} matmul_shape;
+
+typedef struct matmul {
+    int64_t m, n, k;
+    int64_t a_row, a_col, b_row, b_col; /* in elements' bytes of the compute type */
+    ox_bcast batch;                     /* operands A and B */
+} matmul;
+
+static int batch_rank(const ox_tensor *t) {
+    return t->rank > 2 ? t->rank - 2 : 0;
+}
+
+static ox_status matmul_dims(ox_call *call, matmul_shape *s) {
+    const ox_tensor *a = call->in[0], *b = call->in[1];
+    if (a->rank == 0 || b->rank == 0)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: a scalar is not a matrix", OX_INPUT(call, 0),
+                            OX_INPUT(call, 1));
+    s->m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
+    s->k = a->dims[a->rank - 1];
+    s->n = b->rank > 1 ? b->dims[b->rank - 1] : 1;
+    int64_t k = b->dims[b->rank > 1 ? b->rank - 2 : 0];
+    if (k != s->k)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: inner dimensions %lld and %lld differ", OX_INPUT(call, 0),
+                            OX_INPUT(call, 1), (long long)s->k, (long long)k);
+    s->batch = batch_rank(a);
+    for (int d = 0; d < s->batch; d++)
+        s->dims[d] = a->dims[d];
+    if (!ox_broadcast_dims(&s->batch, s->dims, batch_rank(b), b->dims))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: the dimensions before the last two do not broadcast",
+                            OX_INPUT(call, 0), OX_INPUT(call, 1));
+    return OX_OK;
+}
+
+ox_status ox_infer_matmul(ox_call *call) {
+    matmul_shape s;
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    OX_TRY(ox_call_check_same(call, 0, 1));
+    OX_TRY(matmul_dims(call, &s));
+    int rank = s.batch;
+    if (call->in[0]->rank > 1)
+        s.dims[rank++] = s.m;
+    if (call->in[1]->rank > 1)
+        s.dims[rank++] = s.n;
+    return ox_call_output(call, 0, call->in[0]->dtype, rank, s.dims);
+}
+
+/* Splits the strides of an operand into those of its matrix and those of the batch. */
+static void batch_strides(const ox_tensor *t, const int64_t *strides, const matmul_shape *s, int64_t *batch) {
+    ox_tensor outer = {ox_dtype_compute(t->dtype), batch_rank(t), t->dims, strides, NULL};
+    ox_broadcast_strides(&outer, s->batch, s->dims, batch);
+}
+
+/* Rows of A over a repeated B, as of a batch of activations times weights: one product with more rows. */
+static void merge_batch(matmul *mm) {
+    ox_bcast *batch = &mm->batch;
+    if (batch->ndim != 1 || batch->step[1] != 0)
+        return;
+    int64_t length;
+    if (mm->m == 1)
+        mm->a_row = batch->step[0];
+    else if (!ox_mul_i64(mm->a_row, mm->m, &length) || length != batch->step[0])
+        return;
+    mm->m *= batch->dim[0];
+    batch->dim[0] = 1;
+}
+
+ox_status ox_prepare_matmul(ox_call *call) {
+    const ox_tensor *a = call->in[0], *b = call->in[1], *out = call->out[0];
+    matmul_shape s;
+    OX_TRY(matmul_dims(call, &s));
+    matmul *mm = ox_call_state(call, sizeof *mm);
+    if (!mm)
+        return OX_ERROR_MEMORY;
+    if (ox_tensor_count(out) == 0)
+        return OX_OK;
+    int64_t sa[OX_MAX_RANK], sb[OX_MAX_RANK], batch_a[OX_MAX_RANK], batch_b[OX_MAX_RANK];
+    ox_dense_strides(a, sa);
+    ox_dense_strides(b, sb);
+    batch_strides(a, sa, &s, batch_a);
+    batch_strides(b, sb, &s, batch_b);
+    mm->m = s.m, mm->n = s.n, mm->k = s.k;
+    mm->a_col = sa[a->rank - 1], mm->a_row = a->rank > 1 ? sa[a->rank - 2] : 0;
+    mm->b_row = sb[b->rank > 1 ? b->rank - 2 : 0], mm->b_col = b->rank > 1 ? sb[b->rank - 1] : 0;
+    OX_TRY(ox_plan_space(call, &mm->batch, 2, s.batch, s.dims, (const int64_t *const[]){batch_a, batch_b}));
+    if (mm->batch.dim[0] > 1)
+        merge_batch(mm);
+    OX_TRY(ox_dense_plan(call, a));
+    OX_TRY(ox_dense_plan(call, b));
+    OX_TRY(ox_dense_plan_out(call, out, ox_tensor_count(out)));
+    return ox_workspace_add(call, (int64_t)ox_gemm_workspace(s.k), 1);
+}
+
+ox_status ox_run_matmul(ox_call *call) {
+    const matmul *mm = call->state;
+    const ox_tensor *out = call->out[0];
+    int64_t count = ox_tensor_count(out), index[OX_MAX_RANK] = {0};
+    size_t used = 0;
+    if (count == 0)
+        return OX_OK;
+    ox_tensor a = ox_dense_in(call, &used, call->in[0]), b = ox_dense_in(call, &used, call->in[1]);
+    void *result = ox_dense_out(call, &used, out, 0, count);
+    void *panel = ox_workspace_take(call, &used, (int64_t)ox_gemm_workspace(mm->k), 1);
+    ox_gemm g = {.dtype = a.dtype, .m = mm->m, .n = mm->n, .k = mm->k};
+    g.a_row = mm->a_row, g.a_col = mm->a_col, g.b_row = mm->b_row, g.b_col = mm->b_col;
+    g.c = result;
+    g.c_row = mm->n * (int64_t)ox_dtype_size(a.dtype);
+    const char *operands[2] = {a.data, b.data};
+    do {
+        g.a = operands[0], g.b = operands[1];
+        ox_gemm_run(&g, panel);
+        g.c = (char *)g.c + mm->m * g.c_row;
+    } while (ox_walk(&mm->batch, 0, index, operands));
+    ox_dense_store(out, 0, count, result);
+    return OX_OK;
+}

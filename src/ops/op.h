@@ -1,0 +1,180 @@
+/* op.h: what an operator is, and what it sees when it is called.
+ *
+ * An operator has up to three functions, called in this order:
+ *   infer    knows types and shapes of the inputs (and the data of those that are constant) and says types and shapes
+ *            of the outputs. It checks everything that can be wrong. It may be called again at any time.
+ *   prepare  once per plan, after infer: computes what run needs (iteration plans, choice of loops) into plan memory.
+ *   run      computes. It allocates nothing; what can still fail depends on data (a division by zero, an index).
+ * A view operator has only infer: it says that an output is a window on an input, and the runtime copies if it must.
+ */
+#ifndef OX_OPS_OP_H
+#define OX_OPS_OP_H
+
+#include "../tensor.h"
+
+typedef struct ox_graph ox_graph; /* runtime/graph.h; operators only hand it on */
+typedef struct ox_op ox_op;
+typedef struct ox_call ox_call;
+
+/* ---- Attributes --------------------------------------------------------------------------------------------- */
+
+/* Numbers of AttributeProto.AttributeType. */
+typedef enum ox_attr_kind {
+    OX_ATTR_NONE = 0,
+    OX_ATTR_FLOAT = 1,
+    OX_ATTR_INT = 2,
+    OX_ATTR_STRING = 3,
+    OX_ATTR_TENSOR = 4,
+    OX_ATTR_GRAPH = 5,
+    OX_ATTR_FLOATS = 6,
+    OX_ATTR_INTS = 7,
+    OX_ATTR_STRINGS = 8,
+    OX_ATTR_TENSORS = 9,
+    OX_ATTR_GRAPHS = 10,
+    OX_ATTR_SPARSE_TENSOR = 11,
+    OX_ATTR_SPARSE_TENSORS = 12,
+    OX_ATTR_TYPE = 13,
+    OX_ATTR_TYPES = 14
+} ox_attr_kind;
+
+typedef struct ox_attr {
+    const char *name;
+    ox_attr_kind kind;
+    size_t count; /* of the list kinds */
+    union {
+        float f;
+        int64_t i;
+        ox_string s;
+        const ox_tensor *tensor;
+        ox_graph *graph;
+        const float *floats;
+        const int64_t *ints;
+        const ox_string *strings;
+        const ox_tensor *const *tensors;
+        ox_graph *const *graphs;
+    } u;
+} ox_attr;
+
+/* ---- Calls -------------------------------------------------------------------------------------------------- */
+
+/* What infer says of one output. */
+typedef struct ox_result {
+    ox_dtype dtype;
+    int rank;
+    int64_t dims[OX_MAX_RANK];
+    int view_of;                  /* the input whose memory this output shows, -1 if none */
+    int64_t offset;               /* view: bytes from that input's data */
+    int64_t strides[OX_MAX_RANK]; /* view or data: byte strides */
+    void *data;                   /* elements that are there already (an attribute, a subgraph's result); or NULL */
+} ox_result;
+
+struct ox_call {
+    const ox_op *op;
+    int version; /* of the opset that the node was written for */
+    int nin, nout;
+    const ox_tensor *const *in; /* NULL where omitted; ->data is NULL while unknown (infer, prepare) */
+    ox_tensor *const *out;      /* NULL where nobody asked for it; packed; described from prepare on, ->data in run */
+    size_t nattrs;
+    const ox_attr *attrs;
+    void *state;           /* what prepare left for run */
+    void *workspace;       /* run: the bytes that prepare asked for */
+    size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
+    ox_pile *pile;         /* prepare: plan memory */
+    ox_result *results;    /* infer: nout entries, through ox_call_output and ox_call_view */
+    ox_error *error;
+    ox_status attr_status; /* set when an attribute has the wrong type; checked by the caller after infer */
+    /* infer of operators with OX_OP_CONTROL: runs a subgraph of the node, its `number`th, on inputs (described and with
+     * data); *out is then a list of as many results as the graph has outputs. */
+    ox_status (*run_graph)(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
+                           const ox_tensor *const **out, int *nout);
+};
+
+/* Fails with the text; the runtime adds node and operator in front. */
+#define ox_call_fail(call, status, ...) ox_fail((call)->error, (status), __VA_ARGS__)
+
+/* "A (float [2,3])" for error texts: input i by the name that the operator's row gives it, or "input 0". */
+typedef struct ox_input_buffer {
+    char text[160];
+} ox_input_buffer;
+const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer);
+#define OX_INPUT(call, i) ox_call_input_text((call), (i), &(ox_input_buffer){{0}})
+
+/* Attributes by name. A missing one gives the default; one of the wrong type gives the default and makes the call fail.
+ */
+bool ox_call_has(ox_call *call, const char *name);
+int64_t ox_call_int(ox_call *call, const char *name, int64_t otherwise);
+float ox_call_float(ox_call *call, const char *name, float otherwise);
+ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise);
+const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count);     /* NULL and 0 if missing */
+const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind); /* NULL if missing */
+
+/* The data of input i for infer: OX_DEFER if it is not known before the run. */
+ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor);
+
+/* Infer: input i as a list of integers (a 1-D or scalar tensor of int64 or int32), at most `most` of them; OX_DEFER if
+ * it is not known before the run. */
+ox_status ox_call_int_list(ox_call *call, int i, int64_t *list, int most, int *count);
+
+/* True if input i is given. */
+static inline bool ox_call_given(const ox_call *call, int i) {
+    return i < call->nin && call->in[i] != NULL;
+}
+
+/* Infer: output k is a new tensor. Checks rank, dims and byte size. Outputs that nobody wants may be described too. */
+ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const int64_t *dims);
+
+/* Infer: output k shows the memory of input `of`: element 0 at `offset` bytes, byte strides as given. */
+ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, const int64_t *dims,
+                       const int64_t *strides);
+
+/* Infer: output k is this very tensor. Its data lives as long as the plan (an attribute) or the node's subgraph. */
+ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor);
+
+/* Infer: fails unless input i has an element type of the set. */
+ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set);
+/* Infer: fails unless all given inputs from first to last (inclusive) have the element type of the first. */
+ox_status ox_call_check_same(ox_call *call, int first, int last);
+/* Infer: brings an axis of [-rank, rank-1] to [0, rank-1] or fails. `what` names it in the error ("axis"). */
+ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, int *result);
+
+/* Prepare: size zeroed bytes of plan memory, kept as call->state; NULL and an error in the call if there is none. */
+void *ox_call_state(ox_call *call, size_t size);
+
+/* ---- Operators ---------------------------------------------------------------------------------------------- */
+
+typedef ox_status ox_call_fn(ox_call *call);
+
+enum {
+    OX_ANY = 127
+}; /* any number of inputs or outputs */
+
+typedef enum ox_op_flags {
+    OX_OP_STRIDED = 1,       /* takes inputs with any strides; without it, inputs are packed */
+    OX_OP_IN_PLACE = 2,      /* output 0 may share the memory of an input of its shape and element size */
+    OX_OP_PASS = 4,          /* elementwise: `detail` is an ox_elementwise */
+    OX_OP_CONTROL = 8,       /* runs subgraphs: infer wants all data */
+    OX_OP_RANDOM = 16,       /* gives other results each time: never folded */
+    OX_OP_SHAPE_ONLY = 32,   /* reads only the shapes of its inputs */
+    OX_OP_LEGACY = 64,       /* input 1 is broadcast by the attributes `broadcast` and `axis` (before opset 7) */
+    OX_OP_LEGACY_SLOPE = 128 /* input 1, of one dimension, belongs to the channels (PRelu before opset 7) */
+} ox_op_flags;
+
+struct ox_op {
+    const char *domain; /* "" is ONNX's own */
+    const char *name;
+    int16_t since;
+    int8_t min_in, max_in, min_out, max_out;
+    ox_dtypes dtypes; /* of the main input, for listing; infer checks */
+    ox_call_fn *infer, *prepare, *run;
+    const void *detail;
+    unsigned flags;
+};
+
+/* The row in force for an operator in an opset version; NULL if there is none. *newer (may be NULL) is set if the
+ * table has the operator, but only from a later version on. */
+const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer);
+
+/* The newest opset version of a domain that the table knows; 0 for an unknown domain. */
+int ox_newest_opset(const char *domain);
+
+#endif

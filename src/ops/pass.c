@@ -1,0 +1,122 @@
+/* pass.c: running lane programs. */
+#include "pass_program.h"
+
+#include <string.h>
+
+size_t ox_pass_scratch(const ox_pass *pass) {
+    return pass->scratch;
+}
+
+/* ---- Gathering an operand into a tile ----------------------------------------------------------------------- */
+
+/* Lays out dimensions [0, d] of an operand from src on, `count` entries of the last; returns the end in dst. */
+static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char *src, char *dst) {
+    const pass_operand *operand = &pass->operands[a];
+    int64_t step = operand->steps[d];
+    if (d == 0) {
+        operand->move(count, dst, operand->width, src, step);
+        return dst + count * operand->width;
+    }
+    char *end = gather(pass, a, d - 1, pass->space.dim[d - 1], src, dst);
+    size_t block = (size_t)(end - dst);
+    for (int64_t i = 1; i < count; i++, end += block)
+        if (step == 0)
+            memcpy(end, dst, block);
+        else
+            gather(pass, a, d - 1, pass->space.dim[d - 1], src + i * step, end);
+    return end;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------ */
+
+/* What one run changes; it lies in the caller's scratch memory, so that threads can share a pass. */
+typedef struct pass_state {
+    char **regs;         /* where each register is for this tile */
+    const char **cursor; /* where each operand is in the outer dimensions */
+    const char **laid;   /* what an operand's tile was gathered from, and ... */
+    int64_t *laid_count; /* ... how many entries */
+} pass_state;
+
+static pass_state state_in(const ox_pass *pass, char *scratch) {
+    pass_state s;
+    char *at = scratch + pass->tile_bytes;
+    s.regs = (char **)(void *)at;
+    at += sizeof(char *) * (size_t)pass->nregs;
+    s.cursor = (const char **)(void *)at;
+    at += sizeof(char *) * (size_t)pass->noperands;
+    s.laid = (const char **)(void *)at;
+    at += sizeof(char *) * (size_t)pass->noperands;
+    at = scratch + ((size_t)(at - scratch) + 7) / 8 * 8;
+    s.laid_count = (int64_t *)(void *)at;
+    for (int r = 0; r < pass->nregs; r++)
+        s.regs[r] = pass->regs[r].constant ? (char *)(uintptr_t)pass->regs[r].constant : scratch + pass->regs[r].tile;
+    for (int a = 0; a < pass->noperands; a++) {
+        s.cursor[a] = pass->operands[a].tensor->data;
+        s.laid[a] = NULL;
+        s.laid_count[a] = 0;
+    }
+    return s;
+}
+
+/* Operand a for the entries [first, first + count) of the block dimension. */
+static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int64_t count) {
+    const pass_operand *operand = &pass->operands[a];
+    const char *at = s->cursor[a] + first * operand->steps[pass->block];
+    if (!operand->gathered) {
+        s->regs[operand->reg] = (char *)(uintptr_t)at;
+        return;
+    }
+    if (s->laid[a] == at && s->laid_count[a] >= count)
+        return;
+    gather(pass, a, pass->block, count, at, s->regs[operand->reg]);
+    s->laid[a] = at;
+    s->laid_count[a] = count;
+}
+
+static int run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t count, int64_t done) {
+    int fault = 0;
+    for (int a = 0; a < pass->noperands; a++)
+        fetch(pass, s, a, first, count);
+    for (int i = 0; i < pass->nstores; i++)
+        s->regs[pass->stores[i].reg] = (char *)pass->stores[i].out->data + done * pass->stores[i].width;
+    int64_t n = count * pass->inner;
+    for (int i = 0; i < pass->ncode; i++) {
+        const pass_instruction *in = &pass->code[i];
+        char *arg[OX_LANE_ARGS];
+        arg[0] = s->regs[in->reg[0]];
+        for (int k = 1; k <= in->nargs; k++)
+            arg[k] = s->regs[in->reg[k]];
+        fault |= in->lane(in->once ? 1 : n, arg, in->step, in->attr);
+    }
+    return fault;
+}
+
+/* Moves the cursors to the next place in the dimensions outside the block; false after the last. */
+static bool advance(const ox_pass *pass, pass_state *s, int64_t *index) {
+    for (int d = pass->block + 1; d < pass->space.ndim; d++) {
+        bool wraps = ++index[d] == pass->space.dim[d];
+        int64_t moves = wraps ? 1 - pass->space.dim[d] : 1;
+        for (int a = 0; a < pass->noperands; a++)
+            s->cursor[a] += moves * pass->operands[a].steps[d];
+        if (!wraps)
+            return true;
+        index[d] = 0;
+    }
+    return false;
+}
+
+int ox_pass_run(ox_pass *pass, void *scratch) {
+    if (pass->space.dim[0] == 0)
+        return 0;
+    int64_t index[OX_MAX_RANK + 1] = {0}, done = 0, length = pass->space.dim[pass->block];
+    pass_state s = state_in(pass, scratch);
+    int fault = 0;
+    do {
+        for (int64_t first = 0; first < length; first += pass->chunk) {
+            int64_t count = length - first < pass->chunk ? length - first : pass->chunk;
+            fault |= run_tile(pass, &s, first, count, done);
+            done += count * pass->inner;
+        }
+    } while (advance(pass, &s, index));
+    return fault;
+}

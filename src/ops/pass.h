@@ -1,0 +1,49 @@
+/* pass.h: lane programs. A pass goes over its output once, tile by tile; for each tile its instructions (loops of
+ * lanes.h) run one after another on registers that stay in the first-level cache. One elementwise node is a program of
+ * one instruction, or of a few where types are widened. */
+#ifndef OX_OPS_PASS_H
+#define OX_OPS_PASS_H
+
+#include "lanes.h"
+
+typedef struct ox_pass ox_pass;                 /* ready to run */
+typedef struct ox_pass_builder ox_pass_builder; /* being written */
+
+/* A register is a number, or -1 once memory ran out: then every further call does nothing, and ox_pass_end fails. */
+typedef int ox_reg;
+
+/* Starts a program over an output of shape dims. The builder lives in the pile, as does the pass that it ends in. */
+ox_pass_builder *ox_pass_begin(ox_pile *pile, int rank, const int64_t *dims);
+
+/* An operand, broadcast to the output's shape; its data may be set later. `shape` has the dims and strides to use where
+ * they are not the tensor's own (NULL: they are). The register holds elements of the tensor's type. */
+ox_reg ox_pass_load(ox_pass_builder *builder, const ox_tensor *tensor, const ox_tensor *shape);
+
+/* One element that repeats. */
+ox_reg ox_pass_constant(ox_pass_builder *builder, ox_dtype dtype, const void *element);
+
+/* The result of an instruction. attr must live as long as the pass; result is the type of the new register. */
+ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
+                     const ox_reg *args);
+
+/* A register as another type: widened, narrowed (one rounding) or cast. The same register if nothing is to be done. */
+ox_reg ox_pass_convert(ox_pass_builder *builder, ox_reg reg, ox_dtype dtype);
+
+/* The register as its type is computed in (float for the small floating types). */
+ox_reg ox_pass_widen(ox_pass_builder *builder, ox_reg reg);
+
+ox_dtype ox_pass_dtype(const ox_pass_builder *builder, ox_reg reg);
+
+/* Stores a register, converted to the output's type, to a packed tensor of the output's shape. */
+void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out);
+
+/* Ends the program. NULL if memory ran out. */
+ox_pass *ox_pass_end(ox_pass_builder *builder);
+
+/* Bytes of scratch memory that running the pass takes. */
+size_t ox_pass_scratch(const ox_pass *pass);
+
+/* Runs the pass on the data that its tensors have now. Returns 0 or the fault of a lane (lanes.h). */
+int ox_pass_run(ox_pass *pass, void *scratch);
+
+#endif

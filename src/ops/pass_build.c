@@ -1,0 +1,306 @@
+/* pass_build.c: writing lane programs: registers, tiles, and how the space is cut into tiles. */
+#include "pass_program.h"
+
+#include <string.h>
+
+/* Short rows are put together to tiles of about this many elements. */
+enum {
+    SHORT_TILE = 512
+};
+
+struct ox_pass_builder {
+    ox_pile *pile;
+    bool failed;
+    int rank;
+    const int64_t *dims;
+    const int64_t **strides; /* of each operand, rank entries */
+    int operand_room, reg_room, code_room, store_room;
+    ox_pass pass;
+};
+
+/* ---- Growing lists ------------------------------------------------------------------------------------------ */
+
+static void *grown(ox_pass_builder *b, void *list, int count, int *room, size_t size) {
+    if (count < *room)
+        return list;
+    int more = *room ? *room * 2 : 8;
+    void *moved = ox_pile_array(b->pile, (size_t)more, size);
+    if (!moved) {
+        b->failed = true;
+        return NULL;
+    }
+    if (count)
+        memcpy(moved, list, (size_t)count * size);
+    *room = more;
+    return moved;
+}
+
+/* PUSH(b, regs, nregs) makes room for one more entry of a list of the pass and gives a pointer to it; NULL once memory
+ * ran out. */
+#define PUSH(b, list, count) (push_##list(b) ? &(b)->pass.list[(b)->pass.count++] : NULL)
+#define DEFINE_PUSH(list, count, room)                                                                                 \
+    static bool push_##list(ox_pass_builder *b) {                                                                      \
+        void *moved = b->failed ? NULL : grown(b, b->pass.list, b->pass.count, &b->room, sizeof *b->pass.list);        \
+        if (moved)                                                                                                     \
+            b->pass.list = moved;                                                                                      \
+        return moved != NULL;                                                                                          \
+    }
+DEFINE_PUSH(regs, nregs, reg_room)
+DEFINE_PUSH(code, ncode, code_room)
+DEFINE_PUSH(stores, nstores, store_room)
+
+static pass_operand *push_operand(ox_pass_builder *b) {
+    int room = b->operand_room; /* operands and strides grow together */
+    const int64_t **strides = grown(b, b->strides, b->pass.noperands, &room, sizeof *strides);
+    pass_operand *operands =
+        strides ? grown(b, b->pass.operands, b->pass.noperands, &b->operand_room, sizeof *operands) : NULL;
+    if (!operands)
+        return NULL;
+    b->strides = strides;
+    b->pass.operands = operands;
+    return &operands[b->pass.noperands++];
+}
+
+static ox_reg new_reg(ox_pass_builder *b, pass_reg reg) {
+    pass_reg *r = PUSH(b, regs, nregs);
+    if (!r)
+        return -1;
+    *r = reg;
+    return b->pass.nregs - 1;
+}
+
+/* ---- The program -------------------------------------------------------------------------------------------- */
+
+ox_pass_builder *ox_pass_begin(ox_pile *pile, int rank, const int64_t *dims) {
+    ox_pass_builder *b = ox_pile_get(pile, sizeof *b);
+    int64_t *copy = ox_pile_array(pile, (size_t)rank, sizeof *copy);
+    if (!b || !copy)
+        return NULL;
+    if (rank)
+        memcpy(copy, dims, (size_t)rank * sizeof *copy);
+    *b = (ox_pass_builder){.pile = pile, .rank = rank, .dims = copy};
+    return b;
+}
+
+ox_dtype ox_pass_dtype(const ox_pass_builder *b, ox_reg reg) {
+    return reg < 0 ? OX_UNDEFINED : b->pass.regs[reg].dtype;
+}
+
+ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor *shape) {
+    if (!b || b->failed)
+        return -1;
+    int64_t *strides = ox_pile_array(b->pile, (size_t)b->rank + 1, sizeof *strides);
+    pass_operand *operand = strides ? push_operand(b) : NULL;
+    if (!operand) {
+        b->failed = true;
+        return -1;
+    }
+    if (!shape)
+        shape = tensor;
+    if (ox_tensor_count(shape) != 1) /* one element repeats everywhere: strides 0 */
+        ox_broadcast_strides(shape, b->rank, b->dims, strides);
+    int index = b->pass.noperands - 1;
+    b->strides[index] = strides;
+    size_t width = ox_dtype_size(tensor->dtype);
+    *operand = (pass_operand){.tensor = tensor, .width = (int64_t)width, .move = ox_move_for(width)};
+    operand->reg =
+        new_reg(b, (pass_reg){.dtype = tensor->dtype, .operand = index, .writer = -1, .last = -1, .store = -1});
+    return operand->reg;
+}
+
+ox_reg ox_pass_constant(ox_pass_builder *b, ox_dtype dtype, const void *element) {
+    void *copy = b && !b->failed ? ox_pile_get(b->pile, ox_dtype_size(dtype)) : NULL;
+    if (!copy) {
+        if (b)
+            b->failed = true;
+        return -1;
+    }
+    memcpy(copy, element, ox_dtype_size(dtype));
+    return new_reg(b,
+                   (pass_reg){.dtype = dtype, .constant = copy, .operand = -1, .writer = -1, .last = -1, .store = -1});
+}
+
+ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
+                     const ox_reg *args) {
+    if (!b || b->failed)
+        return -1;
+    pass_instruction *in = PUSH(b, code, ncode);
+    if (!in)
+        return -1;
+    int number = b->pass.ncode - 1;
+    *in = (pass_instruction){.lane = lane, .attr = attr, .nargs = nargs};
+    for (int k = 0; k < nargs; k++) {
+        in->reg[k + 1] = args[k];
+        b->pass.regs[args[k]].last = number;
+    }
+    return in->reg[0] =
+               new_reg(b, (pass_reg){.dtype = result, .operand = -1, .writer = number, .last = -1, .store = -1});
+}
+
+/* An instruction whose attribute is an element type. */
+static ox_reg apply_dtype(ox_pass_builder *b, ox_lane *lane, ox_dtype attr, ox_dtype result, ox_reg reg) {
+    ox_dtype *kept = b && !b->failed ? ox_pile_get(b->pile, sizeof *kept) : NULL;
+    if (!kept) {
+        if (b)
+            b->failed = true;
+        return -1;
+    }
+    *kept = attr;
+    return ox_pass_apply(b, lane, kept, result, 1, &reg);
+}
+
+ox_reg ox_pass_widen(ox_pass_builder *b, ox_reg reg) {
+    ox_dtype dtype = ox_pass_dtype(b, reg), wide = ox_dtype_compute(dtype);
+    return reg < 0 || wide == dtype ? reg : apply_dtype(b, ox_lane_widen, dtype, wide, reg);
+}
+
+ox_reg ox_pass_convert(ox_pass_builder *b, ox_reg reg, ox_dtype dtype) {
+    if (reg < 0 || ox_pass_dtype(b, reg) == dtype)
+        return reg;
+    reg = ox_pass_widen(b, reg);
+    ox_dtype from = ox_pass_dtype(b, reg), wide = ox_dtype_compute(dtype);
+    if (from != wide && reg >= 0) {
+        ox_lane *cast = wide == dtype ? ox_lane_cast(from, wide) : ox_lane_cast_odd(from);
+        /* The same bits under another name still want a register of their own. */
+        reg = ox_pass_apply(b, cast ? cast : ox_lane_copy(ox_dtype_size(wide)), NULL, wide, 1, &reg);
+    }
+    return wide == dtype || reg < 0 ? reg : apply_dtype(b, ox_lane_narrow, dtype, dtype, reg);
+}
+
+void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out) {
+    reg = ox_pass_convert(b, reg, out->dtype);
+    /* Only the result of an instruction can be written where it is wanted, and only to one place. */
+    if (reg >= 0 && (b->pass.regs[reg].writer < 0 || b->pass.regs[reg].store >= 0))
+        reg = ox_pass_apply(b, ox_lane_copy(ox_dtype_size(out->dtype)), NULL, out->dtype, 1, &reg);
+    pass_store *store = reg >= 0 ? PUSH(b, stores, nstores) : NULL;
+    if (!store)
+        return;
+    *store = (pass_store){reg, (int64_t)ox_dtype_size(out->dtype), out};
+    b->pass.regs[reg].store = b->pass.nstores - 1;
+}
+
+/* ---- Cutting the space into tiles --------------------------------------------------------------------------- */
+
+static void choose_block(ox_pass *pass) {
+    pass->block = 0;
+    pass->inner = 1;
+    if (pass->space.dim[0] >= OX_ROW_MIN)
+        return;
+    while (pass->block + 1 < pass->space.ndim && pass->inner * pass->space.dim[pass->block] <= SHORT_TILE)
+        pass->inner *= pass->space.dim[pass->block++];
+}
+
+/* Whether a tile of the operand is packed (true), or one element (*scalar). */
+static bool is_direct(const ox_pass *pass, const pass_operand *operand, bool *scalar) {
+    bool packed = true;
+    int64_t step = operand->width;
+    *scalar = true;
+    for (int d = 0; d <= pass->block; d++) {
+        packed &= operand->steps[d] == step;
+        *scalar &= operand->steps[d] == 0;
+        step *= pass->space.dim[d];
+    }
+    return packed || *scalar;
+}
+
+static bool plan_space(ox_pass_builder *b) {
+    ox_pass *pass = &b->pass;
+    size_t room = (size_t)b->rank + 1, n = (size_t)pass->noperands;
+    pass->space.dim = ox_pile_array(b->pile, room, sizeof(int64_t));
+    pass->space.step = ox_pile_array(b->pile, room * (n ? n : 1), sizeof(int64_t));
+    int64_t *steps = ox_pile_array(b->pile, room * (n ? n : 1), sizeof(int64_t));
+    if (!pass->space.dim || !pass->space.step || !steps)
+        return false;
+    ox_bcast_plan(&pass->space, (int)n, b->rank, b->dims, b->strides);
+    choose_block(pass);
+    for (size_t a = 0; a < n; a++) {
+        pass_operand *operand = &pass->operands[a];
+        operand->steps = steps + a * room;
+        for (int d = 0; d < pass->space.ndim; d++)
+            steps[a * room + (size_t)d] = pass->space.step[(size_t)d * n + a];
+        pass_reg *reg = &pass->regs[operand->reg];
+        operand->gathered = !is_direct(pass, operand, &reg->scalar);
+    }
+    return true;
+}
+
+/* Which registers repeat one element, and the steps of all instructions. */
+static void find_scalars(ox_pass *pass) {
+    for (int r = 0; r < pass->nregs; r++)
+        pass->regs[r].scalar |= pass->regs[r].constant != NULL;
+    for (int i = 0; i < pass->ncode; i++) {
+        pass_instruction *in = &pass->code[i];
+        pass_reg *result = &pass->regs[in->reg[0]];
+        in->step[0] = (int64_t)ox_dtype_size(result->dtype);
+        in->once = result->store < 0;
+        for (int k = 1; k <= in->nargs; k++) {
+            const pass_reg *arg = &pass->regs[in->reg[k]];
+            in->once &= arg->scalar;
+            in->step[k] = arg->scalar ? 0 : (int64_t)ox_dtype_size(arg->dtype);
+        }
+        result->scalar = in->once;
+    }
+}
+
+/* ---- Tiles -------------------------------------------------------------------------------------------------- */
+
+static bool needs_tile(const ox_pass *pass, const pass_reg *reg) {
+    return reg->operand >= 0 ? pass->operands[reg->operand].gathered : reg->writer >= 0 && reg->store < 0;
+}
+
+/* A register that dies where this one is written may give its tile. Gathered ones keep theirs: the next tile may find
+ * there what it wants. */
+static int dying_tile(const ox_pass *pass, const pass_reg *reg) {
+    if (reg->operand >= 0)
+        return -1;
+    const pass_instruction *in = &pass->code[reg->writer];
+    for (int k = 1; k <= in->nargs; k++) {
+        const pass_reg *old = &pass->regs[in->reg[k]];
+        if (old->operand < 0 && needs_tile(pass, old) && old->last == reg->writer && old->scalar == reg->scalar &&
+            ox_dtype_size(old->dtype) == ox_dtype_size(reg->dtype))
+            return in->reg[k];
+    }
+    return -1;
+}
+
+/* Gives every register that needs one a tile; in units of "bytes per element" first, scaled when the length is known.
+ */
+static void assign_tiles(ox_pass *pass) {
+    size_t per_element = 0;
+    for (int r = 0; r < pass->nregs; r++) {
+        pass_reg *reg = &pass->regs[r];
+        if (!needs_tile(pass, reg))
+            continue;
+        int q = dying_tile(pass, reg);
+        if (q >= 0) {
+            reg->tile = pass->regs[q].tile;
+            pass->regs[q].last = -1; /* given away */
+            continue;
+        }
+        reg->tile = per_element;
+        per_element += ox_dtype_size(reg->dtype);
+    }
+    int64_t length = pass->space.dim[pass->block];
+    pass->chunk = length > 0 ? length : 1;
+    if (!per_element)
+        return;
+    int64_t elements = OX_TILE_BYTES / (int64_t)per_element / 64 * 64;
+    int64_t chunk = (elements > 64 ? elements : 64) / pass->inner;
+    if (chunk < pass->chunk)
+        pass->chunk = chunk > 1 ? chunk : 1;
+    size_t tile = ((size_t)(pass->chunk * pass->inner) + 63) / 64 * 64;
+    for (int r = 0; r < pass->nregs; r++)
+        pass->regs[r].tile *= tile;
+    pass->tile_bytes = per_element * tile;
+}
+
+ox_pass *ox_pass_end(ox_pass_builder *b) {
+    if (!b || b->failed || !plan_space(b))
+        return NULL;
+    ox_pass *pass = &b->pass;
+    find_scalars(pass);
+    assign_tiles(pass);
+    size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
+    pass->scratch = pass->tile_bytes + 8 + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
+    return pass;
+}

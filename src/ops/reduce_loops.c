@@ -1,0 +1,197 @@
+/* reduce_loops.c: the loops of the reductions, expanded for each element type. */
+#include "reduce_loops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One row into one accumulator. Eight partial results keep the processor busy and the rounding error low. */
+#define FOLD_ROW(name, type, sum, op)                                                                                  \
+    static inline sum row_##name(sum first, const char *from, int64_t length, int64_t step) {                          \
+        int64_t i = 0;                                                                                                 \
+        if (length >= 16) {                                                                                            \
+            sum part[8];                                                                                               \
+            for (int p = 0; p < 8; p++)                                                                                \
+                part[p] = (sum)OX_GET(type, from + p * step);                                                          \
+            for (i = 8; i + 8 <= length; i += 8)                                                                       \
+                for (int p = 0; p < 8; p++)                                                                            \
+                    part[p] = op(part[p], (sum)OX_GET(type, from + (i + p) * step));                                   \
+            for (int p = 0; p < 8; p++)                                                                                \
+                first = op(first, part[p]);                                                                            \
+        }                                                                                                              \
+        for (; i < length; i++)                                                                                        \
+            first = op(first, (sum)OX_GET(type, from + i * step));                                                     \
+        return first;                                                                                                  \
+    }
+
+/* Rows one by one, or all accumulators side by side where that is the way the elements lie. */
+#define FOLD(name, type, sum, op)                                                                                      \
+    FOLD_ROW(name, type, sum, op)                                                                                      \
+    static void fold_##name(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {     \
+        const int64_t width = (int64_t)sizeof(type);                                                                   \
+        sum *to = sums;                                                                                                \
+        if (next == width && n >= 8 && step != width)                                                                  \
+            for (int64_t k = 0; k < length; k++, from += step)                                                         \
+                for (int64_t i = 0; i < n; i++)                                                                        \
+                    to[i] = op(to[i], (sum)OX_GET(type, from + i * width));                                            \
+        else if (step == width)                                                                                        \
+            for (int64_t i = 0; i < n; i++, from += next)                                                              \
+                to[i] = row_##name(to[i], from, length, width);                                                        \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++, from += next)                                                              \
+                to[i] = row_##name(to[i], from, length, step);                                                         \
+    }
+
+#define ADD(a, b) ((a) + (b))
+#define MULTIPLY(a, b) ((a) * (b))
+#define GREATER(a, b) ((b) > (a) ? (b) : (a))
+#define LESS(a, b) ((b) < (a) ? (b) : (a))
+/* A NaN, once taken, stays. */
+#define GREATER_OR_NAN(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
+#define LESS_OR_NAN(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+
+#define FOLD_WIDE(name, type, sum)                                                                                     \
+    FOLD(sum_##name, type, sum, ADD)                                                                                   \
+    FOLD(prod_##name, type, sum, MULTIPLY)
+FOLD_WIDE(f32, ox_f32, double)
+FOLD_WIDE(f64, ox_f64, double)
+FOLD_WIDE(i32, ox_i32, uint64_t)
+FOLD_WIDE(u32, ox_u32, uint64_t)
+FOLD_WIDE(i64, ox_u64, uint64_t)
+
+FOLD(max_f32, ox_f32, float, GREATER_OR_NAN)
+FOLD(min_f32, ox_f32, float, LESS_OR_NAN)
+FOLD(max_f64, ox_f64, double, GREATER_OR_NAN)
+FOLD(min_f64, ox_f64, double, LESS_OR_NAN)
+
+#define FOLD_ORDER(name, type, value)                                                                                  \
+    FOLD(max_##name, type, value, GREATER)                                                                             \
+    FOLD(min_##name, type, value, LESS)
+FOLD_ORDER(i8, ox_i8, int8_t)
+FOLD_ORDER(u8, ox_u8, uint8_t)
+FOLD_ORDER(i32, ox_i32, int32_t)
+FOLD_ORDER(u32, ox_u32, uint32_t)
+FOLD_ORDER(i64, ox_i64, int64_t)
+FOLD_ORDER(u64, ox_u64, uint64_t)
+
+/* ---- Ends --------------------------------------------------------------------------------------------------- */
+
+/* Accumulators of type `sum` become elements of type `type`, by an expression of s and count. */
+#define END(name, type, sum, expression)                                                                               \
+    static void end_##name(int64_t n, const void *sums, int64_t count, void *to) {                                     \
+        (void)count;                                                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const sum s = ((const sum *)sums)[i];                                                                      \
+            ((type *)to)[i] = expression;                                                                              \
+        }                                                                                                              \
+    }
+END(f32, ox_f32, double, (float)s)
+END(f64, ox_f64, double, s)
+END(32, ox_u32, uint64_t, (uint32_t)s)
+END(64, ox_u64, uint64_t, s)
+END(mean_f32, ox_f32, double, (float)(s / (double)count))
+END(mean_f64, ox_f64, double, s / (double)count)
+END(mean_i32, ox_i32, int64_t, (int32_t)(s / count))
+END(mean_u32, ox_u32, uint64_t, (uint32_t)(s / (uint64_t)count))
+END(mean_i64, ox_i64, int64_t, s / count)
+END(mean_u64, ox_u64, uint64_t, s / (uint64_t)count)
+
+/* Accumulators that are elements already. */
+#define END_COPY(bytes)                                                                                                \
+    static void copy_##bytes(int64_t n, const void *sums, int64_t count, void *to) {                                   \
+        (void)count;                                                                                                   \
+        memcpy(to, sums, (size_t)n *bytes);                                                                            \
+    }
+END_COPY(1)
+END_COPY(4)
+END_COPY(8)
+
+/* ---- Choice ------------------------------------------------------------------------------------------------- */
+
+static bool find_sum(ox_fold fold, ox_dtype type, ox_folder *f) {
+    bool mean = fold == OX_FOLD_MEAN;
+    f->width = 8;
+    switch ((int)type) {
+    case OX_FLOAT:
+        f->fold = fold_sum_f32, f->end = mean ? end_mean_f32 : end_f32;
+        return true;
+    case OX_DOUBLE:
+        f->fold = fold_sum_f64, f->end = mean ? end_mean_f64 : end_f64;
+        return true;
+    case OX_INT32:
+        f->fold = fold_sum_i32, f->end = mean ? end_mean_i32 : end_32;
+        return true;
+    case OX_UINT32:
+        f->fold = fold_sum_u32, f->end = mean ? end_mean_u32 : end_32;
+        return true;
+    case OX_INT64:
+        f->fold = fold_sum_i64, f->end = mean ? end_mean_i64 : end_64;
+        return true;
+    case OX_UINT64:
+        f->fold = fold_sum_i64, f->end = mean ? end_mean_u64 : end_64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool find_prod(ox_dtype type, ox_folder *f) {
+    const double one = 1;
+    f->width = 8;
+    f->identity = 1;
+    if (type == OX_FLOAT || type == OX_DOUBLE)
+        memcpy(&f->identity, &one, sizeof one);
+    switch ((int)type) {
+    case OX_FLOAT:
+        f->fold = fold_prod_f32, f->end = end_f32;
+        return true;
+    case OX_DOUBLE:
+        f->fold = fold_prod_f64, f->end = end_f64;
+        return true;
+    case OX_INT32:
+        f->fold = fold_prod_i32, f->end = end_32;
+        return true;
+    case OX_UINT32:
+        f->fold = fold_prod_u32, f->end = end_32;
+        return true;
+    case OX_INT64:
+    case OX_UINT64:
+        f->fold = fold_prod_i64, f->end = end_64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The greatest is found from the least value of the type on, and the other way round. */
+#define ORDER(dtype, name, value, lowest, highest)                                                                     \
+    case dtype: {                                                                                                      \
+        const value start = max ? (lowest) : (highest);                                                                \
+        memcpy(&f->identity, &start, sizeof start);                                                                    \
+        f->fold = max ? fold_max_##name : fold_min_##name;                                                             \
+        f->width = (int64_t)sizeof start;                                                                              \
+        f->end = sizeof start == 1 ? copy_1 : sizeof start == 4 ? copy_4 : copy_8;                                     \
+        return true;                                                                                                   \
+    }
+
+static bool find_order(bool max, ox_dtype type, ox_folder *f) {
+    switch ((int)type) {
+        ORDER(OX_FLOAT, f32, float, -INFINITY, INFINITY)
+        ORDER(OX_DOUBLE, f64, double, (double)-INFINITY, (double)INFINITY)
+        ORDER(OX_INT8, i8, int8_t, INT8_MIN, INT8_MAX)
+        ORDER(OX_UINT8, u8, uint8_t, 0, UINT8_MAX)
+        ORDER(OX_BOOL, u8, uint8_t, 0, 1)
+        ORDER(OX_INT32, i32, int32_t, INT32_MIN, INT32_MAX)
+        ORDER(OX_UINT32, u32, uint32_t, 0, UINT32_MAX)
+        ORDER(OX_INT64, i64, int64_t, INT64_MIN, INT64_MAX)
+        ORDER(OX_UINT64, u64, uint64_t, 0, UINT64_MAX)
+    default:
+        return false;
+    }
+}
+
+bool ox_folder_find(ox_fold fold, ox_dtype compute, ox_folder *folder) {
+    *folder = (ox_folder){.identity = 0};
+    if (fold == OX_FOLD_MAX || fold == OX_FOLD_MIN)
+        return find_order(fold == OX_FOLD_MAX, compute, folder);
+    return fold == OX_FOLD_PROD ? find_prod(compute, folder) : find_sum(fold, compute, folder);
+}

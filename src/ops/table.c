@@ -1,0 +1,102 @@
+/* table.c: the operator table, expanded from table.inc. */
+#include "elementwise.h"
+
+#include <string.h>
+
+#define OX_SET_DENSE (OX_SET_FLOAT | OX_BIT(OX_INT32) | OX_BIT(OX_INT64) | OX_BIT(OX_UINT32) | OX_BIT(OX_UINT64))
+#define OX_SET_PRELU OX_SET_DENSE
+#define OX_SET_REDUCE_ORDER (OX_SET_DENSE | OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
+
+/* Every function that a row names is declared by that row. */
+ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
+#define OP(name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)                          \
+    ox_call_fn ox_infer_##infer, ox_prepare_##prepare, ox_run_##run;
+#define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
+    ox_call_fn ox_infer_##infer;                                                                                       \
+    ox_emit_fn ox_emit_##emit;
+#include "table.inc"
+#undef OP
+#undef LANES
+
+ox_status ox_prepare_none(ox_call *call) {
+    (void)call;
+    return OX_OK;
+}
+
+ox_status ox_run_none(ox_call *call) {
+    (void)call;
+    return OX_OK;
+}
+
+/* For operators whose emit function chooses its loops by itself. */
+static const ox_lanes ox_lanes_none = {{NULL}};
+
+static const ox_op table[] = {
+#define OP(name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)                          \
+    {"",           #name, since, min_in, max_in, min_out, max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare,     \
+     ox_run_##run, NULL,  flags},
+#define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
+    {"",                                                                                                               \
+     #name,                                                                                                            \
+     since,                                                                                                            \
+     min_in,                                                                                                           \
+     max_in,                                                                                                           \
+     1,                                                                                                                \
+     1,                                                                                                                \
+     dtypes,                                                                                                           \
+     ox_infer_##infer,                                                                                                 \
+     ox_prepare_elementwise,                                                                                           \
+     ox_run_elementwise,                                                                                               \
+     &(const ox_elementwise){ox_emit_##emit, &ox_lanes_##lanes},                                                       \
+     OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags)},
+#include "table.inc"
+};
+
+enum {
+    ROWS = sizeof table / sizeof *table,
+    NEWEST_OPSET = 28
+};
+
+int ox_newest_opset(const char *domain) {
+    return *domain ? 0 : NEWEST_OPSET;
+}
+
+static int compare(const ox_op *row, const char *domain, const char *name) {
+    int order = strcmp(row->domain, domain);
+    return order ? order : strcmp(row->name, name);
+}
+
+const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer) {
+    size_t low = 0, high = ROWS;
+    while (low < high) { /* the first row of that name */
+        size_t middle = (low + high) / 2;
+        if (compare(&table[middle], domain, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const ox_op *found = NULL;
+    bool any = false;
+    for (; low < ROWS && !compare(&table[low], domain, name); low++) {
+        any = true;
+        if (table[low].since <= version)
+            found = &table[low];
+    }
+    if (newer)
+        *newer = any && !found;
+    return found;
+}
+
+size_t ox_op_count(void) {
+    return ROWS;
+}
+
+ox_status ox_op_get(size_t index, ox_op_info *info) {
+    if (index >= ROWS)
+        return OX_ERROR_ARGUMENT;
+    const ox_op *row = &table[index], *next = row + 1;
+    bool more = index + 1 < ROWS && !compare(next, row->domain, row->name);
+    *info = (ox_op_info){row->domain, row->name, row->since, more ? next->since - 1 : ox_newest_opset(row->domain),
+                         row->dtypes};
+    return OX_OK;
+}

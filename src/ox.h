@@ -1,0 +1,306 @@
+/* ox.h: the public interface of libox, an ONNX model interpreter in C11.
+ *
+ * A model is loaded once and never changes; any number of sessions, in any number of threads, may run it.
+ * A session owns its working memory and serves one thread at a time:
+ *
+ *     ox_model *model;  ox_session *session;  ox_tensor out;  ox_error error;
+ *     if (ox_model_load_file("model.onnx", NULL, &model, &error) ||
+ *         ox_session_create(model, NULL, &session, &error) ||
+ *         ox_session_set_input(session, 0, &in, &error) ||
+ *         ox_session_run(session, &error) ||
+ *         ox_session_output(session, 0, &out, &error))
+ *         puts(error.text);
+ *
+ * Every function that can fail returns an ox_status, OX_OK (0) on success. The `error` argument may be NULL; when
+ * given it is always written: the status and, on failure, a text that names file, node, operator and tensor, and the
+ * values that disagree. The library never prints, never exits and keeps no global state.
+ *
+ * Copyright 2026 the ox authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef OX_H
+#define OX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define OX_API __attribute__((visibility("default")))
+#else
+#define OX_API
+#endif
+
+#define OX_VERSION_MAJOR 0
+#define OX_VERSION_MINOR 1
+#define OX_VERSION_PATCH 0
+
+/* The version of the library as text, "0.1.0". Static storage. */
+OX_API const char *ox_version(void);
+
+/* ---- Errors ------------------------------------------------------------------------------------------------- */
+
+typedef enum ox_status {
+    OX_OK = 0,
+    OX_ERROR_ARGUMENT,    /* a call that this interface does not allow */
+    OX_ERROR_FILE,        /* a file could not be opened or read */
+    OX_ERROR_MODEL,       /* the bytes are not a valid ONNX model */
+    OX_ERROR_UNSUPPORTED, /* valid ONNX, but this library lacks the operator, version or type */
+    OX_ERROR_SHAPE,       /* shapes, types or values of tensors do not fit together */
+    OX_ERROR_VALUE,       /* the data asks for something undefined, such as an integer division by zero */
+    OX_ERROR_LIMIT,       /* a limit was met (ox_options, config.h) */
+    OX_ERROR_MEMORY       /* an allocation failed; the session stays usable */
+} ox_status;
+
+/* "out of memory", "unsupported", ...; static storage. */
+OX_API const char *ox_status_name(ox_status status);
+
+enum {
+    OX_ERROR_TEXT = 512
+};
+
+typedef struct ox_error {
+    ox_status status;
+    char text[OX_ERROR_TEXT]; /* one or two lines, NUL-terminated, no trailing newline; "" on success */
+} ox_error;
+
+/* ---- Element types and tensors ------------------------------------------------------------------------------ */
+
+/* Element types. The numbers are ONNX's TensorProto.DataType. */
+typedef enum ox_dtype {
+    OX_UNDEFINED = 0,
+    OX_FLOAT = 1,
+    OX_UINT8 = 2,
+    OX_INT8 = 3,
+    OX_UINT16 = 4,
+    OX_INT16 = 5,
+    OX_INT32 = 6,
+    OX_INT64 = 7,
+    OX_STRING = 8,
+    OX_BOOL = 9,
+    OX_FLOAT16 = 10,
+    OX_DOUBLE = 11,
+    OX_UINT32 = 12,
+    OX_UINT64 = 13,
+    OX_COMPLEX64 = 14,
+    OX_COMPLEX128 = 15,
+    OX_BFLOAT16 = 16,
+    OX_FLOAT8E4M3FN = 17,
+    OX_FLOAT8E4M3FNUZ = 18,
+    OX_FLOAT8E5M2 = 19,
+    OX_FLOAT8E5M2FNUZ = 20,
+    OX_UINT4 = 21,
+    OX_INT4 = 22,
+    OX_FLOAT4E2M1 = 23,
+    OX_FLOAT8E8M0 = 24,
+    OX_UINT2 = 25,
+    OX_INT2 = 26,
+    OX_FLOAT6E2M3 = 27,
+    OX_FLOAT6E3M2 = 28,
+    OX_DTYPE_COUNT
+} ox_dtype;
+
+/* ONNX's name of an element type: "float", "int64", "bfloat16", ...; "undefined" for anything else. Static storage. */
+OX_API const char *ox_dtype_name(ox_dtype dtype);
+
+/* The element type of that name, OX_UNDEFINED if there is none. */
+OX_API ox_dtype ox_dtype_from_name(const char *name);
+
+/* Bytes that one element occupies in an ox_tensor. Types of less than 8 bits take one byte per element (value in the
+ * low bits, sign-extended for int4 and int2); a string takes sizeof(ox_string). 0 for OX_UNDEFINED. */
+OX_API size_t ox_dtype_size(ox_dtype dtype);
+
+/* An element of a string tensor: bytes, not NUL-terminated. */
+typedef struct ox_string {
+    const char *data;
+    size_t size;
+} ox_string;
+
+/* A tensor is a description of memory that somebody else owns; copying the struct copies no elements.
+ * dims and strides have `rank` entries. Strides count bytes between neighbours along a dimension, may be 0 (the
+ * element repeats) or negative; strides == NULL means packed row-major. A rank of 0 is a scalar. Data need not be
+ * aligned to the element size on machines that load unaligned data (all but small microcontrollers). */
+typedef struct ox_tensor {
+    ox_dtype dtype;
+    int rank;
+    const int64_t *dims;
+    const int64_t *strides;
+    void *data;
+} ox_tensor;
+
+/* The number of elements; -1 if a dimension is negative or the product overflows. */
+OX_API int64_t ox_tensor_count(const ox_tensor *tensor);
+
+/* True if the elements lie packed in row-major order. */
+OX_API bool ox_tensor_is_packed(const ox_tensor *tensor);
+
+/* Reads one serialized TensorProto (the .pb files of ONNX's test suite). On success *tensor owns one allocation that
+ * holds descriptor, dims and data; release it with ox_tensor_free. `name`, if not NULL, receives a NUL-terminated
+ * pointer into the same allocation. */
+struct ox_options;
+OX_API ox_status ox_tensor_from_proto(const void *bytes, size_t size, const struct ox_options *options,
+                                      ox_tensor **tensor, const char **name, ox_error *error);
+OX_API void ox_tensor_free(ox_tensor *tensor, const struct ox_options *options);
+
+/* The float value of one element of any of the floating types with 16 bits and less, by its bits; NaN for others. */
+OX_API float ox_float_from_bits(ox_dtype dtype, uint32_t bits);
+
+/* ---- Memory and limits -------------------------------------------------------------------------------------- */
+
+/* One function for all of malloc, realloc and free. `resize(context, NULL, 0, n)` allocates n bytes aligned for any
+ * type, `resize(context, p, n, 0)` frees and returns NULL, otherwise the block moves as with realloc. NULL is failure,
+ * and leaves the old block as it was. It must be callable from every thread that uses the library. */
+typedef struct ox_allocator {
+    void *(*resize)(void *context, void *block, size_t old_size, size_t new_size);
+    void *context;
+} ox_allocator;
+
+/* An allocator over one fixed buffer, for devices: everything ox does stays inside it, and running out is an
+ * OX_ERROR_MEMORY. The ox_fixed struct and the buffer must outlive all that was made with it. */
+typedef struct ox_fixed {
+    unsigned char *buffer;
+    size_t size;
+    size_t peak; /* the most bytes that were in use, headers and gaps included */
+    void *first; /* internal */
+} ox_fixed;
+
+OX_API ox_allocator ox_fixed_allocator(ox_fixed *fixed, void *buffer, size_t size);
+
+/* Options for loading models and creating sessions. Start from a zeroed struct: 0 or NULL means the default. */
+typedef struct ox_options {
+    const ox_allocator *allocator; /* default: malloc and free; must outlive the model */
+    size_t max_tensor_bytes;       /* largest single tensor that a run may create; default 1/4 of the address space */
+    size_t max_bytes;              /* all that one session may hold at once; default: no limit but memory */
+    size_t max_nodes;              /* nodes after model-local functions are expanded; default OX_MAX_NODES */
+} ox_options;
+
+/* ---- Models ------------------------------------------------------------------------------------------------- */
+
+typedef struct ox_model ox_model;
+
+/* Loads an .onnx file. The file is mapped, not read: weights stay where they are until they are used, and the file
+ * must not change while the model lives. External data is looked for in the file's directory and never outside it.
+ * On success *model is to be released with ox_model_free. */
+OX_API ox_status ox_model_load_file(const char *path, const ox_options *options, ox_model **model, ox_error *error);
+
+/* Loads a model from bytes (a serialized ModelProto), used in place: they must stay unchanged while the model lives.
+ * External data is an error here. */
+OX_API ox_status ox_model_load_memory(const void *bytes, size_t size, const ox_options *options, ox_model **model,
+                                      ox_error *error);
+
+/* Frees a model. All its sessions must be gone. NULL is allowed. */
+OX_API void ox_model_free(ox_model *model);
+
+/* What a model says of one of its inputs or outputs. All pointers live as long as the model. */
+typedef struct ox_value_info {
+    const char *name;
+    ox_dtype dtype;               /* OX_UNDEFINED if not a tensor or not stated */
+    int rank;                     /* -1 if not stated */
+    const int64_t *dims;          /* rank entries, -1 where symbolic or not stated */
+    const char *const *dim_names; /* rank entries, NULL where not symbolic */
+    bool optional;                /* an input that has an initializer as its default */
+} ox_value_info;
+
+/* Inputs that a caller may set, in graph order. Inputs with an initializer come last among equals: they are listed,
+ * with `optional` true, in their place. */
+OX_API size_t ox_model_input_count(const ox_model *model);
+OX_API size_t ox_model_output_count(const ox_model *model);
+OX_API ox_status ox_model_input(const ox_model *model, size_t index, ox_value_info *info);
+OX_API ox_status ox_model_output(const ox_model *model, size_t index, ox_value_info *info);
+
+typedef struct ox_opset {
+    const char *domain; /* "" is ONNX's own */
+    int64_t version;
+} ox_opset;
+
+/* Facts about a model. All pointers live as long as the model. */
+typedef struct ox_model_info {
+    const char *producer_name;
+    const char *producer_version;
+    const char *domain;
+    const char *graph_name;
+    int64_t ir_version;
+    int64_t model_version;
+    size_t opset_count;
+    const ox_opset *opsets;
+    size_t node_count;       /* with model-local functions expanded, subgraphs included */
+    size_t function_count;   /* model-local functions */
+    int64_t parameter_count; /* elements of all initializers, subgraphs included */
+    int64_t weight_bytes;    /* their bytes */
+} ox_model_info;
+
+OX_API void ox_model_get_info(const ox_model *model, ox_model_info *info);
+
+typedef struct ox_op_use {
+    const char *domain;
+    const char *name;
+    int64_t version; /* of the definition in force: Add in opset 20 is 14 */
+    size_t count;    /* nodes */
+    bool supported;
+} ox_op_use;
+
+/* The operators of a model file, sorted by domain and name; each with its number of nodes. This reads the file
+ * without resolving operators, so that it works for models that ox_model_load_file refuses as unsupported.
+ * Load with ox_model_load_for_info, which takes such models; sessions on them fail. */
+OX_API ox_status ox_model_load_for_info(const char *path, const ox_options *options, ox_model **model, ox_error *error);
+OX_API size_t ox_model_op_use_count(const ox_model *model);
+OX_API ox_status ox_model_op_use(const ox_model *model, size_t index, ox_op_use *use);
+
+/* ---- Sessions ----------------------------------------------------------------------------------------------- */
+
+typedef struct ox_session ox_session;
+
+/* Creates a session. The model must outlive it. `options` may be NULL: those of the model. */
+OX_API ox_status ox_session_create(const ox_model *model, const ox_options *options, ox_session **session,
+                                   ox_error *error);
+OX_API void ox_session_free(ox_session *session);
+
+/* Sets input `index` (graph order). The descriptor is copied, the data is borrowed: it must stay valid and unchanged
+ * until ox_session_run returns, and as long as an output is read that is this very input. The element type must be
+ * the model's, the rank and the fixed dimensions too; strides may be anything. An input stays set until it is set
+ * again; NULL takes it back. */
+OX_API ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error);
+
+/* Infers shapes and places all memory for the inputs that are set, as ox_session_run does by itself whenever input
+ * shapes have changed. What depends on the inputs' values is left to the run. */
+OX_API ox_status ox_session_prepare(ox_session *session, ox_error *error);
+
+/* Runs the model on the inputs that are set. While input types, shapes and strides stay as they were, and
+ * data-dependent shapes too, a run allocates nothing. */
+OX_API ox_status ox_session_run(ox_session *session, ox_error *error);
+
+/* Describes output `index` of the last run: a packed tensor, or the input's own tensor where an output is an input. The
+ * memory belongs to the session and is valid until its next run, prepare or free. */
+OX_API ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error);
+
+typedef struct ox_memory_info {
+    size_t arena_bytes; /* activations and workspaces, in one block */
+    size_t plan_bytes;  /* descriptors, prepared kernels and folded constants */
+} ox_memory_info;
+
+/* Memory that the session holds now. After ox_session_prepare the arena is exactly what the run needs, unless shapes
+ * depend on data. */
+OX_API void ox_session_memory(const ox_session *session, ox_memory_info *info);
+
+/* ---- The operator table ------------------------------------------------------------------------------------- */
+
+typedef struct ox_op_info {
+    const char *domain; /* "" is ONNX's own */
+    const char *name;
+    int since_version; /* the first opset of this row's meaning */
+    int until_version; /* the last one that the row is used for */
+    uint32_t dtypes;   /* bit 1u << ox_dtype for each element type of its main input */
+} ox_op_info;
+
+/* Rows of the operator table, sorted by domain, name and version. */
+OX_API size_t ox_op_count(void);
+OX_API ox_status ox_op_get(size_t index, ox_op_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

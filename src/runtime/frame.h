@@ -1,0 +1,143 @@
+/* frame.h: a graph being run: its values, its plan and its arena. A session has one for the main graph; a node with
+ * subgraphs has one for each of them.
+ *
+ * A plan is made in stages. Nodes are inferred in order until one needs data that only the run can give; that node
+ * starts the next stage, planned when the run gets there, and kept as long as its shapes come out the same. */
+#ifndef OX_RUNTIME_FRAME_H
+#define OX_RUNTIME_FRAME_H
+
+#include "graph.h"
+
+typedef struct ox_frame ox_frame;
+
+/* A value of the graph in this frame. */
+typedef struct ox_slot {
+    ox_tensor tensor; /* what operators see; data is NULL while it is not known */
+    void *given;      /* an input's data: shown to operators when the run starts */
+    int64_t *shape;   /* room for an input's dims and strides, ... */
+    int shape_room;   /* ... so many of each */
+    bool packed_only; /* some reader takes no strides, or the value is an output of the graph */
+    bool is_output;
+    bool constant; /* data is known when the plan is made, and stays */
+    int owner;     /* the slot whose arena buffer this one shows, -1 if it is not in the arena */
+    int last_use;  /* position of the last node that reads the value; nnodes for outputs of the graph, -1 unread */
+    /* of owners: */
+    int born, dies; /* positions of the nodes that the buffer must live through */
+    size_t bytes, place;
+} ox_slot;
+
+/* What happens to an output that is a window on an input. */
+typedef enum ox_window {
+    OX_WINDOW_NONE = 0, /* it is not one: the operator's run function computes it */
+    OX_WINDOW_VIEW,     /* its data is the input's, at an offset */
+    OX_WINDOW_COPY,     /* it is copied, packed */
+    OX_WINDOW_GIVEN     /* not on an input: infer came with the data */
+} ox_window;
+
+typedef struct ox_output {
+    ox_window window;
+    int input; /* of the node */
+    int64_t offset;
+    ox_tensor seen; /* the window; dims and strides in plan memory */
+} ox_output;
+
+/* An input that has to be packed before an operator that takes no strides. */
+typedef struct ox_packing {
+    const ox_tensor *from;
+    ox_tensor to;
+    size_t offset; /* in the workspace */
+    struct ox_packing *next;
+} ox_packing;
+
+typedef struct ox_step {
+    ox_call call; /* first: a call is found in its step */
+    ox_frame *frame;
+    const ox_tensor **in, **run_in; /* as inferred, and as run (packed where needed) */
+    ox_tensor **out;
+    ox_output *outputs;
+    ox_packing *packings;
+    bool skip;            /* nothing to do in a run: its outputs are constants */
+    bool runs;            /* the run function is called: some output is not a window */
+    size_t place;         /* of the workspace in the arena */
+    size_t work;          /* its bytes */
+    ox_frame **subframes; /* by number of the subgraph */
+    int nsubframes;
+} ox_step;
+
+typedef struct ox_stage {
+    int first, end;    /* positions of nodes */
+    ox_pile_mark mark; /* plan memory below this stage */
+    struct ox_stage *before, *after;
+} ox_stage;
+
+struct ox_frame {
+    const ox_model *model;
+    const ox_graph *graph;
+    const ox_options *options;
+    const ox_allocator *allocator;
+    ox_error *error; /* of the call that is under way */
+    ox_frame *outer; /* NULL for the main graph */
+    ox_pile fixed;   /* lives as long as the frame */
+    ox_pile plan;    /* descriptors, prepared kernels, folded constants */
+    ox_slot *slots;
+    ox_step *steps;
+    int *sources; /* values that come from outside: inputs and captures */
+    int nsources;
+    ox_result *results;        /* of the node that is being inferred */
+    const ox_tensor **outputs; /* of the graph */
+    ox_stage *stages, *newest;
+    unsigned char *arena;       /* aligned to OX_ALIGN, inside ... */
+    unsigned char *arena_block; /* ... this block, of ... */
+    size_t arena_block_size;
+    size_t arena_size; /* bytes behind `arena` */
+    size_t high_water; /* bytes of them that the plan uses */
+};
+
+/* frame.c */
+ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_frame *outer,
+                          ox_frame **frame, ox_error *error);
+void ox_frame_free(ox_frame *frame);
+/* Describes value v as an input of this shape: forgets the plan if that is new. constant: its data never changes. */
+ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool constant);
+/* Bytes held, subframes included. */
+void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan);
+
+/* plan.c: one node */
+/* Infers node n into frame->results. live: the data of all its inputs is there. OX_DEFER if some is wanted. */
+ox_status ox_plan_infer(ox_frame *frame, int n, bool live);
+/* Describes output k of node n from frame->results, and decides where its elements will be. */
+ox_status ox_plan_describe(ox_frame *frame, int n, int k);
+/* Lets the operator of node n prepare its run; step->work are the bytes that the run wants. */
+ox_status ox_plan_prepare(ox_frame *frame, int n);
+
+/* stage.c: many nodes */
+/* Plans the stage that starts at node `first`; inferred: its results are in frame->results already. */
+ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred);
+/* True if frame->results are what node n was planned with; takes over data that they came with. */
+bool ox_stage_holds(ox_frame *frame, int n);
+/* Forgets a stage and all after it. NULL is allowed. */
+void ox_stage_forget(ox_frame *frame, ox_stage *stage);
+
+/* place.c: the arena */
+/* Places what a stage added, growing the arena. */
+ox_status ox_place_stage(ox_frame *frame, const ox_stage *stage);
+static inline size_t ox_aligned(size_t size) {
+    return (size + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
+}
+
+/* run.c */
+/* Gives a step its workspace of step->work bytes. */
+void ox_step_place(ox_step *step, unsigned char *work);
+/* Runs one step: packs inputs, calls the operator, shows or copies windows. */
+ox_status ox_step_run(ox_step *step);
+/* Plans the first stage, if there is none. */
+ox_status ox_frame_plan(ox_frame *frame);
+/* Runs the graph on the inputs that are set; plans what is not planned. */
+ox_status ox_frame_run(ox_frame *frame);
+ox_status ox_frame_run_graph(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
+                             const ox_tensor *const **out, int *nout);
+
+/* Adds where it happened to the error: "model: node 'name' (Add-14): ". */
+ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status);
+
+#endif

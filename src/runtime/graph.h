@@ -1,0 +1,76 @@
+/* graph.h: a model in memory, as the loader leaves it and the runtime reads it. Immutable once loaded. */
+#ifndef OX_RUNTIME_GRAPH_H
+#define OX_RUNTIME_GRAPH_H
+
+#include "../ops/op.h"
+
+/* What a value is. Tensors alone are computed with so far; the others are carried so that an error can name them. */
+typedef enum ox_kind {
+    OX_KIND_UNKNOWN = 0, /* no type stated: an intermediate value */
+    OX_KIND_TENSOR,
+    OX_KIND_SEQUENCE,
+    OX_KIND_OPTIONAL,
+    OX_KIND_MAP,
+    OX_KIND_SPARSE,
+    OX_KIND_OPAQUE
+} ox_kind;
+
+/* A value of a graph: input, initializer, result of a node, or a value of the outer graph that a subgraph reads. */
+typedef struct ox_value {
+    const char *name; /* unique within its graph once functions are expanded, "" never */
+    ox_kind kind;
+    ox_dtype dtype;               /* as stated by the model, OX_UNDEFINED if not */
+    int rank;                     /* as stated, -1 if not */
+    const int64_t *dims;          /* rank entries, -1 where symbolic or not stated */
+    const char *const *dim_names; /* rank entries, NULL where not symbolic */
+    const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */
+    int32_t outer;                /* index of the value in the outer graph that this one stands for, -1 if none */
+} ox_value;
+
+typedef struct ox_node {
+    const char *name; /* "" if the model gives none */
+    const char *op_type;
+    const char *domain; /* "" for ONNX's own ("ai.onnx" too) */
+    int version;        /* opset version of the domain where the node was written (model or function) */
+    const ox_op *op;    /* NULL if unsupported: only in models loaded for info */
+    int nin, nout;
+    const int32_t *in;  /* indices of values, -1 where omitted; trailing omitted ones are dropped */
+    const int32_t *out; /* likewise */
+    size_t nattrs;
+    const ox_attr *attrs; /* references to a function's attributes are resolved */
+    int ncaptures;
+    const int32_t *captures; /* values of this graph that the node's subgraphs read, each once */
+} ox_node;
+
+struct ox_graph {
+    const char *name;
+    const ox_graph *outer; /* NULL for the main graph */
+    int nvalues, nnodes, ninputs, noutputs;
+    const ox_value *values;
+    const ox_node *nodes;   /* topologically sorted */
+    const int32_t *inputs;  /* indices of values, in graph order */
+    const int32_t *outputs; /* likewise; a value may be listed twice, be an input or an initializer */
+};
+
+/* A file that the model holds on to, unmapped when the model goes. */
+typedef struct ox_mapping {
+    const unsigned char *bytes;
+    size_t size;
+    struct ox_mapping *next;
+    const char *path; /* in the model's pile */
+    void (*unmap)(const unsigned char *bytes, size_t size);
+} ox_mapping;
+
+struct ox_model {
+    ox_allocator allocator;
+    ox_options options;
+    ox_pile pile;     /* all that hangs below, but the mapped files */
+    const char *path; /* for error texts: the file's name, or "model" */
+    const ox_graph *graph;
+    ox_model_info info;
+    size_t nuses;
+    const ox_op_use *uses;
+    ox_mapping *mappings;
+};
+
+#endif

@@ -1,0 +1,275 @@
+/* place.c: placing buffers in the arena: largest first, into the smallest gap among those alive at the same time. */
+#include "frame.h"
+
+#include <string.h>
+
+/* Beyond this many buffers, comparing each with each would take too long; then they are packed in the order of time. */
+enum {
+    MOST_COMPARED = 4096
+};
+
+typedef struct buffer {
+    size_t size; /* aligned */
+    int born, dies;
+    size_t *place;
+} buffer;
+
+typedef struct placing {
+    buffer *buffers; /* [0, fixed) are placed already, by earlier stages */
+    size_t count, fixed;
+    size_t *order; /* scratch of `count` entries */
+    size_t high_water;
+} placing;
+
+/* ---- What to place ------------------------------------------------------------------------------------------ */
+
+static bool owns_buffer(const ox_frame *frame, int v) {
+    return frame->slots[v].owner == v && frame->slots[v].bytes;
+}
+
+/* The values of a stage are the outputs of its nodes; those of earlier stages stay where they are, if still alive. */
+static void collect_values(ox_frame *frame, const ox_stage *stage, placing *p, bool earlier) {
+    for (int n = earlier ? 0 : stage->first; n < (earlier ? stage->first : stage->end); n++) {
+        const ox_node *node = &frame->graph->nodes[n];
+        for (int k = 0; k < node->nout; k++) {
+            int v = node->out[k];
+            if (v < 0 || !owns_buffer(frame, v) || (earlier && frame->slots[v].dies < stage->first))
+                continue;
+            ox_slot *slot = &frame->slots[v];
+            p->buffers[p->count++] = (buffer){ox_aligned(slot->bytes), slot->born, slot->dies, &slot->place};
+        }
+    }
+}
+
+static void collect_work(ox_frame *frame, const ox_stage *stage, placing *p) {
+    for (int n = stage->first; n < stage->end; n++) {
+        ox_step *step = &frame->steps[n];
+        if (!step->skip && step->work)
+            p->buffers[p->count++] = (buffer){step->work, n, n, &step->place};
+    }
+}
+
+static size_t most_buffers(const ox_frame *frame, const ox_stage *stage) {
+    size_t count = 0;
+    for (int n = 0; n < stage->end; n++)
+        count += (size_t)frame->graph->nodes[n].nout + 1;
+    return count;
+}
+
+/* ---- Placing ------------------------------------------------------------------------------------------------ */
+
+static bool alive_together(const buffer *a, const buffer *b) {
+    return a->born <= b->dies && b->born <= a->dies;
+}
+
+/* Heap sort of indices: no recursion, no memory. */
+static void sort_order(placing *p, size_t count, bool (*before)(const placing *, size_t, size_t)) {
+    size_t *order = p->order;
+    for (size_t end = count, start = count / 2; end > 1;) {
+        if (start) {
+            start--;
+        } else {
+            size_t top = order[--end];
+            order[end] = order[0];
+            order[0] = top;
+        }
+        for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && before(p, order[child], order[child + 1]))
+                child++;
+            if (!before(p, order[root], order[child]))
+                break;
+            size_t swapped = order[root];
+            order[root] = order[child];
+            order[child] = swapped;
+        }
+    }
+}
+
+/* a is to be placed before b: the larger one, then the one born first. */
+static bool larger(const placing *p, size_t a, size_t b) {
+    const buffer *x = &p->buffers[a], *y = &p->buffers[b];
+    return x->size != y->size ? x->size > y->size : x->born != y->born ? x->born < y->born : a < b;
+}
+
+static void raise_high_water(placing *p, size_t end) {
+    if (end > p->high_water)
+        p->high_water = end;
+}
+
+/* `placed` lists indices of placed buffers by address. Finds the smallest gap for b and keeps the list sorted. */
+static bool place_best(placing *p, size_t b, size_t *placed, size_t nplaced) {
+    buffer *mine = &p->buffers[b];
+    size_t end = 0, best = SIZE_MAX, best_gap = SIZE_MAX;
+    for (size_t i = 0; i < nplaced; i++) {
+        const buffer *other = &p->buffers[placed[i]];
+        if (!alive_together(mine, other))
+            continue;
+        if (*other->place > end && *other->place - end >= mine->size && *other->place - end < best_gap) {
+            best = end;
+            best_gap = *other->place - end;
+        }
+        if (*other->place + other->size > end)
+            end = *other->place + other->size;
+    }
+    if (best == SIZE_MAX)
+        best = end;
+    if (best > SIZE_MAX / 2 - mine->size)
+        return false;
+    *mine->place = best;
+    raise_high_water(p, best + mine->size);
+    size_t i = nplaced;
+    for (; i > 0 && *p->buffers[placed[i - 1]].place > best; i--)
+        placed[i] = placed[i - 1];
+    placed[i] = b;
+    return true;
+}
+
+static bool lower_place(const placing *p, size_t a, size_t b) {
+    return *p->buffers[a].place < *p->buffers[b].place;
+}
+
+static bool place_compared(placing *p, size_t *placed) {
+    for (size_t i = 0; i < p->fixed; i++)
+        p->order[i] = i;
+    sort_order(p, p->fixed, lower_place);
+    memcpy(placed, p->order, p->fixed * sizeof *placed);
+    size_t fresh = p->count - p->fixed;
+    for (size_t i = 0; i < fresh; i++)
+        p->order[i] = p->fixed + i;
+    sort_order(p, fresh, larger);
+    for (size_t i = 0; i < fresh; i++)
+        if (!place_best(p, p->order[i], placed, p->fixed + i))
+            return false;
+    return true;
+}
+
+static bool born_before(const placing *p, size_t a, size_t b) {
+    return p->buffers[a].born != p->buffers[b].born ? p->buffers[a].born < p->buffers[b].born : a < b;
+}
+
+static bool dies_before(const placing *p, size_t a, size_t b) {
+    return p->buffers[a].dies != p->buffers[b].dies ? p->buffers[a].dies < p->buffers[b].dies : a < b;
+}
+
+static int size_class(size_t size) {
+    int c = 0;
+    while (c < 62 && ((size_t)1 << c) < size)
+        c++;
+    return c;
+}
+
+/* Many buffers: each takes the place of one of its size class (a power of two) that died before, or a new one. */
+static bool place_classes(placing *p, size_t *deaths, size_t *next) {
+    size_t head[64], fresh = p->count - p->fixed, dead = 0;
+    for (int c = 0; c < 64; c++)
+        head[c] = SIZE_MAX;
+    for (size_t i = 0; i < fresh; i++)
+        p->order[i] = p->fixed + i;
+    sort_order(p, fresh, dies_before);
+    memcpy(deaths, p->order, fresh * sizeof *deaths);
+    sort_order(p, fresh, born_before);
+    for (size_t i = 0; i < fresh; i++) {
+        size_t b = p->order[i];
+        buffer *mine = &p->buffers[b];
+        for (; p->buffers[deaths[dead]].dies < mine->born; dead++) {
+            int c = size_class(p->buffers[deaths[dead]].size);
+            next[deaths[dead]] = head[c];
+            head[c] = deaths[dead];
+        }
+        int c = size_class(mine->size);
+        if (head[c] != SIZE_MAX) {
+            *mine->place = *p->buffers[head[c]].place;
+            head[c] = next[head[c]];
+            continue;
+        }
+        if (mine->size > SIZE_MAX / 4 || p->high_water > SIZE_MAX / 4)
+            return false;
+        *mine->place = p->high_water;
+        raise_high_water(p, p->high_water + ((size_t)1 << c));
+    }
+    return true;
+}
+
+/* ---- The arena ---------------------------------------------------------------------------------------------- */
+
+/* Grows the arena, and keeps what earlier stages left in it. */
+static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
+    if (size <= frame->arena_size)
+        return OX_OK;
+    if (size > frame->options->max_bytes || size > SIZE_MAX - OX_ALIGN)
+        return ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would take %zu bytes, the limit is %zu", size,
+                       frame->options->max_bytes);
+    if (!keep) { /* first, so that a small device never needs both */
+        ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
+        frame->arena_block = NULL;
+        frame->arena_size = frame->arena_block_size = 0;
+    }
+    unsigned char *block = ox_alloc(frame->allocator, size + OX_ALIGN - 1);
+    if (!block)
+        return ox_fail_memory(frame->error, "the arena", size);
+    unsigned char *arena = block + (OX_ALIGN - (uintptr_t)block % OX_ALIGN) % OX_ALIGN;
+    if (frame->arena_block) {
+        memcpy(arena, frame->arena, frame->arena_size);
+        ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
+    }
+    frame->arena_block = block;
+    frame->arena_block_size = size + OX_ALIGN - 1;
+    frame->arena = arena;
+    frame->arena_size = size;
+    return OX_OK;
+}
+
+/* Points values and workspaces of nodes [0, end) into the arena. A window's place follows its owner's; where it starts
+ * is said when it is shown. */
+static void point_into_arena(ox_frame *frame, int first, int end, const unsigned char *before) {
+    for (int n = 0; n < end; n++) {
+        const ox_node *node = &frame->graph->nodes[n];
+        ox_step *step = &frame->steps[n];
+        if (!step->skip)
+            ox_step_place(step, frame->arena ? frame->arena + step->place : (unsigned char *)frame);
+        for (int k = 0; k < node->nout; k++) {
+            ox_slot *slot = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]];
+            if (!slot || slot->owner < 0)
+                continue;
+            ox_slot *owner = &frame->slots[slot->owner];
+            if (step->outputs[k].window != OX_WINDOW_VIEW)
+                slot->tensor.data = owner->bytes ? frame->arena + owner->place : (unsigned char *)frame;
+            else if (n < first && before)
+                slot->tensor.data = frame->arena + ((unsigned char *)slot->tensor.data - before);
+        }
+    }
+}
+
+static ox_status place_buffers(placing *p, ox_frame *frame) {
+    size_t *lists = ox_pile_array(&frame->plan, 3 * p->count, sizeof *lists);
+    if (!lists)
+        return ox_fail_memory(frame->error, "placing buffers", 3 * p->count * sizeof *lists);
+    p->order = lists;
+    for (size_t i = 0; i < p->fixed; i++)
+        raise_high_water(p, *p->buffers[i].place + p->buffers[i].size);
+    bool fits = p->count <= MOST_COMPARED ? place_compared(p, lists + p->count)
+                                          : place_classes(p, lists + p->count, lists + 2 * p->count);
+    return fits ? OX_OK : ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would be larger than the address space");
+}
+
+ox_status ox_place_stage(ox_frame *frame, const ox_stage *stage) {
+    ox_pile_mark mark = ox_pile_save(&frame->plan);
+    size_t most = most_buffers(frame, stage);
+    placing p = {.buffers = ox_pile_array(&frame->plan, most, sizeof *p.buffers)};
+    if (!p.buffers)
+        return ox_fail_memory(frame->error, "placing buffers", most * sizeof *p.buffers);
+    collect_values(frame, stage, &p, true);
+    p.fixed = p.count;
+    collect_values(frame, stage, &p, false);
+    collect_work(frame, stage, &p);
+    ox_status status = place_buffers(&p, frame);
+    bool first = frame->stages == NULL;
+    const unsigned char *before = frame->arena;
+    if (status == OX_OK)
+        status = grow_arena(frame, p.high_water, !first);
+    ox_pile_restore(&frame->plan, mark);
+    OX_TRY(status);
+    frame->high_water = first || p.high_water > frame->high_water ? p.high_water : frame->high_water;
+    point_into_arena(frame, stage->first, stage->end, before);
+    return OX_OK;
+}

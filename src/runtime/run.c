@@ -1,0 +1,115 @@
+/* run.c: running a frame, stage by stage. */
+#include "frame.h"
+
+#include "../ops/bcast.h"
+
+void ox_step_place(ox_step *step, unsigned char *work) {
+    size_t packed = 0;
+    for (ox_packing *p = step->packings; p; p = p->next) {
+        p->to.data = work + p->offset;
+        size_t end = p->offset + ox_aligned((size_t)ox_tensor_count(&p->to) * ox_dtype_size(p->to.dtype));
+        packed = end > packed ? end : packed;
+    }
+    step->call.workspace = work + packed;
+}
+
+static void show_windows(ox_step *step) {
+    for (int k = 0; k < step->call.nout; k++) {
+        const ox_output *output = &step->outputs[k];
+        if (!step->out[k] || (output->window != OX_WINDOW_VIEW && output->window != OX_WINDOW_COPY))
+            continue;
+        ox_tensor seen = output->seen;
+        seen.data = (char *)step->in[output->input]->data + output->offset;
+        if (output->window == OX_WINDOW_VIEW)
+            step->out[k]->data = seen.data;
+        else
+            ox_pack(&seen, step->out[k]->data);
+    }
+}
+
+ox_status ox_step_run(ox_step *step) {
+    for (const ox_packing *p = step->packings; p; p = p->next)
+        ox_pack(p->from, p->to.data);
+    if (step->runs) {
+        step->call.in = step->run_in;
+        OX_TRY(step->call.op->run(&step->call));
+    }
+    show_windows(step);
+    return OX_OK;
+}
+
+static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
+    for (int n = stage->first; n < stage->end; n++) {
+        ox_step *step = &frame->steps[n];
+        if (step->skip)
+            continue;
+        step->call.error = frame->error;
+        ox_status status = ox_step_run(step);
+        if (status != OX_OK)
+            return ox_frame_explain(frame, n, status);
+    }
+    return OX_OK;
+}
+
+/* Shows operators the data of the graph's inputs, or hides it: a plan must not depend on it. */
+static void show_inputs(ox_frame *frame, bool show) {
+    for (int i = 0; i < frame->nsources; i++) {
+        ox_slot *slot = &frame->slots[frame->sources[i]];
+        if (slot->shape && !slot->constant)
+            slot->tensor.data = show ? slot->given : NULL;
+    }
+}
+
+ox_status ox_frame_plan(ox_frame *frame) {
+    if (frame->stages)
+        return OX_OK;
+    show_inputs(frame, false);
+    return ox_stage_plan(frame, 0, false);
+}
+
+/* The stage that starts at node n, where data decides on shapes: the one that was planned if it still holds. */
+static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
+    int n = (*stage)->end;
+    OX_TRY(ox_plan_infer(frame, n, true));
+    if (!(*stage)->after || !ox_stage_holds(frame, n)) {
+        ox_stage_forget(frame, (*stage)->after);
+        OX_TRY(ox_stage_plan(frame, n, true));
+    }
+    *stage = (*stage)->after;
+    return OX_OK;
+}
+
+ox_status ox_frame_run(ox_frame *frame) {
+    OX_TRY(ox_frame_plan(frame));
+    show_inputs(frame, true);
+    ox_stage *stage = frame->stages;
+    OX_TRY(run_stage(frame, stage));
+    while (stage->end < frame->graph->nnodes) {
+        OX_TRY(next_stage(frame, &stage));
+        OX_TRY(run_stage(frame, stage));
+    }
+    return OX_OK;
+}
+
+ox_status ox_frame_run_graph(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
+                             const ox_tensor *const **out, int *nout) {
+    ox_step *step = (ox_step *)(void *)call;
+    ox_frame *frame = step->frame;
+    if (number >= step->nsubframes || nin > graph->ninputs)
+        return ox_call_fail(call, OX_ERROR_MODEL, "the subgraph takes %d inputs, not %d", graph->ninputs, nin);
+    if (!step->subframes[number])
+        OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame, &step->subframes[number], call->error));
+    ox_frame *sub = step->subframes[number];
+    sub->error = call->error;
+    for (int v = 0; v < graph->nvalues; v++) {
+        int outer = graph->values[v].outer;
+        if (outer >= 0)
+            OX_TRY(ox_frame_set(sub, v, &frame->slots[outer].tensor, frame->slots[outer].constant));
+    }
+    for (int i = 0; i < nin; i++)
+        OX_TRY(ox_frame_set(sub, graph->inputs[i], in[i], false));
+    OX_TRY(ox_frame_run(sub));
+    *out = sub->outputs;
+    *nout = graph->noutputs;
+    return OX_OK;
+}

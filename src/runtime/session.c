@@ -1,0 +1,179 @@
+/* session.c: the public face of the runtime. */
+#include "frame.h"
+
+#include <string.h>
+
+struct ox_session {
+    ox_options options;
+    ox_allocator allocator;
+    const ox_model *model;
+    ox_frame *frame;
+    bool *set; /* by graph input */
+    bool ran;
+};
+
+static void clear(ox_error *error) {
+    if (error) {
+        error->status = OX_OK;
+        error->text[0] = 0;
+    }
+}
+
+/* The options in force: the model's where these say nothing. */
+static ox_options merged(const ox_options *given, const ox_model *model) {
+    ox_options options = given ? *given : model->options;
+    if (!options.max_tensor_bytes)
+        options.max_tensor_bytes = model->options.max_tensor_bytes ? model->options.max_tensor_bytes : SIZE_MAX / 4;
+    if (!options.max_bytes)
+        options.max_bytes = model->options.max_bytes ? model->options.max_bytes : SIZE_MAX;
+    return options;
+}
+
+ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_session **result, ox_error *error) {
+    clear(error);
+    *result = NULL;
+    const ox_allocator *allocator = given && given->allocator ? given->allocator : &model->allocator;
+    ox_session *session = ox_alloc(allocator, sizeof *session);
+    if (!session)
+        return ox_fail_memory(error, "a session", sizeof *session);
+    *session = (ox_session){.options = merged(given, model), .allocator = *allocator, .model = model};
+    session->options.allocator = &session->allocator;
+    ox_status status = ox_frame_create(model, model->graph, &session->options, NULL, &session->frame, error);
+    if (status == OX_OK) {
+        size_t ninputs = (size_t)model->graph->ninputs;
+        session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
+        if (!session->set)
+            status = ox_fail_memory(error, "a session", ninputs);
+    }
+    if (status != OX_OK) {
+        ox_session_free(session);
+        return status;
+    }
+    *result = session;
+    return OX_OK;
+}
+
+void ox_session_free(ox_session *session) {
+    if (!session)
+        return;
+    ox_frame_free(session->frame);
+    ox_allocator allocator = session->allocator;
+    ox_release(&allocator, session, sizeof *session);
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------------------------- */
+
+/* "[batch,1,8,8]", as the model states it. */
+static const char *stated_dims(const ox_value *value, ox_dims_buffer *buffer) {
+    size_t used = ox_format(buffer->text, sizeof buffer->text, "[");
+    for (int d = 0; d < value->rank; d++) {
+        char *at = buffer->text + used;
+        size_t room = sizeof buffer->text - used;
+        const char *comma = d ? "," : "";
+        if (value->dims[d] >= 0)
+            used += ox_format(at, room, "%s%lld", comma, (long long)value->dims[d]);
+        else
+            used += ox_format(at, room, "%s%s", comma, value->dim_names[d] ? value->dim_names[d] : "?");
+    }
+    ox_format(buffer->text + used, sizeof buffer->text - used, "]");
+    return buffer->text;
+}
+
+static bool fits_stated(const ox_value *value, const ox_tensor *tensor) {
+    if (value->rank < 0)
+        return true;
+    if (value->rank != tensor->rank)
+        return false;
+    for (int d = 0; d < value->rank; d++)
+        if (value->dims[d] >= 0 && value->dims[d] != tensor->dims[d])
+            return false;
+    return true;
+}
+
+static ox_status check_input(const ox_session *session, const ox_value *value, const ox_tensor *tensor,
+                             ox_error *error) {
+    const char *path = session->model->path;
+    if (value->kind != OX_KIND_TENSOR && value->kind != OX_KIND_UNKNOWN)
+        return ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: input '%s' is not a tensor", path, value->name);
+    if (tensor->rank < 0 || tensor->rank > OX_MAX_RANK || !ox_dtype_size(tensor->dtype))
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': rank %d or type %d is out of range", path,
+                       value->name, tensor->rank, (int)tensor->dtype);
+    int64_t count = ox_tensor_count(tensor);
+    if (count < 0 || (count > 0 && !tensor->data))
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': shape %s %s", path, value->name,
+                       OX_DIMS(tensor->rank, tensor->dims), count < 0 ? "is not a shape" : "comes without data");
+    if (value->dtype != OX_UNDEFINED && value->dtype != tensor->dtype)
+        return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' is %s, the model wants %s", path, value->name,
+                       ox_dtype_name(tensor->dtype), ox_dtype_name(value->dtype));
+    if (!fits_stated(value, tensor))
+        return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' has shape %s, the model wants %s", path, value->name,
+                       OX_DIMS(tensor->rank, tensor->dims), stated_dims(value, &(ox_dims_buffer){{0}}));
+    return OX_OK;
+}
+
+ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
+    clear(error);
+    const ox_graph *graph = session->model->graph;
+    if (index >= (size_t)graph->ninputs)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no input %zu, the model has %d", session->model->path,
+                       index, graph->ninputs);
+    int v = graph->inputs[index];
+    const ox_value *value = &graph->values[v];
+    session->frame->error = error;
+    if (!tensor) {
+        session->set[index] = false;
+        return value->initializer ? ox_frame_set(session->frame, v, value->initializer, true) : OX_OK;
+    }
+    OX_TRY(check_input(session, value, tensor, error));
+    OX_TRY(ox_frame_set(session->frame, v, tensor, false));
+    session->set[index] = true;
+    return OX_OK;
+}
+
+static ox_status check_all_set(const ox_session *session, ox_error *error) {
+    const ox_graph *graph = session->model->graph;
+    for (int i = 0; i < graph->ninputs; i++) {
+        const ox_value *value = &graph->values[graph->inputs[i]];
+        if (!session->set[i] && !value->initializer)
+            return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' is not set", session->model->path, value->name);
+    }
+    return OX_OK;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------ */
+
+ox_status ox_session_prepare(ox_session *session, ox_error *error) {
+    clear(error);
+    session->ran = false;
+    session->frame->error = error;
+    OX_TRY(check_all_set(session, error));
+    return ox_frame_plan(session->frame);
+}
+
+ox_status ox_session_run(ox_session *session, ox_error *error) {
+    clear(error);
+    session->ran = false;
+    session->frame->error = error;
+    OX_TRY(check_all_set(session, error));
+    OX_TRY(ox_frame_run(session->frame));
+    session->ran = true;
+    return OX_OK;
+}
+
+ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error) {
+    clear(error);
+    const ox_graph *graph = session->model->graph;
+    if (index >= (size_t)graph->noutputs)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no output %zu, the model has %d", session->model->path,
+                       index, graph->noutputs);
+    if (!session->ran)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there are no outputs before a successful run",
+                       session->model->path);
+    *tensor = *session->frame->outputs[index];
+    return OX_OK;
+}
+
+void ox_session_memory(const ox_session *session, ox_memory_info *info) {
+    *info = (ox_memory_info){.plan_bytes = sizeof *session};
+    ox_frame_memory(session->frame, &info->arena_bytes, &info->plan_bytes);
+}

@@ -1,0 +1,147 @@
+/* stage.c: planning a run of nodes, folding constants on the way. */
+#include "frame.h"
+
+#include <string.h>
+
+#include "../ops/bcast.h"
+
+/* ---- Constants ---------------------------------------------------------------------------------------------- */
+
+static ox_slot *output_slot(const ox_frame *frame, int n, int k) {
+    int v = frame->graph->nodes[n].out[k];
+    return v < 0 ? NULL : &frame->slots[v];
+}
+
+/* True if the node's outputs depend on constants and shapes only. */
+static bool is_constant(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    if (node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM))
+        return false;
+    for (int i = 0; i < node->nin && !(node->op->flags & OX_OP_SHAPE_ONLY); i++)
+        if (node->in[i] >= 0 && !frame->slots[node->in[i]].constant)
+            return false;
+    return true;
+}
+
+/* Bytes that keeping the outputs of node n would take. */
+static size_t kept_bytes(const ox_frame *frame, int n) {
+    size_t bytes = 0;
+    for (int k = 0; k < frame->graph->nodes[n].nout; k++) {
+        const ox_slot *slot = output_slot(frame, n, k);
+        if (slot && !slot->constant)
+            bytes += slot->bytes;
+    }
+    return bytes;
+}
+
+/* Computes node n now, into plan memory. */
+static ox_status fold(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    for (int k = 0; k < step->call.nout; k++) {
+        ox_slot *slot = output_slot(frame, n, k);
+        if (!slot || slot->constant)
+            continue;
+        slot->tensor.data = ox_pile_get(&frame->plan, slot->bytes + 1);
+        if (!slot->tensor.data)
+            return ox_fail_memory(frame->error, "a constant", slot->bytes);
+    }
+    ox_pile_mark mark = ox_pile_save(&frame->plan);
+    unsigned char *work = ox_pile_get(&frame->plan, step->work + 1);
+    if (!work)
+        return ox_fail_memory(frame->error, "computing a constant", step->work);
+    ox_step_place(step, work);
+    ox_status status = ox_step_run(step);
+    ox_pile_restore(&frame->plan, mark);
+    for (int k = 0; k < step->call.nout; k++) {
+        ox_slot *slot = output_slot(frame, n, k);
+        if (!slot)
+            continue;
+        slot->constant = true;
+        slot->owner = -1;
+    }
+    step->skip = true;
+    return status;
+}
+
+/* ---- Stages ------------------------------------------------------------------------------------------------- */
+
+static ox_status plan_node(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    step->skip = true;
+    step->runs = false;
+    for (int k = 0; k < step->call.nout; k++) {
+        OX_TRY(ox_plan_describe(frame, n, k));
+        const ox_slot *slot = output_slot(frame, n, k);
+        step->runs |= slot && step->outputs[k].window == OX_WINDOW_NONE;
+        step->skip &= !slot || slot->constant || step->outputs[k].window == OX_WINDOW_GIVEN;
+    }
+    if (step->skip)
+        return OX_OK;
+    ox_status status = ox_plan_prepare(frame, n);
+    if (status == OX_OK && is_constant(frame, n) && step->work + kept_bytes(frame, n) <= OX_FOLD_BYTES)
+        status = fold(frame, n);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+}
+
+static ox_status plan_nodes(ox_frame *frame, int first, bool inferred, int *end) {
+    for (*end = first; *end < frame->graph->nnodes; ++*end) {
+        ox_status status = inferred && *end == first ? OX_OK : ox_plan_infer(frame, *end, false);
+        if (status == OX_DEFER)
+            return OX_OK;
+        if (status == OX_OK)
+            status = plan_node(frame, *end);
+        OX_TRY(status);
+    }
+    return OX_OK;
+}
+
+ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
+    ox_pile_mark mark = ox_pile_save(&frame->plan);
+    ox_stage *stage = ox_pile_get(&frame->plan, sizeof *stage);
+    if (!stage)
+        return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
+    *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
+    ox_status status = plan_nodes(frame, first, inferred, &stage->end);
+    if (status == OX_OK) {
+        status = ox_place_stage(frame, stage);
+        if (status != OX_OK && !frame->outer)
+            ox_error_prefix(frame->error, "%s: ", frame->model->path);
+    }
+    if (status != OX_OK) {
+        ox_pile_restore(&frame->plan, mark);
+        return status;
+    }
+    *(frame->newest ? &frame->newest->after : &frame->stages) = stage;
+    frame->newest = stage;
+    return OX_OK;
+}
+
+void ox_stage_forget(ox_frame *frame, ox_stage *stage) {
+    if (!stage)
+        return;
+    frame->newest = stage->before;
+    *(stage->before ? &stage->before->after : &frame->stages) = NULL;
+    ox_pile_restore(&frame->plan, stage->mark);
+}
+
+/* ---- Keeping a plan ----------------------------------------------------------------------------------------- */
+
+static bool same_result(const ox_result *result, const ox_output *output) {
+    bool window = result->view_of >= 0 || result->data;
+    return result->dtype == output->seen.dtype && result->view_of == output->input &&
+           ox_same_dims(result->rank, result->dims, output->seen.rank, output->seen.dims) &&
+           (!result->data) == (output->window != OX_WINDOW_GIVEN) &&
+           (!window || ox_same_dims(result->rank, result->strides, output->seen.rank, output->seen.strides)) &&
+           (result->view_of < 0 || result->offset == output->offset);
+}
+
+bool ox_stage_holds(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    for (int k = 0; k < step->call.nout; k++)
+        if (step->out[k] && !same_result(&frame->results[k], &step->outputs[k]))
+            return false;
+    for (int k = 0; k < step->call.nout; k++)
+        if (step->out[k] && step->outputs[k].window == OX_WINDOW_GIVEN)
+            step->out[k]->data = frame->results[k].data;
+    return true;
+}

@@ -1,0 +1,221 @@
+/* status.c: error texts, formatted without stdio so that the library needs none. */
+#include "status.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+const char *ox_version(void) {
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+    return TEXT(OX_VERSION_MAJOR) "." TEXT(OX_VERSION_MINOR) "." TEXT(OX_VERSION_PATCH);
+}
+
+const char *ox_status_name(ox_status status) {
+    switch (status) {
+    case OX_OK:
+        return "ok";
+    case OX_ERROR_ARGUMENT:
+        return "bad argument";
+    case OX_ERROR_FILE:
+        return "file error";
+    case OX_ERROR_MODEL:
+        return "invalid model";
+    case OX_ERROR_UNSUPPORTED:
+        return "unsupported";
+    case OX_ERROR_SHAPE:
+        return "shape or type mismatch";
+    case OX_ERROR_VALUE:
+        return "bad value";
+    case OX_ERROR_LIMIT:
+        return "limit exceeded";
+    case OX_ERROR_MEMORY:
+        return "out of memory";
+    }
+    return "unknown status";
+}
+
+typedef struct sink {
+    char *at, *end; /* end is where the terminator goes at the latest */
+} sink;
+
+static void put(sink *s, const char *text, size_t size) {
+    size_t room = (size_t)(s->end - s->at);
+    size_t n = size < room ? size : room;
+    memcpy(s->at, text, n);
+    s->at += n;
+}
+
+static void put_unsigned(sink *s, unsigned long long value, unsigned base, int width) {
+    char digits[24];
+    char *p = digits + sizeof digits;
+    do {
+        *--p = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value);
+    while (digits + sizeof digits - p < width && p > digits)
+        *--p = '0';
+    put(s, p, (size_t)(digits + sizeof digits - p));
+}
+
+static void put_signed(sink *s, long long value) {
+    if (value < 0)
+        put(s, "-", 1);
+    put_unsigned(s, value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value, 10, 0);
+}
+
+/* Six significant digits are enough to recognise a number in an error text. */
+static void put_double(sink *s, double value) {
+    if (value != value) {
+        put(s, "nan", 3);
+        return;
+    }
+    if (value < 0) {
+        put(s, "-", 1);
+        value = -value;
+    }
+    if (value > 1.7976931348623157e308) {
+        put(s, "inf", 3);
+        return;
+    }
+    int exponent = 0;
+    while (value >= 1e6) {
+        value /= 10;
+        exponent++;
+    }
+    while (value > 0 && value < 1e-4) {
+        value *= 10;
+        exponent--;
+    }
+    unsigned long long scaled = (unsigned long long)(value * 1e6 + 0.5);
+    put_unsigned(s, scaled / 1000000, 10, 0);
+    char fraction[8];
+    sink f = {fraction, fraction + 6};
+    put_unsigned(&f, scaled % 1000000, 10, 6);
+    size_t n = 6;
+    while (n && fraction[n - 1] == '0')
+        n--;
+    if (n) {
+        put(s, ".", 1);
+        put(s, fraction, n);
+    }
+    if (exponent) {
+        put(s, "e", 1);
+        put_signed(s, exponent);
+    }
+}
+
+static const char *put_string(sink *s, const char *format, va_list *args) {
+    int most = -1;
+    if (*format == '.') {
+        most = va_arg(*args, int);
+        format += 2; /* ".*" */
+    }
+    const char *text = va_arg(*args, const char *);
+    if (!text)
+        text = "(none)";
+    size_t n = 0;
+    while ((most < 0 || n < (size_t)most) && text[n])
+        n++;
+    put(s, text, n);
+    return format + 1;
+}
+
+/* One conversion, format behind the '%'; returns what follows it. */
+static const char *put_conversion(sink *s, const char *format, va_list *args) {
+    if (*format == 's' || *format == '.')
+        return put_string(s, format, args);
+    int width = 0, longs = 0;
+    for (; *format >= '0' && *format <= '9'; format++)
+        width = width * 10 + (*format - '0');
+    for (; *format == 'l' || *format == 'z'; format++)
+        longs += *format == 'z' ? 3 : 1;
+    switch (*format) {
+    case 'd':
+        put_signed(s, longs == 0 ? va_arg(*args, int) : longs == 1 ? va_arg(*args, long) : va_arg(*args, long long));
+        break;
+    case 'u':
+    case 'x':
+        put_unsigned(s,
+                     longs == 0   ? va_arg(*args, unsigned)
+                     : longs == 1 ? va_arg(*args, unsigned long)
+                     : longs == 2 ? va_arg(*args, unsigned long long)
+                                  : va_arg(*args, size_t),
+                     *format == 'x' ? 16 : 10, width);
+        break;
+    case 'g':
+        put_double(s, va_arg(*args, double));
+        break;
+    case 'c':
+        put(s, &(char){(char)va_arg(*args, int)}, 1);
+        break;
+    default:
+        put(s, format, 1);
+        break;
+    }
+    return format + 1;
+}
+
+static size_t format_list(char *buffer, size_t size, const char *format, va_list *args) {
+    if (!size)
+        return 0;
+    sink s = {buffer, buffer + size - 1};
+    while (*format) {
+        const char *percent = format;
+        while (*percent && *percent != '%')
+            percent++;
+        put(&s, format, (size_t)(percent - format));
+        format = *percent ? put_conversion(&s, percent + 1, args) : percent;
+    }
+    *s.at = 0;
+    return (size_t)(s.at - buffer);
+}
+
+size_t ox_format(char *buffer, size_t size, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    size_t n = format_list(buffer, size, format, &args);
+    va_end(args);
+    return n;
+}
+
+ox_status ox_fail(ox_error *error, ox_status status, const char *format, ...) {
+    if (error) {
+        va_list args;
+        va_start(args, format);
+        error->status = status;
+        format_list(error->text, sizeof error->text, format, &args);
+        va_end(args);
+    }
+    return status;
+}
+
+void ox_error_prefix(ox_error *error, const char *format, ...) {
+    if (!error)
+        return;
+    char text[OX_ERROR_TEXT];
+    va_list args;
+    va_start(args, format);
+    size_t n = format_list(text, sizeof text, format, &args);
+    va_end(args);
+    ox_format(text + n, sizeof text - n, "%s", error->text);
+    memcpy(error->text, text, sizeof text);
+}
+
+ox_status ox_fail_memory(ox_error *error, const char *what, size_t size) {
+    return ox_fail(error, OX_ERROR_MEMORY, "out of memory: %zu more bytes for %s", size, what);
+}
+
+const char *ox_dims_text(ox_dims_buffer *buffer, int rank, const int64_t *dims) {
+    sink s = {buffer->text, buffer->text + sizeof buffer->text - 6};
+    put(&s, "[", 1);
+    for (int d = 0; d < rank && s.at < s.end; d++) {
+        if (d)
+            put(&s, ",", 1);
+        put_signed(&s, dims[d]);
+    }
+    bool cut = s.at >= s.end;
+    s.end += 5;
+    put(&s, cut ? "...]" : "]", cut ? 4 : 1);
+    *s.at = 0;
+    return buffer->text;
+}

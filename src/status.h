@@ -1,0 +1,40 @@
+/* status.h: how errors are made and passed on. */
+#ifndef OX_STATUS_H
+#define OX_STATUS_H
+
+#include "config.h"
+#include "ox.h"
+
+/* Returns from the calling function if expr is not OX_OK. */
+#define OX_TRY(expr)                                                                                                   \
+    do {                                                                                                               \
+        ox_status try_status_ = (expr);                                                                                \
+        if (try_status_ != OX_OK)                                                                                      \
+            return try_status_;                                                                                        \
+    } while (0)
+
+/* Says "not yet": what an infer function returns when it needs the data of an input that is not known before the run.
+ * Never leaves the library. */
+#define OX_DEFER ((ox_status)100)
+
+/* Writes status and text to error (which may be NULL) and returns status. Formats: %s %.*s %d %u %ld %lu %lld %llu %zu
+ * %c %g %x %%, with width only for %0Nx. */
+ox_status ox_fail(ox_error *error, ox_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts text before what error already says; for adding where it happened on the way up. */
+void ox_error_prefix(ox_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "out of memory: SIZE more bytes for WHAT". */
+ox_status ox_fail_memory(ox_error *error, const char *what, size_t size);
+
+/* Formats into buffer, always terminated; returns the length written. The same formats as ox_fail. */
+size_t ox_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Shapes in error texts: ox_dims_text(&(ox_dims_buffer){0}, rank, dims) gives "[2,3]". Long ones are shortened. */
+typedef struct ox_dims_buffer {
+    char text[96];
+} ox_dims_buffer;
+const char *ox_dims_text(ox_dims_buffer *buffer, int rank, const int64_t *dims);
+#define OX_DIMS(rank, dims) ox_dims_text(&(ox_dims_buffer){{0}}, (rank), (dims))
+
+#endif

@@ -1,0 +1,108 @@
+/* tensor.c: shapes and strides. */
+#include "tensor.h"
+
+#include <string.h>
+
+int64_t ox_count(int rank, const int64_t *dims) {
+    int64_t count = 1;
+    bool zero = false;
+    for (int d = 0; d < rank; d++) {
+        if (dims[d] < 0)
+            return -1;
+        zero |= dims[d] == 0;
+    }
+    for (int d = 0; d < rank && !zero; d++)
+        if (!ox_mul_i64(count, dims[d], &count))
+            return -1;
+    return zero ? 0 : count;
+}
+
+int64_t ox_tensor_count(const ox_tensor *tensor) {
+    return ox_count(tensor->rank, tensor->dims);
+}
+
+void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *strides) {
+    int64_t step = (int64_t)width;
+    for (int d = rank; d-- > 0;) {
+        strides[d] = step;
+        step *= dims[d] > 0 ? dims[d] : 1;
+    }
+}
+
+void ox_strides(const ox_tensor *tensor, int64_t *strides) {
+    if (tensor->strides)
+        memcpy(strides, tensor->strides, (size_t)tensor->rank * sizeof *strides);
+    else
+        ox_packed_strides(tensor->rank, tensor->dims, ox_dtype_size(tensor->dtype), strides);
+}
+
+int64_t ox_stride(const ox_tensor *tensor, int d) {
+    if (tensor->strides)
+        return tensor->strides[d];
+    int64_t step = (int64_t)ox_dtype_size(tensor->dtype);
+    for (int i = d + 1; i < tensor->rank; i++)
+        step *= tensor->dims[i] > 0 ? tensor->dims[i] : 1;
+    return step;
+}
+
+bool ox_tensor_is_packed(const ox_tensor *tensor) {
+    if (!tensor->strides || ox_tensor_count(tensor) == 0)
+        return true;
+    int64_t step = (int64_t)ox_dtype_size(tensor->dtype);
+    for (int d = tensor->rank; d-- > 0;) {
+        if (tensor->dims[d] == 1)
+            continue;
+        if (tensor->strides[d] != step)
+            return false;
+        step *= tensor->dims[d];
+    }
+    return true;
+}
+
+bool ox_same_dims(int rank_a, const int64_t *a, int rank_b, const int64_t *b) {
+    return rank_a == rank_b && (rank_a == 0 || !memcmp(a, b, (size_t)rank_a * sizeof *a));
+}
+
+/* The address of element i in row-major order. */
+static const char *element(const ox_tensor *tensor, int64_t i) {
+    const char *at = tensor->data;
+    if (!tensor->strides)
+        return at + i * (int64_t)ox_dtype_size(tensor->dtype);
+    for (int d = tensor->rank; d-- > 0;) {
+        at += i % tensor->dims[d] * tensor->strides[d];
+        i /= tensor->dims[d];
+    }
+    return at;
+}
+
+int64_t ox_tensor_int(const ox_tensor *tensor, int64_t i) {
+    const char *at = element(tensor, i);
+#define READ(type)                                                                                                     \
+    {                                                                                                                  \
+        type value;                                                                                                    \
+        memcpy(&value, at, sizeof value);                                                                              \
+        return (int64_t)value;                                                                                         \
+    }
+    switch ((int)tensor->dtype) {
+    case OX_INT64:
+        READ(int64_t)
+    case OX_INT32:
+        READ(int32_t)
+    case OX_INT16:
+        READ(int16_t)
+    case OX_INT8:
+        READ(int8_t)
+    case OX_UINT64:
+        READ(uint64_t)
+    case OX_UINT32:
+        READ(uint32_t)
+    case OX_UINT16:
+        READ(uint16_t)
+    case OX_UINT8:
+    case OX_BOOL:
+        READ(uint8_t)
+    default:
+        return 0;
+    }
+#undef READ
+}

@@ -1,0 +1,59 @@
+/* tensor.h: element types and tensors, as the library's rooms use them. */
+#ifndef OX_TENSOR_H
+#define OX_TENSOR_H
+
+#include "alloc.h"
+
+/* Sets of element types, bit 1u << ox_dtype each. */
+typedef uint32_t ox_dtypes;
+#define OX_BIT(dtype) (1u << (dtype))
+enum ox_dtype_sets {
+    OX_SET_SINT = OX_BIT(OX_INT8) | OX_BIT(OX_INT16) | OX_BIT(OX_INT32) | OX_BIT(OX_INT64),
+    OX_SET_UINT = OX_BIT(OX_UINT8) | OX_BIT(OX_UINT16) | OX_BIT(OX_UINT32) | OX_BIT(OX_UINT64),
+    OX_SET_INT = OX_SET_SINT | OX_SET_UINT,
+    OX_SET_FLOAT = OX_BIT(OX_FLOAT) | OX_BIT(OX_DOUBLE) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16),
+    OX_SET_NUM = OX_SET_INT | OX_SET_FLOAT,
+    OX_SET_BOOL = OX_BIT(OX_BOOL),
+    OX_SET_COMPLEX = OX_BIT(OX_COMPLEX64) | OX_BIT(OX_COMPLEX128),
+    OX_SET_FLOAT8 = OX_BIT(OX_FLOAT8E4M3FN) | OX_BIT(OX_FLOAT8E4M3FNUZ) | OX_BIT(OX_FLOAT8E5M2) |
+                    OX_BIT(OX_FLOAT8E5M2FNUZ) | OX_BIT(OX_FLOAT8E8M0),
+    OX_SET_TINY = OX_BIT(OX_UINT4) | OX_BIT(OX_INT4) | OX_BIT(OX_FLOAT4E2M1) | OX_BIT(OX_UINT2) | OX_BIT(OX_INT2) |
+                  OX_BIT(OX_FLOAT6E2M3) | OX_BIT(OX_FLOAT6E3M2),
+    OX_SET_ALL = ((1 << OX_DTYPE_COUNT) - 1) & ~1
+};
+
+/* Bits that one element takes in ONNX's packed forms: 8 * ox_dtype_size but for types of less than a byte; 0 for
+ * strings. */
+int ox_dtype_bits(ox_dtype dtype);
+
+/* float for the floating types of 16 bits and less, the type itself for all others: what arithmetic is done in. */
+ox_dtype ox_dtype_compute(ox_dtype dtype);
+
+/* Elements of any floating type of 16 bits and less to float, and back with one rounding to nearest even (saturating
+ * where the type has no infinity, as Cast with saturate=1 does). */
+float ox_float_from_half(uint16_t bits);
+uint16_t ox_half_from_float(float value);
+float ox_float_from_bf16(uint16_t bits);
+uint16_t ox_bf16_from_float(float value);
+
+/* n contiguous elements of a type with ox_dtype_compute(dtype) == OX_FLOAT other than float itself. */
+void ox_widen(ox_dtype dtype, int64_t n, const void *from, float *to);
+void ox_narrow(ox_dtype dtype, int64_t n, const float *from, void *to);
+
+/* The product of dims; -1 if a dimension is negative or the product overflows. */
+int64_t ox_count(int rank, const int64_t *dims);
+
+/* Byte strides of a packed tensor of that shape, rank entries. */
+void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *strides);
+
+/* The byte stride of dimension d, packed or not. O(rank) when packed. */
+int64_t ox_stride(const ox_tensor *tensor, int d);
+/* All of them. */
+void ox_strides(const ox_tensor *tensor, int64_t *strides);
+
+/* Reads element i (row-major) of an int64, int32, ... tensor as int64_t; for shapes, axes and indices. */
+int64_t ox_tensor_int(const ox_tensor *tensor, int64_t i);
+
+bool ox_same_dims(int rank_a, const int64_t *a, int rank_b, const int64_t *b);
+
+#endif

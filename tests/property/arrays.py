@@ -1,0 +1,65 @@
+"""arrays.py: numpy arrays as tensors of ox and back. A string is the (pointer, length) pair that ox uses."""
+
+import ctypes as C
+
+import ml_dtypes
+import numpy as np
+import oxlib
+
+DTYPES = {
+    "float": (1, np.dtype(np.float32)),
+    "uint8": (2, np.dtype(np.uint8)),
+    "int8": (3, np.dtype(np.int8)),
+    "uint16": (4, np.dtype(np.uint16)),
+    "int16": (5, np.dtype(np.int16)),
+    "int32": (6, np.dtype(np.int32)),
+    "int64": (7, np.dtype(np.int64)),
+    "string": (8, np.dtype([("data", np.uint64), ("size", np.uint64)])),
+    "bool": (9, np.dtype(np.bool_)),
+    "float16": (10, np.dtype(np.float16)),
+    "double": (11, np.dtype(np.float64)),
+    "uint32": (12, np.dtype(np.uint32)),
+    "uint64": (13, np.dtype(np.uint64)),
+    "complex64": (14, np.dtype(np.complex64)),
+    "complex128": (15, np.dtype(np.complex128)),
+    "bfloat16": (16, np.dtype(ml_dtypes.bfloat16)),
+}
+BY_NUMBER = {number: (name, dtype) for name, (number, dtype) in DTYPES.items()}
+
+# The strings of all tests: pointers into buffers that live as long as the program.
+TEXTS = [b"", b"a", b"ox", "\u00e9\u00df".encode(), b"with\0nul", b"a longer text that no small buffer holds" * 3]
+TEXT_BUFFERS = [C.create_string_buffer(text, len(text) + 1) for text in TEXTS]
+TEXT_PAIRS = np.array([(C.addressof(b), len(t)) for b, t in zip(TEXT_BUFFERS, TEXTS)], DTYPES["string"][1])
+
+
+def texts_of(array):
+    """A string array as an object array of bytes."""
+    flat = [C.string_at(int(p), int(n)) if n else b"" for p, n in array.reshape(-1).tolist()]
+    result = np.empty(len(flat), object)
+    result[:] = flat
+    return result.reshape(array.shape)
+
+
+def to_tensor(array, type_name, packed_strides=False):
+    """The array, with the strides it has (omitted if it is packed and packed_strides is false), without a copy."""
+    strides = None if array.flags.c_contiguous and not packed_strides else array.strides
+    tensor = oxlib.make_tensor(DTYPES[type_name][0], array.shape, strides, array.ctypes.data)
+    tensor.keep = array
+    return tensor
+
+
+def from_tensor(tensor):
+    """(type name, array): a copy of what the tensor shows."""
+    name, dtype = BY_NUMBER[tensor.dtype]
+    dims = tuple(tensor.dims[:tensor.rank])
+    if 0 in dims:
+        return name, np.empty(dims, dtype)
+    if not tensor.strides:
+        count = int(np.prod(dims, dtype=np.int64))
+        raw = C.string_at(tensor.data, count * dtype.itemsize)
+        return name, np.frombuffer(raw, dtype).reshape(dims)
+    strides = tuple(tensor.strides[:tensor.rank])
+    low = sum(min(0, s * (d - 1)) for s, d in zip(strides, dims))
+    high = sum(max(0, s * (d - 1)) for s, d in zip(strides, dims)) + dtype.itemsize
+    raw = np.frombuffer(C.string_at(tensor.data + low, high - low), np.uint8)
+    return name, np.ndarray(dims, dtype, raw, -low, strides).copy()

@@ -1,0 +1,97 @@
+# tests.mk: how the tests are built and run; included by the Makefile. `make check` runs every part through
+# tests/check.sh; each part is a target of its own too, and ends with a line "N passed, N failed, N skipped".
+VENV      := $(BUILD)/venv
+ONNX_DATA ?= /usr/share/libonnx-testdata/data
+
+CHECK_PARTS := unit compat cli conformance property hostile check-install check-digits check-filetype
+
+UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
+SUITES   := $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(UNIT_SRC)))
+
+# The environment of the parts. Python loads a sanitized libox.so only if the runtime is there first; libstdc++ goes
+# with it so that the runtime finds the exception functions. Leaks of Python itself are not ours.
+PRELOAD  := $(if $(SANITIZE),$(shell $(CC) -print-file-name=libasan.so):$(shell $(CC) -print-file-name=libstdc++.so.6))
+VENV_RUN  = BUILD='$(BUILD)' sh tests/venv_run.sh '$(VENV)'
+OX_PYTHON = env $(if $(SANITIZE),LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+  OX_SANITIZED=1) OX_LIBRARY='$(BUILD)/libox.so'
+
+check: all
+	+@MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS)
+
+venv:
+	@sh tests/venv.sh '$(PYTHON)' '$(VENV)' tests/requirements.txt
+
+# The list of suites is rewritten only when it changes.
+$(BUILD)/gen/suites.inc: FORCE
+	@mkdir -p $(@D)
+	@printf 'SUITE(%s)\n' $(SUITES) | cmp -s - $@ || printf 'SUITE(%s)\n' $(SUITES) >$@
+
+# check.h's macros compare values of mixed types by design.
+$(BUILD)/obj/tests/unit/%.o: CFLAGS += -I. -I$(BUILD)/gen -I$(BUILD)/proto -Wno-conversion -Wno-sign-compare
+$(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
+$(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
+
+$(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/libox.a
+	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt -lm
+
+unit: $(BUILD)/unit
+	@$(BUILD)/unit
+
+compat: venv
+	@$(VENV_RUN) 1 tests/proto/compat.py
+
+cli: $(BUILD)/ox venv
+	@OX='$(BUILD)/ox' PYTHON="$$(sh tests/venv_run.sh '$(VENV)' --which '$(PYTHON)')" sh tests/cli/run.sh
+
+$(BUILD)/node/.stamp: tests/node/generate.py $(VENV)/.stamp
+	@$(VENV)/bin/python tests/node/generate.py $(BUILD)/node
+	@touch $@
+
+# Without the packages there are no cases to generate, and nothing to fail for.
+$(VENV)/.stamp: ;
+
+conformance: $(BUILD)/ox venv
+	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
+	@BUILD='$(BUILD)' ONNX_DATA='$(ONNX_DATA)' sh tests/node/run.sh
+
+property: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 6000 tests/property/broadcast.py --cases 6000
+
+hostile: $(BUILD)/ox $(BUILD)/libox.so
+	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
+
+check-install: all
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
+
+# The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+
+asan: venv
+	@mkdir -p $(BUILD)/asan $(BUILD)/node $(BUILD)/models
+	@for shared in venv venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
+	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
+	  OPT='-O1 -g -fno-omit-frame-pointer'
+
+# Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
+LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
+
+lint: lint-format lint-build lint-cppcheck
+
+lint-format:
+	clang-format --dry-run -Werror $(LINT_FILES)
+
+lint-build:
+	+$(MAKE) --no-print-directory BUILD='$(BUILD)/gcc' CC=gcc all $(BUILD)/gcc/unit
+	+$(MAKE) --no-print-directory BUILD='$(BUILD)/clang' CC=clang all $(BUILD)/clang/unit
+
+lint-cppcheck:
+	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet -j2 \
+	  --suppressions-list=tests/cppcheck.txt --library=posix -D__x86_64__ -Isrc src tools examples
+
+FORCE:
+
+-include $(UNIT_OBJ:.o=.d)
+
+.PHONY: FORCE check venv unit compat cli conformance property hostile check-install asan lint lint-format lint-build \
+  lint-cppcheck

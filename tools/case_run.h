@@ -1,0 +1,19 @@
+/* case_run.h: running one case of the ONNX backend test layout. */
+#ifndef OX_CASE_RUN_H
+#define OX_CASE_RUN_H
+
+#include "text.h"
+
+typedef enum ox_outcome {
+    OX_CASE_PASSED,
+    OX_CASE_FAILED,
+    OX_CASE_UNSUPPORTED
+} ox_outcome;
+
+/* "passed", "failed", "unsupported" */
+const char *ox_outcome_name(ox_outcome outcome);
+
+/* Runs every data set of the case in a directory. Adds the reason unless it passes. */
+ox_outcome ox_case_run(const char *directory, ox_text *reason);
+
+#endif

@@ -1,0 +1,79 @@
+/* compare.c: a result against the expected one. */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "array.h"
+#include "number.h"
+#include "print.h"
+
+static bool same_shape(const ox_tensor *a, const ox_tensor *b) {
+    return a->rank == b->rank && (!a->rank || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0);
+}
+
+static bool same_strings(const char *a, const char *b) {
+    const ox_string *left = (const ox_string *)(const void *)a;
+    const ox_string *right = (const ox_string *)(const void *)b;
+    return left->size == right->size && (!left->size || memcmp(left->data, right->data, left->size) == 0);
+}
+
+static bool close_numbers(ox_number got, ox_number expected, ox_tolerance tolerance) {
+    bool got_nan = isnan(got.real) || isnan(got.imaginary);
+    bool expected_nan = isnan(expected.real) || isnan(expected.imaginary);
+    if (got_nan || expected_nan)
+        return got_nan && expected_nan;
+    if (got.real == expected.real && got.imaginary == expected.imaginary)
+        return true;
+    double size = hypot(expected.real, expected.imaginary);
+    double distance = hypot(got.real - expected.real, got.imaginary - expected.imaginary);
+    return isfinite(size) && distance <= tolerance.absolute + tolerance.relative * size;
+}
+
+static void add_difference(const ox_walk *got, const ox_walk *expected, ox_text *reason) {
+    ox_text_put(reason, "at ");
+    ox_text_shape(reason, got->tensor->rank, got->index);
+    ox_text_put(reason, ": ");
+    ox_print_element(reason, got->tensor->dtype, got->element);
+    ox_text_put(reason, ", expected ");
+    ox_print_element(reason, expected->tensor->dtype, expected->element);
+}
+
+static bool compare_elements(const ox_tensor *got, const ox_tensor *expected, ox_tolerance tolerance, ox_text *reason) {
+    ox_dtype dtype = got->dtype;
+    int64_t different = 0;
+    ox_walk b = ox_walk_start(expected);
+    for (ox_walk a = ox_walk_start(got); a.element && b.element; ox_walk_next(&a), ox_walk_next(&b)) {
+        bool equal = dtype == OX_STRING
+                         ? same_strings(a.element, b.element)
+                         : close_numbers(ox_number_load(dtype, a.element), ox_number_load(dtype, b.element), tolerance);
+        if (!equal && !different++)
+            add_difference(&a, &b, reason);
+    }
+    if (different)
+        ox_text_format(reason, " (%" PRId64 " of %" PRId64 " differ)", different, ox_tensor_count(got));
+    return !different;
+}
+
+/* Two steps of bfloat16 are more than the usual tolerance. */
+static ox_tolerance widened(ox_dtype dtype, ox_tolerance tolerance) {
+    if (dtype == OX_BFLOAT16 && tolerance.relative < 1.0 / 64)
+        tolerance.relative = 1.0 / 64;
+    return tolerance;
+}
+
+bool ox_compare(const ox_tensor *got, const ox_tensor *expected, ox_tolerance tolerance, ox_text *reason) {
+    if (got->dtype != expected->dtype) {
+        ox_text_format(reason, "type %s, expected %s", ox_dtype_name(got->dtype), ox_dtype_name(expected->dtype));
+        return false;
+    }
+    if (!same_shape(got, expected)) {
+        ox_text_put(reason, "shape ");
+        ox_text_shape(reason, got->rank, got->dims);
+        ox_text_put(reason, ", expected ");
+        ox_text_shape(reason, expected->rank, expected->dims);
+        return false;
+    }
+    return compare_elements(got, expected, widened(got->dtype, tolerance), reason);
+}

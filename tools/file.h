@@ -1,0 +1,30 @@
+/* file.h: reading whole files, and writing files that appear whole or not at all. */
+#ifndef OX_FILE_H
+#define OX_FILE_H
+
+#include <stdio.h>
+
+#include "ox.h"
+
+/* Reads a file, or standard input for "-". *bytes is malloced, with a zero after the last byte. */
+ox_status ox_file_read(const char *path, unsigned char **bytes, size_t *size, ox_error *error);
+
+bool ox_file_exists(const char *path);
+
+/* A file under a temporary name beside its own until it is complete. What exists and is no regular file (a device, a
+ * pipe) is written directly. */
+typedef struct ox_new_file {
+    FILE *stream;
+    char *path;
+    char *temporary; /* NULL when written directly */
+} ox_new_file;
+
+ox_status ox_file_create(ox_new_file *file, const char *path, ox_error *error);
+
+/* Closes the file and gives it its name; on failure nothing of it is left. */
+ox_status ox_file_commit(ox_new_file *file, ox_error *error);
+
+/* Closes and removes the unfinished file. */
+void ox_file_abandon(ox_new_file *file);
+
+#endif

@@ -1,0 +1,142 @@
+/* image.c: pictures as tensors of an input's type and layout. */
+#include "image.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "text.h"
+#include "tool.h"
+
+/* Where the dimensions of an input's shape are; -1 for none. */
+typedef struct layout {
+    int batch;
+    int channel;
+    int height;
+    int width;
+    int channels;
+} layout;
+
+static const unsigned char png_magic[] = {0x89, 'P', 'N', 'G'};
+
+static bool is_png(const unsigned char *bytes, size_t size) {
+    return size >= sizeof png_magic && memcmp(bytes, png_magic, sizeof png_magic) == 0;
+}
+
+bool ox_image_is(const unsigned char *bytes, size_t size) {
+    return is_png(bytes, size) || (size > 2 && bytes[0] == 'P' && bytes[1] && strchr("2356", bytes[1]) &&
+                                   (bytes[2] == '#' || (bytes[2] >= '\t' && bytes[2] <= ' ')));
+}
+
+static bool is_channels(int64_t dim) {
+    return dim == 1 || dim == 3 || dim == 4;
+}
+
+static ox_status fail_layout(const ox_value_info *info, ox_error *error) {
+    ox_text text = {0};
+    ox_text_value(&text, info);
+    ox_tool_fail(error, OX_ERROR_SHAPE,
+                 "an image does not fit %s: it needs [H,W], [N,C,H,W] or [N,H,W,C] with 1, 3 or 4 "
+                 "channels",
+                 ox_text_get(&text));
+    ox_text_free(&text);
+    return error->status;
+}
+
+/* Channels come first unless only the last dimension can be channels. */
+static ox_status find_layout(const ox_value_info *info, const ox_image *image, layout *out, ox_error *error) {
+    int rank = info->rank < 0 ? 4 : info->rank;
+    if (rank < 2 || rank > 4)
+        return fail_layout(info, error);
+    int first = rank == 4;
+    *out = (layout){rank == 4 ? 0 : -1, -1, 0, 1, 1};
+    if (rank == 2)
+        return OX_OK;
+    int64_t front = info->rank < 0 ? -1 : info->dims[first];
+    int64_t back = info->rank < 0 ? -1 : info->dims[rank - 1];
+    bool is_last = !is_channels(front) && is_channels(back);
+    int64_t channels = is_last ? back : front;
+    out->channel = is_last ? rank - 1 : first;
+    out->height = is_last ? first : first + 1;
+    out->width = out->height + 1;
+    out->channels = channels >= 0 ? (int)channels : image->channels == 2 ? 1 : image->channels;
+    return channels < 0 || is_channels(channels) ? OX_OK : fail_layout(info, error);
+}
+
+static bool differs(const ox_value_info *info, int d, int64_t size) {
+    return info->rank >= 0 && info->dims[d] >= 0 && info->dims[d] != size;
+}
+
+static ox_status check_size(const ox_value_info *info, const layout *where, const ox_image *image, ox_error *error) {
+    if (where->batch >= 0 && differs(info, where->batch, 1))
+        return ox_tool_fail(error, OX_ERROR_SHAPE, "an image is a batch of 1 but the model wants %" PRId64,
+                            info->dims[where->batch]);
+    if (!differs(info, where->height, image->height) && !differs(info, where->width, image->width))
+        return OX_OK;
+    ox_text text = {0};
+    ox_text_value(&text, info);
+    ox_tool_fail(error, OX_ERROR_SHAPE, "the image is %" PRId64 " wide and %" PRId64 " high but the model wants %s",
+                 image->width, image->height, ox_text_get(&text));
+    ox_text_free(&text);
+    return error->status;
+}
+
+/* Sample c of a pixel when `wanted` channels are asked for: grey from colour by the weights of ITU-R 601. */
+static unsigned sample(const unsigned char *pixel, int channels, int wanted, int c) {
+    bool is_grey = channels < 3;
+    if (c == 3)
+        return channels == 4 ? pixel[3] : channels == 2 ? pixel[1] : 255;
+    if (is_grey)
+        return pixel[0];
+    if (wanted == 1)
+        return (pixel[0] * 19595u + pixel[1] * 38470u + pixel[2] * 7471u + 32768u) >> 16;
+    return pixel[c];
+}
+
+static ox_status store_samples(const ox_image *image, const layout *where, ox_array *array, ox_error *error) {
+    ox_dtype dtype = array->tensor.dtype;
+    size_t size = ox_dtype_size(dtype);
+    char *element = array->data;
+    for (ox_walk walk = ox_walk_start(&array->tensor); walk.element; ox_walk_next(&walk), element += size) {
+        int64_t at = walk.index[where->height] * image->width + walk.index[where->width];
+        int c = where->channel < 0 ? 0 : (int)walk.index[where->channel];
+        unsigned value = sample(image->samples + at * image->channels, image->channels, where->channels, c);
+        if (!ox_number_store(dtype, element, ox_number_int(false, value)))
+            return ox_tool_fail(error, OX_ERROR_SHAPE, "the image's value %u does not fit the model's type %s", value,
+                                ox_dtype_name(dtype));
+    }
+    return OX_OK;
+}
+
+static ox_status to_array(const ox_image *image, const ox_value_info *info, ox_array *array, ox_error *error) {
+    layout where;
+    int64_t dims[4] = {1, 1, 1, 1};
+    ox_status status = find_layout(info, image, &where, error);
+    if (!status)
+        status = check_size(info, &where, image, error);
+    if (status)
+        return status;
+    dims[where.height] = image->height;
+    dims[where.width] = image->width;
+    if (where.channel >= 0)
+        dims[where.channel] = where.channels;
+    status = ox_array_create(array, info->dtype, info->rank < 0 ? 4 : info->rank, dims, error);
+    if (!status)
+        status = store_samples(image, &where, array, error);
+    if (status)
+        ox_array_free(array);
+    return status;
+}
+
+ox_status ox_image_read(const unsigned char *bytes, size_t size, const ox_value_info *info, ox_array *array,
+                        ox_error *error) {
+    ox_image image;
+    *array = (ox_array){0};
+    ox_status status =
+        is_png(bytes, size) ? ox_image_png(bytes, size, &image, error) : ox_image_pnm(bytes, size, &image, error);
+    if (!status)
+        status = to_array(&image, info, array, error);
+    free(image.samples);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* ox.c: the command ox: which subcommand, and help. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool.h"
+
+typedef struct subcommand {
+    const char *name;
+    int (*run)(ox_args *args);
+    const char *summary;
+    const char *help;
+} subcommand;
+
+static const subcommand subcommands[] = {
+    {"run", ox_command_run, "run a model on inputs of the command line",
+     "usage: ox run MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [-o NAME=FILE]...\n"
+     "              [--save DIR] [--repeat N] [--quiet]\n"
+     "\n"
+     "  -i [NAME=]SOURCE  an input; without NAME the next one in graph order,\n"
+     "                    inputs that have a default last. SOURCE is one of\n"
+     "      FILE.npy              a numpy array\n"
+     "      FILE.pb               a TensorProto\n"
+     "      FILE.png .pgm .ppm    a picture, values 0 to 255\n"
+     "      '[[1,2],[3,4]]', 7, '[\"a\",\"b\"]', true, nan, 1+2j\n"
+     "      @zeros, @ones, @random[:SEED]\n"
+     "      -                     a .npy on standard input\n"
+     "  -d DIM=N          binds a symbolic dimension, as in -d batch=4\n"
+     "  -o NAME=FILE      writes an output as .npy; - is standard output,\n"
+     "                    and then nothing else is printed there\n"
+     "  --save DIR        writes all outputs as DIR/output_0.npy, output_1.npy, ...\n"
+     "  --repeat N        runs N times and says how long a run takes\n"
+     "  --quiet           prints no outputs\n"},
+    {"info", ox_command_info, "say what a model is and needs",
+     "usage: ox info MODEL [-d DIM=N]... [--json]\n"
+     "\n"
+     "Prints producer, versions, inputs, outputs, operators, parameters, what is\n"
+     "unsupported, and the memory of a run when all dimensions are known.\n"
+     "\n"
+     "  -d DIM=N  binds a symbolic dimension, as in -d batch=4\n"
+     "  --json    prints all of it as JSON\n"},
+    {"test", ox_command_test, "run cases of the ONNX backend test layout",
+     "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--quiet]\n"
+     "\n"
+     "A DIR is a case (model.onnx, test_data_set_*/input_N.pb and output_N.pb) or a\n"
+     "folder of cases. The last line is 'N passed, N failed, N skipped'.\n"
+     "\n"
+     "  --tsv FILE      writes case, passed|failed|unsupported, and reason, with tabs\n"
+     "  --pending FILE  unsupported cases listed here, one 'case reason' a line, are\n"
+     "                  skipped instead of failed; a listed case that passes fails\n"
+     "  --quiet         prints failures and the last line only\n"},
+    {"ops", ox_command_ops, "list the operators that ox has",
+     "usage: ox ops [--markdown]\n"
+     "\n"
+     "  --markdown  prints the table as docs/operators.md has it\n"},
+};
+
+enum {
+    SUBCOMMANDS = sizeof subcommands / sizeof *subcommands
+};
+
+static const subcommand *find(const char *name) {
+    for (int i = 0; i < SUBCOMMANDS; i++)
+        if (strcmp(subcommands[i].name, name) == 0)
+            return &subcommands[i];
+    return NULL;
+}
+
+static void print_overview(FILE *to) {
+    fputs("usage: ox SUBCOMMAND [ARGUMENT]...\n\n", to);
+    for (int i = 0; i < SUBCOMMANDS; i++)
+        fprintf(to, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+    fputs("  version  print the version\n"
+          "  help     print this, or 'help SUBCOMMAND' for more\n\n"
+          "Exit status: 0, 1 for a model or an input that is at fault, 2 for wrong usage.\n",
+          to);
+}
+
+static int help(const char *name) {
+    const subcommand *found = name ? find(name) : NULL;
+    if (found)
+        fputs(found->help, stdout);
+    else if (!name || strcmp(name, "help") == 0 || strcmp(name, "version") == 0)
+        print_overview(stdout);
+    else
+        return ox_tool_usage(NULL, "no subcommand '%s'", name);
+    return OX_EXIT_OK;
+}
+
+static bool is_one_of(const char *text, const char *a, const char *b, const char *c) {
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0 || strcmp(text, c) == 0;
+}
+
+static int dispatch(char **arguments) {
+    const char *name = arguments[0];
+    if (!name) {
+        print_overview(stderr);
+        return OX_EXIT_USAGE;
+    }
+    if (is_one_of(name, "version", "--version", "-V")) {
+        printf("ox %s\n", ox_version());
+        return OX_EXIT_OK;
+    }
+    if (is_one_of(name, "help", "--help", "-h"))
+        return help(arguments[1]);
+    const subcommand *found = find(name);
+    if (!found)
+        return ox_tool_usage(NULL, "no subcommand '%s'", name);
+    for (char **at = arguments + 1; *at && strcmp(*at, "--") != 0; at++)
+        if (strcmp(*at, "--help") == 0)
+            return help(name);
+    ox_args args = {.command = name, .at = arguments + 1};
+    return found->run(&args);
+}
+
+int main(int count, char **arguments) {
+    (void)count;
+    /* A closed pipe is then an error of the write, which is reported like a full disk. */
+    signal(SIGPIPE, SIG_IGN);
+    int status = dispatch(arguments[0] ? arguments + 1 : arguments);
+    return status ? status : ox_tool_flush();
+}
