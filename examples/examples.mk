@@ -7,9 +7,9 @@ EXAMPLE_OBJ   := $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/obj/examples/filetype.
 
 $(BUILD)/digits_model.h: $(DIGITS)/model.onnx
 	@mkdir -p $(@D)
-	{ echo 'static const unsigned char digits_model[] = {'; \
+	@{ echo 'static const unsigned char digits_model[] = {'; \
 	  od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};'; } >$@.new
-	mv $@.new $@
+	@mv $@.new $@
 
 $(BUILD)/obj/$(DIGITS)/digits.o: CFLAGS += -I$(BUILD) -DDIGITS_IMAGES='"$(DIGITS)/images"'
 $(BUILD)/obj/$(DIGITS)/digits.o: $(BUILD)/digits_model.h
@@ -31,10 +31,10 @@ models:
 # The program in README.md is compiled and run as it stands there.
 $(BUILD)/readme.c: README.md
 	@mkdir -p $(@D)
-	sed -n '/^```c$$/,/^```$$/{/^```/!p;}' $< >$@
+	@sed -n '/^```c$$/,/^```$$/{/^```/!p;}' $< >$@
 
 $(BUILD)/readme: $(BUILD)/readme.c $(BUILD)/libox.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
+	$(COMPILE) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
 
 check-digits: $(BUILD)/digits $(BUILD)/readme
 	@sh $(DIGITS)/check.sh $(BUILD)/digits $(BUILD)/readme
@@ -42,7 +42,7 @@ check-digits: $(BUILD)/digits $(BUILD)/readme
 # Without a package index there is no model, and the test says what it leaves out.
 check-filetype: $(BUILD)/filetype venv
 	@$(PYTHON) examples/models.py examples/models.txt $(MODELS) || true
-	@$(VENV_RUN) 54 examples/check_filetype.py $(BUILD)/filetype $(MAGIKA) $(BUILD)/filetype-files
+	@$(VENV_RUN) 56 examples/check_filetype.py $(BUILD)/filetype $(MAGIKA) $(BUILD)/filetype-files
 
 -include $(EXAMPLE_OBJ:.o=.d)
 

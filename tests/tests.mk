@@ -13,8 +13,9 @@ SUITES   := $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(UNIT
 # with it so that the runtime finds the exception functions. Leaks of Python itself are not ours.
 PRELOAD  := $(if $(SANITIZE),$(shell $(CC) -print-file-name=libasan.so):$(shell $(CC) -print-file-name=libstdc++.so.6))
 VENV_RUN  = BUILD='$(BUILD)' sh tests/venv_run.sh '$(VENV)'
-OX_PYTHON = env $(if $(SANITIZE),LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-  OX_SANITIZED=1) OX_LIBRARY='$(BUILD)/libox.so'
+ASAN_ENV  = LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+  OX_SANITIZED=1
+OX_PYTHON = env $(if $(SANITIZE),$(ASAN_ENV)) OX_LIBRARY='$(BUILD)/libox.so'
 
 check: all
 	+@MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS)

@@ -14,6 +14,7 @@
 
 /* A case while it runs. */
 typedef struct running {
+    const char *path; /* of the model */
     ox_model *model;
     ox_session *session;
     ox_array *inputs;
@@ -25,8 +26,11 @@ const char *ox_outcome_name(ox_outcome outcome) {
     return outcome == OX_CASE_PASSED ? "passed" : outcome == OX_CASE_FAILED ? "failed" : "unsupported";
 }
 
+/* The name of the case is known: the model's path before the error's text is left out. */
 static ox_outcome fail(running *r, const ox_error *error) {
-    ox_text_put(r->reason, error->text);
+    size_t length = strlen(r->path);
+    bool is_prefixed = strncmp(error->text, r->path, length) == 0 && strncmp(error->text + length, ": ", 2) == 0;
+    ox_text_put(r->reason, error->text + (is_prefixed ? length + 2 : 0));
     return error->status == OX_ERROR_UNSUPPORTED ? OX_CASE_UNSUPPORTED : OX_CASE_FAILED;
 }
 
@@ -206,6 +210,7 @@ ox_outcome ox_case_run(const char *directory, ox_text *reason) {
     ox_error error = {OX_OK, ""};
     ox_text path = {0};
     ox_text_format(&path, "%s/model.onnx", directory);
+    r.path = path.data;
     ox_outcome outcome =
         ox_model_load_file(path.data, NULL, &r.model, &error) ? fail(&r, &error) : run_sets(&r, directory);
     ox_model_free(r.model);

@@ -145,7 +145,7 @@ static void put_text(report *r) {
     put_ops(r);
     ox_text_format(&r->out, "%-12s%" PRId64 " in %" PRId64 " bytes\n", "parameters", r->info.parameter_count,
                    r->info.weight_bytes);
-    ox_text_format(&r->out, r->unsupported ? "%-12s%zu operators, marked above\n" : "%-12snone\n", "unsupported",
+    ox_text_format(&r->out, r->unsupported ? "%-12s%zu of the operators, marked above\n" : "%-12snone\n", "unsupported",
                    r->unsupported);
     if (r->has_memory)
         ox_text_format(&r->out, "%-12s%zu bytes, and %zu for the plan\n", "arena", r->memory.arena_bytes,

@@ -3,7 +3,7 @@
 # Debian 12 is what this is tested on. With nothing to install it says so and changes nothing.
 set -eu
 
-build='gcc libc6-dev make pkg-config protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev libjansson-dev'
+build='gcc libc6-dev make pkg-config protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev'
 check='check binutils g++ libjansson-dev libonnx-testdata python3 python3-venv'
 lint='clang clang-format cppcheck'
 

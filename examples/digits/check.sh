@@ -30,7 +30,7 @@ sed '$d' "$1.check"
 rm -f "$1.check"
 passed=${counts% *} failed=${counts#* }
 
-if "$2" | grep -q '^7: 0\.99'; then
+if "$2" | grep -q '^7: 1\.0'; then
     passed=$((passed + 1))
 else
     echo "check-digits: the program in README.md did not find the 7"

@@ -206,7 +206,8 @@ ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *
         attrs[node->nattrs].name = attrs[i].name;
         ox_status status = build_one(b, frame, proto->attribute[i], &attrs[node->nattrs], &given);
         if (status) {
-            ox_error_prefix(b->error, "attribute '%.*s': ", 60, attrs[i].name);
+            if (!b->located || !frame->depth)
+                ox_error_prefix(b->error, "attribute '%.*s': ", 60, attrs[i].name);
             return status;
         }
         node->nattrs += given;

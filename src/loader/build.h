@@ -99,6 +99,7 @@ typedef struct ox_builder {
     uint64_t work; /* what the expansion of functions has cost */
     int calls;     /* functions being expanded */
     uint64_t serial;
+    bool located; /* the error says in which node it is */
     ox_map cache; /* what functions share: AttributeProto or TensorProto -> cached */
     const void **cached;
     int32_t ncached, cache_room;
@@ -127,6 +128,8 @@ ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *i
 /* What was kept for a message of a function's body, NULL if nothing. */
 const void *ox_build_cached(const ox_builder *b, const void *proto);
 ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made);
+/* True if an error found in the frame should be told where it is: the innermost and the outermost place are named. */
+bool ox_build_locate(ox_builder *b, const ox_frame *frame);
 /* A tensor in the model's pile. */
 ox_status ox_build_tensor(ox_builder *b, const Onnx__TensorProto *proto, const ox_tensor **tensor);
 /* Kind, element type and shape of a value. */

@@ -88,6 +88,12 @@ ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made) {
     return ox_build_set(b, &b->cache, &b->scratch, OX_KEY(proto), b->ncached++);
 }
 
+bool ox_build_locate(ox_builder *b, const ox_frame *frame) {
+    bool first = !b->located;
+    b->located = true;
+    return first || !frame->depth;
+}
+
 ox_status ox_build_tensor(ox_builder *b, const Onnx__TensorProto *proto, const ox_tensor **tensor) {
     *tensor = ox_build_cached(b, proto);
     if (*tensor)

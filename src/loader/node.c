@@ -7,7 +7,7 @@ static ox_status check_arity(ox_builder *b, const ox_node *node, const char *wha
         return OX_OK;
     const char *bound = count < min ? (max == min ? "exactly" : "at least") : (max == min ? "exactly" : "at most");
     return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s given, but %s-%d takes %s %d", given, what, node->op_type,
-                   (int)node->op->since, bound, count < min ? min : max);
+                   node->version, bound, count < min ? min : max);
 }
 
 /* Control flow has optional inputs before others that must be there, and sees to them itself. */
@@ -98,9 +98,11 @@ static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *pr
 ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index) {
     ox_status status = build(b, frame, proto);
     const char *type = proto->op_type ? proto->op_type : "";
-    if (status && proto->name && *proto->name)
+    if (!status || !ox_build_locate(b, frame))
+        return status;
+    if (proto->name && *proto->name)
         ox_error_prefix(b->error, "node '%.*s' (%.*s): ", 60, proto->name, 40, type);
-    else if (status)
+    else
         ox_error_prefix(b->error, "node %zu (%.*s): ", index, 40, type);
     return status;
 }

@@ -77,6 +77,25 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
     return low < type->n_fields && type->fields[low].id == number ? &type->fields[low] : NULL;
 }
 
+static int wire_kind(ProtobufCType type) {
+    switch (type) {
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_FLOAT:
+        return FIXED32;
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
+        return FIXED64;
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return LENGTH;
+    default:
+        return VARINT;
+    }
+}
+
 /* ---- Errors ------------------------------------------------------------------------------------------------- */
 
 /* The field number at a position that has been read before. */
@@ -108,7 +127,7 @@ static size_t put_step(const walker *w, const level *at, uint32_t number, char *
         n = ox_format(text, size, "%s%s", at->parent ? "." : "", type->name);
     else
         n = ox_format(text, size, "%sfield %u", at->parent ? "." : "", number);
-    if (!type || type->label != PROTOBUF_C_LABEL_REPEATED)
+    if (!type || type->label != PROTOBUF_C_LABEL_REPEATED || wire_kind(type->type) != LENGTH)
         return n;
     size_t index = 0;
     for (size_t p = at->begin; p < at->at;)
@@ -182,25 +201,6 @@ static ox_status read_field(const walker *w, const level *at, field *f) {
         return read_length(w, at, f, p);
     default:
         return FAIL(w, at, "wire type %d is not in use", f->kind);
-    }
-}
-
-static int wire_kind(ProtobufCType type) {
-    switch (type) {
-    case PROTOBUF_C_TYPE_SFIXED32:
-    case PROTOBUF_C_TYPE_FIXED32:
-    case PROTOBUF_C_TYPE_FLOAT:
-        return FIXED32;
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return FIXED64;
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return LENGTH;
-    default:
-        return VARINT;
     }
 }
 

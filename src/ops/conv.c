@@ -265,6 +265,11 @@ static void add_bias(ox_dtype dtype, int64_t channels, int64_t n, char *out, con
     }
 }
 
+/* An address inside a tensor; one without elements may have none. */
+static const char *offset(const void *base, int64_t bytes) {
+    return bytes ? (const char *)base + bytes : base;
+}
+
 /* The product for one image and group. */
 static void conv_group(const conv *c, ox_gemm *g, conv_source *source, const char *x, const char *w, char *out,
                        void *panel) {
@@ -301,8 +306,8 @@ ox_status ox_run_conv(ox_call *call) {
     const int64_t w_step = c->out_channels * c->in_channels * c->taps * width;
     for (int64_t i = 0; i < c->images * c->groups; i++) {
         int64_t group = i % c->groups;
-        conv_group(c, &g, &source, (const char *)x.data + i * x_step, (const char *)w.data + group * w_step,
-                   result + i * out_step, panel);
+        conv_group(c, &g, &source, offset(x.data, i * x_step), offset(w.data, group * w_step), result + i * out_step,
+                   panel);
         if (b.data)
             add_bias(x.dtype, c->out_channels, c->out_count, result + i * out_step,
                      (const char *)b.data + group * c->out_channels * width);

@@ -289,24 +289,33 @@ static ox_status legacy_shape(ox_call *call, ox_tensor **shape) {
     return OX_OK;
 }
 
-static ox_status load_inputs(ox_call *call, ox_pass_builder *builder, ox_reg *in) {
+ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in) {
+    const ox_elementwise *how = call->op->detail;
     ox_tensor *shape = NULL;
-    if (call->op->flags & (OX_OP_LEGACY | OX_OP_LEGACY_SLOPE))
-        OX_TRY(legacy_shape(call, &shape));
+    if (call->op->flags & (OX_OP_LEGACY | OX_OP_LEGACY_SLOPE) && legacy_shape(call, &shape) != OX_OK)
+        return -1;
     for (int i = 0; i < call->nin; i++)
-        in[i] = call->in[i] ? ox_pass_load(builder, call->in[i], i == 1 ? shape : NULL) : -1;
-    return OX_OK;
+        if (call->in[i] && in[i] < 0)
+            in[i] = ox_pass_load(builder, call->in[i], i == 1 ? shape : NULL);
+    return ox_pass_convert(builder, how->emit(call, builder, in), call->out[0]->dtype);
 }
 
+ox_status ox_elementwise_fault(ox_error *error, int fault) {
+    return fault == OX_FAULT_DIVISOR ? ox_fail(error, OX_ERROR_VALUE, "integer division by zero") : OX_OK;
+}
+
+/* A pass of this node alone. */
 ox_status ox_prepare_elementwise(ox_call *call) {
-    const ox_elementwise *how = call->op->detail;
     ox_pass_builder *builder = ox_pass_begin(call->pile, call->out[0]->rank, call->out[0]->dims);
     ox_reg *in = ox_pile_array(call->pile, (size_t)call->nin, sizeof *in);
     if (!builder || !in)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *in);
-    OX_TRY(load_inputs(call, builder, in));
-    ox_pass_store(builder, how->emit(call, builder, in), call->out[0]);
-    ox_pass *pass = ox_pass_end(builder);
+    for (int i = 0; i < call->nin; i++)
+        in[i] = -1;
+    ox_reg result = ox_elementwise_write(call, builder, in);
+    if (result >= 0)
+        ox_pass_store(builder, result, call->out[0]);
+    ox_pass *pass = result >= 0 ? ox_pass_end(builder) : NULL;
     if (!pass)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *in);
     call->state = pass;
@@ -315,7 +324,6 @@ ox_status ox_prepare_elementwise(ox_call *call) {
 }
 
 ox_status ox_run_elementwise(ox_call *call) {
-    if (ox_pass_run(call->state, call->workspace) == OX_FAULT_DIVISOR)
-        return ox_call_fail(call, OX_ERROR_VALUE, "integer division by zero");
-    return OX_OK;
+    int tag, fault = ox_pass_run(call->state, call->workspace, 0, ox_pass_tiles(call->state), &tag);
+    return ox_elementwise_fault(call->error, fault);
 }

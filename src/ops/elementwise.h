@@ -15,4 +15,11 @@ typedef struct ox_elementwise {
     const ox_lanes *lanes;
 } ox_elementwise;
 
+/* Writes a node into a pass: loads the inputs whose register in in[] is -1, emits, and brings the result to the type of
+ * the output. -1 if memory ran out. */
+ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in);
+
+/* The error that a fault of a lane is. */
+ox_status ox_elementwise_fault(ox_error *error, int fault);
+
 #endif

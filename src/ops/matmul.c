@@ -91,6 +91,10 @@ ox_status ox_prepare_matmul(ox_call *call) {
     batch_strides(a, sa, &s, batch_a);
     batch_strides(b, sb, &s, batch_b);
     mm->m = s.m, mm->n = s.n, mm->k = s.k;
+    if (s.k == 0) { /* no operand has memory: all of the result is cleared as one row */
+        mm->m = 1, mm->n = ox_tensor_count(out);
+        s.batch = 0;
+    }
     mm->a_col = sa[a->rank - 1], mm->a_row = a->rank > 1 ? sa[a->rank - 2] : 0;
     mm->b_row = sb[b->rank > 1 ? b->rank - 2 : 0], mm->b_col = b->rank > 1 ? sb[b->rank - 1] : 0;
     OX_TRY(ox_plan_space(call, &mm->batch, 2, s.batch, s.dims, (const int64_t *const[]){batch_a, batch_b}));

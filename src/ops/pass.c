@@ -35,25 +35,22 @@ typedef struct pass_state {
     const char **cursor; /* where each operand is in the outer dimensions */
     const char **laid;   /* what an operand's tile was gathered from, and ... */
     int64_t *laid_count; /* ... how many entries */
+    int fault, tag;      /* the first fault */
 } pass_state;
 
 static pass_state state_in(const ox_pass *pass, char *scratch) {
-    pass_state s;
+    pass_state s = {.fault = 0};
     char *at = scratch + pass->tile_bytes;
-    s.regs = (char **)(void *)at;
-    at += sizeof(char *) * (size_t)pass->nregs;
-    s.cursor = (const char **)(void *)at;
-    at += sizeof(char *) * (size_t)pass->noperands;
-    s.laid = (const char **)(void *)at;
-    at += sizeof(char *) * (size_t)pass->noperands;
-    at = scratch + ((size_t)(at - scratch) + 7) / 8 * 8;
+    size_t operands = (size_t)pass->noperands;
     s.laid_count = (int64_t *)(void *)at;
+    s.regs = (char **)(void *)(at + operands * sizeof(int64_t));
+    s.cursor = (const char **)(s.regs + pass->nregs);
+    s.laid = s.cursor + operands;
     for (int r = 0; r < pass->nregs; r++)
         s.regs[r] = pass->regs[r].constant ? (char *)(uintptr_t)pass->regs[r].constant : scratch + pass->regs[r].tile;
-    for (int a = 0; a < pass->noperands; a++) {
+    for (size_t a = 0; a < operands; a++) {
         s.cursor[a] = pass->operands[a].tensor->data;
         s.laid[a] = NULL;
-        s.laid_count[a] = 0;
     }
     return s;
 }
@@ -73,8 +70,7 @@ static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int6
     s->laid_count[a] = count;
 }
 
-static int run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t count, int64_t done) {
-    int fault = 0;
+static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t count, int64_t done) {
     for (int a = 0; a < pass->noperands; a++)
         fetch(pass, s, a, first, count);
     for (int i = 0; i < pass->nstores; i++)
@@ -86,37 +82,57 @@ static int run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t c
         arg[0] = s->regs[in->reg[0]];
         for (int k = 1; k <= in->nargs; k++)
             arg[k] = s->regs[in->reg[k]];
-        fault |= in->lane(in->once ? 1 : n, arg, in->step, in->attr);
+        int fault = in->lane(in->once ? 1 : n, arg, in->step, in->attr);
+        if (fault && !s->fault) {
+            s->fault = fault;
+            s->tag = in->tag;
+        }
     }
-    return fault;
 }
 
-/* Moves the cursors to the next place in the dimensions outside the block; false after the last. */
-static bool advance(const ox_pass *pass, pass_state *s, int64_t *index) {
+/* Moves the cursors to the next place in the dimensions outside the block. */
+static void advance(const ox_pass *pass, pass_state *s, int64_t *index) {
     for (int d = pass->block + 1; d < pass->space.ndim; d++) {
         bool wraps = ++index[d] == pass->space.dim[d];
         int64_t moves = wraps ? 1 - pass->space.dim[d] : 1;
         for (int a = 0; a < pass->noperands; a++)
             s->cursor[a] += moves * pass->operands[a].steps[d];
         if (!wraps)
-            return true;
+            return;
         index[d] = 0;
     }
-    return false;
 }
 
-int ox_pass_run(ox_pass *pass, void *scratch) {
-    if (pass->space.dim[0] == 0)
-        return 0;
-    int64_t index[OX_MAX_RANK + 1] = {0}, done = 0, length = pass->space.dim[pass->block];
+/* Moves the cursors from the start to the outer place with number `outer`. */
+static void seek(const ox_pass *pass, pass_state *s, int64_t *index, int64_t outer) {
+    for (int d = pass->block + 1; d < pass->space.ndim && outer; d++) {
+        index[d] = outer % pass->space.dim[d];
+        outer /= pass->space.dim[d];
+        for (int a = 0; a < pass->noperands; a++)
+            s->cursor[a] += index[d] * pass->operands[a].steps[d];
+    }
+}
+
+int64_t ox_pass_tiles(const ox_pass *pass) {
+    return pass->tiles;
+}
+
+int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag) {
+    int64_t index[OX_MAX_RANK + 1] = {0}, length = pass->space.dim[pass->block];
     pass_state s = state_in(pass, scratch);
-    int fault = 0;
-    do {
-        for (int64_t first = 0; first < length; first += pass->chunk) {
-            int64_t count = length - first < pass->chunk ? length - first : pass->chunk;
-            fault |= run_tile(pass, &s, first, count, done);
-            done += count * pass->inner;
+    if (first)
+        seek(pass, &s, index, first / pass->rows);
+    int64_t outer = first / (pass->rows ? pass->rows : 1), row = first - outer * pass->rows;
+    for (int64_t tile = first; tile < end; tile++) {
+        int64_t from = row * pass->chunk;
+        int64_t count = length - from < pass->chunk ? length - from : pass->chunk;
+        run_tile(pass, &s, from, count, (outer * length + from) * pass->inner);
+        if (++row == pass->rows) {
+            row = 0;
+            outer++;
+            advance(pass, &s, index);
         }
-    } while (advance(pass, &s, index));
-    return fault;
+    }
+    *tag = s.tag;
+    return s.fault;
 }

@@ -22,6 +22,9 @@ ox_reg ox_pass_load(ox_pass_builder *builder, const ox_tensor *tensor, const ox_
 /* One element that repeats. */
 ox_reg ox_pass_constant(ox_pass_builder *builder, ox_dtype dtype, const void *element);
 
+/* The tag of the instructions that follow: what a fault is reported with. */
+void ox_pass_tag(ox_pass_builder *builder, int tag);
+
 /* The result of an instruction. attr must live as long as the pass; result is the type of the new register. */
 ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                      const ox_reg *args);
@@ -40,10 +43,14 @@ void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out);
 /* Ends the program. NULL if memory ran out. */
 ox_pass *ox_pass_end(ox_pass_builder *builder);
 
-/* Bytes of scratch memory that running the pass takes. */
+/* Bytes of scratch memory that running the pass takes, for each thread that runs it. */
 size_t ox_pass_scratch(const ox_pass *pass);
 
-/* Runs the pass on the data that its tensors have now. Returns 0 or the fault of a lane (lanes.h). */
-int ox_pass_run(ox_pass *pass, void *scratch);
+/* The number of tiles that the output is cut into; 0 if it has no elements. */
+int64_t ox_pass_tiles(const ox_pass *pass);
+
+/* Runs tiles [first, end) on the data that the pass's tensors have now. Returns 0, or the fault of a lane (lanes.h) and
+ * the tag of the instruction. Different tiles may run at the same time, each with scratch memory of its own. */
+int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag);
 
 #endif

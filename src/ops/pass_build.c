@@ -11,6 +11,7 @@ enum {
 struct ox_pass_builder {
     ox_pile *pile;
     bool failed;
+    int tag;
     int rank;
     const int64_t *dims;
     const int64_t **strides; /* of each operand, rank entries */
@@ -82,16 +83,30 @@ ox_pass_builder *ox_pass_begin(ox_pile *pile, int rank, const int64_t *dims) {
     return b;
 }
 
+void ox_pass_tag(ox_pass_builder *b, int tag) {
+    b->tag = tag;
+}
+
 ox_dtype ox_pass_dtype(const ox_pass_builder *b, ox_reg reg) {
     return reg < 0 ? OX_UNDEFINED : b->pass.regs[reg].dtype;
+}
+
+/* Two readers of the same tensor share an operand. Only the latest are looked at: a sum may have thousands. */
+static ox_reg loaded(const ox_pass_builder *b, const ox_tensor *tensor, const int64_t *strides) {
+    enum {
+        LATEST = 16
+    };
+    for (int a = b->pass.noperands; a-- > 0 && a >= b->pass.noperands - LATEST;)
+        if (b->pass.operands[a].tensor == tensor && ox_same_dims(b->rank, b->strides[a], b->rank, strides))
+            return b->pass.operands[a].reg;
+    return -1;
 }
 
 ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor *shape) {
     if (!b || b->failed)
         return -1;
     int64_t *strides = ox_pile_array(b->pile, (size_t)b->rank + 1, sizeof *strides);
-    pass_operand *operand = strides ? push_operand(b) : NULL;
-    if (!operand) {
+    if (!strides) {
         b->failed = true;
         return -1;
     }
@@ -99,6 +114,12 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
         shape = tensor;
     if (ox_tensor_count(shape) != 1) /* one element repeats everywhere: strides 0 */
         ox_broadcast_strides(shape, b->rank, b->dims, strides);
+    ox_reg known = loaded(b, tensor, strides);
+    if (known >= 0)
+        return known;
+    pass_operand *operand = push_operand(b);
+    if (!operand)
+        return -1;
     int index = b->pass.noperands - 1;
     b->strides[index] = strides;
     size_t width = ox_dtype_size(tensor->dtype);
@@ -128,7 +149,7 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     if (!in)
         return -1;
     int number = b->pass.ncode - 1;
-    *in = (pass_instruction){.lane = lane, .attr = attr, .nargs = nargs};
+    *in = (pass_instruction){.lane = lane, .attr = attr, .tag = b->tag, .nargs = nargs};
     for (int k = 0; k < nargs; k++) {
         in->reg[k + 1] = args[k];
         b->pass.regs[args[k]].last = number;
@@ -244,63 +265,95 @@ static void find_scalars(ox_pass *pass) {
 
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
+/* Tiles that are free again, by what they hold: a tile is used for elements of one size only, and for whole tiles or
+ * single elements only, so that an instruction may write where it reads. */
+enum {
+    KINDS = 10
+}; /* element sizes 1 ... 16, twice */
+
+typedef struct tile_pool {
+    size_t per_element;     /* bytes of all tiles for one element: places are scaled when the length is known */
+    ox_reg free_reg[KINDS]; /* a register whose tile is free, ... */
+    ox_reg *next;           /* ... and the next one */
+} tile_pool;
+
+static int kind_of(const pass_reg *reg) {
+    int kind = 0;
+    for (size_t size = ox_dtype_size(reg->dtype); size > 1; size /= 2)
+        kind++;
+    return 2 * kind + reg->scalar;
+}
+
 static bool needs_tile(const ox_pass *pass, const pass_reg *reg) {
     return reg->operand >= 0 ? pass->operands[reg->operand].gathered : reg->writer >= 0 && reg->store < 0;
 }
 
-/* A register that dies where this one is written may give its tile. Gathered ones keep theirs: the next tile may find
- * there what it wants. */
-static int dying_tile(const ox_pass *pass, const pass_reg *reg) {
-    if (reg->operand >= 0)
-        return -1;
-    const pass_instruction *in = &pass->code[reg->writer];
-    for (int k = 1; k <= in->nargs; k++) {
-        const pass_reg *old = &pass->regs[in->reg[k]];
-        if (old->operand < 0 && needs_tile(pass, old) && old->last == reg->writer && old->scalar == reg->scalar &&
-            ox_dtype_size(old->dtype) == ox_dtype_size(reg->dtype))
-            return in->reg[k];
-    }
-    return -1;
+static void new_tile(tile_pool *pool, pass_reg *reg) {
+    reg->tile = pool->per_element;
+    pool->per_element += ox_dtype_size(reg->dtype);
 }
 
-/* Gives every register that needs one a tile; in units of "bytes per element" first, scaled when the length is known.
- */
-static void assign_tiles(ox_pass *pass) {
-    size_t per_element = 0;
-    for (int r = 0; r < pass->nregs; r++) {
-        pass_reg *reg = &pass->regs[r];
-        if (!needs_tile(pass, reg))
+/* Tiles in the order of the instructions. Gathered operands keep theirs: the next tile may find there what it wants. */
+static void assign_tiles(ox_pass *pass, tile_pool *pool) {
+    for (int r = 0; r < pass->nregs; r++)
+        if (pass->regs[r].operand >= 0 && needs_tile(pass, &pass->regs[r]))
+            new_tile(pool, &pass->regs[r]);
+    for (int i = 0; i < pass->ncode; i++) {
+        const pass_instruction *in = &pass->code[i];
+        for (int k = 1; k <= in->nargs; k++) {
+            pass_reg *arg = &pass->regs[in->reg[k]];
+            if (arg->last != i || arg->operand >= 0 || !needs_tile(pass, arg))
+                continue;
+            arg->last = -1; /* an operand read twice gives its tile once */
+            pool->next[in->reg[k]] = pool->free_reg[kind_of(arg)];
+            pool->free_reg[kind_of(arg)] = in->reg[k];
+        }
+        pass_reg *result = &pass->regs[in->reg[0]];
+        if (!needs_tile(pass, result))
             continue;
-        int q = dying_tile(pass, reg);
-        if (q >= 0) {
-            reg->tile = pass->regs[q].tile;
-            pass->regs[q].last = -1; /* given away */
+        ox_reg *free_reg = &pool->free_reg[kind_of(result)];
+        if (*free_reg < 0) {
+            new_tile(pool, result);
             continue;
         }
-        reg->tile = per_element;
-        per_element += ox_dtype_size(reg->dtype);
+        result->tile = pass->regs[*free_reg].tile;
+        *free_reg = pool->next[*free_reg];
     }
+}
+
+/* How long tiles are: all that are alive together fit the first-level cache. */
+static void size_tiles(ox_pass *pass, size_t per_element) {
     int64_t length = pass->space.dim[pass->block];
     pass->chunk = length > 0 ? length : 1;
-    if (!per_element)
-        return;
-    int64_t elements = OX_TILE_BYTES / (int64_t)per_element / 64 * 64;
-    int64_t chunk = (elements > 64 ? elements : 64) / pass->inner;
-    if (chunk < pass->chunk)
-        pass->chunk = chunk > 1 ? chunk : 1;
+    if (per_element) {
+        int64_t elements = OX_TILE_BYTES / (int64_t)per_element / 64 * 64;
+        int64_t chunk = (elements > 64 ? elements : 64) / pass->inner;
+        if (chunk < pass->chunk)
+            pass->chunk = chunk > 1 ? chunk : 1;
+    }
     size_t tile = ((size_t)(pass->chunk * pass->inner) + 63) / 64 * 64;
-    for (int r = 0; r < pass->nregs; r++)
+    for (int r = 0; r < pass->nregs && per_element; r++)
         pass->regs[r].tile *= tile;
     pass->tile_bytes = per_element * tile;
+    pass->rows = (length + pass->chunk - 1) / pass->chunk;
+    pass->tiles = pass->rows;
+    for (int d = pass->block + 1; d < pass->space.ndim; d++)
+        pass->tiles *= pass->space.dim[d];
 }
 
 ox_pass *ox_pass_end(ox_pass_builder *b) {
     if (!b || b->failed || !plan_space(b))
         return NULL;
     ox_pass *pass = &b->pass;
+    tile_pool pool = {.next = ox_pile_array(b->pile, (size_t)pass->nregs, sizeof *pool.next)};
+    if (!pool.next)
+        return NULL;
+    for (int i = 0; i < KINDS; i++)
+        pool.free_reg[i] = -1;
     find_scalars(pass);
-    assign_tiles(pass);
+    assign_tiles(pass, &pool);
+    size_tiles(pass, pool.per_element);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
-    pass->scratch = pass->tile_bytes + 8 + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
+    pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
     return pass;
 }

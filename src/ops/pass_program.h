@@ -28,6 +28,7 @@ typedef struct pass_reg {
 typedef struct pass_instruction {
     ox_lane *lane;
     const void *attr;
+    int tag; /* of the node it comes from */
     int nargs;
     int reg[OX_LANE_ARGS];      /* [0] is written */
     int64_t step[OX_LANE_ARGS]; /* bytes between elements, 0 for one that repeats */
@@ -46,6 +47,8 @@ struct ox_pass {
     int block;
     int64_t inner; /* elements in dimensions [0, block) */
     int64_t chunk;
+    int64_t rows;  /* tiles along dimension `block` */
+    int64_t tiles; /* all of them */
     int noperands, nregs, ncode, nstores;
     pass_operand *operands;
     pass_reg *regs;

@@ -8,6 +8,8 @@
  * dimension and starts as zeros. False, with everything back at the start, after the last element. */
 static inline bool ox_walk(const ox_bcast *plan, int from, int64_t *index, const char **arg) {
     for (int d = from; d < plan->ndim; d++) {
+        if (plan->dim[d] == 1)
+            continue;
         const int64_t *step = plan->step + d * plan->nargs;
         if (++index[d] < plan->dim[d]) {
             for (int a = 0; a < plan->nargs; a++)

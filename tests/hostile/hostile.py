@@ -28,6 +28,7 @@ BYTES = 64 << 20
 DIGITS = pathlib.Path(__file__).parent.parent.parent / "examples" / "digits"
 MODELS = ["pytorch-converted/test_Conv2d", "pytorch-operator/test_operator_reduced_mean", "node/test_if",
           "simple/test_expand_shape_model1", "node/test_softmax_axis_0_expanded"]
+BLACK = (C.c_float * 64)()
 
 
 class Tally:
@@ -52,7 +53,8 @@ def limit_child():
 
 def run_command(arguments):
     """(status, standard error, processor seconds)"""
-    environment = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "ASAN_OPTIONS")}
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    environment["ASAN_OPTIONS"] = "allocator_may_return_null=1"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(arguments, capture_output=True, timeout=60, preexec_fn=limit_child, env=environment,
@@ -140,7 +142,9 @@ def library_problem(data, inputs, arena):
 
 
 def inputs_of(folder):
-    """What the model is run on: the inputs of its first data set."""
+    """What the model is run on: the inputs of its first data set, a black image for the digits."""
+    if folder == DIGITS:
+        return [oxlib.make_tensor(1, [1, 1, 8, 8], None, C.addressof(BLACK))]
     paths = sorted(folder.glob("test_data_set_0/input_*.pb"))
     return [oxlib.read_tensor(path.read_bytes()) for path in paths]
 
@@ -150,13 +154,22 @@ def through_library(folders, rng, tally):
     for folder in folders:
         data, inputs = (folder / "model.onnx").read_bytes(), inputs_of(folder)
         # The sanitizers are slow: of a large file they see every 31st truncation.
-        for size in range(0, len(data), 31 if SANITIZED and len(data) > 4096 else 1):
-            tally.count(f"{folder.name} cut to {size} bytes", library_problem(data[:size], inputs, arena))
-        for turn in range(500):
-            changed = bytearray(data)
-            for _ in range(rng.choice([1, 1, 2, 8])):
-                changed[rng.randrange(len(data))] = rng.choice([rng.randrange(256), 0, 0xFF, 0x80, 0x7F])
-            tally.count(f"{folder.name} change {turn}", library_problem(bytes(changed), inputs, arena))
+        sizes = range(0, len(data), 31 if SANITIZED and len(data) > 4096 else 1)
+        cut = ((f"cut to {size} bytes", library_problem(data[:size], inputs, arena)) for size in sizes)
+        tally.count(f"{folder.name}, {len(sizes)} truncations", first_problem(cut))
+        changed = ((f"change {turn}", library_problem(change(data, rng), inputs, arena)) for turn in range(500))
+        tally.count(f"{folder.name}, 500 random changes", first_problem(changed))
+
+
+def first_problem(results):
+    return next((f"{name}: {problem}" for name, problem in results if problem), None)
+
+
+def change(data, rng):
+    changed = bytearray(data)
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        changed[rng.randrange(len(data))] = rng.choice([rng.randrange(256), 0, 0xFF, 0x80, 0x7F])
+    return bytes(changed)
 
 
 def main():

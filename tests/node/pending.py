@@ -5,6 +5,7 @@ that lacks no operator is listed with what ox says of it.
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,8 @@ import onnx
 
 HERE = pathlib.Path(__file__).parent
 DEBIAN = pathlib.Path("/usr/share/libonnx-testdata/data")
+# What ox says of a node: the operator, then, after the input at fault, what is wrong.
+NODE = re.compile(r"\((\S+)-\d+\): input \d+ \([^)]*\):? (.*)")
 HEADER = """\
 # Cases of ONNX's node suite that ox does not support yet, each with the reason: the operators that it lacks. This list
 # only shrinks: a listed case that passes is an error. Lines hold for the newest cases and for Debian's older ones,
@@ -37,8 +40,8 @@ def operators_of(graph):
 def supported_operators(ox):
     """(domain, name) of every operator that ox has in some version."""
     table = subprocess.run([ox, "ops"], check=True, capture_output=True, text=True).stdout
-    rows = {tuple(line.split()[:2]) for line in table.splitlines()}
-    return {("" if domain == "ai.onnx" else domain, name) for domain, name in rows}
+    names = [line.split()[0].rpartition(".") for line in table.splitlines()[1:] if line.strip()]
+    return {(domain, name) for domain, _, name in names}
 
 
 def missing_operators(folder, supported):
@@ -52,7 +55,10 @@ def missing_operators(folder, supported):
 def reason_of(name, reason, roots, supported):
     folder = next(root / name for root in roots if (root / name).is_dir())
     missing = missing_operators(folder, supported)
-    return " ".join(missing) if missing else " ".join(reason.split())
+    if missing:
+        return " ".join(missing)
+    node = NODE.search(reason)
+    return f"{node[1]}: {node[2]}" if node else reason.split("model.onnx: ")[-1]
 
 
 def main():

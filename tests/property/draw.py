@@ -126,9 +126,9 @@ def draw_prelu(rng, scenario):
         return [x, slope], expect(scenario, [x, slope])
     dims = (dims + [2, 3])[:max(2, len(dims))]
     x = filled(rng, type_name, dims)
-    slope = filled(rng, type_name, [1] if rng.random() < 0.3 else [dims[1]])
-    return [x, slope], expect(scenario, [x, slope], [x, slope.reshape([-1] + [1] * (len(dims) - 2) if dims[1] else
-                                                                         [0] + [1] * (len(dims) - 2))])
+    channels = 1 if rng.random() < 0.3 else dims[1]
+    slope = filled(rng, type_name, [channels])
+    return [x, slope], expect(scenario, [x, slope], [x, slope.reshape([channels] + [1] * (len(dims) - 2))])
 
 
 def draw_gemm(rng, scenario):

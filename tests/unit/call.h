@@ -8,14 +8,14 @@ enum {
     TEST_CALL_MOST = 16
 };
 
-/* One call. Inputs and attributes borrow what they are given; outputs belong to the call. */
+/* One call. Data, strides and attributes are borrowed, dimensions copied; outputs belong to the call. */
 typedef struct test_call {
     ox_call call;
     const ox_tensor *in[TEST_CALL_MOST];
     ox_tensor inputs[TEST_CALL_MOST];
+    int64_t dims[TEST_CALL_MOST][OX_MAX_RANK];
     ox_tensor *out[TEST_CALL_MOST];
     ox_tensor outputs[TEST_CALL_MOST]; /* after test_call_run: packed */
-    size_t sizes[TEST_CALL_MOST];
     ox_attr attrs[TEST_CALL_MOST];
     ox_result results[TEST_CALL_MOST];
     ox_pile pile;

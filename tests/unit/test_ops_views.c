@@ -4,7 +4,10 @@
 #include <check.h>
 #include <string.h>
 
-#define SIX (const float[]){0, 1, 2, 3, 4, 5}
+#define SIX                                                                                                            \
+    (const float[]) {                                                                                                  \
+        0, 1, 2, 3, 4, 5                                                                                               \
+    }
 
 /* Output k has these dimensions. */
 static void check_dims(const test_call *t, int k, int rank, const int64_t *dims) {
@@ -377,13 +380,28 @@ END_TEST
 Suite *ox_suite_ops_views(void) {
     Suite *suite = suite_create("ops_views");
     TCase *tests = tcase_create("all");
-    static const TTest *const all[] = {
-        reshape_infers_a_dimension, reshape_refuses_what_does_not_fit, reshape_allowzero,
-        reshape_of_huge_dims_does_not_overflow, reshape_by_attribute, reshape_waits_for_a_shape,
-        reshape_of_strided_input, flatten_axes, squeeze_axes, unsqueeze_axes, unsqueeze_stops_at_the_highest_rank,
-        expand_shapes, transpose_refuses_what_is_no_permutation, slice_steps, slice_of_an_empty_tensor,
-        slice_lists_must_agree, split_uneven, split_lengths_must_add_up, split_by_floats,
-        split_into_more_parts_than_outputs, wrong_attribute_type,
+    const TTest *const all[] = {
+        reshape_infers_a_dimension,
+        reshape_refuses_what_does_not_fit,
+        reshape_allowzero,
+        reshape_of_huge_dims_does_not_overflow,
+        reshape_by_attribute,
+        reshape_waits_for_a_shape,
+        reshape_of_strided_input,
+        flatten_axes,
+        squeeze_axes,
+        unsqueeze_axes,
+        unsqueeze_stops_at_the_highest_rank,
+        expand_shapes,
+        transpose_refuses_what_is_no_permutation,
+        slice_steps,
+        slice_of_an_empty_tensor,
+        slice_lists_must_agree,
+        split_uneven,
+        split_lengths_must_add_up,
+        split_by_floats,
+        split_into_more_parts_than_outputs,
+        wrong_attribute_type,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tcase_add_test(tests, all[i]);

@@ -222,7 +222,7 @@ START_TEST(test_limits) {
     must(&fix, start(&fix), "expand");
     run_twice(&fix, &small, &small_out, "expand");
     ck_assert_int_eq(set_and_run(&fix, &large), OX_ERROR_LIMIT);
-    ck_assert_ptr_nonnull(strstr(fix.error.text, "Expand"));
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "4096"));
     run_twice(&fix, &small, &again, "expand");
     check_output(&fix, &small_out);
     stop(&fix);
