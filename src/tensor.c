@@ -21,11 +21,12 @@ int64_t ox_tensor_count(const ox_tensor *tensor) {
     return ox_count(tensor->rank, tensor->dims);
 }
 
+/* Unsigned: the strides of an empty tensor may overflow, and mean nothing. */
 void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *strides) {
-    int64_t step = (int64_t)width;
+    uint64_t step = width;
     for (int d = rank; d-- > 0;) {
-        strides[d] = step;
-        step *= dims[d] > 0 ? dims[d] : 1;
+        strides[d] = (int64_t)step;
+        step *= dims[d] > 0 ? (uint64_t)dims[d] : 1;
     }
 }
 
@@ -39,10 +40,10 @@ void ox_strides(const ox_tensor *tensor, int64_t *strides) {
 int64_t ox_stride(const ox_tensor *tensor, int d) {
     if (tensor->strides)
         return tensor->strides[d];
-    int64_t step = (int64_t)ox_dtype_size(tensor->dtype);
+    uint64_t step = ox_dtype_size(tensor->dtype);
     for (int i = d + 1; i < tensor->rank; i++)
-        step *= tensor->dims[i] > 0 ? tensor->dims[i] : 1;
-    return step;
+        step *= tensor->dims[i] > 0 ? (uint64_t)tensor->dims[i] : 1;
+    return (int64_t)step;
 }
 
 bool ox_tensor_is_packed(const ox_tensor *tensor) {

@@ -17,8 +17,8 @@ ASAN_ENV  = LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0:allocator_may_re
   OX_SANITIZED=1
 OX_PYTHON = env $(if $(SANITIZE),$(ASAN_ENV)) OX_LIBRARY='$(BUILD)/libox.so'
 
-check: all
-	+@MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS)
+check: all venv
+	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS)
 
 venv:
 	@sh tests/venv.sh '$(PYTHON)' '$(VENV)' tests/requirements.txt

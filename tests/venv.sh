@@ -8,6 +8,10 @@ if cmp -s "$requirements" "$dir/.stamp"; then
     rm -f "$dir.note"
     exit 0
 fi
+# Within one run of all tests, once is enough to learn that there is no package index.
+if [ -n "${OX_VENV_TRIED:-}" ] && [ -e "$dir.note" ]; then
+    exit 0
+fi
 rm -rf "$dir"
 mkdir -p "$(dirname "$dir")"
 if ! "$python" -m venv "$dir" >"$dir.log" 2>&1; then

@@ -48,14 +48,21 @@ static char **finish(name_list *list) {
     return list->at;
 }
 
+static int is_visible(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
 char **ox_list_directory(const char *directory, const char *prefix) {
     name_list list = {0};
-    DIR *entries = opendir(directory);
-    for (struct dirent *entry; entries && (entry = readdir(entries));)
-        if (entry->d_name[0] != '.' && strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
-            add_name(&list, copy(entry->d_name, strlen(entry->d_name)));
-    if (entries)
-        closedir(entries);
+    struct dirent **entries = NULL;
+    int count = scandir(directory, &entries, is_visible, alphasort);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        if (strncmp(name, prefix, strlen(prefix)) == 0)
+            add_name(&list, copy(name, strlen(name)));
+        free(entries[i]);
+    }
+    free(entries);
     return finish(&list);
 }
 

@@ -17,6 +17,9 @@ enum {
     OX_PAYLOAD = MAX_FIELD,
     /* Smaller data is copied: the marker takes 9 bytes, and the skeleton must not outgrow the original. */
     MIN_PAYLOAD = 8,
+    /* The most bytes of a length that protobuf-c reads, and how many tags pay for a length of that many. */
+    LENGTH_WIDTH = 5,
+    MIN_RUN = LENGTH_WIDTH + 1,
     /* protobuf-c notes 16 fields of a message on its stack and then in blocks that double, of this many bytes a field.
      */
     FIRST_NOTES = 16,
@@ -248,10 +251,10 @@ static void put(walker *w, size_t begin, size_t end) {
     w->written += end - begin;
 }
 
-/* Leaves room for a length of at most as many bytes as the original took; protobuf-c reads no more than 5. */
+/* Leaves room for a length of at most as many bytes as the original took, and as protobuf-c reads. */
 static size_t reserve_length(walker *w, const field *f) {
     size_t width = f->body - f->length_at;
-    width = width > 5 ? 5 : width;
+    width = width > LENGTH_WIDTH ? LENGTH_WIDTH : width;
     w->written += width;
     return width;
 }
@@ -280,6 +283,7 @@ static void put_payload(walker *w, const field *f) {
 /* ---- Content of fields -------------------------------------------------------------------------------------- */
 
 static ox_status walk_message(walker *w, level *at);
+static ox_status walk_content(walker *w, const level *at, const field *f);
 
 static ox_status walk_nested(walker *w, const level *at, const field *f) {
     level inner = {at, f->type->descriptor, f->body, f->next, f->body, at->depth + 1};
@@ -309,6 +313,42 @@ static ox_status walk_packed(walker *w, const level *at, const field *f) {
     }
     w->unpack_bytes += count * element_bytes(f->type->type);
     put(w, at->at, f->next);
+    return OX_OK;
+}
+
+/* How many fields of the same kind as f follow one another from there; `next` is where the one after them starts. */
+static ox_status measure_run(const walker *w, const level *message, const field *f, size_t *count, size_t *next) {
+    level at = *message;
+    field other = *f;
+    for (*count = 0; other.number == f->number && other.kind == f->kind; ++*count) {
+        *next = at.at = other.next;
+        if (at.at == at.end)
+            other.kind = -1;
+        else
+            OX_TRY(read_field(w, &at, &other));
+    }
+    return OX_OK;
+}
+
+/* The numbers of a list that come one by one are packed into one field: protobuf-c would take notes of each. */
+static ox_status walk_run(walker *w, const level *message, field *f) {
+    size_t count, end = 0;
+    level at = *message;
+    OX_TRY(measure_run(w, message, f, &count, &end));
+    if (count < MIN_RUN)
+        return walk_content(w, message, f);
+    if (w->out)
+        w->out[w->written] = (unsigned char)((w->bytes[at.at] & ~7) | LENGTH);
+    w->written++;
+    put(w, at.at + 1, f->body);
+    w->written += LENGTH_WIDTH;
+    size_t start = w->written;
+    for (; at.at < end; at.at = f->next) {
+        OX_TRY(read_field(w, &at, f));
+        put(w, f->body, f->next);
+    }
+    patch_length(w, LENGTH_WIDTH, start);
+    w->unpack_bytes += count * element_bytes(f->type->type);
     return OX_OK;
 }
 
@@ -385,6 +425,10 @@ static ox_status find_payload(const walker *w, const level *message, size_t *whe
     return OX_OK;
 }
 
+static bool is_listed_number(const field *f) {
+    return f->type->label == PROTOBUF_C_LABEL_REPEATED && f->kind != LENGTH && f->kind == wire_kind(f->type->type);
+}
+
 static ox_status walk_message(walker *w, level *at) {
     uint64_t seen = 0;
     size_t nfields = 0, payload = SIZE_MAX;
@@ -402,7 +446,7 @@ static ox_status walk_message(walker *w, level *at) {
             continue;
         }
         OX_TRY(check_once(w, at, f.type, &seen));
-        OX_TRY(walk_content(w, at, &f));
+        OX_TRY(is_listed_number(&f) ? walk_run(w, at, &f) : walk_content(w, at, &f));
     }
     count_block(w, at->type->sizeof_message);
     count_notes(w, nfields);

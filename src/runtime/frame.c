@@ -44,10 +44,44 @@ static ox_status create_slots(ox_frame *frame) {
         if (graph->values[v].outer >= 0)
             frame->sources[frame->nsources++] = (int)v;
         ox_slot *slot = &frame->slots[v];
-        slot->owner = slot->last_use = -1;
+        slot->root = slot->owner = slot->last_use = -1;
         if (graph->values[v].initializer) {
             slot->tensor = *graph->values[v].initializer;
             slot->constant = true;
+        }
+    }
+    return OX_OK;
+}
+
+/* Lists the readers of every value: counts, then positions, node by node. */
+static ox_status list_readers(ox_frame *frame) {
+    const ox_graph *graph = frame->graph;
+    size_t total = (size_t)graph->noutputs;
+    for (int n = 0; n < graph->nnodes; n++)
+        total += (size_t)graph->nodes[n].nin + (size_t)graph->nodes[n].ncaptures;
+    frame->first_reader = ox_pile_array(&frame->fixed, (size_t)graph->nvalues + 2, sizeof *frame->first_reader);
+    frame->readers = ox_pile_array(&frame->fixed, total, sizeof *frame->readers);
+    if (!frame->readers || !frame->first_reader)
+        return ox_fail_memory(frame->error, "the values of a session", total * sizeof *frame->readers);
+    /* first_reader[v + 2] counts, then [v + 1] is where the next reader of v goes, and ends where v + 1 begins. */
+    for (int fill = 0; fill < 2; fill++) {
+        for (int v = 0; fill && v < graph->nvalues; v++)
+            frame->first_reader[v + 2] += frame->first_reader[v + 1];
+        for (int n = 0; n < graph->nnodes; n++) {
+            const ox_node *node = &graph->nodes[n];
+            for (int i = 0; i < node->nin + node->ncaptures; i++) {
+                int v = i < node->nin ? node->in[i] : node->captures[i - node->nin];
+                if (v >= 0 && fill)
+                    frame->readers[frame->first_reader[v + 1]++] = n;
+                else if (v >= 0)
+                    frame->first_reader[v + 2]++;
+            }
+        }
+        for (int i = 0; i < graph->noutputs; i++) {
+            if (fill)
+                frame->readers[frame->first_reader[graph->outputs[i] + 1]++] = graph->nnodes;
+            else
+                frame->first_reader[graph->outputs[i] + 2]++;
         }
     }
     return OX_OK;
@@ -125,6 +159,8 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
     ox_status status = create_slots(frame);
     if (status == OX_OK)
         status = create_steps(frame);
+    if (status == OX_OK)
+        status = list_readers(frame);
     if (status != OX_OK) {
         ox_frame_free(frame);
         return status;
@@ -177,6 +213,7 @@ ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool con
     slot->tensor = (ox_tensor){tensor->dtype, tensor->rank, dims, tensor->strides ? strides : NULL,
                                constant ? tensor->data : NULL};
     slot->constant = constant;
+    slot->foreign = !constant;
     return OX_OK;
 }
 

@@ -6,6 +6,7 @@
 #ifndef OX_RUNTIME_FRAME_H
 #define OX_RUNTIME_FRAME_H
 
+#include "../ops/elementwise.h"
 #include "graph.h"
 
 typedef struct ox_frame ox_frame;
@@ -18,9 +19,12 @@ typedef struct ox_slot {
     int shape_room;   /* ... so many of each */
     bool packed_only; /* some reader takes no strides, or the value is an output of the graph */
     bool is_output;
-    bool constant; /* data is known when the plan is made, and stays */
-    int owner;     /* the slot whose arena buffer this one shows, -1 if it is not in the arena */
-    int last_use;  /* position of the last node that reads the value; nnodes for outputs of the graph, -1 unread */
+    bool constant;  /* data is known when the plan is made, and stays */
+    int root;       /* the value in whose buffer this one lies: itself, or what it is a view of; -1 if in none */
+    bool foreign;   /* in memory that others may change: an input, a subgraph's result, or a view of those */
+    int owner;      /* the root, or the value whose buffer the root took over; -1 until that is decided */
+    int last_use;   /* position of the last node that reads the value; nnodes for outputs of the graph, -1 unread */
+    int read_until; /* the same, or the position of the pass that reads it for a node before */
     /* of owners: */
     int born, dies; /* positions of the nodes that the buffer must live through */
     size_t bytes, place;
@@ -49,6 +53,13 @@ typedef struct ox_packing {
     struct ox_packing *next;
 } ox_packing;
 
+/* Elementwise nodes that run as one pass, in the place of the last of them. */
+typedef struct ox_group {
+    int head, tail; /* members by position, chained through ox_step.next_member */
+    int count;
+    ox_pass *pass;
+} ox_group;
+
 typedef struct ox_step {
     ox_call call; /* first: a call is found in its step */
     ox_frame *frame;
@@ -56,6 +67,9 @@ typedef struct ox_step {
     ox_tensor **out;
     ox_output *outputs;
     ox_packing *packings;
+    ox_group *group;      /* NULL if it is not elementwise */
+    int next_member;      /* -1 at the end */
+    ox_reg reg;           /* while the pass is written: its result */
     bool skip;            /* nothing to do in a run: its outputs are constants */
     bool runs;            /* the run function is called: some output is not a window */
     size_t place;         /* of the workspace in the arena */
@@ -81,7 +95,9 @@ struct ox_frame {
     ox_pile plan;    /* descriptors, prepared kernels, folded constants */
     ox_slot *slots;
     ox_step *steps;
-    int *sources; /* values that come from outside: inputs and captures */
+    int *readers;      /* positions of the nodes that read value v, ascending: ... */
+    int *first_reader; /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
+    int *sources;      /* values that come from outside: inputs and captures */
     int nsources;
     ox_result *results;        /* of the node that is being inferred */
     const ox_tensor **outputs; /* of the graph */
@@ -105,10 +121,22 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan);
 /* plan.c: one node */
 /* Infers node n into frame->results. live: the data of all its inputs is there. OX_DEFER if some is wanted. */
 ox_status ox_plan_infer(ox_frame *frame, int n, bool live);
-/* Describes output k of node n from frame->results, and decides where its elements will be. */
+/* Describes output k of node n from frame->results. */
 ox_status ox_plan_describe(ox_frame *frame, int n, int k);
 /* Lets the operator of node n prepare its run; step->work are the bytes that the run wants. */
 ox_status ox_plan_prepare(ox_frame *frame, int n);
+
+/* fuse.c: passes */
+/* Puts the elementwise nodes of a stage, described already, into groups that run as one pass each. */
+ox_status ox_fuse_stage(ox_frame *frame, int first, int end);
+/* True if the value has readers outside the group of the node that gives it, or is an output of the graph. */
+bool ox_fuse_stores(const ox_frame *frame, int n);
+/* Writes the pass of a group whose last member is node n. */
+ox_status ox_fuse_prepare(ox_frame *frame, int n);
+
+/* share.c: buffers */
+/* Decides which buffers the outputs of node n, or of the group that it ends, lie in. */
+void ox_share_outputs(ox_frame *frame, int n);
 
 /* stage.c: many nodes */
 /* Plans the stage that starts at node `first`; inferred: its results are in frame->results already. */

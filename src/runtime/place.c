@@ -230,7 +230,7 @@ static void point_into_arena(ox_frame *frame, int first, int end, const unsigned
         for (int k = 0; k < node->nout; k++) {
             ox_slot *slot = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]];
             if (!slot || slot->owner < 0)
-                continue;
+                continue; /* a constant, in foreign memory, or only in registers */
             ox_slot *owner = &frame->slots[slot->owner];
             if (step->outputs[k].window != OX_WINDOW_VIEW)
                 slot->tensor.data = owner->bytes ? frame->arena + owner->place : (unsigned char *)frame;

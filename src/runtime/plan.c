@@ -1,4 +1,4 @@
-/* plan.c: planning one node: shapes, windows, buffers to share, the prepared kernel. */
+/* plan.c: planning one node: shapes, windows, the prepared operator. */
 #include "frame.h"
 
 #include <string.h>
@@ -82,68 +82,20 @@ static ox_status keep_result(ox_frame *frame, const ox_result *result, ox_output
 }
 
 /* Whether the value can be shown as a window, or has to be copied. */
-static ox_window choose_window(const ox_frame *frame, int v, const ox_output *output, const ox_slot *source) {
-    const ox_slot *slot = &frame->slots[v];
+static ox_window choose_window(const ox_slot *slot, const ox_output *output, const ox_slot *source) {
     if (slot->packed_only && !ox_tensor_is_packed(&output->seen))
         return OX_WINDOW_COPY;
     /* What the caller gets must not change when he changes his input. */
-    if (slot->is_output && source->owner < 0 && !source->constant)
-        return OX_WINDOW_COPY;
-    return OX_WINDOW_VIEW;
+    return slot->is_output && source->foreign ? OX_WINDOW_COPY : OX_WINDOW_VIEW;
 }
 
-static void live_until(ox_frame *frame, int owner, int position) {
-    if (owner >= 0 && frame->slots[owner].dies < position)
-        frame->slots[owner].dies = position;
-}
-
-static void own_buffer(ox_frame *frame, int v, int n) {
-    ox_slot *slot = &frame->slots[v];
-    slot->owner = v;
-    slot->born = n;
-    slot->dies = slot->last_use > n ? slot->last_use : n;
-    slot->bytes = (size_t)ox_tensor_count(&slot->tensor) * ox_dtype_size(slot->tensor.dtype);
-}
-
-/* True if the operator of node n may write output v over input i. */
-static bool can_replace(const ox_frame *frame, int n, int v, int i) {
-    const ox_node *node = &frame->graph->nodes[n];
-    const ox_slot *out = &frame->slots[v];
-    if (node->in[i] < 0)
-        return false;
-    const ox_slot *in = &frame->slots[node->in[i]];
-    if (in->owner < 0 || frame->slots[in->owner].dies != n || !ox_tensor_is_packed(&in->tensor) ||
-        ox_dtype_size(in->tensor.dtype) != ox_dtype_size(out->tensor.dtype) ||
-        !ox_same_dims(in->tensor.rank, in->tensor.dims, out->tensor.rank, out->tensor.dims))
-        return false;
-    /* Another view of the same buffer would be read after it was overwritten. */
-    for (int j = 0; j < node->nin; j++)
-        if (node->in[j] >= 0 && node->in[j] != node->in[i] && frame->slots[node->in[j]].owner == in->owner)
-            return false;
-    return true;
-}
-
-/* Only whole buffers are reused, so that an owner's data is where the output's is. */
-static int replaced_input(const ox_frame *frame, int n, int v) {
-    const ox_node *node = &frame->graph->nodes[n];
-    for (int i = 0; node->op->flags & OX_OP_IN_PLACE && i < node->nin; i++)
-        if (can_replace(frame, n, v, i) &&
-            frame->slots[frame->slots[node->in[i]].owner].bytes ==
-                (size_t)ox_tensor_count(&frame->slots[v].tensor) * ox_dtype_size(frame->slots[v].tensor.dtype))
-            return i;
-    return -1;
-}
-
-static void place_output(ox_frame *frame, int n, int k, int v) {
-    const ox_node *node = &frame->graph->nodes[n];
-    ox_slot *slot = &frame->slots[v];
-    int i = k == 0 ? replaced_input(frame, n, v) : -1;
-    if (i < 0) {
-        own_buffer(frame, v, n);
-        return;
-    }
-    slot->owner = frame->slots[node->in[i]].owner;
-    live_until(frame, slot->owner, slot->last_use);
+static void describe_view(ox_slot *slot, const ox_output *output, const ox_slot *source) {
+    slot->tensor.strides = ox_tensor_is_packed(&output->seen) ? NULL : output->seen.strides;
+    slot->root = source->root;
+    slot->foreign = source->foreign;
+    slot->constant = source->constant;
+    if (source->constant)
+        slot->tensor.data = (char *)source->tensor.data + output->offset;
 }
 
 ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
@@ -154,31 +106,26 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     if (v < 0)
         return OX_OK;
     ox_slot *slot = &frame->slots[v];
-    slot->tensor = output->seen;
-    slot->tensor.strides = ox_tensor_is_packed(&output->seen) ? NULL : output->seen.strides;
-    slot->constant = false;
-    slot->owner = -1;
-    if (output->seen.data) {
+    const ox_tensor *seen = &output->seen;
+    slot->tensor = (ox_tensor){seen->dtype, seen->rank, seen->dims, NULL, NULL};
+    slot->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
+    slot->constant = slot->foreign = false;
+    slot->root = slot->owner = -1;
+    slot->read_until = slot->last_use > n ? slot->last_use : n;
+    if (seen->data) {
         output->window = OX_WINDOW_GIVEN;
+        slot->tensor = *seen;
         slot->constant = !(node->op->flags & OX_OP_CONTROL);
+        slot->foreign = !slot->constant;
         return OX_OK;
     }
-    slot->tensor.data = NULL;
-    if (output->input < 0) {
-        place_output(frame, n, k, v);
-        return OX_OK;
-    }
-    const ox_slot *source = &frame->slots[node->in[output->input]];
-    output->window = choose_window(frame, v, output, source);
-    if (output->window == OX_WINDOW_COPY) {
-        slot->tensor.strides = NULL;
-        own_buffer(frame, v, n);
-        return OX_OK;
-    }
-    slot->owner = source->owner;
-    live_until(frame, slot->owner, slot->last_use);
-    slot->constant = source->constant;
-    slot->tensor.data = source->constant ? (char *)source->tensor.data + output->offset : NULL;
+    const ox_slot *source = output->input < 0 ? NULL : &frame->slots[node->in[output->input]];
+    if (source)
+        output->window = choose_window(slot, output, source);
+    if (output->window == OX_WINDOW_VIEW)
+        describe_view(slot, output, source);
+    else
+        slot->root = v;
     return OX_OK;
 }
 

@@ -38,15 +38,25 @@ ox_status ox_step_run(ox_step *step) {
     return OX_OK;
 }
 
+/* Runs the pass that ends at node n. */
+static ox_status run_group(ox_frame *frame, const ox_step *step) {
+    const ox_pass *pass = step->group->pass;
+    int node, fault = ox_pass_run(pass, step->call.workspace, 0, ox_pass_tiles(pass), &node);
+    return fault ? ox_frame_explain(frame, node, ox_elementwise_fault(frame->error, fault)) : OX_OK;
+}
+
+static ox_status run_node(ox_frame *frame, ox_step *step, int n) {
+    step->call.error = frame->error;
+    ox_status status = ox_step_run(step);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+}
+
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
     for (int n = stage->first; n < stage->end; n++) {
         ox_step *step = &frame->steps[n];
         if (step->skip)
             continue;
-        step->call.error = frame->error;
-        ox_status status = ox_step_run(step);
-        if (status != OX_OK)
-            return ox_frame_explain(frame, n, status);
+        OX_TRY(step->group ? run_group(frame, step) : run_node(frame, step, n));
     }
     return OX_OK;
 }

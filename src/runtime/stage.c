@@ -65,7 +65,8 @@ static ox_status fold(ox_frame *frame, int n) {
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
-static ox_status plan_node(ox_frame *frame, int n) {
+/* Shapes, windows and constants of one node. */
+static ox_status describe_node(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     step->skip = true;
     step->runs = false;
@@ -75,24 +76,44 @@ static ox_status plan_node(ox_frame *frame, int n) {
         step->runs |= slot && step->outputs[k].window == OX_WINDOW_NONE;
         step->skip &= !slot || slot->constant || step->outputs[k].window == OX_WINDOW_GIVEN;
     }
-    if (step->skip)
+    if (step->skip || !is_constant(frame, n) || kept_bytes(frame, n) > OX_FOLD_BYTES)
         return OX_OK;
     ox_status status = ox_plan_prepare(frame, n);
-    if (status == OX_OK && is_constant(frame, n) && step->work + kept_bytes(frame, n) <= OX_FOLD_BYTES)
+    if (status == OX_OK && step->work <= OX_FOLD_BYTES)
         status = fold(frame, n);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
-static ox_status plan_nodes(ox_frame *frame, int first, bool inferred, int *end) {
+/* Buffers and the prepared operator of one node, or of the group that it ends. */
+static ox_status prepare_node(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    if (step->skip)
+        return OX_OK;
+    ox_share_outputs(frame, n);
+    if (step->group && step->group->tail != n) {
+        step->skip = true;
+        return OX_OK;
+    }
+    ox_status status = step->group ? ox_fuse_prepare(frame, n) : ox_plan_prepare(frame, n);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+}
+
+static ox_status describe_nodes(ox_frame *frame, int first, bool inferred, int *end) {
     for (*end = first; *end < frame->graph->nnodes; ++*end) {
         ox_status status = inferred && *end == first ? OX_OK : ox_plan_infer(frame, *end, false);
         if (status == OX_DEFER)
             return OX_OK;
         if (status == OX_OK)
-            status = plan_node(frame, *end);
+            status = describe_node(frame, *end);
         OX_TRY(status);
     }
     return OX_OK;
+}
+
+/* Groups lie in plan memory that is about to go; a stale one must not be taken for a new one at its address. */
+static void forget_groups(ox_frame *frame, int first, int end) {
+    for (int n = first; n < end; n++)
+        frame->steps[n].group = NULL;
 }
 
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
@@ -101,13 +122,18 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
     if (!stage)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
     *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
-    ox_status status = plan_nodes(frame, first, inferred, &stage->end);
+    ox_status status = describe_nodes(frame, first, inferred, &stage->end);
+    if (status == OX_OK)
+        status = ox_fuse_stage(frame, first, stage->end);
+    for (int n = first; n < stage->end && status == OX_OK; n++)
+        status = prepare_node(frame, n);
     if (status == OX_OK) {
         status = ox_place_stage(frame, stage);
         if (status != OX_OK && !frame->outer)
             ox_error_prefix(frame->error, "%s: ", frame->model->path);
     }
     if (status != OX_OK) {
+        forget_groups(frame, first, stage->end);
         ox_pile_restore(&frame->plan, mark);
         return status;
     }
@@ -119,6 +145,7 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
 void ox_stage_forget(ox_frame *frame, ox_stage *stage) {
     if (!stage)
         return;
+    forget_groups(frame, stage->first, frame->newest->end);
     frame->newest = stage->before;
     *(stage->before ? &stage->before->after : &frame->stages) = NULL;
     ox_pile_restore(&frame->plan, stage->mark);

@@ -7,6 +7,7 @@ case $OX in /*) ;; *) OX=$PWD/$OX ;; esac
 case $here in /*) ;; *) here=$PWD/$here ;; esac
 PYTHON=${PYTHON:-python3}
 passed=0 failed=0 skipped=0
+umask 022
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 out=$work/out err=$work/err

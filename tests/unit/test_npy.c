@@ -48,7 +48,7 @@ START_TEST(reads_every_version) {
     for (int version = 1; version <= 3; version++) {
         ox_array array;
         ox_error error;
-        ck_assert_int_eq(read_file(version, "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }\n", data,
+        ck_assert_int_eq(read_file(version, "{'descr': '=i4', 'fortran_order': False, 'shape': (3,), }\n", data,
                                    sizeof data, &array, &error),
                          OX_OK);
         ck_assert_int_eq(array.tensor.dtype, OX_INT32);
@@ -77,7 +77,7 @@ START_TEST(reads_strings) {
     ox_array array;
     ox_error error;
     ck_assert_int_eq(
-        read_file(1, "{'descr': '<U2', 'fortran_order': False, 'shape': (3,), }", data, sizeof data, &array, &error),
+        read_file(1, "{'descr': '=U2', 'fortran_order': False, 'shape': (3,), }", data, sizeof data, &array, &error),
         OX_OK);
     const ox_string *strings = array.tensor.data;
     ck_assert_uint_eq(strings[0].size, 1);
@@ -124,8 +124,8 @@ static const char *const hostile[] = {
     "{'descr': [('a','<f4')], 'fortran_order': False, 'shape': (3,)}",
     "{'descr': '', 'fortran_order': False, 'shape': (3,)}",
     "{'descr': '<f4' 'fortran_order': False, 'shape': (3,)}",
-    "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
-    "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+    ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+     "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}"),
 };
 
 START_TEST(refuses_hostile_headers) {
@@ -158,7 +158,7 @@ START_TEST(refuses_codes_that_are_no_characters) {
     ox_array array;
     ox_error error;
     ck_assert_int_ne(
-        read_file(1, "{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", data, sizeof data, &array, &error),
+        read_file(1, "{'descr': '=U1', 'fortran_order': False, 'shape': (1,), }", data, sizeof data, &array, &error),
         OX_OK);
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(converts_within_a_kind_when_values_fit) {
     int64_t data[] = {-128, 127, 128};
     ox_array array;
     ox_error error;
-    const char *header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }";
+    const char *header = "{'descr': '=i8', 'fortran_order': False, 'shape': (2,), }";
     ck_assert_int_eq(read_file(1, header, data, 16, &array, &error), OX_OK);
     ck_assert_int_eq(ox_array_convert(&array, OX_INT8, &error), OX_OK);
     ck_assert_int_eq(((int8_t *)array.tensor.data)[0], -128);

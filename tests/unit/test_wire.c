@@ -237,6 +237,28 @@ START_TEST(lists_of_numbers_both_ways) {
 }
 END_TEST
 
+START_TEST(long_lists_of_single_numbers) {
+    enum {
+        COUNT = 300000
+    };
+    unsigned char *bytes = malloc(COUNT * 2 + 9);
+    for (size_t i = 0; i < COUNT; i++)
+        memcpy(bytes + 2 * i, (unsigned char[]){8 << 3, (unsigned char)(i % 100)}, 2);
+    memcpy(bytes + COUNT * 2, "\x3d\x00\x00\x80\x3f\x40\xff\x01", 8); /* floats: 1; ints: 255 */
+    ck_assert_msg(parse(&onnx__attribute_proto__descriptor, bytes, COUNT * 2 + 8) == OX_OK, "%s", error.text);
+    const Onnx__AttributeProto *p = (const Onnx__AttributeProto *)parsed.message;
+    ck_assert_uint_eq(p->n_ints, COUNT + 1);
+    ck_assert_uint_eq(p->n_floats, 1);
+    ck_assert_int_eq(p->ints[99], 99);
+    ck_assert_int_eq(p->ints[COUNT], 255);
+    ck_assert(p->floats[0] == 1);
+    release();
+    ck_assert_int_eq(parse(&onnx__attribute_proto__descriptor, bytes, COUNT * 2 + 7), OX_ERROR_MODEL);
+    check_text("ints: broken number");
+    free(bytes);
+}
+END_TEST
+
 START_TEST(every_truncation_is_refused_or_right) {
     ox_bytes graph = {0}, model = {0}, attrs = {0};
     float data[8] = {0};
@@ -269,6 +291,7 @@ Suite *ox_suite_wire(void) {
     tcase_add_test(tests, depth_is_bounded);
     tcase_add_test(tests, floods_of_empty_messages_are_bounded);
     tcase_add_test(tests, lists_of_numbers_both_ways);
+    tcase_add_test(tests, long_lists_of_single_numbers);
     tcase_add_test(tests, every_truncation_is_refused_or_right);
     suite_add_tcase(suite, tests);
     return suite;
