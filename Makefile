@@ -17,10 +17,17 @@ COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)
 
 # gcc's -O2 leaves loops alone that -O3 vectorises; these two flags give the same speed at half the size of -O3.
 LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && \
-               echo -ftree-vectorize -fvect-cost-model=dynamic) -fno-math-errno -fno-trapping-math -Wno-pass-failed
+               echo -ftree-vectorize -fvect-cost-model=dynamic) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 
 LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
+
+# The elementwise loops are built again for newer x86-64 processors, and chosen when a session starts (src/ops/isa.c).
+LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c,$(LIB_SRC))
+ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
+VARIANTS ?= v3 v4
+endif
+LIB_OBJ  += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 
@@ -33,6 +40,7 @@ help:
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'
 	@echo 'make models     fetch pinned real models into build/models'
+	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX)'
 
 $(BUILD)/proto/onnx.pb-c.c $(BUILD)/proto/onnx.pb-c.h &: proto/onnx.proto
@@ -48,7 +56,15 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 	@mkdir -p $(@D)
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
 
-$(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS)
+$(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIANTS)
+$(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
+$(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4
+$(BUILD)/obj/%.v3.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
+$(BUILD)/obj/%.v4.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
@@ -84,6 +100,7 @@ clean:
 
 -include examples/examples.mk
 -include tests/tests.mk
+-include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 
 .PHONY: all help install clean

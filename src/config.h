@@ -46,6 +46,16 @@
 #define OX_ROW_MIN 256
 #endif
 
+/* Results of at least this many bytes are stored past the caches. */
+#ifndef OX_STREAM_BYTES
+#define OX_STREAM_BYTES ((size_t)8 << 20)
+#endif
+
+/* ... this many bytes at a time. */
+#ifndef OX_STREAM_TILE
+#define OX_STREAM_TILE 1024
+#endif
+
 /* Alignment of buffers in the arena: a cache line. */
 #ifndef OX_ALIGN
 #define OX_ALIGN 64

@@ -144,17 +144,23 @@ static uint32_t tiny_magnitude(const tiny_format *f, uint32_t bits) {
     return kept + ((uint32_t)(exponent - 1) << f->mantissa_bits);
 }
 
-static uint8_t tiny_from_float(const tiny_format *f, float value) {
-    uint32_t bits = bits_of_float(value);
-    int width = 1 + f->exponent_bits + f->mantissa_bits;
-    bool unsigned_zero = f->nan == 0x80;
-    uint32_t sign = (bits >> 31) << (width - 1);
+/* Formats without NaN give a zero for it, of the opposite sign. */
+static uint32_t tiny_nan(const tiny_format *f, uint32_t sign, uint32_t sign_bit) {
+    return !f->nan ? sign ^ sign_bit : f->nan == sign_bit ? f->nan : f->nan | sign;
+}
+
+static uint8_t tiny_from_float(const tiny_format *f, bool overflow, float value) {
+    uint32_t bits = bits_of_float(value), sign_bit = 1u << (f->exponent_bits + f->mantissa_bits);
+    uint32_t sign = bits >> 31 ? sign_bit : 0;
     if (value != value)
-        return (uint8_t)(f->nan ? (unsigned_zero ? f->nan : f->nan | sign) : 0);
-    uint32_t magnitude = (bits & 0x7fffffff) >= 0x7f800000u ? f->top + 1u : tiny_magnitude(f, bits & 0x7fffffff);
+        return (uint8_t)tiny_nan(f, sign, sign_bit);
+    bits &= 0x7fffffff;
+    uint32_t magnitude = bits >= 0x7f800000u ? f->top + 1u : tiny_magnitude(f, bits);
+    if (magnitude > f->top && overflow && f->nan)
+        return (uint8_t)(f->infinity ? f->infinity | sign : tiny_nan(f, sign, sign_bit));
     if (magnitude > f->top)
         magnitude = f->top;
-    if (unsigned_zero && !magnitude)
+    if (f->nan == sign_bit && !magnitude) /* the code of -0 is NaN */
         sign = 0;
     return (uint8_t)(sign | magnitude);
 }
@@ -195,14 +201,20 @@ static float float_from_e8m0(uint32_t code) {
     return code == 255 ? float_of_bits(0x7fc00000u) : code ? power_of_two((int)code - 127) : 0x1p-127f;
 }
 
-/* The nearest power of two, ties away from the smaller exponent's side being even is not defined: half-way goes up. */
-static uint8_t e8m0_from_float(float value) {
-    uint32_t magnitude = bits_of_float(value) & 0x7fffffff;
-    if (value != value || magnitude >= 0x7f800000u)
-        return value != value ? 255 : 254;
-    uint32_t code = magnitude >> 23;
-    code += (magnitude & 0x7fffff) >= 0x400000u;
-    return (uint8_t)(code > 254 ? 254 : code);
+/* 2^(code - 127) next to the magnitude; there is neither sign nor zero. */
+static uint8_t e8m0_from_float(const ox_narrowing *how, float value) {
+    uint32_t bits = bits_of_float(value) & 0x7fffffff, code = bits >> 23, rest = bits & 0x7fffff, half = 0x400000;
+    if (value != value)
+        return 255;
+    if (!code) { /* below 2^-126 the only power in reach is 2^-127, whose bits are `half` */
+        rest = rest > half ? 2 * (rest - half) : 0;
+        if (how->overflow && bits < half)
+            return 255;
+    }
+    code += how->rounding == OX_ROUND_UP ? rest > 0 : how->rounding == OX_ROUND_NEAREST && rest >= half;
+    if (code < 255)
+        return (uint8_t)code;
+    return how->overflow ? 255 : 254;
 }
 
 /* ---- All of them -------------------------------------------------------------------------------------------- */
@@ -250,18 +262,17 @@ void ox_widen(ox_dtype dtype, int64_t n, const void *from, float *restrict to) {
     }
 }
 
-void ox_narrow(ox_dtype dtype, int64_t n, const float *restrict from, void *to) {
+void ox_narrow(const ox_narrowing *how, int64_t n, const float *restrict from, void *to) {
     any_u16 *restrict wide = to;
     uint8_t *restrict narrow = to;
     const any_float *restrict in = from;
-    if (dtype == OX_FLOAT16)
+    const tiny_format *f = tiny_format_of(how->dtype);
+    if (how->dtype == OX_FLOAT16)
         EACH(n, wide, ox_half_from_float(in[i]));
-    else if (dtype == OX_BFLOAT16)
+    else if (how->dtype == OX_BFLOAT16)
         EACH(n, wide, ox_bf16_from_float(in[i]));
-    else if (dtype == OX_FLOAT8E8M0)
-        EACH(n, narrow, e8m0_from_float(in[i]));
-    else {
-        const tiny_format *f = tiny_format_of(dtype);
-        EACH(n, narrow, tiny_from_float(f, in[i]));
-    }
+    else if (!f)
+        EACH(n, narrow, e8m0_from_float(how, in[i]));
+    else
+        EACH(n, narrow, tiny_from_float(f, how->overflow, in[i]));
 }

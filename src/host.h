@@ -14,4 +14,7 @@ void ox_host_unmap(const unsigned char *bytes, size_t size);
 ox_status ox_host_external_path(const char *model_path, const char *location, char *buffer, size_t size,
                                 ox_error *error);
 
+/* The build of the loops that the environment asks for (OX_ISA), NULL for none. */
+const char *ox_default_isa(void);
+
 #endif

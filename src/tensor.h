@@ -29,8 +29,20 @@ int ox_dtype_bits(ox_dtype dtype);
 /* float for the floating types of 16 bits and less, the type itself for all others: what arithmetic is done in. */
 ox_dtype ox_dtype_compute(ox_dtype dtype);
 
-/* Elements of any floating type of 16 bits and less to float, and back with one rounding to nearest even (saturating
- * where the type has no infinity, as Cast with saturate=1 does). */
+/* How a float becomes an element of a type of 16 bits and less. Zeroed but for dtype, it is what Cast does by default. */
+typedef enum ox_rounding {
+    OX_ROUND_UP = 0, /* away from zero */
+    OX_ROUND_DOWN,   /* towards zero */
+    OX_ROUND_NEAREST /* ties away from zero */
+} ox_rounding;
+
+typedef struct ox_narrowing {
+    ox_dtype dtype;
+    bool overflow;        /* float8: beyond the largest value come infinity and NaN, not that value */
+    ox_rounding rounding; /* of float8e8m0; all other types round to nearest even */
+} ox_narrowing;
+
+/* Elements of 16-bit floating types to float, and back with one rounding to nearest even. */
 float ox_float_from_half(uint16_t bits);
 uint16_t ox_half_from_float(float value);
 float ox_float_from_bf16(uint16_t bits);
@@ -38,7 +50,7 @@ uint16_t ox_bf16_from_float(float value);
 
 /* n contiguous elements of a type with ox_dtype_compute(dtype) == OX_FLOAT other than float itself. */
 void ox_widen(ox_dtype dtype, int64_t n, const void *from, float *to);
-void ox_narrow(ox_dtype dtype, int64_t n, const float *from, void *to);
+void ox_narrow(const ox_narrowing *how, int64_t n, const float *from, void *to);
 
 /* The product of dims; -1 if a dimension is negative or the product overflows. */
 int64_t ox_count(int rank, const int64_t *dims);

@@ -12,7 +12,7 @@ SUITES   := $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(UNIT
 # The environment of the parts. Python loads a sanitized libox.so only if the runtime is there first; libstdc++ goes
 # with it so that the runtime finds the exception functions. Leaks of Python itself are not ours.
 PRELOAD  := $(if $(SANITIZE),$(shell $(CC) -print-file-name=libasan.so):$(shell $(CC) -print-file-name=libstdc++.so.6))
-VENV_RUN  = BUILD='$(BUILD)' sh tests/venv_run.sh '$(VENV)'
+VENV_RUN  = sh tests/venv_run.sh '$(VENV)'
 ASAN_ENV  = LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
   OX_SANITIZED=1
 OX_PYTHON = env $(if $(SANITIZE),$(ASAN_ENV)) OX_LIBRARY='$(BUILD)/libox.so'
@@ -43,7 +43,8 @@ compat: venv
 	@$(VENV_RUN) 1 tests/proto/compat.py
 
 cli: $(BUILD)/ox venv
-	@OX='$(BUILD)/ox' PYTHON="$$(sh tests/venv_run.sh '$(VENV)' --which '$(PYTHON)')" sh tests/cli/run.sh
+	@OX='$(abspath $(BUILD))/ox' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
+	  sh tests/cli/run.sh
 
 $(BUILD)/node/.stamp: tests/node/generate.py $(VENV)/.stamp
 	@$(VENV)/bin/python tests/node/generate.py $(BUILD)/node

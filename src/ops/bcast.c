@@ -1,5 +1,5 @@
 /* bcast.c: planning iteration spaces, and the copy that runs on them. */
-#include "bcast.h"
+#include "lanes.h"
 
 #include <string.h>
 
@@ -68,53 +68,6 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 
-typedef uint16_t __attribute__((aligned(1), may_alias)) any16;
-typedef uint32_t __attribute__((aligned(1), may_alias)) any32;
-typedef uint64_t __attribute__((aligned(1), may_alias)) any64;
-typedef struct __attribute__((may_alias, packed)) any128 {
-    uint64_t half[2];
-} any128;
-typedef uint8_t any8;
-
-/* Copies n elements; one loop per element width, one body per pair of step kinds. */
-#define MOVE(type)                                                                                                     \
-    static void move_##type(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step) {               \
-        const int64_t w = (int64_t)sizeof(type);                                                                       \
-        if (dst_step == w && src_step == 0) {                                                                          \
-            const type value = *(const type *)(const void *)src;                                                       \
-            type *to = (type *)(void *)dst;                                                                            \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i] = value;                                                                                         \
-        } else if (dst_step == w) {                                                                                    \
-            type *restrict to = (type *)(void *)dst;                                                                   \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i] = *(const type *)(const void *)(src + i * src_step);                                             \
-        } else {                                                                                                       \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                *(type *)(void *)(dst + i * dst_step) = *(const type *)(const void *)(src + i * src_step);             \
-        }                                                                                                              \
-    }
-MOVE(any8)
-MOVE(any16)
-MOVE(any32)
-MOVE(any64)
-MOVE(any128)
-
-ox_move_fn *ox_move_for(size_t width) {
-    switch (width) {
-    case 1:
-        return move_any8;
-    case 2:
-        return move_any16;
-    case 4:
-        return move_any32;
-    case 8:
-        return move_any64;
-    default:
-        return move_any128;
-    }
-}
-
 /* The two innermost dimensions: rows of moves, or memcpy where both sides are dense. */
 static void move_rows(const int64_t n[2], const int64_t step[2][2], size_t width, char *dst, const char *src) {
     int64_t w = (int64_t)width;
@@ -123,7 +76,7 @@ static void move_rows(const int64_t n[2], const int64_t step[2][2], size_t width
             memcpy(dst + j * step[1][0], src + j * step[1][1], (size_t)(n[0] * w));
         return;
     }
-    ox_move_fn *move = ox_move_for(width);
+    ox_move_fn *move = ox_loops_find(NULL)->move(width);
     /* A long outer and a short inner dimension: the longer one makes the loop. */
     int inner = n[0] >= n[1] || n[0] >= 8 ? 0 : 1, outer = 1 - inner;
     for (int64_t j = 0; j < n[outer]; j++)

@@ -32,7 +32,6 @@ void ox_move(int rank, const int64_t *dims, size_t width, void *dst, const int64
 
 /* Copies n elements along steps in bytes; the loop for an element width (1, 2, 4, 8 or 16). src_step may be 0. */
 typedef void ox_move_fn(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step);
-ox_move_fn *ox_move_for(size_t width);
 
 /* Copies a tensor of any strides into packed memory. */
 void ox_pack(const ox_tensor *tensor, void *dst);

@@ -66,6 +66,10 @@ const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count) {
     return attr ? attr->u.ints : NULL;
 }
 
+bool ox_says(ox_string s, const char *text) {
+    return s.size == strlen(text) && !memcmp(s.data, text, s.size);
+}
+
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
 ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor) {

@@ -76,5 +76,5 @@ void *ox_dense_out(const ox_call *call, size_t *used, const ox_tensor *out, int6
 
 void ox_dense_store(const ox_tensor *out, int64_t at, int64_t count, const void *computed) {
     if (!is_native(out))
-        ox_narrow(out->dtype, count, computed, (char *)out->data + at);
+        ox_narrow(&(ox_narrowing){.dtype = out->dtype}, count, computed, (char *)out->data + at);
 }

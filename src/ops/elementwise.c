@@ -6,10 +6,6 @@
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
-static bool says(ox_string s, const char *text) {
-    return s.size == strlen(text) && !memcmp(s.data, text, s.size);
-}
-
 static ox_status fail_broadcast(ox_call *call, int a, int b) {
     return ox_call_fail(call, OX_ERROR_SHAPE, "%s does not broadcast with %s", OX_INPUT(call, b), OX_INPUT(call, a));
 }
@@ -50,7 +46,17 @@ static void legacy_slope_dims(const ox_call *call, int *rank, int64_t *dims) {
             dims[*rank] = 1;
 }
 
-/* The shape that input i is broadcast with: its own but for the second input of legacy operators. */
+/* Scales and zero points of one dimension belong to dimension `axis`. */
+static ox_status axis_dims(ox_call *call, int i, int *rank, int64_t *dims) {
+    int axis;
+    OX_TRY(ox_call_axis(call, "axis", ox_call_int(call, "axis", 1), call->in[0]->rank, &axis));
+    dims[0] = call->in[i]->dims[0];
+    for (*rank = 1; *rank < call->in[0]->rank - axis; ++*rank)
+        dims[*rank] = 1;
+    return OX_OK;
+}
+
+/* The shape that input i is broadcast with: mostly its own. */
 static ox_status input_dims(ox_call *call, int i, int *rank, int64_t *dims) {
     const ox_tensor *t = call->in[i];
     if (i == 1 && call->op->flags & OX_OP_LEGACY)
@@ -59,6 +65,8 @@ static ox_status input_dims(ox_call *call, int i, int *rank, int64_t *dims) {
         legacy_slope_dims(call, rank, dims);
         return OX_OK;
     }
+    if (i > 0 && call->op->flags & OX_OP_AXIS && t->rank == 1 && t->dims[0] != 1)
+        return axis_dims(call, i, rank, dims);
     *rank = t->rank;
     if (t->rank)
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
@@ -133,65 +141,40 @@ ox_status ox_infer_clip(ox_call *call) {
 
 ox_status ox_infer_shift(ox_call *call) {
     ox_string direction = ox_call_string(call, "direction", "");
-    if (!says(direction, "LEFT") && !says(direction, "RIGHT"))
+    if (!ox_says(direction, "LEFT") && !ox_says(direction, "RIGHT"))
         return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'direction' must be LEFT or RIGHT, not '%.*s'",
-                            (int)(direction.size < 32 ? direction.size : 32), direction.data);
+                            OX_SHORT(direction));
     return ox_infer_broadcast(call);
-}
-
-/* The type that Cast's `to` names: a number, in Cast-1 a name in capitals. */
-static ox_dtype cast_target(ox_call *call) {
-    if (call->op->since >= 6) {
-        int64_t to = ox_call_int(call, "to", OX_UNDEFINED);
-        return to > OX_UNDEFINED && to < OX_DTYPE_COUNT ? (ox_dtype)to : OX_UNDEFINED;
-    }
-    char name[16] = "";
-    ox_string to = ox_call_string(call, "to", "");
-    for (size_t i = 0; i < to.size && i + 1 < sizeof name; i++)
-        name[i] = (char)(to.data[i] >= 'A' && to.data[i] <= 'Z' ? to.data[i] - 'A' + 'a' : to.data[i]);
-    return ox_dtype_from_name(name);
-}
-
-ox_status ox_infer_cast(ox_call *call) {
-    ox_dtype to = cast_target(call);
-    if (to == OX_UNDEFINED)
-        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'to' does not name an element type");
-    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
-    if (!(OX_BIT(to) & call->op->dtypes))
-        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s cannot be cast to %s yet", OX_INPUT(call, 0),
-                            ox_dtype_name(to));
-    return ox_call_output(call, 0, to, call->in[0]->rank, call->in[0]->dims);
 }
 
 /* ---- Lane programs ------------------------------------------------------------------------------------------ */
 
-/* One instruction in the type that the operands are computed in. */
-static ox_reg apply(ox_pass_builder *b, const ox_lanes *lanes, const void *attr, ox_dtype result, int nargs,
-                    const ox_reg *in) {
+ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,
+                            const ox_reg *in) {
     ox_reg args[OX_LANE_ARGS - 1];
     for (int i = 0; i < nargs; i++)
         args[i] = ox_pass_widen(b, in[i]);
     ox_dtype dtype = ox_pass_dtype(b, args[0]);
-    return ox_pass_apply(b, lanes->fn[dtype], attr, result ? result : dtype, nargs, args);
+    return ox_pass_apply(b, ox_pass_loops(b)->sets[lanes]->fn[dtype], attr, result ? result : dtype, nargs, args);
 }
 
-static const ox_lanes *lanes_of(const ox_call *call) {
+ox_lane_set ox_elementwise_lanes(const ox_call *call) {
     return ((const ox_elementwise *)call->op->detail)->lanes;
 }
 
 ox_reg ox_emit_map(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    return apply(b, lanes_of(call), NULL, OX_UNDEFINED, call->nin, in);
+    return ox_elementwise_apply(b, ox_elementwise_lanes(call), NULL, OX_UNDEFINED, call->nin, in);
 }
 
 ox_reg ox_emit_compare(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    return apply(b, lanes_of(call), NULL, OX_BOOL, call->nin, in);
+    return ox_elementwise_apply(b, ox_elementwise_lanes(call), NULL, OX_BOOL, call->nin, in);
 }
 
 /* n operands, two at a time; the small floating types are rounded once, at the end. */
 ox_reg ox_emit_fold(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_reg total = ox_pass_widen(b, in[0]);
     for (int i = 1; i < call->nin; i++)
-        total = apply(b, lanes_of(call), NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, in[i]});
+        total = ox_elementwise_apply(b, ox_elementwise_lanes(call), NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, in[i]});
     return total;
 }
 
@@ -199,17 +182,17 @@ ox_reg ox_emit_mean(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_reg total = ox_emit_fold(call, b, in);
     float n = (float)call->nin;
     ox_reg count = ox_pass_convert(b, ox_pass_constant(b, OX_FLOAT, &n), ox_pass_dtype(b, total));
-    return apply(b, &ox_lanes_Div, NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, count});
+    return ox_elementwise_apply(b, OX_LANES_Div, NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, count});
 }
 
 ox_reg ox_emit_mod(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    const ox_lanes *lanes = ox_call_int(call, "fmod", 0) ? &ox_lanes_Fmod : &ox_lanes_Mod;
-    return apply(b, lanes, NULL, OX_UNDEFINED, 2, in);
+    ox_lane_set lanes = ox_call_int(call, "fmod", 0) ? OX_LANES_Fmod : OX_LANES_Mod;
+    return ox_elementwise_apply(b, lanes, NULL, OX_UNDEFINED, 2, in);
 }
 
 ox_reg ox_emit_shift(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    bool left = says(ox_call_string(call, "direction", ""), "LEFT");
-    return apply(b, left ? &ox_lanes_ShiftLeft : &ox_lanes_ShiftRight, NULL, OX_UNDEFINED, 2, in);
+    bool left = ox_says(ox_call_string(call, "direction", ""), "LEFT");
+    return ox_elementwise_apply(b, left ? OX_LANES_ShiftLeft : OX_LANES_ShiftRight, NULL, OX_UNDEFINED, 2, in);
 }
 
 /* Powers are computed in float, double or int64, whichever holds base and exponent exactly; the store rounds once. */
@@ -219,22 +202,23 @@ ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_dtype x = ox_pass_dtype(b, base), y = ox_pass_dtype(b, exponent);
     bool small = y == OX_FLOAT || (OX_BIT(y) & OX_SET_INT && ox_dtype_size(y) <= 2);
     ox_dtype in_type = x == OX_FLOAT && small ? OX_FLOAT : OX_DOUBLE, exponent_type = in_type;
-    const ox_lanes *lanes = &ox_lanes_Pow;
+    ox_lane_set lanes = OX_LANES_Pow;
     if (OX_BIT(x) & OX_SET_INT && OX_BIT(y) & OX_SET_INT) {
         bool has_sign = OX_BIT(y) & OX_SET_SINT;
         in_type = OX_INT64;
         exponent_type = has_sign ? OX_INT64 : OX_UINT64;
-        lanes = has_sign ? &ox_lanes_Pow : &ox_lanes_PowUnsigned;
+        lanes = has_sign ? OX_LANES_Pow : OX_LANES_PowUnsigned;
     }
     base = ox_pass_convert(b, base, in_type);
     exponent = ox_pass_convert(b, exponent, exponent_type);
-    return ox_pass_apply(b, lanes->fn[in_type], NULL, in_type, 2, (const ox_reg[]){base, exponent});
+    return ox_pass_apply(b, ox_pass_loops(b)->sets[lanes]->fn[in_type], NULL, in_type, 2,
+                         (const ox_reg[]){base, exponent});
 }
 
 ox_reg ox_emit_where(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     (void)call;
     ox_dtype dtype = ox_pass_dtype(b, in[1]);
-    return ox_pass_apply(b, ox_lane_where(ox_dtype_size(dtype)), NULL, dtype, 3, in);
+    return ox_pass_apply(b, ox_pass_loops(b)->where(ox_dtype_size(dtype)), NULL, dtype, 3, in);
 }
 
 /* A bound out of an attribute (Clip before opset 11) or input i; -1 if there is none. */
@@ -252,61 +236,61 @@ ox_reg ox_emit_clip(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_dtype dtype = ox_pass_dtype(b, x);
     ox_reg low = bound(call, b, in, 1, "min"), high = bound(call, b, in, 2, "max");
     if (low >= 0)
-        x = apply(b, &ox_lanes_Max, NULL, dtype, 2, (const ox_reg[]){x, ox_pass_convert(b, low, dtype)});
+        x = ox_elementwise_apply(b, OX_LANES_Max, NULL, dtype, 2, (const ox_reg[]){x, ox_pass_convert(b, low, dtype)});
     if (high >= 0)
-        x = apply(b, &ox_lanes_Min, NULL, dtype, 2, (const ox_reg[]){x, ox_pass_convert(b, high, dtype)});
+        x = ox_elementwise_apply(b, OX_LANES_Min, NULL, dtype, 2, (const ox_reg[]){x, ox_pass_convert(b, high, dtype)});
     return x;
-}
-
-ox_reg ox_emit_leaky(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    float *alpha = ox_pile_get(call->pile, sizeof *alpha);
-    if (!alpha)
-        return -1;
-    *alpha = ox_call_float(call, "alpha", 0.01f);
-    return apply(b, &ox_lanes_LeakyRelu, alpha, OX_UNDEFINED, 1, in);
-}
-
-ox_reg ox_emit_cast(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    return ox_pass_convert(b, in[0], call->out[0]->dtype);
 }
 
 /* ---- One node as a pass ------------------------------------------------------------------------------------- */
 
-/* The shape that a legacy operator's second input is broadcast with, as a tensor. */
-static ox_status legacy_shape(ox_call *call, ox_tensor **shape) {
+/* The shape that input i is broadcast with, as a tensor; NULL if it is its own. */
+static ox_status other_shape(ox_call *call, int i, ox_tensor **shape) {
+    *shape = NULL;
+    if (i == 0 || !(call->op->flags & (OX_OP_LEGACY | OX_OP_LEGACY_SLOPE | OX_OP_AXIS)))
+        return OX_OK;
     int64_t dims[OX_MAX_RANK];
     int rank;
-    OX_TRY(input_dims(call, 1, &rank, dims));
-    const ox_tensor *b = call->in[1];
+    OX_TRY(input_dims(call, i, &rank, dims));
+    const ox_tensor *t = call->in[i];
     *shape = ox_pile_get(call->pile, sizeof **shape);
     int64_t *lists = ox_pile_array(call->pile, 2 * (size_t)rank + 1, sizeof *lists);
     if (!*shape || !lists)
         return ox_fail_memory(call->error, "a prepared operator", sizeof **shape);
     if (rank)
         memcpy(lists, dims, (size_t)rank * sizeof *dims);
-    ox_strides(b, lists + rank); /* of the added dimensions: 0 */
-    **shape = (ox_tensor){b->dtype, rank, lists, lists + rank, NULL};
+    ox_strides(t, lists + rank); /* of the added dimensions: 0 */
+    **shape = (ox_tensor){t->dtype, rank, lists, lists + rank, NULL};
     return OX_OK;
 }
 
 ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in) {
     const ox_elementwise *how = call->op->detail;
-    ox_tensor *shape = NULL;
-    if (call->op->flags & (OX_OP_LEGACY | OX_OP_LEGACY_SLOPE) && legacy_shape(call, &shape) != OX_OK)
-        return -1;
-    for (int i = 0; i < call->nin; i++)
-        if (call->in[i] && in[i] < 0)
-            in[i] = ox_pass_load(builder, call->in[i], i == 1 ? shape : NULL);
+    for (int i = 0; i < call->nin; i++) {
+        ox_tensor *shape;
+        if (!call->in[i] || in[i] >= 0 || (i == 1 && call->op->flags & OX_OP_LIKE))
+            continue;
+        if (other_shape(call, i, &shape) != OX_OK)
+            return -1;
+        in[i] = ox_pass_load(builder, call->in[i], shape);
+    }
     return ox_pass_convert(builder, how->emit(call, builder, in), call->out[0]->dtype);
 }
 
+bool ox_elementwise_fits(const ox_call *call) {
+    const ox_elementwise *how = call->op->detail;
+    return call->op->flags & OX_OP_PASS && (!how->fits || how->fits(call));
+}
+
 ox_status ox_elementwise_fault(ox_error *error, int fault) {
-    return fault == OX_FAULT_DIVISOR ? ox_fail(error, OX_ERROR_VALUE, "integer division by zero") : OX_OK;
+    if (fault & OX_FAULT_DIVISOR)
+        return ox_fail(error, OX_ERROR_VALUE, "integer division by zero");
+    return fault ? ox_fail(error, OX_ERROR_VALUE, "a string is no number, or none that the type holds") : OX_OK;
 }
 
 /* A pass of this node alone. */
 ox_status ox_prepare_elementwise(ox_call *call) {
-    ox_pass_builder *builder = ox_pass_begin(call->pile, call->out[0]->rank, call->out[0]->dims);
+    ox_pass_builder *builder = ox_pass_begin(call->pile, call->loops, call->out[0]->rank, call->out[0]->dims);
     ox_reg *in = ox_pile_array(call->pile, (size_t)call->nin, sizeof *in);
     if (!builder || !in)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *in);
@@ -314,7 +298,7 @@ ox_status ox_prepare_elementwise(ox_call *call) {
         in[i] = -1;
     ox_reg result = ox_elementwise_write(call, builder, in);
     if (result >= 0)
-        ox_pass_store(builder, result, call->out[0]);
+        ox_pass_store(builder, result, call->out[0], false);
     ox_pass *pass = result >= 0 ? ox_pass_end(builder) : NULL;
     if (!pass)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *in);

@@ -12,8 +12,22 @@ typedef ox_reg ox_emit_fn(ox_call *call, ox_pass_builder *builder, const ox_reg 
 /* The detail of an operator with the flag OX_OP_PASS. */
 typedef struct ox_elementwise {
     ox_emit_fn *emit;
-    const ox_lanes *lanes;
+    ox_lane_set lanes;
+    bool (*fits)(const ox_call *call); /* whether this node is a lane program; NULL: always */
 } ox_elementwise;
+
+/* True if the node is a lane program, so that it can be part of a pass. */
+bool ox_elementwise_fits(const ox_call *call);
+
+/* One instruction in the type that the operands are computed in; result OX_UNDEFINED: it gives that type too. */
+ox_reg ox_elementwise_apply(ox_pass_builder *builder, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,
+                            const ox_reg *in);
+
+/* The loops that the operator's row names. */
+ox_lane_set ox_elementwise_lanes(const ox_call *call);
+
+/* Shapes: as the first input; as all inputs broadcast, which have one type. */
+ox_call_fn ox_infer_like, ox_infer_broadcast, ox_prepare_elementwise, ox_run_elementwise;
 
 /* Writes a node into a pass: loads the inputs whose register in in[] is -1, emits, and brings the result to the type of
  * the output. -1 if memory ran out. */

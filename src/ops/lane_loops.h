@@ -4,6 +4,26 @@
 
 #include "lanes.h"
 
+/* Files that include this are built once for each kind of processor, with names that end in it. */
+#ifndef OX_ISA
+#define OX_ISA base
+#endif
+#define OX_JOIN_(a, b) a##_##b
+#define OX_JOIN(a, b) OX_JOIN_(a, b)
+#define OX_VARIANT(name) OX_JOIN(name, OX_ISA)
+#define OX_LANES(name) OX_VARIANT(ox_lanes_##name)
+
+#define LANE_SET(name) extern const ox_lanes OX_LANES(name);
+#include "lanes.inc"
+#undef LANE_SET
+
+ox_lane *OX_VARIANT(ox_lane_where)(size_t width);
+ox_lane *OX_VARIANT(ox_lane_copy)(size_t width);
+ox_lane *OX_VARIANT(ox_lane_cast)(ox_dtype from, ox_dtype to);
+ox_lane *OX_VARIANT(ox_lane_cast_odd)(ox_dtype from);
+ox_lane OX_VARIANT(ox_lane_widen), OX_VARIANT(ox_lane_narrow), OX_VARIANT(ox_lane_wrap);
+ox_move_fn *OX_VARIANT(ox_move_for)(size_t width);
+
 #if OX_UNALIGNED
 #define MEMORY __attribute__((aligned(1), may_alias))
 #else
@@ -21,10 +41,10 @@ typedef uint64_t MEMORY u64;
 typedef int64_t MEMORY i64;
 typedef float MEMORY f32;
 typedef double MEMORY f64;
-typedef struct MEMORY b16 {
+typedef struct __attribute__((packed, may_alias)) b16 {
     uint64_t half[2];
 } b16;
-typedef struct MEMORY str {
+typedef struct __attribute__((packed, may_alias)) str {
     const char *data;
     size_t size;
 } str;
@@ -132,19 +152,19 @@ typedef str c_str;
 #define BINARY_(name, T, e) LANE2(name##_##T, T, T, T, e)
 #define COMPARE_(name, T, e) LANE2(name##_##T, u8, T, T, e)
 
-#define UNARY(name, SET, e) SET##_LOOPS(UNARY_, name, e) const ox_lanes ox_lanes_##name = {{SET##_ROW(name)}};
-#define BINARY(name, SET, e) SET##_LOOPS(BINARY_, name, e) const ox_lanes ox_lanes_##name = {{SET##_ROW(name)}};
-#define COMPARE(name, e) NUM_LOOPS(COMPARE_, name, e) const ox_lanes ox_lanes_##name = {{NUM_ROW(name)}};
+#define UNARY(name, SET, e) SET##_LOOPS(UNARY_, name, e) const ox_lanes OX_LANES(name) = {{SET##_ROW(name)}};
+#define BINARY(name, SET, e) SET##_LOOPS(BINARY_, name, e) const ox_lanes OX_LANES(name) = {{SET##_ROW(name)}};
+#define COMPARE(name, e) NUM_LOOPS(COMPARE_, name, e) const ox_lanes OX_LANES(name) = {{NUM_ROW(name)}};
 
 /* Operations that mean something else for each class of types. */
 #define UNARY3(name, uint_e, sint_e, float_e)                                                                          \
     UINT_LOOPS(UNARY_, name, uint_e)                                                                                   \
-    SINT_LOOPS(UNARY_, name, sint_e) FLOAT_LOOPS(UNARY_, name, float_e)                                                \
-        const ox_lanes ox_lanes_##name = {{NUM_ROW(name)}};
+    SINT_LOOPS(UNARY_, name, sint_e)                                                                                   \
+    FLOAT_LOOPS(UNARY_, name, float_e) const ox_lanes OX_LANES(name) = {{NUM_ROW(name)}};
 #define BINARY3(name, uint_e, sint_e, float_e)                                                                         \
     UINT_LOOPS(BINARY_, name, uint_e)                                                                                  \
-    SINT_LOOPS(BINARY_, name, sint_e) FLOAT_LOOPS(BINARY_, name, float_e)                                              \
-        const ox_lanes ox_lanes_##name = {{NUM_ROW(name)}};
+    SINT_LOOPS(BINARY_, name, sint_e)                                                                                  \
+    FLOAT_LOOPS(BINARY_, name, float_e) const ox_lanes OX_LANES(name) = {{NUM_ROW(name)}};
 
 /* The math function for double, the one that ends in f for float. */
 #define MATH(fn, x) _Generic((x), float : fn##f, default : fn)(x)

@@ -64,7 +64,7 @@ UINT_LOOPS(BINARY_, PRelu, ((void)b, a))
 BINARY_(PRelu, i32, a < 0 ? (int32_t)((uint32_t)a * (uint32_t)b) : a)
 BINARY_(PRelu, i64, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
 FLOAT_LOOPS(BINARY_, PRelu, a < 0 ? a * b : a)
-const ox_lanes ox_lanes_PRelu = {{UINT_ROW(PRelu), FLOAT_ROW(PRelu), [OX_INT32] = PRelu_i32, [OX_INT64] = PRelu_i64}};
+const ox_lanes OX_LANES(PRelu) = {{UINT_ROW(PRelu), FLOAT_ROW(PRelu), [OX_INT32] = PRelu_i32, [OX_INT64] = PRelu_i64}};
 
 /* ---- Powers ------------------------------------------------------------------------------------------------- */
 
@@ -89,8 +89,8 @@ LANE2(Pow_f32, f32, f32, f32, powf(a, b))
 LANE2(Pow_f64, f64, f64, f64, pow(a, b))
 LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
 LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
-const ox_lanes ox_lanes_Pow = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
-const ox_lanes ox_lanes_PowUnsigned = {{[OX_INT64] = Pow_u64}};
+const ox_lanes OX_LANES(Pow) = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
+const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};
 
 /* ---- Logic and bits ----------------------------------------------------------------------------------------- */
 
@@ -113,10 +113,10 @@ UNARY(BitwiseNot, BITS, ~a)
 #define RIGHT_SIGNED (IN_WIDTH ? (c_i64)a >> (b & 63) : a < 0 ? -1 : 0)
 UINT_LOOPS(BINARY_, ShiftLeft, LEFT)
 SINT_LOOPS(BINARY_, ShiftLeft, LEFT)
-const ox_lanes ox_lanes_ShiftLeft = {{UINT_ROW(ShiftLeft), SINT_ROW(ShiftLeft)}};
+const ox_lanes OX_LANES(ShiftLeft) = {{UINT_ROW(ShiftLeft), SINT_ROW(ShiftLeft)}};
 UINT_LOOPS(BINARY_, ShiftRight, RIGHT_UNSIGNED)
 SINT_LOOPS(BINARY_, ShiftRight, RIGHT_SIGNED)
-const ox_lanes ox_lanes_ShiftRight = {{UINT_ROW(ShiftRight), SINT_ROW(ShiftRight)}};
+const ox_lanes OX_LANES(ShiftRight) = {{UINT_ROW(ShiftRight), SINT_ROW(ShiftRight)}};
 
 /* ---- Comparisons -------------------------------------------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ UINT_LOOPS(COMPARE_, Equal, a == b)
 FLOAT_LOOPS(COMPARE_, Equal, a == b)
 LANE2(Equal_bool, u8, u8, u8, (a != 0) == (b != 0))
 LANE2(Equal_str, u8, str, str, a.size == b.size && (a.size == 0 || !memcmp(a.data, b.data, a.size)))
-const ox_lanes ox_lanes_Equal = {{RING_ROW(Equal), [OX_BOOL] = Equal_bool, [OX_STRING] = Equal_str}};
+const ox_lanes OX_LANES(Equal) = {{RING_ROW(Equal), [OX_BOOL] = Equal_bool, [OX_STRING] = Equal_str}};
 
 /* ---- One operand -------------------------------------------------------------------------------------------- */
 
@@ -166,7 +166,7 @@ COPY(u64)
     }
 EXPAND_STRUCT(b16)
 
-ox_lane *ox_lane_copy(size_t width) {
+ox_lane *OX_VARIANT(ox_lane_copy)(size_t width) {
     return width == 1 ? copy_u8 : width == 2 ? copy_u16 : width == 4 ? copy_u32 : width == 8 ? copy_u64 : copy_b16;
 }
 
@@ -200,6 +200,6 @@ WHERE(u32)
 WHERE(u64)
 WHERE(b16)
 
-ox_lane *ox_lane_where(size_t width) {
+ox_lane *OX_VARIANT(ox_lane_where)(size_t width) {
     return width == 1 ? where_u8 : width == 2 ? where_u16 : width == 4 ? where_u32 : width == 8 ? where_u64 : where_b16;
 }

@@ -2,51 +2,66 @@
 #ifndef OX_OPS_LANES_H
 #define OX_OPS_LANES_H
 
-#include "../tensor.h"
+#include "bcast.h"
 
 enum {
     OX_LANE_ARGS = 4
 };
 
 /* Computes n elements. arg[0] is the result, packed; arg[1...] are the operands, each packed or (step 0) one element
- * that repeats. The result may be the very memory of an operand. Returns 0, or what went wrong. */
+ * that repeats. The result may be the very memory of an operand. Returns 0, or what went wrong. What an element gives
+ * depends on its operands only, never on n or on its place. */
 typedef int ox_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr);
 
 enum {
-    OX_FAULT_DIVISOR = 1
-}; /* an integer division by zero */
+    OX_FAULT_DIVISOR = 1, /* an integer division by zero */
+    OX_FAULT_NUMBER = 2   /* a string that is no number, or none that the type holds */
+};
+
+/* Signs of infinity that IsInf looks for. */
+enum {
+    OX_POSITIVE = 1,
+    OX_NEGATIVE = 2
+};
 
 /* The loops of one operation by the type that is computed in; NULL where there is none. */
 typedef struct ox_lanes {
     ox_lane *fn[OX_DTYPE_COUNT];
 } ox_lanes;
 
-/* name(a, b): what it gives for each element */
-extern const ox_lanes ox_lanes_Add, ox_lanes_Sub, ox_lanes_Mul, ox_lanes_Div, ox_lanes_Mod, ox_lanes_Fmod, ox_lanes_Max,
-    ox_lanes_Min, ox_lanes_PRelu, ox_lanes_And, ox_lanes_Or, ox_lanes_Xor, ox_lanes_BitwiseAnd, ox_lanes_BitwiseOr,
-    ox_lanes_BitwiseXor, ox_lanes_ShiftLeft, ox_lanes_ShiftRight;
-/* pow by the type of the base; PowUnsigned takes a uint64 exponent where Pow takes an int64 one */
-extern const ox_lanes ox_lanes_Pow, ox_lanes_PowUnsigned;
-/* a, b -> bool */
-extern const ox_lanes ox_lanes_Equal, ox_lanes_Less, ox_lanes_LessOrEqual, ox_lanes_Greater, ox_lanes_GreaterOrEqual;
-/* a -> a */
-extern const ox_lanes ox_lanes_Abs, ox_lanes_Neg, ox_lanes_Sign, ox_lanes_Floor, ox_lanes_Ceil, ox_lanes_Exp,
-    ox_lanes_Log, ox_lanes_Sqrt, ox_lanes_Reciprocal, ox_lanes_Tanh, ox_lanes_Sigmoid, ox_lanes_Relu, ox_lanes_Not,
-    ox_lanes_BitwiseNot;
-/* attr: float alpha */
-extern const ox_lanes ox_lanes_LeakyRelu;
+/* The sets of loops: OX_LANES_Add, ... */
+typedef enum ox_lane_set {
+#define LANE_SET(name) OX_LANES_##name,
+#include "lanes.inc"
+#undef LANE_SET
+    OX_LANE_SETS
+} ox_lane_set;
 
-/* condition (bool), x, y of `width` bytes -> condition ? x : y */
-ox_lane *ox_lane_where(size_t width);
-/* x -> x, of `width` bytes */
-ox_lane *ox_lane_copy(size_t width);
+/* All loops, built for one kind of processor. */
+typedef struct ox_loops {
+    const char *name;
+    const ox_lanes *sets[OX_LANE_SETS];
+    /* condition (bool), x, y of `width` bytes -> condition ? x : y */
+    ox_lane *(*where)(size_t width);
+    /* x -> x, of `width` bytes */
+    ox_lane *(*copy)(size_t width);
+    /* Conversion between types that are computed in (numbers and bool); NULL if nothing is to be done but to call the
+     * bits by another name. Integers wrap; floats truncate, those outside int64 (or NaN) give its minimum. */
+    ox_lane *(*cast)(ox_dtype from, ox_dtype to);
+    /* To float, for a result that is narrowed to 16 bits or less next: rounds to odd, so that the two roundings are
+     * one. */
+    ox_lane *(*cast_odd)(ox_dtype from);
+    /* attr: an ox_dtype; small floating type -> float */
+    ox_lane *widen;
+    /* attr: an ox_narrowing; float -> small floating type */
+    ox_lane *narrow;
+    /* attr: an ox_dtype; int8 or uint8 -> integer of less than a byte */
+    ox_lane *wrap;
+    /* Strided copies. */
+    ox_move_fn *(*move)(size_t width);
+} ox_loops;
 
-/* Conversion between types that are computed in (numbers and bool); NULL if nothing is to be done but to call the bits
- * by another name. Integers wrap; floats truncate, those outside int64 (or NaN) give its minimum. */
-ox_lane *ox_lane_cast(ox_dtype from, ox_dtype to);
-/* To float, for a result that is narrowed to 16 bits or less next: rounds to odd, so that the two roundings are one. */
-ox_lane *ox_lane_cast_odd(ox_dtype from);
-/* attr: an ox_dtype; small floating type -> float and back */
-ox_lane ox_lane_widen, ox_lane_narrow;
+/* The loops of that name ("base", "v3", "v4"), or if it is NULL or unknown the best ones for this processor. */
+const ox_loops *ox_loops_find(const char *name);
 
 #endif

@@ -58,6 +58,10 @@ typedef struct cast_row {
 
 static const cast_row casts[OX_DTYPE_COUNT] = {
     [OX_BOOL] = INT_CASTS(u8),
+    [OX_UINT2] = INT_CASTS(u8),
+    [OX_INT2] = INT_CASTS(i8),
+    [OX_UINT4] = INT_CASTS(u8),
+    [OX_INT4] = INT_CASTS(i8),
     [OX_UINT8] = INT_CASTS(u8),
     [OX_INT8] = INT_CASTS(i8),
     [OX_UINT16] = INT_CASTS(u16),
@@ -70,7 +74,7 @@ static const cast_row casts[OX_DTYPE_COUNT] = {
     [OX_DOUBLE] = FLOAT_CASTS(f64, f64_to_float, NULL),
 };
 
-ox_lane *ox_lane_cast(ox_dtype from, ox_dtype to) {
+ox_lane *OX_VARIANT(ox_lane_cast)(ox_dtype from, ox_dtype to) {
     const cast_row *row = &casts[from];
     bool integers = from != OX_FLOAT && from != OX_DOUBLE && to != OX_FLOAT && to != OX_DOUBLE && to != OX_BOOL;
     if (from == to || (integers && ox_dtype_size(from) == ox_dtype_size(to)))
@@ -80,6 +84,10 @@ ox_lane *ox_lane_cast(ox_dtype from, ox_dtype to) {
         return row->to_bool;
     case OX_UINT8:
     case OX_INT8:
+    case OX_UINT4:
+    case OX_INT4:
+    case OX_UINT2:
+    case OX_INT2:
         return row->to_8;
     case OX_UINT16:
     case OX_INT16:
@@ -135,7 +143,7 @@ LANE1(odd_u32, f32, u32, odd_of_double(a))
 LANE1(odd_i64, f32, i64, odd_of_int64(a))
 LANE1(odd_u64, f32, u64, odd_of_uint64(a))
 
-ox_lane *ox_lane_cast_odd(ox_dtype from) {
+ox_lane *OX_VARIANT(ox_lane_cast_odd)(ox_dtype from) {
     switch ((int)from) {
     case OX_DOUBLE:
         return odd_f64;
@@ -148,18 +156,41 @@ ox_lane *ox_lane_cast_odd(ox_dtype from) {
     case OX_UINT64:
         return odd_u64;
     default:
-        return ox_lane_cast(from, OX_FLOAT);
+        return OX_VARIANT(ox_lane_cast)(from, OX_FLOAT);
     }
 }
 
-int ox_lane_widen(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
-    (void)step;
-    ox_widen(*(const ox_dtype *)attr, n, arg[1], (float *)(void *)arg[0]);
+/* ---- Types that are not computed in -------------------------------------------------------------------------- */
+
+/* Repeats the first result, for loops that saw one operand only. */
+static void repeat(int64_t n, char *const arg[], size_t width) {
+    if (n > 1)
+        OX_VARIANT(ox_lane_copy)
+        (width)(n - 1, (char *[]){arg[0] + width, arg[0]}, (const int64_t[]){(int64_t)width, 0}, NULL);
+}
+
+int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    ox_widen(*(const ox_dtype *)attr, step[1] ? n : 1, arg[1], (float *)(void *)arg[0]);
+    if (!step[1])
+        repeat(n, arg, sizeof(float));
     return 0;
 }
 
-int ox_lane_narrow(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
-    (void)step;
-    ox_narrow(*(const ox_dtype *)attr, n, (const float *)(const void *)arg[1], arg[0]);
+int OX_VARIANT(ox_lane_narrow)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    const ox_narrowing *how = attr;
+    ox_narrow(how, step[1] ? n : 1, (const float *)(const void *)arg[1], arg[0]);
+    if (!step[1])
+        repeat(n, arg, ox_dtype_size(how->dtype));
+    return 0;
+}
+
+int OX_VARIANT(ox_lane_wrap)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    const ox_dtype dtype = *(const ox_dtype *)attr;
+    const int bits = ox_dtype_bits(dtype), mask = (1 << bits) - 1;
+    const int sign = dtype == OX_INT4 || dtype == OX_INT2 ? 1 << (bits - 1) : 0;
+    i8 *o = (void *)arg[0];
+    const i8 *x = (const void *)arg[1];
+    for (int64_t i = 0; i < n; i++)
+        o[i] = (int8_t)(((x[step[1] ? i : 0] & mask) ^ sign) - sign);
     return 0;
 }

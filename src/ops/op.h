@@ -12,6 +12,7 @@
 
 #include "../tensor.h"
 
+struct ox_loops;                  /* lanes.h: the loops for this processor */
 typedef struct ox_graph ox_graph; /* runtime/graph.h; operators only hand it on */
 typedef struct ox_op ox_op;
 typedef struct ox_call ox_call;
@@ -76,10 +77,12 @@ struct ox_call {
     ox_tensor *const *out;      /* NULL where nobody asked for it; packed; described from prepare on, ->data in run */
     size_t nattrs;
     const ox_attr *attrs;
+    const struct ox_loops *loops;
     void *state;           /* what prepare left for run */
     void *workspace;       /* run: the bytes that prepare asked for */
     size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
     ox_pile *pile;         /* prepare: plan memory */
+    ox_pile *strings;      /* run: memory for bytes of strings, which lives until the session runs again */
     ox_result *results;    /* infer: nout entries, through ox_call_output and ox_call_view */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type; checked by the caller after infer */
@@ -107,6 +110,11 @@ float ox_call_float(ox_call *call, const char *name, float otherwise);
 ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise);
 const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count);     /* NULL and 0 if missing */
 const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind); /* NULL if missing */
+
+/* True if a string attribute has this value. */
+bool ox_says(ox_string s, const char *text);
+/* A string for "%.*s" in an error text, cut off if it is long. */
+#define OX_SHORT(s) (int)((s).size < 32 ? (s).size : 32), (s).data
 
 /* The data of input i for infer: OX_DEFER if it is not known before the run. */
 ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor);
@@ -151,12 +159,15 @@ enum {
 typedef enum ox_op_flags {
     OX_OP_STRIDED = 1,       /* takes inputs with any strides; without it, inputs are packed */
     OX_OP_IN_PLACE = 2,      /* output 0 may share the memory of an input of its shape and element size */
-    OX_OP_PASS = 4,          /* elementwise: `detail` is an ox_elementwise */
+    OX_OP_PASS = 4,          /* elementwise: `detail` is an ox_elementwise, which says whether it always is */
     OX_OP_CONTROL = 8,       /* runs subgraphs: infer wants all data */
     OX_OP_RANDOM = 16,       /* gives other results each time: never folded */
     OX_OP_SHAPE_ONLY = 32,   /* reads only the shapes of its inputs */
     OX_OP_LEGACY = 64,       /* input 1 is broadcast by the attributes `broadcast` and `axis` (before opset 7) */
-    OX_OP_LEGACY_SLOPE = 128 /* input 1, of one dimension, belongs to the channels (PRelu before opset 7) */
+    OX_OP_LEGACY_SLOPE = 128, /* input 1, of one dimension, belongs to the channels (PRelu before opset 7) */
+    OX_OP_AXIS = 256,         /* later inputs, of one dimension, belong to that of the attribute `axis` */
+    OX_OP_LIKE = 512,         /* of input 1 only the type counts */
+    OX_OP_TEXT = 1024         /* strings that it gives take memory in every run: they are never folded */
 } ox_op_flags;
 
 struct ox_op {

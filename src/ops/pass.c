@@ -1,5 +1,6 @@
 /* pass.c: running lane programs. */
 #include "pass_program.h"
+#include "stream.h"
 
 #include <string.h>
 
@@ -70,11 +71,31 @@ static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int6
     s->laid_count[a] = count;
 }
 
+static char *place_of(const pass_store *store, int64_t done) { return (char *)store->out->data + done * store->width; }
+
+/* Computes and streams in turn: memory is faster when reads and writes alternate. */
+static int run_streamed(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,
+                        int64_t done) {
+    const pass_store *store = &pass->stores[in->streamed];
+    char *to = place_of(store, done);
+    bool kept = pass->regs[in->reg[0]].last >= 0; /* read again: the whole tile is wanted */
+    int fault = 0;
+    for (int64_t i = 0; i < n; i += in->piece) {
+        int64_t count = n - i < in->piece ? n - i : in->piece;
+        fault |= in->lane(count, arg, in->step, in->attr);
+        ox_stream(to + i * store->width, arg[0], (size_t)(count * store->width));
+        for (int k = kept ? 0 : 1; k <= in->nargs; k++)
+            arg[k] += in->step[k] * in->piece;
+    }
+    return fault;
+}
+
 static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t count, int64_t done) {
     for (int a = 0; a < pass->noperands; a++)
         fetch(pass, s, a, first, count);
     for (int i = 0; i < pass->nstores; i++)
-        s->regs[pass->stores[i].reg] = (char *)pass->stores[i].out->data + done * pass->stores[i].width;
+        if (!pass->stores[i].streamed)
+            s->regs[pass->stores[i].reg] = place_of(&pass->stores[i], done);
     int64_t n = count * pass->inner;
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
@@ -82,7 +103,8 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
         arg[0] = s->regs[in->reg[0]];
         for (int k = 1; k <= in->nargs; k++)
             arg[k] = s->regs[in->reg[k]];
-        int fault = in->lane(in->once ? 1 : n, arg, in->step, in->attr);
+        int fault = in->streamed >= 0 ? run_streamed(pass, in, arg, n, done)
+                                      : in->lane(in->once ? 1 : n, arg, in->step, in->attr);
         if (fault && !s->fault) {
             s->fault = fault;
             s->tag = in->tag;
@@ -133,6 +155,7 @@ int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, 
             advance(pass, &s, index);
         }
     }
+    ox_stream_end();
     *tag = s.tag;
     return s.fault;
 }

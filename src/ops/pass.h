@@ -12,8 +12,12 @@ typedef struct ox_pass_builder ox_pass_builder; /* being written */
 /* A register is a number, or -1 once memory ran out: then every further call does nothing, and ox_pass_end fails. */
 typedef int ox_reg;
 
-/* Starts a program over an output of shape dims. The builder lives in the pile, as does the pass that it ends in. */
-ox_pass_builder *ox_pass_begin(ox_pile *pile, int rank, const int64_t *dims);
+/* Starts a program over an output of shape dims, made of these loops. The builder lives in the pile, as does the pass
+ * that it ends in. */
+ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, const int64_t *dims);
+
+/* The loops that the program is made of. */
+const ox_loops *ox_pass_loops(const ox_pass_builder *builder);
 
 /* An operand, broadcast to the output's shape; its data may be set later. `shape` has the dims and strides to use where
  * they are not the tensor's own (NULL: they are). The register holds elements of the tensor's type. */
@@ -32,13 +36,17 @@ ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, 
 /* A register as another type: widened, narrowed (one rounding) or cast. The same register if nothing is to be done. */
 ox_reg ox_pass_convert(ox_pass_builder *builder, ox_reg reg, ox_dtype dtype);
 
+/* The same, saying how it is narrowed. */
+ox_reg ox_pass_narrow(ox_pass_builder *builder, ox_reg reg, const ox_narrowing *how);
+
 /* The register as its type is computed in (float for the small floating types). */
 ox_reg ox_pass_widen(ox_pass_builder *builder, ox_reg reg);
 
 ox_dtype ox_pass_dtype(const ox_pass_builder *builder, ox_reg reg);
 
-/* Stores a register, converted to the output's type, to a packed tensor of the output's shape. */
-void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out);
+/* Stores a register, converted to the output's type, to a packed tensor of the output's shape. streamed: past the
+ * caches; the output must then not lie in the memory of an operand. */
+void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out, bool streamed);
 
 /* Ends the program. NULL if memory ran out. */
 ox_pass *ox_pass_end(ox_pass_builder *builder);

@@ -10,6 +10,7 @@ enum {
 
 struct ox_pass_builder {
     ox_pile *pile;
+    const ox_loops *loops;
     bool failed;
     int tag;
     int rank;
@@ -72,15 +73,19 @@ static ox_reg new_reg(ox_pass_builder *b, pass_reg reg) {
 
 /* ---- The program -------------------------------------------------------------------------------------------- */
 
-ox_pass_builder *ox_pass_begin(ox_pile *pile, int rank, const int64_t *dims) {
+ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, const int64_t *dims) {
     ox_pass_builder *b = ox_pile_get(pile, sizeof *b);
     int64_t *copy = ox_pile_array(pile, (size_t)rank, sizeof *copy);
     if (!b || !copy)
         return NULL;
     if (rank)
         memcpy(copy, dims, (size_t)rank * sizeof *copy);
-    *b = (ox_pass_builder){.pile = pile, .rank = rank, .dims = copy};
+    *b = (ox_pass_builder){.pile = pile, .loops = loops, .rank = rank, .dims = copy};
     return b;
+}
+
+const ox_loops *ox_pass_loops(const ox_pass_builder *b) {
+    return b->loops;
 }
 
 void ox_pass_tag(ox_pass_builder *b, int tag) {
@@ -123,7 +128,7 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     int index = b->pass.noperands - 1;
     b->strides[index] = strides;
     size_t width = ox_dtype_size(tensor->dtype);
-    *operand = (pass_operand){.tensor = tensor, .width = (int64_t)width, .move = ox_move_for(width)};
+    *operand = (pass_operand){.tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width)};
     operand->reg =
         new_reg(b, (pass_reg){.dtype = tensor->dtype, .operand = index, .writer = -1, .last = -1, .store = -1});
     return operand->reg;
@@ -158,45 +163,56 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
                new_reg(b, (pass_reg){.dtype = result, .operand = -1, .writer = number, .last = -1, .store = -1});
 }
 
-/* An instruction whose attribute is an element type. */
-static ox_reg apply_dtype(ox_pass_builder *b, ox_lane *lane, ox_dtype attr, ox_dtype result, ox_reg reg) {
-    ox_dtype *kept = b && !b->failed ? ox_pile_get(b->pile, sizeof *kept) : NULL;
+/* An instruction whose attribute is kept with the pass. */
+static ox_reg apply_kept(ox_pass_builder *b, ox_lane *lane, const void *attr, size_t size, ox_dtype result,
+                         ox_reg reg) {
+    void *kept = b && !b->failed ? ox_pile_get(b->pile, size) : NULL;
     if (!kept) {
         if (b)
             b->failed = true;
         return -1;
     }
-    *kept = attr;
+    memcpy(kept, attr, size);
     return ox_pass_apply(b, lane, kept, result, 1, &reg);
 }
 
 ox_reg ox_pass_widen(ox_pass_builder *b, ox_reg reg) {
     ox_dtype dtype = ox_pass_dtype(b, reg), wide = ox_dtype_compute(dtype);
-    return reg < 0 || wide == dtype ? reg : apply_dtype(b, ox_lane_widen, dtype, wide, reg);
+    return reg < 0 || wide == dtype ? reg : apply_kept(b, b->loops->widen, &dtype, sizeof dtype, wide, reg);
 }
 
-ox_reg ox_pass_convert(ox_pass_builder *b, ox_reg reg, ox_dtype dtype) {
+ox_reg ox_pass_narrow(ox_pass_builder *b, ox_reg reg, const ox_narrowing *how) {
+    ox_dtype dtype = how->dtype, wide = ox_dtype_compute(dtype);
     if (reg < 0 || ox_pass_dtype(b, reg) == dtype)
         return reg;
     reg = ox_pass_widen(b, reg);
-    ox_dtype from = ox_pass_dtype(b, reg), wide = ox_dtype_compute(dtype);
+    ox_dtype from = ox_pass_dtype(b, reg);
     if (from != wide && reg >= 0) {
-        ox_lane *cast = wide == dtype ? ox_lane_cast(from, wide) : ox_lane_cast_odd(from);
+        ox_lane *cast = wide == dtype ? b->loops->cast(from, wide) : b->loops->cast_odd(from);
         /* The same bits under another name still want a register of their own. */
-        reg = ox_pass_apply(b, cast ? cast : ox_lane_copy(ox_dtype_size(wide)), NULL, wide, 1, &reg);
+        reg = ox_pass_apply(b, cast ? cast : b->loops->copy(ox_dtype_size(wide)), NULL, wide, 1, &reg);
     }
-    return wide == dtype || reg < 0 ? reg : apply_dtype(b, ox_lane_narrow, dtype, dtype, reg);
+    if (reg < 0)
+        return -1;
+    if (wide != dtype)
+        return apply_kept(b, b->loops->narrow, how, sizeof *how, dtype, reg);
+    bool wraps = ox_dtype_bits(dtype) > 0 && ox_dtype_bits(dtype) < 8;
+    return wraps ? apply_kept(b, b->loops->wrap, &dtype, sizeof dtype, dtype, reg) : reg;
 }
 
-void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out) {
+ox_reg ox_pass_convert(ox_pass_builder *b, ox_reg reg, ox_dtype dtype) {
+    return ox_pass_narrow(b, reg, &(ox_narrowing){.dtype = dtype});
+}
+
+void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool streamed) {
     reg = ox_pass_convert(b, reg, out->dtype);
     /* Only the result of an instruction can be written where it is wanted, and only to one place. */
     if (reg >= 0 && (b->pass.regs[reg].writer < 0 || b->pass.regs[reg].store >= 0))
-        reg = ox_pass_apply(b, ox_lane_copy(ox_dtype_size(out->dtype)), NULL, out->dtype, 1, &reg);
+        reg = ox_pass_apply(b, b->loops->copy(ox_dtype_size(out->dtype)), NULL, out->dtype, 1, &reg);
     pass_store *store = reg >= 0 ? PUSH(b, stores, nstores) : NULL;
     if (!store)
         return;
-    *store = (pass_store){reg, (int64_t)ox_dtype_size(out->dtype), out};
+    *store = (pass_store){reg, (int64_t)ox_dtype_size(out->dtype), out, streamed};
     b->pass.regs[reg].store = b->pass.nstores - 1;
 }
 
@@ -254,6 +270,8 @@ static void find_scalars(ox_pass *pass) {
         pass_reg *result = &pass->regs[in->reg[0]];
         in->step[0] = (int64_t)ox_dtype_size(result->dtype);
         in->once = result->store < 0;
+        in->streamed = result->store >= 0 && pass->stores[result->store].streamed ? result->store : -1;
+        in->piece = OX_STREAM_TILE / in->step[0];
         for (int k = 1; k <= in->nargs; k++) {
             const pass_reg *arg = &pass->regs[in->reg[k]];
             in->once &= arg->scalar;
@@ -285,7 +303,9 @@ static int kind_of(const pass_reg *reg) {
 }
 
 static bool needs_tile(const ox_pass *pass, const pass_reg *reg) {
-    return reg->operand >= 0 ? pass->operands[reg->operand].gathered : reg->writer >= 0 && reg->store < 0;
+    if (reg->operand >= 0)
+        return pass->operands[reg->operand].gathered;
+    return reg->writer >= 0 && (reg->store < 0 || pass->stores[reg->store].streamed);
 }
 
 static void new_tile(tile_pool *pool, pass_reg *reg) {
@@ -302,7 +322,7 @@ static void assign_tiles(ox_pass *pass, tile_pool *pool) {
         const pass_instruction *in = &pass->code[i];
         for (int k = 1; k <= in->nargs; k++) {
             pass_reg *arg = &pass->regs[in->reg[k]];
-            if (arg->last != i || arg->operand >= 0 || !needs_tile(pass, arg))
+            if (arg->last != i || arg->operand >= 0 || arg->store >= 0 || !needs_tile(pass, arg))
                 continue;
             arg->last = -1; /* an operand read twice gives its tile once */
             pool->next[in->reg[k]] = pool->free_reg[kind_of(arg)];

@@ -33,12 +33,15 @@ typedef struct pass_instruction {
     int reg[OX_LANE_ARGS];      /* [0] is written */
     int64_t step[OX_LANE_ARGS]; /* bytes between elements, 0 for one that repeats */
     bool once;                  /* all operands repeat: one element is enough */
+    int streamed;               /* the streamed store of its result, -1 if none */
+    int64_t piece;              /* elements to compute and stream in turn */
 } pass_instruction;
 
 typedef struct pass_store {
     int reg;
     int64_t width;
     const ox_tensor *out;
+    bool streamed; /* through a tile */
 } pass_store;
 
 /* A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. */

@@ -5,6 +5,11 @@
 
 #define OX_SET_DENSE (OX_SET_FLOAT | OX_BIT(OX_INT32) | OX_BIT(OX_INT64) | OX_BIT(OX_UINT32) | OX_BIT(OX_UINT64))
 #define OX_SET_PRELU OX_SET_DENSE
+#define OX_SET_CAST (OX_SET_ALL & ~OX_SET_COMPLEX)
+#define OX_SET_IEEE8 (OX_SET_FLOAT8 & ~OX_BIT(OX_FLOAT8E8M0))
+#define OX_SET_PRECISE (OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16) | OX_BIT(OX_INT32))
+#define OX_SET_QUANTIZED                                                                                               \
+    (OX_SET_TINY | OX_SET_IEEE8 | OX_BIT(OX_UINT8) | OX_BIT(OX_INT8) | OX_BIT(OX_UINT16) | OX_BIT(OX_INT16))
 #define OX_SET_REDUCE_ORDER (OX_SET_DENSE | OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
 
 /* Every function that a row names is declared by that row. */
@@ -14,9 +19,14 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
 #define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
     ox_call_fn ox_infer_##infer;                                                                                       \
     ox_emit_fn ox_emit_##emit;
+#define MIXED(name, since, min_in, max_in, dtypes, infer, emit, other, flags)                                          \
+    ox_call_fn ox_infer_##infer, ox_prepare_##other, ox_run_##other;                                                   \
+    ox_emit_fn ox_emit_##emit;                                                                                         \
+    bool ox_fits_##other(const ox_call *call);
 #include "table.inc"
 #undef OP
 #undef LANES
+#undef MIXED
 
 ox_status ox_prepare_none(ox_call *call) {
     (void)call;
@@ -28,14 +38,11 @@ ox_status ox_run_none(ox_call *call) {
     return OX_OK;
 }
 
-/* For operators whose emit function chooses its loops by itself. */
-static const ox_lanes ox_lanes_none = {{NULL}};
-
 static const ox_op table[] = {
 #define OP(name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)                          \
     {"",           #name, since, min_in, max_in, min_out, max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare,     \
      ox_run_##run, NULL,  flags},
-#define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
+#define PROGRAM(name, since, min_in, max_in, dtypes, infer, prepare, run, flags, ...)                                  \
     {"",                                                                                                               \
      #name,                                                                                                            \
      since,                                                                                                            \
@@ -45,10 +52,16 @@ static const ox_op table[] = {
      1,                                                                                                                \
      dtypes,                                                                                                           \
      ox_infer_##infer,                                                                                                 \
-     ox_prepare_elementwise,                                                                                           \
-     ox_run_elementwise,                                                                                               \
-     &(const ox_elementwise){ox_emit_##emit, &ox_lanes_##lanes},                                                       \
+     ox_prepare_##prepare,                                                                                             \
+     ox_run_##run,                                                                                                     \
+     &(const ox_elementwise){__VA_ARGS__},                                                                             \
      OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags)},
+#define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
+    PROGRAM(name, since, min_in, max_in, dtypes, infer, elementwise, elementwise, flags, ox_emit_##emit,               \
+            OX_LANES_##lanes, NULL)
+#define MIXED(name, since, min_in, max_in, dtypes, infer, emit, other, flags)                                          \
+    PROGRAM(name, since, min_in, max_in, dtypes, infer, other, other, flags, ox_emit_##emit, OX_LANES_none,            \
+            ox_fits_##other)
 #include "table.inc"
 };
 

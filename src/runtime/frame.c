@@ -97,6 +97,13 @@ static int count_subgraphs(const ox_node *node) {
     return (int)count;
 }
 
+/* What a subgraph computes may outlive its next run: its strings are kept with those of the main graph. */
+static ox_frame *main_frame(ox_frame *frame) {
+    while (frame->outer)
+        frame = frame->outer;
+    return frame;
+}
+
 static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node) {
     size_t nin = (size_t)node->nin, nout = (size_t)node->nout;
     step->frame = frame;
@@ -122,6 +129,8 @@ static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node
                            .nattrs = node->nattrs,
                            .attrs = node->attrs,
                            .pile = &frame->plan,
+                           .strings = &main_frame(frame)->text,
+                           .loops = frame->loops,
                            .results = frame->results,
                            .run_graph = ox_frame_run_graph};
     return OX_OK;
@@ -152,10 +161,16 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
     *result = NULL;
     if (!frame)
         return ox_fail_memory(error, "a session", sizeof *frame);
-    *frame = (ox_frame){
-        .model = model, .graph = graph, .options = options, .allocator = allocator, .outer = outer, .error = error};
+    *frame = (ox_frame){.model = model,
+                        .graph = graph,
+                        .options = options,
+                        .allocator = allocator,
+                        .loops = ox_loops_find(options->isa),
+                        .outer = outer,
+                        .error = error};
     ox_pile_init(&frame->fixed, allocator, SIZE_MAX);
     ox_pile_init(&frame->plan, allocator, SIZE_MAX);
+    ox_pile_init(&frame->text, allocator, SIZE_MAX);
     ox_status status = create_slots(frame);
     if (status == OX_OK)
         status = create_steps(frame);
@@ -177,6 +192,7 @@ void ox_frame_free(ox_frame *frame) {
         for (int i = 0; frame->steps[n].subframes && i < frame->steps[n].nsubframes; i++)
             ox_frame_free(frame->steps[n].subframes[i]);
     ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
+    ox_pile_free(&frame->text);
     ox_pile_free(&frame->plan);
     ox_pile_free(&frame->fixed);
     ox_release(frame->allocator, frame, sizeof *frame);
@@ -219,7 +235,7 @@ ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool con
 
 void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
     *arena += frame->high_water;
-    *plan += frame->fixed.used + frame->plan.used;
+    *plan += frame->fixed.used + frame->plan.used + frame->text.used;
     for (int n = 0; n < frame->graph->nnodes; n++)
         for (int i = 0; i < frame->steps[n].nsubframes; i++)
             if (frame->steps[n].subframes[i])

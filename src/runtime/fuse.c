@@ -10,8 +10,8 @@ enum {
 /* ---- Groups ------------------------------------------------------------------------------------------------- */
 
 static bool is_elementwise(const ox_frame *frame, int n) {
-    const ox_node *node = &frame->graph->nodes[n];
-    return !frame->steps[n].skip && node->op->flags & OX_OP_PASS && frame->steps[n].outputs[0].window == OX_WINDOW_NONE;
+    const ox_step *step = &frame->steps[n];
+    return !step->skip && step->outputs[0].window == OX_WINDOW_NONE && ox_elementwise_fits(&step->call);
 }
 
 static const ox_slot *result_of(const ox_frame *frame, int n) {
@@ -157,6 +157,12 @@ static void find_registers(const ox_frame *frame, const ox_group *group, int n, 
     }
 }
 
+/* A large result in a buffer of its own would only push out of the caches what is needed sooner. */
+static bool is_streamed(const ox_frame *frame, int n) {
+    int v = frame->graph->nodes[n].out[0];
+    return frame->slots[v].bytes >= OX_STREAM_BYTES && frame->slots[v].owner == v;
+}
+
 static ox_status write_member(ox_frame *frame, const ox_group *group, int n, ox_pass_builder *builder) {
     ox_step *step = &frame->steps[n];
     ox_reg *in = ox_pile_array(&frame->plan, (size_t)step->call.nin, sizeof *in);
@@ -170,7 +176,7 @@ static ox_status write_member(ox_frame *frame, const ox_group *group, int n, ox_
     if (step->reg < 0)
         return ox_fail_memory(frame->error, "a pass", sizeof *in);
     if (ox_fuse_stores(frame, n))
-        ox_pass_store(builder, step->reg, step->out[0]);
+        ox_pass_store(builder, step->reg, step->out[0], is_streamed(frame, n));
     return OX_OK;
 }
 
@@ -178,7 +184,7 @@ ox_status ox_fuse_prepare(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     ox_group *group = step->group;
     const ox_tensor *shape = &result_of(frame, n)->tensor;
-    ox_pass_builder *builder = ox_pass_begin(&frame->plan, shape->rank, shape->dims);
+    ox_pass_builder *builder = ox_pass_begin(&frame->plan, frame->loops, shape->rank, shape->dims);
     for (int m = group->head; m >= 0 && builder; m = frame->steps[m].next_member)
         OX_TRY(write_member(frame, group, m, builder));
     group->pass = ox_pass_end(builder);

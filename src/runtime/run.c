@@ -90,6 +90,7 @@ static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
 }
 
 ox_status ox_frame_run(ox_frame *frame) {
+    ox_pile_free(&frame->text);
     OX_TRY(ox_frame_plan(frame));
     show_inputs(frame, true);
     ox_stage *stage = frame->stages;

@@ -1,4 +1,5 @@
 /* session.c: the public face of the runtime. */
+#include "../host.h"
 #include "frame.h"
 
 #include <string.h>
@@ -26,6 +27,8 @@ static ox_options merged(const ox_options *given, const ox_model *model) {
         options.max_tensor_bytes = model->options.max_tensor_bytes ? model->options.max_tensor_bytes : SIZE_MAX / 4;
     if (!options.max_bytes)
         options.max_bytes = model->options.max_bytes ? model->options.max_bytes : SIZE_MAX;
+    if (!options.isa)
+        options.isa = model->options.isa ? model->options.isa : ox_default_isa();
     return options;
 }
 

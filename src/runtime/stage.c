@@ -17,7 +17,11 @@ static bool is_constant(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     if (node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM))
         return false;
-    for (int i = 0; i < node->nin && !(node->op->flags & OX_OP_SHAPE_ONLY); i++)
+    const ox_tensor *out = frame->steps[n].out[0];
+    if (node->op->flags & OX_OP_TEXT && out && out->dtype == OX_STRING)
+        return false;
+    int nin = node->op->flags & OX_OP_SHAPE_ONLY ? 0 : node->op->flags & OX_OP_LIKE ? 1 : node->nin;
+    for (int i = 0; i < nin; i++)
         if (node->in[i] >= 0 && !frame->slots[node->in[i]].constant)
             return false;
     return true;

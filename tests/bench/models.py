@@ -136,11 +136,11 @@ def chain_numpy(out, x, *operands):
         x = function(x, operand, out=out)
 
 
-def chain(name, shape, operand):
+def chain(name, group, shape, operand):
     inputs = [f"x: float {shape}"] + [f"b{i}: float {operand}" for i in range(8)]
     names = ["x"] + [f"t{i}" for i in range(7)] + ["y"]
     nodes = [f"{names[i + 1]} = {op}({names[i]}, b{i})" for i, op in enumerate(CHAIN)]
-    case(name, "chain", inputs, nodes, f"y: float {shape}", chain_numpy)
+    case(name, group, inputs, nodes, f"y: float {shape}", chain_numpy)
 
 
 def binary(name, group, op, a, b, out, function=None, inputs=("a", "b")):
@@ -215,9 +215,9 @@ for unary_op, unary_numpy in [("Relu", None), ("Sqrt", np.sqrt), ("Exp", np.exp)
     case(f"{unary_op.lower()} 2048x2048", "unary", [f"a: {MEDIUM}"], [f"y = {unary_op}(a)"], f"y: {MEDIUM}",
          into(unary_numpy) if unary_numpy else None)
 
-chain("chain of 8, channels", "64 64 56 56", "1 64 1 1")
-chain("chain of 8, rows", "4096 2048", "2048")
-chain("chain of 8, small", "64 256", "256")
+chain("chain of 8, channels", "chain", "64 64 56 56", "1 64 1 1")
+chain("chain of 8, rows", "chain", "4096 2048", "2048")
+chain("chain of 8, small", "small chain", "64 256", "256")
 
 case("LayerNorm in primitives", "LayerNorm",
      ["x: float 64 256 768", "scale: float 768", "bias: float 768"],
@@ -255,4 +255,4 @@ case("mask by compare and where", "activation", [f"x: {MEDIUM}", "limit: float 2
 
 binary("tiny [1]+[1]", "tiny", "Add", "float 1", "float 1", "float 1", np.add)
 binary("tiny [3,4]*[4]", "tiny", "Mul", "float 3 4", "float 4", "float 3 4", np.multiply)
-chain("tiny chain of 8", "2 4", "4")
+chain("tiny chain of 8", "tiny", "2 4", "4")

@@ -13,21 +13,18 @@ enum {
     MAX_RUNS = 1000
 };
 
-static int64_t now(void)
-{
+static int64_t now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int ascending(const void *a, const void *b)
-{
+static int ascending(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
-static void child(char **command)
-{
+static void child(char **command) {
     int sink = open("/dev/null", O_WRONLY);
     if (sink < 0 || dup2(sink, STDOUT_FILENO) < 0)
         _exit(127);
@@ -36,8 +33,7 @@ static void child(char **command)
 }
 
 /* Nanoseconds that one run took, -1 if it failed. */
-static int64_t run_once(char **command)
-{
+static int64_t run_once(char **command) {
     int64_t start = now();
     int status;
     pid_t pid = fork();
@@ -48,8 +44,7 @@ static int64_t run_once(char **command)
     return now() - start;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static int64_t times[MAX_RUNS];
     int count = argc > 2 ? atoi(argv[1]) : 0;
     struct rusage usage;

@@ -11,16 +11,14 @@ typedef int peer_fn(void *peer);
 OX_API int64_t bench_session(run_fn *run, ox_session *session, int64_t count, ox_error *error);
 OX_API int64_t bench_peer(peer_fn *run, void *peer, int64_t count);
 
-static int64_t now(void)
-{
+static int64_t now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Nanoseconds that `count` runs took, -1 if one of them failed. */
-int64_t bench_session(run_fn *run, ox_session *session, int64_t count, ox_error *error)
-{
+int64_t bench_session(run_fn *run, ox_session *session, int64_t count, ox_error *error) {
     int64_t start = now();
     for (int64_t i = 0; i < count; i++)
         if (run(session, error))
@@ -29,8 +27,7 @@ int64_t bench_session(run_fn *run, ox_session *session, int64_t count, ox_error 
 }
 
 /* The same for a peer, whose run function returns 0 for success. */
-int64_t bench_peer(peer_fn *run, void *peer, int64_t count)
-{
+int64_t bench_peer(peer_fn *run, void *peer, int64_t count) {
     int64_t start = now();
     for (int64_t i = 0; i < count; i++)
         if (run(peer))

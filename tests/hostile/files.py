@@ -47,7 +47,8 @@ def nestings():
     yield "types nested 9000 deep", HEAD + field(MODEL_GRAPH, types)
     yield "unknown fields nested 9000 deep", HEAD + nested([99], 9000)
     yield "groups nested 9000 deep", HEAD + b"\x3b" * 9000
-    yield "functions nested 9000 deep", HEAD + field(MODEL_FUNCTION, nested([7, 5, ATTRIBUTE_G, 1, 5, ATTRIBUTE_G], 9000))
+    functions = nested([7, 5, ATTRIBUTE_G, 1, 5, ATTRIBUTE_G], 9000)
+    yield "functions nested 9000 deep", HEAD + field(MODEL_FUNCTION, functions)
 
 
 def repetitions():

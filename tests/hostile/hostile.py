@@ -93,7 +93,7 @@ class Arena:
         self.memory = C.create_string_buffer(size)
         self.fixed = oxlib.Fixed()
         self.allocator = oxlib.library.ox_fixed_allocator(C.byref(self.fixed), self.memory, size)
-        self.options = oxlib.Options(C.pointer(self.allocator), 0, 0, 0)
+        self.options = oxlib.Options(C.pointer(self.allocator))
         self.most = size - 4096
 
     def whole(self):

@@ -37,6 +37,8 @@ class Options(C.Structure):
         ("max_tensor_bytes", C.c_size_t),
         ("max_bytes", C.c_size_t),
         ("max_nodes", C.c_size_t),
+        ("isa", C.c_char_p),
+        ("no_fuse", C.c_bool),
     ]
 
 

@@ -558,7 +558,7 @@ static void check_external_fails(const char *location, const char *offset, const
 
 START_TEST(external_data) {
     char path[128];
-    strcpy(directory, "/tmp/ox_test_XXXXXX");
+    strcpy(directory, "ox_test_XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
     write_file("w.bin", (const float[]){1, 2, 3}, 12);
     ck_assert_msg(load_external("w.bin", "4", "8") == OX_OK, "%s", error.text);

@@ -1,0 +1,26 @@
+/* loops.c: all loops of one build, in one table. */
+#include "lane_loops.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+const ox_lanes OX_LANES(none) = {{NULL}};
+
+extern const ox_loops OX_VARIANT(ox_loops);
+const ox_loops OX_VARIANT(ox_loops) = {
+    .name = TEXT(OX_ISA),
+    .sets =
+        {
+#define LANE_SET(name) &OX_LANES(name),
+#include "lanes.inc"
+#undef LANE_SET
+        },
+    .where = OX_VARIANT(ox_lane_where),
+    .copy = OX_VARIANT(ox_lane_copy),
+    .cast = OX_VARIANT(ox_lane_cast),
+    .cast_odd = OX_VARIANT(ox_lane_cast_odd),
+    .widen = OX_VARIANT(ox_lane_widen),
+    .narrow = OX_VARIANT(ox_lane_narrow),
+    .wrap = OX_VARIANT(ox_lane_wrap),
+    .move = OX_VARIANT(ox_move_for),
+};

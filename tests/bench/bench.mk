@@ -1,0 +1,38 @@
+# bench.mk: `make bench` measures ox against its peers and writes docs/benchmarks.md and docs/benchmarks.svg; included
+# by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'` prints and writes no page.
+# PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this.
+BENCH ?=
+PEERS ?=
+
+BENCH_DIR   := $(BUILD)/bench
+PEERS_LIB   := $(BENCH_DIR)/peers/release/libpeers.so
+BENCH_PEERS := $(if $(filter 1,$(PEERS)),$(if $(shell command -v cargo),$(PEERS_LIB)))
+BENCH_TOOLS := $(BENCH_DIR)/timer.so $(BENCH_DIR)/start
+BENCH_RUN    = env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/bench.py \
+  --timer $(BENCH_DIR)/timer.so --start $(BENCH_DIR)/start --ox $(BUILD)/ox $(if $(BENCH_PEERS),--peers $(BENCH_PEERS))
+
+$(BENCH_DIR)/timer.so: tests/bench/timer.c src/ox.h
+	@mkdir -p $(@D)
+	$(COMPILE) -shared -o $@ $<
+
+$(BENCH_DIR)/start: tests/bench/start.c
+	@mkdir -p $(@D)
+	$(COMPILE) -o $@ $<
+
+$(PEERS_LIB): $(wildcard tests/bench/peers/src/*.rs) tests/bench/peers/Cargo.toml tests/bench/peers/Cargo.lock
+	CARGO_TARGET_DIR='$(abspath $(BENCH_DIR)/peers)' RUSTFLAGS='-C target-cpu=native' \
+	  cargo build --release --locked --manifest-path tests/bench/peers/Cargo.toml
+	@touch $@
+
+bench: all venv $(BENCH_TOOLS) $(BENCH_PEERS)
+	@test -x $(VENV)/bin/python || { echo "make bench needs Python packages: $$(cat $(VENV).note)"; exit 1; }
+	@$(if $(filter 1,$(PEERS)),$(if $(BENCH_PEERS),:,echo 'PEERS=1 needs cargo: rten and tract are left out'),:)
+	$(if $(BENCH),$(BENCH_RUN) $(BENCH),$(MAKE) --no-print-directory bench-page)
+
+bench-page:
+	$(BENCH_RUN) --threads 1 --json $(BENCH_DIR)/one.json
+	$(BENCH_RUN) --threads 2 --json $(BENCH_DIR)/two.json
+	$(VENV)/bin/python tests/bench/report.py $(BENCH_DIR)/one.json $(BENCH_DIR)/two.json \
+	  --command 'make bench$(if $(BENCH_PEERS), PEERS=1)' --markdown docs/benchmarks.md --svg docs/benchmarks.svg
+
+.PHONY: bench bench-page

@@ -1,0 +1,143 @@
+"""bench.py: measures ox against ONNX Runtime, numpy and, where they were built, rten and tract, on models.py's table.
+
+All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Each turn is one run that
+is not measured and then as many as fill two milliseconds. What counts is the median of the turns. The outputs are
+compared, because a fast wrong answer is none.
+"""
+
+import argparse
+import gc
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, os.path.join(HERE, "..", "property"))
+
+import contenders
+import machine
+import models
+import numpy as np
+import report
+
+TURN_NS = 2_000_000
+
+
+def calibrate(contender):
+    """The number of runs that fill a turn."""
+    count = 1
+    while True:
+        ns = contender.batch(count)
+        if ns >= TURN_NS / 4 or count >= 1 << 20:
+            return max(1, min(1 << 20, round(count * TURN_NS / max(ns, 1))))
+        count *= 4
+
+
+def take_turns(present, turns):
+    """{name: sorted nanoseconds per run, one for each turn}"""
+    counts = {name: calibrate(contender) for name, contender in present.items()}
+    times = {name: [] for name in present}
+    for _ in range(turns):
+        for name, contender in present.items():
+            contender.batch(1)
+            times[name].append(contender.batch(counts[name]) / counts[name])
+    return {name: sorted(values) for name, values in times.items()}
+
+
+def disagreement(case, ours, theirs):
+    """What differs between two outputs, None if they agree. Large ones are sampled."""
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        return f"{ours.dtype}{list(ours.shape)} is not {theirs.dtype}{list(theirs.shape)}"
+    step = 17 if ours.size > 1 << 20 else 1
+    ours, theirs = (a.reshape(-1)[::step].astype(np.float64) for a in (ours, theirs))
+    tolerance = 2e-2 if "16" in case.out[1] else 1e-4
+    wrong = np.flatnonzero(~np.isclose(ours, theirs, rtol=tolerance, atol=1e-5))
+    if wrong.size:
+        i = wrong[0]
+        return f"element {i * step}: {ours[i]} is not {theirs[i]}, and {wrong.size} of {ours.size} differ"
+    return None
+
+
+def check_outputs(case, present):
+    for name in ("ort", "numpy"):
+        if "ox" in present and name in present:
+            present[name].batch(1)
+            problem = disagreement(case, present["ox"].output(), present[name].output())
+            if problem:
+                raise SystemExit(f"{case.name}: ox and {name} disagree: {problem}")
+
+
+def measure(settings, case, turns):
+    inputs = case.arrays()
+    present, missing = contenders.make(settings, case, case.model(), inputs)
+    try:
+        check_outputs(case, present)
+        times = take_turns(present, turns)
+    finally:
+        for contender in present.values():
+            contender.close()
+    written = case.output_array().nbytes
+    result = {"name": case.name, "group": case.group, "bytes": sum(a.nbytes for a in inputs) + written,
+              "out_bytes": written, "missing": missing}
+    for key, share in [("median_ns", 0.5), ("p10_ns", 0.1), ("p90_ns", 0.9)]:
+        result[key] = {name: values[int(share * (len(values) - 1) + 0.5)] for name, values in times.items()}
+    return result
+
+
+def measure_start(arguments, model_dir):
+    """Whole processes: the command on the smallest model, beside the smallest command there is."""
+    if not (arguments.ox and arguments.start):
+        return None
+    case = next(c for c in models.CASES if c.group == "tiny")
+    path = os.path.join(model_dir, "tiny.onnx")
+    with open(path, "wb") as file:
+        file.write(case.model())
+    ox = [arguments.ox, "run", path, "--quiet"] + [w for name, _, _ in case.inputs for w in ("-i", f"{name}=[1]")]
+    commands, result = {"ox run": ox, "true": ["/bin/true"]}, {}
+    for name, command in commands.items():
+        words = subprocess.run([arguments.start, "200", *command], check=True, capture_output=True, text=True).stdout
+        ns, peak = words.split()
+        result[name] = {"median_ns": int(ns), "peak_bytes": int(peak)}
+    return result
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="ox against its peers, case by case")
+    parser.add_argument("--threads", type=int, default=1, choices=[1, 2], help="threads of every contender")
+    parser.add_argument("--filter", default="", metavar="RE", help="only cases whose name or group matches")
+    parser.add_argument("--quick", action="store_true", help="5 turns instead of 21: for a look, not for a record")
+    parser.add_argument("--json", metavar="FILE", help="write all that was measured")
+    parser.add_argument("--timer", default="build/bench/timer.so", help="the library built from timer.c")
+    parser.add_argument("--peers", help="the library built from tests/bench/peers")
+    parser.add_argument("--start", help="the program built from start.c, to time whole processes")
+    parser.add_argument("--ox", help="the command that --start runs")
+    parser.add_argument("--list", action="store_true", help="name the cases and stop")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    wanted = [c for c in models.CASES if re.search(arguments.filter, f"{c.group}: {c.name}")]
+    if arguments.list or not wanted:
+        print("\n".join(f"{c.group}: {c.name}" for c in wanted) or "no case matches")
+        return
+    settings = contenders.Settings(arguments.threads, arguments.timer, arguments.peers)
+    settings.model_dir = os.path.dirname(os.path.abspath(arguments.timer))
+    record = {"machine": machine.describe(), "versions": machine.versions(bool(settings.peers)),
+              "threads": arguments.threads, "ox_threads": settings.ox_threads, "quick": arguments.quick, "cases": []}
+    print(report.heading(record))
+    for case in wanted:
+        record["cases"].append(measure(settings, case, 5 if arguments.quick else 21))
+        print(report.row(record["cases"][-1]), flush=True)
+        gc.collect()
+    record["start"] = measure_start(arguments, settings.model_dir)
+    print(report.summary(record))
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(record, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
