@@ -109,10 +109,10 @@ typedef struct format {
 
 static format format_of(ox_dtype dtype) {
     static const format formats[OX_DTYPE_COUNT] = {
-        [OX_DOUBLE] = {53, -1074},      [OX_FLOAT] = {24, -149},         [OX_FLOAT16] = {11, -24},
-        [OX_BFLOAT16] = {8, -133},      [OX_FLOAT8E4M3FN] = {4, -9},     [OX_FLOAT8E4M3FNUZ] = {4, -10},
-        [OX_FLOAT8E5M2] = {3, -16},     [OX_FLOAT8E5M2FNUZ] = {3, -17},  [OX_FLOAT8E8M0] = {1, -127},
-        [OX_FLOAT4E2M1] = {2, -1},      [OX_FLOAT6E2M3] = {4, -3},       [OX_FLOAT6E3M2] = {3, -4},
+        [OX_DOUBLE] = {53, -1074},  [OX_FLOAT] = {24, -149},        [OX_FLOAT16] = {11, -24},
+        [OX_BFLOAT16] = {8, -133},  [OX_FLOAT8E4M3FN] = {4, -9},    [OX_FLOAT8E4M3FNUZ] = {4, -10},
+        [OX_FLOAT8E5M2] = {3, -16}, [OX_FLOAT8E5M2FNUZ] = {3, -17}, [OX_FLOAT8E8M0] = {1, -127},
+        [OX_FLOAT4E2M1] = {2, -1},  [OX_FLOAT6E2M3] = {4, -3},      [OX_FLOAT6E3M2] = {3, -4},
     };
     return formats[dtype].precision ? formats[dtype] : formats[OX_DOUBLE];
 }

@@ -1,5 +1,5 @@
 /* dtype.c: the element types, and the small floating types' way to float and back. */
-#include "tensor.h"
+#include "half.h"
 
 #include <string.h>
 
@@ -94,33 +94,21 @@ static const tiny_format *tiny_format_of(ox_dtype dtype) {
     }
 }
 
-static float float_of_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static uint32_t bits_of_float(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 /* 2 to the power of a normal float's exponent. */
 static float power_of_two(int exponent) {
-    return float_of_bits((uint32_t)(exponent + 127) << 23);
+    return ox_float_of_bits((uint32_t)(exponent + 127) << 23);
 }
 
 static float float_from_tiny(const tiny_format *f, uint32_t code) {
     int width = 1 + f->exponent_bits + f->mantissa_bits;
     uint32_t sign = code >> (width - 1) & 1, magnitude = code & ((1u << (width - 1)) - 1);
     if (f->nan && (code == f->nan || (f->nan < 0x80 && magnitude > f->top && magnitude != f->infinity)))
-        return float_of_bits(0x7fc00000u | sign << 31);
+        return ox_float_of_bits(0x7fc00000u | sign << 31);
     float value;
     int exponent = (int)(magnitude >> f->mantissa_bits);
     uint32_t mantissa = magnitude & ((1u << f->mantissa_bits) - 1);
     if (f->infinity && magnitude == f->infinity)
-        value = float_of_bits(0x7f800000u);
+        value = ox_float_of_bits(0x7f800000u);
     else if (exponent)
         value = (float)(mantissa | 1u << f->mantissa_bits) * power_of_two(exponent - f->bias - f->mantissa_bits);
     else
@@ -150,7 +138,7 @@ static uint32_t tiny_nan(const tiny_format *f, uint32_t sign, uint32_t sign_bit)
 }
 
 static uint8_t tiny_from_float(const tiny_format *f, bool overflow, float value) {
-    uint32_t bits = bits_of_float(value), sign_bit = 1u << (f->exponent_bits + f->mantissa_bits);
+    uint32_t bits = ox_bits_of_float(value), sign_bit = 1u << (f->exponent_bits + f->mantissa_bits);
     uint32_t sign = bits >> 31 ? sign_bit : 0;
     if (value != value)
         return (uint8_t)tiny_nan(f, sign, sign_bit);
@@ -165,45 +153,14 @@ static uint8_t tiny_from_float(const tiny_format *f, bool overflow, float value)
     return (uint8_t)(sign | magnitude);
 }
 
-/* ---- 16 bits ------------------------------------------------------------------------------------------------ */
-
-float ox_float_from_half(uint16_t bits) {
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = (uint32_t)(bits & 0x7fff) << 13;
-    /* Scaling by 2^112 turns half subnormals into normal floats; infinities and NaN want the full exponent. */
-    float scaled = float_of_bits(magnitude) * 0x1p112f;
-    uint32_t special = (bits & 0x7c00) == 0x7c00 ? 0x7f800000u | (magnitude & 0x7fffff) : bits_of_float(scaled);
-    return float_of_bits(sign | special);
-}
-
-uint16_t ox_half_from_float(float value) {
-    uint32_t bits = bits_of_float(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-    /* Adding a power of two whose last place is the half's rounds to nearest even, in the processor's own way. */
-    uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
-    uint32_t normal = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1)) >> 13;
-    uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
-    result = magnitude >= 0x47800000u ? 0x7c00u : result;
-    result = magnitude > 0x7f800000u ? 0x7e00u : result;
-    return (uint16_t)(sign | result);
-}
-
-float ox_float_from_bf16(uint16_t bits) {
-    return float_of_bits((uint32_t)bits << 16);
-}
-
-uint16_t ox_bf16_from_float(float value) {
-    uint32_t bits = bits_of_float(value);
-    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000u ? (bits >> 16 | 0x40) : rounded);
-}
-
 /* 2^(code - 127); 255 is NaN. */
 static float float_from_e8m0(uint32_t code) {
-    return code == 255 ? float_of_bits(0x7fc00000u) : code ? power_of_two((int)code - 127) : 0x1p-127f;
+    return code == 255 ? ox_float_of_bits(0x7fc00000u) : code ? power_of_two((int)code - 127) : 0x1p-127f;
 }
 
 /* 2^(code - 127) next to the magnitude; there is neither sign nor zero. */
 static uint8_t e8m0_from_float(const ox_narrowing *how, float value) {
-    uint32_t bits = bits_of_float(value) & 0x7fffffff, code = bits >> 23, rest = bits & 0x7fffff, half = 0x400000;
+    uint32_t bits = ox_bits_of_float(value) & 0x7fffffff, code = bits >> 23, rest = bits & 0x7fffff, half = 0x400000;
     if (value != value)
         return 255;
     if (!code) { /* below 2^-126 the only power in reach is 2^-127, whose bits are `half` */
@@ -231,7 +188,7 @@ float ox_float_from_bits(ox_dtype dtype, uint32_t bits) {
     case OX_FLOAT8E8M0:
         return float_from_e8m0(bits & 0xff);
     default:
-        return float_of_bits(0x7fc00000u);
+        return ox_float_of_bits(0x7fc00000u);
     }
 }
 

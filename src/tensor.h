@@ -29,7 +29,8 @@ int ox_dtype_bits(ox_dtype dtype);
 /* float for the floating types of 16 bits and less, the type itself for all others: what arithmetic is done in. */
 ox_dtype ox_dtype_compute(ox_dtype dtype);
 
-/* How a float becomes an element of a type of 16 bits and less. Zeroed but for dtype, it is what Cast does by default. */
+/* How a float becomes an element of a type of 16 bits and less. Zeroed but for dtype, it is what Cast does by default.
+ */
 typedef enum ox_rounding {
     OX_ROUND_UP = 0, /* away from zero */
     OX_ROUND_DOWN,   /* towards zero */
@@ -41,12 +42,6 @@ typedef struct ox_narrowing {
     bool overflow;        /* float8: beyond the largest value come infinity and NaN, not that value */
     ox_rounding rounding; /* of float8e8m0; all other types round to nearest even */
 } ox_narrowing;
-
-/* Elements of 16-bit floating types to float, and back with one rounding to nearest even. */
-float ox_float_from_half(uint16_t bits);
-uint16_t ox_half_from_float(float value);
-float ox_float_from_bf16(uint16_t bits);
-uint16_t ox_bf16_from_float(float value);
 
 /* n contiguous elements of a type with ox_dtype_compute(dtype) == OX_FLOAT other than float itself. */
 void ox_widen(ox_dtype dtype, int64_t n, const void *from, float *to);

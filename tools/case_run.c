@@ -75,6 +75,12 @@ static bool is_tensor(const ox_model *model, size_t n, bool output, ox_text *rea
     return false;
 }
 
+/* Test data made before ONNX 1.13 hold bfloat16 as uint16. */
+static void read_as(ox_tensor *tensor, ox_dtype wanted) {
+    if (wanted == OX_BFLOAT16 && tensor->dtype == OX_UINT16)
+        tensor->dtype = OX_BFLOAT16;
+}
+
 static ox_outcome set_inputs(running *r, const char *set) {
     ox_error error = {OX_OK, ""};
     for (size_t n = 0;; n++) {
@@ -94,6 +100,9 @@ static ox_outcome set_inputs(running *r, const char *set) {
             return OX_CASE_FAILED;
         }
         r->inputs[i] = array;
+        ox_value_info info;
+        if (!ox_model_input(r->model, i, &info))
+            read_as(&r->inputs[i].tensor, info.dtype);
         if (ox_session_set_input(r->session, i, &r->inputs[i].tensor, &error))
             return fail(r, &error);
     }
@@ -117,9 +126,12 @@ static ox_outcome compare_output(running *r, const char *set, size_t n, bool *ex
         outcome = OX_CASE_FAILED;
     } else if (ox_session_output(r->session, n, &got, &error)) {
         outcome = fail(r, &error);
-    } else if (!ox_compare(&got, &expected.tensor, r->tolerance, &difference)) {
-        ox_text_format(r->reason, "output '%s' %s", info.name, difference.data);
-        outcome = OX_CASE_FAILED;
+    } else {
+        read_as(&expected.tensor, got.dtype);
+        if (!ox_compare(&got, &expected.tensor, r->tolerance, &difference)) {
+            ox_text_format(r->reason, "output '%s' %s", info.name, difference.data);
+            outcome = OX_CASE_FAILED;
+        }
     }
     ox_text_free(&difference);
     ox_array_free(&expected);

@@ -126,7 +126,8 @@ ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const i
     ox_result *result = &call->results[k];
     result->dtype = dtype;
     result->rank = rank;
-    memmove(result->dims, dims, (size_t)rank * sizeof *dims);
+    if (rank)
+        memmove(result->dims, dims, (size_t)rank * sizeof *dims);
     result->view_of = -1;
     result->data = NULL;
     return OX_OK;
@@ -138,7 +139,8 @@ ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, c
     ox_result *result = &call->results[k];
     result->view_of = of;
     result->offset = offset;
-    memmove(result->strides, strides, (size_t)rank * sizeof *strides);
+    if (rank)
+        memmove(result->strides, strides, (size_t)rank * sizeof *strides);
     return OX_OK;
 }
 

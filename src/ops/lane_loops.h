@@ -4,6 +4,8 @@
 
 #include "lanes.h"
 
+#include <math.h>
+
 /* Files that include this are built once for each kind of processor, with names that end in it. */
 #ifndef OX_ISA
 #define OX_ISA base
@@ -165,6 +167,78 @@ typedef str c_str;
     UINT_LOOPS(BINARY_, name, uint_e)                                                                                  \
     SINT_LOOPS(BINARY_, name, sint_e)                                                                                  \
     FLOAT_LOOPS(BINARY_, name, float_e) const ox_lanes OX_LANES(name) = {{NUM_ROW(name)}};
+
+/* A constant in the type of a. */
+#define REAL(number) _Generic(a, float : number##f, default : number)
+
+/* ---- Math functions ------------------------------------------------------------------------------------------ */
+
+/* The C library has some functions for whole vectors, within 4 units in the last place; loops of a fixed length find
+ * them. What is left over at the end goes through the same loop, so that a result does not depend on its place. */
+enum {
+    OX_VECTOR = 16
+};
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(__FAST_MATH__)
+#if __GLIBC_PREREQ(2, 35)
+#define HAS_VECTOR(fn)                                                                                                 \
+    __attribute__((simd("notinbranch"))) double fn(double);                                                            \
+    __attribute__((simd("notinbranch"))) float fn##f(float);
+HAS_VECTOR(acos)
+HAS_VECTOR(acosh)
+HAS_VECTOR(asin)
+HAS_VECTOR(asinh)
+HAS_VECTOR(atan)
+HAS_VECTOR(atanh)
+HAS_VECTOR(cos)
+HAS_VECTOR(cosh)
+HAS_VECTOR(erf)
+HAS_VECTOR(erfc)
+HAS_VECTOR(exp)
+HAS_VECTOR(expm1)
+HAS_VECTOR(log)
+HAS_VECTOR(log1p)
+HAS_VECTOR(sin)
+HAS_VECTOR(sinh)
+HAS_VECTOR(tan)
+HAS_VECTOR(tanh)
+__attribute__((simd("notinbranch"))) double pow(double, double);
+__attribute__((simd("notinbranch"))) float powf(float, float);
+#endif
+#endif
+
+#define MATH_BLOCK(fn, T, expression)                                                                                  \
+    static void fn##_block(T *o, const T *x, const void *attr) {                                                       \
+        (void)attr;                                                                                                    \
+        INDEPENDENT for (int i = 0; i < OX_VECTOR; i++) {                                                              \
+            const c_##T a = x[i];                                                                                      \
+            o[i] = (T)(expression);                                                                                    \
+        }                                                                                                              \
+    }
+
+#define MATH_LANE(fn, T, expression)                                                                                   \
+    MATH_BLOCK(fn, T, expression)                                                                                      \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        T *o = (void *)arg[0];                                                                                         \
+        const T *x = (const void *)arg[1];                                                                             \
+        int64_t i = 0;                                                                                                 \
+        for (; step[1] && n - i >= OX_VECTOR; i += OX_VECTOR)                                                          \
+            fn##_block(o + i, x + i, attr);                                                                            \
+        if (i < n) {                                                                                                   \
+            T in[OX_VECTOR], out[OX_VECTOR];                                                                           \
+            for (int k = 0; k < OX_VECTOR; k++)                                                                        \
+                in[k] = x[step[1] && i + k < n ? i + k : 0];                                                           \
+            fn##_block(out, in, attr);                                                                                 \
+            for (; i < n; i++)                                                                                         \
+                o[i] = out[step[1] ? i % OX_VECTOR : 0];                                                               \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+
+#define MATH_(name, T, e) MATH_LANE(name##_##T, T, e)
+/* An operation of one floating-point operand that calls math functions. No call may stand behind a condition: such are
+ * not made for whole vectors. */
+#define MATH_UNARY(name, e) FLOAT_LOOPS(MATH_, name, e) const ox_lanes OX_LANES(name) = {{FLOAT_ROW(name)}};
 
 /* The math function for double, the one that ends in f for float. */
 #define MATH(fn, x) _Generic((x), float : fn##f, default : fn)(x)

@@ -66,32 +66,6 @@ BINARY_(PRelu, i64, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
 FLOAT_LOOPS(BINARY_, PRelu, a < 0 ? a * b : a)
 const ox_lanes OX_LANES(PRelu) = {{UINT_ROW(PRelu), FLOAT_ROW(PRelu), [OX_INT32] = PRelu_i32, [OX_INT64] = PRelu_i64}};
 
-/* ---- Powers ------------------------------------------------------------------------------------------------- */
-
-static uint64_t power(uint64_t base, uint64_t exponent) {
-    uint64_t result = 1;
-    for (; exponent; exponent >>= 1, base *= base)
-        if (exponent & 1)
-            result *= base;
-    return result;
-}
-
-/* Integer to integer: exact and wrapping; a negative exponent divides, which leaves 0 but for 1 and -1. */
-static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
-    if (exponent >= 0)
-        return (int64_t)power((uint64_t)base, (uint64_t)exponent);
-    if (base == 0)
-        *fault = OX_FAULT_DIVISOR;
-    return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
-}
-
-LANE2(Pow_f32, f32, f32, f32, powf(a, b))
-LANE2(Pow_f64, f64, f64, f64, pow(a, b))
-LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
-LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
-const ox_lanes OX_LANES(Pow) = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
-const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};
-
 /* ---- Logic and bits ----------------------------------------------------------------------------------------- */
 
 /* A bool out of a file may be any byte; what is not 0 is true. */
@@ -139,13 +113,8 @@ UNARY3(Sign, a != 0, (a > 0) - (a < 0), a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a)
 UNARY3(Relu, a, a > 0 ? a : 0, a <= 0 ? 0 : a)
 UNARY(Floor, FLOAT, MATH(floor, a))
 UNARY(Ceil, FLOAT, MATH(ceil, a))
-UNARY(Exp, FLOAT, MATH(exp, a))
-UNARY(Log, FLOAT, MATH(log, a))
 UNARY(Sqrt, FLOAT, MATH(sqrt, a))
 UNARY(Reciprocal, FLOAT, 1 / a)
-UNARY(Tanh, FLOAT, MATH(tanh, a))
-/* exp of a negative number on both sides: no overflow. */
-UNARY(Sigmoid, FLOAT, a < 0 ? MATH(exp, a) / (1 + MATH(exp, a)) : 1 / (1 + MATH(exp, -a)))
 UNARY(LeakyRelu, FLOAT, a < 0 ? a * *(const float *)attr : a)
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
@@ -170,28 +139,31 @@ ox_lane *OX_VARIANT(ox_lane_copy)(size_t width) {
     return width == 1 ? copy_u8 : width == 2 ? copy_u16 : width == 4 ? copy_u32 : width == 8 ? copy_u64 : copy_b16;
 }
 
-/* The condition's step and one pair of steps of x and y: the compiler sees each as a constant. */
-#define SELECT(cstep, xstep, ystep) FOR_N o[i] = c[(cstep) ? i : 0] ? x[(xstep) ? i : 0] : y[(ystep) ? i : 0]
+/* Both are loaded, whatever the condition is: only then can the compiler choose between whole vectors. */
+#define SELECT(T, first, second)                                                                                       \
+    FOR_N {                                                                                                            \
+        const T p = first, q = second;                                                                                 \
+        o[i] = c[i] ? p : q;                                                                                           \
+    }
 #define WHERE(T)                                                                                                       \
     static int where_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                       \
         T *o = (void *)arg[0];                                                                                         \
         const u8 *c = (const void *)arg[1];                                                                            \
         const T *x = (const void *)arg[2], *y = (const void *)arg[3];                                                  \
+        const T x0 = x[0], y0 = y[0];                                                                                  \
         (void)attr;                                                                                                    \
         if (!step[1] && c[0])                                                                                          \
             return copy_##T(n, (char *[]){arg[0], arg[2]}, (const int64_t[]){step[0], step[2]}, NULL);                 \
         if (!step[1])                                                                                                  \
             return copy_##T(n, (char *[]){arg[0], arg[3]}, (const int64_t[]){step[0], step[3]}, NULL);                 \
-        if (step[2] && step[3]) {                                                                                      \
-            SELECT(1, 1, 1);                                                                                           \
-        } else if (step[2]) {                                                                                          \
-            SELECT(1, 1, 0);                                                                                           \
-        } else if (step[3]) {                                                                                          \
-            SELECT(1, 0, 1);                                                                                           \
-        } else {                                                                                                       \
-            const T p = x[0], q = y[0];                                                                                \
-            FOR_N o[i] = c[i] ? p : q;                                                                                 \
-        }                                                                                                              \
+        if (step[2] && step[3])                                                                                        \
+            SELECT(T, x[i], y[i])                                                                                      \
+        else if (step[2])                                                                                              \
+            SELECT(T, x[i], y0)                                                                                        \
+        else if (step[3])                                                                                              \
+            SELECT(T, x0, y[i])                                                                                        \
+        else                                                                                                           \
+            SELECT(T, x0, y0)                                                                                          \
         return 0;                                                                                                      \
     }
 WHERE(u8)

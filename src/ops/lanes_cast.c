@@ -1,4 +1,6 @@
 /* lanes_cast.c: loops that convert between element types. */
+#include "../half.h"
+#include "intrinsics.h"
 #include "lane_loops.h"
 
 #include <math.h>
@@ -166,11 +168,60 @@ ox_lane *OX_VARIANT(ox_lane_cast_odd)(ox_dtype from) {
 static void repeat(int64_t n, char *const arg[], size_t width) {
     if (n > 1)
         OX_VARIANT(ox_lane_copy)
-        (width)(n - 1, (char *[]){arg[0] + width, arg[0]}, (const int64_t[]){(int64_t)width, 0}, NULL);
+    (width)(n - 1, (char *[]){arg[0] + width, arg[0]}, (const int64_t[]){(int64_t)width, 0}, NULL);
+}
+
+/* The processor's own conversions, eight at a time; what is left over goes the same way. */
+static void widen_half(int64_t n, const u16 *x, f32 *o) {
+#ifdef OX_HALF_VECTOR
+    int64_t i = 0;
+    for (; n - i >= OX_HALF_VECTOR; i += OX_HALF_VECTOR)
+        ox_widen_vector(o + i, x + i);
+    if (i < n) {
+        uint16_t in[OX_HALF_VECTOR] = {0};
+        float out[OX_HALF_VECTOR];
+        memcpy(in, x + i, (size_t)(n - i) * sizeof *in);
+        ox_widen_vector(out, in);
+        memcpy(o + i, out, (size_t)(n - i) * sizeof *out);
+    }
+#else
+    FOR_N o[i] = ox_float_from_half(x[i]);
+#endif
+}
+
+static void narrow_half(int64_t n, const f32 *x, u16 *o) {
+#ifdef OX_HALF_VECTOR
+    int64_t i = 0;
+    for (; n - i >= OX_HALF_VECTOR; i += OX_HALF_VECTOR)
+        ox_narrow_vector(o + i, x + i);
+    if (i < n) {
+        float in[OX_HALF_VECTOR] = {0};
+        uint16_t out[OX_HALF_VECTOR];
+        memcpy(in, x + i, (size_t)(n - i) * sizeof *in);
+        ox_narrow_vector(out, in);
+        memcpy(o + i, out, (size_t)(n - i) * sizeof *out);
+    }
+#else
+    FOR_N o[i] = ox_half_from_float(x[i]);
+#endif
+}
+
+static void widen_bf16(int64_t n, const u16 *x, f32 *o) {
+    FOR_N o[i] = ox_float_from_bf16(x[i]);
+}
+static void narrow_bf16(int64_t n, const f32 *x, u16 *o) {
+    FOR_N o[i] = ox_bf16_from_float(x[i]);
 }
 
 int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
-    ox_widen(*(const ox_dtype *)attr, step[1] ? n : 1, arg[1], (float *)(void *)arg[0]);
+    const ox_dtype dtype = *(const ox_dtype *)attr;
+    const int64_t count = step[1] ? n : 1;
+    if (dtype == OX_FLOAT16)
+        widen_half(count, (const void *)arg[1], (void *)arg[0]);
+    else if (dtype == OX_BFLOAT16)
+        widen_bf16(count, (const void *)arg[1], (void *)arg[0]);
+    else
+        ox_widen(dtype, count, arg[1], (float *)(void *)arg[0]);
     if (!step[1])
         repeat(n, arg, sizeof(float));
     return 0;
@@ -178,7 +229,13 @@ int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[]
 
 int OX_VARIANT(ox_lane_narrow)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_narrowing *how = attr;
-    ox_narrow(how, step[1] ? n : 1, (const float *)(const void *)arg[1], arg[0]);
+    const int64_t count = step[1] ? n : 1;
+    if (how->dtype == OX_FLOAT16)
+        narrow_half(count, (const void *)arg[1], (void *)arg[0]);
+    else if (how->dtype == OX_BFLOAT16)
+        narrow_bf16(count, (const void *)arg[1], (void *)arg[0]);
+    else
+        ox_narrow(how, count, (const float *)(const void *)arg[1], arg[0]);
     if (!step[1])
         repeat(n, arg, ox_dtype_size(how->dtype));
     return 0;

@@ -1,60 +1,141 @@
-/* lanes_math.c: the loops of activation functions and of other functions of one floating-point operand. */
+/* lanes_math.c: the loops of math functions, activations and quantisation. */
 #include "lane_loops.h"
 
-#include <math.h>
+/* ---- Powers, logarithms, trigonometry ------------------------------------------------------------------------ */
 
-/* ---- Trigonometry ------------------------------------------------------------------------------------------- */
+MATH_UNARY(Exp, MATH(exp, a))
+MATH_UNARY(Log, MATH(log, a))
+MATH_UNARY(Acos, MATH(acos, a))
+MATH_UNARY(Acosh, MATH(acosh, a))
+MATH_UNARY(Asin, MATH(asin, a))
+MATH_UNARY(Asinh, MATH(asinh, a))
+MATH_UNARY(Atan, MATH(atan, a))
+MATH_UNARY(Atanh, MATH(atanh, a))
+MATH_UNARY(Cos, MATH(cos, a))
+MATH_UNARY(Cosh, MATH(cosh, a))
+MATH_UNARY(Sin, MATH(sin, a))
+MATH_UNARY(Sinh, MATH(sinh, a))
+MATH_UNARY(Tan, MATH(tan, a))
+MATH_UNARY(Tanh, MATH(tanh, a))
+MATH_UNARY(Erf, MATH(erf, a))
 
-UNARY(Acos, FLOAT, MATH(acos, a))
-UNARY(Acosh, FLOAT, MATH(acosh, a))
-UNARY(Asin, FLOAT, MATH(asin, a))
-UNARY(Asinh, FLOAT, MATH(asinh, a))
-UNARY(Atan, FLOAT, MATH(atan, a))
-UNARY(Atanh, FLOAT, MATH(atanh, a))
-UNARY(Cos, FLOAT, MATH(cos, a))
-UNARY(Cosh, FLOAT, MATH(cosh, a))
-UNARY(Sin, FLOAT, MATH(sin, a))
-UNARY(Sinh, FLOAT, MATH(sinh, a))
-UNARY(Tan, FLOAT, MATH(tan, a))
+/* Squares, cubes and roots are what models ask for; an exponent gives the same whether it repeats or not. The root of
+ * -0 is +0 here, and that of -infinity is +infinity. */
+#define SQUARE (a * a)
+#define CUBE (a * a * a)
+#define ROOT (a == -INFINITY ? INFINITY : MATH(sqrt, a) + 0)
+#define POWER(T, expression)                                                                                           \
+    INDEPENDENT for (int64_t i = 0; i < n; i++) {                                                                      \
+        const c_##T a = x[i];                                                                                          \
+        o[i] = (T)(expression);                                                                                        \
+    }
+
+#define POW(T)                                                                                                         \
+    static void pow_##T##_block(T *o, const T *x, const T *y) {                                                        \
+        INDEPENDENT for (int i = 0; i < OX_VECTOR; i++) {                                                              \
+            const c_##T a = x[i], b = y[i];                                                                            \
+            const c_##T any = _Generic(a, float : powf, default : pow)(a, b);                                          \
+            const c_##T root = ROOT;                                                                                   \
+            o[i] = b == 2 ? SQUARE : b == 3 ? CUBE : b == REAL(0.5) ? root : any;                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static int Pow_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                         \
+        T *o = (void *)arg[0];                                                                                         \
+        const T *x = (const void *)arg[1], *y = (const void *)arg[2];                                                  \
+        (void)attr;                                                                                                    \
+        if (step[1] && !step[2] && (y[0] == 2 || y[0] == 3)) {                                                         \
+            const bool square = y[0] == 2;                                                                             \
+            if (square)                                                                                                \
+                POWER(T, SQUARE)                                                                                       \
+            else                                                                                                       \
+                POWER(T, CUBE)                                                                                         \
+            return 0;                                                                                                  \
+        }                                                                                                              \
+        T p[OX_VECTOR], q[OX_VECTOR], out[OX_VECTOR];                                                                  \
+        for (int k = 0; k < OX_VECTOR; k++) {                                                                          \
+            p[k] = x[0];                                                                                               \
+            q[k] = y[0];                                                                                               \
+        }                                                                                                              \
+        int64_t i = 0;                                                                                                 \
+        for (; n - i >= OX_VECTOR; i += OX_VECTOR)                                                                     \
+            pow_##T##_block(o + i, step[1] ? x + i : p, step[2] ? y + i : q);                                          \
+        if (i == n)                                                                                                    \
+            return 0;                                                                                                  \
+        for (int k = 0; k < OX_VECTOR && i + k < n; k++) {                                                             \
+            p[k] = step[1] ? x[i + k] : p[k];                                                                          \
+            q[k] = step[2] ? y[i + k] : q[k];                                                                          \
+        }                                                                                                              \
+        pow_##T##_block(out, p, q);                                                                                    \
+        for (; i < n; i++)                                                                                             \
+            o[i] = out[i % OX_VECTOR];                                                                                 \
+        return 0;                                                                                                      \
+    }
+POW(f32)
+POW(f64)
+
+static uint64_t power(uint64_t base, uint64_t exponent) {
+    uint64_t result = 1;
+    for (; exponent; exponent >>= 1, base *= base)
+        if (exponent & 1)
+            result *= base;
+    return result;
+}
+
+/* Integer to integer: exact and wrapping; a negative exponent divides, which leaves 0 but for 1 and -1. */
+static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
+    if (exponent >= 0)
+        return (int64_t)power((uint64_t)base, (uint64_t)exponent);
+    if (base == 0)
+        *fault = OX_FAULT_DIVISOR;
+    return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
+}
+
+LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
+LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
+const ox_lanes OX_LANES(Pow) = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
+const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};
 
 /* ---- Activations -------------------------------------------------------------------------------------------- */
 
 #define ALPHA ((const float *)attr)[0]
 #define BETA ((const float *)attr)[1]
 
-UNARY(Erf, FLOAT, MATH(erf, a))
+/* What is positive of a, and what is not (with NaN). */
+#define ABOVE (a > 0 ? a : 0)
+#define BELOW (a > 0 ? 0 : a)
+
+/* e to no positive power: no overflow. */
+#define SMALL_EXP MATH(exp, -MATH(fabs, a))
+MATH_UNARY(Sigmoid, (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP))
+MATH_UNARY(Softplus, ABOVE + MATH(log1p, SMALL_EXP))
+MATH_UNARY(Elu, ABOVE + ALPHA * MATH(expm1, BELOW))
+MATH_UNARY(Celu, ABOVE + ALPHA * MATH(expm1, BELOW / ALPHA))
+MATH_UNARY(Selu, BETA *(ABOVE + ALPHA * MATH(expm1, BELOW)))
+
+/* a times the sigmoid of alpha a; an infinite power of e gives the right 0. */
+MATH_UNARY(Swish, a / (1 + MATH(exp, -(ALPHA *a))))
+
+/* tanh(ln(1 + e^a)) = n / (n + 2) where n = e^a (e^a + 2); it is 1 long before n overflows. */
+#define MISH_EXP MATH(exp, (a > 40 ? 40 : a))
+#define MISH_N (MISH_EXP * (MISH_EXP + 2))
+MATH_UNARY(Mish, a *(MISH_N / (MISH_N + 2)))
+
+/* a (1 + erf(a / sqrt 2)) / 2; erfc loses nothing where a is negative. */
+MATH_UNARY(Gelu, a / 2 * MATH(erfc, a *REAL(-0.70710678118654752440)))
+/* a (1 + tanh u) / 2 is a times the sigmoid of 2 u, where u = sqrt(2 / pi) (a + 0.044715 a^3). */
+MATH_UNARY(GeluTanh, a / (1 + MATH(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))
+
 /* Half-way cases go to the even integer: the rounding mode is left alone. */
 UNARY(Round, FLOAT, MATH(rint, a))
-UNARY(Elu, FLOAT, a > 0 ? a : ALPHA *MATH(expm1, a))
-UNARY(Celu, FLOAT, a > 0 ? a : ALPHA *MATH(expm1, a / ALPHA))
-UNARY(Selu, FLOAT, BETA *(a > 0 ? a : ALPHA * MATH(expm1, a)))
 UNARY(Softsign, FLOAT, a / (1 + MATH(fabs, a)))
 UNARY(ThresholdedRelu, FLOAT, a > ALPHA ? a : 0)
 
-/* x < -lambd: x + bias; x > lambd: x - bias; otherwise 0. */
-UNARY(Shrink, FLOAT, a < -ALPHA ? a + BETA : a > ALPHA ? a - BETA : 0)
-
-/* ln(1 + e^x), with e to no positive power: no overflow. */
-UNARY(Softplus, FLOAT, a > 0 ? a + MATH(log1p, MATH(exp, -a)) : MATH(log1p, MATH(exp, a)))
-
-/* x times the sigmoid of alpha x; an infinite power of e gives the right 0. */
-UNARY(Swish, FLOAT, a / (1 + MATH(exp, -(ALPHA * a))))
+/* a < -lambd: a + bias; a > lambd: a - bias; otherwise 0. */
+UNARY(Shrink, FLOAT, a<-ALPHA ? a + BETA : a> ALPHA ? a - BETA : 0)
 
 #define CLAMPED(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))
 UNARY(HardSigmoid, FLOAT, CLAMPED(ALPHA *a + BETA))
 UNARY(HardSwish, FLOAT, a *CLAMPED(a / 6 + (float)0.5))
-
-/* A constant in the type that is computed in. */
-#define REAL(number) _Generic(a, float : number##f, default : number)
-
-/* tanh(ln(1 + e^x)) = n / (n + 2) where n = e^x (e^x + 2); it is 1 long before n overflows. */
-#define MISH(e) (a * ((e) * ((e) + 2) / ((e) * ((e) + 2) + 2)))
-UNARY(Mish, FLOAT, a > 40 ? a : MISH(MATH(exp, a)))
-
-/* x (1 + erf(x / sqrt 2)) / 2; erfc loses nothing where x is negative. */
-UNARY(Gelu, FLOAT, a / 2 * MATH(erfc, a *REAL(-0.70710678118654752440)))
-/* x (1 + tanh u) / 2 is x times the sigmoid of 2 u, where u = sqrt(2 / pi) (x + 0.044715 x^3). */
-UNARY(GeluTanh, FLOAT, a / (1 + MATH(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))
 
 /* ---- Tests -------------------------------------------------------------------------------------------------- */
 

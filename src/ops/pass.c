@@ -1,6 +1,6 @@
 /* pass.c: running lane programs. */
+#include "intrinsics.h"
 #include "pass_program.h"
-#include "stream.h"
 
 #include <string.h>
 

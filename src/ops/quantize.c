@@ -20,8 +20,7 @@ static const ox_dtypes quantized = OX_BIT(OX_UINT8) | OX_BIT(OX_INT8) | OX_BIT(O
 /* A scale is for the whole tensor, for each entry of an axis, or for each block along an axis. */
 static bool is_blocked(const ox_call *call) {
     const ox_tensor *x = call->in[X], *scale = call->in[SCALE];
-    return ox_tensor_count(scale) != 1 && scale->rank == x->rank &&
-           (scale->rank > 1 || scale->dims[0] != x->dims[0]);
+    return ox_tensor_count(scale) != 1 && scale->rank == x->rank && (scale->rank > 1 || scale->dims[0] != x->dims[0]);
 }
 
 bool ox_fits_quantize(const ox_call *call) {
@@ -63,8 +62,9 @@ static ox_status check_scale(ox_call *call) {
     OX_TRY(ox_call_axis(call, "axis", ox_call_int(call, "axis", 1), x->rank, &axis));
     if (block)
         return check_blocks(call, axis, block);
-    return scale->rank == 1 && scale->dims[0] == x->dims[axis] ? OX_OK
-                                                               : fail_scale(call, "it must be a scalar or lie along it");
+    return scale->rank == 1 && scale->dims[0] == x->dims[axis]
+               ? OX_OK
+               : fail_scale(call, "it must be a scalar, or a list for the axis");
 }
 
 /* Lays out entry `entry` and as many after it as there are, each `length` times along the axis. */

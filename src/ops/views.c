@@ -1,4 +1,5 @@
 /* views.c: operators that show a window on their input: Expand, Transpose, Slice, Split. */
+#include "../half.h"
 #include "axes.h"
 #include "bcast.h"
 #include "element.h"

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape
 
 ROW, BAR, LEFT, PLOT, RIGHT, TOP, BOTTOM = 17, 11, 250, 560, 60, 66, 34
 WIDTH = LEFT + PLOT + RIGHT
-TICKS = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128]
+TICKS = [1 / 64, 1 / 32, 1 / 16, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128]
 FASTER, SLOWER, PEER, INK, GRID = "#2f6f9f", "#b5523b", "#222222", "#222222", "#dddddd"
 
 
@@ -37,7 +37,7 @@ def axis(scale, height):
         x = scale(tick)
         parts.append(line(x, TOP - 6, x, height - BOTTOM, INK if tick == 1 else GRID, 1.2 if tick == 1 else 1))
         for y in (TOP - 11, height - BOTTOM + 15):
-            parts.append(text(x, y, f"{tick:g}×", "middle"))
+            parts.append(text(x, y, f"{tick:g}×" if tick >= 1 else f"1/{1 / tick:g}", "middle"))
     return parts
 
 
@@ -55,7 +55,7 @@ def bar(scale, y, name, ratio, peer):
     """One row: the name, the bar, its ratio, and a mark for the fastest peer."""
     parts = [text(LEFT - 8, y + 9, name, "end")]
     if ratio is None:
-        return parts + [text(scale(1) + 5, y + 9, "not in both", extra=' fill="#777777"')]
+        return parts + [text(scale(1) + 5, y + 9, "no comparison: one of the two lacks it", extra=' fill="#777777"')]
     start, end = sorted((scale(1), scale(ratio)))
     color = FASTER if ratio >= 1 else SLOWER
     parts.append(f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 0.5):.1f}" height="{BAR}" fill="{color}"/>')
@@ -73,7 +73,7 @@ def draw(rows):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
              f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" fill="{INK}">',
              f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-             text(12, 20, "Times faster than ONNX Runtime, one thread", size=15, extra=' font-weight="bold"')]
+             text(12, 20, "ox against ONNX Runtime: how many times faster, one thread", size=15, extra=' font-weight="bold"')]
     parts += legend() + axis(scale, height)
     group = rows[0][1] if rows else None
     for i, (name, row_group, ratio, peer) in enumerate(rows):

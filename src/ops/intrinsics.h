@@ -1,7 +1,6 @@
-/* stream.h: stores that go to memory past the caches, for large results that are not read soon. The only place for
- * intrinsics: C has no word for it. */
-#ifndef OX_OPS_STREAM_H
-#define OX_OPS_STREAM_H
+/* intrinsics.h: what C has no words for. The only place for intrinsics. */
+#ifndef OX_OPS_INTRINSICS_H
+#define OX_OPS_INTRINSICS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +10,21 @@
 #include <emmintrin.h>
 #endif
 
-/* Copies size bytes; whole cache lines of dst are not read into the cache first. */
+#if defined(__F16C__)
+#include <immintrin.h>
+
+/* float16 to float and back, rounding to nearest even; this many at a time. */
+#define OX_HALF_VECTOR 8
+static inline void ox_widen_vector(void *to, const void *from) {
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(from)));
+}
+static inline void ox_narrow_vector(void *to, const void *from) {
+    _mm_storeu_si128(to, _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#endif
+
+/* Stores past the caches, for large results that are not read soon: copies size bytes; whole cache lines of dst are not
+ * read into the cache first. */
 static inline void ox_stream(void *dst, const void *src, size_t size) {
 #if defined(__SSE2__)
     char *to = dst;
