@@ -74,11 +74,11 @@ $(BUILD)/libox.a: $(LIB_OBJ)
 	$(AR) rcs $@ $^
 
 $(BUILD)/libox.so: $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm
+	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
 
 # protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model.
 $(BUILD)/ox: $(TOOL_OBJ) $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic -lm
+	$(CC) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic -lm -lpthread
 
 $(BUILD)/ox.pc: tools/ox.pc.in Makefile
 	@mkdir -p $(@D)

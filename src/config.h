@@ -56,6 +56,11 @@
 #define OX_STREAM_TILE 1024
 #endif
 
+/* Steps that write fewer bytes than this are not worth waking other threads for. */
+#ifndef OX_SPLIT_BYTES
+#define OX_SPLIT_BYTES ((size_t)128 << 10)
+#endif
+
 /* Alignment of buffers in the arena: a cache line. */
 #ifndef OX_ALIGN
 #define OX_ALIGN 64

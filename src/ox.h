@@ -176,6 +176,7 @@ typedef struct ox_options {
     size_t max_bytes;              /* all that one session may hold at once; default: no limit but memory */
     size_t max_nodes;              /* nodes after model-local functions are expanded; default OX_MAX_NODES */
     const char *isa;               /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
+    int threads;                   /* that a session may use, its caller's included; the results are the same, to the bit */
     bool no_fuse;                  /* run elementwise nodes one by one; the results are the same, to the bit */
 } ox_options;
 

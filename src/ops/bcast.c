@@ -1,4 +1,5 @@
 /* bcast.c: planning iteration spaces, and the copy that runs on them. */
+#include "intrinsics.h"
 #include "lanes.h"
 
 #include <string.h>
@@ -68,23 +69,47 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 
-/* The two innermost dimensions: rows of moves, or memcpy where both sides are dense. */
-static void move_rows(const int64_t n[2], const int64_t step[2][2], size_t width, char *dst, const char *src) {
-    int64_t w = (int64_t)width;
-    if (step[0][0] == w && step[0][1] == w) {
-        for (int64_t j = 0; j < n[1]; j++)
-            memcpy(dst + j * step[1][0], src + j * step[1][1], (size_t)(n[0] * w));
-        return;
+/* A row of dst that is dense, stored past the caches by way of a small buffer that is not. */
+static void stream_row(int64_t n, size_t width, char *dst, const char *src, int64_t src_step, ox_move_fn *move) {
+    enum {
+        PIECE = 1024
+    };
+    _Alignas(64) char piece[PIECE];
+    int64_t w = (int64_t)width, most = PIECE / w;
+    if (src_step == 0)
+        move(n < most ? n : most, piece, w, src, 0);
+    for (int64_t i = 0; i < n; i += most) {
+        int64_t count = n - i < most ? n - i : most;
+        if (src_step != 0)
+            move(count, piece, w, src + i * src_step, src_step);
+        ox_stream(dst + i * w, piece, (size_t)(count * w));
     }
-    ox_move_fn *move = ox_loops_find(NULL)->move(width);
-    /* A long outer and a short inner dimension: the longer one makes the loop. */
-    int inner = n[0] >= n[1] || n[0] >= 8 ? 0 : 1, outer = 1 - inner;
-    for (int64_t j = 0; j < n[outer]; j++)
-        move(n[inner], dst + j * step[outer][0], step[inner][0], src + j * step[outer][1], step[inner][1]);
 }
 
-void ox_move(int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides, const void *src,
-             const int64_t *src_strides) {
+/* The two innermost dimensions: rows of moves, or plain copies where both sides are dense. */
+static void move_rows(const int64_t n[2], const int64_t step[2][2], size_t width, char *dst, const char *src,
+                      bool streamed, ox_move_fn *move) {
+    int64_t w = (int64_t)width;
+    bool dense = step[0][0] == w && step[0][1] == w;
+    /* A long outer and a short inner dimension: the longer one makes the loop. */
+    int inner = n[0] >= n[1] || n[0] >= 8 ? 0 : 1, outer = 1 - inner;
+    for (int64_t j = 0; j < n[dense || streamed ? 1 : outer]; j++)
+        if (dense && streamed)
+            ox_stream(dst + j * step[1][0], src + j * step[1][1], (size_t)(n[0] * w));
+        else if (dense)
+            memcpy(dst + j * step[1][0], src + j * step[1][1], (size_t)(n[0] * w));
+        else if (streamed)
+            stream_row(n[0], width, dst + j * step[1][0], src + j * step[1][1], step[0][1], move);
+        else
+            move(n[inner], dst + j * step[outer][0], step[inner][0], src + j * step[outer][1], step[inner][1]);
+}
+
+static void move_all(int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
+                     const void *src, const int64_t *src_strides, bool large) {
+    /* Rows shorter than this leave cache lines half written. */
+    enum {
+        STREAM_ROW = 512
+    };
     int64_t dim[OX_MAX_RANK + 1], step[2 * (OX_MAX_RANK + 1)], index[OX_MAX_RANK + 1] = {0};
     ox_bcast plan = {.dim = dim, .step = step};
     ox_bcast_plan(&plan, 2, rank, dims, (const int64_t *const[]){dst_strides, src_strides});
@@ -96,10 +121,12 @@ void ox_move(int rank, const int64_t *dims, size_t width, void *dst, const int64
         plan.ndim = 2;
     }
     const int64_t rows[2][2] = {{step[0], step[1]}, {step[2], step[3]}};
+    bool streamed = large && step[0] == (int64_t)width && dim[0] >= STREAM_ROW / (int64_t)width;
+    ox_move_fn *move = ox_loops_find(NULL)->move(width);
     char *to = dst;
     const char *from = src;
     for (;;) {
-        move_rows(dim, rows, width, to, from);
+        move_rows(dim, rows, width, to, from, streamed, move);
         int d = 2;
         for (; d < plan.ndim; d++) {
             to += step[2 * d];
@@ -111,14 +138,56 @@ void ox_move(int rank, const int64_t *dims, size_t width, void *dst, const int64
             index[d] = 0;
         }
         if (d >= plan.ndim)
-            return;
+            break;
     }
+    if (streamed)
+        ox_stream_end();
 }
 
-void ox_pack(const ox_tensor *tensor, void *dst) {
+/* ---- Threads ------------------------------------------------------------------------------------------------ */
+
+typedef struct move_job {
+    int rank, split; /* the dimension that is split */
+    const int64_t *dims, *dst_strides, *src_strides;
+    size_t width;
+    char *dst;
+    const char *src;
+    bool large;
+} move_job;
+
+static void move_part(void *context, int part, int parts) {
+    const move_job *job = context;
+    int64_t dims[OX_MAX_RANK + 1], first, end;
+    memcpy(dims, job->dims, (size_t)job->rank * sizeof *dims);
+    ox_pool_range(dims[job->split], part, parts, &first, &end);
+    dims[job->split] = end - first;
+    move_all(job->rank, dims, job->width, job->dst + first * job->dst_strides[job->split], job->dst_strides,
+             job->src + first * job->src_strides[job->split], job->src_strides, job->large);
+}
+
+/* The outermost dimension that gives every part something to do; -1 if none does. */
+static int split_dimension(int rank, const int64_t *dims, int parts) {
+    for (int d = 0; d < rank; d++)
+        if (dims[d] >= parts)
+            return d;
+    return -1;
+}
+
+void ox_move(ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
+             const void *src, const int64_t *src_strides) {
+    size_t bytes = (size_t)ox_count(rank, dims) * width;
+    bool large = bytes >= OX_STREAM_BYTES;
+    int split = bytes >= OX_SPLIT_BYTES ? split_dimension(rank, dims, ox_pool_parts(pool)) : -1;
+    if (!pool || split < 0)
+        move_all(rank, dims, width, dst, dst_strides, src, src_strides, large);
+    else
+        ox_pool_run(pool, move_part, &(move_job){rank, split, dims, dst_strides, src_strides, width, dst, src, large});
+}
+
+void ox_pack(ox_pool *pool, const ox_tensor *tensor, void *dst) {
     int64_t packed[OX_MAX_RANK + 1], strides[OX_MAX_RANK + 1];
     size_t width = ox_dtype_size(tensor->dtype);
     ox_packed_strides(tensor->rank, tensor->dims, width, packed);
     ox_strides(tensor, strides);
-    ox_move(tensor->rank, tensor->dims, width, dst, packed, tensor->data, strides);
+    ox_move(pool, tensor->rank, tensor->dims, width, dst, packed, tensor->data, strides);
 }

@@ -2,6 +2,7 @@
 #ifndef OX_OPS_BCAST_H
 #define OX_OPS_BCAST_H
 
+#include "../pool.h"
 #include "../tensor.h"
 
 /* Brings `other` into `dims` by multidirectional broadcasting: right-aligned, each output dimension is the one that is
@@ -26,14 +27,14 @@ typedef struct ox_bcast {
 void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, const int64_t *const *strides);
 
 /* Copies elements of `width` bytes from src to dst, both of shape dims with byte strides of their own (0 in src
- * repeats). They must not overlap. */
-void ox_move(int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides, const void *src,
-             const int64_t *src_strides);
+ * repeats). They must not overlap. Large copies are split over the pool's threads (NULL: none). */
+void ox_move(ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
+             const void *src, const int64_t *src_strides);
 
 /* Copies n elements along steps in bytes; the loop for an element width (1, 2, 4, 8 or 16). src_step may be 0. */
 typedef void ox_move_fn(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step);
 
 /* Copies a tensor of any strides into packed memory. */
-void ox_pack(const ox_tensor *tensor, void *dst);
+void ox_pack(ox_pool *pool, const ox_tensor *tensor, void *dst);
 
 #endif

@@ -56,7 +56,7 @@ static ox_status gather_offsets(ox_call *call, const gather *g, int64_t *offsets
     int64_t dim = call->in[0]->dims[g->axis], step = g->block ? ox_stride(call->in[0], g->axis) : 0;
     bool wide = indices->dtype == OX_INT64;
     char *raw = (char *)offsets + (wide ? 0 : g->count * 4);
-    ox_pack(indices, raw);
+    ox_pack(NULL, indices, raw);
     for (int64_t i = 0; i < g->count; i++) {
         int64_t index = wide ? OX_GET(ox_i64, raw + i * 8) : OX_GET(ox_i32, raw + i * 4);
         if (index < -dim || index >= dim)
@@ -98,7 +98,7 @@ static void move_blocks(const ox_call *call, const gather *g, char *to, const ch
     ox_strides(data, strides);
     ox_packed_strides(g->after, dims, width, packed);
     for (int64_t i = 0; i < g->count; i++)
-        ox_move(g->after, dims, width, to + i * g->block, packed, from + offsets[i], strides + g->axis + 1);
+        ox_move(NULL, g->after, dims, width, to + i * g->block, packed, from + offsets[i], strides + g->axis + 1);
 }
 
 ox_status ox_run_gather(ox_call *call) {

@@ -78,6 +78,7 @@ struct ox_call {
     size_t nattrs;
     const ox_attr *attrs;
     const struct ox_loops *loops;
+    struct ox_pool *pool; /* threads to split large work over; NULL for none */
     void *state;           /* what prepare left for run */
     void *workspace;       /* run: the bytes that prepare asked for */
     size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */

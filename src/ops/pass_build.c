@@ -5,7 +5,8 @@
 
 /* Short rows are put together to tiles of about this many elements. */
 enum {
-    SHORT_TILE = 512
+    SHORT_TILE = 512,
+    LONGEST_TILE = 1 << 15
 };
 
 struct ox_pass_builder {
@@ -344,7 +345,8 @@ static void assign_tiles(ox_pass *pass, tile_pool *pool) {
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass *pass, size_t per_element) {
     int64_t length = pass->space.dim[pass->block];
-    pass->chunk = length > 0 ? length : 1;
+    /* Even without registers a tile ends somewhere, so that threads have something to share. */
+    pass->chunk = length * pass->inner > LONGEST_TILE ? LONGEST_TILE / pass->inner : length > 0 ? length : 1;
     if (per_element) {
         int64_t elements = OX_TILE_BYTES / (int64_t)per_element / 64 * 64;
         int64_t chunk = (elements > 64 ? elements : 64) / pass->inner;

@@ -84,7 +84,7 @@ static void repeat_entries(const ox_tensor *from, const ox_tensor *to, int axis,
     dims[axis + 1] = length;
     in[axis + 1] = 0;
     out[axis] *= block;
-    ox_move(to->rank + 1, dims, ox_dtype_size(to->dtype), (char *)to->data + entry * out[axis], out,
+    ox_move(NULL, to->rank + 1, dims, ox_dtype_size(to->dtype), (char *)to->data + entry * out[axis], out,
             (const char *)from->data + entry * in[axis], in);
 }
 

@@ -131,6 +131,7 @@ static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node
                            .pile = &frame->plan,
                            .strings = &main_frame(frame)->text,
                            .loops = frame->loops,
+                           .pool = frame->pool,
                            .results = frame->results,
                            .run_graph = ox_frame_run_graph};
     return OX_OK;
@@ -154,8 +155,8 @@ static ox_status create_steps(ox_frame *frame) {
     return OX_OK;
 }
 
-ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_frame *outer,
-                          ox_frame **result, ox_error *error) {
+ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_pool *pool,
+                          ox_frame *outer, ox_frame **result, ox_error *error) {
     const ox_allocator *allocator = options->allocator;
     ox_frame *frame = ox_alloc(allocator, sizeof *frame);
     *result = NULL;
@@ -166,6 +167,7 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
                         .options = options,
                         .allocator = allocator,
                         .loops = ox_loops_find(options->isa),
+                        .pool = pool,
                         .outer = outer,
                         .error = error};
     ox_pile_init(&frame->fixed, allocator, SIZE_MAX);

@@ -58,6 +58,7 @@ typedef struct ox_group {
     int head, tail; /* members by position, chained through ox_step.next_member */
     int count;
     ox_pass *pass;
+    int parts; /* threads that it is split over */
 } ox_group;
 
 typedef struct ox_step {
@@ -90,6 +91,7 @@ struct ox_frame {
     const ox_options *options;
     const ox_allocator *allocator;
     const ox_loops *loops;
+    ox_pool *pool;   /* the session's */
     ox_error *error; /* of the call that is under way */
     ox_frame *outer; /* NULL for the main graph */
     ox_pile fixed;   /* lives as long as the frame */
@@ -112,8 +114,8 @@ struct ox_frame {
 };
 
 /* frame.c */
-ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_frame *outer,
-                          ox_frame **frame, ox_error *error);
+ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_pool *pool,
+                          ox_frame *outer, ox_frame **frame, ox_error *error);
 void ox_frame_free(ox_frame *frame);
 /* Describes value v as an input of this shape: forgets the plan if that is new. constant: its data never changes. */
 ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool constant);
@@ -160,6 +162,8 @@ static inline size_t ox_aligned(size_t size) {
 void ox_step_place(ox_step *step, unsigned char *work);
 /* Runs one step: packs inputs, calls the operator, shows or copies windows. */
 ox_status ox_step_run(ox_step *step);
+/* Bytes of scratch memory for one part of a group's pass. */
+size_t ox_group_scratch(const ox_group *group);
 /* Plans the first stage, if there is none. */
 ox_status ox_frame_plan(ox_frame *frame);
 /* Runs the graph on the inputs that are set; plans what is not planned. */

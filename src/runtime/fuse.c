@@ -191,6 +191,8 @@ ox_status ox_fuse_prepare(ox_frame *frame, int n) {
     if (!group->pass)
         return ox_fail_memory(frame->error, "a pass", sizeof *group);
     step->packings = NULL;
-    step->work = ox_aligned(ox_pass_scratch(group->pass));
+    bool large = result_of(frame, n)->bytes >= OX_SPLIT_BYTES;
+    group->parts = large ? ox_pool_parts(frame->pool) : 1;
+    step->work = (size_t)group->parts * ox_group_scratch(group);
     return OX_OK;
 }

@@ -23,13 +23,13 @@ static void show_windows(ox_step *step) {
         if (output->window == OX_WINDOW_VIEW)
             step->out[k]->data = seen.data;
         else
-            ox_pack(&seen, step->out[k]->data);
+            ox_pack(step->frame->pool, &seen, step->out[k]->data);
     }
 }
 
 ox_status ox_step_run(ox_step *step) {
     for (const ox_packing *p = step->packings; p; p = p->next)
-        ox_pack(p->from, p->to.data);
+        ox_pack(step->frame->pool, p->from, p->to.data);
     if (step->runs) {
         step->call.in = step->run_in;
         OX_TRY(step->call.op->run(&step->call));
@@ -38,11 +38,40 @@ ox_status ox_step_run(ox_step *step) {
     return OX_OK;
 }
 
-/* Runs the pass that ends at node n. */
+/* What a part of a pass found wrong; it lies at the start of the part's scratch memory. */
+typedef struct pass_fault {
+    int fault, node;
+} pass_fault;
+
+size_t ox_group_scratch(const ox_group *group) {
+    return ox_aligned(sizeof(pass_fault)) + ox_aligned(ox_pass_scratch(group->pass));
+}
+
+typedef struct pass_job {
+    const ox_group *group;
+    unsigned char *scratch;
+} pass_job;
+
+static void run_pass_part(void *context, int part, int parts) {
+    const pass_job *job = context;
+    unsigned char *scratch = job->scratch + (size_t)part * ox_group_scratch(job->group);
+    pass_fault *found = (pass_fault *)(void *)scratch;
+    int64_t first, end;
+    ox_pool_range(ox_pass_tiles(job->group->pass), part, parts, &first, &end);
+    found->fault = ox_pass_run(job->group->pass, scratch + ox_aligned(sizeof *found), first, end, &found->node);
+}
+
+/* Runs the pass that ends at node n; the first fault counts, as in one thread. */
 static ox_status run_group(ox_frame *frame, const ox_step *step) {
-    const ox_pass *pass = step->group->pass;
-    int node, fault = ox_pass_run(pass, step->call.workspace, 0, ox_pass_tiles(pass), &node);
-    return fault ? ox_frame_explain(frame, node, ox_elementwise_fault(frame->error, fault)) : OX_OK;
+    const ox_group *group = step->group;
+    pass_job job = {group, step->call.workspace};
+    ox_pool_run(group->parts > 1 ? frame->pool : NULL, run_pass_part, &job);
+    for (int part = 0; part < group->parts; part++) {
+        const pass_fault *found = (const void *)(job.scratch + (size_t)part * ox_group_scratch(group));
+        if (found->fault)
+            return ox_frame_explain(frame, found->node, ox_elementwise_fault(frame->error, found->fault));
+    }
+    return OX_OK;
 }
 
 static ox_status run_node(ox_frame *frame, ox_step *step, int n) {
@@ -109,7 +138,8 @@ ox_status ox_frame_run_graph(ox_call *call, int number, const ox_graph *graph, i
     if (number >= step->nsubframes || nin > graph->ninputs)
         return ox_call_fail(call, OX_ERROR_MODEL, "the subgraph takes %d inputs, not %d", graph->ninputs, nin);
     if (!step->subframes[number])
-        OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame, &step->subframes[number], call->error));
+        OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame->pool, frame, &step->subframes[number],
+                               call->error));
     ox_frame *sub = step->subframes[number];
     sub->error = call->error;
     for (int v = 0; v < graph->nvalues; v++) {

@@ -9,6 +9,7 @@ struct ox_session {
     ox_allocator allocator;
     const ox_model *model;
     ox_frame *frame;
+    ox_pool *pool;
     bool *set; /* by graph input */
     bool ran;
 };
@@ -27,6 +28,8 @@ static ox_options merged(const ox_options *given, const ox_model *model) {
         options.max_tensor_bytes = model->options.max_tensor_bytes ? model->options.max_tensor_bytes : SIZE_MAX / 4;
     if (!options.max_bytes)
         options.max_bytes = model->options.max_bytes ? model->options.max_bytes : SIZE_MAX;
+    if (!options.threads)
+        options.threads = model->options.threads;
     if (!options.isa)
         options.isa = model->options.isa ? model->options.isa : ox_default_isa();
     return options;
@@ -41,7 +44,9 @@ ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_s
         return ox_fail_memory(error, "a session", sizeof *session);
     *session = (ox_session){.options = merged(given, model), .allocator = *allocator, .model = model};
     session->options.allocator = &session->allocator;
-    ox_status status = ox_frame_create(model, model->graph, &session->options, NULL, &session->frame, error);
+    ox_status status = ox_pool_create(&session->allocator, session->options.threads, &session->pool, error);
+    if (status == OX_OK)
+        status = ox_frame_create(model, model->graph, &session->options, session->pool, NULL, &session->frame, error);
     if (status == OX_OK) {
         size_t ninputs = (size_t)model->graph->ninputs;
         session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
@@ -60,6 +65,7 @@ void ox_session_free(ox_session *session) {
     if (!session)
         return;
     ox_frame_free(session->frame);
+    ox_pool_free(session->pool);
     ox_allocator allocator = session->allocator;
     ox_release(&allocator, session, sizeof *session);
 }

@@ -55,7 +55,7 @@ def bar(scale, y, name, ratio, peer):
     """One row: the name, the bar, its ratio, and a mark for the fastest peer."""
     parts = [text(LEFT - 8, y + 9, name, "end")]
     if ratio is None:
-        return parts + [text(scale(1) + 5, y + 9, "no comparison: one of the two lacks it", extra=' fill="#777777"')]
+        return parts + [text(scale(1) + 5, y + 9, "one of the two lacks it", extra=' fill="#777777"')]
     start, end = sorted((scale(1), scale(ratio)))
     color = FASTER if ratio >= 1 else SLOWER
     parts.append(f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 0.5):.1f}" height="{BAR}" fill="{color}"/>')
@@ -73,7 +73,7 @@ def draw(rows):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
              f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" fill="{INK}">',
              f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-             text(12, 20, "ox against ONNX Runtime: how many times faster, one thread", size=15, extra=' font-weight="bold"')]
+             text(12, 20, "How many times faster than ONNX Runtime, one thread", size=15, extra=' font-weight="bold"')]
     parts += legend() + axis(scale, height)
     group = rows[0][1] if rows else None
     for i, (name, row_group, ratio, peer) in enumerate(rows):

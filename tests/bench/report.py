@@ -109,7 +109,8 @@ def summary(record):
              "cases".rjust(8) + "ORT".rjust(8) + "best".rjust(8)]
     for name, count, ort_mean, best_mean in group_rows(record):
         lines.append(name.ljust(36) + f"{count}".rjust(8) + number(ort_mean).rjust(8) + number(best_mean).rjust(8))
-    lines += ["", "goals"] + [f"{'met' if met else 'NOT MET':8}{text}" for met, text in bars.judge(record)]
+    if record["threads"] == 1:
+        lines += ["", "goals"] + [f"{'met' if met else 'NOT MET':8}{text}" for met, text in bars.judge(record)]
     return "\n".join(lines)
 
 
@@ -123,6 +124,8 @@ def markdown_section(record):
     parts = [f"## {'One thread' if threads == 1 else f'{threads} threads'}"]
     if record["ox_threads"] != threads:
         parts.append("ox itself ran on one thread here.")
+    if threads > 1 and "tract" in record["versions"]:
+        parts.append("tract computes these operators on one thread whatever it is given.")
     parts.append(yardsticks(record) + ".")
     parts.append(markdown_table([t.replace(" us", " µs") for t in TITLES], [columns(c) for c in record["cases"]]))
     lacking = [f"- {c['name']}, {LABELS.get(n, n)}: {why}" for c in record["cases"] for n, why in c["missing"].items()

@@ -38,6 +38,7 @@ class Options(C.Structure):
         ("max_bytes", C.c_size_t),
         ("max_nodes", C.c_size_t),
         ("isa", C.c_char_p),
+        ("threads", C.c_int),
         ("no_fuse", C.c_bool),
     ]
 

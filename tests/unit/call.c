@@ -1,7 +1,8 @@
 /* call.c: one operator by itself. What the runtime does for it in earnest is done here in the plainest way. */
 #include "tests/unit/call.h"
 
-#include "src/ops/bcast.h"
+#include "src/host.h"
+#include "src/ops/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@ void test_call_begin(test_call *t, const char *op, int64_t version) {
     t->call.results = t->results;
     t->call.error = &t->error;
     t->call.pile = &t->pile;
+    t->call.strings = &t->pile;
+    t->call.loops = ox_loops_find(ox_default_isa());
     ox_pile_init(&t->pile, ox_default_allocator(), SIZE_MAX);
 }
 
