@@ -48,7 +48,7 @@
 
 /* Results of at least this many bytes are stored past the caches. */
 #ifndef OX_STREAM_BYTES
-#define OX_STREAM_BYTES ((size_t)8 << 20)
+#define OX_STREAM_BYTES ((size_t)32 << 20)
 #endif
 
 /* ... this many bytes at a time. */
