@@ -137,6 +137,14 @@ OX_API int64_t ox_tensor_count(const ox_tensor *tensor);
 /* True if the elements lie packed in row-major order. */
 OX_API bool ox_tensor_is_packed(const ox_tensor *tensor);
 
+/* Writes the byte strides, `rank` of them, packed or not. */
+OX_API void ox_tensor_strides(const ox_tensor *tensor, int64_t *strides);
+
+/* No tensor has a higher rank, whatever the build. */
+enum {
+    OX_TENSOR_RANK = 64
+};
+
 /* Reads one serialized TensorProto (the .pb files of ONNX's test suite). On success *tensor owns one allocation that
  * holds descriptor, dims and data; release it with ox_tensor_free. `name`, if not NULL, receives a NUL-terminated
  * pointer into the same allocation. */
@@ -178,6 +186,8 @@ typedef struct ox_options {
     const char *isa;               /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
     int threads;                   /* that a session may use, its caller's included; the results are the same, to the bit */
     bool no_fuse;                  /* run elementwise nodes one by one; the results are the same, to the bit */
+    const struct ox_operator *operators; /* operators of your own; they must outlive the model; see below */
+    size_t operator_count;
 } ox_options;
 
 /* ---- Models ------------------------------------------------------------------------------------------------- */
@@ -301,6 +311,138 @@ typedef struct ox_op_info {
 /* Rows of the operator table, sorted by domain, name and version. */
 OX_API size_t ox_op_count(void);
 OX_API ox_status ox_op_get(size_t index, ox_op_info *info);
+
+/* ---- Operators of your own ---------------------------------------------------------------------------------- */
+
+/* A model may use operators that ox does not know: describe each by an ox_operator, and give the list in ox_options
+ * when the model is loaded. docs/operators-of-your-own.md is a guide with a whole example. An operator has up to three
+ * functions; each gets a call, which knows one node of the model:
+ *   infer    knows types and shapes of the inputs, and says types and shapes of the outputs. It checks all that can be
+ *            wrong, and may be called again at any time.
+ *   prepare  once per plan, after infer: computes what run needs into memory of the plan. May be NULL.
+ *   run      computes. It asks for no memory. NULL if every output is a view.
+ * They return OX_OK or what a function of the call returned. One session calls them from one thread, but several
+ * sessions may do so at the same time. */
+typedef struct ox_call ox_call;
+typedef ox_status ox_call_fn(ox_call *call);
+
+/* The loop of an elementwise operator, for one element type: computes n elements. arg[0] is the result, packed;
+ * arg[1...] are the operands, step[1...] bytes from one element to the next: the size of an element, or 0 where one
+ * element repeats. The result may be the very memory of an operand. Elements may lie at any address on machines that
+ * load unaligned data. attr is what prepare got by ox_call_state, NULL without that. What an element gives depends on
+ * its operands only, never on n or on its place. Returns 0, or OX_LANE_FAULT for operands that have no result. */
+typedef int ox_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr);
+
+enum {
+    OX_LANE_FAULT = 4,
+    OX_LANE_INPUTS = 3 /* the most operands of a loop */
+};
+
+typedef struct ox_loop {
+    ox_dtype dtype;  /* of the operands; loops for OX_FLOAT serve all floating types of 16 bits and less */
+    ox_dtype result; /* of what it computes, converted to the output's type: mostly the same */
+    ox_lane *lane;
+} ox_loop;
+
+typedef enum ox_op_flags {
+    OX_OP_STRIDED = 1,    /* takes inputs with any strides; without it, inputs are packed */
+    OX_OP_IN_PLACE = 2,   /* output 0 may share the memory of an input of its shape and element size */
+    OX_OP_RANDOM = 16,    /* gives other results each time: never computed in advance */
+    OX_OP_SHAPE_ONLY = 32 /* reads only the shapes of its inputs */
+} ox_op_flags;
+
+enum {
+    OX_ANY = 127 /* any number of inputs or outputs */
+};
+
+/* Start from a zeroed struct. Operators of ONNX's own domain may be added, but not replaced; in all other domains these
+ * come first. Of several with one name, the newest that is not newer than the model's opset version is in force. */
+typedef struct ox_operator {
+    const char *domain;
+    const char *name;
+    int since; /* the first version of the domain's operator set that has it: 1 and more */
+    int min_inputs, max_inputs, min_outputs, max_outputs;
+    uint32_t dtypes; /* bit 1u << ox_dtype for each element type of input 0; 0: infer checks them */
+    unsigned flags;  /* ox_op_flags */
+    ox_call_fn *infer, *prepare, *run;
+    /* Elementwise operators give loops in place of run and flags. They broadcast, and run in one pass with their
+     * neighbours. Their inputs (as many as min_inputs == max_inputs, of one type, unless infer allows others) take the
+     * loop of the first input's type. infer may be NULL: the output has the inputs' type and shape, broadcast. */
+    const ox_loop *loops;
+    size_t loop_count;
+} ox_operator;
+
+/* What a call knows of its node. Inputs have data == NULL while it is not known (infer, prepare), and are NULL where
+ * the node omits them; outputs are NULL where nobody asked for them, packed, described from prepare on, and have data
+ * in run. */
+OX_API int ox_call_version(const ox_call *call); /* of the operator set that the model imports */
+OX_API int ox_call_input_count(const ox_call *call);
+OX_API int ox_call_output_count(const ox_call *call);
+OX_API const ox_tensor *ox_call_input(const ox_call *call, int index);
+OX_API const ox_tensor *ox_call_result(const ox_call *call, int index);
+
+/* Attributes by name. A missing one gives the default (for lists: NULL, and a count of 0); one of another type gives
+ * the default too, and makes the call fail. */
+OX_API bool ox_call_has(ox_call *call, const char *name);
+OX_API int64_t ox_call_int(ox_call *call, const char *name, int64_t otherwise);
+OX_API float ox_call_float(ox_call *call, const char *name, float otherwise);
+OX_API ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise);
+OX_API const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count);
+OX_API const float *ox_call_floats(ox_call *call, const char *name, size_t *count);
+OX_API const ox_tensor *ox_call_tensor(ox_call *call, const char *name);
+
+/* Fails with a text, to which node and operator are added. Formats: %s %.*s %d %u %ld %lu %lld %llu %zu %c %g %x %%. */
+OX_API ox_status ox_call_fail(const ox_call *call, ox_status status, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* Infer: input `index` with its data. A status other than OX_OK must be returned as it is: the data is not known before
+ * the run, and infer is called again when it is. */
+OX_API ox_status ox_call_data(ox_call *call, int index, const ox_tensor **tensor);
+
+/* Infer: fails unless an input has an element type of the set (bits 1u << ox_dtype); unless the given inputs from first
+ * to last have the type of the first. */
+OX_API ox_status ox_call_check_dtype(ox_call *call, int index, uint32_t set);
+OX_API ox_status ox_call_check_same(ox_call *call, int first, int last);
+
+/* Infer: brings an axis of [-rank, rank-1] to [0, rank-1] or fails. `what` names it in the error ("axis"). */
+OX_API ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, int *result);
+
+/* Infer: output `index` is a new tensor. Outputs that nobody asked for may be described too. */
+OX_API ox_status ox_call_output(ox_call *call, int index, ox_dtype dtype, int rank, const int64_t *dims);
+
+/* Infer: output `index` shows the memory of input `of`, and must stay within it: element 0 lies at `offset` bytes, the
+ * others by the byte strides. */
+OX_API ox_status ox_call_view(ox_call *call, int index, int of, int64_t offset, int rank, const int64_t *dims,
+                              const int64_t *strides);
+
+/* Prepare: size zeroed bytes of plan memory, which run finds by ox_call_get_state; NULL if memory is out: then return
+ * OX_ERROR_MEMORY. */
+OX_API void *ox_call_state(ox_call *call, size_t size);
+OX_API void *ox_call_get_state(const ox_call *call);
+
+/* Prepare: asks for bytes that live during run only, aligned to a cache line; run finds them. */
+OX_API void ox_call_set_workspace(ox_call *call, size_t size);
+OX_API void *ox_call_workspace(const ox_call *call);
+
+/* A shared object of operators, for `ox run --plugin FILE` or a program of yours, exports this one function. Its
+ * descriptors are static. A program that loads plug-ins must export the functions of this header to them, as the command
+ * ox does and every program that uses the shared library. */
+#define OX_PLUGIN_ABI 1
+
+typedef struct ox_plugin {
+    uint32_t abi; /* OX_PLUGIN_ABI, which changes whenever this section does so that plug-ins have to be rebuilt */
+    const char *name;
+    const ox_operator *operators;
+    size_t operator_count;
+} ox_plugin;
+
+extern OX_API const ox_plugin *ox_plugin_entry(void); /* yours: the library has no such function */
+
+/* Checks what a plug-in's entry point gave: ABI and operators. */
+OX_API ox_status ox_plugin_check(const ox_plugin *plugin, ox_error *error);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,6 @@
 struct ox_loops;                  /* lanes.h: the loops for this processor */
 typedef struct ox_graph ox_graph; /* runtime/graph.h; operators only hand it on */
 typedef struct ox_op ox_op;
-typedef struct ox_call ox_call;
 
 /* ---- Attributes --------------------------------------------------------------------------------------------- */
 
@@ -93,9 +92,6 @@ struct ox_call {
                            const ox_tensor *const **out, int *nout);
 };
 
-/* Fails with the text; the runtime adds node and operator in front. */
-#define ox_call_fail(call, status, ...) ox_fail((call)->error, (status), __VA_ARGS__)
-
 /* "A (float [2,3])" for error texts: input i by the name that the operator's row gives it, or "input 0". */
 typedef struct ox_input_buffer {
     char text[160];
@@ -103,22 +99,13 @@ typedef struct ox_input_buffer {
 const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer);
 #define OX_INPUT(call, i) ox_call_input_text((call), (i), &(ox_input_buffer){{0}})
 
-/* Attributes by name. A missing one gives the default; one of the wrong type gives the default and makes the call fail.
- */
-bool ox_call_has(ox_call *call, const char *name);
-int64_t ox_call_int(ox_call *call, const char *name, int64_t otherwise);
-float ox_call_float(ox_call *call, const char *name, float otherwise);
-ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise);
-const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count);     /* NULL and 0 if missing */
-const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind); /* NULL if missing */
+/* The attribute of that name and kind; NULL if missing, or of another kind, which makes the call fail. */
+const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind);
 
 /* True if a string attribute has this value. */
 bool ox_says(ox_string s, const char *text);
 /* A string for "%.*s" in an error text, cut off if it is long. */
 #define OX_SHORT(s) (int)((s).size < 32 ? (s).size : 32), (s).data
-
-/* The data of input i for infer: OX_DEFER if it is not known before the run. */
-ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor);
 
 /* Infer: input i as a list of integers (a 1-D or scalar tensor of int64 or int32), at most `most` of them; OX_DEFER if
  * it is not known before the run. */
@@ -129,33 +116,10 @@ static inline bool ox_call_given(const ox_call *call, int i) {
     return i < call->nin && call->in[i] != NULL;
 }
 
-/* Infer: output k is a new tensor. Checks rank, dims and byte size. Outputs that nobody wants may be described too. */
-ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const int64_t *dims);
-
-/* Infer: output k shows the memory of input `of`: element 0 at `offset` bytes, byte strides as given. */
-ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, const int64_t *dims,
-                       const int64_t *strides);
-
 /* Infer: output k is this very tensor. Its data lives as long as the plan (an attribute) or the node's subgraph. */
 ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor);
 
-/* Infer: fails unless input i has an element type of the set. */
-ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set);
-/* Infer: fails unless all given inputs from first to last (inclusive) have the element type of the first. */
-ox_status ox_call_check_same(ox_call *call, int first, int last);
-/* Infer: brings an axis of [-rank, rank-1] to [0, rank-1] or fails. `what` names it in the error ("axis"). */
-ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, int *result);
-
-/* Prepare: size zeroed bytes of plan memory, kept as call->state; NULL and an error in the call if there is none. */
-void *ox_call_state(ox_call *call, size_t size);
-
 /* ---- Operators ---------------------------------------------------------------------------------------------- */
-
-typedef ox_status ox_call_fn(ox_call *call);
-
-enum {
-    OX_ANY = 127
-}; /* any number of inputs or outputs */
 
 typedef enum ox_op_flags {
     OX_OP_STRIDED = 1,       /* takes inputs with any strides; without it, inputs are packed */
