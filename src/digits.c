@@ -179,7 +179,7 @@ ox_digits ox_digits_shortest(ox_dtype dtype, double value) {
         for (; big_compare(&r.value, &r.scale) >= 0; digit++)
             big_subtract(&r.value, &r.scale);
         bool low = big_compare(&r.value, &r.below) - r.inclusive < 0, high = reaches(&r, 1);
-        if (low || high || d.count == OX_MOST_DIGITS) {
+        if (low || high || d.count == OX_MOST_DIGITS - 1) {
             big twice = r.value;
             big_scale(&twice, 2, 0);
             int half = big_compare(&twice, &r.scale);
@@ -190,6 +190,13 @@ ox_digits ox_digits_shortest(ox_dtype dtype, double value) {
         d.digit[d.count++] = digit;
         times_ten(&r, 1);
     }
+}
+
+int ox_float_digits(ox_dtype dtype, double value, uint8_t digits[17], int *exponent) {
+    ox_digits d = ox_digits_shortest(dtype, value);
+    memcpy(digits, d.digit, (size_t)d.count);
+    *exponent = d.exponent;
+    return d.count;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@ enum {
 /* d.ddd times 10 to the exponent. */
 typedef struct ox_digits {
     int count, exponent;
-    uint8_t digit[OX_MOST_DIGITS + 1];
+    uint8_t digit[OX_MOST_DIGITS];
 } ox_digits;
 
 /* The fewest digits that give the value back when they are read as the type, a floating one that holds it. The value

@@ -17,4 +17,7 @@ ox_status ox_host_external_path(const char *model_path, const char *location, ch
 /* The build of the loops that the environment asks for (OX_ISA), NULL for none. */
 const char *ox_default_isa(void);
 
+/* Nanoseconds of a clock that only goes forward. Asked only while a session is profiled. */
+uint64_t ox_host_now(void);
+
 #endif

@@ -156,6 +156,10 @@ OX_API void ox_tensor_free(ox_tensor *tensor, const struct ox_options *options);
 /* The float value of one element of any of the floating types with 16 bits and less, by its bits; NaN for others. */
 OX_API float ox_float_from_bits(ox_dtype dtype, uint32_t bits);
 
+/* The fewest decimal digits (0 to 9 each) that give a finite positive value back when they are read as the floating
+ * type: d.ddd times 10 to *exponent. Returns their number. */
+OX_API int ox_float_digits(ox_dtype dtype, double value, uint8_t digits[17], int *exponent);
+
 /* ---- Memory and limits -------------------------------------------------------------------------------------- */
 
 /* One function for all of malloc, realloc and free. `resize(context, NULL, 0, n)` allocates n bytes aligned for any
@@ -183,9 +187,9 @@ typedef struct ox_options {
     size_t max_tensor_bytes;       /* largest single tensor that a run may create; default 1/4 of the address space */
     size_t max_bytes;              /* all that one session may hold at once; default: no limit but memory */
     size_t max_nodes;              /* nodes after model-local functions are expanded; default OX_MAX_NODES */
-    const char *isa;               /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
-    int threads;                   /* that a session may use, its caller's included; the results are the same, to the bit */
-    bool no_fuse;                  /* run elementwise nodes one by one; the results are the same, to the bit */
+    const char *isa; /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
+    int threads;     /* that a session may use, its caller's included; the results are the same, to the bit */
+    bool no_fuse;    /* run elementwise nodes one by one; the results are the same, to the bit */
     const struct ox_operator *operators; /* operators of your own; they must outlive the model; see below */
     size_t operator_count;
 } ox_options;
@@ -298,6 +302,50 @@ typedef struct ox_memory_info {
  * depend on data. */
 OX_API void ox_session_memory(const ox_session *session, ox_memory_info *info);
 
+/* ---- Profiles ------------------------------------------------------------------------------------------------ */
+
+/* What a step of a run was. */
+typedef enum ox_step_kind {
+    OX_STEP_KERNEL, /* one node, computed */
+    OX_STEP_PASS,   /* several elementwise nodes in one go: what is between them never reaches memory */
+    OX_STEP_VIEW,   /* one node whose outputs are in the memory of its inputs: no bytes move */
+    OX_STEP_COPY,   /* one node that could have been a view, but its outputs had to be packed */
+    OX_STEP_CONTROL /* one node that ran subgraphs; their steps have been reported, one level deeper */
+} ox_step_kind;
+
+/* "kernel", "pass", ...; static storage. */
+OX_API const char *ox_step_kind_name(ox_step_kind kind);
+
+/* A step that has just been executed. Nodes that were computed when shapes became known are none. */
+typedef struct ox_profile_event {
+    ox_step_kind kind;
+    int depth;              /* 0 in the main graph, 1 in a subgraph of one of its nodes, ... */
+    size_t node_count;      /* of a pass: its members; otherwise 1 */
+    uint64_t start_ns;      /* on a clock of the host that only goes forward */
+    uint64_t duration_ns;   /* subgraphs included */
+    uint64_t bytes_read;    /* each element that the step reads or writes in memory counts once: repetition by */
+    uint64_t bytes_written; /* broadcasting is free */
+    const void *step;       /* tells steps of a session apart, and is the same in its next run */
+} ox_profile_event;
+
+/* A node of a step. The pointers live as long as the model. */
+typedef struct ox_profile_node {
+    const char *name;   /* "" if the model gives none */
+    const char *output; /* the name of its first output, "" if that is omitted */
+    const char *domain; /* "" is ONNX's own */
+    const char *op;
+} ox_profile_node;
+
+/* Is called after each step of a run that succeeded, by the thread that runs the session. It must not use the session.
+ */
+typedef void ox_profile_fn(void *context, const ox_profile_event *event);
+
+/* From now on, runs report their steps. NULL turns that off, and the clock is not asked any more. */
+OX_API void ox_session_set_profile(ox_session *session, ox_profile_fn *callback, void *context);
+
+/* Describes node `index` of a step, in the order of execution. Only while the callback of the event runs. */
+OX_API ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_profile_node *node);
+
 /* ---- The operator table ------------------------------------------------------------------------------------- */
 
 typedef struct ox_op_info {
@@ -338,11 +386,11 @@ enum {
     OX_LANE_INPUTS = 3 /* the most operands of a loop */
 };
 
-typedef struct ox_loop {
+typedef struct ox_typed_lane {
     ox_dtype dtype;  /* of the operands; loops for OX_FLOAT serve all floating types of 16 bits and less */
     ox_dtype result; /* of what it computes, converted to the output's type: mostly the same */
     ox_lane *lane;
-} ox_loop;
+} ox_typed_lane;
 
 typedef enum ox_op_flags {
     OX_OP_STRIDED = 1,    /* takes inputs with any strides; without it, inputs are packed */
@@ -368,8 +416,8 @@ typedef struct ox_operator {
     /* Elementwise operators give loops in place of run and flags. They broadcast, and run in one pass with their
      * neighbours. Their inputs (as many as min_inputs == max_inputs, of one type, unless infer allows others) take the
      * loop of the first input's type. infer may be NULL: the output has the inputs' type and shape, broadcast. */
-    const ox_loop *loops;
-    size_t loop_count;
+    const ox_typed_lane *lanes;
+    size_t lane_count;
 } ox_operator;
 
 /* What a call knows of its node. Inputs have data == NULL while it is not known (infer, prepare), and are NULL where
@@ -428,8 +476,8 @@ OX_API void ox_call_set_workspace(ox_call *call, size_t size);
 OX_API void *ox_call_workspace(const ox_call *call);
 
 /* A shared object of operators, for `ox run --plugin FILE` or a program of yours, exports this one function. Its
- * descriptors are static. A program that loads plug-ins must export the functions of this header to them, as the command
- * ox does and every program that uses the shared library. */
+ * descriptors are static. A program that loads plug-ins must export the functions of this header to them, as the
+ * command ox does and every program that uses the shared library. */
 #define OX_PLUGIN_ABI 1
 
 typedef struct ox_plugin {

@@ -1,7 +1,6 @@
 /* status.c: error texts, formatted without stdio so that the library needs none. */
 #include "status.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 const char *ox_version(void) {
@@ -178,14 +177,19 @@ size_t ox_format(char *buffer, size_t size, const char *format, ...) {
     return n;
 }
 
-ox_status ox_fail(ox_error *error, ox_status status, const char *format, ...) {
+ox_status ox_fail_list(ox_error *error, ox_status status, const char *format, va_list *args) {
     if (error) {
-        va_list args;
-        va_start(args, format);
         error->status = status;
-        format_list(error->text, sizeof error->text, format, &args);
-        va_end(args);
+        format_list(error->text, sizeof error->text, format, args);
     }
+    return status;
+}
+
+ox_status ox_fail(ox_error *error, ox_status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    ox_fail_list(error, status, format, &args);
+    va_end(args);
     return status;
 }
 

@@ -2,6 +2,8 @@
 #ifndef OX_STATUS_H
 #define OX_STATUS_H
 
+#include <stdarg.h>
+
 #include "config.h"
 #include "ox.h"
 
@@ -20,6 +22,9 @@
 /* Writes status and text to error (which may be NULL) and returns status. Formats: %s %.*s %d %u %ld %lu %lld %llu %zu
  * %c %g %x %%, with width only for %0Nx. */
 ox_status ox_fail(ox_error *error, ox_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with a list of arguments. */
+ox_status ox_fail_list(ox_error *error, ox_status status, const char *format, va_list *args);
 
 /* Puts text before what error already says; for adding where it happened on the way up. */
 void ox_error_prefix(ox_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

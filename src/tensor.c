@@ -30,7 +30,7 @@ void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *str
     }
 }
 
-void ox_strides(const ox_tensor *tensor, int64_t *strides) {
+void ox_tensor_strides(const ox_tensor *tensor, int64_t *strides) {
     if (tensor->strides)
         memcpy(strides, tensor->strides, (size_t)tensor->rank * sizeof *strides);
     else

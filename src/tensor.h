@@ -55,8 +55,6 @@ void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *str
 
 /* The byte stride of dimension d, packed or not. O(rank) when packed. */
 int64_t ox_stride(const ox_tensor *tensor, int d);
-/* All of them. */
-void ox_strides(const ox_tensor *tensor, int64_t *strides);
 
 /* Reads element i (row-major) of an int64, int32, ... tensor as int64_t; for shapes, axes and indices. */
 int64_t ox_tensor_int(const ox_tensor *tensor, int64_t i);

@@ -37,39 +37,15 @@ static digits rounded(double magnitude, int count) {
     return split(text);
 }
 
-static bool gives_back(ox_dtype dtype, const char *text, double magnitude) {
-    uint64_t element = 0;
-    if (dtype == OX_FLOAT)
-        return (double)strtof(text, NULL) == magnitude;
-    if (dtype == OX_DOUBLE)
-        return strtod(text, NULL) == magnitude;
-    return ox_number_store(dtype, &element, ox_number_real(strtod(text, NULL))) &&
-           ox_number_load(dtype, &element).real == magnitude;
-}
-
-/* Raises the last digit of "d.ddde+NN" by one; false if that would carry. */
-static bool raise_last(char *text) {
-    char *last = text + strcspn(text, "e") - 1;
-    if (*last == '9')
-        return false;
-    ++*last;
-    return true;
-}
-
-/* The fewest digits that only this value of the type has. Next to a power of two there is more room above than below,
- * so that the digits above may do where the nearest ones do not. */
+/* The fewest digits that only this value of the type has. */
 static digits shortest(ox_dtype dtype, double magnitude) {
-    char text[40];
-    int binary;
-    bool is_power = frexp(magnitude, &binary) == 0.5;
-    for (int count = 0; count < MOST_DIGITS; count++) {
-        snprintf(text, sizeof text, "%.*e", count, magnitude);
-        if (gives_back(dtype, text, magnitude) || (is_power && raise_last(text) && gives_back(dtype, text, magnitude)))
-            break;
-    }
-    digits d = split(text);
-    while (d.count > 1 && d.digit[d.count - 1] == '0')
-        d.count--;
+    digits d = {.digit = "0", .count = 1};
+    uint8_t digit[MOST_DIGITS];
+    if (magnitude == 0)
+        return d;
+    d.count = ox_float_digits(dtype, magnitude, digit, &d.exponent);
+    for (int i = 0; i < d.count; i++)
+        d.digit[i] = (char)('0' + digit[i]);
     return d;
 }
 

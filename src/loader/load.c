@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../ops/custom.h"
 #include "build.h"
 #include "parse.h"
 
@@ -39,6 +40,9 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     made->options.allocator = &made->allocator;
     ox_pile_init(&made->pile, &made->allocator, SIZE_MAX);
     ox_status status = keep_text(made, path, &made->path, error);
+    if (!status)
+        status =
+            ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);
     if (status)
         ox_model_free(made);
     else

@@ -3,8 +3,16 @@
 
 #include <string.h>
 
+/* The newest version that is known, 0 if any may be. */
+static int newest_opset(const ox_model *model, const char *domain) {
+    for (size_t i = 0; *domain && i < model->options.operator_count; i++)
+        if (!strcmp(model->operators[i].domain, domain))
+            return 0;
+    return ox_newest_opset(domain);
+}
+
 static ox_status check_version(ox_builder *b, const char *domain, int64_t version) {
-    int newest = ox_newest_opset(domain);
+    int newest = newest_opset(b->model, domain);
     if (version < 1 || version > INT32_MAX)
         return ox_fail(b->error, OX_ERROR_MODEL, "opset_import: version %lld of domain '%.*s'", (long long)version, 80,
                        domain);
@@ -88,7 +96,10 @@ ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProt
                        *node->domain ? node->domain : "ai.onnx", frame->function ? "function" : "model");
     const ox_opset_entry *opset = &frame->opsets->entries[at];
     node->version = opset->version;
-    node->op = ox_op_find(node->domain, node->op_type, opset->version, NULL);
+    node->op = ox_op_find_in(b->model->operators, b->model->options.operator_count, node->domain, node->op_type,
+                             opset->version, NULL);
+    if (!node->op)
+        node->op = ox_op_find(node->domain, node->op_type, opset->version, NULL);
     if (node->op)
         return count_use(b, node, OX_KEY(node->op));
     OX_TRY(ox_build_id(b, node->op_type, &type_id));

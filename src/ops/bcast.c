@@ -26,7 +26,7 @@ void ox_broadcast_strides(const ox_tensor *tensor, int rank, const int64_t *dims
     int missing = rank - tensor->rank;
     for (int d = 0; d < missing; d++)
         strides[d] = 0;
-    ox_strides(tensor, strides + missing);
+    ox_tensor_strides(tensor, strides + missing);
     for (int d = missing; d < rank; d++)
         if (tensor->dims[d - missing] == 1 && dims[d] != 1)
             strides[d] = 0;
@@ -188,6 +188,6 @@ void ox_pack(ox_pool *pool, const ox_tensor *tensor, void *dst) {
     int64_t packed[OX_MAX_RANK + 1], strides[OX_MAX_RANK + 1];
     size_t width = ox_dtype_size(tensor->dtype);
     ox_packed_strides(tensor->rank, tensor->dims, width, packed);
-    ox_strides(tensor, strides);
+    ox_tensor_strides(tensor, strides);
     ox_move(pool, tensor->rank, tensor->dims, width, dst, packed, tensor->data, strides);
 }

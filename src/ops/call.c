@@ -1,6 +1,7 @@
 /* call.c: what operators ask of their call: attributes, constant inputs, outputs. */
 #include "op.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /* ---- Texts -------------------------------------------------------------------------------------------------- */
@@ -13,6 +14,16 @@ const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buff
     else
         ox_format(buffer->text, sizeof buffer->text, "input %d (omitted)", i);
     return buffer->text;
+}
+
+ox_status ox_call_fail(const ox_call *call, ox_status status, const char *format, ...) {
+    if (call->attr_status != OX_OK) /* said already, and the reason for what followed */
+        return call->attr_status;
+    va_list args;
+    va_start(args, format);
+    ox_fail_list(call->error, status, format, &args);
+    va_end(args);
+    return status;
 }
 
 /* ---- Attributes --------------------------------------------------------------------------------------------- */
@@ -60,10 +71,18 @@ ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise)
     return attr ? attr->u.s : (ox_string){otherwise, strlen(otherwise)};
 }
 
-const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count) {
-    const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_INTS);
-    *count = attr ? attr->count : 0;
-    return attr ? attr->u.ints : NULL;
+#define LIST_ATTR(name, type, kind, member)                                                                            \
+    const type *name(ox_call *call, const char *attr_name, size_t *count) {                                            \
+        const ox_attr *attr = ox_call_attr(call, attr_name, kind);                                                     \
+        *count = attr ? attr->count : 0;                                                                               \
+        return attr ? attr->u.member : NULL;                                                                           \
+    }
+LIST_ATTR(ox_call_ints, int64_t, OX_ATTR_INTS, ints)
+LIST_ATTR(ox_call_floats, float, OX_ATTR_FLOATS, floats)
+
+const ox_tensor *ox_call_tensor(ox_call *call, const char *name) {
+    const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_TENSOR);
+    return attr ? attr->u.tensor : NULL;
 }
 
 bool ox_says(ox_string s, const char *text) {
@@ -72,7 +91,25 @@ bool ox_says(ox_string s, const char *text) {
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
+int ox_call_version(const ox_call *call) {
+    return call->version;
+}
+
+int ox_call_input_count(const ox_call *call) {
+    return call->nin;
+}
+
+const ox_tensor *ox_call_input(const ox_call *call, int index) {
+    return index >= 0 && index < call->nin ? call->in[index] : NULL;
+}
+
+static ox_status check_given(const ox_call *call, int i) {
+    return ox_call_input(call, i) ? OX_OK
+                                  : ox_call_fail(call, OX_ERROR_ARGUMENT, "input %d is asked for, but omitted", i);
+}
+
 ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor) {
+    OX_TRY(check_given(call, i));
     *tensor = call->in[i];
     return call->in[i]->data || ox_tensor_count(call->in[i]) == 0 ? OX_OK : OX_DEFER;
 }
@@ -91,6 +128,7 @@ ox_status ox_call_int_list(ox_call *call, int i, int64_t *list, int most, int *c
 }
 
 ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set) {
+    OX_TRY(check_given(call, i));
     if (OX_BIT(call->in[i]->dtype) & set)
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: type %s is not among this operator's types", OX_INPUT(call, i),
@@ -115,7 +153,18 @@ ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, 
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------ */
 
+int ox_call_output_count(const ox_call *call) {
+    return call->nout;
+}
+
+const ox_tensor *ox_call_result(const ox_call *call, int index) {
+    return index >= 0 && index < call->nout ? call->out[index] : NULL;
+}
+
 ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const int64_t *dims) {
+    if (k < 0 || k >= call->nout || rank < 0 || !ox_dtype_size(dtype))
+        return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d of %d cannot have type %s and rank %d", k, call->nout,
+                            ox_dtype_name(dtype), rank);
     if (rank > OX_MAX_RANK)
         return ox_call_fail(call, OX_ERROR_LIMIT, "output %d would have rank %d, at most %d is supported", k, rank,
                             OX_MAX_RANK);
@@ -135,6 +184,7 @@ ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const i
 
 ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, const int64_t *dims,
                        const int64_t *strides) {
+    OX_TRY(check_given(call, of));
     OX_TRY(ox_call_output(call, k, call->in[of]->dtype, rank, dims));
     ox_result *result = &call->results[k];
     result->view_of = of;
@@ -147,7 +197,7 @@ ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, c
 ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor) {
     OX_TRY(ox_call_output(call, k, tensor->dtype, tensor->rank, tensor->dims));
     call->results[k].data = tensor->data;
-    ox_strides(tensor, call->results[k].strides);
+    ox_tensor_strides(tensor, call->results[k].strides);
     return OX_OK;
 }
 
@@ -156,4 +206,16 @@ void *ox_call_state(ox_call *call, size_t size) {
     if (!call->state)
         ox_fail_memory(call->error, "a prepared operator", size);
     return call->state;
+}
+
+void *ox_call_get_state(const ox_call *call) {
+    return call->state;
+}
+
+void ox_call_set_workspace(ox_call *call, size_t size) {
+    call->workspace_size = size;
+}
+
+void *ox_call_workspace(const ox_call *call) {
+    return call->workspace;
 }

@@ -137,7 +137,7 @@ ox_status ox_infer_bit_cast(ox_call *call) {
                             ox_dtype_bits(x->dtype), ox_dtype_name(to), ox_dtype_bits(to));
     if (ox_dtype_bits(to) < 8)
         return ox_call_output(call, 0, to, x->rank, x->dims);
-    ox_strides(x, strides);
+    ox_tensor_strides(x, strides);
     OX_TRY(ox_call_view(call, 0, 0, 0, x->rank, x->dims, strides));
     call->results[0].dtype = to;
     return OX_OK;

@@ -45,11 +45,11 @@ ox_status ox_run_concat(ox_call *call) {
     if (ox_tensor_count(out) == 0)
         return OX_OK;
     int64_t to[OX_MAX_RANK], from[OX_MAX_RANK];
-    ox_strides(out, to);
+    ox_tensor_strides(out, to);
     char *at = out->data;
     for (int i = 0; i < call->nin; i++) {
         const ox_tensor *in = call->in[i];
-        ox_strides(in, from);
+        ox_tensor_strides(in, from);
         ox_move(call->pool, in->rank, in->dims, ox_dtype_size(in->dtype), at, to, in->data, from);
         at += in->dims[axis] * to[axis];
     }

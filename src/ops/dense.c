@@ -61,7 +61,7 @@ ox_tensor ox_dense_in(const ox_call *call, size_t *used, const ox_tensor *tensor
 
 void ox_dense_strides(const ox_tensor *tensor, int64_t *strides) {
     if (is_native(tensor))
-        ox_strides(tensor, strides);
+        ox_tensor_strides(tensor, strides);
     else
         ox_packed_strides(tensor->rank, tensor->dims, sizeof(float), strides);
 }

@@ -48,7 +48,7 @@ ox_status ox_infer_dropout(ox_call *call) {
     OX_TRY(read_training(call, &training, &ratio));
     if (training && ratio != 0)
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "dropping at random, in training mode, is not supported");
-    ox_strides(x, strides);
+    ox_tensor_strides(x, strides);
     OX_TRY(ox_call_view(call, 0, 0, 0, x->rank, x->dims, strides));
     if (call->nout < 2)
         return OX_OK;

@@ -259,7 +259,7 @@ static ox_status other_shape(ox_call *call, int i, ox_tensor **shape) {
         return ox_fail_memory(call->error, "a prepared operator", sizeof **shape);
     if (rank)
         memcpy(lists, dims, (size_t)rank * sizeof *dims);
-    ox_strides(t, lists + rank); /* of the added dimensions: 0 */
+    ox_tensor_strides(t, lists + rank); /* of the added dimensions: 0 */
     **shape = (ox_tensor){t->dtype, rank, lists, lists + rank, NULL};
     return OX_OK;
 }
@@ -277,6 +277,10 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
     return ox_pass_convert(builder, how->emit(call, builder, in), call->out[0]->dtype);
 }
 
+ox_status ox_elementwise_failed(ox_call *call) {
+    return call->attr_status ? call->attr_status : ox_fail_memory(call->error, "a pass", sizeof(ox_pass *));
+}
+
 bool ox_elementwise_fits(const ox_call *call) {
     const ox_elementwise *how = call->op->detail;
     return call->op->flags & OX_OP_PASS && (!how->fits || how->fits(call));
@@ -285,6 +289,8 @@ bool ox_elementwise_fits(const ox_call *call) {
 ox_status ox_elementwise_fault(ox_error *error, int fault) {
     if (fault & OX_FAULT_DIVISOR)
         return ox_fail(error, OX_ERROR_VALUE, "integer division by zero");
+    if (fault & OX_LANE_FAULT)
+        return ox_fail(error, OX_ERROR_VALUE, "the operator has no result for an element of its inputs");
     return fault ? ox_fail(error, OX_ERROR_VALUE, "a string is no number, or none that the type holds") : OX_OK;
 }
 
@@ -301,7 +307,7 @@ ox_status ox_prepare_elementwise(ox_call *call) {
         ox_pass_store(builder, result, call->out[0], false);
     ox_pass *pass = result >= 0 ? ox_pass_end(builder) : NULL;
     if (!pass)
-        return ox_fail_memory(call->error, "a prepared operator", sizeof *in);
+        return ox_elementwise_failed(call);
     call->state = pass;
     call->workspace_size = ox_pass_scratch(pass);
     return OX_OK;

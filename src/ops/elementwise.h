@@ -30,8 +30,11 @@ ox_lane_set ox_elementwise_lanes(const ox_call *call);
 ox_call_fn ox_infer_like, ox_infer_broadcast, ox_prepare_elementwise, ox_run_elementwise;
 
 /* Writes a node into a pass: loads the inputs whose register in in[] is -1, emits, and brings the result to the type of
- * the output. -1 if memory ran out. */
+ * the output. -1 on failure. */
 ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in);
+
+/* Why that failed: an operator from outside said so, or memory ran out. */
+ox_status ox_elementwise_failed(ox_call *call);
 
 /* The error that a fault of a lane is. */
 ox_status ox_elementwise_fault(ox_error *error, int fault);

@@ -40,7 +40,7 @@ ox_status ox_prepare_gather(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(ox_call_axis(call, "axis", ox_call_int(call, "axis", 0), data->rank, &g->axis));
     int64_t strides[OX_MAX_RANK];
-    ox_strides(data, strides);
+    ox_tensor_strides(data, strides);
     g->after = data->rank - g->axis - 1;
     ox_tensor block = {data->dtype, g->after, data->dims + g->axis + 1, strides + g->axis + 1, NULL};
     g->packed = ox_tensor_is_packed(&block);
@@ -95,7 +95,7 @@ static void move_blocks(const ox_call *call, const gather *g, char *to, const ch
     const int64_t *dims = data->dims + g->axis + 1;
     size_t width = ox_dtype_size(data->dtype);
     int64_t strides[OX_MAX_RANK], packed[OX_MAX_RANK];
-    ox_strides(data, strides);
+    ox_tensor_strides(data, strides);
     ox_packed_strides(g->after, dims, width, packed);
     for (int64_t i = 0; i < g->count; i++)
         ox_move(NULL, g->after, dims, width, to + i * g->block, packed, from + offsets[i], strides + g->axis + 1);

@@ -5,14 +5,10 @@
 #include "bcast.h"
 
 enum {
-    OX_LANE_ARGS = 4
+    OX_LANE_ARGS = OX_LANE_INPUTS + 1
 };
 
-/* Computes n elements. arg[0] is the result, packed; arg[1...] are the operands, each packed or (step 0) one element
- * that repeats. The result may be the very memory of an operand. Returns 0, or what went wrong. What an element gives
- * depends on its operands only, never on n or on its place. */
-typedef int ox_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr);
-
+/* What a loop (ox_lane) returns, besides OX_LANE_FAULT. */
 enum {
     OX_FAULT_DIVISOR = 1, /* an integer division by zero */
     OX_FAULT_NUMBER = 2   /* a string that is no number, or none that the type holds */

@@ -1,10 +1,14 @@
 /* lanes_math.c: the loops of math functions, activations and quantisation. */
 #include "lane_loops.h"
+#include "lane_math.h"
+
+/* The library's own function for float, C's for double. */
+#define FAST(fn, x) _Generic((x), float : ox_##fn##f, default : fn)(x)
 
 /* ---- Powers, logarithms, trigonometry ------------------------------------------------------------------------ */
 
-MATH_UNARY(Exp, MATH(exp, a))
-MATH_UNARY(Log, MATH(log, a))
+MATH_UNARY(Exp, FAST(exp, a))
+MATH_UNARY(Log, FAST(log, a))
 MATH_UNARY(Acos, MATH(acos, a))
 MATH_UNARY(Acosh, MATH(acosh, a))
 MATH_UNARY(Asin, MATH(asin, a))
@@ -16,8 +20,8 @@ MATH_UNARY(Cosh, MATH(cosh, a))
 MATH_UNARY(Sin, MATH(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
 MATH_UNARY(Tan, MATH(tan, a))
-MATH_UNARY(Tanh, MATH(tanh, a))
-MATH_UNARY(Erf, MATH(erf, a))
+MATH_UNARY(Tanh, FAST(tanh, a))
+MATH_UNARY(Erf, FAST(erf, a))
 
 /* Squares, cubes and roots are what models ask for; an exponent gives the same whether it repeats or not. The root of
  * -0 is +0 here, and that of -infinity is +infinity. */
@@ -105,7 +109,7 @@ const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};
 #define BELOW (a > 0 ? 0 : a)
 
 /* e to no positive power: no overflow. */
-#define SMALL_EXP MATH(exp, -MATH(fabs, a))
+#define SMALL_EXP FAST(exp, -MATH(fabs, a))
 MATH_UNARY(Sigmoid, (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP))
 MATH_UNARY(Softplus, ABOVE + MATH(log1p, SMALL_EXP))
 MATH_UNARY(Elu, ABOVE + ALPHA * MATH(expm1, BELOW))
@@ -113,17 +117,17 @@ MATH_UNARY(Celu, ABOVE + ALPHA * MATH(expm1, BELOW / ALPHA))
 MATH_UNARY(Selu, BETA *(ABOVE + ALPHA * MATH(expm1, BELOW)))
 
 /* a times the sigmoid of alpha a; an infinite power of e gives the right 0. */
-MATH_UNARY(Swish, a / (1 + MATH(exp, -(ALPHA *a))))
+MATH_UNARY(Swish, a / (1 + FAST(exp, -(ALPHA *a))))
 
 /* tanh(ln(1 + e^a)) = n / (n + 2) where n = e^a (e^a + 2); it is 1 long before n overflows. */
-#define MISH_EXP MATH(exp, (a > 40 ? 40 : a))
+#define MISH_EXP FAST(exp, (a > 40 ? 40 : a))
 #define MISH_N (MISH_EXP * (MISH_EXP + 2))
 MATH_UNARY(Mish, a *(MISH_N / (MISH_N + 2)))
 
 /* a (1 + erf(a / sqrt 2)) / 2; erfc loses nothing where a is negative. */
 MATH_UNARY(Gelu, a / 2 * MATH(erfc, a *REAL(-0.70710678118654752440)))
 /* a (1 + tanh u) / 2 is a times the sigmoid of 2 u, where u = sqrt(2 / pi) (a + 0.044715 a^3). */
-MATH_UNARY(GeluTanh, a / (1 + MATH(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))
+MATH_UNARY(GeluTanh, a / (1 + FAST(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))
 
 /* Half-way cases go to the even integer: the rounding mode is left alone. */
 UNARY(Round, FLOAT, MATH(rint, a))

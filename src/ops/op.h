@@ -77,7 +77,7 @@ struct ox_call {
     size_t nattrs;
     const ox_attr *attrs;
     const struct ox_loops *loops;
-    struct ox_pool *pool; /* threads to split large work over; NULL for none */
+    struct ox_pool *pool;  /* threads to split large work over; NULL for none */
     void *state;           /* what prepare left for run */
     void *workspace;       /* run: the bytes that prepare asked for */
     size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
@@ -85,7 +85,7 @@ struct ox_call {
     ox_pile *strings;      /* run: memory for bytes of strings, which lives until the session runs again */
     ox_result *results;    /* infer: nout entries, through ox_call_output and ox_call_view */
     ox_error *error;
-    ox_status attr_status; /* set when an attribute has the wrong type; checked by the caller after infer */
+    ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
     /* infer of operators with OX_OP_CONTROL: runs a subgraph of the node, its `number`th, on inputs (described and with
      * data); *out is then a list of as many results as the graph has outputs. */
     ox_status (*run_graph)(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
@@ -121,19 +121,17 @@ ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor);
 
 /* ---- Operators ---------------------------------------------------------------------------------------------- */
 
-typedef enum ox_op_flags {
-    OX_OP_STRIDED = 1,       /* takes inputs with any strides; without it, inputs are packed */
-    OX_OP_IN_PLACE = 2,      /* output 0 may share the memory of an input of its shape and element size */
-    OX_OP_PASS = 4,          /* elementwise: `detail` is an ox_elementwise, which says whether it always is */
-    OX_OP_CONTROL = 8,       /* runs subgraphs: infer wants all data */
-    OX_OP_RANDOM = 16,       /* gives other results each time: never folded */
-    OX_OP_SHAPE_ONLY = 32,   /* reads only the shapes of its inputs */
-    OX_OP_LEGACY = 64,       /* input 1 is broadcast by the attributes `broadcast` and `axis` (before opset 7) */
+/* Flags beyond those of ox.h. */
+enum {
+    OX_OP_PASS = 4,           /* elementwise: `detail` is an ox_elementwise, which says whether it always is */
+    OX_OP_CONTROL = 8,        /* runs subgraphs: infer wants all data */
+    OX_OP_LEGACY = 64,        /* input 1 is broadcast by the attributes `broadcast` and `axis` (before opset 7) */
     OX_OP_LEGACY_SLOPE = 128, /* input 1, of one dimension, belongs to the channels (PRelu before opset 7) */
     OX_OP_AXIS = 256,         /* later inputs, of one dimension, belong to that of the attribute `axis` */
     OX_OP_LIKE = 512,         /* of input 1 only the type counts */
-    OX_OP_TEXT = 1024         /* strings that it gives take memory in every run: they are never folded */
-} ox_op_flags;
+    OX_OP_TEXT = 1024,        /* strings that it gives take memory in every run: they are never folded */
+    OX_OP_PICKS = 2048        /* reads no more of input 0 than it gives */
+};
 
 struct ox_op {
     const char *domain; /* "" is ONNX's own */
@@ -149,6 +147,13 @@ struct ox_op {
 /* The row in force for an operator in an opset version; NULL if there is none. *newer (may be NULL) is set if the
  * table has the operator, but only from a later version on. */
 const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer);
+
+/* The same in a list of rows sorted by ox_op_order. */
+const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int64_t version,
+                           bool *newer);
+
+/* Below, at or above 0 as a row comes before, is, or comes after the rows of that domain and name. */
+int ox_op_order(const ox_op *row, const char *domain, const char *name);
 
 /* The newest opset version of a domain that the table knows; 0 for an unknown domain. */
 int ox_newest_opset(const char *domain);

@@ -72,8 +72,8 @@ static void repeat_entries(const ox_tensor *from, const ox_tensor *to, int axis,
                            int64_t count, int64_t length) {
     int64_t dims[OX_MAX_RANK + 1], in[OX_MAX_RANK + 1], out[OX_MAX_RANK + 1], from_strides[OX_MAX_RANK],
         to_strides[OX_MAX_RANK];
-    ox_strides(from, from_strides);
-    ox_strides(to, to_strides);
+    ox_tensor_strides(from, from_strides);
+    ox_tensor_strides(to, to_strides);
     for (int d = 0; d <= to->rank; d++) {
         int s = d > axis ? d - 1 : d; /* the axis is two dimensions: blocks, and places in a block */
         dims[d] = to->dims[s];

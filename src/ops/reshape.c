@@ -55,7 +55,7 @@ static void drop_ones(int rank, int64_t *dims, int64_t *strides) {
  * none. */
 static bool view_strides(const ox_tensor *in, int rank, const int64_t *dims, int64_t *strides) {
     int64_t old_dims[OX_MAX_RANK], old_strides[OX_MAX_RANK];
-    ox_strides(in, old_strides);
+    ox_tensor_strides(in, old_strides);
     for (int d = 0; d < in->rank; d++)
         old_dims[d] = in->dims[d];
     drop_ones(in->rank, old_dims, old_strides);
@@ -181,7 +181,7 @@ ox_status ox_infer_squeeze(ox_call *call) {
     ox_axis_set dropped;
     OX_TRY(squeezed_axes(call, &dropped));
     int64_t old[OX_MAX_RANK], dims[OX_MAX_RANK], strides[OX_MAX_RANK];
-    ox_strides(in, old);
+    ox_tensor_strides(in, old);
     int rank = 0;
     for (int d = 0; d < in->rank; d++)
         if (!(dropped & OX_AXIS(d))) {
@@ -217,7 +217,7 @@ ox_status ox_infer_unsqueeze(ox_call *call) {
     ox_axis_set added = 0;
     OX_TRY(unsqueezed_axes(call, &rank, &added));
     int64_t old[OX_MAX_RANK], dims[OX_MAX_RANK], strides[OX_MAX_RANK];
-    ox_strides(in, old);
+    ox_tensor_strides(in, old);
     for (int d = 0, from = 0; d < rank; d++) {
         bool one = (added & OX_AXIS(d)) != 0;
         dims[d] = one ? 1 : in->dims[from];
@@ -229,6 +229,6 @@ ox_status ox_infer_unsqueeze(ox_call *call) {
 ox_status ox_infer_identity(ox_call *call) {
     const ox_tensor *in = call->in[0];
     int64_t strides[OX_MAX_RANK];
-    ox_strides(in, strides);
+    ox_tensor_strides(in, strides);
     return ox_call_view(call, 0, 0, 0, in->rank, in->dims, strides);
 }

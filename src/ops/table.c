@@ -11,11 +11,13 @@
 #define OX_SET_QUANTIZED                                                                                               \
     (OX_SET_TINY | OX_SET_IEEE8 | OX_BIT(OX_UINT8) | OX_BIT(OX_INT8) | OX_BIT(OX_UINT16) | OX_BIT(OX_INT16))
 #define OX_SET_REDUCE_ORDER (OX_SET_DENSE | OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
+#define OX_SET_ONEDNN (OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16))
 
 /* Every function that a row names is declared by that row. */
 ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
-#define OP(name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)                          \
+#define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
     ox_call_fn ox_infer_##infer, ox_prepare_##prepare, ox_run_##run;
+#define OP(...) OP_IN("", __VA_ARGS__)
 #define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
     ox_call_fn ox_infer_##infer;                                                                                       \
     ox_emit_fn ox_emit_##emit;
@@ -24,7 +26,7 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
     ox_emit_fn ox_emit_##emit;                                                                                         \
     bool ox_fits_##other(const ox_call *call);
 #include "table.inc"
-#undef OP
+#undef OP_IN
 #undef LANES
 #undef MIXED
 
@@ -39,8 +41,8 @@ ox_status ox_run_none(ox_call *call) {
 }
 
 static const ox_op table[] = {
-#define OP(name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)                          \
-    {"",           #name, since, min_in, max_in, min_out, max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare,     \
+#define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
+    {domain,       #name, since, min_in, max_in, min_out, max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare,     \
      ox_run_##run, NULL,  flags},
 #define PROGRAM(name, since, min_in, max_in, dtypes, infer, prepare, run, flags, ...)                                  \
     {"",                                                                                                               \
@@ -66,38 +68,46 @@ static const ox_op table[] = {
 };
 
 enum {
-    ROWS = sizeof table / sizeof *table,
-    NEWEST_OPSET = 28
+    ROWS = sizeof table / sizeof *table
 };
 
 int ox_newest_opset(const char *domain) {
-    return *domain ? 0 : NEWEST_OPSET;
+    static const ox_opset newest[] = {{"", 28}, {"onednn.graph", 1}};
+    for (size_t i = 0; i < sizeof newest / sizeof *newest; i++)
+        if (!strcmp(newest[i].domain, domain))
+            return (int)newest[i].version;
+    return 0;
 }
 
-static int compare(const ox_op *row, const char *domain, const char *name) {
+int ox_op_order(const ox_op *row, const char *domain, const char *name) {
     int order = strcmp(row->domain, domain);
     return order ? order : strcmp(row->name, name);
 }
 
-const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer) {
-    size_t low = 0, high = ROWS;
+const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int64_t version,
+                           bool *newer) {
+    size_t low = 0, high = count;
     while (low < high) { /* the first row of that name */
         size_t middle = (low + high) / 2;
-        if (compare(&table[middle], domain, name) < 0)
+        if (ox_op_order(&rows[middle], domain, name) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     const ox_op *found = NULL;
     bool any = false;
-    for (; low < ROWS && !compare(&table[low], domain, name); low++) {
+    for (; low < count && !ox_op_order(&rows[low], domain, name); low++) {
         any = true;
-        if (table[low].since <= version)
-            found = &table[low];
+        if (rows[low].since <= version)
+            found = &rows[low];
     }
     if (newer)
         *newer = any && !found;
     return found;
+}
+
+const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer) {
+    return ox_op_find_in(table, ROWS, domain, name, version, newer);
 }
 
 size_t ox_op_count(void) {
@@ -108,7 +118,7 @@ ox_status ox_op_get(size_t index, ox_op_info *info) {
     if (index >= ROWS)
         return OX_ERROR_ARGUMENT;
     const ox_op *row = &table[index], *next = row + 1;
-    bool more = index + 1 < ROWS && !compare(next, row->domain, row->name);
+    bool more = index + 1 < ROWS && !ox_op_order(next, row->domain, row->name);
     *info = (ox_op_info){row->domain, row->name, row->since, more ? next->since - 1 : ox_newest_opset(row->domain),
                          row->dtypes};
     return OX_OK;

@@ -39,7 +39,7 @@ ox_status ox_infer_transpose(ox_call *call) {
                             OX_INPUT(call, 0));
     int64_t old[OX_MAX_RANK], dims[OX_MAX_RANK], strides[OX_MAX_RANK];
     ox_axis_set seen = 0;
-    ox_strides(in, old);
+    ox_tensor_strides(in, old);
     for (int d = 0; d < in->rank; d++) {
         int64_t from = perm.value[d];
         if (from < 0 || from >= in->rank || seen & OX_AXIS(from))
@@ -109,7 +109,7 @@ ox_status ox_infer_slice(ox_call *call) {
     int64_t dims[OX_MAX_RANK], strides[OX_MAX_RANK], offset = 0;
     ox_axis_set seen = 0;
     bool some = ox_tensor_count(in) > 0;
-    ox_strides(in, strides);
+    ox_tensor_strides(in, strides);
     for (int d = 0; d < in->rank; d++)
         dims[d] = in->dims[d];
     for (int i = 0; i < lists.starts.count; i++) {
@@ -199,7 +199,7 @@ static ox_status equal_lengths(ox_call *call, int axis, split_source *source) {
 static ox_status split_parts(ox_call *call, int axis, const split_source *source) {
     const ox_tensor *in = call->in[0];
     int64_t dims[OX_MAX_RANK], strides[OX_MAX_RANK], start = 0;
-    ox_strides(in, strides);
+    ox_tensor_strides(in, strides);
     for (int d = 0; d < in->rank; d++)
         dims[d] = in->dims[d];
     bool empty = ox_tensor_count(in) == 0, listed = source->ints || source->tensor;

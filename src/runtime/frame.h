@@ -11,6 +11,12 @@
 
 typedef struct ox_frame ox_frame;
 
+/* Who is told of each step. */
+typedef struct ox_profile {
+    ox_profile_fn *callback;
+    void *context;
+} ox_profile;
+
 /* A value of the graph in this frame. */
 typedef struct ox_slot {
     ox_tensor tensor; /* what operators see; data is NULL while it is not known */
@@ -92,6 +98,7 @@ struct ox_frame {
     const ox_allocator *allocator;
     const ox_loops *loops;
     ox_pool *pool;   /* the session's */
+    const ox_profile *profile; /* NULL if nobody wants to know */
     ox_error *error; /* of the call that is under way */
     ox_frame *outer; /* NULL for the main graph */
     ox_pile fixed;   /* lives as long as the frame */
@@ -170,6 +177,10 @@ ox_status ox_frame_plan(ox_frame *frame);
 ox_status ox_frame_run(ox_frame *frame);
 ox_status ox_frame_run_graph(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
                              const ox_tensor *const **out, int *nout);
+
+/* profile.c */
+/* Does something with node n by way of `run`, and reports it as a step. */
+ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n));
 
 /* Adds where it happened to the error: "model: node 'name' (Add-14): ". */
 ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status);

@@ -174,7 +174,7 @@ static ox_status write_member(ox_frame *frame, const ox_group *group, int n, ox_
     ox_pass_tag(builder, n);
     step->reg = ox_elementwise_write(&step->call, builder, in);
     if (step->reg < 0)
-        return ox_fail_memory(frame->error, "a pass", sizeof *in);
+        return ox_elementwise_failed(&step->call);
     if (ox_fuse_stores(frame, n))
         ox_pass_store(builder, step->reg, step->out[0], is_streamed(frame, n));
     return OX_OK;

@@ -64,6 +64,7 @@ typedef struct ox_mapping {
 struct ox_model {
     ox_allocator allocator;
     ox_options options;
+    const ox_op *operators; /* of the options, as rows */
     ox_pile pile;     /* all that hangs below, but the mapped files */
     const char *path; /* for error texts: the file's name, or "model" */
     const ox_graph *graph;

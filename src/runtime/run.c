@@ -80,13 +80,15 @@ static ox_status run_node(ox_frame *frame, ox_step *step, int n) {
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
+static ox_status run_step(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    return step->group ? run_group(frame, step) : run_node(frame, step, n);
+}
+
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
-    for (int n = stage->first; n < stage->end; n++) {
-        ox_step *step = &frame->steps[n];
-        if (step->skip)
-            continue;
-        OX_TRY(step->group ? run_group(frame, step) : run_node(frame, step, n));
-    }
+    for (int n = stage->first; n < stage->end; n++)
+        if (!frame->steps[n].skip)
+            OX_TRY(frame->profile ? ox_profile_step(frame, n, run_step) : run_step(frame, n));
     return OX_OK;
 }
 
@@ -106,10 +108,15 @@ ox_status ox_frame_plan(ox_frame *frame) {
     return ox_stage_plan(frame, 0, false);
 }
 
+static ox_status infer_live(ox_frame *frame, int n) {
+    return ox_plan_infer(frame, n, true);
+}
+
 /* The stage that starts at node n, where data decides on shapes: the one that was planned if it still holds. */
 static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
     int n = (*stage)->end;
-    OX_TRY(ox_plan_infer(frame, n, true));
+    bool reports = frame->profile && frame->steps[n].call.op->flags & OX_OP_CONTROL;
+    OX_TRY(reports ? ox_profile_step(frame, n, infer_live) : infer_live(frame, n));
     if (!(*stage)->after || !ox_stage_holds(frame, n)) {
         ox_stage_forget(frame, (*stage)->after);
         OX_TRY(ox_stage_plan(frame, n, true));
@@ -142,6 +149,7 @@ ox_status ox_frame_run_graph(ox_call *call, int number, const ox_graph *graph, i
                                call->error));
     ox_frame *sub = step->subframes[number];
     sub->error = call->error;
+    sub->profile = frame->profile;
     for (int v = 0; v < graph->nvalues; v++) {
         int outer = graph->values[v].outer;
         if (outer >= 0)

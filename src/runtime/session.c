@@ -10,6 +10,7 @@ struct ox_session {
     const ox_model *model;
     ox_frame *frame;
     ox_pool *pool;
+    ox_profile profile;
     bool *set; /* by graph input */
     bool ran;
 };
@@ -180,6 +181,11 @@ ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *
                        session->model->path);
     *tensor = *session->frame->outputs[index];
     return OX_OK;
+}
+
+void ox_session_set_profile(ox_session *session, ox_profile_fn *callback, void *context) {
+    session->profile = (ox_profile){callback, context};
+    session->frame->profile = callback ? &session->profile : NULL;
 }
 
 void ox_session_memory(const ox_session *session, ox_memory_info *info) {

@@ -1,0 +1,157 @@
+/* profile.c: what a run does, step by step, for whoever wants to know. */
+#include "../host.h"
+#include "frame.h"
+
+/* ---- Bytes -------------------------------------------------------------------------------------------------- */
+
+static uint64_t packed_bytes(const ox_tensor *tensor) {
+    return (uint64_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype);
+}
+
+/* Bytes of the elements that lie in memory: those that strides of 0 repeat count once. */
+static uint64_t seen_bytes(const ox_tensor *tensor) {
+    uint64_t bytes = packed_bytes(tensor);
+    for (int d = 0; tensor->strides && d < tensor->rank && bytes; d++)
+        if (tensor->strides[d] == 0)
+            bytes /= (uint64_t)tensor->dims[d];
+    return bytes;
+}
+
+static bool is_among(const int32_t *list, int count, int v) {
+    for (int i = 0; i < count; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+static void count_windows(const ox_step *step, ox_profile_event *event) {
+    for (int k = 0; k < step->call.nout; k++)
+        if (step->out[k] && step->outputs[k].window == OX_WINDOW_COPY) {
+            event->bytes_read += seen_bytes(&step->outputs[k].seen);
+            event->bytes_written += packed_bytes(&step->outputs[k].seen);
+        }
+}
+
+static void count_packings(const ox_step *step, ox_profile_event *event) {
+    for (const ox_packing *p = step->packings; p; p = p->next) {
+        event->bytes_read += seen_bytes(p->from);
+        event->bytes_written += packed_bytes(&p->to);
+    }
+}
+
+/* True if the operator looks at the elements of input i. */
+static bool reads_data(const ox_op *op, int i) {
+    return !(op->flags & OX_OP_SHAPE_ONLY) && !(op->flags & OX_OP_LIKE && i == 1);
+}
+
+static uint64_t read_bytes(const ox_step *step, int i) {
+    uint64_t bytes = seen_bytes(step->run_in[i]);
+    if (i > 0 || !(step->call.op->flags & OX_OP_PICKS) || !step->out[0])
+        return bytes;
+    uint64_t given = packed_bytes(step->out[0]);
+    return given < bytes ? given : bytes;
+}
+
+static void count_kernel(const ox_frame *frame, int n, ox_profile_event *event) {
+    const ox_node *node = &frame->graph->nodes[n];
+    const ox_step *step = &frame->steps[n];
+    for (int i = 0; i < node->nin; i++)
+        if (step->run_in[i] && reads_data(node->op, i) && !is_among(node->in, i, node->in[i]))
+            event->bytes_read += read_bytes(step, i);
+    for (int k = 0; k < node->nout; k++)
+        if (step->out[k] && step->outputs[k].window == OX_WINDOW_NONE)
+            event->bytes_written += packed_bytes(step->out[k]);
+}
+
+/* True if a member of the group up to m gives value v or, in one of its inputs before number `nin` of m, reads it. */
+static bool is_known(const ox_frame *frame, const ox_group *group, int m, int nin, int v) {
+    for (int o = group->head; o >= 0 && o <= m; o = frame->steps[o].next_member) {
+        const ox_node *node = &frame->graph->nodes[o];
+        if ((o < m && node->out[0] == v) || is_among(node->in, o < m ? node->nin : nin, v))
+            return true;
+    }
+    return false;
+}
+
+static void count_pass(const ox_frame *frame, const ox_group *group, ox_profile_event *event) {
+    for (int m = group->head; m >= 0; m = frame->steps[m].next_member) {
+        const ox_node *node = &frame->graph->nodes[m];
+        for (int i = 0; i < node->nin; i++)
+            if (node->in[i] >= 0 && reads_data(node->op, i) && !is_known(frame, group, m, i, node->in[i]))
+                event->bytes_read += seen_bytes(&frame->slots[node->in[i]].tensor);
+        if (ox_fuse_stores(frame, m))
+            event->bytes_written += packed_bytes(&frame->slots[node->out[0]].tensor);
+    }
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------- */
+
+const char *ox_step_kind_name(ox_step_kind kind) {
+    static const char *const names[] = {"kernel", "pass", "view", "copy", "control"};
+    return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+}
+
+static ox_step_kind kind_of(const ox_step *step) {
+    if (step->call.op->flags & OX_OP_CONTROL)
+        return OX_STEP_CONTROL;
+    if (step->group)
+        return step->group->count > 1 ? OX_STEP_PASS : OX_STEP_KERNEL;
+    if (step->runs)
+        return OX_STEP_KERNEL;
+    for (int k = 0; k < step->call.nout; k++)
+        if (step->out[k] && step->outputs[k].window == OX_WINDOW_COPY)
+            return OX_STEP_COPY;
+    return OX_STEP_VIEW;
+}
+
+static void count_bytes(const ox_frame *frame, int n, ox_profile_event *event) {
+    const ox_step *step = &frame->steps[n];
+    if (step->group) {
+        count_pass(frame, step->group, event);
+    } else if (event->kind != OX_STEP_CONTROL) {
+        count_packings(step, event);
+        count_windows(step, event);
+        if (step->runs)
+            count_kernel(frame, n, event);
+    }
+}
+
+static int depth_of(const ox_frame *frame) {
+    int depth = 0;
+    while ((frame = frame->outer) != NULL)
+        depth++;
+    return depth;
+}
+
+ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)) {
+    const ox_step *step = &frame->steps[n];
+    uint64_t start = ox_host_now();
+    OX_TRY(run(frame, n));
+    uint64_t end = ox_host_now();
+    ox_profile_event event = {.kind = kind_of(step),
+                              .depth = depth_of(frame),
+                              .node_count = step->group ? (size_t)step->group->count : 1,
+                              .start_ns = start,
+                              .duration_ns = end - start,
+                              .step = step};
+    count_bytes(frame, n, &event);
+    frame->profile->callback(frame->profile->context, &event);
+    return OX_OK;
+}
+
+ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_profile_node *result) {
+    const ox_step *step = event->step;
+    const ox_frame *frame = step->frame;
+    if (index >= event->node_count)
+        return OX_ERROR_ARGUMENT;
+    int n = step->group ? step->group->head : (int)(step - frame->steps);
+    for (size_t i = 0; i < index; i++)
+        n = frame->steps[n].next_member;
+    const ox_node *node = &frame->graph->nodes[n];
+    bool named = node->nout && node->out[0] >= 0;
+    *result = (ox_profile_node){.name = node->name,
+                                .output = named ? frame->graph->values[node->out[0]].name : "",
+                                .domain = node->domain,
+                                .op = node->op_type};
+    return OX_OK;
+}

@@ -1,0 +1,50 @@
+/* options.c: options of the command line that say how models run. */
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_THREADS = 256
+};
+
+static int parse_threads(const ox_args *args, const char *text, int *threads) {
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno || *end || end == text || value < 1 || value > MOST_THREADS)
+        return ox_tool_usage(args->command, "--threads wants a number from 1 to %d, not '%s'", MOST_THREADS, text);
+    *threads = (int)value;
+    return OX_EXIT_OK;
+}
+
+/* "4096", "64K", "512M" or "2G" */
+static bool read_size(const char *text, size_t *size) {
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || *text < '0' || *text > '9')
+        return false;
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if ((*end && (!unit || end[1])) || !value || value > SIZE_MAX >> shift)
+        return false;
+    *size = (size_t)value << shift;
+    return true;
+}
+
+bool ox_options_take(ox_args *args, ox_options *options, int *status) {
+    const char *value;
+    *status = OX_EXIT_OK;
+    if (ox_args_flag(args, "--no-fuse"))
+        options->no_fuse = true;
+    else if (ox_args_option(args, "--threads", &value))
+        *status = parse_threads(args, value, &options->threads);
+    else if (!ox_args_option(args, "--max-memory", &value))
+        return false;
+    else if (!read_size(value, &options->max_bytes))
+        *status = ox_tool_usage(args->command, "--max-memory wants bytes, such as 512M, not '%s'", value);
+    return true;
+}

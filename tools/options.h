@@ -1,0 +1,11 @@
+/* options.h: options of the command line that say how models run; run, bench and test have them. */
+#ifndef OX_OPTIONS_H
+#define OX_OPTIONS_H
+
+#include "tool.h"
+
+/* Takes --threads N, --no-fuse or --max-memory SIZE. False if the next argument is none of these; *status is the exit
+ * status, after a usage error. */
+bool ox_options_take(ox_args *args, ox_options *options, int *status);
+
+#endif

@@ -1,0 +1,28 @@
+/* request.h: what the command line asks of a model: its inputs, and how it runs; the same for run and bench. */
+#ifndef OX_REQUEST_H
+#define OX_REQUEST_H
+
+#include "inputs.h"
+#include "profile.h"
+#include "tool.h"
+
+/* Starts zeroed. Texts are the command line's. */
+typedef struct ox_request {
+    const char *model;
+    char **inputs;
+    size_t input_count;
+    ox_bindings bindings;
+    ox_options options;
+    bool profile;      /* --profile */
+    const char *trace; /* --trace, or NULL */
+} ox_request;
+
+/* Takes the next argument: the model, or one of -i, -d, --profile, --trace and ox_options_take. Comes after all other
+ * options have been tried. Returns the exit status, after a usage error. */
+int ox_request_take(ox_args *args, ox_request *request);
+void ox_request_free(ox_request *request);
+
+/* Writes the trace and prints the profile that were asked for. */
+ox_status ox_request_report(const ox_request *request, const ox_recorder *recorder, ox_error *error);
+
+#endif
