@@ -58,7 +58,7 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 
 $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIANTS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
-$(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4
+$(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=512
 $(BUILD)/obj/%.v3.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
@@ -77,8 +77,9 @@ $(BUILD)/libox.so: $(LIB_OBJ)
 	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
 
 # protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model.
-$(BUILD)/ox: $(TOOL_OBJ) $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic -lm -lpthread
+# Plug-ins find the functions of ox.h in the command.
+$(BUILD)/ox: $(TOOL_OBJ) $(BUILD)/libox.a tools/exports.txt
+	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -o $@ $(TOOL_OBJ) $(BUILD)/libox.a -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic -lm -lpthread -ldl
 
 $(BUILD)/ox.pc: tools/ox.pc.in Makefile
 	@mkdir -p $(@D)

@@ -3,7 +3,7 @@ LIBS_STATIC   = $(BUILD)/libox.a -lprotobuf-c -lm
 DIGITS        := examples/digits
 MODELS        := $(BUILD)/models
 MAGIKA        := $(MODELS)/magika
-EXAMPLE_OBJ   := $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/obj/examples/filetype.o
+EXAMPLE_OBJ   := $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/obj/examples/filetype.o $(BUILD)/obj/examples/onednn/plugin.o
 
 $(BUILD)/digits_model.h: $(DIGITS)/model.onnx
 	@mkdir -p $(@D)
@@ -21,6 +21,14 @@ $(BUILD)/digits: $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/libox.a
 
 $(BUILD)/filetype: $(BUILD)/obj/examples/filetype.o $(BUILD)/libox.a
 	$(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC) -ljansson
+
+# The operators of the domain onednn.graph once more, as a plug-in.
+ONEDNN_OBJ := $(BUILD)/obj/examples/onednn/plugin.o $(BUILD)/obj/src/ops/onednn.o
+
+$(BUILD)/onednn.so: $(ONEDNN_OBJ)
+	$(CC) -shared $(LDFLAGS) -o $@ $(ONEDNN_OBJ)
+
+all: $(BUILD)/onednn.so
 
 demo: $(BUILD)/digits
 	@$(BUILD)/digits

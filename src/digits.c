@@ -114,7 +114,7 @@ static format format_of(ox_dtype dtype) {
         [OX_FLOAT8E5M2] = {3, -16}, [OX_FLOAT8E5M2FNUZ] = {3, -17}, [OX_FLOAT8E8M0] = {1, -127},
         [OX_FLOAT4E2M1] = {2, -1},  [OX_FLOAT6E2M3] = {4, -3},      [OX_FLOAT6E3M2] = {3, -4},
     };
-    return formats[dtype].precision ? formats[dtype] : formats[OX_DOUBLE];
+    return (unsigned)dtype < OX_DTYPE_COUNT && formats[dtype].precision ? formats[dtype] : formats[OX_DOUBLE];
 }
 
 /* value / scale is the number without its power of ten; what reads as the same number lies between (value - below) /
@@ -193,6 +193,8 @@ ox_digits ox_digits_shortest(ox_dtype dtype, double value) {
 }
 
 int ox_float_digits(ox_dtype dtype, double value, uint8_t digits[17], int *exponent) {
+    if (!(value > 0) || isinf(value))
+        return 0;
     ox_digits d = ox_digits_shortest(dtype, value);
     memcpy(digits, d.digit, (size_t)d.count);
     *exponent = d.exponent;

@@ -6,19 +6,19 @@
 
 #include <string.h>
 
-static inline float ox_float_of_bits(uint32_t bits) {
+static inline __attribute__((always_inline)) float ox_float_of_bits(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-static inline uint32_t ox_bits_of_float(float value) {
+static inline __attribute__((always_inline)) uint32_t ox_bits_of_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-static inline float ox_float_from_half(uint16_t bits) {
+static inline __attribute__((always_inline)) float ox_float_from_half(uint16_t bits) {
     uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = (uint32_t)(bits & 0x7fff) << 13;
     /* Scaling by 2^112 turns half subnormals into normal floats; infinities and NaN want the full exponent. */
     float scaled = ox_float_of_bits(magnitude) * 0x1p112f;
@@ -26,7 +26,7 @@ static inline float ox_float_from_half(uint16_t bits) {
     return ox_float_of_bits(sign | special);
 }
 
-static inline uint16_t ox_half_from_float(float value) {
+static inline __attribute__((always_inline)) uint16_t ox_half_from_float(float value) {
     uint32_t bits = ox_bits_of_float(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     /* Adding a power of two whose last place is the half's rounds to nearest even, in the processor's own way. */
     uint32_t subnormal = ox_bits_of_float(ox_float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
@@ -37,11 +37,11 @@ static inline uint16_t ox_half_from_float(float value) {
     return (uint16_t)(sign | result);
 }
 
-static inline float ox_float_from_bf16(uint16_t bits) {
+static inline __attribute__((always_inline)) float ox_float_from_bf16(uint16_t bits) {
     return ox_float_of_bits((uint32_t)bits << 16);
 }
 
-static inline uint16_t ox_bf16_from_float(float value) {
+static inline __attribute__((always_inline)) uint16_t ox_bf16_from_float(float value) {
     uint32_t bits = ox_bits_of_float(value);
     uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
     return (uint16_t)((bits & 0x7fffffff) > 0x7f800000u ? (bits >> 16 | 0x40) : rounded);

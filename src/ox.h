@@ -157,7 +157,7 @@ OX_API void ox_tensor_free(ox_tensor *tensor, const struct ox_options *options);
 OX_API float ox_float_from_bits(ox_dtype dtype, uint32_t bits);
 
 /* The fewest decimal digits (0 to 9 each) that give a finite positive value back when they are read as the floating
- * type: d.ddd times 10 to *exponent. Returns their number. */
+ * type: d.ddd times 10 to *exponent. Returns their number; 0 for any other value. */
 OX_API int ox_float_digits(ox_dtype dtype, double value, uint8_t digits[17], int *exponent);
 
 /* ---- Memory and limits -------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ ox_status ox_array_create(ox_array *array, ox_dtype dtype, int rank, const int64
         ox_array_free(array);
         return ox_tool_fail(error, OX_ERROR_LIMIT, "a shape has too many elements");
     }
-    array->data = calloc(size ? size : 1, 1);
+    array->data = ox_tool_zeroed(size);
     array->tensor.data = array->data;
     if (array->data)
         return OX_OK;

@@ -217,14 +217,14 @@ static ox_tolerance read_tolerance(const char *directory) {
     return tolerance;
 }
 
-ox_outcome ox_case_run(const char *directory, ox_text *reason) {
+ox_outcome ox_case_run(const char *directory, const ox_options *options, ox_text *reason) {
     running r = {.reason = reason, .tolerance = read_tolerance(directory)};
     ox_error error = {OX_OK, ""};
     ox_text path = {0};
     ox_text_format(&path, "%s/model.onnx", directory);
     r.path = path.data;
     ox_outcome outcome =
-        ox_model_load_file(path.data, NULL, &r.model, &error) ? fail(&r, &error) : run_sets(&r, directory);
+        ox_model_load_file(path.data, options, &r.model, &error) ? fail(&r, &error) : run_sets(&r, directory);
     ox_model_free(r.model);
     ox_text_free(&path);
     return outcome;

@@ -13,7 +13,8 @@ typedef enum ox_outcome {
 /* "passed", "failed", "unsupported" */
 const char *ox_outcome_name(ox_outcome outcome);
 
-/* Runs every data set of the case in a directory. Adds the reason unless it passes. */
-ox_outcome ox_case_run(const char *directory, ox_text *reason);
+/* Runs every data set of the case in a directory, its model loaded with the options. Adds the reason unless it passes.
+ */
+ox_outcome ox_case_run(const char *directory, const ox_options *options, ox_text *reason);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inputs.h"
+#include "plugin.h"
 #include "text.h"
 #include "tool.h"
 
@@ -254,10 +255,11 @@ static void put_json(report *r) {
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-static ox_status tell(const char *path, const ox_bindings *bindings, bool json, ox_error *error) {
+static ox_status tell(const char *path, const ox_options *options, const ox_bindings *bindings, bool json,
+                      ox_error *error) {
     report r = {.path = path};
     ox_model *model = NULL;
-    ox_status status = ox_model_load_for_info(path, NULL, &model, error);
+    ox_status status = ox_model_load_for_info(path, options, &model, error);
     if (status)
         return status;
     ox_inputs inputs;
@@ -281,12 +283,15 @@ int ox_command_info(ox_args *args) {
     const char *path = NULL;
     const char *value;
     ox_bindings bindings = {0};
+    ox_plugins plugins = {0};
     ox_error error = {OX_OK, ""};
     bool json = false;
     int status = OX_EXIT_OK;
     while (*args->at && !status) {
         if (ox_args_flag(args, "--json"))
             json = true;
+        else if (ox_plugins_argument(&plugins, args))
+            continue;
         else if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value))
             status = ox_bindings_add(&bindings, value)
                          ? OX_EXIT_OK
@@ -300,8 +305,9 @@ int ox_command_info(ox_args *args) {
     }
     if (!status && !path)
         status = ox_tool_usage(args->command, "which model? ox info MODEL [-d DIM=N]... [--json]");
-    if (!status && tell(path, &bindings, json, &error))
+    if (!status && (ox_plugins_load(&plugins, &error) || tell(path, &plugins.options, &bindings, json, &error)))
         status = ox_tool_error("%s", error.text);
     ox_bindings_free(&bindings);
+    ox_plugins_free(&plugins);
     return status;
 }

@@ -15,7 +15,9 @@ typedef struct subcommand {
 static const subcommand subcommands[] = {
     {"run", ox_command_run, "run a model on inputs of the command line",
      "usage: ox run MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [-o NAME=FILE]...\n"
-     "              [--save DIR] [--repeat N] [--quiet]\n"
+     "              [--save DIR] [--repeat N] [--threads N] [--no-fuse]\n"
+     "              [--max-memory SIZE] [--profile] [--trace FILE]\n"
+     "              [--plugin FILE]... [--quiet]\n"
      "\n"
      "  -i [NAME=]SOURCE  an input; without NAME the next one in graph order,\n"
      "                    inputs that have a default last. SOURCE is one of\n"
@@ -30,17 +32,45 @@ static const subcommand subcommands[] = {
      "                    and then nothing else is printed there\n"
      "  --save DIR        writes all outputs as DIR/output_0.npy, output_1.npy, ...\n"
      "  --repeat N        runs N times and says how long a run takes\n"
+     "  --threads N       splits large operators over N threads\n"
+     "  --no-fuse         runs elementwise nodes one by one; the results are the same\n"
+     "  --max-memory SIZE an error if the run's buffers take more: 65536, 64K, 512M, 2G\n"
+     "  --profile         says where the time went: a line for each node and pass\n"
+     "  --trace FILE      writes a trace for chrome://tracing or ui.perfetto.dev\n"
+     "  --plugin FILE     a shared object with operators of your own\n"
      "  --quiet           prints no outputs\n"},
+    {"bench", ox_command_bench, "measure how fast a model runs",
+     "usage: ox bench MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [--threads N]\n"
+     "                [--no-fuse] [--max-memory SIZE] [--json] [--profile]\n"
+     "                [--trace FILE] [--plugin FILE]...\n"
+     "\n"
+     "Runs a model until it is warm, then for at least a second and 10 times. Prints\n"
+     "the median, the times that 10 % and 90 % of the runs stay below, the bytes that\n"
+     "a run reads and writes in memory, and how fast that is, also as a share of what\n"
+     "memcpy reaches on 64 MiB just before and after.\n"
+     "\n"
+     "  -i [NAME=]SOURCE  an input, as of ox run; inputs not given are @random\n"
+     "  -d DIM=N          binds a symbolic dimension, as in -d batch=4\n"
+     "  --threads N       splits large operators over N threads\n"
+     "  --no-fuse         runs elementwise nodes one by one\n"
+     "  --max-memory SIZE an error if the run's buffers take more: 65536, 64K, 512M, 2G\n"
+     "  --json            prints one JSON object: median_ns, p10_ns, p90_ns, runs,\n"
+     "                    bytes, GBps, memcpy_GBps, memcpy_share, threads, model\n"
+     "  --profile         adds a line for each node and pass, from extra runs\n"
+     "  --trace FILE      writes a trace for chrome://tracing or ui.perfetto.dev\n"
+     "  --plugin FILE     a shared object with operators of your own\n"},
     {"info", ox_command_info, "say what a model is and needs",
-     "usage: ox info MODEL [-d DIM=N]... [--json]\n"
+     "usage: ox info MODEL [-d DIM=N]... [--plugin FILE]... [--json]\n"
      "\n"
      "Prints producer, versions, inputs, outputs, operators, parameters, what is\n"
      "unsupported, and the memory of a run when all dimensions are known.\n"
      "\n"
-     "  -d DIM=N  binds a symbolic dimension, as in -d batch=4\n"
-     "  --json    prints all of it as JSON\n"},
+     "  -d DIM=N       binds a symbolic dimension, as in -d batch=4\n"
+     "  --plugin FILE  a shared object with operators of your own\n"
+     "  --json         prints all of it as JSON\n"},
     {"test", ox_command_test, "run cases of the ONNX backend test layout",
-     "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--quiet]\n"
+     "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--threads N] [--no-fuse]\n"
+     "               [--max-memory SIZE] [--plugin FILE]... [--quiet]\n"
      "\n"
      "A DIR is a case (model.onnx, test_data_set_*/input_N.pb and output_N.pb) or a\n"
      "folder of cases. The last line is 'N passed, N failed, N skipped'.\n"
@@ -48,6 +78,7 @@ static const subcommand subcommands[] = {
      "  --tsv FILE      writes case, passed|failed|unsupported, and reason, with tabs\n"
      "  --pending FILE  unsupported cases listed here, one 'case reason' a line, are\n"
      "                  skipped instead of failed; a listed case that passes fails\n"
+     "  --threads N, --no-fuse, --max-memory SIZE, --plugin FILE   as of ox run\n"
      "  --quiet         prints failures and the last line only\n"},
     {"ops", ox_command_ops, "list the operators that ox has",
      "usage: ox ops [--markdown]\n"

@@ -58,8 +58,8 @@ static void add_event(void *context, const ox_profile_event *event) {
     row->count++;
     row->total_ns += event->duration_ns;
     row->bytes += event->bytes_read + event->bytes_written;
-    add_span(recorder, (ox_profile_span){at, event->start_ns, event->duration_ns, event->bytes_read,
-                                         event->bytes_written});
+    add_span(recorder,
+             (ox_profile_span){at, event->start_ns, event->duration_ns, event->bytes_read, event->bytes_written});
 }
 
 ox_status ox_recorder_run(ox_recorder *recorder, ox_session *session, ox_error *error) {

@@ -35,12 +35,19 @@ int ox_request_take(ox_args *args, ox_request *request) {
         return ox_bindings_add(&request->bindings, value)
                    ? OX_EXIT_OK
                    : ox_tool_usage(args->command, "-d wants DIM=N, such as -d batch=4, not '%s'", value);
-    else if (!ox_options_take(args, &request->options, &status))
+    else if (!ox_plugins_argument(&request->plugins, args) &&
+             !ox_options_take(args, &request->plugins.options, &status))
         return take_positional(args, request);
     return status;
 }
 
+ox_status ox_request_load(ox_request *request, ox_model **model, ox_error *error) {
+    ox_status status = ox_plugins_load(&request->plugins, error);
+    return status ? status : ox_model_load_file(request->model, &request->plugins.options, model, error);
+}
+
 void ox_request_free(ox_request *request) {
+    ox_plugins_free(&request->plugins);
     ox_bindings_free(&request->bindings);
     free(request->inputs);
 }

@@ -3,6 +3,7 @@
 #define OX_REQUEST_H
 
 #include "inputs.h"
+#include "plugin.h"
 #include "profile.h"
 #include "tool.h"
 
@@ -12,15 +13,18 @@ typedef struct ox_request {
     char **inputs;
     size_t input_count;
     ox_bindings bindings;
-    ox_options options;
-    bool profile;      /* --profile */
-    const char *trace; /* --trace, or NULL */
+    ox_plugins plugins; /* with the options for loading the model */
+    bool profile;       /* --profile */
+    const char *trace;  /* --trace, or NULL */
 } ox_request;
 
-/* Takes the next argument: the model, or one of -i, -d, --profile, --trace and ox_options_take. Comes after all other
- * options have been tried. Returns the exit status, after a usage error. */
+/* Takes the next argument: the model, or one of -i, -d, --profile, --trace, --plugin and ox_options_take. Comes after
+ * all other options have been tried. Returns the exit status, after a usage error. */
 int ox_request_take(ox_args *args, ox_request *request);
-void ox_request_free(ox_request *request);
+void ox_request_free(ox_request *request); /* the model must be gone */
+
+/* Loads the plug-ins and the model. */
+ox_status ox_request_load(ox_request *request, ox_model **model, ox_error *error);
 
 /* Writes the trace and prints the profile that were asked for. */
 ox_status ox_request_report(const ox_request *request, const ox_recorder *recorder, ox_error *error);

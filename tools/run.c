@@ -2,27 +2,22 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "inputs.h"
 #include "outputs.h"
-#include "tool.h"
+#include "request.h"
 
 typedef struct options {
-    const char *model;
-    char **inputs;
-    size_t input_count;
+    ox_request request;
     char **outputs;
     size_t output_count;
-    ox_bindings bindings;
     const char *save;
     long repeat;
     bool quiet;
 } options;
 
-static void append(char ***list, size_t *count, const char *text) {
-    *list = ox_tool_resize(*list, (*count + 1) * sizeof **list);
-    (*list)[(*count)++] = (char *)(uintptr_t)text;
+static void add_output(options *o, const char *text) {
+    o->outputs = ox_tool_resize(o->outputs, (o->output_count + 1) * sizeof *o->outputs);
+    o->outputs[o->output_count++] = (char *)(uintptr_t)text;
 }
 
 static int parse_repeat(ox_args *args, const char *text, long *repeat) {
@@ -37,26 +32,16 @@ static int parse_repeat(ox_args *args, const char *text, long *repeat) {
 /* Takes one argument. */
 static int parse_argument(ox_args *args, options *o) {
     const char *value;
-    if (ox_args_option(args, "-i", &value) || ox_args_option(args, "--input", &value))
-        append(&o->inputs, &o->input_count, value);
-    else if (ox_args_option(args, "-o", &value) || ox_args_option(args, "--output", &value))
-        append(&o->outputs, &o->output_count, value);
+    if (ox_args_option(args, "-o", &value) || ox_args_option(args, "--output", &value))
+        add_output(o, value);
     else if (ox_args_option(args, "--save", &value))
         o->save = value;
     else if (ox_args_option(args, "--repeat", &value))
         return parse_repeat(args, value, &o->repeat);
     else if (ox_args_flag(args, "--quiet") || ox_args_flag(args, "-q"))
         o->quiet = true;
-    else if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value))
-        return ox_bindings_add(&o->bindings, value)
-                   ? OX_EXIT_OK
-                   : ox_tool_usage(args->command, "-d wants DIM=N, such as -d batch=4, not '%s'", value);
-    else if (!ox_args_positional(args, &value))
-        return args->failed ? OX_EXIT_USAGE : OX_EXIT_OK;
-    else if (o->model)
-        return ox_tool_usage(args->command, "one model at a time: '%s' and '%s'", o->model, value);
     else
-        o->model = value;
+        return ox_request_take(args, &o->request);
     return OX_EXIT_OK;
 }
 
@@ -66,43 +51,42 @@ static int parse(ox_args *args, options *o) {
         if (status)
             return status;
     }
-    return o->model ? OX_EXIT_OK : ox_tool_usage(args->command, "which model? ox run MODEL [-i [NAME=]SOURCE]...");
+    return o->request.model ? OX_EXIT_OK
+                            : ox_tool_usage(args->command, "which model? ox run MODEL [-i [NAME=]SOURCE]...");
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
-}
-
-static ox_status run_repeatedly(ox_session *session, const options *o, ox_error *error) {
-    double least = 0;
-    double start = now();
+static ox_status run_repeatedly(ox_session *session, const options *o, ox_recorder *recorder, ox_error *error) {
+    bool records = o->request.profile || o->request.trace;
+    uint64_t start = ox_tool_now(), least = UINT64_MAX;
     for (long i = 0; i < o->repeat; i++) {
-        double before = now();
-        ox_status status = ox_session_run(session, error);
+        uint64_t before = ox_tool_now();
+        ox_status status = records ? ox_recorder_run(recorder, session, error) : ox_session_run(session, error);
         if (status)
             return status;
-        double taken = now() - before;
-        least = i && least < taken ? least : taken;
+        uint64_t taken = ox_tool_now() - before;
+        least = least < taken ? least : taken;
     }
     if (o->repeat > 1 && !o->quiet)
-        fprintf(stderr, "%ld runs: %.4g ms each, the fastest %.4g ms\n", o->repeat, (now() - start) / (double)o->repeat,
-                least);
+        fprintf(stderr, "%ld runs: %.4g ms each, the fastest %.4g ms\n", o->repeat,
+                (double)(ox_tool_now() - start) / 1e6 / (double)o->repeat, (double)least / 1e6);
     return OX_OK;
 }
 
 static ox_status run_session(const ox_model *model, const ox_inputs *inputs, const ox_outputs *outputs,
                              const options *o, ox_error *error) {
     ox_session *session = NULL;
+    ox_recorder recorder = {.keeps_spans = o->request.trace};
     ox_status status = ox_session_create(model, NULL, &session, error);
     if (!status)
         status = ox_inputs_set(inputs, session, error);
     if (!status)
-        status = run_repeatedly(session, o, error);
+        status = run_repeatedly(session, o, &recorder, error);
     if (!status)
         status = ox_outputs_write(outputs, session, error);
+    if (!status)
+        status = ox_request_report(&o->request, &recorder, error);
     ox_session_free(session);
+    ox_recorder_free(&recorder);
     return status;
 }
 
@@ -120,11 +104,11 @@ static ox_status assign_outputs(ox_outputs *outputs, const options *o, ox_error 
 static ox_status run_model(const ox_model *model, const options *o, ox_error *error) {
     ox_inputs inputs;
     ox_outputs outputs = ox_outputs_create(model);
-    ox_status status = ox_inputs_create(&inputs, model, &o->bindings, error);
+    ox_status status = ox_inputs_create(&inputs, model, &o->request.bindings, error);
     if (!status)
         status = assign_outputs(&outputs, o, error);
     if (!status)
-        status = ox_inputs_assign(&inputs, o->inputs, o->input_count, error);
+        status = ox_inputs_assign(&inputs, o->request.inputs, o->request.input_count, error);
     if (!status)
         status = ox_inputs_load(&inputs, error);
     if (!status)
@@ -139,11 +123,10 @@ int ox_command_run(ox_args *args) {
     ox_error error = {OX_OK, ""};
     ox_model *model = NULL;
     int status = parse(args, &o);
-    if (!status && (ox_model_load_file(o.model, NULL, &model, &error) || run_model(model, &o, &error)))
+    if (!status && (ox_request_load(&o.request, &model, &error) || run_model(model, &o, &error)))
         status = ox_tool_error("%s", error.text);
     ox_model_free(model);
-    ox_bindings_free(&o.bindings);
-    free(o.inputs);
+    ox_request_free(&o.request);
     free(o.outputs);
     return status;
 }

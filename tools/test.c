@@ -8,6 +8,8 @@
 #include "case_run.h"
 #include "cases.h"
 #include "file.h"
+#include "options.h"
+#include "plugin.h"
 #include "text.h"
 #include "tool.h"
 
@@ -20,6 +22,7 @@ typedef struct op_count {
 
 typedef struct tester {
     ox_cases cases;
+    ox_plugins plugins;
     char **pending; /* sorted names; NULL if no list was given */
     const char *pending_path;
     const char *tsv_path;
@@ -55,7 +58,7 @@ static void count_ops(tester *t, const char *directory, bool is_skipped) {
     ox_text path = {0};
     size_t missing = 0;
     ox_text_format(&path, "%s/model.onnx", directory);
-    if (!ox_model_load_for_info(path.data, NULL, &model, NULL)) {
+    if (!ox_model_load_for_info(path.data, &t->plugins.options, &model, NULL)) {
         size_t count = ox_model_op_use_count(model);
         ox_op_use use;
         for (size_t i = 0; i < count; i++)
@@ -137,7 +140,7 @@ static void print_failure(const tester *t, const ox_case *one, const ox_text *re
 
 static void run_case(tester *t, const ox_case *one) {
     ox_text reason = {0};
-    ox_outcome outcome = ox_case_run(one->path, &reason);
+    ox_outcome outcome = ox_case_run(one->path, &t->plugins.options, &reason);
     bool is_pending = ox_list_has(t->pending, one->name);
     bool is_skipped = is_pending && outcome == OX_CASE_UNSUPPORTED;
     if (outcome != OX_CASE_PASSED)
@@ -194,6 +197,7 @@ static int run_cases(tester *t) {
 static int parse(ox_args *args, tester *t) {
     const char *value;
     bool any = false;
+    int status;
     while (*args->at) {
         if (ox_args_flag(args, "--quiet") || ox_args_flag(args, "-q"))
             t->quiet = true;
@@ -201,7 +205,12 @@ static int parse(ox_args *args, tester *t) {
             t->tsv_path = value;
         else if (ox_args_option(args, "--pending", &value))
             t->pending_path = value;
-        else if (ox_args_positional(args, &value)) {
+        else if (ox_plugins_argument(&t->plugins, args))
+            continue;
+        else if (ox_options_take(args, &t->plugins.options, &status)) {
+            if (status)
+                return status;
+        } else if (ox_args_positional(args, &value)) {
             any = true;
             if (!ox_cases_add(&t->cases, value))
                 return ox_tool_error("no case (a directory with model.onnx) in '%s'", value);
@@ -217,6 +226,7 @@ static void free_tester(tester *t) {
     free(t->ops);
     ox_list_free(t->pending);
     ox_cases_free(&t->cases);
+    ox_plugins_free(&t->plugins);
     ox_text_free(&t->tsv);
 }
 
@@ -230,7 +240,7 @@ int ox_command_test(ox_args *args) {
             status = ox_tool_error("%s", error.text);
     }
     if (!status)
-        status = run_cases(&t);
+        status = ox_plugins_load(&t.plugins, &error) ? ox_tool_error("%s", error.text) : run_cases(&t);
     free_tester(&t);
     return status;
 }

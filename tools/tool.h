@@ -19,6 +19,12 @@ enum {
 void *ox_tool_alloc(size_t size);
 void *ox_tool_resize(void *block, size_t size);
 
+/* Zeroed memory for a tensor, on large pages if it is large; NULL if there is none. To be freed with free. */
+void *ox_tool_zeroed(size_t size);
+
+/* Nanoseconds of a clock that only goes forward, the one of ox_profile_event. */
+uint64_t ox_tool_now(void);
+
 /* A product of sizes; false on overflow. */
 bool ox_tool_multiply(size_t a, size_t b, size_t *product);
 
@@ -60,6 +66,7 @@ bool ox_args_positional(ox_args *args, const char **value);
 /* ---- Subcommands: each returns the exit status ---------------------------------------------------------------- */
 
 int ox_command_run(ox_args *args);
+int ox_command_bench(ox_args *args);
 int ox_command_info(ox_args *args);
 int ox_command_test(ox_args *args);
 int ox_command_ops(ox_args *args);

@@ -33,7 +33,8 @@ static void add_step(ox_text *text, const ox_profile_span *span, const ox_profil
     ox_text_step(&name, row);
     ox_text_put(text, "{\"name\":");
     ox_text_json(text, ox_text_get(&name));
-    ox_text_format(text, ",\"cat\":\"%s\",\"args\":{\"bytes_read\":%" PRIu64 ",\"bytes_written\":%" PRIu64 ",\"nodes\":[",
+    ox_text_format(text,
+                   ",\"cat\":\"%s\",\"args\":{\"bytes_read\":%" PRIu64 ",\"bytes_written\":%" PRIu64 ",\"nodes\":[",
                    ox_step_kind_name(row->kind), span->bytes_read, span->bytes_written);
     add_nodes(text, row);
     ox_text_put(text, "]},");

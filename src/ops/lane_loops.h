@@ -207,31 +207,32 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
 #endif
 #endif
 
-#define MATH_BLOCK(fn, T, expression)                                                                                  \
-    static void fn##_block(T *o, const T *x, const void *attr) {                                                       \
+/* n is a multiple of OX_VECTOR. */
+#define MATH_VECTORS(fn, T, expression)                                                                                \
+    static void fn##_vectors(int64_t n, T *o, const T *x, const void *attr) {                                          \
         (void)attr;                                                                                                    \
-        INDEPENDENT for (int i = 0; i < OX_VECTOR; i++) {                                                              \
+        n &= -(int64_t)OX_VECTOR;                                                                                      \
+        FOR_N {                                                                                                        \
             const c_##T a = x[i];                                                                                      \
             o[i] = (T)(expression);                                                                                    \
         }                                                                                                              \
     }
 
 #define MATH_LANE(fn, T, expression)                                                                                   \
-    MATH_BLOCK(fn, T, expression)                                                                                      \
+    MATH_VECTORS(fn, T, expression)                                                                                    \
     static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
         T *o = (void *)arg[0];                                                                                         \
         const T *x = (const void *)arg[1];                                                                             \
-        int64_t i = 0;                                                                                                 \
-        for (; step[1] && n - i >= OX_VECTOR; i += OX_VECTOR)                                                          \
-            fn##_block(o + i, x + i, attr);                                                                            \
-        if (i < n) {                                                                                                   \
-            T in[OX_VECTOR], out[OX_VECTOR];                                                                           \
-            for (int k = 0; k < OX_VECTOR; k++)                                                                        \
-                in[k] = x[step[1] && i + k < n ? i + k : 0];                                                           \
-            fn##_block(out, in, attr);                                                                                 \
-            for (; i < n; i++)                                                                                         \
-                o[i] = out[step[1] ? i % OX_VECTOR : 0];                                                               \
-        }                                                                                                              \
+        int64_t done = step[1] ? n & -(int64_t)OX_VECTOR : 0;                                                          \
+        fn##_vectors(done, o, x, attr);                                                                                \
+        if (done == n)                                                                                                 \
+            return 0;                                                                                                  \
+        T in[OX_VECTOR], out[OX_VECTOR];                                                                               \
+        for (int k = 0; k < OX_VECTOR; k++)                                                                            \
+            in[k] = x[step[1] && done + k < n ? done + k : 0];                                                         \
+        fn##_vectors(OX_VECTOR, out, in, attr);                                                                        \
+        for (int64_t i = done; i < n; i++)                                                                             \
+            o[i] = out[step[1] ? i % OX_VECTOR : 0];                                                                   \
         return 0;                                                                                                      \
     }
 

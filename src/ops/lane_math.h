@@ -14,19 +14,24 @@
 #define OX_MAD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* 2^k for k of a normal float. */
-static inline float ox_power_of_two(int32_t k) {
-    return ox_float_of_bits((uint32_t)(k + 127) << 23);
+/* 2^k for k of a normal float; anything for others. */
+static inline __attribute__((always_inline)) float ox_power_of_two(int32_t k) {
+    return ox_float_of_bits(((uint32_t)k + 127u) << 23);
+}
+
+/* Both sides are computed, whatever the condition is: a branch would keep loops from becoming whole vectors. */
+static inline __attribute__((always_inline)) float ox_choose(bool condition, float yes, float no) {
+    uint32_t mask = 0u - (uint32_t)condition;
+    return ox_float_of_bits((ox_bits_of_float(yes) & mask) | (ox_bits_of_float(no) & ~mask));
 }
 
 /* e^x: x = n ln 2 + r, and 2^n in two factors, so that results below the normal floats are rounded once. */
-static inline float ox_expf(float x) {
+static inline __attribute__((always_inline)) float ox_expf(float x) {
     const float magic = 0x1.8p23f; /* adding it rounds to an integer, which then stands in the low bits */
     x = x > 89.0f ? 89.0f : x;
     x = x < -104.0f ? -104.0f : x;
     float shifted = OX_MAD(x, 1.44269504f, magic), n = shifted - magic;
     int32_t k = (int32_t)(ox_bits_of_float(shifted) - ox_bits_of_float(magic));
-    k = x != x ? 0 : k;
     float r = OX_MAD(n, -0.693359375f, x);
     r = OX_MAD(n, 2.12194440e-4f, r);
     float q = OX_MAD(0.00138144648f, r, 0.00836878062f);
@@ -39,7 +44,7 @@ static inline float ox_expf(float x) {
 }
 
 /* ln x: x = 2^e (1 + f) with 1 + f between the roots of 1/2 and 2. */
-static inline float ox_logf(float x) {
+static inline __attribute__((always_inline)) float ox_logf(float x) {
     bool small = x < 0x1p-126f;
     float scaled = small ? x * 0x1p23f : x;
     int32_t bits = (int32_t)(ox_bits_of_float(scaled) - 0x3f3504f3u);
@@ -61,7 +66,7 @@ static inline float ox_logf(float x) {
 }
 
 /* tanh x: a polynomial near 0, 1 - 2 / (e^2x + 1) elsewhere. */
-static inline float ox_tanhf(float x) {
+static inline __attribute__((always_inline)) float ox_tanhf(float x) {
     float z = fabsf(x), s = x * x;
     float q = OX_MAD(-0.00571703656f, s, 0.020650579f);
     q = OX_MAD(q, s, -0.0537434953f);
@@ -69,11 +74,11 @@ static inline float ox_tanhf(float x) {
     q = OX_MAD(q, s, -0.333332839f);
     float near = OX_MAD(q, s * x, x);
     float far = 1.0f - 2.0f / (ox_expf(2.0f * (z > 10.0f ? 10.0f : z)) + 1.0f);
-    return z < 0.625f ? near : copysignf(far, x);
+    return ox_choose(z < 0.625f, near, copysignf(far, x));
 }
 
 /* erf x: a polynomial near 0, 1 - e^g(x) elsewhere. */
-static inline float ox_erff(float x) {
+static inline __attribute__((always_inline)) float ox_erff(float x) {
     float z = fabsf(x), s = x * x;
     float p = OX_MAD(8.39764003e-05f, s, -0.000814976969f);
     p = OX_MAD(p, s, 0.00520171293f);
@@ -90,7 +95,7 @@ static inline float ox_erff(float x) {
     g = OX_MAD(g, z, -0.633532169f);
     g = OX_MAD(g, z, -1.12943908f);
     g = OX_MAD(g, z, 0.000161342023f);
-    return z < 0.9219f ? x * p : copysignf(1.0f - ox_expf(g), x);
+    return ox_choose(z < 0.9219f, x * p, copysignf(1.0f - ox_expf(g), x));
 }
 
 #endif

@@ -11,14 +11,26 @@ BINARY(Add, RING, a + b)
 BINARY(Sub, RING, a - b)
 BINARY(Mul, RING, a *b)
 
-/* a / b towards zero. A divisor of 0 is a fault; -1 negates in unsigned, for INT_MIN / -1 wraps. */
-#define ZERO_DIVISOR (fault = OX_FAULT_DIVISOR, 0)
-#define UNSIGNED_DIV(op) (b == 0 ? (c_u64)ZERO_DIVISOR : (c_u64)(a op b))
-#define SIGNED_DIV (b == 0 ? ZERO_DIVISOR : b == -1 ? (int64_t)(0 - (uint64_t)a) : (int64_t)(a / b))
-BINARY3(Div, UNSIGNED_DIV(/), SIGNED_DIV, a / b)
+/* a / b towards zero, and the remainders. A divisor of 0 is a fault; -1 negates in unsigned, for INT_MIN / -1 wraps.
+ * Processors divide floats many at a time and integers one by one: a quotient of integers that a float holds exactly is
+ * at least 1 / |b| away from the next integer, far more than the float's rounding. */
+#define DIVISOR (fault |= (b == 0) * OX_FAULT_DIVISOR, b == 0 ? 1 : b)
+#define UNSIGNED_BY(real, T) ((c_##T)((real)a / (real)(DIVISOR)))
+#define SIGNED_BY(real, T) ((c_##T)((real)a / (real)(b == -1 ? 1 : DIVISOR)))
+#define NEGATED ((int64_t)(0 - (uint64_t)a))
+#define QUOTIENT_u8 UNSIGNED_BY(float, u8)
+#define QUOTIENT_u16 UNSIGNED_BY(float, u16)
+#define QUOTIENT_u32 UNSIGNED_BY(double, u32)
+#define QUOTIENT_u64 (a / (DIVISOR))
+#define QUOTIENT_i8 (b == -1 ? NEGATED : SIGNED_BY(float, i8))
+#define QUOTIENT_i16 (b == -1 ? NEGATED : SIGNED_BY(float, i16))
+#define QUOTIENT_i32 (b == -1 ? NEGATED : SIGNED_BY(double, i32))
+#define QUOTIENT_i64 (b == -1 ? NEGATED : a / (b == -1 ? 1 : DIVISOR))
 
-/* The remainder with the divisor's sign. */
-#define SIGNED_MOD (b == 0 ? ZERO_DIVISOR : b == -1 ? 0 : a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0))
+/* Remainders in unsigned arithmetic: all is exact modulo the type. */
+#define REMAINDER(T) ((T)((uint64_t)a - (uint64_t)(QUOTIENT_##T) * (uint64_t)b))
+#define FLOORED(T) (REMAINDER(T) != 0 && (REMAINDER(T) < 0) != (b < 0) ? REMAINDER(T) + b : REMAINDER(T))
+
 static float mod_f32(float a, float b) {
     float r = fmodf(a, b);
     return r == 0 ? copysignf(r, b) : (r < 0) != (b < 0) ? r + b : r;
@@ -27,16 +39,27 @@ static double mod_f64(double a, double b) {
     double r = fmod(a, b);
     return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
 }
-BINARY3(Mod, UNSIGNED_DIV(%), SIGNED_MOD, _Generic(a, float : mod_f32, default : mod_f64)(a, b))
 
-/* The remainder with the dividend's sign. */
-BINARY3(Fmod, UNSIGNED_DIV(%),
-        b == 0    ? ZERO_DIVISOR
-        : b == -1 ? 0
-                  : a % b,
-        _Generic(a, float
-                 : fmodf, default
-                 : fmod)(a, b))
+#define DIV_(name, T, e) LANE2(Div_##T, T, T, T, QUOTIENT_##T)
+#define FMOD_(name, T, e) LANE2(Fmod_##T, T, T, T, REMAINDER(T))
+#define UMOD_(name, T, e) LANE2(Mod_##T, T, T, T, REMAINDER(T))
+#define MOD_(name, T, e) LANE2(Mod_##T, T, T, T, FLOORED(T))
+UINT_LOOPS(DIV_, Div, )
+SINT_LOOPS(DIV_, Div, )
+FLOAT_LOOPS(BINARY_, Div, a / b)
+const ox_lanes OX_LANES(Div) = {{NUM_ROW(Div)}};
+
+/* With the dividend's sign. */
+UINT_LOOPS(FMOD_, Fmod, )
+SINT_LOOPS(FMOD_, Fmod, )
+FLOAT_LOOPS(BINARY_, Fmod, _Generic(a, float : fmodf, default : fmod)(a, b))
+const ox_lanes OX_LANES(Fmod) = {{NUM_ROW(Fmod)}};
+
+/* With the divisor's sign. */
+UINT_LOOPS(UMOD_, Mod, )
+SINT_LOOPS(MOD_, Mod, )
+FLOAT_LOOPS(BINARY_, Mod, _Generic(a, float : mod_f32, default : mod_f64)(a, b))
+const ox_lanes OX_LANES(Mod) = {{NUM_ROW(Mod)}};
 
 /* IEEE 754-2019 maximum and minimum: NaN wins, and -0 is less than +0. */
 static inline float join_f32(float a, float b, bool maximum) {

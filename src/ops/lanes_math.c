@@ -34,15 +34,22 @@ MATH_UNARY(Erf, FAST(erf, a))
         o[i] = (T)(expression);                                                                                        \
     }
 
-#define POW(T)                                                                                                         \
-    static void pow_##T##_block(T *o, const T *x, const T *y) {                                                        \
-        INDEPENDENT for (int i = 0; i < OX_VECTOR; i++) {                                                              \
-            const c_##T a = x[i], b = y[i];                                                                            \
+/* n is a multiple of OX_VECTOR. */
+#define POWERS(T, name, first, second)                                                                                 \
+    static void name##_##T(int64_t n, T *o, const T *x, const T *y) {                                                  \
+        n &= -(int64_t)OX_VECTOR;                                                                                      \
+        FOR_N {                                                                                                        \
+            const c_##T a = first, b = second;                                                                         \
             const c_##T any = _Generic(a, float : powf, default : pow)(a, b);                                          \
             const c_##T root = ROOT;                                                                                   \
             o[i] = b == 2 ? SQUARE : b == 3 ? CUBE : b == REAL(0.5) ? root : any;                                      \
         }                                                                                                              \
-    }                                                                                                                  \
+    }
+
+#define POW(T)                                                                                                         \
+    POWERS(T, powers, x[i], y[i])                                                                                      \
+    POWERS(T, powers_of_one, x[0], y[i])                                                                               \
+    POWERS(T, powers_to_one, x[i], y[0])                                                                               \
     static int Pow_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                         \
         T *o = (void *)arg[0];                                                                                         \
         const T *x = (const void *)arg[1], *y = (const void *)arg[2];                                                  \
@@ -55,22 +62,17 @@ MATH_UNARY(Erf, FAST(erf, a))
                 POWER(T, CUBE)                                                                                         \
             return 0;                                                                                                  \
         }                                                                                                              \
+        int64_t done = n & -(int64_t)OX_VECTOR;                                                                        \
+        (step[1] && step[2] ? powers_##T : step[1] ? powers_to_one_##T : powers_of_one_##T)(done, o, x, y);            \
+        if (done == n)                                                                                                 \
+            return 0;                                                                                                  \
         T p[OX_VECTOR], q[OX_VECTOR], out[OX_VECTOR];                                                                  \
         for (int k = 0; k < OX_VECTOR; k++) {                                                                          \
-            p[k] = x[0];                                                                                               \
-            q[k] = y[0];                                                                                               \
+            p[k] = x[step[1] && done + k < n ? done + k : 0];                                                          \
+            q[k] = y[step[2] && done + k < n ? done + k : 0];                                                          \
         }                                                                                                              \
-        int64_t i = 0;                                                                                                 \
-        for (; n - i >= OX_VECTOR; i += OX_VECTOR)                                                                     \
-            pow_##T##_block(o + i, step[1] ? x + i : p, step[2] ? y + i : q);                                          \
-        if (i == n)                                                                                                    \
-            return 0;                                                                                                  \
-        for (int k = 0; k < OX_VECTOR && i + k < n; k++) {                                                             \
-            p[k] = step[1] ? x[i + k] : p[k];                                                                          \
-            q[k] = step[2] ? y[i + k] : q[k];                                                                          \
-        }                                                                                                              \
-        pow_##T##_block(out, p, q);                                                                                    \
-        for (; i < n; i++)                                                                                             \
+        powers_##T(OX_VECTOR, out, p, q);                                                                              \
+        for (int64_t i = done; i < n; i++)                                                                             \
             o[i] = out[i % OX_VECTOR];                                                                                 \
         return 0;                                                                                                      \
     }

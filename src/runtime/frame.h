@@ -97,13 +97,13 @@ struct ox_frame {
     const ox_options *options;
     const ox_allocator *allocator;
     const ox_loops *loops;
-    ox_pool *pool;   /* the session's */
+    ox_pool *pool;             /* the session's */
     const ox_profile *profile; /* NULL if nobody wants to know */
-    ox_error *error; /* of the call that is under way */
-    ox_frame *outer; /* NULL for the main graph */
-    ox_pile fixed;   /* lives as long as the frame */
-    ox_pile plan;    /* descriptors, prepared kernels, folded constants */
-    ox_pile text;    /* of the main graph: bytes of the strings that this run made, in all frames */
+    ox_error *error;           /* of the call that is under way */
+    ox_frame *outer;           /* NULL for the main graph */
+    ox_pile fixed;             /* lives as long as the frame */
+    ox_pile plan;              /* descriptors, prepared kernels, folded constants */
+    ox_pile text;              /* of the main graph: bytes of the strings that this run made, in all frames */
     ox_slot *slots;
     ox_step *steps;
     int *readers;      /* positions of the nodes that read value v, ascending: ... */

@@ -50,6 +50,18 @@ def main():
         write(folder, f"image_{name}", [helper.make_node("Identity", ["x"], ["y"])], [value("x", flt, shape)],
               [value("y", flt, None)])
 
+    steps = [helper.make_node("Expand", ["a", "shape"], ["e"], name="a\tview"),
+             helper.make_node("Add", ["e", "b"], ["s"], name="sum"), helper.make_node("Relu", ["s"], ["y"]),
+             helper.make_node("Transpose", ["b"], ["t"], name="turned")]
+    shape = numpy_helper.from_array(np.array([4, 8]), "shape")
+    write(folder, "steps", steps, [value("a", flt, [4, 1]), value("b", flt, [4, 8])],
+          [value("y", flt, None), value("t", flt, None)], [shape])
+    branches = {f"{name}_branch": helper.make_graph([helper.make_node(op, ["x"], ["r"])], name, [],
+                                                    [value("r", flt, None)])
+                for name, op in (("then", "Neg"), ("else", "Abs"))}
+    write(folder, "branch", [helper.make_node("If", ["c"], ["y"], **branches)],
+          [value("c", TensorProto.BOOL, []), value("x", flt, [4, 8])], [value("y", flt, None)])
+
     one = np.ones((1, 3), np.float32)
     write_case(folder, "test_good", model, {"input_0": one, "input_1": one[0], "output_0": one * 2.001})
     write_case(folder, "test_wrong", model, {"input_0": one, "input_1": one[0], "output_0": one * [2, 3, 2]})

@@ -49,7 +49,7 @@ ox 0 'ox 0.' version
 ox 0 'usage: ox SUBCOMMAND' --help
 ox 0 'usage: ox SUBCOMMAND' help
 expect 'ox alone' sh -c "! '$OX' 2>'$err' && grep -q '^usage: ox SUBCOMMAND' '$err'"
-for sub in run info test ops; do
+for sub in run bench info test ops; do
     ox 0 "usage: ox $sub" help $sub
     ox 0 "usage: ox $sub" $sub --help
     ox 2 "unknown option '--frob'" $sub --frob
@@ -66,8 +66,17 @@ ox 2 "-d wants DIM=N" run m.onnx -d =4
 ox 2 "-d wants DIM=N" info m.onnx -d batch=99999999999999999999
 ox 2 '--repeat wants' run m.onnx --repeat 0
 ox 2 'one model at a time' run a.onnx b.onnx
+ox 2 'which model?' bench
+ox 2 'one model at a time' bench a.onnx b.onnx
+for sub in run bench test; do
+    ox 2 '--threads wants a number from 1' $sub --threads 0 m.onnx
+    ox 2 '--threads wants a number from 1' $sub --threads 2x m.onnx
+    ox 2 '--max-memory wants bytes' $sub --max-memory 1X m.onnx
+    ox 2 '--max-memory wants bytes' $sub --max-memory 99999999999G m.onnx
+done
 ox 1 'No such file' run "$work/none.onnx"
 ox 1 'No such file' info "$work/none.onnx"
+ox 1 'No such file' bench "$work/none.onnx"
 ox 1 'no case' test "$work"
 ox 2 "unexpected argument 'x'" ops x
 ox 0 'Add ' ops
@@ -90,7 +99,7 @@ if ! "$PYTHON" "$here/models.py" "$work" 2>"$err"; then
     *ModuleNotFoundError* | *'not found'*) ;;
     *) fail "models.py: $(tail -n 1 "$err")" ;;
     esac
-    skipped=420
+    skipped=459
     echo "skipped: $skipped tests of ox with models: no Python with the packages onnx and numpy"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
@@ -131,6 +140,10 @@ ox 1 'Div' run divide.onnx -i '[1,2]' -i '[1,0]'
 ox 0 'y: int64 [2]' run divide.onnx -i '[-9223372036854775808,7]' -i '[-1,2]'
 ox 0 '2 runs: ' run add.onnx -i @ones -i @ones -d n=2 --repeat 2
 ox 1 'neither a .npy' run add.onnx -i text.onnx -i @ones
+ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --threads 2 --no-fuse --max-memory 1M
+ox 1 'the limit is 1024' run add.onnx -i @ones -i @ones -d n=1000 --max-memory 1K
+ox 1 '-d n=N' bench add.onnx
+ox 1 'unknown input' bench add.onnx -i c=@ones
 
 ox 0 'a  float [n,3]' info add.onnx
 ox 0 'give -d n=N' info add.onnx
@@ -157,9 +170,11 @@ expect 'nothing but a .npy on standard output' cmp -s "$out" p.npy
 expect 'standard input' cmp -s "$out" p.npy
 ox 1 'cannot create' run add.onnx -i @ones -i @ones -d n=2 -o y=none/y.npy
 ox 1 'cannot create' run add.onnx -i @ones -i @ones -d n=2 --save none/dir
+ox 1 'cannot create' run add.onnx -i @ones -i @ones -d n=2 --trace none/trace.json
 ox 1 'but the model wants float' run add.onnx -i @ones -i b=p.npy -d n=2
 if [ -e /dev/full ]; then
     ox 1 'No space left' run add.onnx -i @ones -i @ones -d n=2 -o y=/dev/full
+    ox 1 'No space left' run add.onnx -i @ones -i @ones -d n=2 --trace /dev/full
     for arguments in '-o y=-' ''; do
         # shellcheck disable=SC2086 # a list of words
         "$OX" run add.onnx -i @ones -i @ones -d n=2 $arguments >/dev/full 2>"$err"
@@ -179,6 +194,7 @@ ox 1 '1 passed, 3 failed, 0 skipped' test cases
 ox 1 "FAILED test_value: output 'y' at [0,1]: 2., expected 3. (1 of 3 differ)" test cases
 ox 1 "FAILED test_wrong: output 'y' type float, expected double" test cases --quiet
 ox 0 '1 passed, 0 failed, 0 skipped' test cases/test_good/
+ox 0 '1 passed, 0 failed, 0 skipped' test cases/test_good/ --threads 2 --no-fuse --max-memory 1M
 printf '# a comment\ntest_missing\tno operator\n' >pending
 ox 0 '1 passed, 0 failed, 1 skipped' test cases/test_good cases/test_missing --pending pending --tsv tsv
 expect 'the tsv' test "$(cut -f1,2 tsv | tr '\t\n' ' ;')" = 'test_good passed;test_missing unsupported;'
@@ -187,14 +203,16 @@ ox 1 'test_good: is listed as pending in pending but passes' test cases --pendin
 ox 1 '0 passed, 3 failed, 1 skipped' test cases --pending pending
 ox 1 'No such file' test cases --pending none
 
-summary=$("$PYTHON" "$here/arrays.py" "$OX" "$work" 2>&1)
-# shellcheck disable=SC2046 # three numbers
-set -- $(echo "$summary" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
-if [ $# -eq 3 ]; then
-    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
-    [ "$2" -eq 0 ] || echo "$summary"
-else
-    fail "arrays.py: $summary"
-fi
+for script in arrays.py profiles.py; do
+    summary=$("$PYTHON" "$here/$script" "$OX" "$work" 2>&1)
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(echo "$summary" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
+    if [ $# -eq 3 ]; then
+        passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+        [ "$2" -eq 0 ] || echo "$summary"
+    else
+        fail "$script: $summary"
+    fi
+done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -40,6 +40,8 @@ class Options(C.Structure):
         ("isa", C.c_char_p),
         ("threads", C.c_int),
         ("no_fuse", C.c_bool),
+        ("operators", C.c_void_p),
+        ("operator_count", C.c_size_t),
     ]
 
 

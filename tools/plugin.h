@@ -1,0 +1,24 @@
+/* plugin.h: --plugin FILE, shared objects with operators of the user's own. */
+#ifndef OX_PLUGIN_H
+#define OX_PLUGIN_H
+
+#include "tool.h"
+
+/* Zeroed at first. Models that use the operators must be gone before ox_plugins_free. */
+typedef struct ox_plugins {
+    const char **paths;
+    void **handles; /* as many as are loaded */
+    size_t path_count, handle_count;
+    ox_operator *operators; /* of all of them */
+    ox_options options;     /* for loading models that use them */
+} ox_plugins;
+
+/* True if the next argument is --plugin; takes it and its value. */
+bool ox_plugins_argument(ox_plugins *plugins, ox_args *args);
+
+/* Opens the files and checks what is in them; fills in the options. */
+ox_status ox_plugins_load(ox_plugins *plugins, ox_error *error);
+
+void ox_plugins_free(ox_plugins *plugins);
+
+#endif
