@@ -7,7 +7,10 @@
 #include <sys/mman.h>
 
 /* Blocks from this size on ask for large pages: walking page tables costs half of a memory-bound operator's time. */
-enum { LARGE = 4 << 20, LARGE_PAGE = 2 << 20 };
+enum {
+    LARGE = 4 << 20,
+    LARGE_PAGE = 2 << 20
+};
 
 static void advise(void *block, size_t size) {
 #ifdef MADV_HUGEPAGE
@@ -37,4 +40,6 @@ const ox_allocator *ox_default_allocator(void) {
     return &allocator;
 }
 
-const char *ox_default_isa(void) { return getenv("OX_ISA"); }
+const char *ox_default_isa(void) {
+    return getenv("OX_ISA");
+}

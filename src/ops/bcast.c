@@ -86,30 +86,55 @@ static void stream_row(int64_t n, size_t width, char *dst, const char *src, int6
     }
 }
 
-/* The two innermost dimensions: rows of moves, or plain copies where both sides are dense. */
-static void move_rows(const int64_t n[2], const int64_t step[2][2], size_t width, char *dst, const char *src,
-                      bool streamed, ox_move_fn *move) {
-    int64_t w = (int64_t)width;
-    bool dense = step[0][0] == w && step[0][1] == w;
-    /* A long outer and a short inner dimension: the longer one makes the loop. */
-    int inner = n[0] >= n[1] || n[0] >= 8 ? 0 : 1, outer = 1 - inner;
-    for (int64_t j = 0; j < n[dense || streamed ? 1 : outer]; j++)
-        if (dense && streamed)
-            ox_stream(dst + j * step[1][0], src + j * step[1][1], (size_t)(n[0] * w));
-        else if (dense)
-            memcpy(dst + j * step[1][0], src + j * step[1][1], (size_t)(n[0] * w));
-        else if (streamed)
-            stream_row(n[0], width, dst + j * step[1][0], src + j * step[1][1], step[0][1], move);
-        else
-            move(n[inner], dst + j * step[outer][0], step[inner][0], src + j * step[outer][1], step[inner][1]);
-}
+/* How the two innermost dimensions are copied. */
+typedef struct move_rows_plan {
+    int64_t n[2], step[2][2]; /* [dimension][dst, src] */
+    size_t width;
+    bool streamed, dense, transposed;
+    ox_move_fn *move;
+    ox_transpose_fn *transpose;
+} move_rows_plan;
 
-static void move_all(int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
-                     const void *src, const int64_t *src_strides, bool large) {
+static move_rows_plan plan_rows(const ox_bcast *plan, size_t width, bool large) {
     /* Rows shorter than this leave cache lines half written. */
     enum {
         STREAM_ROW = 512
     };
+    const ox_loops *loops = ox_loops_find(NULL);
+    const int64_t w = (int64_t)width, *step = plan->step;
+    move_rows_plan rows = {.n = {plan->dim[0], plan->dim[1]},
+                           .step = {{step[0], step[1]}, {step[2], step[3]}},
+                           .width = width,
+                           .move = loops->move(width),
+                           .transpose = loops->transpose(width)};
+    rows.dense = step[0] == w && step[1] == w;
+    rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
+    rows.streamed = large && !rows.transposed && step[0] == w && plan->dim[0] >= STREAM_ROW / w;
+    return rows;
+}
+
+static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
+    if (p->transposed) {
+        p->transpose(p->n[0], p->n[1], dst, p->step[1][0], src, p->step[0][1]);
+        return;
+    }
+    size_t bytes = (size_t)p->n[0] * p->width;
+    /* A long outer and a short inner dimension: the longer one makes the loop. */
+    int inner = p->n[0] >= p->n[1] || p->n[0] >= 8 ? 0 : 1, outer = 1 - inner;
+    for (int64_t j = 0; j < p->n[p->dense || p->streamed ? 1 : outer]; j++)
+        if (p->dense && p->streamed)
+            ox_stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
+        else if (p->dense)
+            memcpy(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
+        else if (p->streamed)
+            stream_row(p->n[0], p->width, dst + j * p->step[1][0], src + j * p->step[1][1], p->step[0][1], p->move);
+        else
+            p->move(p->n[inner], dst + j * p->step[outer][0], p->step[inner][0], src + j * p->step[outer][1],
+                    p->step[inner][1]);
+}
+
+static void move_all(int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
+                     const void *src, const int64_t *src_strides, bool large) {
     int64_t dim[OX_MAX_RANK + 1], step[2 * (OX_MAX_RANK + 1)], index[OX_MAX_RANK + 1] = {0};
     ox_bcast plan = {.dim = dim, .step = step};
     ox_bcast_plan(&plan, 2, rank, dims, (const int64_t *const[]){dst_strides, src_strides});
@@ -120,13 +145,11 @@ static void move_all(int rank, const int64_t *dims, size_t width, void *dst, con
         step[2] = step[3] = 0;
         plan.ndim = 2;
     }
-    const int64_t rows[2][2] = {{step[0], step[1]}, {step[2], step[3]}};
-    bool streamed = large && step[0] == (int64_t)width && dim[0] >= STREAM_ROW / (int64_t)width;
-    ox_move_fn *move = ox_loops_find(NULL)->move(width);
+    const move_rows_plan rows = plan_rows(&plan, width, large);
     char *to = dst;
     const char *from = src;
     for (;;) {
-        move_rows(dim, rows, width, to, from, streamed, move);
+        move_rows(&rows, to, from);
         int d = 2;
         for (; d < plan.ndim; d++) {
             to += step[2 * d];
@@ -140,7 +163,7 @@ static void move_all(int rank, const int64_t *dims, size_t width, void *dst, con
         if (d >= plan.ndim)
             break;
     }
-    if (streamed)
+    if (rows.streamed)
         ox_stream_end();
 }
 

@@ -34,6 +34,15 @@ void ox_move(ox_pool *pool, int rank, const int64_t *dims, size_t width, void *d
 /* Copies n elements along steps in bytes; the loop for an element width (1, 2, 4, 8 or 16). src_step may be 0. */
 typedef void ox_move_fn(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step);
 
+/* Lays out `outer` short rows of `inner` elements each, packed. */
+typedef void ox_spread_fn(int64_t inner, int64_t outer, char *dst, const char *src, int64_t inner_step,
+                          int64_t outer_step);
+
+/* Copies a matrix whose rows of `inner` elements are packed in dst, `dst_step` bytes apart, and whose columns of
+ * `outer` elements are packed in src, `src_step` apart. */
+typedef void ox_transpose_fn(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,
+                             int64_t src_step);
+
 /* Copies a tensor of any strides into packed memory. */
 void ox_pack(ox_pool *pool, const ox_tensor *tensor, void *dst);
 

@@ -174,7 +174,8 @@ ox_reg ox_emit_compare(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
 ox_reg ox_emit_fold(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_reg total = ox_pass_widen(b, in[0]);
     for (int i = 1; i < call->nin; i++)
-        total = ox_elementwise_apply(b, ox_elementwise_lanes(call), NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, in[i]});
+        total =
+            ox_elementwise_apply(b, ox_elementwise_lanes(call), NULL, OX_UNDEFINED, 2, (const ox_reg[]){total, in[i]});
     return total;
 }
 

@@ -6,11 +6,19 @@
 extern const ox_loops ox_loops_base;
 
 #ifdef OX_X86_VARIANTS
+#include <cpuid.h>
+
 extern const ox_loops ox_loops_v3, ox_loops_v4;
 
+/* Half-precision conversions, which not every compiler knows by name. */
+static bool has_f16c(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+
 static bool runs_v3(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+    return has_f16c() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
 static bool runs_v4(void) {

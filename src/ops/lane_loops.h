@@ -25,6 +25,8 @@ ox_lane *OX_VARIANT(ox_lane_cast)(ox_dtype from, ox_dtype to);
 ox_lane *OX_VARIANT(ox_lane_cast_odd)(ox_dtype from);
 ox_lane OX_VARIANT(ox_lane_widen), OX_VARIANT(ox_lane_narrow), OX_VARIANT(ox_lane_wrap);
 ox_move_fn *OX_VARIANT(ox_move_for)(size_t width);
+ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width);
+ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width);
 
 #if OX_UNALIGNED
 #define MEMORY __attribute__((aligned(1), may_alias))

@@ -55,6 +55,8 @@ typedef struct ox_loops {
     ox_lane *wrap;
     /* Strided copies. */
     ox_move_fn *(*move)(size_t width);
+    ox_spread_fn *(*spread)(size_t width);
+    ox_transpose_fn *(*transpose)(size_t width);
 } ox_loops;
 
 /* The loops of that name ("base", "v3", "v4"), or if it is NULL or unknown the best ones for this processor. */

@@ -23,4 +23,6 @@ const ox_loops OX_VARIANT(ox_loops) = {
     .narrow = OX_VARIANT(ox_lane_narrow),
     .wrap = OX_VARIANT(ox_lane_wrap),
     .move = OX_VARIANT(ox_move_for),
+    .spread = OX_VARIANT(ox_spread_for),
+    .transpose = OX_VARIANT(ox_transpose_for),
 };

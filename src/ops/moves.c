@@ -1,6 +1,8 @@
 /* moves.c: strided copies, one loop per element width. */
 #include "lane_loops.h"
 
+#include <string.h>
+
 typedef uint16_t __attribute__((aligned(1), may_alias)) any16;
 typedef uint32_t __attribute__((aligned(1), may_alias)) any32;
 typedef uint64_t __attribute__((aligned(1), may_alias)) any64;
@@ -45,5 +47,107 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
         return move_any64;
     default:
         return move_any128;
+    }
+}
+
+/* Short rows, one after another: the rows of one element that repeats are what broadcasting makes most. */
+#define REPEAT(type, count)                                                                                            \
+    for (int64_t j = 0; j < outer; j++, to += (count)) {                                                               \
+        const type value = *(const type *)(const void *)(src + j * outer_step);                                        \
+        for (int k = 0; k < (count); k++)                                                                              \
+            to[k] = value;                                                                                             \
+    }
+#define SPREAD(type)                                                                                                   \
+    static void spread_##type(int64_t inner, int64_t outer, char *dst, const char *src, int64_t inner_step,            \
+                              int64_t outer_step) {                                                                    \
+        type *to = (type *)(void *)dst;                                                                                \
+        if (inner_step == 0 && inner == 2)                                                                             \
+            REPEAT(type, 2)                                                                                            \
+        else if (inner_step == 0 && inner == 3)                                                                        \
+            REPEAT(type, 3)                                                                                            \
+        else if (inner_step == 0 && inner == 4)                                                                        \
+            REPEAT(type, 4)                                                                                            \
+        else                                                                                                           \
+            for (int64_t j = 0; j < outer; j++, to += inner)                                                           \
+                move_##type(inner, (char *)to, (int64_t)sizeof *to, src + j * outer_step, inner_step);                 \
+    }
+SPREAD(any8)
+SPREAD(any16)
+SPREAD(any32)
+SPREAD(any64)
+SPREAD(any128)
+
+ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width) {
+    switch (width) {
+    case 1:
+        return spread_any8;
+    case 2:
+        return spread_any16;
+    case 4:
+        return spread_any32;
+    case 8:
+        return spread_any64;
+    default:
+        return spread_any128;
+    }
+}
+
+/* ---- Transposes --------------------------------------------------------------------------------------------- */
+
+/* A square of this many rows and columns lies in few cache lines on both sides; a band of squares in few pages. */
+enum {
+    SQUARE = 16,
+    BAND = 128
+};
+
+#define LESS(a, b) ((a) < (b) ? (a) : (b))
+
+#define TRANSPOSE(type)                                                                                                \
+    static void square_##type(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                        \
+        type square[SQUARE][SQUARE];                                                                                   \
+        for (int i = 0; i < SQUARE; i++)                                                                               \
+            memcpy(square[i], src + i * src_step, sizeof square[i]);                                                   \
+        for (int j = 0; j < SQUARE; j++) {                                                                             \
+            type *to = (type *)(void *)(dst + j * dst_step);                                                           \
+            for (int i = 0; i < SQUARE; i++)                                                                           \
+                to[i] = square[i][j];                                                                                  \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void transpose_part_##type(int64_t rows, int64_t columns, char *dst, int64_t dst_step, const char *src,     \
+                                      int64_t src_step) {                                                              \
+        if (rows == SQUARE && columns == SQUARE)                                                                       \
+            square_##type(dst, dst_step, src, src_step);                                                               \
+        else                                                                                                           \
+            for (int64_t k = 0; k < columns; k++)                                                                      \
+                move_##type(rows, dst + k * dst_step, (int64_t)sizeof(type), src + k * (int64_t)sizeof(type),          \
+                            src_step);                                                                                 \
+    }                                                                                                                  \
+    static void transpose_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,           \
+                                 int64_t src_step) {                                                                   \
+        const int64_t w = (int64_t)sizeof(type);                                                                       \
+        for (int64_t band = 0; band < outer; band += BAND)                                                             \
+            for (int64_t i = 0; i < inner; i += SQUARE)                                                                \
+                for (int64_t j = band; j < outer && j < band + BAND; j += SQUARE)                                      \
+                    transpose_part_##type(LESS(inner - i, SQUARE), LESS(outer - j, SQUARE),                            \
+                                          dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step); \
+    }
+TRANSPOSE(any8)
+TRANSPOSE(any16)
+TRANSPOSE(any32)
+TRANSPOSE(any64)
+TRANSPOSE(any128)
+
+ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width) {
+    switch (width) {
+    case 1:
+        return transpose_any8;
+    case 2:
+        return transpose_any16;
+    case 4:
+        return transpose_any32;
+    case 8:
+        return transpose_any64;
+    default:
+        return transpose_any128;
     }
 }

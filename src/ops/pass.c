@@ -18,6 +18,10 @@ static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char
         operand->move(count, dst, operand->width, src, step);
         return dst + count * operand->width;
     }
+    if (d == 1 && step != 0) {
+        operand->spread(pass->space.dim[0], count, dst, src, operand->steps[0], step);
+        return dst + count * pass->space.dim[0] * operand->width;
+    }
     char *end = gather(pass, a, d - 1, pass->space.dim[d - 1], src, dst);
     size_t block = (size_t)(end - dst);
     for (int64_t i = 1; i < count; i++, end += block)
@@ -71,7 +75,9 @@ static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int6
     s->laid_count[a] = count;
 }
 
-static char *place_of(const pass_store *store, int64_t done) { return (char *)store->out->data + done * store->width; }
+static char *place_of(const pass_store *store, int64_t done) {
+    return (char *)store->out->data + done * store->width;
+}
 
 /* Computes and streams in turn: memory is faster when reads and writes alternate. */
 static int run_streamed(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,

@@ -129,7 +129,8 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     int index = b->pass.noperands - 1;
     b->strides[index] = strides;
     size_t width = ox_dtype_size(tensor->dtype);
-    *operand = (pass_operand){.tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width)};
+    *operand = (pass_operand){
+        .tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width), .spread = b->loops->spread(width)};
     operand->reg =
         new_reg(b, (pass_reg){.dtype = tensor->dtype, .operand = index, .writer = -1, .last = -1, .store = -1});
     return operand->reg;

@@ -10,6 +10,7 @@ typedef struct pass_operand {
     const int64_t *steps;    /* bytes along each dimension of the space */
     int64_t width;           /* of an element */
     ox_move_fn *move;
+    ox_spread_fn *spread;
     int reg;
     bool gathered; /* neither packed nor one element within a tile: laid out in the register's tile first */
 } pass_operand;

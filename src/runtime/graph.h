@@ -65,8 +65,8 @@ struct ox_model {
     ox_allocator allocator;
     ox_options options;
     const ox_op *operators; /* of the options, as rows */
-    ox_pile pile;     /* all that hangs below, but the mapped files */
-    const char *path; /* for error texts: the file's name, or "model" */
+    ox_pile pile;           /* all that hangs below, but the mapped files */
+    const char *path;       /* for error texts: the file's name, or "model" */
     const ox_graph *graph;
     ox_model_info info;
     size_t nuses;
