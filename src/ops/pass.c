@@ -133,7 +133,7 @@ static void advance(const ox_pass *pass, pass_state *s, int64_t *index) {
 
 /* Moves the cursors from the start to the outer place with number `outer`. */
 static void seek(const ox_pass *pass, pass_state *s, int64_t *index, int64_t outer) {
-    for (int d = pass->block + 1; d < pass->space.ndim && outer; d++) {
+    for (int d = pass->block + 1; d < pass->space.ndim; d++) {
         index[d] = outer % pass->space.dim[d];
         outer /= pass->space.dim[d];
         for (int a = 0; a < pass->noperands; a++)

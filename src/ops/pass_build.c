@@ -190,9 +190,10 @@ ox_reg ox_pass_narrow(ox_pass_builder *b, ox_reg reg, const ox_narrowing *how) {
     reg = ox_pass_widen(b, reg);
     ox_dtype from = ox_pass_dtype(b, reg);
     if (from != wide && reg >= 0) {
-        ox_lane *cast = wide == dtype ? b->loops->cast(from, wide) : b->loops->cast_odd(from);
-        /* The same bits under another name still want a register of their own. */
-        reg = ox_pass_apply(b, cast ? cast : b->loops->copy(ox_dtype_size(wide)), NULL, wide, 1, &reg);
+        ox_lane *lane = wide == dtype ? b->loops->cast(from, wide) : b->loops->cast_odd(from);
+        if (!lane) /* the same bits under another name still want a register of their own */
+            lane = b->loops->copy(ox_dtype_size(wide));
+        reg = ox_pass_apply(b, lane, NULL, wide, 1, &reg);
     }
     if (reg < 0)
         return -1;
