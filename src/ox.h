@@ -351,8 +351,7 @@ OX_API ox_status ox_profile_event_node(const ox_profile_event *event, size_t ind
 typedef struct ox_op_info {
     const char *domain; /* "" is ONNX's own */
     const char *name;
-    int since_version; /* the first opset of this row's meaning */
-    int until_version; /* the last one that the row is used for */
+    uint64_t versions; /* bit 1 << v for each version of the specification that this row serves */
     uint32_t dtypes;   /* bit 1u << ox_dtype for each element type of its main input */
 } ox_op_info;
 

@@ -3,7 +3,7 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat cli conformance property hostile check-install check-digits check-filetype
+CHECK_PARTS := unit compat operators cli conformance property hostile check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -41,6 +41,9 @@ unit: $(BUILD)/unit
 
 compat: venv
 	@$(VENV_RUN) 1 tests/proto/compat.py
+
+operators: $(BUILD)/ox venv
+	@$(VENV_RUN) 1 tests/proto/operators.py $(BUILD)/ox docs/operators.md
 
 cli: $(BUILD)/ox venv
 	@OX='$(abspath $(BUILD))/ox' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
@@ -95,5 +98,5 @@ FORCE:
 
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat cli conformance property hostile check-install asan lint lint-format lint-build \
+.PHONY: FORCE check venv unit compat operators cli conformance property hostile check-install asan lint lint-format lint-build \
   lint-cppcheck

@@ -24,14 +24,11 @@ static bool has_successor(size_t index, const ox_op_info *info) {
            strcmp(next.domain, info->domain) == 0;
 }
 
-/* "7+" for the newest meaning, "1-6" for older ones. */
-static void add_versions(ox_text *text, size_t index, const ox_op_info *info) {
-    if (!has_successor(index, info))
-        ox_text_format(text, "%d+", info->since_version);
-    else if (info->until_version > info->since_version)
-        ox_text_format(text, "%d-%d", info->since_version, info->until_version);
-    else
-        ox_text_format(text, "%d", info->since_version);
+/* "7 13 14": the versions of the specification. */
+static void add_versions(ox_text *text, const ox_op_info *info) {
+    for (int v = 1; v < 64; v++)
+        if (info->versions >> v & 1)
+            ox_text_format(text, "%s%d", text->size ? " " : "", v);
 }
 
 static void print_row(size_t index, bool markdown) {
@@ -42,9 +39,9 @@ static void print_row(size_t index, bool markdown) {
     if (ox_op_get(index, &info))
         return;
     ox_text_format(&name, "%s%s%s", info.domain, *info.domain ? "." : "", info.name);
-    add_versions(&versions, index, &info);
+    add_versions(&versions, &info);
     add_types(&types, info.dtypes);
-    printf(markdown ? "| %s | %s | %s |\n" : "%-22s %-7s %s\n", name.data, versions.data, ox_text_get(&types));
+    printf(markdown ? "| %s | %s | %s |\n" : "%-22s %-20s %s\n", name.data, versions.data, ox_text_get(&types));
     ox_text_free(&name);
     ox_text_free(&versions);
     ox_text_free(&types);
@@ -61,15 +58,15 @@ static size_t count_names(void) {
 
 static void print_heading(bool markdown) {
     if (!markdown) {
-        printf("%-22s %-7s %s\n", "operator", "opsets", "types of the main input");
+        printf("%-22s %-20s %s\n", "operator", "versions", "types of the main input");
         return;
     }
     printf(
         "# Operators\n\n"
         "This file is written by `ox ops --markdown`; do not edit it.\n\n"
-        "ox has %zu operators. A row is one meaning of an operator: `1-6` holds for these opsets, `7+` for all from\n"
-        "there on. Types are those of the main input.\n\n"
-        "| operator | opsets | types |\n"
+        "ox has %zu operators. A row is one meaning of an operator, with the versions of the specification that it serves:\n"
+        "versions in one row differ in types alone. Types are those of the main input.\n\n"
+        "| operator | versions | types |\n"
         "| --- | --- | --- |\n",
         count_names());
 }

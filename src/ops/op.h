@@ -137,6 +137,7 @@ struct ox_op {
     const char *domain; /* "" is ONNX's own */
     const char *name;
     int16_t since;
+    uint64_t versions; /* a bit for each version of the specification that the row serves */
     int8_t min_in, max_in, min_out, max_out;
     ox_dtypes dtypes; /* of the main input, for listing; infer checks */
     ox_call_fn *infer, *prepare, *run;
@@ -154,6 +155,9 @@ const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, 
 
 /* Below, at or above 0 as a row comes before, is, or comes after the rows of that domain and name. */
 int ox_op_order(const ox_op *row, const char *domain, const char *name);
+
+/* The version of the specification that is in force for a row in that version of its operator set: 14 for Add in 20. */
+int ox_op_version(const ox_op *op, int64_t opset);
 
 /* The newest opset version of a domain that the table knows; 0 for an unknown domain. */
 int ox_newest_opset(const char *domain);

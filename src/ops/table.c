@@ -40,14 +40,23 @@ ox_status ox_run_none(ox_call *call) {
     return OX_OK;
 }
 
+/* What a row's list of versions becomes: the first one, and a bit for each. Bit 0 is for those that are not there. */
+#define FIRST(...) FIRST_(__VA_ARGS__, 0)
+#define FIRST_(first, ...) first
+#define VERSIONS(...) VERSIONS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define VERSIONS_(a, b, c, d, e, f, g, h, i, j, k, ...)                                                                \
+    (BIT(a) | BIT(b) | BIT(c) | BIT(d) | BIT(e) | BIT(f) | BIT(g) | BIT(h) | BIT(i) | BIT(j) | BIT(k))
+#define BIT(version) ((uint64_t)1 << (version))
+
 static const ox_op table[] = {
 #define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
-    {domain,       #name, since, min_in, max_in, min_out, max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare,     \
-     ox_run_##run, NULL,  flags},
+    {domain,  #name,  FIRST since,      VERSIONS since,       min_in,       max_in, min_out,                           \
+     max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, NULL,   flags},
 #define PROGRAM(name, since, min_in, max_in, dtypes, infer, prepare, run, flags, ...)                                  \
     {"",                                                                                                               \
      #name,                                                                                                            \
-     since,                                                                                                            \
+     FIRST since,                                                                                                      \
+     VERSIONS since,                                                                                                   \
      min_in,                                                                                                           \
      max_in,                                                                                                           \
      1,                                                                                                                \
@@ -117,9 +126,15 @@ size_t ox_op_count(void) {
 ox_status ox_op_get(size_t index, ox_op_info *info) {
     if (index >= ROWS)
         return OX_ERROR_ARGUMENT;
-    const ox_op *row = &table[index], *next = row + 1;
-    bool more = index + 1 < ROWS && !ox_op_order(next, row->domain, row->name);
-    *info = (ox_op_info){row->domain, row->name, row->since, more ? next->since - 1 : ox_newest_opset(row->domain),
-                         row->dtypes};
+    const ox_op *row = &table[index];
+    *info = (ox_op_info){row->domain, row->name, row->versions & ~(uint64_t)1, row->dtypes};
     return OX_OK;
+}
+
+int ox_op_version(const ox_op *op, int64_t opset) {
+    int version = op->since;
+    for (int v = op->since; v <= opset && v < 64; v++)
+        if (op->versions >> v & 1)
+            version = v;
+    return version;
 }

@@ -251,6 +251,6 @@ ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
     bool named = *node->name;
     ox_error_prefix(frame->error, "%s%snode %s'%s' (%s%s%s-%d): ", path, separator, named ? "" : "that gives ",
                     named ? node->name : output, node->domain, *node->domain ? "." : "", node->op_type,
-                    node->op->since);
+                    ox_op_version(node->op, node->version));
     return status;
 }

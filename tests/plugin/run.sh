@@ -89,9 +89,15 @@ block() {
         "$top/docs/operators-of-your-own.md"
 }
 mkdir bin
-printf '#!/bin/sh\nexec %s -I%s/src -Wall -Wextra "$@"\n' "$CC" "$top" >bin/cc
-printf '#!/bin/sh\nexec %s "$@"\n' "$PYTHON" >bin/python3
-printf '#!/bin/sh\nexec %s/ox "$@"\n' "$BUILD" >bin/ox
+# stand_in NAME WORD...: makes a command NAME of the guide stand for these words.
+stand_in() {
+    name=$1
+    shift
+    printf '#!/bin/sh\nPATH=%s\nexec %s "$@"\n' "$PATH" "$*" >"bin/$name"
+}
+stand_in cc "$CC -I$top/src -Wall -Wextra"
+stand_in python3 "$PYTHON"
+stand_in ox "$BUILD/ox"
 chmod +x bin/*
 block c >squareplus.c
 block python >squareplus.py
