@@ -3,7 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property hostile check-install check-digits check-filetype
+CHECK_PARTS := unit compat operators cli conformance property expand-forms plugin hostile check-install check-digits \
+  check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -63,6 +64,13 @@ conformance: $(BUILD)/ox venv
 property: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 6000 tests/property/broadcast.py --cases 6000
 
+expand-forms: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
+
+plugin: all venv
+	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
+	  sh tests/plugin/run.sh
+
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
 
@@ -98,5 +106,5 @@ FORCE:
 
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property hostile check-install asan lint lint-format lint-build \
-  lint-cppcheck
+.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms plugin hostile check-install \
+  asan lint lint-format lint-build lint-cppcheck

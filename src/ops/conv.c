@@ -147,14 +147,6 @@ ox_status ox_infer_conv(ox_call *call) {
 
 /* ---- Columns ------------------------------------------------------------------------------------------------ */
 
-/* What a panel is made from: the channels of one group of one image. */
-typedef struct conv_source {
-    const conv *c;
-    const char *x;
-    size_t width;
-    int64_t *corner; /* workspace: for each column, where the kernel starts in the input */
-} conv_source;
-
 /* Counts an index of `rank` dimensions up by one. */
 static void advance(int rank, const int64_t *dims, int64_t *index) {
     for (int d = rank; d-- > 0;) {
@@ -169,13 +161,13 @@ static void unravel(int rank, const int64_t *dims, int64_t i, int64_t *index) {
         index[d] = i % dims[d];
 }
 
-static void find_corners(const conv_source *s, int64_t column, int64_t columns) {
-    const conv *c = s->c;
+/* For each column, where the kernel starts in the input. */
+static void find_corners(const conv *c, int64_t column, int64_t columns, int64_t *corner) {
     int64_t index[CONV_SPATIAL];
     unravel(c->spatial, c->out, column, index);
     for (int64_t j = 0; j < columns; j++) {
         for (int d = 0; d < c->spatial; d++)
-            s->corner[j * c->spatial + d] = index[d] * c->stride[d] - c->pad[d];
+            *corner++ = index[d] * c->stride[d] - c->pad[d];
         advance(c->spatial, c->out, index);
     }
 }
@@ -216,23 +208,23 @@ static bool is_run(const int64_t *at, int64_t columns, size_t width) {
 }
 
 /* An ox_gemm_panel_fn: row k of the matrix is tap k % taps of channel k / taps. Rows of the same tap come together. */
-static void conv_panel(const void *context, int64_t row, int64_t rows, int64_t column, int64_t columns, void *panel) {
-    const conv_source *s = context;
-    const conv *c = s->c;
-    int64_t tap[CONV_SPATIAL], at[CONV_COLUMNS];
-    find_corners(s, column, columns);
+static void conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, void *panel) {
+    const conv *c = g->context;
+    const int64_t width = (int64_t)ox_dtype_size(g->dtype);
+    int64_t corner[CONV_COLUMNS * CONV_SPATIAL], tap[CONV_SPATIAL], at[CONV_COLUMNS];
+    find_corners(c, column, columns, corner);
     unravel(c->spatial, c->kernel, row % c->taps, tap);
     for (int64_t first = 0; first < rows && first < c->taps; first++, advance(c->spatial, c->kernel, tap)) {
         for (int64_t j = 0; j < columns; j++)
-            at[j] = seen(c, s->corner + j * c->spatial, tap);
-        bool run = is_run(at, columns, s->width);
+            at[j] = seen(c, corner + j * c->spatial, tap);
+        bool run = is_run(at, columns, (size_t)width);
         for (int64_t r = first; r < rows; r += c->taps) {
-            const char *channel = s->x + (row + r) / c->taps * c->in_count * (int64_t)s->width;
+            const char *channel = (const char *)g->b + (row + r) / c->taps * c->in_count * width;
             char *to = (char *)panel + r * OX_GEMM_ROW;
             if (run)
-                memcpy(to, channel + at[0] * (int64_t)s->width, OX_GEMM_ROW);
+                memcpy(to, channel + at[0] * width, OX_GEMM_ROW);
             else
-                copy_seen(s->width, channel, at, columns, to);
+                copy_seen((size_t)width, channel, at, columns, to);
         }
     }
 }
@@ -248,17 +240,19 @@ ox_status ox_prepare_conv(ox_call *call) {
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
-    OX_TRY(ox_workspace_add(call, CONV_COLUMNS * c->spatial, sizeof(int64_t)));
-    return ox_workspace_add(call, (int64_t)ox_gemm_workspace(c->taps * c->in_channels), 1);
+    return ox_gemm_plan(call, c->taps * c->in_channels);
 }
 
 #define ADD_BIAS(type)                                                                                                 \
-    for (int64_t i = 0; i < channels; i++)                                                                             \
-        for (int64_t j = 0; j < n; j++)                                                                                \
-    OX_AT(type, out + (i * n + j) * (int64_t)sizeof(type)) += OX_GET(type, bias + i * (int64_t)sizeof(type))
+    for (int64_t i = row; i < row + rows; i++)                                                                         \
+        for (int64_t j = 0; j < columns; j++)                                                                          \
+    OX_AT(type, out + i * g->c_row + j * (int64_t)sizeof(type)) += OX_GET(type, bias + i * (int64_t)sizeof(type))
 
-static void add_bias(ox_dtype dtype, int64_t channels, int64_t n, char *out, const char *bias) {
-    if (dtype == OX_FLOAT) {
+/* An ox_gemm_end_fn. */
+static void add_bias(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    const char *bias = g->extra;
+    char *out = (char *)g->c + column * (int64_t)ox_dtype_size(g->dtype);
+    if (g->dtype == OX_FLOAT) {
         ADD_BIAS(ox_f32);
     } else {
         ADD_BIAS(ox_f64);
@@ -270,20 +264,34 @@ static const char *offset(const void *base, int64_t bytes) {
     return bytes ? (const char *)base + bytes : base;
 }
 
-/* The product for one image and group. */
-static void conv_group(const conv *c, ox_gemm *g, conv_source *source, const char *x, const char *w, char *out,
-                       void *panel) {
-    int64_t width = (int64_t)source->width;
-    g->m = c->out_channels, g->n = c->out_count, g->k = c->in_channels * c->taps;
-    g->a = w, g->a_row = g->k * width, g->a_col = width;
-    g->c = out, g->c_row = g->n * width;
-    source->x = x;
-    if (c->pointwise) {
-        g->b = x, g->b_row = c->in_count * width, g->b_col = width;
-    } else {
-        g->panel = conv_panel, g->context = source;
-    }
-    ox_gemm_run(g, panel);
+/* Where the operands and the results are, and the bytes from one group to the next. */
+typedef struct conv_places {
+    int64_t groups;
+    const void *x, *w, *bias;
+    char *out;
+    int64_t x_step, w_step, bias_step, out_step;
+} conv_places;
+
+/* An ox_gemm_place_fn: a product for each image and group. */
+static void place(const void *places, int64_t i, ox_gemm *g) {
+    const conv_places *p = places;
+    int64_t group = i % p->groups;
+    g->a = offset(p->w, group * p->w_step);
+    g->b = offset(p->x, i * p->x_step);
+    g->c = p->out + i * p->out_step;
+    g->extra = offset(p->bias, group * p->bias_step);
+}
+
+static ox_gemm conv_product(const conv *c, ox_dtype dtype, bool biased) {
+    const int64_t width = (int64_t)ox_dtype_size(dtype);
+    ox_gemm g = {.dtype = dtype, .m = c->out_channels, .n = c->out_count, .k = c->in_channels * c->taps};
+    g.a_row = g.k * width, g.a_col = width;
+    g.b_row = c->in_count * width, g.b_col = width;
+    g.c_row = g.n * width;
+    g.panel = c->pointwise ? NULL : conv_panel;
+    g.end = biased ? add_bias : NULL;
+    g.context = c;
+    return g;
 }
 
 ox_status ox_run_conv(ox_call *call) {
@@ -297,21 +305,14 @@ ox_status ox_run_conv(ox_call *call) {
     if (ox_call_given(call, 2))
         b = ox_dense_in(call, &used, call->in[2]);
     char *result = ox_dense_out(call, &used, out, 0, count);
-    conv_source source = {.c = c, .width = ox_dtype_size(x.dtype)};
-    source.corner = ox_workspace_take(call, &used, CONV_COLUMNS * c->spatial, sizeof(int64_t));
-    void *panel = ox_workspace_take(call, &used, (int64_t)ox_gemm_workspace(c->taps * c->in_channels), 1);
-    ox_gemm g = {.dtype = x.dtype};
-    const int64_t width = (int64_t)source.width;
-    const int64_t x_step = c->in_channels * c->in_count * width, out_step = c->out_channels * c->out_count * width;
-    const int64_t w_step = c->out_channels * c->in_channels * c->taps * width;
-    for (int64_t i = 0; i < c->images * c->groups; i++) {
-        int64_t group = i % c->groups;
-        conv_group(c, &g, &source, offset(x.data, i * x_step), offset(w.data, group * w_step), result + i * out_step,
-                   panel);
-        if (b.data)
-            add_bias(x.dtype, c->out_channels, c->out_count, result + i * out_step,
-                     (const char *)b.data + group * c->out_channels * width);
-    }
+    const ox_gemm g = conv_product(c, x.dtype, b.data != NULL);
+    const int64_t width = (int64_t)ox_dtype_size(x.dtype);
+    conv_places places = {c->groups, x.data, w.data, b.data, result, 0, 0, 0, 0};
+    places.x_step = c->in_channels * c->in_count * width;
+    places.w_step = g.m * g.k * width;
+    places.bias_step = g.m * width;
+    places.out_step = g.m * g.c_row;
+    ox_gemm_run(&g, c->images * c->groups, place, &places, call->pool, ox_gemm_take(call, &used, g.k));
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

@@ -13,6 +13,11 @@ ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size);
 /* Run: the next piece of the workspace; asked for in the order and the sizes of prepare. *used starts at 0. */
 void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t size);
 
+/* The pool for work that moves this many bytes, or takes as long as that; NULL if it is too small to be split. */
+static inline ox_pool *ox_pool_for(ox_pool *pool, double bytes) {
+    return bytes < (double)OX_SPLIT_BYTES ? NULL : pool;
+}
+
 /* Prepare: a plan as of ox_bcast_plan, in plan memory. */
 ox_status ox_plan_space(ox_call *call, ox_bcast *plan, int nargs, int rank, const int64_t *dims,
                         const int64_t *const *strides);

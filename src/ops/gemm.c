@@ -88,7 +88,7 @@ ox_status ox_prepare_gemm(ox_call *call) {
         OX_TRY(ox_dense_plan(call, call->in[2]));
     }
     OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
-    return ox_workspace_add(call, (int64_t)ox_gemm_workspace(s.k), 1);
+    return ox_gemm_plan(call, s.k);
 }
 
 /* Integers times a factor that is not whole: by way of double, cut toward zero, held inside the type. */
@@ -108,21 +108,21 @@ static bool whole(float factor) {
 
 /* One row of the output from the product in it and a row of C (of step 0 if there is none). */
 #define FINISH_FLOAT(name, type, value)                                                                                \
-    static void name(const gemm *s, char *row, const char *c) {                                                        \
+    static void name(const gemm *s, int64_t n, char *row, const char *c) {                                             \
         const value alpha = (value)s->alpha, beta = (value)s->beta;                                                    \
         type *out = (type *)(void *)row;                                                                               \
-        for (int64_t j = 0; !s->add && j < s->product.n; j++)                                                          \
+        for (int64_t j = 0; !s->add && j < n; j++)                                                                     \
             out[j] = alpha * out[j];                                                                                   \
-        for (int64_t j = 0; s->add && j < s->product.n; j++)                                                           \
+        for (int64_t j = 0; s->add && j < n; j++)                                                                      \
             out[j] = alpha * out[j] + beta * OX_GET(type, c + j * s->c[1]);                                            \
     }
 #define FINISH_INT(name, type, value)                                                                                  \
-    static void name(const gemm *s, char *row, const char *c) {                                                        \
+    static void name(const gemm *s, int64_t n, char *row, const char *c) {                                             \
         const bool exact = whole(s->alpha) && whole(s->beta);                                                          \
         const uint64_t alpha = exact ? (uint64_t)(int64_t)s->alpha : 0;                                                \
         const uint64_t beta = exact ? (uint64_t)(int64_t)s->beta : 0;                                                  \
         type *out = (type *)(void *)row;                                                                               \
-        for (int64_t j = 0; j < s->product.n; j++) {                                                                   \
+        for (int64_t j = 0; j < n; j++) {                                                                              \
             const value add = s->add ? OX_GET(type, c + j * s->c[1]) : 0;                                              \
             if (exact)                                                                                                 \
                 out[j] = (value)(alpha * (uint64_t)out[j] + beta * (uint64_t)add);                                     \
@@ -138,7 +138,7 @@ FINISH_INT(finish_u32, ox_u32, uint32_t)
 FINISH_INT(finish_i64, ox_i64, int64_t)
 FINISH_INT(finish_u64, ox_u64, uint64_t)
 
-typedef void finish_fn(const gemm *s, char *row, const char *c);
+typedef void finish_fn(const gemm *s, int64_t n, char *row, const char *c);
 
 static finish_fn *finish_for(ox_dtype dtype) {
     switch ((int)dtype) {
@@ -157,13 +157,19 @@ static finish_fn *finish_for(ox_dtype dtype) {
     }
 }
 
-/* Applies alpha, beta and C to the product. */
-static void finish(const gemm *s, char *result, const char *c) {
-    finish_fn *row = finish_for(s->product.dtype);
-    if (!s->add && s->alpha == 1)
-        return;
-    for (int64_t i = 0; i < s->product.m; i++)
-        row(s, result + i * s->product.c_row, s->add ? c + i * s->c[0] : c);
+/* An ox_gemm_end_fn: applies alpha, beta and C to the product. */
+static void finish(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    const gemm *s = g->context;
+    finish_fn *finish_row = finish_for(g->dtype);
+    char *out = (char *)g->c + column * (int64_t)ox_dtype_size(g->dtype);
+    const char *c = s->add ? (const char *)g->extra + column * s->c[1] : NULL;
+    for (int64_t i = row; i < row + rows; i++)
+        finish_row(s, columns, out + i * g->c_row, s->add ? c + i * s->c[0] : NULL);
+}
+
+/* An ox_gemm_place_fn: there is one product, and it is in place. */
+static void place(const void *places, int64_t i, ox_gemm *g) {
+    (void)places, (void)i, (void)g;
 }
 
 ox_status ox_run_gemm(ox_call *call) {
@@ -177,10 +183,12 @@ ox_status ox_run_gemm(ox_call *call) {
     if (state->add)
         c = ox_dense_in(call, &used, call->in[2]);
     ox_gemm g = state->product;
+    g.context = state;
+    g.end = state->add || state->alpha != 1 ? finish : NULL;
     g.a = a.data, g.b = b.data;
     g.c = ox_dense_out(call, &used, out, 0, count);
-    ox_gemm_run(&g, ox_workspace_take(call, &used, (int64_t)ox_gemm_workspace(g.k), 1));
-    finish(state, g.c, c.data);
+    g.extra = c.data;
+    ox_gemm_run(&g, 1, place, NULL, call->pool, ox_gemm_take(call, &used, g.k));
     ox_dense_store(out, 0, count, g.c);
     return OX_OK;
 }

@@ -103,29 +103,40 @@ ox_status ox_prepare_matmul(ox_call *call) {
     OX_TRY(ox_dense_plan(call, a));
     OX_TRY(ox_dense_plan(call, b));
     OX_TRY(ox_dense_plan_out(call, out, ox_tensor_count(out)));
-    return ox_workspace_add(call, (int64_t)ox_gemm_workspace(s.k), 1);
+    return ox_gemm_plan(call, s.k);
+}
+
+/* Where the operands and the results of all products are. */
+typedef struct matmul_places {
+    const matmul *mm;
+    const char *operands[2];
+    char *out;
+} matmul_places;
+
+/* An ox_gemm_place_fn. */
+static void place(const void *places, int64_t i, ox_gemm *g) {
+    const matmul_places *p = places;
+    const char *operands[2] = {p->operands[0], p->operands[1]};
+    int64_t index[OX_MAX_RANK];
+    ox_walk_to(&p->mm->batch, 0, i, index, operands);
+    g->a = operands[0], g->b = operands[1];
+    g->c = p->out + i * g->m * g->c_row;
 }
 
 ox_status ox_run_matmul(ox_call *call) {
     const matmul *mm = call->state;
     const ox_tensor *out = call->out[0];
-    int64_t count = ox_tensor_count(out), index[OX_MAX_RANK] = {0};
+    int64_t count = ox_tensor_count(out);
     size_t used = 0;
     if (count == 0)
         return OX_OK;
     ox_tensor a = ox_dense_in(call, &used, call->in[0]), b = ox_dense_in(call, &used, call->in[1]);
     void *result = ox_dense_out(call, &used, out, 0, count);
-    void *panel = ox_workspace_take(call, &used, (int64_t)ox_gemm_workspace(mm->k), 1);
     ox_gemm g = {.dtype = a.dtype, .m = mm->m, .n = mm->n, .k = mm->k};
     g.a_row = mm->a_row, g.a_col = mm->a_col, g.b_row = mm->b_row, g.b_col = mm->b_col;
-    g.c = result;
     g.c_row = mm->n * (int64_t)ox_dtype_size(a.dtype);
-    const char *operands[2] = {a.data, b.data};
-    do {
-        g.a = operands[0], g.b = operands[1];
-        ox_gemm_run(&g, panel);
-        g.c = (char *)g.c + mm->m * g.c_row;
-    } while (ox_walk(&mm->batch, 0, index, operands));
+    ox_gemm_run(&g, ox_count(mm->batch.ndim, mm->batch.dim), place, &(matmul_places){mm, {a.data, b.data}, result},
+                call->pool, ox_gemm_take(call, &used, mm->k));
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

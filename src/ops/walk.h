@@ -23,4 +23,14 @@ static inline bool ox_walk(const ox_bcast *plan, int from, int64_t *index, const
     return false;
 }
 
+/* Moves arg[0..nargs), from the start, to where `position` calls of ox_walk lead. The plan has elements. */
+static inline void ox_walk_to(const ox_bcast *plan, int from, int64_t position, int64_t *index, const char **arg) {
+    for (int d = from; d < plan->ndim; d++) {
+        index[d] = position % plan->dim[d];
+        position /= plan->dim[d];
+        for (int a = 0; a < plan->nargs; a++)
+            arg[a] += plan->step[d * plan->nargs + a] * index[d];
+    }
+}
+
 #endif
