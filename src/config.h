@@ -38,7 +38,7 @@
 
 /* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together. */
 #ifndef OX_TILE_BYTES
-#define OX_TILE_BYTES 16384
+#define OX_TILE_BYTES 8192
 #endif
 
 /* A row of at least this many elements is worth a loop call of its own; shorter rows are gathered into tiles. */

@@ -3,7 +3,7 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms plugin hostile check-install check-digits \
+CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin hostile check-install check-digits \
   check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -67,6 +67,9 @@ property: $(BUILD)/libox.so venv
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
 
+views: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 2000 tests/property/views.py --cases 2000
+
 plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
 	  sh tests/plugin/run.sh
@@ -85,6 +88,13 @@ asan: venv
 	@for shared in venv venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
 	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
 	  OPT='-O1 -g -fno-omit-frame-pointer'
+
+# Threads under the thread sanitizer: a pool, sessions with one, and sessions that share a model.
+tsan:
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/tsan' SANITIZE='-fsanitize=thread' VARIANTS= OPT='-O1 -g' \
+	  $(BUILD)/tsan/unit
+	@for suite in session threads; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
+	  exit 1; done
 
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
@@ -106,5 +116,5 @@ FORCE:
 
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms plugin hostile check-install \
+.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile check-install \
   asan lint lint-format lint-build lint-cppcheck

@@ -79,7 +79,8 @@ static ox_status count_use(ox_builder *b, const ox_node *node, uint64_t key) {
     }
     OX_TRY(ox_build_grow(b, &b->scratch, &b->uses, b->nuses, &b->use_room, sizeof *b->uses));
     ox_use_entry *entry = &b->uses[b->nuses];
-    entry->use = (ox_op_use){node->domain, node->op_type, node->op ? ox_op_version(node->op, node->version) : node->version, 1, node->op};
+    entry->use = (ox_op_use){node->domain, node->op_type,
+                             node->op ? ox_op_version(node->op, node->version) : node->version, 1, node->op};
     OX_TRY(node_label(b, node, &entry->node));
     return ox_build_set(b, &b->use_index, &b->scratch, key, b->nuses++);
 }

@@ -91,14 +91,17 @@ typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
     size_t width;
     bool streamed, dense, transposed;
+    bool shorts, pattern; /* short rows that lie packed in dst; all of them the same */
     ox_move_fn *move;
     ox_transpose_fn *transpose;
+    ox_spread_fn *spread;
 } move_rows_plan;
 
 static move_rows_plan plan_rows(const ox_bcast *plan, size_t width, bool large) {
-    /* Rows shorter than this leave cache lines half written. */
+    /* Rows shorter than this leave cache lines half written, and cost a call each. */
     enum {
-        STREAM_ROW = 512
+        STREAM_ROW = 512,
+        SHORT_ROW = 128
     };
     const ox_loops *loops = ox_loops_find(NULL);
     const int64_t w = (int64_t)width, *step = plan->step;
@@ -106,14 +109,38 @@ static move_rows_plan plan_rows(const ox_bcast *plan, size_t width, bool large) 
                            .step = {{step[0], step[1]}, {step[2], step[3]}},
                            .width = width,
                            .move = loops->move(width),
-                           .transpose = loops->transpose(width)};
+                           .transpose = loops->transpose(width),
+                           .spread = loops->spread(width)};
     rows.dense = step[0] == w && step[1] == w;
     rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
+    rows.shorts = step[0] == w && step[2] == w * plan->dim[0] && plan->dim[0] * w < SHORT_ROW && !rows.transposed;
+    rows.pattern = rows.shorts && step[3] == 0;
     rows.streamed = large && !rows.transposed && step[0] == w && plan->dim[0] >= STREAM_ROW / w;
     return rows;
 }
 
+/* The same short row over and over: laid out once in a piece, and the piece copied. */
+static void move_pattern(const move_rows_plan *p, char *dst, const char *src) {
+    enum {
+        PIECE = 4096
+    };
+    char piece[PIECE];
+    int64_t bytes = p->n[0] * (int64_t)p->width, most = PIECE / bytes;
+    int64_t rows = p->n[1] < most ? p->n[1] : most;
+    p->spread(p->n[0], rows, piece, src, p->step[0][1], 0);
+    for (int64_t j = 0; j < p->n[1]; j += rows)
+        memcpy(dst + j * bytes, piece, (size_t)((p->n[1] - j < rows ? p->n[1] - j : rows) * bytes));
+}
+
 static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
+    if (p->pattern) {
+        move_pattern(p, dst, src);
+        return;
+    }
+    if (p->shorts) {
+        p->spread(p->n[0], p->n[1], dst, src, p->step[0][1], p->step[1][1]);
+        return;
+    }
     if (p->transposed) {
         p->transpose(p->n[0], p->n[1], dst, p->step[1][0], src, p->step[0][1]);
         return;

@@ -47,23 +47,57 @@ ox_status ox_prepare_gather(ox_call *call) {
     g->count = ox_tensor_count(call->in[1]);
     g->block = ox_tensor_count(call->out[0]) ? ox_tensor_count(&block) * (int64_t)ox_dtype_size(data->dtype) : 0;
     OX_TRY(ox_plan_space(call, &g->outer, 1, g->axis, data->dims, (const int64_t *const[]){strides}));
+    if (!ox_tensor_is_packed(call->in[1]))
+        OX_TRY(ox_workspace_add(call, g->count, sizeof(int64_t)));
+    OX_TRY(ox_workspace_add(call, ox_pool_parts(call->pool), sizeof(int64_t)));
     return ox_workspace_add(call, g->count, sizeof(int64_t));
 }
 
-/* Indices become byte offsets, each checked. They are read from the end of the buffer that they are written to. */
-static ox_status gather_offsets(ox_call *call, const gather *g, int64_t *offsets) {
-    const ox_tensor *indices = call->in[1];
-    int64_t dim = call->in[0]->dims[g->axis], step = g->block ? ox_stride(call->in[0], g->axis) : 0;
-    bool wide = indices->dtype == OX_INT64;
-    char *raw = (char *)offsets + (wide ? 0 : g->count * 4);
-    ox_pack(NULL, indices, raw);
-    for (int64_t i = 0; i < g->count; i++) {
-        int64_t index = wide ? OX_GET(ox_i64, raw + i * 8) : OX_GET(ox_i32, raw + i * 4);
-        if (index < -dim || index >= dim)
-            return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld",
-                                (long long)index, g->axis, (long long)dim);
-        OX_AT(ox_i64, offsets + i) = (index < 0 ? index + dim : index) * step;
+/* Indices become byte offsets. */
+typedef struct offsets_job {
+    const char *indices; /* packed */
+    bool wide;
+    int64_t count, dim, step;
+    int64_t *offsets;
+    int64_t *faults; /* for each part: the first index that is out of range, or -1 */
+} offsets_job;
+
+static int64_t index_at(const offsets_job *job, int64_t i) {
+    return job->wide ? OX_GET(ox_i64, job->indices + i * 8) : OX_GET(ox_i32, job->indices + i * 4);
+}
+
+static void offsets_part(void *context, int part, int parts) {
+    const offsets_job *job = context;
+    int64_t i, end;
+    ox_pool_range(job->count, part, parts, &i, &end);
+    for (; i < end; i++) {
+        int64_t index = index_at(job, i);
+        if (index < -job->dim || index >= job->dim)
+            break;
+        job->offsets[i] = (index < 0 ? index + job->dim : index) * job->step;
     }
+    job->faults[part] = i < end ? i : -1;
+}
+
+static ox_status gather_offsets(ox_call *call, const gather *g, size_t *used, int64_t **offsets) {
+    const ox_tensor *indices = call->in[1];
+    const int parts = ox_pool_parts(call->pool);
+    offsets_job job = {.wide = indices->dtype == OX_INT64, .count = g->count, .dim = call->in[0]->dims[g->axis]};
+    job.step = g->block ? ox_stride(call->in[0], g->axis) : 0;
+    job.indices = indices->data;
+    if (!ox_tensor_is_packed(indices)) {
+        char *packed = ox_workspace_take(call, used, g->count, sizeof(int64_t));
+        ox_pack(call->pool, indices, packed);
+        job.indices = packed;
+    }
+    job.faults = ox_workspace_take(call, used, parts, sizeof *job.faults);
+    job.offsets = *offsets = ox_workspace_take(call, used, g->count, sizeof **offsets);
+    ox_pool *pool = ox_pool_for(call->pool, (double)g->count * sizeof **offsets);
+    ox_pool_run(pool, offsets_part, &job);
+    for (int part = 0; part < ox_pool_parts(pool); part++)
+        if (job.faults[part] >= 0)
+            return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld",
+                                (long long)index_at(&job, job.faults[part]), g->axis, (long long)job.dim);
     return OX_OK;
 }
 
@@ -90,32 +124,51 @@ static void copy_blocks(char *to, const char *from, int64_t block, int64_t n, co
 }
 
 /* Blocks that do not lie packed in the data. */
-static void move_blocks(const ox_call *call, const gather *g, char *to, const char *from, const int64_t *offsets) {
+static void move_blocks(const ox_call *call, char *to, const char *from, int64_t n, const int64_t *offsets) {
+    const gather *g = call->state;
     const ox_tensor *data = call->in[0];
     const int64_t *dims = data->dims + g->axis + 1;
     size_t width = ox_dtype_size(data->dtype);
     int64_t strides[OX_MAX_RANK], packed[OX_MAX_RANK];
     ox_tensor_strides(data, strides);
     ox_packed_strides(g->after, dims, width, packed);
-    for (int64_t i = 0; i < g->count; i++)
+    for (int64_t i = 0; i < n; i++)
         ox_move(NULL, g->after, dims, width, to + i * g->block, packed, from + offsets[i], strides + g->axis + 1);
+}
+
+typedef struct gather_job {
+    const ox_call *call;
+    const int64_t *offsets;
+    int64_t count; /* blocks of the output */
+} gather_job;
+
+static void gather_part(void *context, int part, int parts) {
+    const gather_job *job = context;
+    const gather *g = job->call->state;
+    const char *from = job->call->in[0]->data;
+    char *to = job->call->out[0]->data;
+    int64_t at, end, index[OX_MAX_RANK] = {0};
+    ox_pool_range(job->count, part, parts, &at, &end);
+    ox_walk_to(&g->outer, 0, at / g->count, index, &from);
+    for (int64_t i = at % g->count; at < end; i = 0) {
+        int64_t n = g->count - i < end - at ? g->count - i : end - at;
+        if (g->packed)
+            copy_blocks(to + at * g->block, from, g->block, n, job->offsets + i);
+        else
+            move_blocks(job->call, to + at * g->block, from, n, job->offsets + i);
+        at += n;
+        ox_walk(&g->outer, 0, index, &from);
+    }
 }
 
 ox_status ox_run_gather(ox_call *call) {
     const gather *g = call->state;
     size_t used = 0;
-    int64_t *offsets = ox_workspace_take(call, &used, g->count, sizeof *offsets), index[OX_MAX_RANK] = {0};
-    OX_TRY(gather_offsets(call, g, offsets));
+    int64_t *offsets;
+    OX_TRY(gather_offsets(call, g, &used, &offsets));
     if (!g->block)
         return OX_OK;
-    const char *from = call->in[0]->data;
-    char *to = call->out[0]->data;
-    do {
-        if (g->packed)
-            copy_blocks(to, from, g->block, g->count, offsets);
-        else
-            move_blocks(call, g, to, from, offsets);
-        to += g->count * g->block;
-    } while (ox_walk(&g->outer, 0, index, &from));
+    gather_job job = {call, offsets, g->count * ox_count(g->outer.ndim, g->outer.dim)};
+    ox_pool_run(ox_pool_for(call->pool, (double)job.count * (double)g->block), gather_part, &job);
     return OX_OK;
 }

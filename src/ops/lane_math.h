@@ -28,8 +28,6 @@ static inline __attribute__((always_inline)) float ox_choose(bool condition, flo
 /* e^x: x = n ln 2 + r, and 2^n in two factors, so that results below the normal floats are rounded once. */
 static inline __attribute__((always_inline)) float ox_expf(float x) {
     const float magic = 0x1.8p23f; /* adding it rounds to an integer, which then stands in the low bits */
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
     float shifted = OX_MAD(x, 1.44269504f, magic), n = shifted - magic;
     int32_t k = (int32_t)(ox_bits_of_float(shifted) - ox_bits_of_float(magic));
     float r = OX_MAD(n, -0.693359375f, x);
@@ -40,7 +38,9 @@ static inline __attribute__((always_inline)) float ox_expf(float x) {
     q = OX_MAD(q, r, 0.499999934f);
     float p = 1.0f + OX_MAD(q, r * r, r);
     int32_t half = k >> 1;
-    return p * ox_power_of_two(half) * ox_power_of_two(k - half);
+    float y = p * ox_power_of_two(half) * ox_power_of_two(k - half);
+    y = x > 88.73f ? INFINITY : y;
+    return x < -104.0f ? 0.0f : y;
 }
 
 /* ln x: x = 2^e (1 + f) with 1 + f between the roots of 1/2 and 2. */

@@ -11,25 +11,43 @@ BINARY(Add, RING, a + b)
 BINARY(Sub, RING, a - b)
 BINARY(Mul, RING, a *b)
 
-/* a / b towards zero, and the remainders. A divisor of 0 is a fault; -1 negates in unsigned, for INT_MIN / -1 wraps.
+/* a / b towards zero. A divisor of 0 is replaced (the loop reports it), and so is -1, for INT_MIN / -1 wraps.
  * Processors divide floats many at a time and integers one by one: a quotient of integers that a float holds exactly is
  * at least 1 / |b| away from the next integer, far more than the float's rounding. */
-#define DIVISOR (fault |= (b == 0) * OX_FAULT_DIVISOR, b == 0 ? 1 : b)
-#define UNSIGNED_BY(real, T) ((c_##T)((real)a / (real)(DIVISOR)))
-#define SIGNED_BY(real, T) ((c_##T)((real)a / (real)(b == -1 ? 1 : DIVISOR)))
-#define NEGATED ((int64_t)(0 - (uint64_t)a))
-#define QUOTIENT_u8 UNSIGNED_BY(float, u8)
-#define QUOTIENT_u16 UNSIGNED_BY(float, u16)
-#define QUOTIENT_u32 UNSIGNED_BY(double, u32)
-#define QUOTIENT_u64 (a / (DIVISOR))
-#define QUOTIENT_i8 (b == -1 ? NEGATED : SIGNED_BY(float, i8))
-#define QUOTIENT_i16 (b == -1 ? NEGATED : SIGNED_BY(float, i16))
-#define QUOTIENT_i32 (b == -1 ? NEGATED : SIGNED_BY(double, i32))
-#define QUOTIENT_i64 (b == -1 ? NEGATED : a / (b == -1 ? 1 : DIVISOR))
+#define UNSIGNED_QUOTIENT(T, real)                                                                                     \
+    static inline c_##T quotient_##T(c_##T a, c_##T b) {                                                               \
+        return (c_##T)((real)a / (real)(b == 0 ? 1 : b));                                                              \
+    }
+#define SIGNED_QUOTIENT(T, real)                                                                                       \
+    static inline c_##T quotient_##T(c_##T a, c_##T b) {                                                               \
+        const c_u64 minus = 0 - (c_u64)(b == -1);                                                                      \
+        const c_##T q = (c_##T)((real)a / (real)((c_u64)b + 1 <= 1 ? 1 : b));                                          \
+        return (c_##T)(((c_u64)q ^ minus) - minus);                                                                    \
+    }
+UNSIGNED_QUOTIENT(u8, float)
+UNSIGNED_QUOTIENT(u16, float)
+UNSIGNED_QUOTIENT(u32, double)
+UNSIGNED_QUOTIENT(u64, c_u64)
+SIGNED_QUOTIENT(i8, float)
+SIGNED_QUOTIENT(i16, float)
+SIGNED_QUOTIENT(i32, double)
+SIGNED_QUOTIENT(i64, c_i64)
 
 /* Remainders in unsigned arithmetic: all is exact modulo the type. */
-#define REMAINDER(T) ((T)((uint64_t)a - (uint64_t)(QUOTIENT_##T) * (uint64_t)b))
+#define REMAINDER(T) ((T)((c_u64)a - (c_u64)quotient_##T(a, b) * (c_u64)b))
 #define FLOORED(T) (REMAINDER(T) != 0 && (REMAINDER(T) < 0) != (b < 0) ? REMAINDER(T) + b : REMAINDER(T))
+
+/* A loop that divides by its second operand: looks for zeros in it first. */
+#define DIVIDING(fn, T, expression)                                                                                    \
+    LANE2(fn##_loop, T, T, T, expression)                                                                              \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        const T *y = (const void *)arg[2];                                                                             \
+        int zero = 0;                                                                                                  \
+        for (int64_t i = 0; i < (step[2] ? n : 1); i++)                                                                \
+            zero |= y[i] == 0;                                                                                         \
+        fn##_loop(n, arg, step, attr);                                                                                 \
+        return zero ? OX_FAULT_DIVISOR : 0;                                                                            \
+    }
 
 static float mod_f32(float a, float b) {
     float r = fmodf(a, b);
@@ -40,22 +58,22 @@ static double mod_f64(double a, double b) {
     return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
 }
 
-#define DIV_(name, T, e) LANE2(Div_##T, T, T, T, QUOTIENT_##T)
-#define FMOD_(name, T, e) LANE2(Fmod_##T, T, T, T, REMAINDER(T))
-#define UMOD_(name, T, e) LANE2(Mod_##T, T, T, T, REMAINDER(T))
-#define MOD_(name, T, e) LANE2(Mod_##T, T, T, T, FLOORED(T))
+#define DIV_(name, T, e) DIVIDING(Div_##T, T, quotient_##T(a, b))
+#define FMOD_(name, T, e) DIVIDING(Fmod_##T, T, REMAINDER(T))
+#define UMOD_(name, T, e) DIVIDING(Mod_##T, T, REMAINDER(T))
+#define MOD_(name, T, e) DIVIDING(Mod_##T, T, FLOORED(T))
 UINT_LOOPS(DIV_, Div, )
 SINT_LOOPS(DIV_, Div, )
 FLOAT_LOOPS(BINARY_, Div, a / b)
 const ox_lanes OX_LANES(Div) = {{NUM_ROW(Div)}};
 
-/* With the dividend's sign. */
+/* The remainder with the dividend's sign. */
 UINT_LOOPS(FMOD_, Fmod, )
 SINT_LOOPS(FMOD_, Fmod, )
 FLOAT_LOOPS(BINARY_, Fmod, _Generic(a, float : fmodf, default : fmod)(a, b))
 const ox_lanes OX_LANES(Fmod) = {{NUM_ROW(Fmod)}};
 
-/* With the divisor's sign. */
+/* The remainder with the divisor's sign. */
 UINT_LOOPS(UMOD_, Mod, )
 SINT_LOOPS(MOD_, Mod, )
 FLOAT_LOOPS(BINARY_, Mod, _Generic(a, float : mod_f32, default : mod_f64)(a, b))

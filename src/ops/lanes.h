@@ -3,6 +3,7 @@
 #define OX_OPS_LANES_H
 
 #include "bcast.h"
+#include "reduce_loops.h"
 
 enum {
     OX_LANE_ARGS = OX_LANE_INPUTS + 1
@@ -33,6 +34,13 @@ typedef enum ox_lane_set {
     OX_LANE_SETS
 } ox_lane_set;
 
+/* `lanes` softmaxes side by side (at most OX_SOFTMAX_LANES), each over n elements that are `step` elements apart. The
+ * input may be the output. */
+enum {
+    OX_SOFTMAX_LANES = 128
+};
+typedef void ox_softmax_fn(int64_t n, int64_t step, int64_t lanes, const void *from, void *to);
+
 /* All loops, built for one kind of processor. */
 typedef struct ox_loops {
     const char *name;
@@ -57,6 +65,9 @@ typedef struct ox_loops {
     ox_move_fn *(*move)(size_t width);
     ox_spread_fn *(*spread)(size_t width);
     ox_transpose_fn *(*transpose)(size_t width);
+    /* Reductions, and softmax of float and double. */
+    ox_folder_fn *folder;
+    ox_softmax_fn *softmax_f32, *softmax_f64;
 } ox_loops;
 
 /* The loops of that name ("base", "v3", "v4"), or if it is NULL or unknown the best ones for this processor. */

@@ -1,7 +1,7 @@
 /* reduce.c: ReduceSum, ReduceMean, ReduceProd, ReduceMax, ReduceMin, GlobalMaxPool. */
 #include "axes.h"
 #include "dense.h"
-#include "reduce_loops.h"
+#include "lanes.h"
 #include "walk.h"
 
 #include <string.h>
@@ -12,6 +12,7 @@ enum {
 
 typedef struct reduce {
     ox_folder folder;
+    ox_fold_fn *fold;
     int64_t count; /* elements that go into each result */
     ox_bcast kept, reduced;
 } reduce;
@@ -89,12 +90,18 @@ static ox_status plan_axes(ox_call *call, ox_axis_set set, bool inside, const in
     return ox_plan_space(call, plan, 1, rank, dims, (const int64_t *const[]){steps});
 }
 
+/* By the shape alone, so that a result does not depend on how the work is split. */
+static ox_fold_fn *choose_fold(const reduce *r, int64_t width) {
+    bool side_by_side = r->kept.step[0] == width && r->kept.dim[0] >= 8 && r->reduced.step[0] != width;
+    return side_by_side ? r->folder.columns : r->folder.rows;
+}
+
 static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     const ox_tensor *in = call->in[0];
     reduce *r = ox_call_state(call, sizeof *r);
     if (!r)
         return OX_ERROR_MEMORY;
-    if (!ox_folder_find(fold, ox_dtype_compute(in->dtype), &r->folder))
+    if (!call->loops->folder(fold, ox_dtype_compute(in->dtype), &r->folder))
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no reduction for this type", OX_INPUT(call, 0));
     int64_t strides[OX_MAX_RANK], kept;
     if (ox_tensor_count(call->out[0]) == 0)
@@ -102,6 +109,9 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     ox_dense_strides(in, strides);
     OX_TRY(plan_axes(call, set, false, strides, &r->kept, &kept));
     OX_TRY(plan_axes(call, set, true, strides, &r->reduced, &r->count));
+    r->fold = choose_fold(r, (int64_t)ox_dtype_size(ox_dtype_compute(in->dtype)));
+    if (!r->count) /* nothing is read, from no memory */
+        memset(r->kept.step, 0, (size_t)r->kept.ndim * sizeof *r->kept.step);
     OX_TRY(ox_dense_plan(call, in));
     return ox_dense_plan_out(call, call->out[0], kept);
 }
@@ -151,29 +161,53 @@ static void reduce_stretch(const reduce *r, int64_t n, const char *from, void *t
         memcpy(sums.u8 + i * r->folder.width, &r->folder.identity, (size_t)r->folder.width);
     if (r->count)
         do
-            r->folder.fold(&sums, n, from, r->kept.step[0], r->reduced.dim[0], r->reduced.step[0]);
+            r->fold(&sums, n, from, r->kept.step[0], r->reduced.dim[0], r->reduced.step[0]);
         while (ox_walk(&r->reduced, 1, index, &from));
     r->folder.end(n, &sums, r->count, to);
+}
+
+typedef struct reduce_job {
+    const reduce *r;
+    const char *from;
+    char *to;
+    int64_t count, width; /* results, and the bytes of one */
+} reduce_job;
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* A part of the results: no sum is split. */
+static void reduce_part(void *context, int part, int parts) {
+    const reduce_job *job = context;
+    const ox_bcast *kept = &job->r->kept;
+    const char *from = job->from;
+    int64_t at, end, index[OX_MAX_RANK] = {0};
+    ox_pool_range(job->count, part, parts, &at, &end);
+    ox_walk_to(kept, 1, at / kept->dim[0], index, &from);
+    for (int64_t i = at % kept->dim[0]; at < end;) {
+        int64_t n = least(least(kept->dim[0] - i, REDUCE_TILE), end - at);
+        reduce_stretch(job->r, n, from + i * kept->step[0], job->to + at * job->width);
+        at += n;
+        i += n;
+        if (i == kept->dim[0]) {
+            i = 0;
+            ox_walk(kept, 1, index, &from);
+        }
+    }
 }
 
 ox_status ox_run_reduce(ox_call *call) {
     const reduce *r = call->state;
     const ox_tensor *out = call->out[0];
-    int64_t count = ox_tensor_count(out), index[OX_MAX_RANK] = {0};
+    int64_t count = ox_tensor_count(out);
     size_t used = 0;
     if (count == 0)
         return OX_OK;
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
-    char *result = ox_dense_out(call, &used, out, 0, count), *to = result;
-    const int64_t width = (int64_t)ox_dtype_size(in.dtype), row = r->kept.dim[0], step = r->kept.step[0];
-    const char *from = in.data;
-    do
-        for (int64_t i = 0; i < row; i += REDUCE_TILE) {
-            int64_t n = row - i < REDUCE_TILE ? row - i : REDUCE_TILE;
-            reduce_stretch(r, n, r->count ? from + i * step : from, to);
-            to += n * width;
-        }
-    while (ox_walk(&r->kept, 1, index, &from));
+    char *result = ox_dense_out(call, &used, out, 0, count);
+    reduce_job job = {r, r->count ? in.data : result, result, count, (int64_t)ox_dtype_size(in.dtype)};
+    ox_pool_run(ox_pool_for(call->pool, (double)count * (double)r->count * (double)job.width), reduce_part, &job);
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

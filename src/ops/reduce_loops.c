@@ -1,7 +1,6 @@
 /* reduce_loops.c: the loops of the reductions, expanded for each element type. */
-#include "reduce_loops.h"
+#include "lane_loops.h"
 
-#include <math.h>
 #include <string.h>
 
 /* One row into one accumulator. Eight partial results keep the processor busy and the rounding error low. */
@@ -23,22 +22,31 @@
         return first;                                                                                                  \
     }
 
-/* Rows one by one, or all accumulators side by side where that is the way the elements lie. */
 #define FOLD(name, type, sum, op)                                                                                      \
     FOLD_ROW(name, type, sum, op)                                                                                      \
-    static void fold_##name(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {     \
+    static void rows_##name(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {     \
         const int64_t width = (int64_t)sizeof(type);                                                                   \
         sum *to = sums;                                                                                                \
-        if (next == width && n >= 8 && step != width)                                                                  \
-            for (int64_t k = 0; k < length; k++, from += step)                                                         \
-                for (int64_t i = 0; i < n; i++)                                                                        \
-                    to[i] = op(to[i], (sum)OX_GET(type, from + i * width));                                            \
-        else if (step == width)                                                                                        \
-            for (int64_t i = 0; i < n; i++, from += next)                                                              \
-                to[i] = row_##name(to[i], from, length, width);                                                        \
-        else                                                                                                           \
-            for (int64_t i = 0; i < n; i++, from += next)                                                              \
-                to[i] = row_##name(to[i], from, length, step);                                                         \
+        for (int64_t i = 0; step == width && i < n; i++, from += next)                                                 \
+            to[i] = row_##name(to[i], from, length, width);                                                            \
+        for (int64_t i = 0; step != width && i < n; i++, from += next)                                                 \
+            to[i] = row_##name(to[i], from, length, step);                                                             \
+    }                                                                                                                  \
+    static void columns_##name(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {  \
+        const int64_t width = (int64_t)sizeof(type);                                                                   \
+        sum *to = sums;                                                                                                \
+        int64_t k = 0;                                                                                                 \
+        (void)next;                                                                                                    \
+        for (; k + 4 <= length; k += 4, from += 4 * step)                                                              \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                sum s = op(to[i], (sum)OX_GET(type, from + i * width));                                                \
+                s = op(s, (sum)OX_GET(type, from + step + i * width));                                                 \
+                s = op(s, (sum)OX_GET(type, from + 2 * step + i * width));                                             \
+                to[i] = op(s, (sum)OX_GET(type, from + 3 * step + i * width));                                         \
+            }                                                                                                          \
+        for (; k < length; k++, from += step)                                                                          \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                to[i] = op(to[i], (sum)OX_GET(type, from + i * width));                                                \
     }
 
 #define ADD(a, b) ((a) + (b))
@@ -112,22 +120,22 @@ static bool find_sum(ox_fold fold, ox_dtype type, ox_folder *f) {
     f->width = 8;
     switch ((int)type) {
     case OX_FLOAT:
-        f->fold = fold_sum_f32, f->end = mean ? end_mean_f32 : end_f32;
+        f->rows = rows_sum_f32, f->columns = columns_sum_f32, f->end = mean ? end_mean_f32 : end_f32;
         return true;
     case OX_DOUBLE:
-        f->fold = fold_sum_f64, f->end = mean ? end_mean_f64 : end_f64;
+        f->rows = rows_sum_f64, f->columns = columns_sum_f64, f->end = mean ? end_mean_f64 : end_f64;
         return true;
     case OX_INT32:
-        f->fold = fold_sum_i32, f->end = mean ? end_mean_i32 : end_32;
+        f->rows = rows_sum_i32, f->columns = columns_sum_i32, f->end = mean ? end_mean_i32 : end_32;
         return true;
     case OX_UINT32:
-        f->fold = fold_sum_u32, f->end = mean ? end_mean_u32 : end_32;
+        f->rows = rows_sum_u32, f->columns = columns_sum_u32, f->end = mean ? end_mean_u32 : end_32;
         return true;
     case OX_INT64:
-        f->fold = fold_sum_i64, f->end = mean ? end_mean_i64 : end_64;
+        f->rows = rows_sum_i64, f->columns = columns_sum_i64, f->end = mean ? end_mean_i64 : end_64;
         return true;
     case OX_UINT64:
-        f->fold = fold_sum_i64, f->end = mean ? end_mean_u64 : end_64;
+        f->rows = rows_sum_i64, f->columns = columns_sum_i64, f->end = mean ? end_mean_u64 : end_64;
         return true;
     default:
         return false;
@@ -142,20 +150,20 @@ static bool find_prod(ox_dtype type, ox_folder *f) {
         memcpy(&f->identity, &one, sizeof one);
     switch ((int)type) {
     case OX_FLOAT:
-        f->fold = fold_prod_f32, f->end = end_f32;
+        f->rows = rows_prod_f32, f->columns = columns_prod_f32, f->end = end_f32;
         return true;
     case OX_DOUBLE:
-        f->fold = fold_prod_f64, f->end = end_f64;
+        f->rows = rows_prod_f64, f->columns = columns_prod_f64, f->end = end_f64;
         return true;
     case OX_INT32:
-        f->fold = fold_prod_i32, f->end = end_32;
+        f->rows = rows_prod_i32, f->columns = columns_prod_i32, f->end = end_32;
         return true;
     case OX_UINT32:
-        f->fold = fold_prod_u32, f->end = end_32;
+        f->rows = rows_prod_u32, f->columns = columns_prod_u32, f->end = end_32;
         return true;
     case OX_INT64:
     case OX_UINT64:
-        f->fold = fold_prod_i64, f->end = end_64;
+        f->rows = rows_prod_i64, f->columns = columns_prod_i64, f->end = end_64;
         return true;
     default:
         return false;
@@ -167,7 +175,8 @@ static bool find_prod(ox_dtype type, ox_folder *f) {
     case dtype: {                                                                                                      \
         const value start = max ? (lowest) : (highest);                                                                \
         memcpy(&f->identity, &start, sizeof start);                                                                    \
-        f->fold = max ? fold_max_##name : fold_min_##name;                                                             \
+        f->rows = max ? rows_max_##name : rows_min_##name;                                                             \
+        f->columns = max ? columns_max_##name : columns_min_##name;                                                    \
         f->width = (int64_t)sizeof start;                                                                              \
         f->end = sizeof start == 1 ? copy_1 : sizeof start == 4 ? copy_4 : copy_8;                                     \
         return true;                                                                                                   \
@@ -189,7 +198,7 @@ static bool find_order(bool max, ox_dtype type, ox_folder *f) {
     }
 }
 
-bool ox_folder_find(ox_fold fold, ox_dtype compute, ox_folder *folder) {
+bool OX_VARIANT(ox_folder_find)(ox_fold fold, ox_dtype compute, ox_folder *folder) {
     *folder = (ox_folder){.identity = 0};
     if (fold == OX_FOLD_MAX || fold == OX_FOLD_MIN)
         return find_order(fold == OX_FOLD_MAX, compute, folder);

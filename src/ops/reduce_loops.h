@@ -13,7 +13,7 @@ typedef enum ox_fold {
 } ox_fold;
 
 /* Folds `length` elements, `step` bytes apart, into each of n accumulators; the elements of the next accumulator start
- * `next` bytes further. Never called with length 0. */
+ * `next` bytes further. Never called with length 0. What an accumulator gets does not depend on n. */
 typedef void ox_fold_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step);
 
 /* Turns n accumulators into packed elements of the compute type; `count` elements went into each. */
@@ -22,13 +22,14 @@ typedef void ox_fold_end_fn(int64_t n, const void *sums, int64_t count, void *to
 /* How a reduction of elements of a compute type is done. Sums and products are kept in double, and in 64 bits for
  * integers, so that they are rounded or cut once; the greatest and least are kept in the type itself. */
 typedef struct ox_folder {
-    ox_fold_fn *fold;
+    ox_fold_fn *rows;    /* one accumulator after the other */
+    ox_fold_fn *columns; /* side by side; next is the size of an element */
     ox_fold_end_fn *end;
     int64_t width;     /* bytes of an accumulator */
     uint64_t identity; /* its first value: these bytes, from the lowest address on */
 } ox_folder;
 
 /* False if the type is not one that reductions are computed in. */
-bool ox_folder_find(ox_fold fold, ox_dtype compute, ox_folder *folder);
+typedef bool ox_folder_fn(ox_fold fold, ox_dtype compute, ox_folder *folder);
 
 #endif

@@ -1,7 +1,6 @@
 /* softmax.c: Softmax. */
 #include "dense.h"
-
-#include <math.h>
+#include "lanes.h"
 
 /* The tensor as outer x n x inner; one softmax over each of the n. */
 typedef struct softmax {
@@ -44,38 +43,35 @@ ox_status ox_prepare_softmax(ox_call *call) {
     return ox_dense_plan_out(call, call->out[0], ox_tensor_count(in));
 }
 
-/* `lanes` softmaxes side by side over n elements that are `step` elements apart. The input may be the output. A NaN in
- * the input makes all of its results NaN by way of the sum. */
-enum {
-    SOFTMAX_LANES = 16
-};
+typedef struct softmax_job {
+    const softmax *s;
+    ox_softmax_fn *run;
+    const char *from;
+    char *to;
+    int64_t width; /* of an element */
+} softmax_job;
 
-#define SOFTMAX(name, type, value, exponential)                                                                        \
-    static void name(int64_t n, int64_t step, int lanes, const void *from, void *to) {                                 \
-        const type *in = from;                                                                                         \
-        type *out = to;                                                                                                \
-        value most[SOFTMAX_LANES];                                                                                     \
-        double sum[SOFTMAX_LANES] = {0};                                                                               \
-        for (int l = 0; l < lanes; l++)                                                                                \
-            most[l] = in[l];                                                                                           \
-        for (int64_t i = 1; i < n; i++)                                                                                \
-            for (int l = 0; l < lanes; l++)                                                                            \
-                most[l] = in[i * step + l] > most[l] ? in[i * step + l] : most[l];                                     \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            for (int l = 0; l < lanes; l++) {                                                                          \
-                out[i * step + l] = exponential(in[i * step + l] - most[l]);                                           \
-                sum[l] += (double)out[i * step + l];                                                                   \
-            }                                                                                                          \
-        for (int l = 0; l < lanes; l++)                                                                                \
-            most[l] = (value)sum[l];                                                                                   \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            for (int l = 0; l < lanes; l++)                                                                            \
-                out[i * step + l] /= most[l];                                                                          \
+/* Blocks of softmaxes side by side, for each of the outer ones. */
+static int64_t blocks_each(const softmax *s) {
+    return s->inner / OX_SOFTMAX_LANES + (s->inner % OX_SOFTMAX_LANES != 0);
+}
+
+static void softmax_part(void *context, int part, int parts) {
+    const softmax_job *job = context;
+    const softmax *s = job->s;
+    const int64_t blocks = blocks_each(s);
+    int64_t first, end;
+    ox_pool_range(s->outer * blocks, part, parts, &first, &end);
+    for (int64_t i = first; i < end; i++) {
+        int64_t lane = i % blocks * OX_SOFTMAX_LANES, rest = s->inner - lane;
+        int64_t at = (i / blocks * s->n * s->inner + lane) * job->width;
+        job->run(s->n, s->inner, rest < OX_SOFTMAX_LANES ? rest : OX_SOFTMAX_LANES, job->from + at, job->to + at);
     }
-SOFTMAX(softmax_f32, ox_f32, float, expf)
-SOFTMAX(softmax_f64, ox_f64, double, exp)
+}
 
 ox_status ox_run_softmax(ox_call *call) {
+    /* An exponential takes about as long as moving this many bytes. */
+    const double work = 16;
     const softmax *s = call->state;
     const ox_tensor *out = call->out[0];
     int64_t count = ox_tensor_count(out);
@@ -84,14 +80,10 @@ ox_status ox_run_softmax(ox_call *call) {
         return OX_OK;
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
     char *result = ox_dense_out(call, &used, out, 0, count);
-    const int64_t width = (int64_t)ox_dtype_size(in.dtype);
-    for (int64_t o = 0; o < s->outer; o++)
-        for (int64_t l = 0; l < s->inner; l += SOFTMAX_LANES) {
-            int lanes = s->inner - l < SOFTMAX_LANES ? (int)(s->inner - l) : SOFTMAX_LANES;
-            int64_t at = (o * s->n * s->inner + l) * width;
-            (in.dtype == OX_FLOAT ? softmax_f32 : softmax_f64)(s->n, s->inner, lanes, (const char *)in.data + at,
-                                                               result + at);
-        }
+    bool single = in.dtype == OX_FLOAT;
+    softmax_job job = {s, single ? call->loops->softmax_f32 : call->loops->softmax_f64, in.data, result,
+                       (int64_t)ox_dtype_size(in.dtype)};
+    ox_pool_run(ox_pool_for(call->pool, work * (double)count), softmax_part, &job);
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

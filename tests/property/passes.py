@@ -2,6 +2,7 @@
 
 A random graph of elementwise nodes runs three times: with its last value as the only output, so that nodes may be
 computed together; so too, but with the option no_fuse; and with every value as an output, so that each is stored.
+A share of the graphs runs on large operands, and once more with two threads.
 """
 
 import arrays
@@ -64,8 +65,8 @@ def run_model(data, type_name, operands, index, options=None):
         model.close()
 
 
-def draw_operands(rng, type_name):
-    dims = values.output_dims(rng, 20000)
+def draw_operands(rng, type_name, large):
+    dims = values.large_dims(rng) if large else values.output_dims(rng, 20000)
     shapes = [values.operand_dims(rng, dims) for _ in range(4)]
     types = [type_name] * 3 + ["bool"]
     operands = [values.lay_out(rng, values.random_values(rng, t, s)) for t, s in zip(types, shapes)]
@@ -87,7 +88,8 @@ def run(rng, cases, harness):
     for _ in range(cases):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
         nodes, made = random_graph(rng, type_name)
-        operands = draw_operands(rng, type_name)
+        large = bool(rng.random() < 0.1)
+        operands = draw_operands(rng, type_name, large)
         text = " ".join(f"{n.output[0]}={n.op_type}({','.join(n.input)})" for n in nodes)
         where = f"pass {type_name} {[list(x.shape) for x in operands]} {text}"
         try:
@@ -95,11 +97,14 @@ def run(rng, cases, harness):
             fused = run_model(alone, type_name, operands, 0)
             unfused = run_model(alone, type_name, operands, 0, oxlib.Options(no_fuse=True))
             stored = run_model(build(nodes, type_name, made), type_name, operands, len(made) - 1)
+            split = run_model(alone, type_name, operands, 0, oxlib.Options(threads=2)) if large else fused
         except oxlib.OxError as error:
             harness.failures.append(("pass", f"{where}: status {error.status}: {error}"))
             continue
         if not same_bits(one_nan(fused), one_nan(unfused)):
             harness.failures.append(("pass", f"{where}: differs from the nodes one by one"))
+        elif not same_bits(one_nan(fused), one_nan(split)):
+            harness.failures.append(("pass", f"{where}: differs with two threads"))
         elif not same_bits(one_nan(fused), one_nan(stored)):
             harness.failures.append(("pass", f"{where}: differs when every value is an output"))
         else:

@@ -7,14 +7,24 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 65504.0, 1e-7, 3.
 
 
 def output_dims(rng, most=4096):
-    """Dims of a result: rank 0 to 8, mostly small, now and then one long dimension or none at all."""
+    """Dims of a result: rank 0 to 8, mostly small, now and then one long dimension, none at all, or a large one."""
     rank = int(rng.integers(0, 9))
+    if rng.random() < 0.01:
+        return large_dims(rng)
     if rng.random() < 0.06:
         long = [int(rng.integers(300, 3000))]
         return [int(rng.integers(1, 4))] + long if rng.random() < 0.5 else long + [int(rng.integers(1, 4))]
     dims = [int(d) for d in rng.choice([0, 1, 2, 3, 4, 5, 7, 17], rank, p=[0.03, 0.2, 0.25, 0.22, 0.1, 0.1, 0.07, 0.03])]
     while int(np.prod(dims, dtype=np.int64)) > most:
         dims[int(rng.integers(0, rank))] = 1
+    return dims
+
+
+def large_dims(rng):
+    """Dims of a result that is split over threads, for every element type of two bytes and more."""
+    dims = [int(d) for d in rng.integers(1, 9, int(rng.integers(0, 4)))]
+    long = -(-int(rng.integers(70000, 90000)) // int(np.prod(dims, dtype=np.int64)))
+    dims.insert(int(rng.integers(0, len(dims) + 1)), long)
     return dims
 
 
