@@ -96,6 +96,19 @@ tsan:
 	@for suite in session threads; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
 
+# Any bytes as a model, for SECONDS; the node cases that are small are the corpus. Needs clang.
+SECONDS ?= 60
+fuzz: $(BUILD)/node/.stamp
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/fuzz' CC=clang OPT='-O1 -g' $(BUILD)/fuzz/libox.a \
+	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
+	clang -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	  -o $(BUILD)/fuzz/run tests/fuzz/fuzz_run.c $(BUILD)/fuzz/libox.a -lprotobuf-c -lm -lpthread
+	@mkdir -p $(BUILD)/fuzz/corpus
+	@for case in $(BUILD)/node/*/model.onnx; do \
+	  [ "$$(wc -c <$$case)" -gt 4000 ] || cp $$case $(BUILD)/fuzz/corpus/$$(basename $$(dirname $$case)); done
+	$(BUILD)/fuzz/run -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
+	  -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus
+
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
 
@@ -117,4 +130,4 @@ FORCE:
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile check-install \
-  asan lint lint-format lint-build lint-cppcheck
+  asan tsan fuzz lint lint-format lint-build lint-cppcheck

@@ -2,11 +2,13 @@
 #include "../pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 /* A worker looks this often for new work before it sleeps: steps of a model follow each other within microseconds. */
 enum {
     SPINS = 4000,
+    YIELD = 64,
     MOST_THREADS = 256
 };
 
@@ -31,7 +33,12 @@ static size_t pool_size(int threads) {
     return sizeof(ox_pool) + (size_t)(threads - 1) * sizeof(struct worker);
 }
 
-static void pause_a_little(void) {
+/* The i-th look at something that another thread does. That thread may be waiting for this very processor. */
+static void pause_a_little(int i) {
+    if (i % YIELD == YIELD - 1) {
+        sched_yield();
+        return;
+    }
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
@@ -43,7 +50,7 @@ static unsigned next_round(ox_pool *pool, unsigned seen) {
         unsigned round = atomic_load_explicit(&pool->round, memory_order_acquire);
         if (round != seen)
             return round;
-        pause_a_little();
+        pause_a_little(i);
     }
     pthread_mutex_lock(&pool->mutex);
     while (atomic_load(&pool->round) == seen)
@@ -123,6 +130,6 @@ void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
     atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
     start_round(pool);
     fn(context, 0, pool->threads);
-    while (atomic_load_explicit(&pool->busy, memory_order_acquire))
-        pause_a_little();
+    for (int i = 0; atomic_load_explicit(&pool->busy, memory_order_acquire); i = (i + 1) % YIELD)
+        pause_a_little(i);
 }

@@ -261,7 +261,7 @@ static void add_bias(const ox_gemm *g, int64_t row, int64_t rows, int64_t column
 
 /* An address inside a tensor; one without elements may have none. */
 static const char *offset(const void *base, int64_t bytes) {
-    return bytes ? (const char *)base + bytes : base;
+    return base && bytes ? (const char *)base + bytes : base;
 }
 
 /* Where the operands and the results are, and the bytes from one group to the next. */

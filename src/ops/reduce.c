@@ -158,7 +158,7 @@ static void reduce_stretch(const reduce *r, int64_t n, const char *from, void *t
     reduce_tile sums;
     int64_t index[OX_MAX_RANK] = {0};
     for (int64_t i = 0; i < n; i++)
-        memcpy(sums.u8 + i * r->folder.width, &r->folder.identity, (size_t)r->folder.width);
+        memcpy((char *)&sums + i * r->folder.width, &r->folder.identity, (size_t)r->folder.width);
     if (r->count)
         do
             r->fold(&sums, n, from, r->kept.step[0], r->reduced.dim[0], r->reduced.step[0]);

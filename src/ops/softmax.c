@@ -71,7 +71,7 @@ static void softmax_part(void *context, int part, int parts) {
 
 ox_status ox_run_softmax(ox_call *call) {
     /* An exponential takes about as long as moving this many bytes. */
-    const double work = 16;
+    const double work = 8;
     const softmax *s = call->state;
     const ox_tensor *out = call->out[0];
     int64_t count = ox_tensor_count(out);

@@ -130,6 +130,7 @@ static const task tasks[] = {
      INTS("pads", 1, 1, 1, 1)},
     {"Conv by channel", "Conv a,b,c y", .in = {FLOATS(2, 32, 40, 40), FLOATS(32, 1, 3, 3), FLOATS(32)},
      INT("group", 32)},
+    {"Conv without bias", "Conv a,b y", .in = {FLOATS(1, 32, 40, 40), FLOATS(32, 2, 3, 3)}, INT("group", 16)},
     {"Conv of single pixels", "Conv a,b,c y", .in = {FLOATS(2, 32, 40, 41), FLOATS(16, 32, 1, 1), FLOATS(16)}},
     {"ReduceMean over the first axis", "ReduceMean a y", .in = {FLOATS(100, 27, 31)}, INTS("axes", 0)},
     {"ReduceMean over the middle axis", "ReduceMean a y", .in = {FLOATS(30, 100, 31)}, INTS("axes", 1)},
