@@ -97,13 +97,12 @@ typedef struct move_rows_plan {
     ox_spread_fn *spread;
 } move_rows_plan;
 
-static move_rows_plan plan_rows(const ox_bcast *plan, size_t width, bool large) {
+static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, bool large) {
     /* Rows shorter than this leave cache lines half written, and cost a call each. */
     enum {
         STREAM_ROW = 512,
         SHORT_ROW = 128
     };
-    const ox_loops *loops = ox_loops_find(NULL);
     const int64_t w = (int64_t)width, *step = plan->step;
     move_rows_plan rows = {.n = {plan->dim[0], plan->dim[1]},
                            .step = {{step[0], step[1]}, {step[2], step[3]}},
@@ -160,8 +159,8 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
                     p->step[inner][1]);
 }
 
-static void move_all(int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
-                     const void *src, const int64_t *src_strides, bool large) {
+static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_t width, void *dst,
+                     const int64_t *dst_strides, const void *src, const int64_t *src_strides, bool large) {
     int64_t dim[OX_MAX_RANK + 1], step[2 * (OX_MAX_RANK + 1)], index[OX_MAX_RANK + 1] = {0};
     ox_bcast plan = {.dim = dim, .step = step};
     ox_bcast_plan(&plan, 2, rank, dims, (const int64_t *const[]){dst_strides, src_strides});
@@ -172,7 +171,7 @@ static void move_all(int rank, const int64_t *dims, size_t width, void *dst, con
         step[2] = step[3] = 0;
         plan.ndim = 2;
     }
-    const move_rows_plan rows = plan_rows(&plan, width, large);
+    const move_rows_plan rows = plan_rows(loops, &plan, width, large);
     char *to = dst;
     const char *from = src;
     for (;;) {
@@ -197,6 +196,7 @@ static void move_all(int rank, const int64_t *dims, size_t width, void *dst, con
 /* ---- Threads ------------------------------------------------------------------------------------------------ */
 
 typedef struct move_job {
+    const ox_loops *loops;
     int rank, split; /* the dimension that is split */
     const int64_t *dims, *dst_strides, *src_strides;
     size_t width;
@@ -211,7 +211,7 @@ static void move_part(void *context, int part, int parts) {
     memcpy(dims, job->dims, (size_t)job->rank * sizeof *dims);
     ox_pool_range(dims[job->split], part, parts, &first, &end);
     dims[job->split] = end - first;
-    move_all(job->rank, dims, job->width, job->dst + first * job->dst_strides[job->split], job->dst_strides,
+    move_all(job->loops, job->rank, dims, job->width, job->dst + first * job->dst_strides[job->split], job->dst_strides,
              job->src + first * job->src_strides[job->split], job->src_strides, job->large);
 }
 
@@ -223,21 +223,22 @@ static int split_dimension(int rank, const int64_t *dims, int parts) {
     return -1;
 }
 
-void ox_move(ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
-             const void *src, const int64_t *src_strides) {
+void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst,
+             const int64_t *dst_strides, const void *src, const int64_t *src_strides) {
     size_t bytes = (size_t)ox_count(rank, dims) * width;
     bool large = bytes >= OX_STREAM_BYTES;
     int split = bytes >= OX_SPLIT_BYTES ? split_dimension(rank, dims, ox_pool_parts(pool)) : -1;
     if (!pool || split < 0)
-        move_all(rank, dims, width, dst, dst_strides, src, src_strides, large);
+        move_all(loops, rank, dims, width, dst, dst_strides, src, src_strides, large);
     else
-        ox_pool_run(pool, move_part, &(move_job){rank, split, dims, dst_strides, src_strides, width, dst, src, large});
+        ox_pool_run(pool, move_part,
+                    &(move_job){loops, rank, split, dims, dst_strides, src_strides, width, dst, src, large});
 }
 
-void ox_pack(ox_pool *pool, const ox_tensor *tensor, void *dst) {
+void ox_pack(const ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void *dst) {
     int64_t packed[OX_MAX_RANK + 1], strides[OX_MAX_RANK + 1];
     size_t width = ox_dtype_size(tensor->dtype);
     ox_packed_strides(tensor->rank, tensor->dims, width, packed);
     ox_tensor_strides(tensor, strides);
-    ox_move(pool, tensor->rank, tensor->dims, width, dst, packed, tensor->data, strides);
+    ox_move(loops, pool, tensor->rank, tensor->dims, width, dst, packed, tensor->data, strides);
 }

@@ -5,6 +5,8 @@
 #include "../pool.h"
 #include "../tensor.h"
 
+struct ox_loops; /* lanes.h */
+
 /* Brings `other` into `dims` by multidirectional broadcasting: right-aligned, each output dimension is the one that is
  * not 1 (so 1 against 0 gives 0). False if they do not fit. */
 bool ox_broadcast_dims(int *rank, int64_t dims[OX_MAX_RANK], int other_rank, const int64_t *other);
@@ -28,8 +30,8 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 
 /* Copies elements of `width` bytes from src to dst, both of shape dims with byte strides of their own (0 in src
  * repeats). They must not overlap. Large copies are split over the pool's threads (NULL: none). */
-void ox_move(ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst, const int64_t *dst_strides,
-             const void *src, const int64_t *src_strides);
+void ox_move(const struct ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst,
+             const int64_t *dst_strides, const void *src, const int64_t *src_strides);
 
 /* Copies n elements along steps in bytes; the loop for an element width (1, 2, 4, 8 or 16). src_step may be 0. */
 typedef void ox_move_fn(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step);
@@ -44,6 +46,6 @@ typedef void ox_transpose_fn(int64_t inner, int64_t outer, char *dst, int64_t ds
                              int64_t src_step);
 
 /* Copies a tensor of any strides into packed memory. */
-void ox_pack(ox_pool *pool, const ox_tensor *tensor, void *dst);
+void ox_pack(const struct ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void *dst);
 
 #endif

@@ -145,7 +145,7 @@ ox_status ox_infer_bit_cast(ox_call *call) {
 
 ox_status ox_run_bit_cast(ox_call *call) {
     const ox_tensor *out = call->out[0];
-    ox_pack(call->pool, call->in[0], out->data);
+    ox_pack(call->loops, call->pool, call->in[0], out->data);
     char *elements = out->data;
     call->loops->wrap(ox_tensor_count(out), (char *[]){elements, elements}, (const int64_t[]){1, 1}, &out->dtype);
     return OX_OK;

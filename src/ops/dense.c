@@ -52,7 +52,7 @@ ox_tensor ox_dense_in(const ox_call *call, size_t *used, const ox_tensor *tensor
     const void *from = tensor->data;
     if (!ox_tensor_is_packed(tensor)) {
         void *packed = ox_workspace_take(call, used, count, ox_dtype_size(tensor->dtype));
-        ox_pack(call->pool, tensor, packed);
+        ox_pack(call->loops, call->pool, tensor, packed);
         from = packed;
     }
     ox_widen(tensor->dtype, count, from, wide);

@@ -87,7 +87,7 @@ static ox_status gather_offsets(ox_call *call, const gather *g, size_t *used, in
     job.indices = indices->data;
     if (!ox_tensor_is_packed(indices)) {
         char *packed = ox_workspace_take(call, used, g->count, sizeof(int64_t));
-        ox_pack(call->pool, indices, packed);
+        ox_pack(call->loops, call->pool, indices, packed);
         job.indices = packed;
     }
     job.faults = ox_workspace_take(call, used, parts, sizeof *job.faults);
@@ -133,7 +133,8 @@ static void move_blocks(const ox_call *call, char *to, const char *from, int64_t
     ox_tensor_strides(data, strides);
     ox_packed_strides(g->after, dims, width, packed);
     for (int64_t i = 0; i < n; i++)
-        ox_move(NULL, g->after, dims, width, to + i * g->block, packed, from + offsets[i], strides + g->axis + 1);
+        ox_move(call->loops, NULL, g->after, dims, width, to + i * g->block, packed, from + offsets[i],
+                strides + g->axis + 1);
 }
 
 typedef struct gather_job {

@@ -68,8 +68,8 @@ static ox_status check_scale(ox_call *call) {
 }
 
 /* Lays out entry `entry` and as many after it as there are, each `length` times along the axis. */
-static void repeat_entries(const ox_tensor *from, const ox_tensor *to, int axis, int64_t entry, int64_t block,
-                           int64_t count, int64_t length) {
+static void repeat_entries(const struct ox_loops *loops, const ox_tensor *from, const ox_tensor *to, int axis,
+                           int64_t entry, int64_t block, int64_t count, int64_t length) {
     int64_t dims[OX_MAX_RANK + 1], in[OX_MAX_RANK + 1], out[OX_MAX_RANK + 1], from_strides[OX_MAX_RANK],
         to_strides[OX_MAX_RANK];
     ox_tensor_strides(from, from_strides);
@@ -84,17 +84,18 @@ static void repeat_entries(const ox_tensor *from, const ox_tensor *to, int axis,
     dims[axis + 1] = length;
     in[axis + 1] = 0;
     out[axis] *= block;
-    ox_move(NULL, to->rank + 1, dims, ox_dtype_size(to->dtype), (char *)to->data + entry * out[axis], out,
+    ox_move(loops, NULL, to->rank + 1, dims, ox_dtype_size(to->dtype), (char *)to->data + entry * out[axis], out,
             (const char *)from->data + entry * in[axis], in);
 }
 
 /* One scale for each element; the last block may be shorter. */
-static void expand_blocks(const ox_tensor *from, const ox_tensor *to, int axis, int64_t block) {
+static void expand_blocks(const struct ox_loops *loops, const ox_tensor *from, const ox_tensor *to, int axis,
+                          int64_t block) {
     int64_t length = to->dims[axis], whole = length / block, rest = length % block;
     if (whole)
-        repeat_entries(from, to, axis, 0, block, whole, block);
+        repeat_entries(loops, from, to, axis, 0, block, whole, block);
     if (rest)
-        repeat_entries(from, to, axis, whole, whole ? block : 1, 1, rest);
+        repeat_entries(loops, from, to, axis, whole, whole ? block : 1, 1, rest);
 }
 
 /* ---- Blocks: the pass reads scales that were laid out for each element -------------------------------------- */
@@ -148,7 +149,7 @@ ox_status ox_run_quantize(ox_call *call) {
     char *workspace = call->workspace;
     for (int i = SCALE; i < call->nin; i++) {
         state->full[i].data = workspace + state->place[i];
-        expand_blocks(call->in[i], &state->full[i], state->axis, state->block);
+        expand_blocks(call->loops, call->in[i], &state->full[i], state->axis, state->block);
     }
     call->state = state->pass;
     call->workspace = workspace + state->end;

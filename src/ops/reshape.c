@@ -86,7 +86,7 @@ static ox_status reshaped(ox_call *call, int rank, const int64_t *dims) {
 }
 
 ox_status ox_run_reshape(ox_call *call) {
-    ox_pack(call->pool, call->in[0], call->out[0]->data);
+    ox_pack(call->loops, call->pool, call->in[0], call->out[0]->data);
     return OX_OK;
 }
 

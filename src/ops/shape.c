@@ -132,6 +132,6 @@ ox_status ox_run_constant_of_shape(ox_call *call) {
     int64_t strides[OX_MAX_RANK];
     static const int64_t still[OX_MAX_RANK] = {0};
     ox_tensor_strides(out, strides);
-    ox_move(call->pool, out->rank, out->dims, ox_dtype_size(out->dtype), out->data, strides, value, still);
+    ox_move(call->loops, call->pool, out->rank, out->dims, ox_dtype_size(out->dtype), out->data, strides, value, still);
     return OX_OK;
 }

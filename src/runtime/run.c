@@ -23,13 +23,13 @@ static void show_windows(ox_step *step) {
         if (output->window == OX_WINDOW_VIEW)
             step->out[k]->data = seen.data;
         else
-            ox_pack(step->frame->pool, &seen, step->out[k]->data);
+            ox_pack(step->frame->loops, step->frame->pool, &seen, step->out[k]->data);
     }
 }
 
 ox_status ox_step_run(ox_step *step) {
     for (const ox_packing *p = step->packings; p; p = p->next)
-        ox_pack(step->frame->pool, p->from, p->to.data);
+        ox_pack(step->frame->loops, step->frame->pool, p->from, p->to.data);
     if (step->runs) {
         step->call.in = step->run_in;
         OX_TRY(step->call.op->run(&step->call));

@@ -99,7 +99,7 @@ static void take_output(test_call *t, int k) {
         return;
     if (r->view_of >= 0) {
         ox_tensor view = {r->dtype, r->rank, r->dims, r->strides, (char *)t->in[r->view_of]->data + r->offset};
-        ox_pack(NULL, &view, out->data);
+        ox_pack(t->call.loops, NULL, &view, out->data);
     } else if (r->data) {
         memcpy(out->data, r->data, (size_t)ox_tensor_count(out) * ox_dtype_size(out->dtype));
     }
