@@ -19,6 +19,9 @@ COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)
 LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && \
                echo -ftree-vectorize -fvect-cost-model=dynamic) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 
+UNROLLFLAGS := $(shell $(CC) -funroll-loops --param max-unroll-times=4 -E -x c /dev/null >/dev/null 2>&1 && \
+                 echo -funroll-loops --param max-unroll-times=4)
+
 LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
 
@@ -63,6 +66,8 @@ $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIA
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
 $(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o: VECTOR_WIDTH := 512
+# A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
+$(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
 $(BUILD)/obj/%.v3.o: %.c

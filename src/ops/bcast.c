@@ -69,23 +69,6 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 
-/* A row of dst that is dense, stored past the caches by way of a small buffer that is not. */
-static void stream_row(int64_t n, size_t width, char *dst, const char *src, int64_t src_step, ox_move_fn *move) {
-    enum {
-        PIECE = 1024
-    };
-    _Alignas(64) char piece[PIECE];
-    int64_t w = (int64_t)width, most = PIECE / w;
-    if (src_step == 0)
-        move(n < most ? n : most, piece, w, src, 0);
-    for (int64_t i = 0; i < n; i += most) {
-        int64_t count = n - i < most ? n - i : most;
-        if (src_step != 0)
-            move(count, piece, w, src + i * src_step, src_step);
-        ox_stream(dst + i * w, piece, (size_t)(count * w));
-    }
-}
-
 /* How the two innermost dimensions are copied. */
 typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
@@ -95,6 +78,7 @@ typedef struct move_rows_plan {
     ox_move_fn *move;
     ox_transpose_fn *transpose;
     ox_spread_fn *spread;
+    ox_stream_fn *stream;
 } move_rows_plan;
 
 static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, bool large) {
@@ -109,13 +93,31 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
                            .width = width,
                            .move = loops->move(width),
                            .transpose = loops->transpose(width),
-                           .spread = loops->spread(width)};
+                           .spread = loops->spread(width),
+                           .stream = loops->stream};
     rows.dense = step[0] == w && step[1] == w;
     rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
     rows.shorts = step[0] == w && step[2] == w * plan->dim[0] && plan->dim[0] * w < SHORT_ROW && !rows.transposed;
     rows.pattern = rows.shorts && step[3] == 0;
     rows.streamed = large && !rows.transposed && step[0] == w && plan->dim[0] >= STREAM_ROW / w;
     return rows;
+}
+
+/* A row of dst that is dense, stored past the caches by way of a small buffer that is not. */
+static void stream_row(const move_rows_plan *p, char *dst, const char *src) {
+    enum {
+        PIECE = 1024
+    };
+    _Alignas(64) char piece[PIECE];
+    int64_t n = p->n[0], src_step = p->step[0][1], w = (int64_t)p->width, most = PIECE / w;
+    if (src_step == 0)
+        p->move(n < most ? n : most, piece, w, src, 0);
+    for (int64_t i = 0; i < n; i += most) {
+        int64_t count = n - i < most ? n - i : most;
+        if (src_step != 0)
+            p->move(count, piece, w, src + i * src_step, src_step);
+        p->stream(dst + i * w, piece, (size_t)(count * w));
+    }
 }
 
 /* The same short row over and over: laid out once in a piece, and the piece copied. */
@@ -149,11 +151,11 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
     int inner = p->n[0] >= p->n[1] || p->n[0] >= 8 ? 0 : 1, outer = 1 - inner;
     for (int64_t j = 0; j < p->n[p->dense || p->streamed ? 1 : outer]; j++)
         if (p->dense && p->streamed)
-            ox_stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
+            p->stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->dense)
             memcpy(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->streamed)
-            stream_row(p->n[0], p->width, dst + j * p->step[1][0], src + j * p->step[1][1], p->step[0][1], p->move);
+            stream_row(p, dst + j * p->step[1][0], src + j * p->step[1][1]);
         else
             p->move(p->n[inner], dst + j * p->step[outer][0], p->step[inner][0], src + j * p->step[outer][1],
                     p->step[inner][1]);

@@ -89,7 +89,7 @@ static int run_streamed(const ox_pass *pass, const pass_instruction *in, char *a
     for (int64_t i = 0; i < n; i += in->piece) {
         int64_t count = n - i < in->piece ? n - i : in->piece;
         fault |= in->lane(count, arg, in->step, in->attr);
-        ox_stream(to + i * store->width, arg[0], (size_t)(count * store->width));
+        pass->stream(to + i * store->width, arg[0], (size_t)(count * store->width));
         for (int k = kept ? 0 : 1; k <= in->nargs; k++)
             arg[k] += in->step[k] * in->piece;
     }
