@@ -82,12 +82,13 @@ check-install: all
 
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+ASAN_OPT   := -O1 -g -fno-omit-frame-pointer
 
 asan: venv
 	@mkdir -p $(BUILD)/asan $(BUILD)/node $(BUILD)/models
 	@for shared in venv venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
 	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
-	  OPT='-O1 -g -fno-omit-frame-pointer'
+	  OPT='$(ASAN_OPT)'
 
 # Threads under the thread sanitizer: a pool, sessions with one, and sessions that share a model.
 tsan:
@@ -127,6 +128,7 @@ lint-cppcheck:
 
 FORCE:
 
+include tests/torture/torture.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile check-install \
