@@ -3,8 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin hostile check-install check-digits \
-  check-filetype
+CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin errors hostile check-install \
+  check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -74,6 +74,9 @@ plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
 	  sh tests/plugin/run.sh
 
+errors: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 146 tests/errors/errors.py
+
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
 
@@ -131,5 +134,5 @@ FORCE:
 include tests/torture/torture.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile check-install \
-  asan tsan fuzz lint lint-format lint-build lint-cppcheck
+.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin errors hostile \
+  check-install asan tsan fuzz lint lint-format lint-build lint-cppcheck

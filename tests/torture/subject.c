@@ -89,7 +89,9 @@ unsigned char *subject_damage(const subject *s, unsigned number, unsigned flips,
         return bytes;
     memcpy(bytes, s->bytes, *size);
     unsigned changes = number >= flips ? 0 : number % 2 ? 1 : 1 + (unsigned)(draw(&state) % 8);
-    for (unsigned i = 0; i < changes; i++)
-        bytes[draw(&state) % *size] ^= (unsigned char)(1 + draw(&state) % 255);
+    for (unsigned i = 0; i < changes; i++) {
+        size_t at = (size_t)(draw(&state) % *size);
+        bytes[at] ^= (unsigned char)(1 + draw(&state) % 255);
+    }
     return bytes;
 }
