@@ -40,6 +40,8 @@ help:
 	@echo 'make check      every test: unit, conformance, property, examples'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       threads under the thread sanitizer'
+	@echo 'make valgrind   the unit tests under valgrind'
+	@echo 'make coverage   lines and branches of src/ that the tests run'
 	@echo 'make torture    damage every model many times, and run what is left under sanitizers'
 	@echo 'make fuzz       fuzz loading and running for SECONDS (60)'
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'

@@ -93,12 +93,16 @@ asan: venv
 	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
 	  OPT='$(ASAN_OPT)'
 
-# Threads under the thread sanitizer: a pool, sessions with one, and sessions that share a model.
+# Threads under the thread sanitizer: a pool, sessions with one, sessions that share a model, loads at the same time.
 tsan:
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/tsan' SANITIZE='-fsanitize=thread' VARIANTS= OPT='-O1 -g' \
 	  $(BUILD)/tsan/unit
-	@for suite in session threads; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
+	@for suite in session threads sharing; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
+
+# The unit tests in one process under valgrind: reads of what was never written, which the sanitizers do not see.
+valgrind: $(BUILD)/unit
+	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
 # Any bytes as a model, for SECONDS; the node cases that are small are the corpus. Needs clang.
 SECONDS ?= 60
@@ -132,7 +136,8 @@ lint-cppcheck:
 FORCE:
 
 include tests/torture/torture.mk
+include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin errors hostile \
-  check-install asan tsan fuzz lint lint-format lint-build lint-cppcheck
+  check-install asan tsan valgrind fuzz lint lint-format lint-build lint-cppcheck
