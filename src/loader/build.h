@@ -167,6 +167,8 @@ ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *p
 
 /* node.c: nodes. Declares the values that nodes produce, so that order does not matter. */
 ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index);
+/* Puts name and operator of a node in front of the error. */
+void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index);
 /* Appends a node whose fields are complete. */
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node);
 

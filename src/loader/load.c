@@ -64,12 +64,13 @@ void ox_model_free(ox_model *model) {
 
 static ox_status check_version(const Onnx__ModelProto *proto, ox_error *error) {
     if (!proto->has_ir_version)
-        return ox_fail(error, OX_ERROR_MODEL, "it has no ir_version: this is not an ONNX model");
+        return ox_fail(error, OX_ERROR_MODEL, "this is not an ONNX model: it has no ir_version");
     if (proto->ir_version < 1)
         return ox_fail(error, OX_ERROR_MODEL, "ir_version %lld is not between 1 and %d", (long long)proto->ir_version,
                        (int)NEWEST_IR);
     if (proto->ir_version > NEWEST_IR)
-        return ox_fail(error, OX_ERROR_UNSUPPORTED, "ir_version %lld is newer than %d, the newest known",
+        return ox_fail(error, OX_ERROR_UNSUPPORTED,
+                       "ir_version %lld is newer than %d, the newest known: save the model with that",
                        (long long)proto->ir_version, (int)NEWEST_IR);
     if (!proto->graph)
         return ox_fail(error, OX_ERROR_MODEL, "it has no graph");
@@ -133,7 +134,9 @@ ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_exte
                         ox_error *error) {
     ox_parsed parsed;
     ox_status status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &model->allocator, &parsed, error);
-    if (!status) {
+    if (status == OX_ERROR_MODEL) {
+        ox_error_prefix(error, "this is not an ONNX model, or a damaged one: ");
+    } else if (!status) {
         status = build_parsed(model, &parsed, external, for_info, error);
         ox_parsed_free(&parsed, &model->allocator);
     }

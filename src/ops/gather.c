@@ -96,8 +96,9 @@ static ox_status gather_offsets(ox_call *call, const gather *g, size_t *used, in
     ox_pool_run(pool, offsets_part, &job);
     for (int part = 0; part < ox_pool_parts(pool); part++)
         if (job.faults[part] >= 0)
-            return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld",
-                                (long long)index_at(&job, job.faults[part]), g->axis, (long long)job.dim);
+            return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld of %s",
+                                (long long)index_at(&job, job.faults[part]), g->axis, (long long)job.dim,
+                                OX_INPUT(call, 0));
     return OX_OK;
 }
 

@@ -73,8 +73,10 @@ void ox_session_free(ox_session *session) {
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
-/* "[batch,1,8,8]", as the model states it. */
+/* "[batch,1,8,8]", as the model states it; "of any shape" if it does not. */
 static const char *stated_dims(const ox_value *value, ox_dims_buffer *buffer) {
+    if (value->rank < 0)
+        return "of any shape";
     size_t used = ox_format(buffer->text, sizeof buffer->text, "[");
     for (int d = 0; d < value->rank; d++) {
         char *at = buffer->text + used;
@@ -145,7 +147,8 @@ static ox_status check_all_set(const ox_session *session, ox_error *error) {
     for (int i = 0; i < graph->ninputs; i++) {
         const ox_value *value = &graph->values[graph->inputs[i]];
         if (!session->set[i] && !value->initializer)
-            return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' is not set", session->model->path, value->name);
+            return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' (%s %s) is not set", session->model->path,
+                           value->name, ox_dtype_name(value->dtype), stated_dims(value, &(ox_dims_buffer){{0}}));
     }
     return OX_OK;
 }
