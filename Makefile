@@ -40,7 +40,7 @@ help:
 	@echo 'make check      every test: unit, conformance, property, examples'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       threads under the thread sanitizer'
-	@echo 'make fuzz       fuzz loading and running for SECONDS (60)'
+	@echo 'make fuzz       fuzz all that reads bytes, each for SECONDS (60)'
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
@@ -107,6 +107,7 @@ clean:
 
 -include examples/examples.mk
 -include tests/tests.mk
+-include tests/fuzz/fuzz.mk
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 

@@ -3,8 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin hostile check-install check-digits \
-  check-filetype
+CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin hostile allocations \
+  regression check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -74,6 +74,10 @@ plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
 	  sh tests/plugin/run.sh
 
+allocations: $(BUILD)/libox.so venv
+	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
+	@$(OX_PYTHON) $(VENV_RUN) 120 tests/hostile/allocations.py --nodes $(BUILD)/node
+
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
 
@@ -96,19 +100,6 @@ tsan:
 	@for suite in session threads; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
 
-# Any bytes as a model, for SECONDS; the node cases that are small are the corpus. Needs clang.
-SECONDS ?= 60
-fuzz: $(BUILD)/node/.stamp
-	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/fuzz' CC=clang OPT='-O1 -g' $(BUILD)/fuzz/libox.a \
-	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
-	clang -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	  -o $(BUILD)/fuzz/run tests/fuzz/fuzz_run.c $(BUILD)/fuzz/libox.a -lprotobuf-c -lm -lpthread
-	@mkdir -p $(BUILD)/fuzz/corpus
-	@for case in $(BUILD)/node/*/model.onnx; do \
-	  [ "$$(wc -c <$$case)" -gt 4000 ] || cp $$case $(BUILD)/fuzz/corpus/$$(basename $$(dirname $$case)); done
-	$(BUILD)/fuzz/run -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
-	  -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus
-
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
 
@@ -129,5 +120,5 @@ FORCE:
 
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile check-install \
-  asan tsan fuzz lint lint-format lint-build lint-cppcheck
+.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile allocations \
+  check-install asan tsan lint lint-format lint-build lint-cppcheck
