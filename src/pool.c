@@ -69,3 +69,27 @@ int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes) {
         return count;
     return piece > 1 ? (int64_t)piece : 1;
 }
+
+typedef struct pieces {
+    ox_pool *pool;
+    int each; /* of a thread */
+    ox_pool_fn *fn;
+    void *context;
+} pieces;
+
+static void run_pieces(void *context, int part, int parts) {
+    const pieces *p = context;
+    for (int i = 0; i < p->each && !ox_pool_ask(p->pool, part); i++)
+        p->fn(p->context, part * p->each + i, parts * p->each);
+}
+
+void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context) {
+    enum {
+        MOST = 1 << 16
+    };
+    pieces p = {.pool = bytes < (double)OX_SPLIT_BYTES ? NULL : pool, .each = 1, .fn = fn, .context = context};
+    double wanted = bytes / (double)OX_ASK_BYTES / ox_pool_parts(p.pool);
+    if (ox_pool_asks(p.pool) && wanted > 1)
+        p.each = wanted < MOST ? (int)wanted : MOST;
+    ox_pool_run(p.pool, run_pieces, &p);
+}

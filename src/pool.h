@@ -57,6 +57,10 @@ static inline bool ox_pool_cancelled(const ox_pool *pool) {
  * function is asked in part 0 alone, which runs in the caller's thread. */
 bool ox_pool_ask(ox_pool *pool, int part);
 
+/* ox_pool_run for work that moves this many bytes, or takes as long as that: in one thread if it is small, in more
+ * parts than there are threads if somebody may cancel it. A part must not keep anything by its number. */
+void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context);
+
 /* How many of `count` equal things, of `bytes` of work each, to do between two questions: all if nobody asks. */
 int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes);
 

@@ -209,7 +209,11 @@ typedef struct move_job {
 /* Copies elements of shape dims, of which dimensions [0, d) are short: in slices along d and the dimensions after it,
  * asking between them whether to go on. */
 static void move_slices(const move_job *job, int part, int d, int64_t *dims, char *dst, const char *src) {
-    double bytes = (double)ox_count(job->rank, dims) * (double)job->width;
+    /* Narrower slices of a transpose would leave cache lines half used. */
+    enum {
+        LONGER = 4
+    };
+    double bytes = (double)ox_count(job->rank, dims) * (double)job->width / LONGER;
     if (!ox_pool_asks(job->pool) || bytes <= (double)OX_ASK_BYTES || d == job->rank) {
         move_all(job->loops, job->rank, dims, job->width, dst, job->dst_strides, src, job->src_strides, job->large);
         return;
