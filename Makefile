@@ -46,7 +46,7 @@ help:
 	@echo 'make valgrind   the unit tests under valgrind'
 	@echo 'make coverage   lines and branches of src/ that the tests run'
 	@echo 'make torture    damage every model many times, and run what is left under sanitizers'
-	@echo 'make fuzz       fuzz loading and running for SECONDS (60)'
+	@echo 'make fuzz       fuzz all that reads bytes, each for SECONDS (60)'
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
@@ -115,6 +115,7 @@ clean:
 
 -include examples/examples.mk
 -include tests/tests.mk
+-include tests/fuzz/fuzz.mk
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 

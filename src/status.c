@@ -29,6 +29,8 @@ const char *ox_status_name(ox_status status) {
         return "limit exceeded";
     case OX_ERROR_MEMORY:
         return "out of memory";
+    case OX_ERROR_CANCELLED:
+        return "cancelled";
     }
     return "unknown status";
 }

@@ -3,8 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin errors hostile check-install \
-  check-digits check-filetype
+CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin errors hostile allocations \
+  regression check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -77,6 +77,10 @@ plugin: all venv
 errors: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 146 tests/errors/errors.py
 
+allocations: $(BUILD)/libox.so venv
+	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
+	@$(OX_PYTHON) $(VENV_RUN) 120 tests/hostile/allocations.py --nodes $(BUILD)/node
+
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
 
@@ -104,19 +108,6 @@ tsan:
 valgrind: $(BUILD)/unit
 	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
-# Any bytes as a model, for SECONDS; the node cases that are small are the corpus. Needs clang.
-SECONDS ?= 60
-fuzz: $(BUILD)/node/.stamp
-	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/fuzz' CC=clang OPT='-O1 -g' $(BUILD)/fuzz/libox.a \
-	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
-	clang -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	  -o $(BUILD)/fuzz/run tests/fuzz/fuzz_run.c $(BUILD)/fuzz/libox.a -lprotobuf-c -lm -lpthread
-	@mkdir -p $(BUILD)/fuzz/corpus
-	@for case in $(BUILD)/node/*/model.onnx; do \
-	  [ "$$(wc -c <$$case)" -gt 4000 ] || cp $$case $(BUILD)/fuzz/corpus/$$(basename $$(dirname $$case)); done
-	$(BUILD)/fuzz/run -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
-	  -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus
-
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
 
@@ -140,4 +131,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin errors hostile \
-  check-install asan tsan valgrind fuzz lint lint-format lint-build lint-cppcheck
+  allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck

@@ -95,7 +95,8 @@ typedef struct ox_builder {
     ox_map functions;                /* id of domain, name and overload -> index */
     ox_map ids, pairs;               /* small numbers for addresses and for pairs of numbers */
     int32_t next_id;
-    size_t nodes, max_nodes;
+    const ox_limits *limits;
+    size_t nodes;
     uint64_t work; /* what the expansion of functions has cost */
     int calls;     /* functions being expanded */
     uint64_t serial;

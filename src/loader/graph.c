@@ -190,8 +190,8 @@ static ox_frame make_frame(const ox_builder *b, ox_frame *lexical, ox_scope *sco
 
 ox_status ox_build_graph(ox_builder *b, const Onnx__GraphProto *proto, ox_frame *lexical, ox_scope *outer, int depth,
                          ox_graph **graph) {
-    if (depth > OX_MAX_CALLS)
-        return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", OX_MAX_CALLS);
+    if (depth > b->limits->depth)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", b->limits->depth);
     ox_graph *made;
     OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
     OX_TRY(ox_build_intern(b, proto->name, &made->name));

@@ -85,8 +85,8 @@ static ox_status build_operator(ox_builder *b, ox_frame *frame, const Onnx__Node
 
 static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {
     const Onnx__FunctionProto *function;
-    if (b->nodes == b->max_nodes)
-        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->max_nodes);
+    if (b->nodes >= b->limits->nodes)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->limits->nodes);
     b->nodes++;
     OX_TRY(ox_build_work(b, 1));
     OX_TRY(ox_build_callee(b, proto, &function));

@@ -199,6 +199,7 @@ static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_
 
 typedef struct move_job {
     const ox_loops *loops;
+    ox_pool *pool;
     int rank, split; /* the dimension that is split */
     const int64_t *dims, *dst_strides, *src_strides;
     size_t width;
@@ -207,19 +208,42 @@ typedef struct move_job {
     bool large;
 } move_job;
 
+/* Copies elements of shape dims, of which dimensions [0, d) are short: in slices along d and the dimensions after it,
+ * asking between them whether to go on. */
+static void move_slices(const move_job *job, int part, int d, int64_t *dims, char *dst, const char *src) {
+    /* Narrower slices of a transpose would leave cache lines half used. */
+    enum {
+        LONGER = 4
+    };
+    double bytes = (double)ox_count(job->rank, dims) * (double)job->width / LONGER;
+    if (!ox_pool_asks(job->pool) || bytes <= (double)OX_ASK_BYTES || d == job->rank) {
+        move_all(job->loops, job->rank, dims, job->width, dst, job->dst_strides, src, job->src_strides, job->large);
+        return;
+    }
+    int64_t count = dims[d], slice = ox_pool_piece(job->pool, count, bytes / (double)count);
+    for (int64_t i = 0; i < count && !ox_pool_ask(job->pool, part); i += slice) {
+        dims[d] = count - i < slice ? count - i : slice;
+        move_slices(job, part, d + 1, dims, dst + i * job->dst_strides[d], src + i * job->src_strides[d]);
+    }
+    dims[d] = count;
+}
+
 static void move_part(void *context, int part, int parts) {
     const move_job *job = context;
-    int64_t dims[OX_MAX_RANK + 1], first, end;
+    const int d = job->split;
+    int64_t dims[OX_MAX_RANK + 1], first = 0, end;
     memcpy(dims, job->dims, (size_t)job->rank * sizeof *dims);
-    ox_pool_range(dims[job->split], part, parts, &first, &end);
-    dims[job->split] = end - first;
-    move_all(job->loops, job->rank, dims, job->width, job->dst + first * job->dst_strides[job->split], job->dst_strides,
-             job->src + first * job->src_strides[job->split], job->src_strides, job->large);
+    if (d >= 0) {
+        ox_pool_range(dims[d], part, parts, &first, &end);
+        dims[d] = end - first;
+    }
+    int64_t to = d < 0 ? 0 : first * job->dst_strides[d], from = d < 0 ? 0 : first * job->src_strides[d];
+    move_slices(job, part, 0, dims, job->dst + to, job->src + from);
 }
 
 /* The outermost dimension that gives every part something to do; -1 if none does. */
 static int split_dimension(int rank, const int64_t *dims, int parts) {
-    for (int d = 0; d < rank; d++)
+    for (int d = 0; d < rank && parts > 1; d++)
         if (dims[d] >= parts)
             return d;
     return -1;
@@ -230,11 +254,8 @@ void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims
     size_t bytes = (size_t)ox_count(rank, dims) * width;
     bool large = bytes >= OX_STREAM_BYTES;
     int split = bytes >= OX_SPLIT_BYTES ? split_dimension(rank, dims, ox_pool_parts(pool)) : -1;
-    if (!pool || split < 0)
-        move_all(loops, rank, dims, width, dst, dst_strides, src, src_strides, large);
-    else
-        ox_pool_run(pool, move_part,
-                    &(move_job){loops, rank, split, dims, dst_strides, src_strides, width, dst, src, large});
+    ox_pool_run(split < 0 ? NULL : pool, move_part,
+                &(move_job){loops, pool, rank, split, dims, dst_strides, src_strides, width, dst, src, large});
 }
 
 void ox_pack(const ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void *dst) {

@@ -171,6 +171,6 @@ ox_status ox_run_gather(ox_call *call) {
     if (!g->block)
         return OX_OK;
     gather_job job = {call, offsets, g->count * ox_count(g->outer.ndim, g->outer.dim)};
-    ox_pool_run(ox_pool_for(call->pool, (double)job.count * (double)g->block), gather_part, &job);
+    ox_pool_run_pieces(call->pool, (double)job.count * (double)g->block, gather_part, &job);
     return OX_OK;
 }

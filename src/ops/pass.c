@@ -145,6 +145,10 @@ int64_t ox_pass_tiles(const ox_pass *pass) {
     return pass->tiles;
 }
 
+int64_t ox_pass_tile_size(const ox_pass *pass) {
+    return pass->chunk * pass->inner;
+}
+
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag) {
     int64_t index[OX_MAX_RANK + 1] = {0}, length = pass->space.dim[pass->block];
     pass_state s = state_in(pass, scratch);

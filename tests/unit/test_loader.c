@@ -479,7 +479,7 @@ START_TEST(expansion_is_bounded) {
     ox_bytes leaf = {0};
     put_body(&leaf, "Abs", "p", "r", NULL);
     ox_bytes bytes = doubling(25, &leaf);
-    const ox_options few = {.max_nodes = 10000};
+    const ox_options few = {.limits = {.nodes = 10000}};
     clock_t start = clock();
     ck_assert_int_eq(load_with(&bytes, &few), OX_ERROR_LIMIT);
     check_text("10000 nodes");
