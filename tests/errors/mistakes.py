@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import oxlib
 import onnx
 from build import T, constant, edited, external, graph, model, node, tensor
 from onnx import helper
@@ -130,7 +131,7 @@ def graphs():
                   "value 'x': element type 77 is not known (1 to 28 are)")
     yield Mistake("more nodes than allowed", model([node("Relu x a"), node("Relu a b"), node("Relu b y")], "x float 2"),
                   LIMIT,
-                  "node 'n' (Relu): the model has more than 2 nodes", max_nodes=2)
+                  "node 'n' (Relu): the model has more than 2 nodes", limits=oxlib.Limits(nodes=2))
     yield Mistake("a name with control characters", model(node("Add x,\x1b[31m\nghost y"), "x float 2"), MODEL,
                   "node 'n' (Add): it reads '?[31m?ghost', which nothing produces")
     yield Mistake("a very long name", model(node("Add x," + "g" * 5000 + " y"), "x float 2"), MODEL,

@@ -128,7 +128,7 @@ static const char *fault_of(ox_status status, const ox_error *error, outcome got
 void attempt_run(const subject *s, const unsigned char *bytes, size_t size, attempt *result) {
     meter m = {0};
     ox_allocator allocator = {metered_resize, &m};
-    ox_options options = {.allocator = &allocator, .max_tensor_bytes = 1 << 24, .max_bytes = 1 << 26};
+    ox_options options = {.allocator = &allocator, .limits = {.tensor_bytes = 1 << 24, .bytes = 1 << 26}};
     ox_model *model;
     *result = (attempt){.outcome = OUTCOME_REFUSED};
     ox_status status = ox_model_load_memory(bytes, size, &options, &model, &result->error);
