@@ -17,6 +17,9 @@ ox_status ox_host_external_path(const char *model_path, const char *location, ch
 /* The build of the loops that the environment asks for (OX_ISA), NULL for none. */
 const char *ox_default_isa(void);
 
+/* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */
+size_t ox_host_cache(int level);
+
 /* Nanoseconds of a clock that only goes forward. Asked only while a session is profiled. */
 uint64_t ox_host_now(void);
 

@@ -29,6 +29,8 @@ ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width);
 ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width);
 ox_folder_fn OX_VARIANT(ox_folder_find);
 ox_softmax_fn OX_VARIANT(ox_softmax_f32), OX_VARIANT(ox_softmax_f64);
+const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype);
+ox_gemm_copy_fn OX_VARIANT(ox_gemm_copy);
 
 #if OX_UNALIGNED
 #define MEMORY __attribute__((aligned(1), may_alias))
