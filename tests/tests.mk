@@ -3,7 +3,7 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin hostile check-install check-digits \
+CHECK_PARTS := unit compat operators cli conformance property products expand-forms views plugin hostile check-install check-digits \
   check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -63,6 +63,9 @@ conformance: $(BUILD)/ox venv
 
 property: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 6000 tests/property/broadcast.py --cases 6000
+
+products: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
 
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
@@ -129,5 +132,5 @@ FORCE:
 
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile check-install \
+.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views plugin hostile check-install \
   asan tsan fuzz lint lint-format lint-build lint-cppcheck
