@@ -35,7 +35,7 @@ $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 
 $(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt -lm
+	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt $(BLAS_LIBS) -lm
 
 unit: $(BUILD)/unit
 	@$(BUILD)/unit
@@ -105,7 +105,7 @@ fuzz: $(BUILD)/node/.stamp
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/fuzz' CC=clang OPT='-O1 -g' $(BUILD)/fuzz/libox.a \
 	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
 	clang -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	  -o $(BUILD)/fuzz/run tests/fuzz/fuzz_run.c $(BUILD)/fuzz/libox.a -lprotobuf-c -lm -lpthread
+	  -o $(BUILD)/fuzz/run tests/fuzz/fuzz_run.c $(BUILD)/fuzz/libox.a -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
 	@mkdir -p $(BUILD)/fuzz/corpus
 	@for case in $(BUILD)/node/*/model.onnx; do \
 	  [ "$$(wc -c <$$case)" -gt 4000 ] || cp $$case $(BUILD)/fuzz/corpus/$$(basename $$(dirname $$case)); done
