@@ -73,7 +73,8 @@ $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIA
 $(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(BUILD)/obj/src/ops/gemm_kernel.v4.o: \
+$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(BUILD)/obj/src/ops/gemm_kernel.v4.o \
+$(BUILD)/obj/src/ops/integer_loops.v4.o: \
   VECTOR_WIDTH := 512
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
