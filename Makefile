@@ -1,5 +1,6 @@
 # make          the command, the static and the shared library, in build/
 # make check    every test; make help lists the rest
+# make BLAS=openblas BUILD=build/blas   lets a CBLAS that pkg-config knows multiply matrices of float and double
 BUILD  ?= build
 PREFIX ?= /usr/local
 CC     ?= cc
@@ -23,15 +24,23 @@ UNROLLFLAGS := $(shell $(CC) -funroll-loops --param max-unroll-times=4 -E -x c /
                  echo -funroll-loops --param max-unroll-times=4)
 
 LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
+ifdef BLAS
+BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
+CFLAGS    += -DOX_BLAS $(shell pkg-config --cflags $(BLAS))
+else
+LIB_SRC   := $(filter-out src/ops/gemm_blas.c,$(LIB_SRC))
+endif
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
 
 # The elementwise loops are built again for newer x86-64 processors, and chosen when a session starts (src/ops/isa.c).
-LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c, \
+LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c src/ops/gemm_kernel.c \
+              src/ops/gemm_int8.c src/ops/integer_loops.c, \
               $(LIB_SRC))
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 VARIANTS ?= v3 v4
 endif
 LIB_OBJ  += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
+LIB_OBJ  += $(if $(VARIANTS),$(BUILD)/obj/src/ops/gemm_int8.vnni.o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 
@@ -66,13 +75,21 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIANTS)
+# No compiler's choice here: the sums of products are fused wherever the processor can.
+$(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o: VECTOR_WIDTH := 512
+$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(BUILD)/obj/src/ops/gemm_kernel.v4.o \
+$(BUILD)/obj/src/ops/integer_loops.v4.o: \
+  VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
+$(BUILD)/obj/%.vnni.o: CFLAGS += -DOX_ISA=v4 -DOX_DOT_ISA=vnni -march=x86-64-v4 -mavx512vnni
+$(BUILD)/obj/%.vnni.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
 $(BUILD)/obj/%.v3.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
@@ -88,16 +105,16 @@ $(BUILD)/libox.a: $(LIB_OBJ)
 	$(AR) rcs $@ $^
 
 $(BUILD)/libox.so: $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
+	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
 
 # protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model.
 # Plug-ins find the functions of ox.h in the command.
 $(BUILD)/ox: $(TOOL_OBJ) $(BUILD)/libox.a tools/exports.txt
-	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -o $@ $(TOOL_OBJ) $(BUILD)/libox.a -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic -lm -lpthread -ldl
+	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -o $@ $(TOOL_OBJ) $(BUILD)/libox.a -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic $(BLAS_LIBS) -lm -lpthread -ldl
 
 $(BUILD)/ox.pc: tools/ox.pc.in Makefile
 	@mkdir -p $(@D)
-	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' $< >$@
+	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \

@@ -71,6 +71,16 @@
 #define OX_ASK_BYTES ((size_t)512 << 10)
 #endif
 
+/* Bytes of a core's second-level cache where the system does not tell; blocks of matrix products are cut to fit. */
+#ifndef OX_CACHE_BYTES
+#define OX_CACHE_BYTES ((size_t)256 << 10)
+#endif
+
+/* Bytes of the second matrix of a product that are laid out in panels at a time. */
+#ifndef OX_PANEL_BYTES
+#define OX_PANEL_BYTES ((size_t)4 << 20)
+#endif
+
 /* Alignment of buffers in the arena: a cache line. */
 #ifndef OX_ALIGN
 #define OX_ALIGN 64

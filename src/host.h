@@ -25,6 +25,9 @@ void ox_crew_stop(ox_crew *crew);
 /* Runs part 0 in this thread and the other parts in the crew's, and returns when all are done. */
 void ox_crew_run(ox_crew *crew, ox_pool_fn *fn, void *context);
 
+/* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */
+size_t ox_host_cache(int level);
+
 /* Nanoseconds of a clock that only goes forward. Asked only while a session is profiled. */
 uint64_t ox_host_now(void);
 

@@ -3,8 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin errors hostile allocations \
-  regression check-install check-digits check-filetype
+CHECK_PARTS := unit compat operators cli conformance property products expand-forms views plugin errors hostile \
+  allocations regression check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -35,7 +35,7 @@ $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 
 $(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt -lm
+	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt $(BLAS_LIBS) -lm
 
 unit: $(BUILD)/unit
 	@$(BUILD)/unit
@@ -63,6 +63,9 @@ conformance: $(BUILD)/ox venv
 
 property: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 6000 tests/property/broadcast.py --cases 6000
+
+products: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
 
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
@@ -130,5 +133,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin errors hostile \
-  allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
+.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views plugin errors \
+  hostile allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck

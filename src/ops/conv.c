@@ -7,7 +7,7 @@
 
 enum {
     CONV_SPATIAL = OX_MAX_RANK - 2,
-    CONV_COLUMNS = OX_GEMM_ROW / (int)sizeof(float) /* the most that a panel has */
+    CONV_COLUMNS = 8 /* that are made together */
 };
 
 typedef struct conv {
@@ -16,6 +16,8 @@ typedef struct conv {
     int64_t in_channels, out_channels; /* per group */
     int64_t taps, in_count, out_count; /* elements of a kernel, an input and an output channel */
     bool pointwise;                    /* every output element sees one input element, in order */
+    ox_gemm product;
+    ox_gemm_plan plan;
     int64_t in[CONV_SPATIAL], out[CONV_SPATIAL], kernel[CONV_SPATIAL];
     int64_t stride[CONV_SPATIAL], dilation[CONV_SPATIAL], pad[CONV_SPATIAL]; /* pad: at the start */
 } conv;
@@ -199,9 +201,9 @@ static void copy_seen(size_t width, const char *channel, const int64_t *at, int6
     }
 }
 
-/* True if all columns of a full panel see neighbours, none of them in the padding. */
-static bool is_run(const int64_t *at, int64_t columns, size_t width) {
-    if (columns * (int64_t)width != OX_GEMM_ROW || at[0] < 0)
+/* True if all of CONV_COLUMNS columns see neighbours, none of them in the padding. */
+static bool is_run(const int64_t *at, int64_t columns) {
+    if (columns != CONV_COLUMNS || at[0] < 0)
         return false;
     for (int64_t j = 1; j < columns; j++)
         if (at[j] != at[0] + j)
@@ -209,55 +211,55 @@ static bool is_run(const int64_t *at, int64_t columns, size_t width) {
     return true;
 }
 
-/* An ox_gemm_panel_fn: row k of the matrix is tap k % taps of channel k / taps. Rows of the same tap come together. */
-static void conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, void *panel) {
+/* Some columns of a panel: row k of the matrix is tap k % taps of channel k / taps. Rows of the same tap come together.
+ */
+static void conv_columns(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *to,
+                         int64_t to_row) {
     const conv *c = g->context;
-    const int64_t width = (int64_t)ox_dtype_size(g->dtype);
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
     int64_t corner[CONV_COLUMNS * CONV_SPATIAL], tap[CONV_SPATIAL], at[CONV_COLUMNS];
     find_corners(c, column, columns, corner);
     unravel(c->spatial, c->kernel, row % c->taps, tap);
     for (int64_t first = 0; first < rows && first < c->taps; first++, advance(c->spatial, c->kernel, tap)) {
         for (int64_t j = 0; j < columns; j++)
             at[j] = seen(c, corner + j * c->spatial, tap);
-        bool run = is_run(at, columns, (size_t)width);
+        bool run = is_run(at, columns);
         for (int64_t r = first; r < rows; r += c->taps) {
-            const char *channel = (const char *)g->b + (row + r) / c->taps * c->in_count * width;
-            char *to = (char *)panel + r * OX_GEMM_ROW;
+            const char *channel = (const char *)g->b.data + (row + r) / c->taps * c->in_count * width;
             if (run)
-                memcpy(to, channel + at[0] * width, OX_GEMM_ROW);
+                memcpy(to + r * to_row, channel + at[0] * width, (size_t)(CONV_COLUMNS * width));
             else
-                copy_seen((size_t)width, channel, at, columns, to);
+                copy_seen((size_t)width, channel, at, columns, to + r * to_row);
         }
     }
 }
 
-/* ---- Run ---------------------------------------------------------------------------------------------------- */
-
-ox_status ox_prepare_conv(ox_call *call) {
-    conv *c = ox_call_state(call, sizeof *c);
-    if (!c)
-        return OX_ERROR_MEMORY;
-    OX_TRY(conv_geometry(call, c));
-    for (int i = 0; i < 3 && ox_tensor_count(call->out[0]); i++)
-        if (ox_call_given(call, i))
-            OX_TRY(ox_dense_plan(call, call->in[i]));
-    OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
-    return ox_gemm_plan(call, c->taps * c->in_channels);
+/* An ox_gemm_panel_fn. */
+static void conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                       int64_t panel_row) {
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
+    for (int64_t j = 0; j < columns; j += CONV_COLUMNS)
+        conv_columns(g, row, rows, column + j, columns - j < CONV_COLUMNS ? columns - j : CONV_COLUMNS,
+                     panel + j * width, panel_row);
 }
 
+/* ---- Run ---------------------------------------------------------------------------------------------------- */
+
 #define ADD_BIAS(type)                                                                                                 \
-    for (int64_t i = row; i < row + rows; i++)                                                                         \
-        for (int64_t j = 0; j < columns; j++)                                                                          \
-    OX_AT(type, out + i * g->c_row + j * (int64_t)sizeof(type)) += OX_GET(type, bias + i * (int64_t)sizeof(type))
+    for (int64_t i = 0; i < block->rows; i++)                                                                          \
+        for (int64_t j = 0; j < block->columns; j++)                                                                   \
+            OX_AT(type, out + i * g->c_row + j * (int64_t)sizeof(type)) =                                              \
+                OX_GET(type, block->data + i * block->data_row + j * (int64_t)sizeof(type)) +                          \
+                OX_GET(type, bias + (block->row + i) * (int64_t)sizeof(type));
 
 /* An ox_gemm_end_fn. */
-static void add_bias(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
     const char *bias = g->extra;
-    char *out = (char *)g->c + column * (int64_t)ox_dtype_size(g->dtype);
-    if (g->dtype == OX_FLOAT) {
-        ADD_BIAS(ox_f32);
+    char *out = (char *)g->c + block->row * g->c_row + block->column * (int64_t)ox_dtype_size(g->b.dtype);
+    if (g->b.dtype == OX_FLOAT) {
+        ADD_BIAS(ox_f32)
     } else {
-        ADD_BIAS(ox_f64);
+        ADD_BIAS(ox_f64)
     }
 }
 
@@ -278,22 +280,35 @@ typedef struct conv_places {
 static void place(const void *places, int64_t i, ox_gemm *g) {
     const conv_places *p = places;
     int64_t group = i % p->groups;
-    g->a = offset(p->w, group * p->w_step);
-    g->b = offset(p->x, i * p->x_step);
+    g->a.data = offset(p->w, group * p->w_step);
+    g->b.data = offset(p->x, i * p->x_step);
     g->c = p->out + i * p->out_step;
     g->extra = offset(p->bias, group * p->bias_step);
 }
 
 static ox_gemm conv_product(const conv *c, ox_dtype dtype, bool biased) {
     const int64_t width = (int64_t)ox_dtype_size(dtype);
-    ox_gemm g = {.dtype = dtype, .m = c->out_channels, .n = c->out_count, .k = c->in_channels * c->taps};
-    g.a_row = g.k * width, g.a_col = width;
-    g.b_row = c->in_count * width, g.b_col = width;
+    ox_gemm g = {.m = c->out_channels, .n = c->out_count, .k = c->in_channels * c->taps};
+    g.a = (ox_gemm_matrix){dtype, NULL, g.k * width, width};
+    g.b = (ox_gemm_matrix){dtype, NULL, c->in_count * width, width};
     g.c_row = g.n * width;
     g.panel = c->pointwise ? NULL : conv_panel;
     g.end = biased ? add_bias : NULL;
     g.context = c;
     return g;
+}
+
+ox_status ox_prepare_conv(ox_call *call) {
+    conv *c = ox_call_state(call, sizeof *c);
+    if (!c)
+        return OX_ERROR_MEMORY;
+    OX_TRY(conv_geometry(call, c));
+    for (int i = 0; i < 3 && ox_tensor_count(call->out[0]); i++)
+        if (ox_call_given(call, i))
+            OX_TRY(ox_dense_plan(call, call->in[i]));
+    OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
+    c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), ox_call_given(call, 2));
+    return ox_gemm_prepare(call, &c->product, c->images * c->groups, &c->plan);
 }
 
 ox_status ox_run_conv(ox_call *call) {
@@ -307,14 +322,14 @@ ox_status ox_run_conv(ox_call *call) {
     if (ox_call_given(call, 2))
         b = ox_dense_in(call, &used, call->in[2]);
     char *result = ox_dense_out(call, &used, out, 0, count);
-    const ox_gemm g = conv_product(c, x.dtype, b.data != NULL);
+    const ox_gemm *g = &c->product;
     const int64_t width = (int64_t)ox_dtype_size(x.dtype);
     conv_places places = {c->groups, x.data, w.data, b.data, result, 0, 0, 0, 0};
     places.x_step = c->in_channels * c->in_count * width;
-    places.w_step = g.m * g.k * width;
-    places.bias_step = g.m * width;
-    places.out_step = g.m * g.c_row;
-    ox_gemm_run(&g, c->images * c->groups, place, &places, call->pool, ox_gemm_take(call, &used, g.k));
+    places.w_step = g->m * g->k * width;
+    places.bias_step = g->m * width;
+    places.out_step = g->m * g->c_row;
+    ox_gemm_run(&c->plan, g, c->images * c->groups, place, &places, ox_gemm_take(call, &used, &c->plan));
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

@@ -9,6 +9,7 @@ typedef struct gemm_shape {
 
 typedef struct gemm {
     ox_gemm product;
+    ox_gemm_plan plan;
     float alpha, beta;
     bool add;     /* C takes part: it is given, and beta is not 0 */
     int64_t c[2]; /* steps of C through the output, in bytes of the compute type */
@@ -60,37 +61,6 @@ static void plan_c(const ox_tensor *c, const gemm_shape *s, gemm *state) {
     ox_broadcast_strides(&view, 2, s->dims, state->c);
 }
 
-ox_status ox_prepare_gemm(ox_call *call) {
-    const ox_tensor *a = call->in[0], *b = call->in[1];
-    gemm_shape s;
-    OX_TRY(gemm_dims(call, &s));
-    gemm *state = ox_call_state(call, sizeof *state);
-    if (!state)
-        return OX_ERROR_MEMORY;
-    if (ox_tensor_count(call->out[0]) == 0)
-        return OX_OK;
-    int64_t sa[2], sb[2];
-    ox_dense_strides(a, sa);
-    ox_dense_strides(b, sb);
-    state->alpha = ox_call_float(call, "alpha", 1);
-    state->beta = ox_call_given(call, 2) ? ox_call_float(call, "beta", 1) : 0;
-    state->add = state->beta != 0;
-    ox_gemm *g = &state->product;
-    g->dtype = ox_dtype_compute(a->dtype);
-    g->m = s.dims[0], g->n = s.dims[1], g->k = s.k;
-    g->a_row = sa[s.trans_a], g->a_col = sa[!s.trans_a];
-    g->b_row = sb[s.trans_b], g->b_col = sb[!s.trans_b];
-    g->c_row = g->n * (int64_t)ox_dtype_size(g->dtype);
-    OX_TRY(ox_dense_plan(call, a));
-    OX_TRY(ox_dense_plan(call, b));
-    if (state->add) {
-        plan_c(call->in[2], &s, state);
-        OX_TRY(ox_dense_plan(call, call->in[2]));
-    }
-    OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
-    return ox_gemm_plan(call, s.k);
-}
-
 /* Integers times a factor that is not whole: by way of double, cut toward zero, held inside the type. */
 static int64_t scaled(double value, ox_dtype dtype) {
     const double low = dtype == OX_INT32 ? -0x1p31 : dtype == OX_INT64 ? -0x1p63 : 0;
@@ -108,40 +78,41 @@ static bool whole(float factor) {
 
 /* One row of the output from the product in it and a row of C (of step 0 if there is none). */
 #define FINISH_FLOAT(name, type, value)                                                                                \
-    static void name(const gemm *s, int64_t n, char *row, const char *c) {                                             \
+    static void name(const gemm *s, int64_t n, const char *product, char *row, const char *c) {                        \
         const value alpha = (value)s->alpha, beta = (value)s->beta;                                                    \
+        const type *in = (const type *)(const void *)product;                                                          \
         type *out = (type *)(void *)row;                                                                               \
         for (int64_t j = 0; !s->add && j < n; j++)                                                                     \
-            out[j] = alpha * out[j];                                                                                   \
+            out[j] = alpha * in[j];                                                                                    \
         for (int64_t j = 0; s->add && j < n; j++)                                                                      \
-            out[j] = alpha * out[j] + beta * OX_GET(type, c + j * s->c[1]);                                            \
+            out[j] = alpha * in[j] + beta * OX_GET(type, c + j * s->c[1]);                                             \
     }
-#define FINISH_INT(name, type, value)                                                                                  \
-    static void name(const gemm *s, int64_t n, char *row, const char *c) {                                             \
+#define FINISH_INT(name, type, value, dtype)                                                                           \
+    static void name(const gemm *s, int64_t n, const char *product, char *row, const char *c) {                        \
         const bool exact = whole(s->alpha) && whole(s->beta);                                                          \
         const uint64_t alpha = exact ? (uint64_t)(int64_t)s->alpha : 0;                                                \
         const uint64_t beta = exact ? (uint64_t)(int64_t)s->beta : 0;                                                  \
+        const type *in = (const type *)(const void *)product;                                                          \
         type *out = (type *)(void *)row;                                                                               \
         for (int64_t j = 0; j < n; j++) {                                                                              \
             const value add = s->add ? OX_GET(type, c + j * s->c[1]) : 0;                                              \
             if (exact)                                                                                                 \
-                out[j] = (value)(alpha * (uint64_t)out[j] + beta * (uint64_t)add);                                     \
+                out[j] = (value)(alpha * (uint64_t)in[j] + beta * (uint64_t)add);                                      \
             else                                                                                                       \
-                out[j] = (value)scaled((double)s->alpha * (double)out[j] + (double)s->beta * (double)add,              \
-                                       s->product.dtype);                                                              \
+                out[j] = (value)scaled((double)s->alpha * (double)in[j] + (double)s->beta * (double)add, dtype);       \
         }                                                                                                              \
     }
 FINISH_FLOAT(finish_f32, ox_f32, float)
 FINISH_FLOAT(finish_f64, ox_f64, double)
-FINISH_INT(finish_i32, ox_i32, int32_t)
-FINISH_INT(finish_u32, ox_u32, uint32_t)
-FINISH_INT(finish_i64, ox_i64, int64_t)
-FINISH_INT(finish_u64, ox_u64, uint64_t)
+FINISH_INT(finish_i32, ox_i32, int32_t, OX_INT32)
+FINISH_INT(finish_u32, ox_u32, uint32_t, OX_UINT32)
+FINISH_INT(finish_i64, ox_i64, int64_t, OX_INT64)
+FINISH_INT(finish_u64, ox_u64, uint64_t, OX_UINT64)
 
-typedef void finish_fn(const gemm *s, int64_t n, char *row, const char *c);
+typedef void finish_fn(const gemm *s, int64_t n, const char *product, char *row, const char *c);
 
 static finish_fn *finish_for(ox_dtype dtype) {
-    switch ((int)dtype) {
+    switch ((int)ox_dtype_compute(dtype)) {
     case OX_FLOAT:
         return finish_f32;
     case OX_DOUBLE:
@@ -158,13 +129,44 @@ static finish_fn *finish_for(ox_dtype dtype) {
 }
 
 /* An ox_gemm_end_fn: applies alpha, beta and C to the product. */
-static void finish(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+static void finish(const ox_gemm *g, const ox_gemm_block *block) {
     const gemm *s = g->context;
-    finish_fn *finish_row = finish_for(g->dtype);
-    char *out = (char *)g->c + column * (int64_t)ox_dtype_size(g->dtype);
-    const char *c = s->add ? (const char *)g->extra + column * s->c[1] : NULL;
-    for (int64_t i = row; i < row + rows; i++)
-        finish_row(s, columns, out + i * g->c_row, s->add ? c + i * s->c[0] : NULL);
+    finish_fn *finish_row = finish_for(g->a.dtype);
+    char *out = (char *)g->c + block->row * g->c_row + block->column * (int64_t)ox_dtype_size(s->plan.kernel->c);
+    const char *c = s->add ? (const char *)g->extra + block->row * s->c[0] + block->column * s->c[1] : NULL;
+    for (int64_t i = 0; i < block->rows; i++)
+        finish_row(s, block->columns, block->data + i * block->data_row, out + i * g->c_row,
+                   s->add ? c + i * s->c[0] : NULL);
+}
+
+ox_status ox_prepare_gemm(ox_call *call) {
+    const ox_tensor *a = call->in[0], *b = call->in[1];
+    gemm_shape s;
+    OX_TRY(gemm_dims(call, &s));
+    gemm *state = ox_call_state(call, sizeof *state);
+    if (!state)
+        return OX_ERROR_MEMORY;
+    if (ox_tensor_count(call->out[0]) == 0)
+        return OX_OK;
+    int64_t sa[2], sb[2];
+    ox_tensor_strides(a, sa);
+    ox_tensor_strides(b, sb);
+    state->alpha = ox_call_float(call, "alpha", 1);
+    state->beta = ox_call_given(call, 2) ? ox_call_float(call, "beta", 1) : 0;
+    state->add = state->beta != 0;
+    ox_gemm *g = &state->product;
+    g->m = s.dims[0], g->n = s.dims[1], g->k = s.k;
+    g->a = (ox_gemm_matrix){a->dtype, NULL, sa[s.trans_a], sa[!s.trans_a]};
+    g->b = (ox_gemm_matrix){b->dtype, NULL, sb[s.trans_b], sb[!s.trans_b]};
+    g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(a->dtype));
+    g->end = state->add || state->alpha != 1 ? finish : NULL;
+    g->context = state;
+    if (state->add) {
+        plan_c(call->in[2], &s, state);
+        OX_TRY(ox_dense_plan(call, call->in[2]));
+    }
+    OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
+    return ox_gemm_prepare(call, g, 1, &state->plan);
 }
 
 /* An ox_gemm_place_fn: there is one product, and it is in place. */
@@ -179,16 +181,12 @@ ox_status ox_run_gemm(ox_call *call) {
     size_t used = 0;
     if (count == 0)
         return OX_OK;
-    ox_tensor a = ox_dense_in(call, &used, call->in[0]), b = ox_dense_in(call, &used, call->in[1]), c = {0};
-    if (state->add)
-        c = ox_dense_in(call, &used, call->in[2]);
+    ox_tensor c = state->add ? ox_dense_in(call, &used, call->in[2]) : (ox_tensor){0};
     ox_gemm g = state->product;
-    g.context = state;
-    g.end = state->add || state->alpha != 1 ? finish : NULL;
-    g.a = a.data, g.b = b.data;
+    g.a.data = call->in[0]->data, g.b.data = call->in[1]->data;
     g.c = ox_dense_out(call, &used, out, 0, count);
     g.extra = c.data;
-    ox_gemm_run(&g, 1, place, NULL, call->pool, ox_gemm_take(call, &used, g.k));
+    ox_gemm_run(&state->plan, &g, 1, place, NULL, ox_gemm_take(call, &used, &state->plan));
     ox_dense_store(out, 0, count, g.c);
     return OX_OK;
 }

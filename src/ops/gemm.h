@@ -1,59 +1,96 @@
-/* gemm.h: the matrix product that MatMul, Gemm and Conv share. */
+/* gemm.h: the matrix product that MatMul, Gemm and Conv share: its operands, and how it is cut into blocks. */
 #ifndef OX_OPS_GEMM_H
 #define OX_OPS_GEMM_H
 
 #include "../pool.h"
-#include "element.h"
+#include "lanes.h"
 #include "op.h"
-
-/* B is taken in panels of up to OX_GEMM_DEPTH rows of OX_GEMM_ROW bytes. */
-enum {
-    OX_GEMM_DEPTH = 256,
-    OX_GEMM_ROW = 32
-};
 
 typedef struct ox_gemm ox_gemm;
 
-/* Writes rows [row, row + rows) of columns [column, column + columns) of a matrix B to a panel with OX_GEMM_ROW bytes
- * a row. The panel holds zeros before; what is beyond `columns` must stay finite. Threads call it at the same time. */
+/* Writes rows [row, row + rows) of columns [column, column + columns) of a matrix B to a panel with panel_row bytes a
+ * row. The panel holds zeros before; what is beyond `columns` must stay finite. Threads call it at the same time. */
 typedef void ox_gemm_panel_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
-                              void *panel);
+                              char *panel, int64_t panel_row);
 
-/* Finishes rows [row, row + rows) of columns [column, column + columns) of C. Threads call it at the same time. */
-typedef void ox_gemm_end_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns);
+/* A finished block of C: rows [row, row + rows) of columns [column, column + columns), in the kernel's type, packed
+ * columns and block_row bytes between rows. It lies in a cache and may be changed. */
+typedef struct ox_gemm_block {
+    int64_t row, rows, column, columns;
+    char *data;
+    int64_t data_row;
+    void *scratch; /* the bytes that the product asked for, the same for all blocks of a part of the pool */
+} ox_gemm_block;
 
-/* C[m,n] = A[m,k] * B[k,n]. Strides are in bytes; the columns of C lie packed. */
+/* Takes a finished block; every element comes once. Threads call it at the same time. */
+typedef void ox_gemm_end_fn(const ox_gemm *gemm, const ox_gemm_block *block);
+
+/* C[m,n] = A[m,k] * B[k,n]. Integers wrap; floats of 16 bits are widened and summed as floats. */
 struct ox_gemm {
-    ox_dtype dtype; /* float, double, (u)int32 or (u)int64; integers wrap */
     int64_t m, n, k;
-    const void *a;
-    int64_t a_row, a_col;
-    const void *b;
-    int64_t b_row, b_col;
+    ox_gemm_matrix a, b;
+    const void *panels;          /* if not NULL, all of B as ox_gemm_pack left it */
     ox_gemm_panel_fn *panel;     /* if not NULL, it gives B panel by panel */
-    int64_t column;              /* where panels count columns from */
-    ox_gemm_end_fn *end;         /* if not NULL, it is called for every piece of C, once */
+    void *c;                     /* without `end`: in the type that is computed in, packed columns, */
+    int64_t c_row;               /* so many bytes between rows */
+    ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
+    size_t scratch;              /* bytes that `end` wants */
     const void *context, *extra; /* for panel and end */
-    void *c;
-    int64_t c_row;
 };
 
-/* Bytes of workspace that a product with inner dimension k needs for each thread of the pool. */
-size_t ox_gemm_workspace(int64_t k);
+/* How a product is computed. */
+typedef enum ox_gemm_way {
+    OX_GEMM_PANELS = 0, /* panels of A and B, tiles of C */
+    OX_GEMM_ROW_VECTOR, /* one row, along the rows of B */
+    OX_GEMM_DOTS,       /* one row, along the columns of B */
+    OX_GEMM_BLAS        /* by the library of gemm_blas.h */
+} ox_gemm_way;
 
-/* Prepare and run: that workspace for all threads. */
-ox_status ox_gemm_plan(ox_call *call, int64_t k);
-void *ox_gemm_take(const ox_call *call, size_t *used, int64_t k);
+/* How products of one shape are cut. */
+typedef struct ox_gemm_plan {
+    const ox_loops *loops;
+    const ox_gemm_kernel *kernel;
+    ox_pool *pool; /* NULL if the work is not worth it */
+    bool batched;  /* threads take whole products */
+    bool turned;   /* C is one column, computed as one row */
+    ox_gemm_way way;
+    int64_t depths;                          /* blocks along k, of even size */
+    int64_t rows, columns;                   /* the most of a block of C */
+    int64_t chunk;                           /* the most columns of B that lie in panels at a time */
+    size_t panel_bytes;                      /* the workspace: room for panels, ... */
+    size_t stage, a_bytes, c_bytes, scratch; /* ... and for each thread */
+} ox_gemm_plan;
 
-/* The product without `end`, in this thread; m, n and k are not 0. */
-void ox_gemm_block(const ox_gemm *gemm, void *workspace);
+/* Prepare: plans `count` products of this shape, types and strides, and asks for their workspace. Data may be missing
+ * from g; `panels` says whether there are any. */
+ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan);
 
-/* Sets a, b, c and extra of product i of a batch. */
+/* The transposed product, which has the same elements. */
+ox_gemm ox_gemm_turn(const ox_gemm *g);
+
+/* Bytes of workspace for one thread, and how many rooms for panels there are. */
+size_t ox_gemm_part_bytes(const ox_gemm_plan *plan);
+int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan);
+
+/* Run: that workspace. */
+void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan);
+
+/* Where `end` has its scratch memory in part `part` of the pool. */
+void *ox_gemm_scratch(const ox_gemm_plan *plan, void *workspace, int part);
+
+/* Sets operands, c and extra of product i of a batch. */
 typedef void ox_gemm_place_fn(const void *places, int64_t i, ox_gemm *gemm);
 
 /* Computes `count` products that differ in place only. Each element of C is the same sum, in the same order, whatever
  * the number of threads is. */
-void ox_gemm_run(const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place, const void *places, ox_pool *pool,
-                 void *workspace);
+void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
+                 const void *places, void *workspace);
+
+/* Bytes of all of a matrix B in panels; false if they overflow. */
+bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size);
+
+/* Lays all of B out in panels. `stage` has OX_GEMM_STAGE bytes. */
+void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
+                  char *panels, char *stage);
 
 #endif

@@ -1,103 +1,272 @@
 /* gemm_run.c: products and batches of them, split over threads. */
-#include "dense.h"
-#include "gemm.h"
+#include "gemm_blas.h"
 
 #include <string.h>
 
 enum {
-    TILE_ROWS = 4,   /* of C, that the kernel computes together */
-    BATCHES_EACH = 4 /* enough products for every thread, so that none waits for long */
+    TILES_EACH = 4,  /* enough rows of tiles for every thread */
+    PACKED_ROWS = 16 /* of B that are laid out together: so many streams memory serves well */
 };
-
-ox_status ox_gemm_plan(ox_call *call, int64_t k) {
-    return ox_workspace_add(call, ox_pool_parts(call->pool), ox_gemm_workspace(k));
-}
-
-void *ox_gemm_take(const ox_call *call, size_t *used, int64_t k) {
-    return ox_workspace_take(call, used, ox_pool_parts(call->pool), ox_gemm_workspace(k));
-}
-
-/* A product as it is computed: turned on its side perhaps. */
-typedef struct gemm_job {
-    ox_gemm gemm, turned;
-    bool is_turned, by_rows;
-    char *workspace;
-} gemm_job;
-
-/* A product with a column vector, turned on its side so that the vectors run along the longer dimension. */
-static ox_gemm turn(const ox_gemm *g) {
-    ox_gemm t = *g;
-    t.m = 1, t.n = g->m;
-    t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row;
-    t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row;
-    return t;
-}
-
-static void clear(const ox_gemm *g) {
-    for (int64_t i = 0; i < g->m; i++)
-        memset((char *)g->c + i * g->c_row, 0, (size_t)g->n * ox_dtype_size(g->dtype));
-}
-
-static void run_slice(const gemm_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns, void *panel) {
-    ox_gemm s = job->turned;
-    if (rows <= 0 || columns <= 0)
-        return;
-    s.m = rows, s.n = columns;
-    s.c = (char *)s.c + row * s.c_row + column * (int64_t)ox_dtype_size(s.dtype);
-    if (s.k) {
-        s.a = (const char *)s.a + row * s.a_row;
-        if (s.panel)
-            s.column += column;
-        else
-            s.b = (const char *)s.b + column * s.b_col;
-        ox_gemm_block(&s, panel);
-    } else {
-        clear(&s);
-    }
-    if (s.end && job->is_turned)
-        s.end(&job->gemm, column, columns, row, rows);
-    else if (s.end)
-        s.end(&job->gemm, row, rows, column, columns);
-}
-
-static int64_t tile_columns(const ox_gemm *g) {
-    return OX_GEMM_ROW / (int64_t)ox_dtype_size(g->dtype);
-}
-
-static int64_t tiles(int64_t count, int64_t size) {
-    return count / size + (count % size != 0);
-}
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static void run_part(void *context, int part, int parts) {
+static int64_t pieces(int64_t count, int64_t size) {
+    return count / size + (count % size != 0);
+}
+
+static int64_t round_up(int64_t count, int64_t unit) {
+    return pieces(count, unit) * unit;
+}
+
+static const void *offset(const ox_gemm_matrix *matrix, int64_t row, int64_t column) {
+    return (const char *)matrix->data + row * matrix->row + column * matrix->col;
+}
+
+/* ---- Rooms -------------------------------------------------------------------------------------------------- */
+
+/* What a thread works in. */
+typedef struct gemm_room {
+    char *stage, *a, *c;
+    void *scratch;
+} gemm_room;
+
+static gemm_room room_of(const ox_gemm_plan *plan, char *workspace, int part) {
+    char *at = workspace + (size_t)ox_gemm_panel_copies(plan) * plan->panel_bytes;
+    at += (size_t)part * ox_gemm_part_bytes(plan);
+    gemm_room room = {.stage = at, .a = at + plan->stage};
+    room.c = room.a + plan->a_bytes;
+    room.scratch = room.c + plan->c_bytes;
+    return room;
+}
+
+void *ox_gemm_scratch(const ox_gemm_plan *plan, void *workspace, int part) {
+    return room_of(plan, workspace, part).scratch;
+}
+
+/* A product, or the columns of one whose panels are there. */
+typedef struct gemm_job {
+    const ox_gemm_plan *plan;
+    const ox_gemm *gemm;
+    const ox_gemm *turned;   /* as it is computed */
+    int64_t column, columns; /* the columns that lie in panels */
+    char *panels;
+    char *workspace;
+    int part; /* of the pool that does all of it, -1 if it is split */
+} gemm_job;
+
+static gemm_room job_room(const gemm_job *job, int part) {
+    return room_of(job->plan, job->workspace, job->part < 0 ? part : job->part);
+}
+
+/* The range of k that block i of `depths` covers. */
+static int64_t depth_range(const ox_gemm_kernel *kernel, int64_t k, int64_t i, int64_t depths, int64_t *first) {
+    const int64_t groups = pieces(k, kernel->group), each = groups / depths, longer = groups % depths;
+    *first = (each * i + least(i, longer)) * kernel->group;
+    return least((each + (i < longer)) * kernel->group, k - *first);
+}
+
+/* ---- Panels ------------------------------------------------------------------------------------------------- */
+
+/* Where the panel that starts at `column` has its rows from k on; rows of all panels for one k take `all` columns. */
+static int64_t panel_offset(const ox_gemm_kernel *kernel, int64_t all, int64_t k, int64_t depth, int64_t column) {
+    return (k * round_up(all, kernel->unit) + round_up(depth, kernel->group) * column) *
+           (int64_t)ox_dtype_size(kernel->b);
+}
+
+static int64_t panel_row(const ox_gemm_kernel *kernel, int64_t columns) {
+    return round_up(columns, kernel->unit) * (int64_t)ox_dtype_size(kernel->b);
+}
+
+/* `rows` rows of B, from k on, of one panel. */
+static void pack_rows(const ox_gemm_plan *plan, const ox_gemm *g, int64_t k, int64_t rows, int64_t column,
+                      int64_t columns, char *to, char *stage) {
+    const int64_t row = panel_row(plan->kernel, columns);
+    if (g->panel) {
+        memset(to, 0, (size_t)(rows * row));
+        g->panel(g, k, rows, column, columns, to, row);
+        return;
+    }
+    const ox_gemm_matrix from = {g->b.dtype, offset(&g->b, k, column), g->b.row, g->b.col};
+    plan->kernel->pack_b(plan->loops, &from, rows, columns, round_up(columns, plan->kernel->unit), to, row, stage);
+}
+
+/* Panels [first, end) of the columns of a job. Where B has packed rows, a few of them are read from start to end. */
+static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *stage) {
+    const ox_gemm_plan *plan = job->plan;
+    const ox_gemm_kernel *kernel = plan->kernel;
+    const ox_gemm *g = job->turned;
+    const bool flat = !g->panel && g->b.col == (int64_t)ox_dtype_size(g->b.dtype);
+    for (int64_t d = 0; d < plan->depths; d++) {
+        int64_t k, depth = depth_range(kernel, g->k, d, plan->depths, &k), step = flat ? PACKED_ROWS : depth;
+        for (int64_t r = 0; r < depth; r += step)
+            for (int64_t p = first; p < end; p++) {
+                int64_t column = p * kernel->columns, columns = least(kernel->columns, job->columns - column);
+                char *panel = job->panels + panel_offset(kernel, job->columns, k, depth, column);
+                pack_rows(plan, g, k + r, least(step, depth - r), job->column + column, columns,
+                          panel + r * panel_row(kernel, columns), stage);
+            }
+    }
+}
+
+static void pack_part(void *context, int part, int parts) {
     const gemm_job *job = context;
-    const ox_gemm *g = &job->turned;
-    char *panel = job->workspace + (size_t)part * ox_gemm_workspace(g->k);
-    int64_t size = job->by_rows ? TILE_ROWS : tile_columns(g), all = job->by_rows ? g->m : g->n, first, end;
-    ox_pool_range(tiles(all, size), part, parts, &first, &end);
-    first = first * size;
-    int64_t count = least(end * size, all) - first;
-    if (job->by_rows)
-        run_slice(job, first, count, 0, g->n, panel);
+    int64_t first, end;
+    ox_pool_range(pieces(job->columns, job->plan->kernel->columns), part, parts, &first, &end);
+    pack_panels(job, first, end, job_room(job, part).stage);
+}
+
+void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
+                  char *panels, char *stage) {
+    const ox_gemm g = {.n = n, .k = k, .b = *b};
+    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(k, OX_GEMM_DEPTH)};
+    const gemm_job job = {.plan = &plan, .turned = &g, .columns = n, .panels = panels};
+    pack_panels(&job, 0, pieces(n, kernel->columns), stage);
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------- */
+
+/* A block of C; a block of its rows of A for each block of k. */
+static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const ox_gemm *g = job->turned;
+    int64_t k, depth = depth_range(kernel, g->k, d, job->plan->depths, &k);
+    const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
+    kernel->pack_a(job->plan->loops, &from, block->rows, depth, round_up(depth, kernel->group), room->a, kernel->a_row,
+                   room->stage);
+    const int64_t height = pieces(block->rows, pieces(block->rows, kernel->rows));
+    for (int64_t j = 0; j < block->columns; j += kernel->columns) {
+        int64_t column = block->column + j - job->column, all = least(kernel->columns, job->columns - column);
+        const char *panel = job->panels + panel_offset(kernel, job->columns, k, depth, column);
+        char *c = block->data + j * (int64_t)ox_dtype_size(kernel->c);
+        for (int64_t i = 0; i < block->rows; i += height)
+            kernel->tile(least(height, block->rows - i), least(kernel->columns, block->columns - j), depth,
+                         room->a + i * kernel->a_row, panel, panel_row(kernel, all), c + i * block->data_row,
+                         block->data_row, d > 0);
+    }
+}
+
+static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_block *block) {
+    const ox_gemm *g = job->turned;
+    const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
+    block->data = g->end ? room->c : (char *)g->c + block->row * g->c_row + block->column * size;
+    block->data_row = g->end ? job->plan->columns * size : g->c_row;
+    block->scratch = room->scratch;
+    for (int64_t i = 0; i < block->rows && !g->k; i++)
+        memset(block->data + i * block->data_row, 0, (size_t)(block->columns * size));
+    for (int64_t d = 0; d < job->plan->depths; d++)
+        add_depth(job, room, d, block);
+    if (g->end)
+        g->end(g, block);
+}
+
+static void compute_blocks(const gemm_job *job, const gemm_room *room, int64_t row, int64_t row_end, int64_t column,
+                           int64_t column_end) {
+    const ox_gemm_plan *plan = job->plan;
+    for (int64_t j = column; j < column_end; j += plan->columns)
+        for (int64_t i = row; i < row_end; i += plan->rows) {
+            ox_gemm_block block = {.row = i, .column = j};
+            block.rows = least(plan->rows, row_end - i), block.columns = least(plan->columns, column_end - j);
+            compute_block(job, room, &block);
+        }
+}
+
+/* A part of the rows, or of the panels: whatever there is more of. */
+static void compute_part(void *context, int part, int parts) {
+    const gemm_job *job = context;
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const gemm_room room = job_room(job, part);
+    int64_t m = job->turned->m, rows = pieces(m, kernel->rows), columns = pieces(job->columns, kernel->columns);
+    int64_t first, end;
+    if (rows >= TILES_EACH * parts || rows >= columns) {
+        ox_pool_range(rows, part, parts, &first, &end);
+        compute_blocks(job, &room, first * kernel->rows, least(end * kernel->rows, m), job->column,
+                       job->column + job->columns);
+    } else {
+        ox_pool_range(columns, part, parts, &first, &end);
+        compute_blocks(job, &room, 0, m, job->column + first * kernel->columns,
+                       job->column + least(end * kernel->columns, job->columns));
+    }
+}
+
+static void run_panels(gemm_job *job, ox_pool *pool) {
+    const ox_gemm *g = job->turned;
+    if (g->panels) {
+        job->columns = g->n;
+        job->panels = (char *)(uintptr_t)g->panels;
+        ox_pool_run(pool, compute_part, job);
+        return;
+    }
+    for (int64_t column = 0; column < g->n; column += job->plan->chunk) {
+        job->column = column;
+        job->columns = least(job->plan->chunk, g->n - column);
+        ox_pool_run(pool, pack_part, job);
+        ox_pool_run(pool, compute_part, job);
+    }
+}
+
+/* ---- Vectors ------------------------------------------------------------------------------------------------ */
+
+/* Columns [first, end) of a product of one row. */
+static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t first, int64_t end) {
+    const ox_gemm_plan *plan = job->plan;
+    const ox_gemm *g = job->turned;
+    const int64_t size = (int64_t)ox_dtype_size(plan->kernel->c);
+    for (int64_t j = first; j < end; j += plan->columns) {
+        int64_t columns = least(plan->columns, end - j);
+        char *c = g->end ? room->c : (char *)g->c + j * size;
+        if (plan->way == OX_GEMM_ROW_VECTOR)
+            plan->kernel->row_vector(columns, g->k, g->a.data, g->a.col, offset(&g->b, 0, j), g->b.row, c);
+        else
+            plan->kernel->dots(columns, g->k, g->a.data, offset(&g->b, 0, j), g->b.col, c);
+        ox_gemm_block block = {0, 1, j, columns, c, columns * size, room->scratch};
+        if (plan->turned)
+            block = (ox_gemm_block){j, columns, 0, 1, c, size, room->scratch};
+        if (g->end)
+            g->end(job->gemm, &block);
+    }
+}
+
+static void vector_part(void *context, int part, int parts) {
+    const gemm_job *job = context;
+    const gemm_room room = job_room(job, part);
+    const int64_t unit = job->plan->kernel->columns;
+    int64_t first, end;
+    ox_pool_range(pieces(job->turned->n, unit), part, parts, &first, &end);
+    compute_vector(job, &room, first * unit, least(end * unit, job->turned->n));
+}
+
+/* ---- The library's products ---------------------------------------------------------------------------------- */
+
+static void run_blas(const gemm_job *job) {
+    const ox_gemm *g = job->gemm;
+    const gemm_room room = job_room(job, 0);
+    char *c = g->end ? room.c : g->c;
+    const int64_t c_row = g->end ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
+    ox_gemm_blas(g, c, c_row);
+    if (g->end)
+        g->end(g, &(ox_gemm_block){0, g->m, 0, g->n, c, c_row, room.scratch});
+}
+
+/* ---- Products ----------------------------------------------------------------------------------------------- */
+
+/* One product; part: of the pool that computes it alone, -1 if the pool shares it. */
+static void run_one(const ox_gemm_plan *plan, const ox_gemm *gemm, char *workspace, int part) {
+    const ox_gemm turned = plan->turned ? ox_gemm_turn(gemm) : *gemm;
+    gemm_job job = {.plan = plan, .gemm = gemm, .turned = &turned, .workspace = workspace, .part = part};
+    job.panels = workspace + (part < 0 ? 0 : (size_t)part * plan->panel_bytes);
+    ox_pool *pool = part < 0 ? plan->pool : NULL;
+    if (plan->way == OX_GEMM_PANELS)
+        run_panels(&job, pool);
+    else if (plan->way == OX_GEMM_BLAS)
+        run_blas(&job);
     else
-        run_slice(job, 0, g->m, first, count, panel);
+        ox_pool_run(pool, vector_part, &job);
 }
-
-static void run_one(const ox_gemm *gemm, ox_pool *pool, void *workspace) {
-    gemm_job job = {.gemm = *gemm, .turned = *gemm, .workspace = workspace};
-    job.is_turned = gemm->n == 1 && gemm->m > 1 && !gemm->panel && gemm->c_row == (int64_t)ox_dtype_size(gemm->dtype);
-    if (job.is_turned)
-        job.turned = turn(gemm);
-    job.by_rows = tiles(job.turned.m, TILE_ROWS) > tiles(job.turned.n, tile_columns(gemm));
-    ox_pool_run(pool, run_part, &job);
-}
-
-/* ---- Batches ------------------------------------------------------------------------------------------------ */
 
 typedef struct batch_job {
+    const ox_gemm_plan *plan;
     const ox_gemm *gemm;
     int64_t count;
     ox_gemm_place_fn *place;
@@ -105,32 +274,28 @@ typedef struct batch_job {
     char *workspace;
 } batch_job;
 
-static void run_batch_part(void *context, int part, int parts) {
+static void run_batch(void *context, int part, int parts) {
     const batch_job *job = context;
     ox_gemm g = *job->gemm;
     int64_t first, end;
     ox_pool_range(job->count, part, parts, &first, &end);
     for (int64_t i = first; i < end; i++) {
         job->place(job->places, i, &g);
-        run_one(&g, NULL, job->workspace + (size_t)part * ox_gemm_workspace(g.k));
+        run_one(job->plan, &g, job->workspace, part);
     }
 }
 
-void ox_gemm_run(const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place, const void *places, ox_pool *pool,
-                 void *workspace) {
+void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
+                 const void *places, void *workspace) {
     ox_gemm g = *gemm;
     if (g.m == 0 || g.n == 0)
         return;
-    /* A multiplication takes about as long as moving a byte. */
-    const double work = (double)g.m * (double)g.n * (double)(g.k ? g.k : 1);
-    ox_pool *inside = ox_pool_for(pool, work), *across = ox_pool_for(pool, work * (double)count);
-    int64_t parts = ox_pool_parts(across);
-    if (!inside || count >= BATCHES_EACH * parts) {
-        ox_pool_run(across, run_batch_part, &(batch_job){gemm, count, place, places, workspace});
+    if (plan->batched) {
+        ox_pool_run(plan->pool, run_batch, &(batch_job){plan, gemm, count, place, places, workspace});
         return;
     }
     for (int64_t i = 0; i < count; i++) {
         place(places, i, &g);
-        run_one(&g, inside, workspace);
+        run_one(plan, &g, workspace, -1);
     }
 }

@@ -3,6 +3,8 @@
 #define OX_OPS_LANES_H
 
 #include "bcast.h"
+#include "gemm_kernel.h"
+#include "integer_loops.h"
 #include "reduce_loops.h"
 
 enum {
@@ -69,6 +71,10 @@ typedef struct ox_loops {
     /* Reductions, and softmax of float and double. */
     ox_folder_fn *folder;
     ox_softmax_fn *softmax_f32, *softmax_f64;
+    /* Matrix products of a type (of what it is computed in), and rows of their operands. */
+    const ox_gemm_kernel *(*gemm)(ox_dtype dtype);
+    ox_gemm_copy_fn *gemm_copy;
+    const ox_integer_loops *integer;
 } ox_loops;
 
 /* The loops of that name ("base", "v3", "v4"), or if it is NULL or unknown the best ones for this processor. */

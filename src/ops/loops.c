@@ -29,4 +29,7 @@ const ox_loops OX_VARIANT(ox_loops) = {
     .folder = OX_VARIANT(ox_folder_find),
     .softmax_f32 = OX_VARIANT(ox_softmax_f32),
     .softmax_f64 = OX_VARIANT(ox_softmax_f64),
+    .gemm = OX_VARIANT(ox_gemm_kernel_for),
+    .gemm_copy = OX_VARIANT(ox_gemm_copy),
+    .integer = &OX_VARIANT(ox_integer_loops),
 };

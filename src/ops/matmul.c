@@ -13,9 +13,10 @@ typedef struct matmul_shape {
 } matmul_shape;
 
 typedef struct matmul {
-    int64_t m, n, k;
-    int64_t a_row, a_col, b_row, b_col; /* in elements' bytes of the compute type */
-    ox_bcast batch;                     /* operands A and B */
+    ox_gemm product;
+    ox_gemm_plan plan;
+    int64_t count;  /* of products */
+    ox_bcast batch; /* operands A and B */
 } matmul;
 
 static int batch_rank(const ox_tensor *t) {
@@ -58,7 +59,7 @@ ox_status ox_infer_matmul(ox_call *call) {
 
 /* Splits the strides of an operand into those of its matrix and those of the batch. */
 static void batch_strides(const ox_tensor *t, const int64_t *strides, const matmul_shape *s, int64_t *batch) {
-    ox_tensor outer = {ox_dtype_compute(t->dtype), batch_rank(t), t->dims, strides, NULL};
+    ox_tensor outer = {t->dtype, batch_rank(t), t->dims, strides, NULL};
     ox_broadcast_strides(&outer, s->batch, s->dims, batch);
 }
 
@@ -67,12 +68,13 @@ static void merge_batch(matmul *mm) {
     ox_bcast *batch = &mm->batch;
     if (batch->ndim != 1 || batch->step[1] != 0)
         return;
+    ox_gemm *g = &mm->product;
     int64_t length;
-    if (mm->m == 1)
-        mm->a_row = batch->step[0];
-    else if (!ox_mul_i64(mm->a_row, mm->m, &length) || length != batch->step[0])
+    if (g->m == 1)
+        g->a.row = batch->step[0];
+    else if (!ox_mul_i64(g->a.row, g->m, &length) || length != batch->step[0])
         return;
-    mm->m *= batch->dim[0];
+    g->m *= batch->dim[0];
     batch->dim[0] = 1;
 }
 
@@ -86,24 +88,25 @@ ox_status ox_prepare_matmul(ox_call *call) {
     if (ox_tensor_count(out) == 0)
         return OX_OK;
     int64_t sa[OX_MAX_RANK], sb[OX_MAX_RANK], batch_a[OX_MAX_RANK], batch_b[OX_MAX_RANK];
-    ox_dense_strides(a, sa);
-    ox_dense_strides(b, sb);
+    ox_tensor_strides(a, sa);
+    ox_tensor_strides(b, sb);
     batch_strides(a, sa, &s, batch_a);
     batch_strides(b, sb, &s, batch_b);
-    mm->m = s.m, mm->n = s.n, mm->k = s.k;
+    ox_gemm *g = &mm->product;
+    g->m = s.m, g->n = s.n, g->k = s.k;
     if (s.k == 0) { /* no operand has memory: all of the result is cleared as one row */
-        mm->m = 1, mm->n = ox_tensor_count(out);
+        g->m = 1, g->n = ox_tensor_count(out);
         s.batch = 0;
     }
-    mm->a_col = sa[a->rank - 1], mm->a_row = a->rank > 1 ? sa[a->rank - 2] : 0;
-    mm->b_row = sb[b->rank > 1 ? b->rank - 2 : 0], mm->b_col = b->rank > 1 ? sb[b->rank - 1] : 0;
+    g->a = (ox_gemm_matrix){a->dtype, NULL, a->rank > 1 ? sa[a->rank - 2] : 0, sa[a->rank - 1]};
+    g->b = (ox_gemm_matrix){b->dtype, NULL, sb[b->rank > 1 ? b->rank - 2 : 0], b->rank > 1 ? sb[b->rank - 1] : 0};
     OX_TRY(ox_plan_space(call, &mm->batch, 2, s.batch, s.dims, (const int64_t *const[]){batch_a, batch_b}));
     if (mm->batch.dim[0] > 1)
         merge_batch(mm);
-    OX_TRY(ox_dense_plan(call, a));
-    OX_TRY(ox_dense_plan(call, b));
+    mm->count = ox_count(mm->batch.ndim, mm->batch.dim);
+    g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(a->dtype));
     OX_TRY(ox_dense_plan_out(call, out, ox_tensor_count(out)));
-    return ox_gemm_plan(call, s.k);
+    return ox_gemm_prepare(call, g, mm->count, &mm->plan);
 }
 
 /* Where the operands and the results of all products are. */
@@ -119,7 +122,7 @@ static void place(const void *places, int64_t i, ox_gemm *g) {
     const char *operands[2] = {p->operands[0], p->operands[1]};
     int64_t index[OX_MAX_RANK];
     ox_walk_to(&p->mm->batch, 0, i, index, operands);
-    g->a = operands[0], g->b = operands[1];
+    g->a.data = operands[0], g->b.data = operands[1];
     g->c = p->out + i * g->m * g->c_row;
 }
 
@@ -130,13 +133,9 @@ ox_status ox_run_matmul(ox_call *call) {
     size_t used = 0;
     if (count == 0)
         return OX_OK;
-    ox_tensor a = ox_dense_in(call, &used, call->in[0]), b = ox_dense_in(call, &used, call->in[1]);
     void *result = ox_dense_out(call, &used, out, 0, count);
-    ox_gemm g = {.dtype = a.dtype, .m = mm->m, .n = mm->n, .k = mm->k};
-    g.a_row = mm->a_row, g.a_col = mm->a_col, g.b_row = mm->b_row, g.b_col = mm->b_col;
-    g.c_row = mm->n * (int64_t)ox_dtype_size(a.dtype);
-    ox_gemm_run(&g, ox_count(mm->batch.ndim, mm->batch.dim), place, &(matmul_places){mm, {a.data, b.data}, result},
-                call->pool, ox_gemm_take(call, &used, mm->k));
+    const matmul_places places = {mm, {call->in[0]->data, call->in[1]->data}, result};
+    ox_gemm_run(&mm->plan, &mm->product, mm->count, place, &places, ox_gemm_take(call, &used, &mm->plan));
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }
