@@ -40,6 +40,9 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     made->options.allocator = &made->allocator;
     ox_pile_init(&made->pile, &made->allocator, SIZE_MAX);
     ox_status status = keep_text(made, path, &made->path, error);
+    size_t limit = made->options.max_bytes ? made->options.max_bytes : SIZE_MAX;
+    if (!status)
+        status = ox_store_create(&made->allocator, limit, &made->store, error);
     if (!status)
         status =
             ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);
@@ -55,6 +58,7 @@ void ox_model_free(ox_model *model) {
         return;
     for (ox_mapping *m = model->mappings; m; m = m->next)
         m->unmap(m->bytes, m->size);
+    ox_store_free(model->store);
     ox_pile_free(&model->pile);
     ox_allocator allocator = model->allocator;
     ox_release(&allocator, model, sizeof *model);

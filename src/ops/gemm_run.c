@@ -135,15 +135,21 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
     kernel->pack_a(job->plan->loops, &from, block->rows, depth, round_up(depth, kernel->group), room->a, kernel->a_row,
                    room->stage);
-    const int64_t height = pieces(block->rows, pieces(block->rows, kernel->rows));
+    const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
+    ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         int64_t column = block->column + j - job->column, all = least(kernel->columns, job->columns - column);
-        const char *panel = job->panels + panel_offset(kernel, job->columns, k, depth, column);
-        char *c = block->data + j * (int64_t)ox_dtype_size(kernel->c);
-        for (int64_t i = 0; i < block->rows; i += height)
-            kernel->tile(least(height, block->rows - i), least(kernel->columns, block->columns - j), depth,
-                         room->a + i * kernel->a_row, panel, panel_row(kernel, all), c + i * block->data_row,
-                         block->data_row, d > 0);
+        tile.b = job->panels + panel_offset(kernel, job->columns, k, depth, column);
+        tile.b_row = panel_row(kernel, all);
+        tile.columns = least(kernel->columns, block->columns - j);
+        tile.ahead = tile.b + depth * tile.b_row; /* the next panel */
+        tile.ahead_step = pieces(tile.b_row, tiles);
+        for (int64_t i = 0; i < block->rows; i += height, tile.ahead += depth * tile.ahead_step) {
+            tile.rows = least(height, block->rows - i);
+            tile.a = room->a + i * kernel->a_row;
+            tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
+            kernel->tile(&tile);
+        }
     }
 }
 

@@ -77,13 +77,15 @@ struct ox_call {
     size_t nattrs;
     const ox_attr *attrs;
     const struct ox_loops *loops;
-    struct ox_pool *pool;  /* threads to split large work over; NULL for none */
-    void *state;           /* what prepare left for run */
-    void *workspace;       /* run: the bytes that prepare asked for */
-    size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
-    ox_pile *pile;         /* prepare: plan memory */
-    ox_pile *strings;      /* run: memory for bytes of strings, which lives until the session runs again */
-    ox_result *results;    /* infer: nout entries, through ox_call_output and ox_call_view */
+    struct ox_pool *pool;   /* threads to split large work over; NULL for none */
+    struct ox_store *store; /* prepare: where what is made of weights is kept; NULL for nowhere */
+    uint64_t weights;       /* prepare: a bit for each of the first inputs whose data stays as long as the store */
+    void *state;            /* what prepare left for run */
+    void *workspace;        /* run: the bytes that prepare asked for */
+    size_t workspace_size;  /* prepare: set it to ask for bytes that live during run only */
+    ox_pile *pile;          /* prepare: plan memory */
+    ox_pile *strings;       /* run: memory for bytes of strings, which lives until the session runs again */
+    ox_result *results;     /* infer: nout entries, through ox_call_output and ox_call_view */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
     /* infer of operators with OX_OP_CONTROL: runs a subgraph of the node, its `number`th, on inputs (described and with
