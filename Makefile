@@ -19,6 +19,9 @@ COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)
 LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && \
                echo -ftree-vectorize -fvect-cost-model=dynamic) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 
+UNROLLFLAGS := $(shell $(CC) -funroll-loops --param max-unroll-times=4 -E -x c /dev/null >/dev/null 2>&1 && \
+                 echo -funroll-loops --param max-unroll-times=4)
+
 LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
 
@@ -40,7 +43,10 @@ help:
 	@echo 'make check      every test: unit, conformance, property, examples'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       threads under the thread sanitizer'
-	@echo 'make fuzz       fuzz loading and running for SECONDS (60)'
+	@echo 'make valgrind   the unit tests under valgrind'
+	@echo 'make coverage   lines and branches of src/ that the tests run'
+	@echo 'make torture    damage every model many times, and run what is left under sanitizers'
+	@echo 'make fuzz       fuzz all that reads bytes, each for SECONDS (60)'
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
@@ -66,6 +72,8 @@ $(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
 VECTOR_WIDTH := 256
 $(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(BUILD)/obj/src/ops/gemm_kernel.v4.o: \
   VECTOR_WIDTH := 512
+# A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
+$(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
 $(BUILD)/obj/%.v3.o: %.c
@@ -110,6 +118,7 @@ clean:
 
 -include examples/examples.mk
 -include tests/tests.mk
+-include tests/fuzz/fuzz.mk
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 

@@ -12,6 +12,11 @@
 #define OX_MAX_DEPTH 100
 #endif
 
+/* Bytes of a tensor that a run describes, repeated elements counted. No honest model comes near. */
+#ifndef OX_MAX_TENSOR_BYTES
+#define OX_MAX_TENSOR_BYTES (SIZE_MAX > UINT32_MAX ? (size_t)((uint64_t)1 << 38) : SIZE_MAX / 4)
+#endif
+
 /* How deep model-local functions may call each other, and subgraphs may nest. */
 #ifndef OX_MAX_CALLS
 #define OX_MAX_CALLS 32
@@ -69,6 +74,11 @@
 /* Bytes of the second matrix of a product that are laid out in panels at a time. */
 #ifndef OX_PANEL_BYTES
 #define OX_PANEL_BYTES ((size_t)4 << 20)
+#endif
+
+/* After about so many bytes of work, a step asks whether it is to go on. */
+#ifndef OX_ASK_BYTES
+#define OX_ASK_BYTES ((size_t)512 << 10)
 #endif
 
 /* Alignment of buffers in the arena: a cache line. */

@@ -3,7 +3,7 @@
 #ifndef OX_HOST_H
 #define OX_HOST_H
 
-#include "status.h"
+#include "pool.h"
 
 /* Maps a whole file read-only. An empty file gives size 0 and a non-NULL pointer. */
 ox_status ox_host_map(const char *path, const unsigned char **bytes, size_t *size, ox_error *error);
@@ -19,6 +19,14 @@ const char *ox_default_isa(void);
 
 /* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */
 size_t ox_host_cache(int level);
+
+/* Starts pool->threads - 1 threads that wait for work; nothing is left behind on failure. They must have stopped before
+ * the pool goes. NULL is allowed. */
+ox_status ox_crew_start(ox_pool *pool, ox_crew **crew, ox_error *error);
+void ox_crew_stop(ox_crew *crew);
+
+/* Runs part 0 in this thread and the other parts in the crew's, and returns when all are done. */
+void ox_crew_run(ox_crew *crew, ox_pool_fn *fn, void *context);
 
 /* Nanoseconds of a clock that only goes forward. Asked only while a session is profiled. */
 uint64_t ox_host_now(void);

@@ -51,8 +51,9 @@ typedef enum ox_status {
     OX_ERROR_UNSUPPORTED, /* valid ONNX, but this library lacks the operator, version or type */
     OX_ERROR_SHAPE,       /* shapes, types or values of tensors do not fit together */
     OX_ERROR_VALUE,       /* the data asks for something undefined, such as an integer division by zero */
-    OX_ERROR_LIMIT,       /* a limit was met (ox_options, config.h) */
-    OX_ERROR_MEMORY       /* an allocation failed; the session stays usable */
+    OX_ERROR_LIMIT,       /* a limit was met (ox_limits, config.h); the session stays usable */
+    OX_ERROR_MEMORY,      /* an allocation failed; the session stays usable */
+    OX_ERROR_CANCELLED    /* the caller's cancel function said so; the session stays usable */
 } ox_status;
 
 /* "out of memory", "unsupported", ...; static storage. */
@@ -181,12 +182,27 @@ typedef struct ox_fixed {
 
 OX_API ox_allocator ox_fixed_allocator(ox_fixed *fixed, void *buffer, size_t size);
 
+/* Asked again and again while a model runs or is prepared, between nodes and inside long ones, mostly every few hundred
+ * KB of work; true ends the run with OX_ERROR_CANCELLED. Called by the thread that called ox_session_run or
+ * ox_session_prepare. It must not use the session. */
+typedef bool ox_cancel_fn(void *context);
+
+/* What a model may ask for. 0 or NULL means the default. A session takes what its own options leave open from the
+ * options of its model. */
+typedef struct ox_limits {
+    size_t bytes;         /* all that the model and one session hold at once, mapped files aside; default: none */
+    size_t tensor_bytes;  /* of a tensor that a run describes, repeated elements counted; OX_MAX_TENSOR_BYTES */
+    size_t file_bytes;    /* of the model's file, and of each file with external data; default: none */
+    size_t nodes;         /* after model-local functions are expanded, subgraphs included; OX_MAX_NODES */
+    int depth;            /* of subgraphs and of calls of functions in each other; default and most: OX_MAX_CALLS */
+    ox_cancel_fn *cancel; /* default: never */
+    void *cancel_context;
+} ox_limits;
+
 /* Options for loading models and creating sessions. Start from a zeroed struct: 0 or NULL means the default. */
 typedef struct ox_options {
     const ox_allocator *allocator; /* default: malloc and free; must outlive the model */
-    size_t max_tensor_bytes;       /* largest single tensor that a run may create; default 1/4 of the address space */
-    size_t max_bytes;              /* all that one session may hold at once; default: no limit but memory */
-    size_t max_nodes;              /* nodes after model-local functions are expanded; default OX_MAX_NODES */
+    ox_limits limits;
     const char *isa; /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
     int threads;     /* that a session may use, its caller's included; the results are the same, to the bit */
     bool no_fuse;    /* run elementwise nodes one by one; the results are the same, to the bit */

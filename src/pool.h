@@ -1,17 +1,29 @@
-/* pool.h: a few threads that share one piece of work at a time. */
+/* pool.h: a few threads that share one piece of work at a time, and the question whether to go on with it. */
 #ifndef OX_POOL_H
 #define OX_POOL_H
 
+#include <stdatomic.h>
+
 #include "alloc.h"
 
-typedef struct ox_pool ox_pool;
+typedef struct ox_crew ox_crew; /* host.h: the other threads */
+
+typedef struct ox_pool {
+    ox_allocator allocator;
+    int threads; /* that share work, the session's own included */
+    ox_crew *crew;
+    ox_cancel_fn *cancel; /* NULL: nobody asks */
+    void *cancel_context;
+    atomic_bool cancelled;
+} ox_pool;
 
 /* Does part `part` of `parts`; called once for each, from different threads. */
 typedef void ox_pool_fn(void *context, int part, int parts);
 
-/* Starts threads - 1 threads; the caller of ox_pool_run is the last one. *pool is NULL for one thread, and on systems
- * without threads. */
-ox_status ox_pool_create(const ox_allocator *allocator, int threads, ox_pool **pool, ox_error *error);
+/* Starts threads - 1 threads; the caller of ox_pool_run is the last one. *pool is NULL for one thread that nobody
+ * cancels. */
+ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_limits *limits, ox_pool **pool,
+                         ox_error *error);
 void ox_pool_free(ox_pool *pool);
 
 /* The number of parts that work is split into; 1 without a pool. */
@@ -32,5 +44,31 @@ ox_status ox_lock_create(const ox_allocator *allocator, ox_lock **lock, ox_error
 void ox_lock_free(ox_lock *lock);
 void ox_lock_take(ox_lock *lock);
 void ox_lock_give(ox_lock *lock);
+
+/* ---- Cancelling --------------------------------------------------------------------------------------------- */
+
+/* Forgets that the last run was cancelled. */
+void ox_pool_resume(ox_pool *pool);
+
+/* True if somebody may want to end what is under way, so that long work is to be done in pieces. */
+static inline bool ox_pool_asks(const ox_pool *pool) {
+    return pool && pool->cancel;
+}
+
+/* True if a step was cut short: its results are worth nothing. */
+static inline bool ox_pool_cancelled(const ox_pool *pool) {
+    return pool && atomic_load_explicit(&pool->cancelled, memory_order_relaxed);
+}
+
+/* Part `part`, between two pieces of work of about OX_ASK_BYTES: true if the rest is not to be done. The caller's
+ * function is asked in part 0 alone, which runs in the caller's thread. */
+bool ox_pool_ask(ox_pool *pool, int part);
+
+/* ox_pool_run for work that moves this many bytes, or takes as long as that: in one thread if it is small, in more
+ * parts than there are threads if somebody may cancel it. A part must not keep anything by its number. */
+void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context);
+
+/* How many of `count` equal things, of `bytes` of work each, to do between two questions: all if nobody asks. */
+int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes);
 
 #endif

@@ -29,6 +29,8 @@ const char *ox_status_name(ox_status status) {
         return "limit exceeded";
     case OX_ERROR_MEMORY:
         return "out of memory";
+    case OX_ERROR_CANCELLED:
+        return "cancelled";
     }
     return "unknown status";
 }
@@ -103,6 +105,14 @@ static void put_double(sink *s, double value) {
     }
 }
 
+/* Names come from models: without their control characters a text stays one line, and harmless on a terminal. */
+static void put_visible(sink *s, const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        put(s, c < ' ' || c == 127 ? "?" : &text[i], 1);
+    }
+}
+
 static const char *put_string(sink *s, const char *format, va_list *args) {
     int most = -1;
     if (*format == '.') {
@@ -115,7 +125,7 @@ static const char *put_string(sink *s, const char *format, va_list *args) {
     size_t n = 0;
     while ((most < 0 || n < (size_t)most) && text[n])
         n++;
-    put(s, text, n);
+    put_visible(s, text, n);
     return format + 1;
 }
 

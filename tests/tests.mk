@@ -3,8 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin hostile check-install check-digits \
-  check-filetype
+CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin errors hostile allocations \
+  regression check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -74,6 +74,13 @@ plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
 	  sh tests/plugin/run.sh
 
+errors: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 146 tests/errors/errors.py
+
+allocations: $(BUILD)/libox.so venv
+	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
+	@$(OX_PYTHON) $(VENV_RUN) 120 tests/hostile/allocations.py --nodes $(BUILD)/node
+
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
 
@@ -82,32 +89,24 @@ check-install: all
 
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+ASAN_OPT   := -O1 -g -fno-omit-frame-pointer
 
 asan: venv
 	@mkdir -p $(BUILD)/asan $(BUILD)/node $(BUILD)/models
 	@for shared in venv venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
 	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
-	  OPT='-O1 -g -fno-omit-frame-pointer'
+	  OPT='$(ASAN_OPT)'
 
-# Threads under the thread sanitizer: a pool, sessions with one, and sessions that share a model.
+# Threads under the thread sanitizer: a pool, sessions with one, sessions that share a model, loads at the same time.
 tsan:
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/tsan' SANITIZE='-fsanitize=thread' VARIANTS= OPT='-O1 -g' \
 	  $(BUILD)/tsan/unit
-	@for suite in session threads; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
+	@for suite in session threads sharing; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
 
-# Any bytes as a model, for SECONDS; the node cases that are small are the corpus. Needs clang.
-SECONDS ?= 60
-fuzz: $(BUILD)/node/.stamp
-	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/fuzz' CC=clang OPT='-O1 -g' $(BUILD)/fuzz/libox.a \
-	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
-	clang -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	  -o $(BUILD)/fuzz/run tests/fuzz/fuzz_run.c $(BUILD)/fuzz/libox.a -lprotobuf-c -lm -lpthread
-	@mkdir -p $(BUILD)/fuzz/corpus
-	@for case in $(BUILD)/node/*/model.onnx; do \
-	  [ "$$(wc -c <$$case)" -gt 4000 ] || cp $$case $(BUILD)/fuzz/corpus/$$(basename $$(dirname $$case)); done
-	$(BUILD)/fuzz/run -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
-	  -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus
+# The unit tests in one process under valgrind: reads of what was never written, which the sanitizers do not see.
+valgrind: $(BUILD)/unit
+	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
@@ -127,7 +126,9 @@ lint-cppcheck:
 
 FORCE:
 
+include tests/torture/torture.mk
+include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin hostile check-install \
-  asan tsan fuzz lint lint-format lint-build lint-cppcheck
+.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin errors hostile \
+  allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck

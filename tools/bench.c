@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
 #include "request.h"
 
 enum {
@@ -268,7 +269,7 @@ int ox_command_bench(ox_args *args) {
     ox_model *model = NULL;
     int status = parse(args, &request, &json);
     if (!status && (ox_request_load(&request, &model, &error) || bench_model(model, &request, json, &error)))
-        status = ox_tool_error("%s", error.text);
+        status = ox_options_failed(&error);
     ox_model_free(model);
     ox_request_free(&request);
     return status;

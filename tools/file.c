@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "tool.h"
 
 static ox_status fail_file(const char *path, const char *what, ox_error *error) {
@@ -81,7 +82,7 @@ static char *copy(const char *text, const char *suffix) {
 
 /* mkstemp gives a file that only its owner reads; a result is an ordinary file. */
 static FILE *open_temporary(char *path) {
-    int handle = mkstemp(path);
+    int handle = ox_guard_create(path);
     if (handle < 0)
         return NULL;
     mode_t mask = umask(0);
@@ -95,6 +96,7 @@ static FILE *open_temporary(char *path) {
 }
 
 static void forget(ox_new_file *file) {
+    ox_guard_forget(file->temporary);
     free(file->path);
     free(file->temporary);
     *file = (ox_new_file){0};

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,31 @@ static bool read_size(const char *text, size_t *size) {
     return true;
 }
 
+static uint64_t deadline; /* on the clock of ox_tool_now; a command has one */
+
+static bool time_is_up(void *context) {
+    return ox_tool_now() >= *(const uint64_t *)context;
+}
+
+static int parse_timeout(const ox_args *args, const char *text, ox_limits *limits) {
+    enum {
+        MOST_SECONDS = 1000000000
+    };
+    char *end;
+    double seconds = strtod(text, &end);
+    if (*end || end == text || !(seconds > 0) || seconds > MOST_SECONDS)
+        return ox_tool_usage(args->command, "--timeout wants seconds, such as 10 or 0.5, not '%s'", text);
+    deadline = ox_tool_now() + (uint64_t)llround(seconds * 1e9);
+    limits->cancel = time_is_up;
+    limits->cancel_context = &deadline;
+    return OX_EXIT_OK;
+}
+
+int ox_options_failed(const ox_error *error) {
+    const char *why = error->status == OX_ERROR_CANCELLED ? ": the time of --timeout is over" : "";
+    return ox_tool_error("%s%s", error->text, why);
+}
+
 bool ox_options_take(ox_args *args, ox_options *options, int *status) {
     const char *value;
     *status = OX_EXIT_OK;
@@ -42,9 +68,11 @@ bool ox_options_take(ox_args *args, ox_options *options, int *status) {
         options->no_fuse = true;
     else if (ox_args_option(args, "--threads", &value))
         *status = parse_threads(args, value, &options->threads);
+    else if (ox_args_option(args, "--timeout", &value))
+        *status = parse_timeout(args, value, &options->limits);
     else if (!ox_args_option(args, "--max-memory", &value))
         return false;
-    else if (!read_size(value, &options->max_bytes))
+    else if (!read_size(value, &options->limits.bytes))
         *status = ox_tool_usage(args->command, "--max-memory wants bytes, such as 512M, not '%s'", value);
     return true;
 }

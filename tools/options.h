@@ -4,8 +4,11 @@
 
 #include "tool.h"
 
-/* Takes --threads N, --no-fuse or --max-memory SIZE. False if the next argument is none of these; *status is the exit
- * status, after a usage error. */
+/* Takes --threads N, --no-fuse, --max-memory SIZE or --timeout SECONDS, which start now. False if the next argument is
+ * none of these; *status is the exit status, after a usage error. */
 bool ox_options_take(ox_args *args, ox_options *options, int *status);
+
+/* Prints why a model could not be loaded or run. Returns OX_EXIT_FAILED. */
+int ox_options_failed(const ox_error *error);
 
 #endif

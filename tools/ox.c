@@ -1,8 +1,8 @@
 /* ox.c: the command ox: which subcommand, and help. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "guard.h"
 #include "tool.h"
 
 typedef struct subcommand {
@@ -16,8 +16,8 @@ static const subcommand subcommands[] = {
     {"run", ox_command_run, "run a model on inputs of the command line",
      "usage: ox run MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [-o NAME=FILE]...\n"
      "              [--save DIR] [--repeat N] [--threads N] [--no-fuse]\n"
-     "              [--max-memory SIZE] [--profile] [--trace FILE]\n"
-     "              [--plugin FILE]... [--quiet]\n"
+     "              [--max-memory SIZE] [--timeout SECONDS] [--profile]\n"
+     "              [--trace FILE] [--plugin FILE]... [--quiet]\n"
      "\n"
      "  -i [NAME=]SOURCE  an input; without NAME the next one in graph order,\n"
      "                    inputs that have a default last. SOURCE is one of\n"
@@ -34,15 +34,16 @@ static const subcommand subcommands[] = {
      "  --repeat N        runs N times and says how long a run takes\n"
      "  --threads N       splits large operators over N threads\n"
      "  --no-fuse         runs elementwise nodes one by one; the results are the same\n"
-     "  --max-memory SIZE an error if the run's buffers take more: 65536, 64K, 512M, 2G\n"
+     "  --max-memory SIZE an error if model and run take more: 65536, 64K, 512M, 2G\n"
+     "  --timeout SECONDS an error if it takes longer: 10, 0.5\n"
      "  --profile         says where the time went: a line for each node and pass\n"
      "  --trace FILE      writes a trace for chrome://tracing or ui.perfetto.dev\n"
      "  --plugin FILE     a shared object with operators of your own\n"
      "  --quiet           prints no outputs\n"},
     {"bench", ox_command_bench, "measure how fast a model runs",
      "usage: ox bench MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [--threads N]\n"
-     "                [--no-fuse] [--max-memory SIZE] [--json] [--profile]\n"
-     "                [--trace FILE] [--plugin FILE]...\n"
+     "                [--no-fuse] [--max-memory SIZE] [--timeout SECONDS]\n"
+     "                [--json] [--profile] [--trace FILE] [--plugin FILE]...\n"
      "\n"
      "Runs a model until it is warm, then for at least a second and 10 times. Prints\n"
      "the median, the times that 10 % and 90 % of the runs stay below, the bytes that\n"
@@ -53,7 +54,8 @@ static const subcommand subcommands[] = {
      "  -d DIM=N          binds a symbolic dimension, as in -d batch=4\n"
      "  --threads N       splits large operators over N threads\n"
      "  --no-fuse         runs elementwise nodes one by one\n"
-     "  --max-memory SIZE an error if the run's buffers take more: 65536, 64K, 512M, 2G\n"
+     "  --max-memory SIZE an error if model and run take more: 65536, 64K, 512M, 2G\n"
+     "  --timeout SECONDS an error if it takes longer: 10, 0.5\n"
      "  --json            prints one JSON object: median_ns, p10_ns, p90_ns, runs,\n"
      "                    bytes, GBps, memcpy_GBps, memcpy_share, threads, model\n"
      "  --profile         adds a line for each node and pass, from extra runs\n"
@@ -70,7 +72,8 @@ static const subcommand subcommands[] = {
      "  --json         prints all of it as JSON\n"},
     {"test", ox_command_test, "run cases of the ONNX backend test layout",
      "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--threads N] [--no-fuse]\n"
-     "               [--max-memory SIZE] [--plugin FILE]... [--quiet]\n"
+     "               [--max-memory SIZE] [--timeout SECONDS] [--plugin FILE]...\n"
+     "               [--quiet]\n"
      "\n"
      "A DIR is a case (model.onnx, test_data_set_*/input_N.pb and output_N.pb) or a\n"
      "folder of cases. The last line is 'N passed, N failed, N skipped'.\n"
@@ -78,7 +81,8 @@ static const subcommand subcommands[] = {
      "  --tsv FILE      writes case, passed|failed|unsupported, and reason, with tabs\n"
      "  --pending FILE  unsupported cases listed here, one 'case reason' a line, are\n"
      "                  skipped instead of failed; a listed case that passes fails\n"
-     "  --threads N, --no-fuse, --max-memory SIZE, --plugin FILE   as of ox run\n"
+     "  --threads N, --no-fuse, --max-memory SIZE, --timeout SECONDS, --plugin FILE\n"
+     "                  as of ox run\n"
      "  --quiet         prints failures and the last line only\n"},
     {"ops", ox_command_ops, "list the operators that ox has",
      "usage: ox ops [--markdown]\n"
@@ -146,8 +150,7 @@ static int dispatch(char **arguments) {
 
 int main(int count, char **arguments) {
     (void)count;
-    /* A closed pipe is then an error of the write, which is reported like a full disk. */
-    signal(SIGPIPE, SIG_IGN);
+    ox_guard_start();
     int status = dispatch(arguments[0] ? arguments + 1 : arguments);
     return status ? status : ox_tool_flush();
 }

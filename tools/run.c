@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "options.h"
 #include "outputs.h"
 #include "request.h"
 
@@ -124,7 +125,7 @@ int ox_command_run(ox_args *args) {
     ox_model *model = NULL;
     int status = parse(args, &o);
     if (!status && (ox_request_load(&o.request, &model, &error) || run_model(model, &o, &error)))
-        status = ox_tool_error("%s", error.text);
+        status = ox_options_failed(&error);
     ox_model_free(model);
     ox_request_free(&o.request);
     free(o.outputs);

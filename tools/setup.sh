@@ -5,7 +5,7 @@ set -eu
 
 build='gcc libc6-dev make pkg-config protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev'
 check='check binutils g++ libjansson-dev libonnx-testdata python3 python3-venv'
-lint='clang clang-format cppcheck'
+lint='clang libclang-rt-14-dev clang-format cppcheck valgrind'
 
 missing=
 for package in $build $check $lint; do

@@ -29,6 +29,13 @@ static unsigned held_kinds(const attribute *p) {
     return held;
 }
 
+static ox_attr_kind first_kind(unsigned held) {
+    unsigned kind = OX_ATTR_NONE;
+    while (kind < OX_ATTR_TYPES && !(held >> kind & 1))
+        kind++;
+    return (ox_attr_kind)kind;
+}
+
 /* The kinds that may be absent: zero values are not written by every writer, empty lists by none. */
 static bool may_be_empty(ox_attr_kind kind) {
     return kind != OX_ATTR_TENSOR && kind != OX_ATTR_GRAPH && kind != OX_ATTR_SPARSE_TENSOR && kind != OX_ATTR_TYPE;
@@ -48,9 +55,11 @@ static ox_status attr_kind(ox_builder *b, const attribute *p, ox_attr_kind *kind
                                held ? "it has no type and values of several" : "it has no type and no value");
     }
     if (p->type < 0 || p->type > (int)OX_ATTR_TYPES)
-        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "attribute type %d is not known", (int)p->type);
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "attribute type %d is not known (1 to %d are)", (int)p->type,
+                       (int)OX_ATTR_TYPES);
     if (!(held >> *kind & 1) && (held || !may_be_empty(*kind)))
-        return ox_fail(b->error, OX_ERROR_MODEL, "its value is not of type %d, as it says", (int)p->type);
+        return ox_fail(b->error, OX_ERROR_MODEL, "it says that it is of type %s, but holds %s",
+                       ox_attr_kind_name(*kind), held ? ox_attr_kind_name(first_kind(held)) : "nothing");
     return OX_OK;
 }
 
@@ -168,8 +177,9 @@ ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const attribute *pro
     int32_t at = ox_map_get(&frame->argument_index, OX_KEY(name), OX_MISSING);
     *argument = at < 0 ? (ox_argument){NULL, NULL} : frame->arguments[at];
     if (argument->proto && proto->has_type && argument->proto->has_type && proto->type != argument->proto->type)
-        return ox_fail(b->error, OX_ERROR_MODEL, "it wants a value of type %d, but '%.*s' of the call is of type %d",
-                       (int)proto->type, 80, name, (int)argument->proto->type);
+        return ox_fail(b->error, OX_ERROR_MODEL, "it wants a value of type %s, but '%.*s' of the call is of type %s",
+                       ox_attr_kind_name((ox_attr_kind)proto->type), 80, name,
+                       ox_attr_kind_name((ox_attr_kind)argument->proto->type));
     return OX_OK;
 }
 

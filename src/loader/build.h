@@ -95,7 +95,8 @@ typedef struct ox_builder {
     ox_map functions;                /* id of domain, name and overload -> index */
     ox_map ids, pairs;               /* small numbers for addresses and for pairs of numbers */
     int32_t next_id;
-    size_t nodes, max_nodes;
+    const ox_limits *limits;
+    size_t nodes;
     uint64_t work; /* what the expansion of functions has cost */
     int calls;     /* functions being expanded */
     uint64_t serial;
@@ -167,6 +168,8 @@ ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *p
 
 /* node.c: nodes. Declares the values that nodes produce, so that order does not matter. */
 ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index);
+/* Puts name and operator of a node in front of the error. */
+void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index);
 /* Appends a node whose fields are complete. */
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node);
 

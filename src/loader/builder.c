@@ -13,10 +13,10 @@ ox_status ox_build_work(ox_builder *b, uint64_t amount) {
     if (!b->calls)
         return OX_OK;
     b->work += amount;
-    if (b->work / WORK_PER_NODE <= b->max_nodes)
+    if (b->work / WORK_PER_NODE <= b->limits->nodes)
         return OX_OK;
     return ox_fail(b->error, OX_ERROR_LIMIT, "the model-local functions expand to too much for the limit of %zu nodes",
-                   b->max_nodes);
+                   b->limits->nodes);
 }
 
 ox_status ox_build_intern(ox_builder *b, const char *text, const char **name) {

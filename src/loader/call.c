@@ -68,8 +68,8 @@ static ox_status check_call(ox_builder *b, const call *c) {
         return ox_fail(b->error, OX_ERROR_MODEL,
                        "the call has %zu inputs and %zu outputs, but the function takes %zu and gives %zu",
                        c->node->n_input, c->node->n_output, f->n_input, f->n_output);
-    if (c->frame.depth > OX_MAX_CALLS)
-        return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", OX_MAX_CALLS);
+    if (c->frame.depth > b->limits->depth)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", b->limits->depth);
     for (const ox_frame *up = c->caller; up; up = up->caller)
         if (up->function == f)
             return ox_fail(b->error, OX_ERROR_MODEL, "the function calls itself");

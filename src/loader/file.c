@@ -36,6 +36,7 @@ static ox_status open_external(void *context, const char *location, const unsign
         mapping = mapping->next;
     if (!mapping)
         OX_TRY(map_file(model, path, &mapping, error));
+    OX_TRY(ox_limits_file(&model->options.limits, mapping->size, error));
     *bytes = mapping->bytes;
     *size = mapping->size;
     return OX_OK;
@@ -52,6 +53,7 @@ static ox_status load(const char *path, const ox_options *options, bool for_info
     OX_TRY(ox_load_create(options, path, &made, error));
     ox_status status = map_file(made, path, &mapping, error);
     if (status) {
+        status = ox_meter_explain(&made->meter, status, error);
         ox_model_free(made);
         return status;
     }

@@ -92,12 +92,15 @@ static ox_status declare_sparse(ox_builder *b, ox_frame *frame, const Onnx__Spar
     return OX_OK;
 }
 
-static ox_status declare_outputs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *node) {
-    int32_t index;
-    for (size_t i = 0; i < node->n_output; i++)
+static ox_status declare_outputs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *node, size_t index) {
+    int32_t value;
+    ox_status status = OX_OK;
+    for (size_t i = 0; i < node->n_output && !status; i++)
         if (*node->output[i])
-            OX_TRY(declare(b, frame, node->output[i], OX_FROM_NODE, &index));
-    return OX_OK;
+            status = declare(b, frame, node->output[i], OX_FROM_NODE, &value);
+    if (status)
+        ox_build_name_node(b, node, index);
+    return status;
 }
 
 /* What the model says of values between inputs and outputs; a statement about the outputs counts more. */
@@ -117,7 +120,7 @@ static ox_status declare_all(ox_builder *b, ox_frame *frame, const Onnx__GraphPr
     for (size_t i = 0; i < proto->n_sparse_initializer; i++)
         OX_TRY(declare_sparse(b, frame, proto->sparse_initializer[i]));
     for (size_t i = 0; i < proto->n_node; i++)
-        OX_TRY(declare_outputs(b, frame, proto->node[i]));
+        OX_TRY(declare_outputs(b, frame, proto->node[i], i));
     for (size_t i = 0; i < proto->n_value_info; i++)
         OX_TRY(declare_type(b, frame, proto->value_info[i]));
     for (size_t i = 0; i < proto->n_output; i++)
@@ -187,8 +190,8 @@ static ox_frame make_frame(const ox_builder *b, ox_frame *lexical, ox_scope *sco
 
 ox_status ox_build_graph(ox_builder *b, const Onnx__GraphProto *proto, ox_frame *lexical, ox_scope *outer, int depth,
                          ox_graph **graph) {
-    if (depth > OX_MAX_CALLS)
-        return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", OX_MAX_CALLS);
+    if (depth > b->limits->depth)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", b->limits->depth);
     ox_graph *made;
     OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
     OX_TRY(ox_build_intern(b, proto->name, &made->name));

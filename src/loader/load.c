@@ -17,6 +17,18 @@ static const ox_allocator *allocator_of(const ox_options *options) {
     return options && options->allocator ? options->allocator : ox_default_allocator();
 }
 
+static ox_model *create(const ox_allocator *allocator, const ox_options *options) {
+    ox_model *made = ox_alloc(allocator, sizeof *made);
+    if (!made)
+        return NULL;
+    *made = (ox_model){.options = options ? *options : no_options};
+    made->options.limits = ox_limits_or(&made->options.limits, &ox_limits_default);
+    made->allocator = ox_meter_allocator(&made->meter, allocator, made->options.limits.bytes, sizeof *made);
+    made->options.allocator = &made->allocator;
+    ox_pile_init(&made->pile, &made->allocator, SIZE_MAX);
+    return made;
+}
+
 static ox_status keep_text(ox_model *model, const char *text, const char **kept, ox_error *error) {
     size_t size = text ? strlen(text) : 0;
     char *copy = ox_pile_get(&model->pile, size + 1);
@@ -33,23 +45,22 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     *model = NULL;
     if (!allocator)
         return ox_fail(error, OX_ERROR_ARGUMENT, "there is no default allocator: give one in the options");
-    ox_model *made = ox_alloc(allocator, sizeof *made);
+    ox_model *made = create(allocator, options);
     if (!made)
         return ox_fail_memory(error, "the model", sizeof *made);
-    *made = (ox_model){.allocator = *allocator, .options = options ? *options : no_options};
-    made->options.allocator = &made->allocator;
-    ox_pile_init(&made->pile, &made->allocator, SIZE_MAX);
     ox_status status = keep_text(made, path, &made->path, error);
-    size_t limit = made->options.max_bytes ? made->options.max_bytes : SIZE_MAX;
+    /* Weights lie in memory twice once they are laid out: not where bytes are limited. */
     if (!status)
-        status = ox_store_create(&made->allocator, limit, &made->store, error);
+        status = ox_store_create(&made->allocator, made->options.limits.bytes ? 0 : SIZE_MAX, &made->store, error);
     if (!status)
         status =
             ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);
-    if (status)
+    if (status) {
+        status = ox_meter_explain(&made->meter, status, error);
         ox_model_free(made);
-    else
+    } else {
         *model = made;
+    }
     return status;
 }
 
@@ -60,7 +71,7 @@ void ox_model_free(ox_model *model) {
         m->unmap(m->bytes, m->size);
     ox_store_free(model->store);
     ox_pile_free(&model->pile);
-    ox_allocator allocator = model->allocator;
+    ox_allocator allocator = model->meter.from;
     ox_release(&allocator, model, sizeof *model);
 }
 
@@ -68,12 +79,13 @@ void ox_model_free(ox_model *model) {
 
 static ox_status check_version(const Onnx__ModelProto *proto, ox_error *error) {
     if (!proto->has_ir_version)
-        return ox_fail(error, OX_ERROR_MODEL, "it has no ir_version: this is not an ONNX model");
+        return ox_fail(error, OX_ERROR_MODEL, "this is not an ONNX model: it has no ir_version");
     if (proto->ir_version < 1)
         return ox_fail(error, OX_ERROR_MODEL, "ir_version %lld is not between 1 and %d", (long long)proto->ir_version,
                        (int)NEWEST_IR);
     if (proto->ir_version > NEWEST_IR)
-        return ox_fail(error, OX_ERROR_UNSUPPORTED, "ir_version %lld is newer than %d, the newest known",
+        return ox_fail(error, OX_ERROR_UNSUPPORTED,
+                       "ir_version %lld is newer than %d, the newest known: save the model with that",
                        (long long)proto->ir_version, (int)NEWEST_IR);
     if (!proto->graph)
         return ox_fail(error, OX_ERROR_MODEL, "it has no graph");
@@ -122,7 +134,7 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                     .error = error,
                     .pile = &model->pile,
                     .for_info = for_info,
-                    .max_nodes = model->options.max_nodes ? model->options.max_nodes : OX_MAX_NODES};
+                    .limits = &model->options.limits};
     b.source =
         (ox_tensor_source){parsed->bytes, parsed->payloads, parsed->npayloads, external, model, &model->pile, error};
     ox_pile_init(&b.scratch, &model->allocator, SIZE_MAX);
@@ -136,12 +148,17 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
 ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_external_fn *external, bool for_info,
                         ox_error *error) {
     ox_parsed parsed;
-    ox_status status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &model->allocator, &parsed, error);
-    if (!status) {
+    ox_status status = ox_limits_file(&model->options.limits, size, error);
+    if (!status)
+        status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &model->allocator, &parsed, error);
+    if (status == OX_ERROR_MODEL) {
+        ox_error_prefix(error, "this is not an ONNX model, or a damaged one: ");
+    } else if (!status) {
         status = build_parsed(model, &parsed, external, for_info, error);
         ox_parsed_free(&parsed, &model->allocator);
     }
     if (status) {
+        status = ox_meter_explain(&model->meter, status, error);
         ox_error_prefix(error, "%s: ", model->path);
         ox_model_free(model);
     }

@@ -6,8 +6,9 @@ static ox_status check_arity(ox_builder *b, const ox_node *node, const char *wha
     if (count >= min && (count <= max || max == OX_ANY))
         return OX_OK;
     const char *bound = count < min ? (max == min ? "exactly" : "at least") : (max == min ? "exactly" : "at most");
-    return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s given, but %s-%d takes %s %d", given, what, node->op_type,
-                   node->version, bound, count < min ? min : max);
+    return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s%s given, but %.*s-%d takes %s %d", given, what,
+                   given == 1 ? "" : "s", 40, node->op_type, ox_op_version(node->op, node->version), bound,
+                   count < min ? min : max);
 }
 
 /* Control flow has optional inputs before others that must be there, and sees to them itself. */
@@ -15,8 +16,8 @@ static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__Node
     const ox_op *op = node->op;
     if (!op)
         return OX_OK;
-    OX_TRY(check_arity(b, node, "inputs", node->nin, op->min_in, op->max_in, proto->n_input));
-    OX_TRY(check_arity(b, node, "outputs", node->nout, op->min_out, op->max_out, proto->n_output));
+    OX_TRY(check_arity(b, node, "input", node->nin, op->min_in, op->max_in, proto->n_input));
+    OX_TRY(check_arity(b, node, "output", node->nout, op->min_out, op->max_out, proto->n_output));
     for (int i = 0; i < op->min_in && !(op->flags & OX_OP_CONTROL); i++)
         if (node->in[i] == OX_NONE)
             return ox_fail(b->error, OX_ERROR_MODEL, "input %d is omitted, but must be given", i);
@@ -84,8 +85,8 @@ static ox_status build_operator(ox_builder *b, ox_frame *frame, const Onnx__Node
 
 static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {
     const Onnx__FunctionProto *function;
-    if (b->nodes == b->max_nodes)
-        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->max_nodes);
+    if (b->nodes >= b->limits->nodes)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->limits->nodes);
     b->nodes++;
     OX_TRY(ox_build_work(b, 1));
     OX_TRY(ox_build_callee(b, proto, &function));
@@ -95,14 +96,19 @@ static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *pr
     return ox_build_call(b, frame, proto, function);
 }
 
+void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index) {
+    const char *domain = proto->domain ? proto->domain : "", *type = proto->op_type ? proto->op_type : "no op_type";
+    char op[OX_NAME_ROOM];
+    ox_format(op, sizeof op, "%.*s%s%.*s", 40, domain, *domain ? "." : "", 40, type);
+    if (proto->name && *proto->name)
+        ox_error_prefix(b->error, "node '%.*s' (%s): ", 60, proto->name, op);
+    else
+        ox_error_prefix(b->error, "node %zu (%s): ", index, op);
+}
+
 ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index) {
     ox_status status = build(b, frame, proto);
-    const char *type = proto->op_type ? proto->op_type : "";
-    if (!status || !ox_build_locate(b, frame))
-        return status;
-    if (proto->name && *proto->name)
-        ox_error_prefix(b->error, "node '%.*s' (%.*s): ", 60, proto->name, 40, type);
-    else
-        ox_error_prefix(b->error, "node %zu (%.*s): ", index, 40, type);
+    if (status && ox_build_locate(b, frame))
+        ox_build_name_node(b, proto, index);
     return status;
 }

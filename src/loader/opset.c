@@ -13,12 +13,14 @@ static int newest_opset(const ox_model *model, const char *domain) {
 
 static ox_status check_version(ox_builder *b, const char *domain, int64_t version) {
     int newest = newest_opset(b->model, domain);
+    const char *shown = *domain ? domain : "ai.onnx";
     if (version < 1 || version > INT32_MAX)
-        return ox_fail(b->error, OX_ERROR_MODEL, "opset_import: version %lld of domain '%.*s'", (long long)version, 80,
-                       domain);
+        return ox_fail(b->error, OX_ERROR_MODEL, "opset_import: %lld is no version of domain '%.*s': they start at 1",
+                       (long long)version, 80, shown);
     if (newest && version > newest && !b->for_info)
-        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "opset %lld of domain '%s' is newer than %d, the newest known",
-                       (long long)version, *domain ? domain : "ai.onnx", newest);
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED,
+                       "opset %lld of domain '%.*s' is newer than %d, the newest known: convert the model to that",
+                       (long long)version, 80, shown, newest);
     return OX_OK;
 }
 
@@ -142,9 +144,12 @@ static size_t put_missing(char *text, size_t size, const ox_use_entry *entry, bo
     const ox_op_use *use = &entry->use;
     size_t n = ox_format(text, size, "%s%.*s%s%.*s-%lld ", first ? "" : ", ", 60, use->domain, *use->domain ? "." : "",
                          60, use->name, (long long)use->version);
+    bool newer;
+    ox_op_find(use->domain, use->name, use->version, &newer);
+    const char *later = newer ? "; a later opset has it" : "";
     if (use->count == 1)
-        return n + ox_format(text + n, size - n, "(%s)", entry->node);
-    return n + ox_format(text + n, size - n, "(%zu nodes)", use->count);
+        return n + ox_format(text + n, size - n, "(%s%s)", entry->node, later);
+    return n + ox_format(text + n, size - n, "(%zu nodes%s)", use->count, later);
 }
 
 static ox_status fail_missing(ox_builder *b, int32_t missing) {

@@ -174,12 +174,14 @@ static ox_status find_outside(const ox_tensor_source *source, const Onnx__Tensor
                        "external data in '%.*s': only models loaded from a file have a place to look for it", 80,
                        keys.location);
     if (!parse_size(keys.offset, &offset) || (keys.length && !parse_size(keys.length, &length)))
-        return ox_fail(source->error, OX_ERROR_MODEL, "external data with offset '%.*s' and length '%.*s'", 40,
+        return ox_fail(source->error, OX_ERROR_MODEL,
+                       "external data '%.*s': offset '%.*s' and length '%.*s' must be numbers", 80, keys.location, 40,
                        keys.offset, 40, keys.length ? keys.length : "");
     OX_TRY(source->external(source->context, keys.location, &bytes, &size, source->error));
     if (offset > size || length > size - offset)
-        return ox_fail(source->error, OX_ERROR_MODEL, "external data '%.*s' has %zu bytes, not the %zu from offset %zu",
-                       80, keys.location, size, length, offset);
+        return ox_fail(source->error, OX_ERROR_MODEL,
+                       "external data '%.*s' has %zu bytes, too few for %zu from offset %zu", 80, keys.location, size,
+                       length, offset);
     *f = (found){EXTERNAL_DATA, bytes + offset, length, true};
     return OX_OK;
 }
@@ -382,7 +384,7 @@ static ox_status take_shape(const ox_tensor_source *source, const Onnx__TensorPr
 }
 
 static ox_status check_entries(const ox_tensor_source *source, const ox_tensor *tensor, const found *f, size_t count) {
-    size_t wanted;
+    size_t wanted = 0;
     bool raw = f->field == RAW_DATA || f->field == EXTERNAL_DATA;
     if (f->field && (raw ? tensor->dtype == OX_STRING : f->field != typed_field(tensor->dtype)))
         return ox_fail(source->error, OX_ERROR_MODEL, "is of type %s, but its data is in %s",
@@ -391,9 +393,9 @@ static ox_status check_entries(const ox_tensor_source *source, const ox_tensor *
         return ox_fail(source->error, OX_ERROR_MODEL, "has no data for %s %s", ox_dtype_name(tensor->dtype),
                        OX_DIMS(tensor->rank, tensor->dims));
     if (!wanted_entries(tensor->dtype, f->field, count, &wanted) || f->count != wanted)
-        return ox_fail(source->error, OX_ERROR_MODEL, "has %zu %s of %s, which is not what %s %s takes", f->count,
+        return ox_fail(source->error, OX_ERROR_MODEL, "has %zu %s of %s, but %s %s takes %zu", f->count,
                        raw ? "bytes" : "entries", field_name(f->field), ox_dtype_name(tensor->dtype),
-                       OX_DIMS(tensor->rank, tensor->dims));
+                       OX_DIMS(tensor->rank, tensor->dims), wanted);
     return OX_OK;
 }
 

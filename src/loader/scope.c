@@ -92,7 +92,7 @@ ox_status ox_frame_read(ox_builder *b, ox_frame *frame, const char *text, int32_
 
 ox_status ox_frame_bind(ox_builder *b, ox_frame *frame, const char *name, int32_t index) {
     if (ox_map_get(&frame->names, OX_KEY(name), OX_MISSING) != OX_MISSING)
-        return ox_fail(b->error, OX_ERROR_MODEL, "value '%.*s' is defined twice", 80, name);
+        return ox_fail(b->error, OX_ERROR_MODEL, "value '%.*s' is defined twice: names must be unique", 80, name);
     OX_TRY(ox_build_work(b, 1));
     return ox_build_set(b, &frame->names, &b->frames, OX_KEY(name), index);
 }

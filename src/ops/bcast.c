@@ -69,23 +69,6 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 
-/* A row of dst that is dense, stored past the caches by way of a small buffer that is not. */
-static void stream_row(int64_t n, size_t width, char *dst, const char *src, int64_t src_step, ox_move_fn *move) {
-    enum {
-        PIECE = 1024
-    };
-    _Alignas(64) char piece[PIECE];
-    int64_t w = (int64_t)width, most = PIECE / w;
-    if (src_step == 0)
-        move(n < most ? n : most, piece, w, src, 0);
-    for (int64_t i = 0; i < n; i += most) {
-        int64_t count = n - i < most ? n - i : most;
-        if (src_step != 0)
-            move(count, piece, w, src + i * src_step, src_step);
-        ox_stream(dst + i * w, piece, (size_t)(count * w));
-    }
-}
-
 /* How the two innermost dimensions are copied. */
 typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
@@ -95,6 +78,7 @@ typedef struct move_rows_plan {
     ox_move_fn *move;
     ox_transpose_fn *transpose;
     ox_spread_fn *spread;
+    ox_stream_fn *stream;
 } move_rows_plan;
 
 static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, bool large) {
@@ -109,13 +93,31 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
                            .width = width,
                            .move = loops->move(width),
                            .transpose = loops->transpose(width),
-                           .spread = loops->spread(width)};
+                           .spread = loops->spread(width),
+                           .stream = loops->stream};
     rows.dense = step[0] == w && step[1] == w;
     rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
     rows.shorts = step[0] == w && step[2] == w * plan->dim[0] && plan->dim[0] * w < SHORT_ROW && !rows.transposed;
     rows.pattern = rows.shorts && step[3] == 0;
     rows.streamed = large && !rows.transposed && step[0] == w && plan->dim[0] >= STREAM_ROW / w;
     return rows;
+}
+
+/* A row of dst that is dense, stored past the caches by way of a small buffer that is not. */
+static void stream_row(const move_rows_plan *p, char *dst, const char *src) {
+    enum {
+        PIECE = 1024
+    };
+    _Alignas(64) char piece[PIECE];
+    int64_t n = p->n[0], src_step = p->step[0][1], w = (int64_t)p->width, most = PIECE / w;
+    if (src_step == 0)
+        p->move(n < most ? n : most, piece, w, src, 0);
+    for (int64_t i = 0; i < n; i += most) {
+        int64_t count = n - i < most ? n - i : most;
+        if (src_step != 0)
+            p->move(count, piece, w, src + i * src_step, src_step);
+        p->stream(dst + i * w, piece, (size_t)(count * w));
+    }
 }
 
 /* The same short row over and over: laid out once in a piece, and the piece copied. */
@@ -149,11 +151,11 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
     int inner = p->n[0] >= p->n[1] || p->n[0] >= 8 ? 0 : 1, outer = 1 - inner;
     for (int64_t j = 0; j < p->n[p->dense || p->streamed ? 1 : outer]; j++)
         if (p->dense && p->streamed)
-            ox_stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
+            p->stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->dense)
             memcpy(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->streamed)
-            stream_row(p->n[0], p->width, dst + j * p->step[1][0], src + j * p->step[1][1], p->step[0][1], p->move);
+            stream_row(p, dst + j * p->step[1][0], src + j * p->step[1][1]);
         else
             p->move(p->n[inner], dst + j * p->step[outer][0], p->step[inner][0], src + j * p->step[outer][1],
                     p->step[inner][1]);
@@ -197,6 +199,7 @@ static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_
 
 typedef struct move_job {
     const ox_loops *loops;
+    ox_pool *pool;
     int rank, split; /* the dimension that is split */
     const int64_t *dims, *dst_strides, *src_strides;
     size_t width;
@@ -205,19 +208,42 @@ typedef struct move_job {
     bool large;
 } move_job;
 
+/* Copies elements of shape dims, of which dimensions [0, d) are short: in slices along d and the dimensions after it,
+ * asking between them whether to go on. */
+static void move_slices(const move_job *job, int part, int d, int64_t *dims, char *dst, const char *src) {
+    /* Narrower slices of a transpose would leave cache lines half used. */
+    enum {
+        LONGER = 4
+    };
+    double bytes = (double)ox_count(job->rank, dims) * (double)job->width / LONGER;
+    if (!ox_pool_asks(job->pool) || bytes <= (double)OX_ASK_BYTES || d == job->rank) {
+        move_all(job->loops, job->rank, dims, job->width, dst, job->dst_strides, src, job->src_strides, job->large);
+        return;
+    }
+    int64_t count = dims[d], slice = ox_pool_piece(job->pool, count, bytes / (double)count);
+    for (int64_t i = 0; i < count && !ox_pool_ask(job->pool, part); i += slice) {
+        dims[d] = count - i < slice ? count - i : slice;
+        move_slices(job, part, d + 1, dims, dst + i * job->dst_strides[d], src + i * job->src_strides[d]);
+    }
+    dims[d] = count;
+}
+
 static void move_part(void *context, int part, int parts) {
     const move_job *job = context;
-    int64_t dims[OX_MAX_RANK + 1], first, end;
+    const int d = job->split;
+    int64_t dims[OX_MAX_RANK + 1], first = 0, end;
     memcpy(dims, job->dims, (size_t)job->rank * sizeof *dims);
-    ox_pool_range(dims[job->split], part, parts, &first, &end);
-    dims[job->split] = end - first;
-    move_all(job->loops, job->rank, dims, job->width, job->dst + first * job->dst_strides[job->split], job->dst_strides,
-             job->src + first * job->src_strides[job->split], job->src_strides, job->large);
+    if (d >= 0) {
+        ox_pool_range(dims[d], part, parts, &first, &end);
+        dims[d] = end - first;
+    }
+    int64_t to = d < 0 ? 0 : first * job->dst_strides[d], from = d < 0 ? 0 : first * job->src_strides[d];
+    move_slices(job, part, 0, dims, job->dst + to, job->src + from);
 }
 
 /* The outermost dimension that gives every part something to do; -1 if none does. */
 static int split_dimension(int rank, const int64_t *dims, int parts) {
-    for (int d = 0; d < rank; d++)
+    for (int d = 0; d < rank && parts > 1; d++)
         if (dims[d] >= parts)
             return d;
     return -1;
@@ -228,11 +254,8 @@ void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims
     size_t bytes = (size_t)ox_count(rank, dims) * width;
     bool large = bytes >= OX_STREAM_BYTES;
     int split = bytes >= OX_SPLIT_BYTES ? split_dimension(rank, dims, ox_pool_parts(pool)) : -1;
-    if (!pool || split < 0)
-        move_all(loops, rank, dims, width, dst, dst_strides, src, src_strides, large);
-    else
-        ox_pool_run(pool, move_part,
-                    &(move_job){loops, rank, split, dims, dst_strides, src_strides, width, dst, src, large});
+    ox_pool_run(split < 0 ? NULL : pool, move_part,
+                &(move_job){loops, pool, rank, split, dims, dst_strides, src_strides, width, dst, src, large});
 }
 
 void ox_pack(const ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void *dst) {

@@ -8,7 +8,11 @@
 
 const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer) {
     const ox_tensor *t = i < call->nin ? call->in[i] : NULL;
-    if (t)
+    const char *name = t && call->input_name ? call->input_name(call, i) : NULL;
+    if (t && name)
+        ox_format(buffer->text, sizeof buffer->text, "input %d '%.*s' (%s %s)", i, 60, name, ox_dtype_name(t->dtype),
+                  OX_DIMS(t->rank, t->dims));
+    else if (t)
         ox_format(buffer->text, sizeof buffer->text, "input %d (%s %s)", i, ox_dtype_name(t->dtype),
                   OX_DIMS(t->rank, t->dims));
     else
@@ -28,7 +32,7 @@ ox_status ox_call_fail(const ox_call *call, ox_status status, const char *format
 
 /* ---- Attributes --------------------------------------------------------------------------------------------- */
 
-static const char *kind_name(ox_attr_kind kind) {
+const char *ox_attr_kind_name(ox_attr_kind kind) {
     static const char *const names[] = {"none",           "float", "int",     "string",  "tensor", "graph",
                                         "floats",         "ints",  "strings", "tensors", "graphs", "sparse tensor",
                                         "sparse tensors", "type",  "types"};
@@ -52,7 +56,7 @@ const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind) 
         return attr;
     if (call->attr_status == OX_OK)
         call->attr_status = ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s' is of type %s, expected %s", name,
-                                         kind_name(attr->kind), kind_name(kind));
+                                         ox_attr_kind_name(attr->kind), ox_attr_kind_name(kind));
     return NULL;
 }
 
@@ -127,19 +131,30 @@ ox_status ox_call_int_list(ox_call *call, int i, int64_t *list, int most, int *c
     return OX_OK;
 }
 
+/* "int32, int64 are"; cut off if it is long. */
+static const char *list_types(ox_dtypes set, char *text, size_t size) {
+    size_t n = 0;
+    for (int dtype = 1; dtype < OX_DTYPE_COUNT; dtype++)
+        if (set & OX_BIT(dtype))
+            n += ox_format(text + n, size - n, "%s%s", n ? ", " : "", ox_dtype_name((ox_dtype)dtype));
+    ox_format(text + n, size - n, set & (set - 1) ? " are" : " is");
+    return text;
+}
+
 ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set) {
     OX_TRY(check_given(call, i));
     if (OX_BIT(call->in[i]->dtype) & set)
         return OX_OK;
-    return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: type %s is not among this operator's types", OX_INPUT(call, i),
-                        ox_dtype_name(call->in[i]->dtype));
+    char types[160];
+    return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: type %s is not supported here; %s", OX_INPUT(call, i),
+                        ox_dtype_name(call->in[i]->dtype), list_types(set, types, sizeof types));
 }
 
 ox_status ox_call_check_same(ox_call *call, int first, int last) {
     for (int i = first + 1; i <= last && i < call->nin; i++)
         if (call->in[i] && call->in[i]->dtype != call->in[first]->dtype)
-            return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type", OX_INPUT(call, first),
-                                OX_INPUT(call, i));
+            return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type: Cast one of them",
+                                OX_INPUT(call, first), OX_INPUT(call, i));
     return OX_OK;
 }
 

@@ -18,8 +18,8 @@ static ox_status check_input(ox_call *call, int i, int axis) {
         fits = d == axis || in->dims[d] == first->dims[d];
     if (fits)
         return OX_OK;
-    return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s differ on another axis than %d", OX_INPUT(call, 0),
-                        OX_INPUT(call, i), axis);
+    return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have one rank, and the same sizes except on axis %d",
+                        OX_INPUT(call, 0), OX_INPUT(call, i), axis);
 }
 
 ox_status ox_infer_concat(ox_call *call) {

@@ -85,8 +85,9 @@ static ox_status conv_channels(ox_call *call, conv *c) {
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same rank, at least 3", OX_INPUT(call, 0),
                             OX_INPUT(call, 1));
     if (c->groups < 1 || x->dims[1] % c->groups || w->dims[0] % c->groups || x->dims[1] / c->groups != w->dims[1])
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: channels do not fit with %lld group%s", OX_INPUT(call, 0),
-                            OX_INPUT(call, 1), (long long)c->groups, c->groups == 1 ? "" : "s");
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: %lld group%s of %lld channels cannot be",
+                            OX_INPUT(call, 0), OX_INPUT(call, 1), (long long)c->groups, c->groups == 1 ? "" : "s",
+                            (long long)w->dims[1]);
     c->images = x->dims[0];
     c->in_channels = w->dims[1];
     c->out_channels = w->dims[0] / c->groups;
@@ -105,8 +106,9 @@ static ox_status conv_spatial(ox_call *call, conv *c) {
     int64_t pads[2 * CONV_SPATIAL], shape[CONV_SPATIAL];
     bool valid = is_text(auto_pad, "VALID"), notset = is_text(auto_pad, "NOTSET");
     if (!valid && !notset && !is_text(auto_pad, "SAME_UPPER") && !is_text(auto_pad, "SAME_LOWER"))
-        return ox_call_fail(call, OX_ERROR_MODEL, "auto_pad is '%.*s'", (int)(auto_pad.size < 32 ? auto_pad.size : 32),
-                            auto_pad.data);
+        return ox_call_fail(call, OX_ERROR_MODEL,
+                            "attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not '%.*s'",
+                            OX_SHORT(auto_pad));
     c->spatial = x->rank - 2;
     OX_TRY(conv_list(call, "kernel_shape", c->spatial, 0, -1, shape));
     OX_TRY(conv_list(call, "strides", c->spatial, 1, 1, c->stride));

@@ -30,7 +30,7 @@ static ox_status call_function(ox_call *call, ox_call_fn *fn, const char *what) 
         return call->attr_status;
     if (status == OX_DEFER && fn == given(call)->infer)
         return status;
-    if ((unsigned)status > OX_ERROR_MEMORY)
+    if ((unsigned)status > OX_ERROR_CANCELLED)
         return ox_fail(call->error, OX_ERROR_ARGUMENT, "its %s function returned %d, which is no status", what,
                        (int)status);
     if (call->error && !call->error->text[0])

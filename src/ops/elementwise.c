@@ -118,12 +118,16 @@ ox_status ox_infer_where(ox_call *call) {
 
 /* The result has the first input's shape: the slope broadcasts in one direction only. */
 ox_status ox_infer_prelu(ox_call *call) {
-    const ox_tensor *x = call->in[0];
-    OX_TRY(ox_infer_broadcast(call));
-    if (ox_same_dims(call->results[0].rank, call->results[0].dims, x->rank, x->dims))
+    const ox_tensor *x = call->in[0], *slope = call->in[1];
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    OX_TRY(ox_call_check_same(call, 0, 1));
+    if (ox_infer_broadcast(call) == OX_OK &&
+        ox_same_dims(call->results[0].rank, call->results[0].dims, x->rank, x->dims))
         return OX_OK;
-    return ox_call_fail(call, OX_ERROR_SHAPE, "the slope, %s, does not broadcast to the shape of %s", OX_INPUT(call, 1),
-                        OX_INPUT(call, 0));
+    bool by_channel = slope->rank == 1 && x->rank > 2 && slope->dims[0] == x->dims[1];
+    return ox_call_fail(call, OX_ERROR_SHAPE, "the slope, %s, does not broadcast to the shape of %s%s",
+                        OX_INPUT(call, 1), OX_INPUT(call, 0),
+                        by_channel ? ": slopes for channels need a 1 for each axis behind them" : "");
 }
 
 ox_status ox_infer_like(ox_call *call) {

@@ -96,8 +96,9 @@ static ox_status gather_offsets(ox_call *call, const gather *g, size_t *used, in
     ox_pool_run(pool, offsets_part, &job);
     for (int part = 0; part < ox_pool_parts(pool); part++)
         if (job.faults[part] >= 0)
-            return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld",
-                                (long long)index_at(&job, job.faults[part]), g->axis, (long long)job.dim);
+            return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld of %s",
+                                (long long)index_at(&job, job.faults[part]), g->axis, (long long)job.dim,
+                                OX_INPUT(call, 0));
     return OX_OK;
 }
 
@@ -170,6 +171,6 @@ ox_status ox_run_gather(ox_call *call) {
     if (!g->block)
         return OX_OK;
     gather_job job = {call, offsets, g->count * ox_count(g->outer.ndim, g->outer.dim)};
-    ox_pool_run(ox_pool_for(call->pool, (double)job.count * (double)g->block), gather_part, &job);
+    ox_pool_run_pieces(call->pool, (double)job.count * (double)g->block, gather_part, &job);
     return OX_OK;
 }

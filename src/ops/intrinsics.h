@@ -6,12 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__SSE2__)
+#if defined(__AVX__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
 #if defined(__F16C__)
-#include <immintrin.h>
 
 /* float16 to float and back, rounding to nearest even; this many at a time. */
 #define OX_HALF_VECTOR 8
@@ -23,34 +24,34 @@ static inline void ox_narrow_vector(void *to, const void *from) {
 }
 #endif
 
-/* Stores past the caches, for large results that are not read soon: copies size bytes; whole cache lines of dst are not
- * read into the cache first. */
-static inline void ox_stream(void *dst, const void *src, size_t size) {
-#if defined(__SSE2__)
-    char *to = dst;
-    const char *from = src;
-    size_t head = (64 - (uintptr_t)to % 64) % 64;
-    if (size >= 64 + head) {
-        memcpy(to, from, head);
-        to += head;
-        from += head;
-        size -= head;
-        for (; size >= 64; size -= 64, to += 64, from += 64) {
-            __m128i a = _mm_loadu_si128((const __m128i *)(const void *)from);
-            __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + 16));
-            __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + 32));
-            __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + 48));
-            _mm_stream_si128((__m128i *)(void *)to, a);
-            _mm_stream_si128((__m128i *)(void *)(to + 16), b);
-            _mm_stream_si128((__m128i *)(void *)(to + 32), c);
-            _mm_stream_si128((__m128i *)(void *)(to + 48), d);
-        }
-    }
-    memcpy(to, from, size);
-#else
-    memcpy(dst, src, size);
-#endif
+/* Stores a cache line past the caches; to is aligned to it. */
+#if defined(__AVX512F__)
+static inline void ox_stream_line(void *to, const void *from) {
+    _mm512_stream_si512(to, _mm512_loadu_si512(from));
 }
+#elif defined(__AVX__)
+static inline void ox_stream_line(void *to, const void *from) {
+    __m256i a = _mm256_loadu_si256(from);
+    __m256i b = _mm256_loadu_si256((const __m256i *)from + 1);
+    _mm256_stream_si256(to, a);
+    _mm256_stream_si256((__m256i *)to + 1, b);
+}
+#elif defined(__SSE2__)
+static inline void ox_stream_line(void *to, const void *from) {
+    const __m128i *in = from;
+    __m128i *out = to;
+    __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1);
+    __m128i c = _mm_loadu_si128(in + 2), d = _mm_loadu_si128(in + 3);
+    _mm_stream_si128(out, a);
+    _mm_stream_si128(out + 1, b);
+    _mm_stream_si128(out + 2, c);
+    _mm_stream_si128(out + 3, d);
+}
+#else
+static inline void ox_stream_line(void *to, const void *from) {
+    memcpy(to, from, 64);
+}
+#endif
 
 /* Makes streamed bytes visible to other threads. */
 static inline void ox_stream_end(void) {

@@ -79,26 +79,29 @@ SINT_LOOPS(MOD_, Mod, )
 FLOAT_LOOPS(BINARY_, Mod, _Generic(a, float : mod_f32, default : mod_f64)(a, b))
 const ox_lanes OX_LANES(Mod) = {{NUM_ROW(Mod)}};
 
-/* IEEE 754-2019 maximum and minimum: NaN wins, and -0 is less than +0. */
-static inline float join_f32(float a, float b, bool maximum) {
-    uint32_t p, q;
-    memcpy(&p, &a, sizeof p);
-    memcpy(&q, &b, sizeof q);
-    p = maximum ? p & q : p | q;
-    memcpy(&a, &p, sizeof a);
-    return a;
-}
-static inline double join_f64(double a, double b, bool maximum) {
-    uint64_t p, q;
-    memcpy(&p, &a, sizeof p);
-    memcpy(&q, &b, sizeof q);
-    p = maximum ? p & q : p | q;
-    memcpy(&a, &p, sizeof a);
-    return a;
-}
-#define JOIN(maximum) _Generic(a, float : join_f32, default : join_f64)(a, b, maximum)
-BINARY3(Max, a > b ? a : b, a > b ? a : b, a > b ? a : a < b ? b : a == b ? JOIN(true) : a + b)
-BINARY3(Min, a < b ? a : b, a < b ? a : b, a<b ? a : a> b ? b : a == b ? JOIN(false) : a + b)
+/* IEEE 754-2019 maximum and minimum: NaN wins, and -0 is less than +0. A processor's own instruction gives its second
+ * operand for equals and for NaN: asked in both orders, it gives zeros of both signs, and their bits join. */
+#define EXTREMES(T, real, bits)                                                                                        \
+    static inline real join_##T(real x, real y, bool both) {                                                           \
+        bits p, q;                                                                                                     \
+        memcpy(&p, &x, sizeof p);                                                                                      \
+        memcpy(&q, &y, sizeof q);                                                                                      \
+        p = both ? p & q : p | q;                                                                                      \
+        memcpy(&x, &p, sizeof x);                                                                                      \
+        return x;                                                                                                      \
+    }                                                                                                                  \
+    static inline real max_##T(real a, real b) {                                                                       \
+        const real top = join_##T(a > b ? a : b, b > a ? b : a, true);                                                 \
+        return isunordered(a, b) ? a + b : top;                                                                        \
+    }                                                                                                                  \
+    static inline real min_##T(real a, real b) {                                                                       \
+        const real low = join_##T(a < b ? a : b, b < a ? b : a, false);                                                \
+        return isunordered(a, b) ? a + b : low;                                                                        \
+    }
+EXTREMES(f32, float, uint32_t)
+EXTREMES(f64, double, uint64_t)
+BINARY3(Max, a > b ? a : b, a > b ? a : b, _Generic(a, float : max_f32, default : max_f64)(a, b))
+BINARY3(Min, a < b ? a : b, a < b ? a : b, _Generic(a, float : min_f32, default : min_f64)(a, b))
 
 /* a < 0 ? slope * a : a; integers wrap. */
 UINT_LOOPS(BINARY_, PRelu, ((void)b, a))

@@ -66,6 +66,7 @@ typedef struct ox_loops {
     ox_move_fn *(*move)(size_t width);
     ox_spread_fn *(*spread)(size_t width);
     ox_transpose_fn *(*transpose)(size_t width);
+    ox_stream_fn *stream;
     /* Reductions, and softmax of float and double. */
     ox_folder_fn *folder;
     ox_softmax_fn *softmax_f32, *softmax_f64;

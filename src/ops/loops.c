@@ -25,6 +25,7 @@ const ox_loops OX_VARIANT(ox_loops) = {
     .move = OX_VARIANT(ox_move_for),
     .spread = OX_VARIANT(ox_spread_for),
     .transpose = OX_VARIANT(ox_transpose_for),
+    .stream = OX_VARIANT(ox_stream),
     .folder = OX_VARIANT(ox_folder_find),
     .softmax_f32 = OX_VARIANT(ox_softmax_f32),
     .softmax_f64 = OX_VARIANT(ox_softmax_f64),

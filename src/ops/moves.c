@@ -1,4 +1,5 @@
 /* moves.c: strided copies, one loop per element width. */
+#include "intrinsics.h"
 #include "lane_loops.h"
 
 #include <string.h>
@@ -90,6 +91,26 @@ ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width) {
     default:
         return spread_any128;
     }
+}
+
+/* ---- Streaming ---------------------------------------------------------------------------------------------- */
+
+void OX_VARIANT(ox_stream)(void *dst, const void *src, size_t size) {
+    enum {
+        LINE = 64
+    };
+    char *to = dst;
+    const char *from = src;
+    size_t head = (LINE - (uintptr_t)to % LINE) % LINE;
+    if (size >= LINE + head) {
+        memcpy(to, from, head);
+        to += head;
+        from += head;
+        size -= head;
+        for (; size >= LINE; size -= LINE, to += LINE, from += LINE)
+            ox_stream_line(to, from);
+    }
+    memcpy(to, from, size);
 }
 
 /* ---- Transposes --------------------------------------------------------------------------------------------- */

@@ -85,7 +85,9 @@ struct ox_call {
     size_t workspace_size;  /* prepare: set it to ask for bytes that live during run only */
     ox_pile *pile;          /* prepare: plan memory */
     ox_pile *strings;       /* run: memory for bytes of strings, which lives until the session runs again */
-    ox_result *results;     /* infer: nout entries, through ox_call_output and ox_call_view */
+    /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
+    const char *(*input_name)(const ox_call *call, int i);
+    ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
     /* infer of operators with OX_OP_CONTROL: runs a subgraph of the node, its `number`th, on inputs (described and with
@@ -94,15 +96,18 @@ struct ox_call {
                            const ox_tensor *const **out, int *nout);
 };
 
-/* "A (float [2,3])" for error texts: input i by the name that the operator's row gives it, or "input 0". */
+/* "input 0 'x' (float [2,3])" for error texts: input i and its name in the model. */
 typedef struct ox_input_buffer {
-    char text[160];
+    char text[224];
 } ox_input_buffer;
 const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer);
 #define OX_INPUT(call, i) ox_call_input_text((call), (i), &(ox_input_buffer){{0}})
 
 /* The attribute of that name and kind; NULL if missing, or of another kind, which makes the call fail. */
 const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind);
+
+/* "int", "tensors", ...; static storage. */
+const char *ox_attr_kind_name(ox_attr_kind kind);
 
 /* True if a string attribute has this value. */
 bool ox_says(ox_string s, const char *text);

@@ -89,7 +89,7 @@ static int run_streamed(const ox_pass *pass, const pass_instruction *in, char *a
     for (int64_t i = 0; i < n; i += in->piece) {
         int64_t count = n - i < in->piece ? n - i : in->piece;
         fault |= in->lane(count, arg, in->step, in->attr);
-        ox_stream(to + i * store->width, arg[0], (size_t)(count * store->width));
+        pass->stream(to + i * store->width, arg[0], (size_t)(count * store->width));
         for (int k = kept ? 0 : 1; k <= in->nargs; k++)
             arg[k] += in->step[k] * in->piece;
     }
@@ -143,6 +143,10 @@ static void seek(const ox_pass *pass, pass_state *s, int64_t *index, int64_t out
 
 int64_t ox_pass_tiles(const ox_pass *pass) {
     return pass->tiles;
+}
+
+int64_t ox_pass_tile_size(const ox_pass *pass) {
+    return pass->chunk * pass->inner;
 }
 
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag) {

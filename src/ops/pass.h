@@ -57,6 +57,9 @@ size_t ox_pass_scratch(const ox_pass *pass);
 /* The number of tiles that the output is cut into; 0 if it has no elements. */
 int64_t ox_pass_tiles(const ox_pass *pass);
 
+/* The most elements of a tile. */
+int64_t ox_pass_tile_size(const ox_pass *pass);
+
 /* Runs tiles [first, end) on the data that the pass's tensors have now. Returns 0, or the fault of a lane (lanes.h) and
  * the tag of the instruction. Different tiles may run at the same time, each with scratch memory of its own. */
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag);

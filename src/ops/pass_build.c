@@ -81,7 +81,7 @@ ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, c
         return NULL;
     if (rank)
         memcpy(copy, dims, (size_t)rank * sizeof *copy);
-    *b = (ox_pass_builder){.pile = pile, .loops = loops, .rank = rank, .dims = copy};
+    *b = (ox_pass_builder){.pile = pile, .loops = loops, .rank = rank, .dims = copy, .pass = {.stream = loops->stream}};
     return b;
 }
 

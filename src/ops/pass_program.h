@@ -58,6 +58,7 @@ struct ox_pass {
     pass_reg *regs;
     pass_instruction *code;
     pass_store *stores;
+    ox_stream_fn *stream;
     size_t tile_bytes; /* of all tiles together */
     size_t scratch;
 };

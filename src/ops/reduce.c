@@ -207,7 +207,7 @@ ox_status ox_run_reduce(ox_call *call) {
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
     char *result = ox_dense_out(call, &used, out, 0, count);
     reduce_job job = {r, r->count ? in.data : result, result, count, (int64_t)ox_dtype_size(in.dtype)};
-    ox_pool_run(ox_pool_for(call->pool, (double)count * (double)r->count * (double)job.width), reduce_part, &job);
+    ox_pool_run_pieces(call->pool, (double)count * (double)r->count * (double)job.width, reduce_part, &job);
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

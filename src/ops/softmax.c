@@ -83,7 +83,7 @@ ox_status ox_run_softmax(ox_call *call) {
     bool single = in.dtype == OX_FLOAT;
     softmax_job job = {s, single ? call->loops->softmax_f32 : call->loops->softmax_f64, in.data, result,
                        (int64_t)ox_dtype_size(in.dtype)};
-    ox_pool_run(ox_pool_for(call->pool, work * (double)count), softmax_part, &job);
+    ox_pool_run_pieces(call->pool, work * (double)count, softmax_part, &job);
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

@@ -104,6 +104,13 @@ static ox_frame *main_frame(ox_frame *frame) {
     return frame;
 }
 
+static const char *input_name(const ox_call *call, int i) {
+    const ox_step *step = (const void *)call;
+    const ox_graph *graph = step->frame->graph;
+    int v = graph->nodes[step - step->frame->steps].in[i];
+    return v < 0 ? NULL : graph->values[v].name;
+}
+
 static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node) {
     size_t nin = (size_t)node->nin, nout = (size_t)node->nout;
     step->frame = frame;
@@ -134,6 +141,7 @@ static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node
                            .pool = frame->pool,
                            .store = frame->model->store,
                            .results = frame->results,
+                           .input_name = input_name,
                            .run_graph = ox_frame_run_graph};
     return OX_OK;
 }
@@ -252,8 +260,8 @@ ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
     const char *path = frame->outer ? "" : frame->model->path, *separator = frame->outer ? "" : ": ";
     const char *output = node->nout && node->out[0] >= 0 ? frame->graph->values[node->out[0]].name : "";
     bool named = *node->name;
-    ox_error_prefix(frame->error, "%s%snode %s'%s' (%s%s%s-%d): ", path, separator, named ? "" : "that gives ",
-                    named ? node->name : output, node->domain, *node->domain ? "." : "", node->op_type,
+    ox_error_prefix(frame->error, "%s%snode %s'%.*s' (%.*s%s%.*s-%d): ", path, separator, named ? "" : "that gives ",
+                    60, named ? node->name : output, 40, node->domain, *node->domain ? "." : "", 40, node->op_type,
                     ox_op_version(node->op, node->version));
     return status;
 }

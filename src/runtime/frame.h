@@ -168,6 +168,8 @@ static inline size_t ox_aligned(size_t size) {
 /* run.c */
 /* Gives a step its workspace of step->work bytes. */
 void ox_step_place(ox_step *step, unsigned char *work);
+/* OX_ERROR_CANCELLED at node n. */
+ox_status ox_frame_cancelled(const ox_frame *frame, int n);
 /* Runs one step: packs inputs, calls the operator, shows or copies windows. */
 ox_status ox_step_run(ox_step *step);
 /* Bytes of scratch memory for one part of a group's pass. */

@@ -2,6 +2,7 @@
 #ifndef OX_RUNTIME_GRAPH_H
 #define OX_RUNTIME_GRAPH_H
 
+#include "../meter.h"
 #include "../ops/op.h"
 #include "../store.h"
 
@@ -63,8 +64,9 @@ typedef struct ox_mapping {
 } ox_mapping;
 
 struct ox_model {
-    ox_allocator allocator;
-    ox_options options;
+    ox_meter meter;         /* what it holds */
+    ox_allocator allocator; /* counted by the meter */
+    ox_options options;     /* with all limits */
     const ox_op *operators; /* of the options, as rows */
     ox_pile pile;           /* all that hangs below, but the mapped files */
     const char *path;       /* for error texts: the file's name, or "model" */

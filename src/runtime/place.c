@@ -196,9 +196,8 @@ static bool place_classes(placing *p, size_t *deaths, size_t *next) {
 static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
     if (size <= frame->arena_size)
         return OX_OK;
-    if (size > frame->options->max_bytes || size > SIZE_MAX - OX_ALIGN)
-        return ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would take %zu bytes, the limit is %zu", size,
-                       frame->options->max_bytes);
+    if (size > SIZE_MAX - OX_ALIGN)
+        return ox_fail_memory(frame->error, "the arena", size);
     if (!keep) { /* first, so that a small device never needs both */
         ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
         frame->arena_block = NULL;

@@ -23,9 +23,9 @@ static ox_status check_inputs(const ox_call *call) {
 }
 
 static ox_status check_size(const ox_frame *frame, const ox_result *result, int k) {
-    size_t limit = frame->options->max_tensor_bytes;
+    size_t limit = frame->options->limits.tensor_bytes;
     size_t bytes = (size_t)ox_count(result->rank, result->dims) * ox_dtype_size(result->dtype);
-    if (result->view_of >= 0 || bytes <= limit)
+    if (bytes <= limit)
         return OX_OK;
     return ox_fail(frame->error, OX_ERROR_LIMIT, "output %d (%s %s) takes %zu bytes, the limit for a tensor is %zu", k,
                    ox_dtype_name(result->dtype), OX_DIMS(result->rank, result->dims), bytes, limit);

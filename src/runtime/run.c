@@ -48,6 +48,7 @@ size_t ox_group_scratch(const ox_group *group) {
 }
 
 typedef struct pass_job {
+    ox_pool *pool;
     const ox_group *group;
     unsigned char *scratch;
 } pass_job;
@@ -58,13 +59,20 @@ static void run_pass_part(void *context, int part, int parts) {
     pass_fault *found = (pass_fault *)(void *)scratch;
     int64_t first, end;
     ox_pool_range(ox_pass_tiles(job->group->pass), part, parts, &first, &end);
-    found->fault = ox_pass_run(job->group->pass, scratch + ox_aligned(sizeof *found), first, end, &found->node);
+    found->fault = 0;
+    double tile = (double)ox_pass_tile_size(job->group->pass) * sizeof(float);
+    int64_t piece = ox_pool_piece(job->pool, end - first, tile);
+    while (first < end && !found->fault) {
+        int64_t stop = end - first < piece ? end : first + piece;
+        found->fault = ox_pass_run(job->group->pass, scratch + ox_aligned(sizeof *found), first, stop, &found->node);
+        first = stop < end && ox_pool_ask(job->pool, part) ? end : stop;
+    }
 }
 
 /* Runs the pass that ends at node n; the first fault counts, as in one thread. */
 static ox_status run_group(ox_frame *frame, const ox_step *step) {
     const ox_group *group = step->group;
-    pass_job job = {group, step->call.workspace};
+    pass_job job = {frame->pool, group, step->call.workspace};
     ox_pool_run(group->parts > 1 ? frame->pool : NULL, run_pass_part, &job);
     for (int part = 0; part < group->parts; part++) {
         const pass_fault *found = (const void *)(job.scratch + (size_t)part * ox_group_scratch(group));
@@ -85,10 +93,20 @@ static ox_status run_step(ox_frame *frame, int n) {
     return step->group ? run_group(frame, step) : run_node(frame, step, n);
 }
 
+ox_status ox_frame_cancelled(const ox_frame *frame, int n) {
+    return ox_frame_explain(frame, n, ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled"));
+}
+
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
-    for (int n = stage->first; n < stage->end; n++)
-        if (!frame->steps[n].skip)
-            OX_TRY(frame->profile ? ox_profile_step(frame, n, run_step) : run_step(frame, n));
+    for (int n = stage->first; n < stage->end; n++) {
+        if (frame->steps[n].skip)
+            continue;
+        if (ox_pool_ask(frame->pool, 0))
+            return ox_frame_cancelled(frame, n);
+        OX_TRY(frame->profile ? ox_profile_step(frame, n, run_step) : run_step(frame, n));
+        if (ox_pool_cancelled(frame->pool))
+            return ox_frame_cancelled(frame, n);
+    }
     return OX_OK;
 }
 

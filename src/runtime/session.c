@@ -6,7 +6,8 @@
 
 struct ox_session {
     ox_options options;
-    ox_allocator allocator;
+    ox_meter meter;         /* what model and session hold */
+    ox_allocator allocator; /* counted by the meter */
     const ox_model *model;
     ox_frame *frame;
     ox_pool *pool;
@@ -25,10 +26,7 @@ static void clear(ox_error *error) {
 /* The options in force: the model's where these say nothing. */
 static ox_options merged(const ox_options *given, const ox_model *model) {
     ox_options options = given ? *given : model->options;
-    if (!options.max_tensor_bytes)
-        options.max_tensor_bytes = model->options.max_tensor_bytes ? model->options.max_tensor_bytes : SIZE_MAX / 4;
-    if (!options.max_bytes)
-        options.max_bytes = model->options.max_bytes ? model->options.max_bytes : SIZE_MAX;
+    options.limits = ox_limits_or(&options.limits, &model->options.limits);
     if (!options.threads)
         options.threads = model->options.threads;
     if (!options.isa)
@@ -36,30 +34,33 @@ static ox_options merged(const ox_options *given, const ox_model *model) {
     return options;
 }
 
+static ox_status fill(ox_session *session, ox_error *error) {
+    const ox_model *model = session->model;
+    const ox_options *options = &session->options;
+    OX_TRY(ox_pool_create(&session->allocator, options->threads, &options->limits, &session->pool, error));
+    OX_TRY(ox_frame_create(model, model->graph, options, session->pool, NULL, &session->frame, error));
+    size_t ninputs = (size_t)model->graph->ninputs;
+    session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
+    return session->set ? OX_OK : ox_fail_memory(error, "a session", ninputs);
+}
+
 ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_session **result, ox_error *error) {
     clear(error);
     *result = NULL;
-    const ox_allocator *allocator = given && given->allocator ? given->allocator : &model->allocator;
+    const ox_allocator *allocator = given && given->allocator ? given->allocator : &model->meter.from;
     ox_session *session = ox_alloc(allocator, sizeof *session);
     if (!session)
         return ox_fail_memory(error, "a session", sizeof *session);
-    *session = (ox_session){.options = merged(given, model), .allocator = *allocator, .model = model};
+    *session = (ox_session){.options = merged(given, model), .model = model};
+    session->allocator = ox_meter_allocator(&session->meter, allocator, session->options.limits.bytes,
+                                            model->meter.used + sizeof *session);
     session->options.allocator = &session->allocator;
-    ox_status status = ox_pool_create(&session->allocator, session->options.threads, &session->pool, error);
+    ox_status status = ox_meter_explain(&session->meter, fill(session, error), error);
     if (status == OX_OK)
-        status = ox_frame_create(model, model->graph, &session->options, session->pool, NULL, &session->frame, error);
-    if (status == OX_OK) {
-        size_t ninputs = (size_t)model->graph->ninputs;
-        session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
-        if (!session->set)
-            status = ox_fail_memory(error, "a session", ninputs);
-    }
-    if (status != OX_OK) {
+        *result = session;
+    else
         ox_session_free(session);
-        return status;
-    }
-    *result = session;
-    return OX_OK;
+    return status;
 }
 
 void ox_session_free(ox_session *session) {
@@ -67,14 +68,16 @@ void ox_session_free(ox_session *session) {
         return;
     ox_frame_free(session->frame);
     ox_pool_free(session->pool);
-    ox_allocator allocator = session->allocator;
+    ox_allocator allocator = session->meter.from;
     ox_release(&allocator, session, sizeof *session);
 }
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
-/* "[batch,1,8,8]", as the model states it. */
+/* "[batch,1,8,8]", as the model states it; "of any shape" if it does not. */
 static const char *stated_dims(const ox_value *value, ox_dims_buffer *buffer) {
+    if (value->rank < 0)
+        return "of any shape";
     size_t used = ox_format(buffer->text, sizeof buffer->text, "[");
     for (int d = 0; d < value->rank; d++) {
         char *at = buffer->text + used;
@@ -135,9 +138,9 @@ ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tenso
         return value->initializer ? ox_frame_set(session->frame, v, value->initializer, true) : OX_OK;
     }
     OX_TRY(check_input(session, value, tensor, error));
-    OX_TRY(ox_frame_set(session->frame, v, tensor, false));
-    session->set[index] = true;
-    return OX_OK;
+    ox_status status = ox_frame_set(session->frame, v, tensor, false);
+    session->set[index] |= status == OX_OK;
+    return ox_meter_explain(&session->meter, status, error);
 }
 
 static ox_status check_all_set(const ox_session *session, ox_error *error) {
@@ -145,7 +148,8 @@ static ox_status check_all_set(const ox_session *session, ox_error *error) {
     for (int i = 0; i < graph->ninputs; i++) {
         const ox_value *value = &graph->values[graph->inputs[i]];
         if (!session->set[i] && !value->initializer)
-            return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' is not set", session->model->path, value->name);
+            return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' (%s %s) is not set", session->model->path,
+                           value->name, ox_dtype_name(value->dtype), stated_dims(value, &(ox_dims_buffer){{0}}));
     }
     return OX_OK;
 }
@@ -157,7 +161,8 @@ ox_status ox_session_prepare(ox_session *session, ox_error *error) {
     session->ran = false;
     session->frame->error = error;
     OX_TRY(check_all_set(session, error));
-    return ox_frame_plan(session->frame);
+    ox_pool_resume(session->pool);
+    return ox_meter_explain(&session->meter, ox_frame_plan(session->frame), error);
 }
 
 ox_status ox_session_run(ox_session *session, ox_error *error) {
@@ -165,9 +170,10 @@ ox_status ox_session_run(ox_session *session, ox_error *error) {
     session->ran = false;
     session->frame->error = error;
     OX_TRY(check_all_set(session, error));
-    OX_TRY(ox_frame_run(session->frame));
-    session->ran = true;
-    return OX_OK;
+    ox_pool_resume(session->pool);
+    ox_status status = ox_meter_explain(&session->meter, ox_frame_run(session->frame), error);
+    session->ran = status == OX_OK;
+    return status;
 }
 
 ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error) {

@@ -55,6 +55,8 @@ static ox_status fold(ox_frame *frame, int n) {
         return ox_fail_memory(frame->error, "computing a constant", step->work);
     ox_step_place(step, work);
     ox_status status = ox_step_run(step);
+    if (status == OX_OK && ox_pool_cancelled(frame->pool))
+        status = ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled");
     ox_pile_restore(&frame->plan, mark);
     for (int k = 0; k < step->call.nout; k++) {
         ox_slot *slot = output_slot(frame, n, k);
@@ -104,6 +106,8 @@ static ox_status prepare_node(ox_frame *frame, int n) {
 
 static ox_status describe_nodes(ox_frame *frame, int first, bool inferred, int *end) {
     for (*end = first; *end < frame->graph->nnodes; ++*end) {
+        if (ox_pool_ask(frame->pool, 0))
+            return ox_frame_cancelled(frame, *end);
         ox_status status = inferred && *end == first ? OX_OK : ox_plan_infer(frame, *end, false);
         if (status == OX_DEFER)
             return OX_OK;

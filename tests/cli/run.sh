@@ -73,6 +73,9 @@ for sub in run bench test; do
     ox 2 '--threads wants a number from 1' $sub --threads 2x m.onnx
     ox 2 '--max-memory wants bytes' $sub --max-memory 1X m.onnx
     ox 2 '--max-memory wants bytes' $sub --max-memory 99999999999G m.onnx
+    for seconds in 0 -1 1s nan 1e99 ''; do
+        ox 2 '--timeout wants seconds' $sub --timeout "$seconds" m.onnx
+    done
 done
 ox 1 'No such file' run "$work/none.onnx"
 ox 1 'No such file' info "$work/none.onnx"
@@ -99,7 +102,7 @@ if ! "$PYTHON" "$here/models.py" "$work" 2>"$err"; then
     *ModuleNotFoundError* | *'not found'*) ;;
     *) fail "models.py: $(tail -n 1 "$err")" ;;
     esac
-    skipped=459
+    skipped=491
     echo "skipped: $skipped tests of ox with models: no Python with the packages onnx and numpy"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
@@ -141,7 +144,12 @@ ox 0 'y: int64 [2]' run divide.onnx -i '[-9223372036854775808,7]' -i '[-1,2]'
 ox 0 '2 runs: ' run add.onnx -i @ones -i @ones -d n=2 --repeat 2
 ox 1 'neither a .npy' run add.onnx -i text.onnx -i @ones
 ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --threads 2 --no-fuse --max-memory 1M
-ox 1 'the limit is 1024' run add.onnx -i @ones -i @ones -d n=1000 --max-memory 1K
+ox 1 'beyond the limit of 1024 bytes' run add.onnx -i @ones -i @ones -d n=1000 --max-memory 1K
+ox 1 'beyond the limit of 65536 bytes of memory: ' run add.onnx -i @ones -i @ones -d n=10000 --max-memory 64K
+ox 0 'y: float [1000,3]' run add.onnx -i @ones -i @ones -d n=1000 --max-memory 64K --timeout 60
+ox 1 "(Add-14): cancelled: the time of --timeout is over" run add.onnx -i @ones -i @ones -d n=9 --timeout 1e-9
+expect 'an error prints no result' test ! -s "$out"
+ox 1 'cancelled: the time of --timeout is over' bench add.onnx -d n=9 --timeout 0.2
 ox 1 '-d n=N' bench add.onnx
 ox 1 'unknown input' bench add.onnx -i c=@ones
 
@@ -203,7 +211,7 @@ ox 1 'test_good: is listed as pending in pending but passes' test cases --pendin
 ox 1 '0 passed, 3 failed, 1 skipped' test cases --pending pending
 ox 1 'No such file' test cases --pending none
 
-for script in arrays.py profiles.py; do
+for script in arrays.py profiles.py endings.py; do
     summary=$("$PYTHON" "$here/$script" "$OX" "$work" 2>&1)
     # shellcheck disable=SC2046 # three numbers
     set -- $(echo "$summary" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')

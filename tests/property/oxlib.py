@@ -3,7 +3,7 @@
 import ctypes as C
 import os
 
-(OK, ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT, MEMORY) = range(9)
+(OK, ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT, MEMORY, CANCELLED) = range(10)
 
 
 class Error(C.Structure):
@@ -31,12 +31,22 @@ class Fixed(C.Structure):
     _fields_ = [("buffer", C.c_void_p), ("size", C.c_size_t), ("peak", C.c_size_t), ("first", C.c_void_p)]
 
 
+class Limits(C.Structure):
+    _fields_ = [
+        ("bytes", C.c_size_t),
+        ("tensor_bytes", C.c_size_t),
+        ("file_bytes", C.c_size_t),
+        ("nodes", C.c_size_t),
+        ("depth", C.c_int),
+        ("cancel", C.c_void_p),
+        ("cancel_context", C.c_void_p),
+    ]
+
+
 class Options(C.Structure):
     _fields_ = [
         ("allocator", C.POINTER(Allocator)),
-        ("max_tensor_bytes", C.c_size_t),
-        ("max_bytes", C.c_size_t),
-        ("max_nodes", C.c_size_t),
+        ("limits", Limits),
         ("isa", C.c_char_p),
         ("threads", C.c_int),
         ("no_fuse", C.c_bool),
@@ -57,11 +67,14 @@ def load_library(path=None):
     tensor, error, out = C.POINTER(Tensor), C.POINTER(Error), C.POINTER(C.c_void_p)
     options = C.POINTER(Options)
     for name, result, arguments in [
+        ("ox_dtype_size", size, [C.c_int]),
         ("ox_fixed_allocator", Allocator, [C.POINTER(Fixed), pointer, size]),
         ("ox_tensor_from_proto", C.c_int, [pointer, size, options, C.POINTER(tensor), pointer, error]),
         ("ox_model_load_memory", C.c_int, [pointer, size, options, out, error]),
+        ("ox_model_load_file", C.c_int, [C.c_char_p, options, out, error]),
         ("ox_model_free", None, [pointer]),
         ("ox_model_input_count", size, [pointer]),
+        ("ox_model_output_count", size, [pointer]),
         ("ox_session_create", C.c_int, [pointer, options, out, error]),
         ("ox_session_free", None, [pointer]),
         ("ox_session_set_input", C.c_int, [pointer, size, tensor, error]),
@@ -90,6 +103,18 @@ class Model:
         self.handle = C.c_void_p()
         error = Error()
         check(library.ox_model_load_memory(self.data, len(data), options, C.byref(self.handle), error), error)
+
+    def close(self):
+        library.ox_model_free(self.handle)
+
+
+class ModelFile:
+    """A model from a file."""
+
+    def __init__(self, path, options=None):
+        self.handle = C.c_void_p()
+        error = Error()
+        check(library.ox_model_load_file(os.fsencode(path), options, C.byref(self.handle), error), error)
 
     def close(self):
         library.ox_model_free(self.handle)

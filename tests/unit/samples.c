@@ -178,6 +178,7 @@ static void *count_resize(void *context, void *block, size_t old_size, size_t ne
     ck_assert_ptr_nonnull(head);
     head->size = new_size;
     counter->live += new_size - (block ? old_size : 0);
+    counter->peak = counter->live > counter->peak ? counter->live : counter->peak;
     return head + 1;
 }
 

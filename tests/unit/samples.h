@@ -34,7 +34,8 @@ extern const int ox_sample_count;
 /* malloc with a count of calls, checks of the sizes that the caller gives back, and failure of the n-th call. */
 typedef struct ox_counter {
     size_t calls;   /* requests for memory so far */
-    size_t live;    /* bytes not given back */
+    size_t live;    /* bytes not given back, ... */
+    size_t peak;    /* ... and the most that they were */
     size_t fail_at; /* the call that fails, 0 for none */
     bool fail_on;   /* all later calls fail too */
     ox_allocator allocator;

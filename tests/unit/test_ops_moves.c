@@ -129,7 +129,7 @@ START_TEST(gather_checks_every_index) {
         test_call_end(&t);
     }
     ck_assert_int_eq(gather(0, 0, &t), OX_ERROR_VALUE);
-    ck_assert_str_eq(t.error.text, "index 0 is out of range for axis 0 of size 0");
+    ck_assert_str_eq(t.error.text, "index 0 is out of range for axis 0 of size 0 of input 0 (int64 [0])");
     test_call_end(&t);
 }
 END_TEST

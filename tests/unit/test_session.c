@@ -215,7 +215,7 @@ END_TEST
 START_TEST(test_limits) {
     const ox_sample *sample = &ox_samples[2];
     init(&fix, sample);
-    fix.options.max_tensor_bytes = 4096;
+    fix.options.limits.tensor_bytes = 4096;
     sample->feed(&small, 3);
     sample->feed(&large, 3);
     large.data[1].i[2] = (int64_t)1 << 40;

@@ -45,8 +45,8 @@ START_TEST(beyond_the_limit_there_is_no_block) {
 }
 END_TEST
 
-Suite *store_suite(void);
-Suite *store_suite(void) {
+Suite *ox_suite_store(void);
+Suite *ox_suite_store(void) {
     Suite *suite = suite_create("store");
     TCase *tests = tcase_create("store");
     tcase_add_test(tests, blocks_are_made_once);

@@ -1,6 +1,7 @@
 /* test_threads.c: the pool runs every part once, and a session gives the same bits with any number of threads. */
 #include "own_model.h"
 
+#include "src/meter.h"
 #include "src/pool.h"
 #include "src/tensor.h"
 
@@ -36,7 +37,7 @@ START_TEST(every_part_runs_once) {
     ox_error error;
     ox_pool *pool;
     ox_counter_init(&counter);
-    ck_assert_int_eq(ox_pool_create(&counter.allocator, threads, &pool, &error), OX_OK);
+    ck_assert_int_eq(ox_pool_create(&counter.allocator, threads, &ox_limits_default, &pool, &error), OX_OK);
     ck_assert_int_eq(ox_pool_parts(pool), threads);
     tally t = {0};
     for (int round = 1; round <= ROUNDS; round++) {
@@ -70,7 +71,8 @@ END_TEST
 START_TEST(too_many_threads_are_refused) {
     ox_pool *pool;
     ox_error error;
-    ck_assert_int_eq(ox_pool_create(ox_default_allocator(), 1000000, &pool, &error), OX_ERROR_ARGUMENT);
+    ck_assert_int_eq(ox_pool_create(ox_default_allocator(), 1000000, &ox_limits_default, &pool, &error),
+                     OX_ERROR_ARGUMENT);
     ck_assert_ptr_null(pool);
 }
 END_TEST

@@ -1,0 +1,61 @@
+/* meter.c: limits by default, and the allocator that counts. */
+#include "meter.h"
+
+const ox_limits ox_limits_default = {.bytes = SIZE_MAX,
+                                     .tensor_bytes = OX_MAX_TENSOR_BYTES,
+                                     .file_bytes = SIZE_MAX,
+                                     .nodes = OX_MAX_NODES,
+                                     .depth = OX_MAX_CALLS};
+
+ox_limits ox_limits_or(const ox_limits *given, const ox_limits *otherwise) {
+    ox_limits limits = *given;
+    if (!limits.bytes)
+        limits.bytes = otherwise->bytes;
+    if (!limits.tensor_bytes)
+        limits.tensor_bytes = otherwise->tensor_bytes;
+    if (!limits.file_bytes)
+        limits.file_bytes = otherwise->file_bytes;
+    if (!limits.nodes)
+        limits.nodes = otherwise->nodes;
+    if (limits.depth <= 0 || limits.depth > OX_MAX_CALLS)
+        limits.depth = otherwise->depth;
+    if (!limits.cancel) {
+        limits.cancel = otherwise->cancel;
+        limits.cancel_context = otherwise->cancel_context;
+    }
+    return limits;
+}
+
+ox_status ox_limits_file(const ox_limits *limits, size_t size, ox_error *error) {
+    if (size <= limits->file_bytes)
+        return OX_OK;
+    return ox_fail(error, OX_ERROR_LIMIT, "a file of %zu bytes, the limit is %zu", size, limits->file_bytes);
+}
+
+static void *meter_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    ox_meter *meter = context;
+    if (new_size > old_size && new_size - old_size > meter->limit - meter->used) {
+        meter->refused = true;
+        return NULL;
+    }
+    void *moved = meter->from.resize(meter->from.context, block, old_size, new_size);
+    if (moved || !new_size)
+        meter->used = meter->used - old_size + new_size;
+    return moved;
+}
+
+ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_t limit, size_t used) {
+    *meter = (ox_meter){.from = *from, .used = used, .limit = limit > used ? limit : used};
+    return (ox_allocator){meter_resize, meter};
+}
+
+ox_status ox_meter_explain(ox_meter *meter, ox_status status, ox_error *error) {
+    bool refused = meter->refused;
+    meter->refused = false;
+    if (status != OX_ERROR_MEMORY || !refused)
+        return status;
+    if (error)
+        error->status = OX_ERROR_LIMIT;
+    ox_error_prefix(error, "beyond the limit of %zu bytes of memory: ", meter->limit);
+    return OX_ERROR_LIMIT;
+}

@@ -1,0 +1,31 @@
+/* meter.h: what a model may ask for, and counting what it takes. */
+#ifndef OX_METER_H
+#define OX_METER_H
+
+#include "alloc.h"
+
+/* The limits in force where nobody says otherwise. */
+extern const ox_limits ox_limits_default;
+
+/* `given`, and `otherwise` where it leaves something open. A depth beyond OX_MAX_CALLS is brought down to it. */
+ox_limits ox_limits_or(const ox_limits *given, const ox_limits *otherwise);
+
+/* OX_ERROR_LIMIT if a file of `size` bytes is too large. */
+ox_status ox_limits_file(const ox_limits *limits, size_t size, ox_error *error);
+
+/* Counts what is taken from an allocator, and refuses what goes beyond a limit. */
+typedef struct ox_meter {
+    ox_allocator from;
+    size_t used, limit;
+    bool refused; /* something, since it was last explained */
+} ox_meter;
+
+/* An allocator that takes from `from` as long as the limit allows; `used` bytes count as taken. The meter must stay
+ * where it is, and serves one thread at a time. */
+ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_t limit, size_t used);
+
+/* The status of something that used the meter: OX_ERROR_MEMORY becomes OX_ERROR_LIMIT if the meter refused, and the
+ * error says so. */
+ox_status ox_meter_explain(ox_meter *meter, ox_status status, ox_error *error);
+
+#endif

@@ -1,0 +1,13 @@
+# coverage.mk: make coverage says which lines and branches of src/ the tests run, by file, and fails below the bars of
+# docs/testing.md. One build of the loops is enough, without optimisation, so that branches are those of the source.
+COVERAGE_PARTS := unit conformance property expand-forms views errors cli plugin hostile
+
+coverage: venv
+	@mkdir -p $(BUILD)/coverage $(BUILD)/node $(BUILD)/models
+	@for shared in venv venv.note node models; do ln -sfn ../$$shared $(BUILD)/coverage/$$shared; done
+	@find $(BUILD)/coverage -name '*.gcda' -exec rm -f {} +
+	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/coverage' CC='$(CC) --coverage' OPT='-O0 -g' \
+	  VARIANTS= CHECK_PARTS='$(COVERAGE_PARTS)'
+	@$(PYTHON) tests/coverage/report.py --build $(BUILD)/coverage --lines 90 --branches 80
+
+.PHONY: coverage

@@ -1,0 +1,469 @@
+"""mistakes.py: wrong models, inputs and files, and what ox has to say of each."""
+
+import math
+
+import numpy as np
+import onnx
+from build import T, constant, edited, external, graph, model, node, tensor
+from onnx import helper
+
+ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT = range(1, 8)
+F23 = np.zeros((2, 3), np.float32)
+F3 = np.zeros(3, np.float32)
+F4 = np.zeros(4, np.float32)
+
+
+class Mistake:
+    """A model (ModelProto, bytes, or a function that puts one into a folder and returns its path), its inputs by
+    order, the status, how the text must end, and how it must begin behind the name of the model."""
+
+    def __init__(self, title, subject, status, said, inputs=(), place="", **options):
+        self.title, self.subject, self.status, self.said, self.place = title, subject, status, said, place
+        self.inputs, self.options = inputs, options
+
+
+def at_node(title, text, inputs, status, said, opset=17, initializers=(), outputs="y float ?", **attributes):
+    """A mistake of one node named n: its name and operator must be in the text too. inputs: {name: array}."""
+    made = node(text, **attributes)
+    names = {np.dtype(k): v for k, v in ((np.float32, "float"), (np.float64, "double"), (np.float16, "float16"),
+                                         (np.int32, "int32"), (np.int64, "int64"), (np.uint8, "uint8"),
+                                         (np.int8, "int8"), (np.bool_, "bool"))}
+    described = ",".join(f"{name} {names[np.asarray(array).dtype]} ?" for name, array in inputs.items())
+    return Mistake(title, model(made, described, outputs, initializers, opset), status, said,
+                   [np.asarray(array) for array in inputs.values()], place=f"node 'n' ({made.op_type}-")
+
+
+def longs(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def floats(*dims):
+    return np.zeros(dims, np.float32)
+
+
+def files():
+    """Bytes that are no model, or one of another time."""
+    good = model(node("Relu x y"), "x float 2")
+    yield Mistake("an empty file", b"", MODEL,
+                  "this is not an ONNX model: it has no ir_version")
+    yield Mistake("a text file", b"<!DOCTYPE html>\n<html></html>\n", MODEL,
+                  "this is not an ONNX model, or a damaged one: graph: wire type 4 is not in use")
+    yield Mistake("a file cut short", good.SerializeToString()[:-3], MODEL,
+                  "this is not an ONNX model, or a damaged one: opset_import[0]: length 4 exceeds the 1 bytes left")
+    yield Mistake("no graph", onnx.ModelProto(ir_version=8), MODEL,
+                  "it has no graph")
+    yield Mistake("no ir_version", edited(model(node("Relu x y"), "x float 2"), lambda m: m.ClearField("ir_version")),
+                  MODEL,
+                  "this is not an ONNX model: it has no ir_version")
+    yield Mistake("an IR from the future", model(node("Relu x y"), "x float 2", ir=99), UNSUPPORTED,
+                  "ir_version 99 is newer than 14, the newest known: save the model with that")
+    yield Mistake("a negative IR", model(node("Relu x y"), "x float 2", ir=-1), MODEL,
+                  "ir_version -1 is not between 1 and 14")
+    yield Mistake("an opset from the future", model(node("Relu x y"), "x float 2", opset=999), UNSUPPORTED,
+                  "opset 999 of domain 'ai.onnx' is newer than 28, the newest known: convert the model to that")
+    yield Mistake("opset 0", model(node("Relu x y"), "x float 2", opset=0), MODEL,
+                  "opset_import: 0 is no version of domain 'ai.onnx': they start at 1")
+    yield Mistake("no opset", edited(model(node("Relu x y"), "x float 2"), lambda m: m.ClearField("opset_import")),
+                  MODEL,
+                  "node 'n' (Relu): its domain 'ai.onnx' is not in the opset_import of the model")
+    yield Mistake("a domain that is not imported", model(node("org.test.Foo x y"), "x float 2"), MODEL,
+                  "node 'n' (org.test.Foo): its domain 'org.test' is not in the opset_import of the model")
+    yield Mistake("a file that is not there", lambda folder: folder / "none.onnx", FILE,
+                  "FOLDER/none.onnx: No such file or directory")
+    yield Mistake("a folder", lambda folder: folder, FILE,
+                  "FOLDER: not a regular file")
+
+
+def graphs():
+    """Wiring."""
+    yield Mistake("an unknown operator", model(node("Frobnicate x y"), "x float 2"), UNSUPPORTED,
+                  "1 operator is not supported: Frobnicate-17 (node 'n')")
+    yield Mistake("an operator newer than the opset", model(node("Gelu x y"), "x float 2"), UNSUPPORTED,
+                  "1 operator is not supported: Gelu-17 (node 'n'; a later opset has it)")
+    yield Mistake("several unknown operators", model([node("Foo x t"), node("Bar t u"), node("Foo u y")], "x float 2"),
+                  UNSUPPORTED,
+                  "2 operators are not supported: Bar-17 (node 'n'), Foo-17 (2 nodes)")
+    yield Mistake("an unknown operator of a domain", model(node("org.test.Foo x y"), "x float 2",
+                                                           domains=["org.test"]), UNSUPPORTED,
+                  "1 operator is not supported: org.test.Foo-1 (node 'n')")
+    yield Mistake("no op_type", edited(model(node("Relu x y"), "x float 2"),
+                                       lambda m: m.graph.node[0].ClearField("op_type")), MODEL,
+                  "node 'n' (no op_type): it has no op_type")
+    yield Mistake("a cycle", model([node("Add x,b a"), node("Relu a b"), node("Relu b y")], "x float 2"), MODEL,
+                  "node 'n' (Add), which produces 'a', depends on its own output")
+    yield Mistake("a node that reads itself", model(node("Add x,y y"), "x float 2"), MODEL,
+                  "node 'n' (Add), which produces 'y', depends on its own output")
+    yield Mistake("an input that nothing produces", model(node("Add x,ghost y"), "x float 2"), MODEL,
+                  "node 'n' (Add): it reads 'ghost', which nothing produces")
+    yield Mistake("an output that nothing produces", model(node("Relu x y"), "x float 2", "ghost float 2"), MODEL,
+                  "output 0 of the graph: it reads 'ghost', which nothing produces")
+    yield Mistake("two values of one name", model([node("Relu x y"), node("Neg x y")], "x float 2"), MODEL,
+                  "node 'n' (Neg): value 'y' is defined twice: names must be unique")
+    yield Mistake("a node that overwrites an input", model(node("Relu x x"), "x float 2", "x float 2"), MODEL,
+                  "node 'n' (Relu): value 'x' is defined twice: names must be unique")
+    yield Mistake("two inputs of one name", model(node("Relu x y"), "x float 2, x float 3"), MODEL,
+                  "value 'x' is defined twice: names must be unique")
+    yield Mistake("two initializers of one name", model(node("Add x,w y"), "x float 2",
+                                                        initializers=[constant("w", F3), constant("w", F4)]), MODEL,
+                  "value 'w' has two initializers")
+    yield Mistake("an initializer of another type than its input",
+                  model(node("Add x,w y"), "x float 2, w int64 2", initializers=[constant("w", F3)]), MODEL,
+                  "input 'w' is of type int64, but its initializer is of type float")
+    yield Mistake("too few inputs", model(node("Add x y"), "x float 2"), MODEL,
+                  "node 'n' (Add): 1 input given, but Add-14 takes exactly 2")
+    yield Mistake("too many inputs", model(node("Relu x,x y"), "x float 2"), MODEL,
+                  "node 'n' (Relu): 2 inputs given, but Relu-14 takes exactly 1")
+    yield Mistake("too many outputs", model(node("Relu x y,z"), "x float 2"), MODEL,
+                  "node 'n' (Relu): 2 outputs given, but Relu-14 takes exactly 1")
+    yield Mistake("no output", model(node("Relu x"), "x float 2", "x float 2"), MODEL,
+                  "node 'n' (Relu): 0 outputs given, but Relu-14 takes exactly 1")
+    yield Mistake("a required input omitted", model(node("Add ,x y"), "x float 2"), MODEL,
+                  "node 'n' (Add): input 0 is omitted, but must be given")
+    yield Mistake("an optional input omitted that must be there", model(node("Where x,,x y"), "x bool 2"), MODEL,
+                  "node 'n' (Where): input 1 is omitted, but must be given")
+    yield Mistake("the same attribute twice", edited(model(node("Concat x,x y", axis=0), "x float 2"),
+                                                    lambda m: m.graph.node[0].attribute.append(
+                                                        helper.make_attribute("axis", 1))), MODEL,
+                  "node 'n' (Concat): attribute 'axis' is given twice")
+    yield Mistake("a value of an unknown element type", edited(model(node("Relu x y"), "x float 2"), lambda m: setattr(
+        m.graph.input[0].type.tensor_type, "elem_type", 77)), UNSUPPORTED,
+                  "value 'x': element type 77 is not known (1 to 28 are)")
+    yield Mistake("more nodes than allowed", model([node("Relu x a"), node("Relu a b"), node("Relu b y")], "x float 2"),
+                  LIMIT,
+                  "node 'n' (Relu): the model has more than 2 nodes", max_nodes=2)
+    yield Mistake("a name with control characters", model(node("Add x,\x1b[31m\nghost y"), "x float 2"), MODEL,
+                  "node 'n' (Add): it reads '?[31m?ghost', which nothing produces")
+    yield Mistake("a very long name", model(node("Add x," + "g" * 5000 + " y"), "x float 2"), MODEL,
+                  "node 'n' (Add): it reads "
+                  "'gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg', which "
+                  "nothing produces")
+
+
+def functions():
+    def function(nodes, inputs, outputs, name="F", attributes=()):
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
+        return helper.make_function("my", name, inputs, outputs, nodes, opsets, list(attributes))
+
+    def calling(call, *made):
+        return model(node(call), "x float 2", domains=["my"], functions=made)
+
+    relu = function([node("Relu a b")], ["a"], ["b"])
+    yield Mistake("too many inputs of a function", calling("my.F x,x y", relu), MODEL,
+                  "node 'n' (my.F): the call has 2 inputs and 1 outputs, but the function takes 1 and gives 1")
+    yield Mistake("a function that calls itself", calling("my.F x y", function([node("my.F a b")], ["a"], ["b"])),
+                  MODEL,
+                  "node 'n' (my.F): node 'n' (my.F): the function calls itself")
+    yield Mistake("two functions of one name", calling("my.F x y", relu, relu), MODEL,
+                  "function 'F' is defined twice")
+    yield Mistake("a function that does not give its output",
+                  calling("my.F x y", function([node("Relu a c")], ["a"], ["b"])), MODEL,
+                  "node 'n' (my.F): the function never produces its output 'b'")
+    yield Mistake("a function with an error inside", calling("my.F x y", function([node("Add a,zz b")], ["a"], ["b"])),
+                  MODEL,
+                  "node 'n' (my.F): node 'n' (Add): it reads 'zz', which nothing produces")
+    reference = node("Concat a,a b")
+    reference.attribute.add(name="axis", ref_attr_name="axis", type=onnx.AttributeProto.INT)
+    yield Mistake("an attribute that the call has with another type", edited(
+        calling("my.F x y", function([reference], ["a"], ["b"], attributes=["axis"])),
+        lambda m: m.graph.node[0].attribute.append(helper.make_attribute("axis", "zero"))), MODEL,
+                  "node 'n' (my.F): node 'n' (Concat): attribute 'axis': it wants a value of type int, but "
+                  "'axis' of the call is of type string")
+    yield Mistake("a reference outside a function", model(reference_outside(), "x float 2"), MODEL,
+                  "node 'n' (Concat): attribute 'axis': it refers to attribute 'size' of a function, but is in none")
+
+
+def reference_outside():
+    made = node("Concat x,x y")
+    made.attribute.add(name="axis", ref_attr_name="size", type=onnx.AttributeProto.INT)
+    return made
+
+
+def attributes():
+    f = {"x": F23}
+    yield at_node("a float where an int is wanted", "Concat x,x y", f, MODEL,
+                  "attribute 'axis' is of type float, expected int", axis=1.5)
+    yield at_node("an int where a list is wanted", "Transpose x y", f, MODEL,
+                  "attribute 'perm' is of type int, expected ints", perm=1)
+    yield at_node("a missing attribute", "Concat x,x y", f, MODEL,
+                  "attribute 'axis' is missing")
+    yield at_node("a missing branch", "If c y", {"c": np.array(True)}, MODEL,
+                  "attribute 'then_branch' is missing")
+    yield Mistake("an attribute that lies about its type", edited(
+        model(node("Concat x,x y", axis=0), "x float 2"),
+        lambda m: setattr(m.graph.node[0].attribute[0], "type", onnx.AttributeProto.FLOATS)), MODEL,
+                  "node 'n' (Concat): attribute 'axis': it says that it is of type floats, but holds int")
+    yield Mistake("an attribute of an unknown type", edited(
+        model(node("Concat x,x y", axis=0), "x float 2"),
+        lambda m: m.graph.node[0].attribute[0].MergeFromString(b"\xa0\x01\x63")), UNSUPPORTED,
+                  "node 'n' (Concat): attribute 'axis': attribute type 99 is not known (1 to 14 are)")
+    yield at_node("an unknown direction", "BitShift x,x y", {"x": np.zeros(2, np.uint8)}, MODEL,
+                  "attribute 'direction' must be LEFT or RIGHT, not 'UP'",
+                  outputs="y uint8 ?", direction="UP")
+    yield at_node("an unknown approximation", "Gelu x y", f, MODEL,
+                  "attribute 'approximate' must be none or tanh, not 'cube'", opset=20, approximate="cube")
+    yield at_node("an unknown auto_pad", "Conv x,w y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, MODEL,
+                  "attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not 'SOMEHOW'",
+                  auto_pad="SOMEHOW")
+    yield at_node("a cast to no type", "Cast x y", f, MODEL,
+                  "attribute 'to' does not name an element type", to=77)
+    yield at_node("a cast to what cannot be", "Cast x y", f, MODEL,
+                  "input 0 'x' (float [2,3]) cannot be cast to complex64", outputs="y bool ?", to=T.COMPLEX64)
+    yield at_node("a constant without a value", "Constant  y", {}, MODEL,
+                  "the value is missing")
+
+
+def shapes():
+    yield at_node("shapes that do not broadcast", "Add a,b y", {"a": F23, "b": F4}, SHAPE,
+                  "input 1 'b' (float [4]) does not broadcast with input 0 'a' (float [2,3])")
+    yield at_node("a slope larger than its input", "PRelu x,s y", {"x": F3, "s": F23}, SHAPE,
+                  "the slope, input 1 's' (float [2,3]), does not broadcast to the shape of input 0 'x' (float [3])")
+    yield at_node("an axis out of range", "Concat x,x y", {"x": F23}, SHAPE,
+                  "axis 5 is out of range for rank 2 (-2 to 1)", axis=5)
+    yield at_node("parts that do not fit", "Concat a,b y", {"a": F23, "b": floats(2, 4)}, SHAPE,
+                  "input 0 'a' (float [2,3]) and input 1 'b' (float [2,4]) must have one rank, and the same "
+                  "sizes except on axis 0", axis=0)
+    yield at_node("parts of different rank", "Concat a,b y", {"a": F23, "b": F3}, SHAPE,
+                  "input 0 'a' (float [2,3]) and input 1 'b' (float [3]) must have one rank, and the same sizes "
+                  "except on axis 0", axis=0)
+    yield at_node("a perm that repeats", "Transpose x y", {"x": F23}, SHAPE,
+                  "perm [1,1] is not a permutation of the axes of input 0 'x' (float [2,3])", perm=[1, 1])
+    yield at_node("a perm of another rank", "Transpose x y", {"x": F23}, SHAPE,
+                  "perm [1,2,0] does not fit input 0 'x' (float [2,3])", perm=[1, 2, 0])
+    yield at_node("a shape of another size", "Reshape x,s y", {"x": F23, "s": longs(4, 2)}, SHAPE,
+                  "input 0 'x' (float [2,3]) has 6 elements, which do not fit shape [4,2]")
+    yield at_node("two unknown dimensions", "Reshape x,s y", {"x": F23, "s": longs(-1, -1)}, SHAPE,
+                  "shape [-1,-1] has more than one -1")
+    yield at_node("a negative dimension", "Reshape x,s y", {"x": F23, "s": longs(-3, 2)}, SHAPE,
+                  "shape [-3,2] has a negative dimension")
+    yield at_node("a 0 behind the end", "Reshape x,s y", {"x": F23, "s": longs(6, 1, 0)}, SHAPE,
+                  "the 0 at 2 of shape [6,1,0] copies a dimension that input 0 'x' (float [2,3]) lacks")
+    yield at_node("a shape of floats", "Reshape x,s y", {"x": F23, "s": F3}, UNSUPPORTED,
+                  "input 1 's' (float [3]): type float is not supported here; int32, int64 are")
+    yield at_node("NaN where an index is needed", "Gather x,i y", {"x": F23, "i": np.array([math.nan], np.float32)},
+                  UNSUPPORTED,
+                  "input 1 'i' (float [1]): type float is not supported here; int32, int64 are", axis=0)
+    yield at_node("a shape of two dimensions", "Reshape x,s y", {"x": F23, "s": longs([2, 3])}, SHAPE,
+                  "input 1 's' (int64 [1,2]) must be a list of at most 64 integers")
+    yield at_node("an expansion that is none", "Expand x,s y", {"x": F23, "s": longs(2, 4)}, SHAPE,
+                  "input 0 'x' (float [2,3]) cannot be broadcast to shape [2,4]")
+    yield at_node("an expansion to a negative size", "Expand x,s y", {"x": F23, "s": longs(-1, 3)}, SHAPE,
+                  "shape [-1,3] has a negative dimension")
+    yield at_node("an expansion to 2^80 elements", "Expand x,s y", {"x": F23, "s": longs(1 << 40, 1 << 40, 2, 3)},
+                  LIMIT,
+                  "output 0 would have shape [1099511627776,1099511627776,2,3], too large for this machine")
+    yield at_node("a squeeze of what is not 1", "Squeeze x,a y", {"x": F23, "a": longs(0)}, SHAPE,
+                  "axis 0 of input 0 'x' (float [2,3]) is not 1")
+    yield at_node("an unsqueeze of one axis twice", "Unsqueeze x,a y", {"x": F23, "a": longs(0, 0)}, SHAPE,
+                  "axes [0,0] repeat an axis of the output of rank 4")
+    yield at_node("a flatten at no axis", "Flatten x y", {"x": F23}, SHAPE,
+                  "axis 7 is out of range for rank 2 (-2 to 2)", axis=7)
+    yield at_node("a slice with a step of 0", "Slice x,s,e,a,t y", {"x": F23, "s": longs(0), "e": longs(2),
+                                                                    "a": longs(0), "t": longs(0)}, SHAPE,
+                  "the step of axis 0 is 0")
+    yield at_node("a slice with lists of different length", "Slice x,s,e y",
+                  {"x": F23, "s": longs(0), "e": longs(2, 2)}, SHAPE,
+                  "starts [0], ends [2,2], axes (none) and steps (none) differ in length")
+    yield at_node("an axis sliced twice", "Slice x,s,e,a y", {"x": F23, "s": longs(0, 0), "e": longs(1, 1),
+                                                              "a": longs(1, 1)}, SHAPE,
+                  "axis 1 is sliced twice")
+    yield at_node("a split that does not add up", "Split x,s y,z", {"x": F23, "s": longs(1, 4)}, SHAPE,
+                  "part 1 of length 4 does not fit the 2 left on axis 1", axis=1)
+    yield at_node("a split into unequal parts", "Split x y,z", {"x": F23}, SHAPE,
+                  "axis 1 of input 0 'x' (float [2,3]) cannot be split into 2 equal parts", axis=1)
+    yield at_node("both ways to split", "Split x,s y,z", {"x": F23, "s": longs(1, 2)}, MODEL,
+                  "both the input split and the attribute num_outputs are given", opset=18, axis=1,
+                  num_outputs=2)
+    yield at_node("matrices that do not fit", "MatMul a,b y", {"a": F23, "b": floats(4, 2)}, SHAPE,
+                  "input 0 'a' (float [2,3]) and input 1 'b' (float [4,2]): inner dimensions 3 and 4 differ")
+    yield at_node("a product with a scalar", "MatMul a,b y", {"a": F23, "b": np.float32(2)}, SHAPE,
+                  "input 0 'a' (float [2,3]) and input 1 'b' (float []): a scalar is not a matrix")
+    yield at_node("batches that do not broadcast", "MatMul a,b y", {"a": floats(2, 2, 3), "b": floats(4, 3, 2)}, SHAPE,
+                  "input 0 'a' (float [2,2,3]) and input 1 'b' (float [4,3,2]): the dimensions before the last "
+                  "two do not broadcast")
+    yield at_node("Gemm with unfit matrices", "Gemm a,b y", {"a": F23, "b": floats(4, 2)}, SHAPE,
+                  "input 0 'a' (float [2,3]) and input 1 'b' (float [4,2]): inner dimensions 3 and 4 differ")
+    yield at_node("Gemm with an unfit bias", "Gemm a,b,c y", {"a": F23, "b": floats(3, 2), "c": F4}, SHAPE,
+                  "input 2 'c' (float [4]) does not fit the output of shape [2,2]")
+    yield at_node("Gemm of vectors", "Gemm a,b y", {"a": F3, "b": F3}, SHAPE,
+                  "input 0 'a' (float [3]) and input 1 'b' (float [3]) must be matrices")
+    yield at_node("channels that do not fit", "Conv x,w y", {"x": floats(1, 3, 4, 4), "w": floats(2, 2, 2, 2)}, SHAPE,
+                  "input 0 'x' (float [1,3,4,4]) and input 1 'w' (float [2,2,2,2]): 1 group of 2 channels cannot be")
+    yield at_node("a kernel larger than its input", "Conv x,w y", {"x": floats(1, 1, 2, 2), "w": floats(1, 1, 3, 3)},
+                  SHAPE,
+                  "spatial axis 0: the kernel reaches over 3 elements, the padded input has 2")
+    yield at_node("a stride of 0", "Conv x,w y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, SHAPE,
+                  "attribute 'strides' has the value 0, at least 1 is expected",
+                  strides=[0, 1])
+    yield at_node("too many pads", "Conv x,w y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, SHAPE,
+                  "attribute 'pads' has 3 values, 4 are expected",
+                  pads=[1, 1, 1])
+    yield at_node("a kernel_shape that is not the kernel's", "Conv x,w y",
+                  {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, SHAPE,
+                  "kernel_shape [3,3] does not fit input 1 'w' (float [1,1,2,2])", kernel_shape=[3, 3])
+    yield at_node("a bias of another length", "Conv x,w,b y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2),
+                                                               "b": F3}, SHAPE,
+                  "input 2 'b' (float [3]): one value for each of 1 output channels is expected")
+    yield at_node("an axis to reduce out of range", "ReduceSum x,a y", {"x": F23, "a": longs(2)}, SHAPE,
+                  "axis 2 is out of range for rank 2 (-2 to 1)")
+    yield at_node("a softmax axis out of range", "Softmax x y", {"x": F23}, SHAPE,
+                  "axis -3 is out of range for rank 2 (-2 to 1)", axis=-3)
+    yield at_node("a condition of two elements", "If c y", {"c": np.array([True, False])}, SHAPE,
+                  "the condition, input 0 'c' (bool [2]), must have one element",
+                  then_branch=graph([], outputs=""), else_branch=graph([], outputs=""))
+    yield at_node("bounds that are no scalars", "Clip x,lo y", {"x": F23, "lo": F3}, SHAPE,
+                  "input 1 'lo' (float [3]) must be a scalar")
+    yield at_node("a scale that does not fit", "QuantizeLinear x,s,z y",
+                  {"x": F23, "s": F4, "z": np.zeros(4, np.uint8)}, SHAPE,
+                  "the scale, input 1 's' (float [4]), does not fit input 0 'x' (float [2,3]): it must be a "
+                  "scalar, or a list for the axis", outputs="y uint8 ?")
+    yield at_node("legacy broadcasting that was not asked for", "Add a,b y", {"a": F23, "b": F3}, SHAPE,
+                  "input 0 'a' (float [2,3]) and input 1 'b' (float [3]) must have the same shape without broadcast=1",
+                  opset=6)
+    yield at_node("legacy broadcasting at a wrong axis", "Add a,b y", {"a": F23, "b": F3}, SHAPE,
+                  "input 1 'b' (float [3]) does not broadcast with input 0 'a' (float [2,3])", opset=6,
+                  broadcast=1, axis=0)
+
+
+def types():
+    yield at_node("two element types", "Add a,b y", {"a": F3, "b": np.zeros(3)}, SHAPE,
+                  "input 0 'a' (float [3]) and input 1 'b' (double [3]) must have the same type: Cast one of them")
+    yield at_node("a type that the operator lacks", "Sqrt x y", {"x": longs(4)}, UNSUPPORTED,
+                  "input 0 'x' (int64 [1]): type int64 is not supported here; float, float16, double, bfloat16 are",
+                  outputs="y int64 ?")
+    yield at_node("a number for a condition", "Where c,a,b y", {"c": F3, "a": F3, "b": F3}, UNSUPPORTED,
+                  "input 0 'c' (float [3]): type float is not supported here; bool is")
+    yield at_node("a number for a condition of If", "If c y", {"c": F3}, UNSUPPORTED,
+                  "input 0 'c' (float [3]): type float is not supported here; bool is",
+                  then_branch=graph([], outputs=""), else_branch=graph([], outputs=""))
+    yield at_node("a zero point of another type", "DequantizeLinear x,s,z y",
+                  {"x": np.zeros(3, np.uint8), "s": np.float32(1), "z": np.int8(0)}, SHAPE,
+                  "input 2 'z' (int8 []) must have the type of input 0 'x' (uint8 [3])")
+    yield at_node("indices of a small type", "Gather x,i y", {"x": F23, "i": np.zeros(2, np.int8)}, UNSUPPORTED,
+                  "input 1 'i' (int8 [2]): type int8 is not supported here; int32, int64 are")
+
+
+def data():
+    yield at_node("an integer division by 0", "Div a,b y", {"a": longs(1, 2), "b": longs(1, 0)}, VALUE,
+                  "integer division by zero",
+                  outputs="y int64 ?")
+    yield at_node("a remainder by 0", "Mod a,b y", {"a": longs(1, 2), "b": longs(1, 0)}, VALUE,
+                  "integer division by zero",
+                  outputs="y int64 ?")
+    yield at_node("an index out of range", "Gather x,i y", {"x": F23, "i": longs(0, 2)}, VALUE,
+                  "index 2 is out of range for axis 0 of size 2 of input 0 'x' (float [2,3])")
+    yield at_node("a mean of no integers", "ReduceMean x y", {"x": np.zeros((0, 3), np.int64)}, VALUE,
+                  "input 0 'x' (int64 [0,3]): the mean of no integers is undefined",
+                  outputs="y int64 ?", axes=[0])
+    yield at_node("an index out of range in a constant", "Gather x,i y", {"x": F23}, VALUE,
+                  "index -3 is out of range for axis 0 of size 2 of input 0 'x' (float [2,3])",
+                  initializers=[constant("i", longs(-3))])
+
+
+def tensors():
+    def holding(made):
+        return model(node("Add x,w y"), "x float 2", initializers=[made])
+
+    yield Mistake("raw data of the wrong length", holding(tensor(raw_data=b"12345")), MODEL,
+                  "tensor 'w': has 5 bytes of raw_data, but float [2] takes 8")
+    yield Mistake("too few values", holding(tensor(float_data=[1.0])), MODEL,
+                  "tensor 'w': has 1 entries of float_data, but float [2] takes 2")
+    yield Mistake("no data", holding(tensor()), MODEL,
+                  "tensor 'w': has no data for float [2]")
+    yield Mistake("data in two fields", holding(tensor(raw_data=bytes(8), float_data=[1, 2])), MODEL,
+                  "tensor 'w': has both raw_data and float_data")
+    yield Mistake("data in a field of another type", holding(tensor(int64_data=[1, 2])), MODEL,
+                  "tensor 'w': is of type float, but its data is in int64_data")
+    yield Mistake("a negative dimension of a tensor", holding(tensor(dims=(-2,), raw_data=bytes(8))), MODEL,
+                  "tensor 'w': has the impossible shape [-2]")
+    yield Mistake("dimensions whose product overflows", holding(tensor(dims=(1 << 40, 1 << 40))), MODEL,
+                  "tensor 'w': has the impossible shape [1099511627776,1099511627776]")
+    yield Mistake("an element type that is not known", holding(tensor(dtype=99, raw_data=bytes(8))), UNSUPPORTED,
+                  "tensor 'w': element type 99 is not known (1 to 28 are)")
+    yield Mistake("no element type", holding(tensor(dtype=0, raw_data=bytes(8))), MODEL,
+                  "tensor 'w': has no element type")
+    yield Mistake("a value that does not fit its type", holding(tensor(dtype=T.INT8, int32_data=[1, 300])), MODEL,
+                  "tensor 'w': int32_data[1] is 300, which does not fit int8")
+    yield Mistake("a rank beyond the limit", holding(tensor(dims=[1] * 70, raw_data=bytes(4))), LIMIT,
+                  "tensor 'w': has rank 70, more than 64")
+    yield Mistake("a segment of a tensor", edited(holding(tensor(raw_data=bytes(8))), lambda m: m.graph.initializer[
+        0].segment.MergeFromString(b"\x08\x00\x10\x01")), UNSUPPORTED,
+                  "tensor 'w': is only a segment of a tensor")
+    yield Mistake("a sparse initializer", edited(model(node("Add x,w y"), "x float 2"), lambda m:
+                                                 m.graph.sparse_initializer.append(onnx.SparseTensorProto(
+                                                     values=tensor(raw_data=bytes(8)), dims=[4]))), UNSUPPORTED,
+                  "node 'n' (Add): it reads 'w', which is a sparse tensor")
+
+
+def externals():
+    """Tensors in files beside the model, and elsewhere."""
+    def placed(made, *more):
+        def place(folder):
+            (folder / "secret").write_bytes(bytes(8))
+            room = folder / "room"
+            room.mkdir()
+            (room / "data.bin").write_bytes(bytes(8))
+            (room / "link").symlink_to(folder / "secret")
+            (room / "in").symlink_to(folder, target_is_directory=True)
+            for step in more:
+                step(room)
+            made_model = model(node("Add x,w y"), "x float 2", initializers=[made])
+            (room / "model.onnx").write_bytes(made_model.SerializeToString())
+            return room / "model.onnx"
+        return place
+
+    yield Mistake("external data above the folder", placed(external("../secret")), MODEL,
+                  "tensor 'w': external data location '../secret' must be a path inside the model's directory, "
+                  "without '..'")
+    yield Mistake("external data above the folder, hidden", placed(external("a/../../secret")), MODEL,
+                  "tensor 'w': external data location 'a/../../secret' must be a path inside the model's "
+                  "directory, without '..'")
+    yield Mistake("external data at an absolute path", placed(external("/etc/passwd")), MODEL,
+                  "tensor 'w': external data location '/etc/passwd' must be a path inside the model's "
+                  "directory, without '..'")
+    yield Mistake("external data behind a symbolic link", placed(external("link")), MODEL,
+                  "tensor 'w': external data location 'link' leads out of the model's directory")
+    yield Mistake("external data behind a linked folder", placed(external("in/secret")), MODEL,
+                  "tensor 'w': external data location 'in/secret' leads out of the model's directory")
+    yield Mistake("external data that is not there", placed(external("none.bin")), FILE,
+                  "tensor 'w': FOLDER/room/none.bin: No such file or directory")
+    yield Mistake("external data in a folder", placed(external(".")), MODEL,
+                  "tensor 'w': external data location '.' leads out of the model's directory")
+    yield Mistake("external data that is too short", placed(external("data.bin", dims=(3,))), MODEL,
+                  "tensor 'w': external data 'data.bin' has 8 bytes, too few for 12 from offset 0")
+    yield Mistake("external data of another length", placed(external("data.bin", length=4)), MODEL,
+                  "tensor 'w': has 4 bytes of external data, but float [2] takes 8")
+    yield Mistake("external data behind the end", placed(external("data.bin", offset=4)), MODEL,
+                  "tensor 'w': external data 'data.bin' has 8 bytes, too few for 8 from offset 4")
+    yield Mistake("external data at no offset", placed(external("data.bin", offset="x")), MODEL,
+                  "tensor 'w': external data 'data.bin': offset 'x' and length '' must be numbers")
+    yield Mistake("external data at 2^64", placed(external("data.bin", offset=1 << 64)), MODEL,
+                  "tensor 'w': external data 'data.bin': offset '18446744073709551616' and length '' must be numbers")
+    yield Mistake("external data without a location", placed(tensor(data_location=T.EXTERNAL)), MODEL,
+                  "tensor 'w': external data without a location")
+    yield Mistake("external data of a model in memory", model(node("Add x,w y"), "x float 2",
+                                                             initializers=[external("data.bin")]), UNSUPPORTED,
+                  "tensor 'w': external data in 'data.bin': only models loaded from a file have a place to look "
+                  "for it")
+
+
+def inputs():
+    def taking(described):
+        return model(node("Relu x y"), described)
+
+    yield Mistake("an input that is not set", taking("x float 2"), ARGUMENT,
+                  "input 'x' (float [2]) is not set")
+    yield Mistake("an input of another type", taking("x float 3"), SHAPE,
+                  "input 'x' is double, the model wants float", [np.zeros(3)])
+    yield Mistake("an input of another shape", taking("x float N 3"), SHAPE,
+                  "input 'x' has shape [2,4], the model wants [N,3]", [floats(2, 4)])
+    yield Mistake("an input of another rank", taking("x float N 3"), SHAPE,
+                  "input 'x' has shape [3], the model wants [N,3]", [F3])
+    yield Mistake("an input too many", taking("x float 3"), ARGUMENT,
+                  "there is no input 1, the model has 1", [F3, F3])
+    yield Mistake("an input that is a sequence", edited(taking("x float 3"), lambda m: m.graph.input[0].type.CopyFrom(
+        helper.make_sequence_type_proto(helper.make_tensor_type_proto(T.FLOAT, [3])))), UNSUPPORTED,
+                  "input 'x' is not a tensor", [F3])
+
+
+MISTAKES = [mistake for group in (files, graphs, functions, attributes, shapes, types, data, tensors, externals, inputs)
+            for mistake in group()]

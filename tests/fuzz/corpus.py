@@ -1,0 +1,84 @@
+"""corpus.py NODES IMAGES DIR: what the fuzzers start from: DIR/models and DIR/inputs.
+
+NODES has node cases of ONNX (generate.py), IMAGES some pictures. Needs numpy.
+"""
+
+import io
+import pathlib
+import shutil
+import struct
+import sys
+import zlib
+
+import numpy as np
+
+MOST_BYTES = 4000
+NPY, PROTO, IMAGE, LITERAL = range(4)  # the first byte of an input, plus 4 times a variant
+LITERALS = ["7", "-3", "1e3", "nan", "true", "[]", "[[1,2],[3,4]]", "[1.5, -inf, 2]", "[1+2j, 3j]", '["a","b\\n"]',
+            "[[[1],[2]],[[3],[4]]]", "0x1p-3", "[18446744073709551615]", "['it']"]
+DTYPES = ["f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "c8", "c16", ">f4", ">i8", "U3", "S2",
+          "V2"]
+
+
+def write(folder, name, data):
+    (folder / name).write_bytes(data)
+
+
+def models(nodes, folder):
+    folder.mkdir(parents=True)
+    for path in sorted(nodes.glob("*/model.onnx")):
+        if path.stat().st_size <= MOST_BYTES:
+            shutil.copy(path, folder / path.parent.name)
+
+
+def npy(array, order="C"):
+    stream = io.BytesIO()
+    np.save(stream, np.asarray(array, order=order))
+    return stream.getvalue()
+
+
+def png(width, height, depth, kind, interlaced=False):
+    """A picture of zeros: kind is PNG's colour type."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind]
+    row = (width * channels * depth + 7) // 8
+    head = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, interlaced)
+    palette = chunk(b"PLTE", bytes(range(12))) if kind == 3 else b""
+    data = zlib.compress(bytes((row + 1) * height) * (2 if interlaced else 1))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + palette + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+def inputs(nodes, images, folder):
+    folder.mkdir(parents=True)
+    for i, text in enumerate(LITERALS):
+        for variant in (0, 6, 7, 13):
+            write(folder, f"literal{i}_{variant}", bytes([LITERAL + 4 * variant]) + text.encode())
+    for i, dtype in enumerate(DTYPES):
+        array = np.zeros((2, 3), dtype)
+        write(folder, f"npy{i}", bytes([NPY]) + npy(array))
+        write(folder, f"npy{i}f", bytes([NPY + 4 * i]) + npy(array, "F"))
+    pictures = [path.read_bytes() for path in sorted(images.glob("*.pgm"))[:2]]
+    pictures += [b"P3 2 1 255 1 2 3 4 5 6", b"P2\n# c\n2 1 15\n1 15\n", b"P6 1 1 65535\n" + bytes(6)]
+    pictures += [png(3, 2, depth, kind) for depth, kind in ((1, 0), (8, 0), (16, 0), (8, 2), (16, 2), (4, 3), (8, 4),
+                                                           (8, 6))]
+    pictures.append(png(9, 9, 8, 2, True))
+    for i, data in enumerate(pictures):
+        write(folder, f"image{i}", bytes([IMAGE + 4 * (i % 3)]) + data)
+    for i, path in enumerate(sorted(nodes.glob("*/test_data_set_0/input_0.pb"))[::12]):
+        if path.stat().st_size <= MOST_BYTES:
+            write(folder, f"proto{i}", bytes([PROTO]) + path.read_bytes())
+
+
+def main():
+    nodes, images, target = map(pathlib.Path, sys.argv[1:])
+    shutil.rmtree(target, ignore_errors=True)
+    models(nodes, target / "models")
+    inputs(nodes, images, target / "inputs")
+    for folder in ("models", "inputs"):
+        print(f"{len(list((target / folder).iterdir()))} files in {target / folder}")
+
+
+if __name__ == "__main__":
+    main()

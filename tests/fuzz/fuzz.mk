@@ -1,0 +1,70 @@
+# fuzz.mk: fuzzing with libFuzzer, under the address and undefined-behaviour sanitizers; included by the Makefile. Needs
+# clang, and the Python packages of the tests for what the fuzzers start from.
+#   make fuzz SECONDS=60                      each target for so long
+#   make fuzz FUZZ_TARGETS=run SECONDS=600    one of them
+# What a target finds is written to build/fuzz/TARGET-...; it belongs into tests/regression with a line on what it was.
+# What the targets learn is kept in build/fuzz/learned, so that the next run starts from it.
+SECONDS      ?= 60
+FUZZ_TARGETS ?= wire load run inputs
+FUZZ         := $(BUILD)/fuzz
+FUZZ_CHECKS  := address,undefined
+FUZZ_FLAGS   := -std=c11 -O1 -g -D_POSIX_C_SOURCE=200809L -Isrc -Itools -Itests/fuzz -I$(FUZZ)/proto \
+  -fno-sanitize-recover=undefined
+FUZZ_OPTIONS := -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
+
+# The corpus that a target starts from.
+FUZZ_CORPUS_wire   := models
+FUZZ_CORPUS_load   := models
+FUZZ_CORPUS_run    := models
+FUZZ_CORPUS_inputs := inputs
+
+$(FUZZ)/corpus/.stamp: tests/fuzz/corpus.py $(BUILD)/node/.stamp
+	@$(VENV)/bin/python tests/fuzz/corpus.py $(BUILD)/node examples/digits/images $(FUZZ)/corpus
+	@touch $@
+
+# The library and the command's parts, built once more in a folder of their own.
+fuzz-build: venv
+	+@$(MAKE) --no-print-directory BUILD='$(FUZZ)' CC=clang OPT='-O1 -g' VARIANTS= \
+	  SANITIZE='-fsanitize=fuzzer-no-link,$(FUZZ_CHECKS) -fno-sanitize-recover=undefined' \
+	  $(FUZZ)/libox.a $(FUZZ)/libtools.a
+	+@$(MAKE) --no-print-directory $(FUZZ)/corpus/.stamp $(FUZZ_TARGETS:%=$(FUZZ)/fuzz_%)
+
+$(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(FUZZ)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fields.c tests/fuzz/mutate.c $(wildcard tests/fuzz/*.h) \
+  $(FUZZ)/libox.a $(FUZZ)/libtools.a
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer,$(FUZZ_CHECKS) -o $@ $(filter %.c,$^) $(FUZZ)/libtools.a $(FUZZ)/libox.a \
+	  -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
+
+# All targets run, whatever the others find.
+fuzz: fuzz-build
+	@status=0; for target in $(FUZZ_TARGETS); do \
+	  $(MAKE) --no-print-directory fuzz-$$target || status=1; \
+	done; exit $$status
+
+fuzz-%: fuzz-build
+	@mkdir -p $(FUZZ)/learned/$*
+	@echo "fuzz $*: $(SECONDS) s"
+	@$(FUZZ)/fuzz_$* $(FUZZ_OPTIONS) -max_total_time=$(SECONDS) -artifact_prefix=$(FUZZ)/$*- \
+	  $(FUZZ)/learned/$* $(FUZZ)/corpus/$(FUZZ_CORPUS_$*) >$(FUZZ)/$*.log 2>&1 || { tail -n 60 $(FUZZ)/$*.log; exit 1; }
+	@sed -n 's/^stat::number_of_executed_units: */  inputs tried: /p' $(FUZZ)/$*.log
+
+# ---- What was found once, in the build of the tests ----------------------------------------------------------------
+
+REPLAYS := wire load run inputs
+
+$(BUILD)/obj/tests/fuzz/%.o: CFLAGS += -Itools -I$(BUILD)/proto -Wno-conversion
+$(REPLAYS:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(BUILD)/obj/tests/fuzz/mutate.o: $(BUILD)/proto/onnx.pb-c.h
+
+$(BUILD)/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o $(BUILD)/obj/tests/fuzz/fields.o \
+  $(BUILD)/obj/tests/fuzz/mutate.o $(BUILD)/libtools.a $(BUILD)/libox.a
+	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
+
+regression: $(REPLAYS:%=$(BUILD)/replay_%)
+	@BUILD='$(BUILD)' sh tests/regression/run.sh
+
+-include $(wildcard $(BUILD)/obj/tests/fuzz/*.d)
+
+.PHONY: fuzz fuzz-build regression

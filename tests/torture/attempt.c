@@ -1,0 +1,144 @@
+/* attempt.c: see attempt.h. */
+#include "attempt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../src/loader/load.h"
+
+enum {
+    MOST_ELEMENTS = 4096
+};
+
+/* Room for the largest element, a complex128 of 16 bytes; zeros are right for every type, empty strings too. */
+static long double zeros[MOST_ELEMENTS];
+
+typedef struct meter {
+    size_t live, peak;
+} meter;
+
+static void *metered_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    meter *m = context;
+    if (!new_size) {
+        m->live -= old_size;
+        free(block);
+        return NULL;
+    }
+    size_t live = m->live - (block ? old_size : 0);
+    if (new_size > ATTEMPT_BYTES - live)
+        return NULL;
+    void *moved = realloc(block, new_size);
+    if (moved)
+        m->live = live + new_size;
+    if (m->live > m->peak)
+        m->peak = m->live;
+    return moved;
+}
+
+static ox_status feed_zeros(const ox_value_info *info, ox_session *session, size_t index, ox_error *error) {
+    int64_t dims[OX_TENSOR_RANK];
+    int rank = info->rank < 0 ? 1 : info->rank;
+    for (int d = 0; d < rank; d++)
+        dims[d] = info->rank < 0 || info->dims[d] < 0 ? 1 : info->dims[d];
+    ox_tensor tensor = {info->dtype ? info->dtype : OX_FLOAT, rank, dims, NULL, zeros};
+    int64_t count = ox_tensor_count(&tensor);
+    if (count < 0 || count > MOST_ELEMENTS)
+        return OX_OK; /* the run says that it is not set */
+    return ox_session_set_input(session, index, &tensor, error);
+}
+
+static ox_status feed(const subject *s, const ox_model *model, ox_session *session, ox_error *error) {
+    ox_status status = OX_OK;
+    for (size_t i = 0; status == OX_OK && i < ox_model_input_count(model); i++) {
+        ox_value_info info;
+        status = ox_model_input(model, i, &info);
+        bool given =
+            i < SUBJECT_INPUTS && s->inputs[i] && ox_session_set_input(session, i, s->inputs[i], error) == OX_OK;
+        if (status == OX_OK && !given && !info.optional)
+            status = feed_zeros(&info, session, i, error);
+    }
+    return status;
+}
+
+/* Reads every element of an output, so that the sanitizers see where it lies. */
+static unsigned read_output(const ox_tensor *tensor) {
+    unsigned sum = 0;
+    size_t size = (size_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype);
+    for (size_t i = 0; i < size; i++)
+        sum += ((const unsigned char *)tensor->data)[i];
+    return sum;
+}
+
+static ox_status run_session(const ox_model *model, ox_session *session, ox_error *error) {
+    ox_status status = OX_OK;
+    clock_t start = clock();
+    for (int turn = 0; status == OX_OK && turn < 2 && clock() - start < CLOCKS_PER_SEC / 10; turn++)
+        status = ox_session_run(session, error);
+    for (size_t i = 0; status == OX_OK && i < ox_model_output_count(model); i++) {
+        ox_tensor output;
+        status = ox_session_output(session, i, &output, error);
+        if (status == OX_OK) {
+            volatile unsigned sum = read_output(&output);
+            (void)sum;
+        }
+    }
+    return status;
+}
+
+static ox_status run_model(const subject *s, const ox_model *model, ox_error *error) {
+    ox_session *session;
+    ox_status status = ox_session_create(model, NULL, &session, error);
+    if (status)
+        return status;
+    status = feed(s, model, session, error);
+    if (status == OX_OK)
+        status = run_session(model, session, error);
+    ox_session_free(session);
+    return status;
+}
+
+/* What lacks operators is still listed by `ox info`: that part of the loader is tried as well. */
+static void load_for_info(const unsigned char *bytes, size_t size, const ox_options *options) {
+    ox_model *model;
+    if (ox_load_create(options, "model", &model, NULL) == OX_OK &&
+        ox_load_bytes(model, bytes, size, NULL, true, NULL) == OX_OK)
+        ox_model_free(model);
+}
+
+static int lines(const char *text) {
+    int count = 1;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static const char *fault_of(ox_status status, const ox_error *error, outcome got) {
+    if (error->status != status)
+        return "the status returned is not the one of the error";
+    if (status == OX_OK)
+        return error->text[0] ? "a text without an error" : NULL;
+    if (!error->text[0])
+        return "an error without a text";
+    if (lines(error->text) > 2)
+        return "an error text of more than two lines";
+    return got == OUTCOME_REFUSED && status == OX_ERROR_MEMORY ? "loading takes more than 256 MB" : NULL;
+}
+
+void attempt_run(const subject *s, const unsigned char *bytes, size_t size, attempt *result) {
+    meter m = {0};
+    ox_allocator allocator = {metered_resize, &m};
+    ox_options options = {.allocator = &allocator, .max_tensor_bytes = 1 << 24, .max_bytes = 1 << 26};
+    ox_model *model;
+    *result = (attempt){.outcome = OUTCOME_REFUSED};
+    ox_status status = ox_model_load_memory(bytes, size, &options, &model, &result->error);
+    if (status == OX_OK) {
+        status = run_model(s, model, &result->error);
+        result->outcome = status ? OUTCOME_FAILED : OUTCOME_RAN;
+        ox_model_free(model);
+    } else if (status == OX_ERROR_UNSUPPORTED) {
+        load_for_info(bytes, size, &options);
+    }
+    result->peak = m.peak;
+    result->fault = m.live ? "memory is left" : fault_of(status, &result->error, result->outcome);
+}

@@ -1,0 +1,71 @@
+/* guard.c: no unfinished file outlives the command, unless it is killed outright. */
+#define _XOPEN_SOURCE 700
+#include "guard.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The handler reads the list, so it changes only while signals wait. */
+enum {
+    MOST_UNFINISHED = 8
+};
+static char *volatile unfinished[MOST_UNFINISHED];
+
+static sigset_t ending_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+static void replace(const char *from, char *to) {
+    int i = 0;
+    while (i < MOST_UNFINISHED && unfinished[i] != from)
+        i++;
+    if (i < MOST_UNFINISHED)
+        unfinished[i] = to;
+}
+
+static void end(int number) {
+    static const char text[] = "ox: interrupted\n";
+    for (int i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i])
+            unlink(unfinished[i]);
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void ox_guard_start(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = end, .sa_mask = ending_signals()}, before;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN) /* as nohup wants it */
+            sigaction(numbers[i], &action, NULL);
+}
+
+int ox_guard_create(char *path) {
+    sigset_t before, ending = ending_signals();
+    sigprocmask(SIG_BLOCK, &ending, &before);
+    int handle = mkstemp(path);
+    if (handle >= 0)
+        replace(NULL, path);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return handle;
+}
+
+void ox_guard_forget(const char *path) {
+    sigset_t before, ending = ending_signals();
+    if (!path)
+        return;
+    sigprocmask(SIG_BLOCK, &ending, &before);
+    replace(path, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
