@@ -4,7 +4,7 @@
 set -eu
 
 build='gcc libc6-dev make pkg-config protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev'
-check='check binutils g++ libjansson-dev libonnx-testdata python3 python3-venv'
+check='check binutils g++ libjansson-dev libonnx-testdata libopenblas-dev python3 python3-venv'
 lint='clang libclang-rt-14-dev clang-format cppcheck valgrind'
 
 missing=

@@ -1,11 +1,14 @@
-"""bars.py: what ox wants to reach on one thread, judged on a record of bench.py."""
+"""bars.py: what ox wants to reach, judged on records of bench.py."""
 
 import math
 import re
 
 TIE = 0.95
 NOT_ELEMENTWISE = ("tiny", "LayerNorm")
+NOT_FLOAT = ("double", "float16", "bfloat16", "int32", "int8")
+YARDSTICKS = ("memcpy", "memset", "peak", "read")
 COPY_BYTES = 2 * (64 << 20)
+PEAK_WORK = 1 << 25
 
 # (group, times faster than ONNX Runtime in the geometric mean)
 GROUPS = [("chain", 4.5), ("inner 3", 8), ("middle", 2.5), ("float16", 4), ("where", 1.6), ("pow same", 6),
@@ -22,7 +25,7 @@ def over_ort(cases):
 def slower_cases(record):
     result = []
     for case in record["cases"]:
-        peers = [ns for name, ns in case["median_ns"].items() if name not in ("ox", "memcpy", "memset")]
+        peers = [ns for name, ns in case["median_ns"].items() if name not in ("ox", *YARDSTICKS)]
         if "ox" not in case["median_ns"] or (peers and min(peers) / case["median_ns"]["ox"] < TIE):
             result.append(case["name"])
     return result
@@ -44,7 +47,11 @@ def shares(record, pattern, yardstick, work):
 
 
 def judge(record):
-    """[(met, text)]; goals whose cases were not measured are left out."""
+    """[(met, text)] of a record of one thread; goals whose cases were not measured are left out."""
+    return judge_products(record) if record["table"] == "products" else judge_elementwise(record)
+
+
+def judge_elementwise(record):
     slower = slower_cases(record)
     found = [(not slower, "no case slower than the fastest peer" + (f": {', '.join(slower)}" if slower else ""))]
     elementwise = [c for c in record["cases"] if c["group"] not in NOT_ELEMENTWISE]
@@ -68,3 +75,29 @@ def judge_start(start):
     peak = start["ox run"]["peak_bytes"] / 1e6
     return [(times <= 2, f"`ox run` on [1]+[1]: at most 2 times /bin/true, took {times:.2f}"),
             (peak <= 3, f"`ox run` on [1]+[1]: at most 3 MB, took {peak:.1f}")]
+
+
+def judge_products(record):
+    floats = [c for c in record["cases"] if c["group"] not in NOT_FLOAT and over_ort([c])]
+    slower = [c["name"] for c in floats if over_ort([c]) < TIE]
+    found = [(not slower, f"no float32 case below {TIE} of ONNX Runtime's speed" + (
+        f": {'; '.join(slower)}" if slower else ""))]
+    if floats:
+        found.append(at_least("float32 over ONNX Runtime", over_ort(floats), 1.05))
+    for case in (c for c in floats if c["group"] == "small"):
+        found.append(at_least(f"{case['name']} over ONNX Runtime", over_ort([case]), 1.3))
+    for name, reached in shares(record, "1024x1024x1024", "peak", lambda case: (case["work"], PEAK_WORK)):
+        found.append(at_least(f"{name}, share of the peak", reached, 0.85))
+    for name, reached in shares(record, "1x4096x4096.*", "read", lambda case: (case["bytes"], COPY_BYTES / 2)):
+        found.append(at_least(f"{name}, share of the bandwidth of reading", reached, 0.9))
+    times = {c["name"]: c["median_ns"]["ox"] for c in record["cases"] if "ox" in c["median_ns"]}
+    for name in (n for n in times if n.endswith("int8 1024x1024x1024") and "1024x1024x1024" in times):
+        found.append(at_least(f"{name} over float32", times["1024x1024x1024"] / times[name], 2.5))
+    return found
+
+
+def judge_threads(one, two):
+    """[(met, text)] of records of one thread and of two."""
+    times = [c["median_ns"]["ox"] for record in (one, two) for c in record["cases"]
+             if c["name"] == "1024x1024x1024" and "ox" in c["median_ns"]]
+    return [at_least("1024x1024x1024, times one thread", times[0] / times[1], 1.8)] if len(times) == 2 else []

@@ -1,8 +1,10 @@
-# bench.mk: `make bench` measures ox against its peers and writes docs/benchmarks.md and docs/benchmarks.svg; included
-# by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'` prints and writes no page.
+# bench.mk: `make bench` measures ox against its peers and writes docs/benchmarks.md, a section and a plot for each of
+# TABLES; included by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'` prints and
+# writes no page.
 # PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this.
 BENCH ?=
 PEERS ?=
+TABLES ?= elementwise products
 
 BENCH_DIR   := $(BUILD)/bench
 PEERS_LIB   := $(BENCH_DIR)/peers/release/libpeers.so
@@ -11,9 +13,13 @@ BENCH_TOOLS := $(BENCH_DIR)/timer.so $(BENCH_DIR)/start
 BENCH_RUN    = env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/bench.py \
   --timer $(BENCH_DIR)/timer.so --start $(BENCH_DIR)/start --ox $(BUILD)/ox $(if $(BENCH_PEERS),--peers $(BENCH_PEERS))
 
-$(BENCH_DIR)/timer.so: tests/bench/timer.c src/ox.h
+$(BENCH_DIR)/timer.so: tests/bench/timer.c $(BENCH_DIR)/limits.o src/ox.h
 	@mkdir -p $(@D)
-	$(COMPILE) -shared -o $@ $<
+	$(COMPILE) -shared -o $@ $< $(BENCH_DIR)/limits.o
+
+$(BENCH_DIR)/limits.o: tests/bench/limits.c src/ox.h
+	@mkdir -p $(@D)
+	$(COMPILE) -O3 -march=native $(if $(VARIANTS),-mprefer-vector-width=512) -ffp-contract=fast -c -o $@ $<
 
 $(BENCH_DIR)/start: tests/bench/start.c
 	@mkdir -p $(@D)
@@ -29,10 +35,12 @@ bench: all venv $(BENCH_TOOLS) $(BENCH_PEERS)
 	@$(if $(filter 1,$(PEERS)),$(if $(BENCH_PEERS),:,echo 'PEERS=1 needs cargo: rten and tract are left out'),:)
 	$(if $(BENCH),$(BENCH_RUN) $(BENCH),$(MAKE) --no-print-directory bench-page)
 
-bench-page:
-	$(BENCH_RUN) --threads 1 --json $(BENCH_DIR)/one.json
-	$(BENCH_RUN) --threads 2 --json $(BENCH_DIR)/two.json
-	$(VENV)/bin/python tests/bench/report.py $(BENCH_DIR)/one.json $(BENCH_DIR)/two.json \
-	  --command 'make bench$(if $(BENCH_PEERS), PEERS=1)' --markdown docs/benchmarks.md --svg docs/benchmarks.svg
+bench-page: $(TABLES:%=bench-%)
+
+bench-%:
+	$(BENCH_RUN) --table $* --threads 1 --json $(BENCH_DIR)/$*-1.json
+	$(BENCH_RUN) --table $* --threads 2 --json $(BENCH_DIR)/$*-2.json
+	$(VENV)/bin/python tests/bench/report.py $(BENCH_DIR)/$*-1.json $(BENCH_DIR)/$*-2.json \
+	  --command 'make bench$(if $(BENCH_PEERS), PEERS=1)' --page docs/benchmarks.md
 
 .PHONY: bench bench-page

@@ -1,4 +1,5 @@
-"""bench.py: measures ox against ONNX Runtime, numpy and, where they were built, rten and tract, on models.py's table.
+"""bench.py: measures ox against ONNX Runtime, numpy or OpenBLAS and, where they were built, rten and tract, on the
+table of elementwise models (models.py) or that of matrix products (products.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Each turn is one run that
 is not measured and then as many as fill two milliseconds. What counts is the median of the turns. The outputs are
@@ -20,9 +21,11 @@ import contenders
 import machine
 import models
 import numpy as np
+import products
 import report
 
 TURN_NS = 2_000_000
+TABLES = {"elementwise": models.CASES, "products": products.CASES}
 
 
 def calibrate(contender):
@@ -53,7 +56,7 @@ def disagreement(case, ours, theirs):
     step = 17 if ours.size > 1 << 20 else 1
     ours, theirs = (a.reshape(-1)[::step].astype(np.float64) for a in (ours, theirs))
     tolerance = 2e-2 if "16" in case.out[1] else 1e-4
-    wrong = np.flatnonzero(~np.isclose(ours, theirs, rtol=tolerance, atol=1e-5))
+    wrong = np.flatnonzero(~np.isclose(ours, theirs, rtol=tolerance, atol=1 if case.out[1] == "uint8" else 1e-5))
     if wrong.size:
         i = wrong[0]
         return f"element {i * step}: {ours[i]} is not {theirs[i]}, and {wrong.size} of {ours.size} differ"
@@ -61,8 +64,8 @@ def disagreement(case, ours, theirs):
 
 
 def check_outputs(case, present):
-    for name in ("ort", "numpy"):
-        if "ox" in present and name in present:
+    for name in ("ort", "numpy", "openblas"):
+        if "ox" in present and hasattr(present.get(name), "output"):
             present[name].batch(1)
             problem = disagreement(case, present["ox"].output(), present[name].output())
             if problem:
@@ -71,7 +74,7 @@ def check_outputs(case, present):
 
 def measure(settings, case, turns):
     inputs = case.arrays()
-    present, missing = contenders.make(settings, case, case.model(), inputs)
+    present, missing = contenders.make(settings, case, case.model(inputs), inputs)
     try:
         check_outputs(case, present)
         times = take_turns(present, turns)
@@ -80,7 +83,7 @@ def measure(settings, case, turns):
             contender.close()
     written = case.output_array().nbytes
     result = {"name": case.name, "group": case.group, "bytes": sum(a.nbytes for a in inputs) + written,
-              "out_bytes": written, "missing": missing}
+              "out_bytes": written, "work": case.work, "missing": missing}
     for key, share in [("median_ns", 0.5), ("p10_ns", 0.1), ("p90_ns", 0.9)]:
         result[key] = {name: values[int(share * (len(values) - 1) + 0.5)] for name, values in times.items()}
     return result
@@ -93,7 +96,7 @@ def measure_start(arguments, model_dir):
     case = next(c for c in models.CASES if c.group == "tiny")
     path = os.path.join(model_dir, "tiny.onnx")
     with open(path, "wb") as file:
-        file.write(case.model())
+        file.write(case.model([]))
     ox = [arguments.ox, "run", path, "--quiet"] + [w for name, _, _ in case.inputs for w in ("-i", f"{name}=[1]")]
     commands, result = {"ox run": ox, "true": ["/bin/true"]}, {}
     for name, command in commands.items():
@@ -106,6 +109,7 @@ def measure_start(arguments, model_dir):
 def parse_arguments():
     parser = argparse.ArgumentParser(description="ox against its peers, case by case")
     parser.add_argument("--threads", type=int, default=1, choices=[1, 2], help="threads of every contender")
+    parser.add_argument("--table", default="elementwise", choices=TABLES, help="which cases")
     parser.add_argument("--filter", default="", metavar="RE", help="only cases whose name or group matches")
     parser.add_argument("--quick", action="store_true", help="5 turns instead of 21: for a look, not for a record")
     parser.add_argument("--json", metavar="FILE", help="write all that was measured")
@@ -119,20 +123,20 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    wanted = [c for c in models.CASES if re.search(arguments.filter, f"{c.group}: {c.name}")]
+    wanted = [c for c in TABLES[arguments.table] if re.search(arguments.filter, f"{c.group}: {c.name}")]
     if arguments.list or not wanted:
         print("\n".join(f"{c.group}: {c.name}" for c in wanted) or "no case matches")
         return
     settings = contenders.Settings(arguments.threads, arguments.timer, arguments.peers)
     settings.model_dir = os.path.dirname(os.path.abspath(arguments.timer))
-    record = {"machine": machine.describe(), "versions": machine.versions(bool(settings.peers)),
+    record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings),
               "threads": arguments.threads, "ox_threads": settings.ox_threads, "quick": arguments.quick, "cases": []}
     print(report.heading(record))
     for case in wanted:
         record["cases"].append(measure(settings, case, 5 if arguments.quick else 21))
-        print(report.row(record["cases"][-1]), flush=True)
+        print(report.row(record, record["cases"][-1]), flush=True)
         gc.collect()
-    record["start"] = measure_start(arguments, settings.model_dir)
+    record["start"] = measure_start(arguments, settings.model_dir) if arguments.table == "elementwise" else None
     print(report.summary(record))
     if arguments.json:
         with open(arguments.json, "w") as file:

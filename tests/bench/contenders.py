@@ -5,8 +5,10 @@ one raises Missing where it cannot run the case. Outputs are written to memory t
 """
 
 import ctypes as C
+import math
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import arrays
 import numpy as np
@@ -14,7 +16,8 @@ import onnxruntime as ort
 import oxlib
 
 COPY_BYTES = 64 << 20
-RTEN_LACKS = ("float16", "bfloat16", "int64")
+PEAK_WORK = 1 << 25
+RTEN_LACKS = ("float16", "bfloat16", "double", "int64")
 
 
 class Missing(Exception):
@@ -30,6 +33,14 @@ def batch_of(function):
     return batch
 
 
+class BlasProduct(C.Structure):
+    """bench_product of timer.c."""
+    _fields_ = [("sgemm", C.c_void_p), ("dgemm", C.c_void_p),
+                *((name, C.c_int) for name in ("trans_a", "trans_b", "m", "n", "k")), ("batch", C.c_int64),
+                ("a_at", C.POINTER(C.c_int64)), ("b_at", C.POINTER(C.c_int64)),
+                *((name, C.c_void_p) for name in ("a", "b", "c"))]
+
+
 class Settings:
     """What all cases have in common: the thread count, the timing helper and, if it was built, the peers' library."""
 
@@ -41,11 +52,15 @@ class Settings:
         self.timer.bench_session.argtypes = [pointer, pointer, C.c_int64, C.POINTER(oxlib.Error)]
         self.timer.bench_peer.restype = C.c_int64
         self.timer.bench_peer.argtypes = [pointer, pointer, C.c_int64]
+        self.timer.bench_blas.restype = C.c_int64
+        self.timer.bench_blas.argtypes = [C.POINTER(BlasProduct), C.c_int64]
+        self.timer.bench_read.argtypes = [pointer, C.c_int64]
         self.ox_options = oxlib.Options()
         self.ox_threads = threads if hasattr(oxlib.Options, "threads") else 1
         if self.ox_threads > 1:
             self.ox_options.threads = threads
         self.peers = load_peers(peers, threads) if peers else None
+        self.blas = load_blas(threads)
         self.copy_from, self.copy_to = (np.ones(COPY_BYTES, np.uint8) for _ in range(2))
 
 
@@ -56,6 +71,17 @@ def load_peers(path, threads):
     library.peer_load.argtypes = [C.c_char_p, C.c_char_p, C.POINTER(oxlib.Tensor), C.c_size_t, C.c_char_p, C.c_size_t]
     library.peer_free.restype = None
     library.peer_free.argtypes = [C.c_void_p]
+    return library
+
+
+def load_blas(threads):
+    """Debian's OpenBLAS, None where it is not installed."""
+    try:
+        library = C.CDLL("libopenblas.so.0")
+    except OSError:
+        return None
+    library.openblas_set_num_threads(threads)
+    library.openblas_get_config.restype = C.c_char_p
     return library
 
 
@@ -160,10 +186,43 @@ class Peer:
         self.settings.peers.peer_free(self.handle)
 
 
-class Memcpy:
-    """The yardstick of all cases: 64 MiB read and written."""
+class OpenBlas:
+    """cblas_sgemm or cblas_dgemm: the product alone, without what the model does before and after it."""
 
     def __init__(self, settings, case, model, inputs, out):
+        name = {"float": "sgemm", "double": "dgemm"}.get(case.work and case.type)
+        if not settings.blas or not name:
+            raise Missing("no product in a type that BLAS has" if settings.blas else "OpenBLAS is not installed")
+        self.settings, self.out, self.arrays = settings, out, inputs
+        shared = not case.batches[1]  # then all rows of a are one matrix
+        rows, batch = (math.prod(case.batch) * case.m, []) if shared else (case.m, case.batch)
+        at = [matrix_numbers([] if shared else dims, batch) for dims in case.batches]
+        self.product = BlasProduct(trans_a=case.transposed[0], trans_b=case.transposed[1], m=rows, n=case.n, k=case.k,
+                                   batch=math.prod(batch), a_at=at[0], b_at=at[1], a=inputs[0].ctypes.data,
+                                   b=inputs[1].ctypes.data, c=out.ctypes.data)
+        setattr(self.product, name, C.cast(getattr(settings.blas, f"cblas_{name}"), C.c_void_p))
+        if len(inputs) == 2:
+            self.output = lambda: out
+
+    def batch(self, count):
+        return self.settings.timer.bench_blas(self.product, count)
+
+    def close(self):
+        self.arrays = None
+
+
+def matrix_numbers(dims, batch):
+    """Which matrix of an operand with these batch dimensions each product of the batch reads."""
+    numbers = np.broadcast_to(np.arange(math.prod(dims)).reshape(dims), batch).reshape(-1).tolist()
+    return (C.c_int64 * len(numbers))(*numbers)
+
+
+class Memcpy:
+    """The yardstick of all elementwise cases: 64 MiB read and written."""
+
+    def __init__(self, settings, case, model, inputs, out):
+        if case.work:
+            raise Missing("a product")
         self.batch = batch_of(lambda: np.copyto(settings.copy_to, settings.copy_from))
 
     def close(self):
@@ -182,6 +241,35 @@ class Memset:
         self.batch = None
 
 
+class Peak:
+    """The yardstick of products: PEAK_WORK multiply-adds of floats (doubles for doubles) out of registers for each
+    thread."""
+
+    def __init__(self, settings, case, model, inputs, out):
+        if not case.work:
+            raise Missing("not a product")
+        function = getattr(settings.timer, "bench_multiply_f64" if case.type == "double" else "bench_multiply_f32")
+        function.restype = C.c_double
+        self.threads = ThreadPoolExecutor(settings.threads)
+        self.batch = batch_of(lambda: list(self.threads.map(function, [C.c_int64(PEAK_WORK)] * settings.threads)))
+
+    def close(self):
+        self.threads.shutdown()
+
+
+class Read:
+    """The yardstick of products with a vector: 64 MiB read by one thread."""
+
+    def __init__(self, settings, case, model, inputs, out):
+        if case.group != "vector":
+            raise Missing("not a product with a vector")
+        source = settings.copy_from
+        self.batch = batch_of(lambda: settings.timer.bench_read(source.ctypes.data, source.nbytes))
+
+    def close(self):
+        self.batch = None
+
+
 def first_line(text):
     lines = str(text).strip().splitlines()
     return lines[0][:200] if lines else "no reason given"
@@ -189,9 +277,10 @@ def first_line(text):
 
 def make(settings, case, model, inputs):
     """({name: contender}, {name: why it is missing}) in the order in which they take turns."""
-    kinds = [("ox", Ox, {}), ("ort", Ort, {}), ("numpy", Numpy, {}), ("memcpy", Memcpy, {}), ("memset", Memset, {})]
+    kinds = [("ox", Ox, {}), ("ort", Ort, {}), ("numpy", Numpy, {}), ("openblas", OpenBlas, {}),
+             ("memcpy", Memcpy, {}), ("memset", Memset, {}), ("peak", Peak, {}), ("read", Read, {})]
     if settings.peers:
-        kinds[3:3] = [("rten", Peer, {"engine": "rten"}), ("tract", Peer, {"engine": "tract"})]
+        kinds[4:4] = [("rten", Peer, {"engine": "rten"}), ("tract", Peer, {"engine": "tract"})]
     present, missing = {}, {}
     for name, kind, options in kinds:
         try:

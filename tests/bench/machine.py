@@ -38,7 +38,8 @@ def caches():
 
 def describe():
     flags = cpu_field("flags").split()
-    vectors = [name for name in ("avx", "avx2", "f16c", "fma", "avx512f", "avx512bw", "avx512_bf16", "avx512_fp16")
+    vectors = [name for name in ("avx", "avx2", "f16c", "fma", "avx512f", "avx512bw", "avx512_bf16", "avx512_fp16",
+                                    "avx_vnni", "avx512_vnni")
                if name in flags]
     memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
     return {
@@ -57,7 +58,7 @@ def peer_versions():
             for name, package in (("rten", "rten"), ("tract", "tract-onnx"))}
 
 
-def versions(with_peers):
+def versions(settings):
     oxlib.library.ox_version.restype = oxlib.C.c_char_p
     result = {
         "ox": oxlib.library.ox_version().decode(),
@@ -66,4 +67,6 @@ def versions(with_peers):
         "onnx": onnx.__version__,
         "Python": platform.python_version(),
     }
-    return result | peer_versions() if with_peers else result
+    if settings.blas:
+        result["OpenBLAS"] = settings.blas.openblas_get_config().decode().split()[1]
+    return result | peer_versions() if settings.peers else result

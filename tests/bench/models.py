@@ -1,4 +1,4 @@
-"""models.py: the models that `make bench` measures, with their inputs and the same computation in numpy.
+"""models.py: the elementwise models that `make bench` measures, with their inputs and the same computation in numpy.
 
 A case is written as inputs ("x: float 4096 4096"), nodes ("y = Add(x, b)"), and, where numpy can do it without extra
 work, a function of the output array and the inputs. All inputs are given at run time, so that nobody folds them away;
@@ -18,6 +18,8 @@ TYPES = {
     "float": np.dtype(np.float32),
     "float16": np.dtype(np.float16),
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "double": np.dtype(np.float64),
+    "uint8": np.dtype(np.uint8),
     "int8": np.dtype(np.int8),
     "int32": np.dtype(np.int32),
     "int64": np.dtype(np.int64),
@@ -28,25 +30,31 @@ CASES = []
 
 
 class Case:
-    """One model: its name, the group it is averaged in, the serialized model and its seeded inputs."""
+    """One model: its name, the group it is averaged in, the serialized model, and its seeded inputs and weights."""
 
-    def __init__(self, name, group, inputs, nodes, out, numpy=None, constants=None):
+    work = None  # the multiplications of a product
+
+    def __init__(self, name, group, inputs, nodes, out, numpy=None, constants=None, weights=()):
         self.name, self.group, self.nodes, self.numpy = name, group, nodes, numpy
         self.inputs = [parse_value(text) for text in inputs]
+        self.weights = [parse_value(text) for text in weights]
         self.out = parse_value(out)
         self.constants = constants or {}
 
-    def model(self):
+    def model(self, arrays):
+        """The model, with those of the arrays that are weights in it."""
+        weights = {name: array for (name, _, _), array in zip(self.weights, arrays[len(self.inputs):])}
         values = [helper.make_tensor_value_info(n, onnx_type(t), dims) for n, t, dims in self.inputs]
         out = [helper.make_tensor_value_info(self.out[0], onnx_type(self.out[1]), self.out[2])]
-        fixed = [numpy_helper.from_array(np.asarray(v), n) for n, v in self.constants.items()]
+        fixed = [numpy_helper.from_array(np.asarray(v), n) for n, v in (self.constants | weights).items()]
         graph = helper.make_graph([parse_node(text) for text in self.nodes], "bench", values, out, fixed)
         model = helper.make_model(graph, ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)])
         return model.SerializeToString()
 
     def arrays(self):
+        """The inputs, then the weights."""
         rng = np.random.default_rng(sum(self.name.encode()))
-        return [random_array(rng, type_name, dims) for _, type_name, dims in self.inputs]
+        return [random_array(rng, type_name, dims) for _, type_name, dims in self.inputs + self.weights]
 
     def output_array(self):
         result = aligned(self.out[2], TYPES[self.out[1]])
@@ -99,7 +107,7 @@ def random_array(rng, type_name, dims):
     result = aligned(dims, TYPES[type_name])
     if type_name == "bool":
         result[...] = rng.integers(0, 2, dims, np.int8)
-    elif type_name.startswith("int"):
+    elif "int" in type_name:
         result[...] = rng.integers(1, 50, dims, np.int8)
     else:
         result[...] = rng.random(dims, np.float32) + np.float32(0.5)

@@ -1,16 +1,19 @@
-"""report.py: the numbers of bench.py as lines for a terminal and, run by itself on its JSON files, as
-docs/benchmarks.md and docs/benchmarks.svg."""
+"""report.py: the numbers of bench.py as lines for a terminal and, run by itself on its JSON files, as sections of
+docs/benchmarks.md and as plots beside it."""
 
 import argparse
 import json
 import math
+import os
+import re
 
 import bars
 import plot
+import texts
 
-PEERS = ["ort", "numpy", "rten", "tract"]
-LABELS = {"ort": "ORT", "numpy": "numpy", "rten": "rten", "tract": "tract"}
+LABELS = {"ort": "ORT", "numpy": "numpy", "openblas": "OpenBLAS", "rten": "rten", "tract": "tract"}
 COPY_BYTES = 2 * (64 << 20)  # read and written
+PEAK_WORK = 1 << 25  # multiply-adds of each thread
 
 
 def ratio(case, name):
@@ -19,22 +22,68 @@ def ratio(case, name):
     return times[name] / times["ox"] if name in times and "ox" in times else None
 
 
-def best(case):
+class Elementwise:
+    """What is told of elementwise cases."""
+
+    peers = ["ort", "numpy", "rten", "tract"]
+    titles = ["GB/s", "of memcpy"]
+    every, left_out = "all elementwise", bars.NOT_ELEMENTWISE
+
+    @staticmethod
+    def speeds(case, threads):
+        """Bytes per nanosecond, which is GB/s, and their share of a copy's."""
+        speed = case["bytes"] / case["median_ns"]["ox"]
+        return number(speed, 1), number(speed / (COPY_BYTES / case["median_ns"]["memcpy"]))
+
+    @staticmethod
+    def yardsticks(record):
+        copies = sorted(COPY_BYTES / case["median_ns"]["memcpy"] for case in record["cases"])
+        return f"memcpy of 64 MiB: {spread(copies, 1)} GB/s read and written"
+
+
+class Products:
+    """What is told of matrix products."""
+
+    peers = ["ort", "openblas", "rten", "tract"]
+    titles = ["GFLOP/s", "of peak"]
+    every, left_out = "all float32", bars.NOT_FLOAT
+
+    @staticmethod
+    def speeds(case, threads):
+        """Operations per nanosecond, two for each multiplication, and their share of the peak of all threads."""
+        speed, peak = (work / case["median_ns"][name] for name, work in
+                       (("ox", case["work"]), ("peak", PEAK_WORK * threads)))
+        return number(2 * speed, 1), number(speed / peak)
+
+    @staticmethod
+    def yardsticks(record):
+        work = 2 * PEAK_WORK * record["threads"]
+        peaks = sorted(work / c["median_ns"]["peak"] for c in record["cases"] if c["group"] != "double")
+        reads = sorted(COPY_BYTES / 2 / c["median_ns"]["read"] for c in record["cases"] if "read" in c["median_ns"])
+        return f"Peak of float32: {spread(peaks, 0)} GFLOP/s" + (
+            f"; one thread reads 64 MiB at {spread(reads, 1)} GB/s" if reads else "")
+
+
+TABLES = {"elementwise": Elementwise, "products": Products}
+
+
+def table_of(record):
+    return TABLES[record["table"]]
+
+
+def spread(values, digits):
+    """The middle one of sorted values, then the first and the last."""
+    middle, low, high = (number(v, digits) for v in (values[len(values) // 2], values[0], values[-1]))
+    return f"{middle} ({low} to {high})"
+
+
+def best(case, peers):
     """(name, ratio) of the fastest peer."""
-    known = [(ratio(case, name), name) for name in PEERS if ratio(case, name)]
+    known = [(ratio(case, name), name) for name in peers if ratio(case, name)]
     if not known:
         return None, None
     value, name = min(known)
     return name, value
-
-
-def speed(case):
-    """Bytes per nanosecond, which is GB/s."""
-    return case["bytes"] / case["median_ns"]["ox"] if "ox" in case["median_ns"] else None
-
-
-def copy_share(case):
-    return speed(case) / (COPY_BYTES / case["median_ns"]["memcpy"]) if speed(case) else None
 
 
 def number(value, digits=2):
@@ -46,15 +95,22 @@ def microseconds(case, name):
     return "-" if ns is None else number(ns / 1e3, 2 if ns < 1e5 else 0)
 
 
-def columns(case):
-    name, value = best(case)
+def columns(record, case):
+    table = table_of(record)
+    name, value = best(case, table.peers)
     slower = " slower" if value is not None and value < bars.TIE else ""
-    return [case["name"], microseconds(case, "ox"), microseconds(case, "ort"), *(number(ratio(case, p)) for p in PEERS),
-            f"{number(value)} {LABELS.get(name, '')}{slower}".strip(), number(speed(case), 1), number(copy_share(case))]
+    speeds = table.speeds(case, record["threads"]) if "ox" in case["median_ns"] else ["-", "-"]
+    return [case["name"], microseconds(case, "ox"), microseconds(case, "ort"),
+            *(number(ratio(case, p)) for p in table.peers),
+            f"{number(value)} {LABELS.get(name, '')}{slower}".strip(), *speeds]
 
 
-TITLES = ["case", "ox us", "ORT us", *(f"{LABELS[p]}/ox" for p in PEERS), "best/ox", "GB/s", "of memcpy"]
-WIDTHS = [36, 10, 10, 8, 8, 8, 8, 20, 8, 10]
+def titles(record):
+    table = table_of(record)
+    return ["case", "ox us", "ORT us", *(f"{LABELS[p]}/ox" for p in table.peers), "best/ox", *table.titles]
+
+
+WIDTHS = [44, 10, 10, 8, 12, 8, 9, 22, 9, 10]
 
 
 def line(cells):
@@ -65,12 +121,12 @@ def line(cells):
 def heading(record):
     threads = record["threads"]
     note = "" if record["ox_threads"] == threads else ", but ox runs on one"
-    return f"{threads} thread{'s' if threads > 1 else ''}{note}; x/ox: above 1, ox is faster\n" + line(TITLES)
+    return f"{threads} thread{'s' if threads > 1 else ''}{note}; x/ox: above 1, ox is faster\n" + line(titles(record))
 
 
-def row(case):
+def row(record, case):
     reason = case["missing"].get("ox")
-    return line(columns(case)) + (f"\n    ox: {reason}" if reason else "")
+    return line(columns(record, case)) + (f"\n    ox: {reason}" if reason else "")
 
 
 def geometric_mean(values):
@@ -79,20 +135,14 @@ def geometric_mean(values):
 
 
 def group_rows(record):
-    """[(group, number of cases, mean of ORT/ox, mean of best/ox)], all elementwise cases last."""
-    groups = {}
+    """[(group, number of cases, mean of ORT/ox, mean of best/ox)], the mean of nearly all last."""
+    table, groups = table_of(record), {}
     for case in record["cases"]:
         groups.setdefault(case["group"], []).append(case)
-    elementwise = [c for c in record["cases"] if c["group"] not in bars.NOT_ELEMENTWISE]
+    counted = [c for c in record["cases"] if c["group"] not in table.left_out]
     return [(name, len(cases), geometric_mean(ratio(c, "ort") for c in cases),
-             geometric_mean(best(c)[1] for c in cases))
-            for name, cases in [*groups.items(), ("all elementwise", elementwise)]]
-
-
-def yardsticks(record):
-    copies = sorted(COPY_BYTES / case["median_ns"]["memcpy"] for case in record["cases"])
-    middle = copies[len(copies) // 2]
-    return f"memcpy of 64 MiB: {middle:.1f} GB/s read and written ({copies[0]:.1f} to {copies[-1]:.1f})"
+             geometric_mean(best(c, table.peers)[1] for c in cases))
+            for name, cases in [*groups.items(), (table.every, counted)]]
 
 
 def start_text(record):
@@ -105,7 +155,7 @@ def start_text(record):
 
 
 def summary(record):
-    lines = ["", yardsticks(record), start_text(record), "", "geometric means, times faster than".ljust(36) +
+    lines = ["", table_of(record).yardsticks(record), start_text(record), "", "geometric means, times faster than".ljust(36) +
              "cases".rjust(8) + "ORT".rjust(8) + "best".rjust(8)]
     for name, count, ort_mean, best_mean in group_rows(record):
         lines.append(name.ljust(36) + f"{count}".rjust(8) + number(ort_mean).rjust(8) + number(best_mean).rjust(8))
@@ -119,83 +169,75 @@ def markdown_table(titles, rows):
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [titles, align, *rows])
 
 
-def markdown_section(record):
+def markdown_record(record, one):
+    """A record as a subsection; `one` is that of one thread."""
     threads = record["threads"]
-    parts = [f"## {'One thread' if threads == 1 else f'{threads} threads'}"]
+    parts = [f"### {'One thread' if threads == 1 else f'{threads} threads'}"]
     if record["ox_threads"] != threads:
         parts.append("ox itself ran on one thread here.")
     if threads > 1 and "tract" in record["versions"]:
         parts.append("tract computes these operators on one thread whatever it is given.")
-    parts.append(yardsticks(record) + ".")
-    parts.append(markdown_table([t.replace(" us", " µs") for t in TITLES], [columns(c) for c in record["cases"]]))
+    parts.append(table_of(record).yardsticks(record) + ".")
+    parts.append(markdown_table([t.replace(" us", " µs") for t in titles(record)],
+                                [columns(record, c) for c in record["cases"]]))
     lacking = [f"- {c['name']}, {LABELS.get(n, n)}: {why}" for c in record["cases"] for n, why in c["missing"].items()
                if n in ("ox", "ort")]
     if lacking:
         parts.append("Missing:\n\n" + "\n".join(lacking))
     parts.append(markdown_table(["geometric means", "cases", "ORT/ox", "best/ox"],
                                 [[n, str(k), number(a), number(b)] for n, k, a, b in group_rows(record)]))
-    if threads == 1:
-        parts.append("Goals:\n\n" + "\n".join(f"- {'met' if met else '**not met**'}: {t}"
-                                             for met, t in bars.judge(record)))
+    goals = bars.judge(record) if threads == 1 else bars.judge_threads(one, record)
+    if goals:
+        parts.append("Goals:\n\n" + "\n".join(f"- {'met' if met else '**not met**'}: {t}" for met, t in goals))
     return "\n\n".join(parts)
 
 
-INTRODUCTION = """# Benchmarks
-
-`{command}` on a quiet machine writes this page.
-
-Every case is a small ONNX model (`tests/bench/models.py`). ox, {peers} run it in one
-process and take turns, with the same inputs; each turn is one run to warm up and then two milliseconds of runs, and
-what is shown is the median of {turns} turns. Memory for outputs is there before the first run: ONNX Runtime has inputs
-and output bound in advance, numpy writes into an array that it is given, and freed blocks are kept for the peers that
-return new tensors. ox is called in a loop in C, and so are rten and tract; the calls of ONNX Runtime and numpy come
-from Python, which costs each of them some tenths of a microsecond and matters in the tiny cases only.
-
-*x/ox* is the time of x divided by ox's: above 1, ox is faster. *best* is the fastest of the others; "slower" marks
-cases in which it is more than 5 % faster than ox. *GB/s* counts every input once and the output once; *of memcpy*
-relates that to a copy of 64 MiB measured between the same turns.
-
-| | |
-|---|---|
-{facts}
-
-![How many times faster than ONNX Runtime, case by case](benchmarks.svg)
-"""
-
-
-def markdown(records, command):
+def markdown_section(records, command, plot_name):
+    """All records of one table."""
     first = records[0]
-    facts = [("processor", "{processor}, {cores} cores".format(**first["machine"])),
-             ("vectors", first["machine"]["vectors"]), ("caches", first["machine"]["caches"]),
-             ("memory", f"{first['machine']['memory_gib']} GiB"), ("system", first["machine"]["system"]),
-             ("versions", ", ".join(f"{n} {v}" for n, v in first["versions"].items()))]
-    facts = "\n".join(f"| {name} | {value} |" for name, value in facts)
-    peers = "ONNX Runtime, numpy, rten and tract" if "rten" in first["versions"] else "ONNX Runtime and numpy"
-    top = INTRODUCTION.format(command=command, peers=peers, turns=5 if first["quick"] else 21, facts=facts)
     start = start_text(first)
-    return "\n\n".join([top.rstrip(), *([start + "."] if start else []), *map(markdown_section, records)]) + "\n"
+    top = texts.section(first, command, plot_name, 5 if first["quick"] else 21)
+    return "\n\n".join([top, *([start + "."] if start else []), *(markdown_record(r, first) for r in records)]) + "\n"
+
+
+def replace_section(page, section):
+    """The page with a section in place of the one of the same title, or behind all others."""
+    title = section.split("\n", 1)[0]
+    parts = re.split(r"(?m)^(?=## )", page)
+    places = [i for i, part in enumerate(parts) if part.startswith(title + "\n")]
+    if places:
+        parts[places[0]] = section
+    else:
+        parts.append(section)
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
 
 
 def main():
-    parser = argparse.ArgumentParser(description="docs/benchmarks.md and .svg from the JSON files of bench.py")
-    parser.add_argument("records", nargs="+", help="JSON files; the plot shows the first")
+    parser = argparse.ArgumentParser(description="a section of docs/benchmarks.md from JSON files of bench.py")
+    parser.add_argument("records", nargs="+", help="JSON files of one table; the plot shows the first")
     parser.add_argument("--command", default="make bench", help="how the page says it was made")
-    parser.add_argument("--markdown", required=True)
-    parser.add_argument("--svg", required=True)
+    parser.add_argument("--page", required=True, help="the page, whose other sections stay; a plot lies beside it")
     arguments = parser.parse_args()
-    records = []
-    for path in arguments.records:
-        with open(path) as file:
-            records.append(json.load(file))
-    with open(arguments.markdown, "w") as file:
-        file.write(markdown(records, arguments.command))
-    with open(arguments.svg, "w") as file:
-        file.write(plot.draw([(c["name"], c["group"], ratio(c, "ort"), ratio_to_ort(c)) for c in records[0]["cases"]]))
+    records = [json.loads(read(path)) for path in arguments.records]
+    table = records[0]["table"]
+    picture = f"{os.path.splitext(arguments.page)[0]}-{table}.svg"
+    page = read(arguments.page) if os.path.exists(arguments.page) else texts.HEAD
+    with open(arguments.page, "w") as file:
+        file.write(replace_section(page, markdown_section(records, arguments.command, os.path.basename(picture))))
+    peers = TABLES[table].peers
+    with open(picture, "w") as file:
+        file.write(plot.draw([(c["name"], c["group"], ratio(c, "ort"), ratio_to_ort(c, peers))
+                              for c in records[0]["cases"]]))
 
 
-def ratio_to_ort(case):
+def ratio_to_ort(case, peers):
     """How many times faster than ONNX Runtime the fastest peer is."""
-    ort_ratio, (name, best_ratio) = ratio(case, "ort"), best(case)
+    ort_ratio, (name, best_ratio) = ratio(case, "ort"), best(case, peers)
     return ort_ratio / best_ratio if ort_ratio and name != "ort" else None
 
 

@@ -1,6 +1,6 @@
 /* timer.c: runs a session many times in a tight loop and says how long that took, because a call from Python costs more
  * than a small model. The library's function comes as a pointer, so that the library Python has loaded is the one that
- * is measured. A contender from another shared library is timed the same way. */
+ * is measured. A contender from another shared library is timed the same way, and so is OpenBLAS. */
 #include "ox.h"
 
 #include <time.h>
@@ -8,8 +8,26 @@
 typedef ox_status run_fn(ox_session *session, ox_error *error);
 typedef int peer_fn(void *peer);
 
+/* cblas_sgemm and cblas_dgemm; orders and transposes by their numbers in cblas.h. */
+typedef void sgemm_fn(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
+                      const float *b, int ldb, float beta, float *c, int ldc);
+typedef void dgemm_fn(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double *a, int lda,
+                      const double *b, int ldb, double beta, double *c, int ldc);
+
+/* A batch of products whose operands are matrices number a_at[i] and b_at[i]. One of the functions is given. */
+typedef struct bench_product {
+    sgemm_fn *sgemm;
+    dgemm_fn *dgemm;
+    int trans_a, trans_b, m, n, k;
+    int64_t batch;
+    const int64_t *a_at, *b_at;
+    const void *a, *b;
+    void *c;
+} bench_product;
+
 OX_API int64_t bench_session(run_fn *run, ox_session *session, int64_t count, ox_error *error);
 OX_API int64_t bench_peer(peer_fn *run, void *peer, int64_t count);
+OX_API int64_t bench_blas(const bench_product *product, int64_t count);
 
 static int64_t now(void) {
     struct timespec t;
@@ -32,5 +50,30 @@ int64_t bench_peer(peer_fn *run, void *peer, int64_t count) {
     for (int64_t i = 0; i < count; i++)
         if (run(peer))
             return -1;
+    return now() - start;
+}
+
+static void multiply(const bench_product *p, int64_t i) {
+    enum {
+        ROW_MAJOR = 101,
+        AS_IT_IS = 111
+    };
+    int lda = p->trans_a ? p->m : p->k, ldb = p->trans_b ? p->k : p->n;
+    int trans_a = AS_IT_IS + p->trans_a, trans_b = AS_IT_IS + p->trans_b;
+    int64_t a = p->a_at[i] * p->m * p->k, b = p->b_at[i] * p->k * p->n, c = i * p->m * p->n;
+    if (p->sgemm)
+        p->sgemm(ROW_MAJOR, trans_a, trans_b, p->m, p->n, p->k, 1, (const float *)p->a + a, lda,
+                 (const float *)p->b + b, ldb, 0, (float *)p->c + c, p->n);
+    else
+        p->dgemm(ROW_MAJOR, trans_a, trans_b, p->m, p->n, p->k, 1, (const double *)p->a + a, lda,
+                 (const double *)p->b + b, ldb, 0, (double *)p->c + c, p->n);
+}
+
+/* The same for a batch of products in a BLAS. */
+int64_t bench_blas(const bench_product *product, int64_t count) {
+    int64_t start = now();
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < product->batch; j++)
+            multiply(product, j);
     return now() - start;
 }

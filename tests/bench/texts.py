@@ -1,0 +1,40 @@
+"""texts.py: what docs/benchmarks.md says besides numbers."""
+
+HEAD = """# Benchmarks
+
+`make bench` on a quiet machine writes this page. Every case is a small ONNX model. All contenders run it in one process
+and take turns, with the same inputs; each turn is one run to warm up and then two milliseconds of runs, and what is
+shown is the median of the turns. Memory for outputs is there before the first run: ONNX Runtime has inputs and output
+bound in advance, numpy and OpenBLAS write into an array that they are given, and freed blocks are kept for the peers
+that return new tensors. ox is called in a loop in C, and so are OpenBLAS, rten and tract; the calls of ONNX Runtime and
+numpy come from Python, which costs each of them some tenths of a microsecond and matters in the tiny cases only.
+
+*x/ox* is the time of x divided by ox's: above 1, ox is faster. *best* is the fastest of the others; "slower" marks
+cases in which it is more than 5 % faster than ox.
+"""
+
+TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products"}
+
+INTRODUCTIONS = {
+    "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
+*of memcpy* relates that to a copy of 64 MiB measured between the same turns.""",
+    "products": """The cases are those of `tests/bench/products.py`, with sizes as rows x columns x inner dimension. The right
+operand is an initializer, which a runtime may arrange beforehand, except where both are given at run time, and in
+batches of two three- or four-dimensional operands. OpenBLAS computes the product alone (cblas_sgemm or cblas_dgemm),
+without the bias or the PRelu of some cases, and of float32 and float64 only. *GFLOP/s* counts two operations for each
+multiplication; *of peak* relates that to multiply-adds out of registers measured between the same turns: of doubles
+for double, of float32 for all other types, so that what integers reach may be above 1.""",
+}
+
+
+def section(record, command, plot_name, turns):
+    """The title, the introduction and the facts of the section of a record's table."""
+    machine = record["machine"]
+    facts = [("command", f"`{command}`, {turns} turns"), ("processor", "{processor}, {cores} cores".format(**machine)),
+             ("vectors", machine["vectors"]), ("caches", machine["caches"]),
+             ("memory", f"{machine['memory_gib']} GiB"), ("system", machine["system"]),
+             ("versions", ", ".join(f"{name} {version}" for name, version in record["versions"].items()))]
+    lines = [f"## {TITLES[record['table']]}", "", INTRODUCTIONS[record["table"]], "", "| | |", "|---|---|",
+             *(f"| {name} | {value} |" for name, value in facts), "",
+             f"![How many times faster than ONNX Runtime, case by case]({plot_name})"]
+    return "\n".join(lines)
