@@ -3,7 +3,7 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property expand-forms views plugin errors hostile allocations \
+CHECK_PARTS := unit compat operators cli conformance property products expand-forms views plugin errors hostile allocations \
   regression check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -63,6 +63,9 @@ conformance: $(BUILD)/ox venv
 
 property: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 6000 tests/property/broadcast.py --cases 6000
+
+products: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
 
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
@@ -130,5 +133,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property expand-forms views plugin errors hostile \
+.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views plugin errors hostile \
   allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck

@@ -19,6 +19,7 @@ import passes
 import reference
 import values
 from onnx import TensorProto, helper
+from values import pick
 
 DRAWERS = {
     "Pow": draw.draw_pow, "Where": draw.draw_where, "PRelu": draw.draw_prelu, "Gemm": draw.draw_gemm,
@@ -31,10 +32,10 @@ LEGACY = ["Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Great
 COMPARISONS = ["Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"]
 
 
-def read_schemas():
-    """[(op, since, until, types of T, types of T1)] of every version of every operator here."""
+def read_schemas(ops):
+    """[(op, since, until, types by the name of their set, names of attributes)] of every version of the operators."""
     rows = []
-    for op in [*BINARY, *DRAWERS]:
+    for op in ops:
         history = [s for s in onnx.defs.get_all_schemas_with_history() if s.name == op and s.domain == ""]
         history.sort(key=lambda s: s.since_version)
         ends = [s.since_version - 1 for s in history[1:]] + [onnx.defs.onnx_opset_version()]
@@ -43,10 +44,6 @@ def read_schemas():
                      for c in schema.type_constraints}
             rows.append((op, schema.since_version, end, types, set(schema.attributes)))
     return rows
-
-
-def pick(rng, items):
-    return items[int(rng.integers(0, len(items)))]
 
 
 class Scenario:
@@ -269,7 +266,7 @@ def main():
     print(f"seed {options.seed}")
     rng = np.random.default_rng(options.seed)
     harness = Harness(rng)
-    rows = [row for row in read_schemas() if options.op in (None, row[0])]
+    rows = [row for row in read_schemas([*BINARY, *DRAWERS]) if options.op in (None, row[0])]
     turn = 0
     while harness.passed + len(harness.failures) < options.cases:
         harness.scenario(rows[turn % len(rows)])

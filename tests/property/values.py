@@ -6,6 +6,10 @@ import numpy as np
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 65504.0, 1e-7, 3.0e38]
 
 
+def pick(rng, items):
+    return items[int(rng.integers(0, len(items)))]
+
+
 def output_dims(rng, most=4096):
     """Dims of a result: rank 0 to 8, mostly small, now and then one long dimension, none at all, or a large one."""
     rank = int(rng.integers(0, 9))
