@@ -7,6 +7,7 @@
 #define OX_SET_PRELU OX_SET_DENSE
 #define OX_SET_CAST (OX_SET_ALL & ~OX_SET_COMPLEX)
 #define OX_SET_IEEE8 (OX_SET_FLOAT8 & ~OX_BIT(OX_FLOAT8E8M0))
+#define OX_SET_INT8 (OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
 #define OX_SET_PRECISE (OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16) | OX_BIT(OX_INT32))
 #define OX_SET_QUANTIZED                                                                                               \
     (OX_SET_TINY | OX_SET_IEEE8 | OX_BIT(OX_UINT8) | OX_BIT(OX_INT8) | OX_BIT(OX_UINT16) | OX_BIT(OX_INT16))

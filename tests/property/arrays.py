@@ -23,6 +23,10 @@ DTYPES = {
     "complex64": (14, np.dtype(np.complex64)),
     "complex128": (15, np.dtype(np.complex128)),
     "bfloat16": (16, np.dtype(ml_dtypes.bfloat16)),
+    "float8e4m3fn": (17, np.dtype(ml_dtypes.float8_e4m3fn)),
+    "float8e4m3fnuz": (18, np.dtype(ml_dtypes.float8_e4m3fnuz)),
+    "float8e5m2": (19, np.dtype(ml_dtypes.float8_e5m2)),
+    "float8e5m2fnuz": (20, np.dtype(ml_dtypes.float8_e5m2fnuz)),
 }
 BY_NUMBER = {number: (name, dtype) for name, (number, dtype) in DTYPES.items()}
 

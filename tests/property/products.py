@@ -27,15 +27,17 @@ ISAS = [None, b"base", b"v3", b"v4"]
 class Model:
     """The case as a model, with some operands as initializers and perhaps elementwise nodes behind it."""
 
+    TAILED = ("float", "double", "float16", "bfloat16", "int32", "int64", "uint32", "uint64")  # the types of PRelu
+
     def __init__(self, rng, case):
         self.rng, self.case = rng, case
         self.kind = element_type(case.out_type)
-        names = [f"in{i}" for i in range(len(case.operands))]
+        names = ["" if x is None else f"in{i}" for i, x in enumerate(case.operands)]
         self.constants, self.inputs = [], []
         for name, type_name, array in zip(names, case.types, case.operands):
-            if rng.random() < 0.4:
+            if name and rng.random() < 0.4:
                 self.constants.append(make_constant(name, type_name, array))
-            else:
+            elif name:
                 self.inputs.append((name, type_name, array))
         out = "y" if not self.wants_tail() else "t0"
         self.nodes = [helper.make_node(case.op, names, [out], **case.attributes)]
@@ -44,7 +46,7 @@ class Model:
             self.add_tail()
 
     def wants_tail(self):
-        return self.case.opset >= 16 and self.rng.random() < 0.3
+        return self.case.opset >= 16 and self.case.out_type in self.TAILED and self.rng.random() < 0.3
 
     def add_tail(self):
         dims = self.case.exact.shape

@@ -1,0 +1,23 @@
+/* matmul_integer.h: what MatMulInteger and QLinearMatMul are given, and which of it belongs together. */
+#ifndef OX_OPS_MATMUL_INTEGER_H
+#define OX_OPS_MATMUL_INTEGER_H
+
+#include "matmul_shape.h"
+
+/* The numbers of the inputs; -1 if the operator has none. */
+typedef struct ox_integer_inputs {
+    int a, b, a_zero, b_zero, a_scale, b_scale, y_scale, y_zero;
+} ox_integer_inputs;
+
+const ox_integer_inputs *ox_integer_inputs_of(const ox_call *call);
+
+/* Zero points or scales in the shape that broadcasts to their matrix: one for all, one for each row, or for each column
+ * (with a 1 in the place of the other dimension). */
+typedef struct ox_entries {
+    int rank;
+    int64_t dims[OX_MAX_RANK + 1];
+} ox_entries;
+
+ox_entries ox_entries_of(const ox_tensor *tensor, bool by_row);
+
+#endif

@@ -1,0 +1,46 @@
+/* matmul_shape.c: the shapes of matrix products with batches. */
+#include "matmul_shape.h"
+
+static int batch_rank(const ox_tensor *t) {
+    return t->rank > 2 ? t->rank - 2 : 0;
+}
+
+ox_status ox_matmul_shape_of(ox_call *call, int left, int right, ox_matmul_shape *s) {
+    const ox_tensor *a = call->in[left], *b = call->in[right];
+    if (a->rank == 0 || b->rank == 0)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: a scalar is not a matrix", OX_INPUT(call, left),
+                            OX_INPUT(call, right));
+    s->m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
+    s->k = a->dims[a->rank - 1];
+    s->n = b->rank > 1 ? b->dims[b->rank - 1] : 1;
+    int64_t k = b->dims[b->rank > 1 ? b->rank - 2 : 0];
+    if (k != s->k)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: inner dimensions %lld and %lld differ",
+                            OX_INPUT(call, left), OX_INPUT(call, right), (long long)s->k, (long long)k);
+    s->batch = batch_rank(a);
+    for (int d = 0; d < s->batch; d++)
+        s->dims[d] = a->dims[d];
+    if (!ox_broadcast_dims(&s->batch, s->dims, batch_rank(b), b->dims))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: the dimensions before the last two do not broadcast",
+                            OX_INPUT(call, left), OX_INPUT(call, right));
+    return OX_OK;
+}
+
+ox_status ox_matmul_output(ox_call *call, int left, int right, ox_matmul_shape *s, ox_dtype dtype) {
+    int64_t dims[OX_MAX_RANK];
+    OX_TRY(ox_matmul_shape_of(call, left, right, s));
+    int rank = s->batch;
+    for (int d = 0; d < rank; d++)
+        dims[d] = s->dims[d];
+    if (call->in[left]->rank > 1)
+        dims[rank++] = s->m;
+    if (call->in[right]->rank > 1)
+        dims[rank++] = s->n;
+    return ox_call_output(call, 0, dtype, rank, dims);
+}
+
+void ox_matmul_batch_strides(const ox_matmul_shape *s, int rank, const int64_t *dims, const int64_t *operand,
+                             int64_t *strides) {
+    ox_tensor outer = {OX_UINT8, rank, dims, operand, NULL};
+    ox_broadcast_strides(&outer, s->batch, s->dims, strides);
+}

@@ -1,0 +1,96 @@
+/* test_matmul_integer.c: MatMulInteger and QLinearMatMul, called by themselves. */
+#include "tests/unit/call.h"
+
+#include <check.h>
+
+static const uint8_t left[] = {200, 1, 2, 250};
+static const int8_t right[] = {-128, 3, 127, -1};
+
+/* left [2,2] times right [2,2]. */
+static ox_status multiply(test_call *t, int rank, const int64_t *dims, const uint8_t *zero) {
+    test_call_begin(t, "MatMulInteger", 10);
+    test_call_input(t, OX_UINT8, DIMS(2, 2), left);
+    test_call_input(t, OX_INT8, DIMS(2, 2), right);
+    test_call_input(t, OX_UINT8, rank, dims, zero);
+    return test_call_run(t, 1);
+}
+
+static void check_sums(const test_call *t, const int32_t *expected) {
+    ck_assert_int_eq(t->outputs[0].dtype, OX_INT32);
+    ck_assert_mem_eq(t->outputs[0].data, expected, 4 * sizeof *expected);
+}
+
+START_TEST(zero_points_belong_to_rows) {
+    test_call t;
+    ck_assert_int_eq(multiply(&t, DIMS(2), (const uint8_t[]){200, 2}), OX_OK);
+    check_sums(&t, (const int32_t[]){-199 * 127, 199, 248 * 127, -248});
+    test_call_end(&t);
+    ck_assert_int_eq(multiply(&t, DIMS(2, 1), (const uint8_t[]){200, 2}), OX_OK);
+    check_sums(&t, (const int32_t[]){-199 * 127, 199, 248 * 127, -248});
+    test_call_end(&t);
+}
+END_TEST
+
+START_TEST(zero_points_that_do_not_fit_are_errors) {
+    test_call t;
+    ck_assert_int_eq(multiply(&t, DIMS(3), (const uint8_t[]){1, 2, 3}), OX_ERROR_SHAPE);
+    ck_assert_str_eq(t.error.text,
+                     "input 2 (uint8 [3]) does not fit input 0 (uint8 [2,2]): it must be one value, or one "
+                     "for each row");
+    test_call_end(&t);
+    ck_assert_int_eq(multiply(&t, DIMS(1, 2), (const uint8_t[]){1, 2}), OX_ERROR_SHAPE);
+    test_call_end(&t);
+    ck_assert_int_eq(multiply(&t, DIMS(2, 2, 1), (const uint8_t[]){1, 2, 3, 4}), OX_ERROR_SHAPE);
+    test_call_end(&t);
+}
+END_TEST
+
+/* The product of numbers and 1, less 0, as bytes of `scale`; one row of two columns. */
+static ox_status requantize(test_call *t, const int8_t *numbers, float scale, int8_t zero) {
+    static const float one = 1;
+    static const int8_t nothing = 0, unit = 1;
+    static float y_scale;
+    static int8_t y_zero;
+    y_scale = scale, y_zero = zero;
+    test_call_begin(t, "QLinearMatMul", 21);
+    test_call_input(t, OX_INT8, DIMS(4, 1), numbers);
+    test_call_input(t, OX_FLOAT, DIMS(), &one);
+    test_call_input(t, OX_INT8, DIMS(), &nothing);
+    test_call_input(t, OX_INT8, DIMS(1, 1), &unit);
+    test_call_input(t, OX_FLOAT, DIMS(), &one);
+    test_call_input(t, OX_INT8, DIMS(), &nothing);
+    test_call_input(t, OX_FLOAT, DIMS(), &y_scale);
+    test_call_input(t, OX_INT8, DIMS(), &y_zero);
+    return test_call_run(t, 1);
+}
+
+START_TEST(ties_go_to_even_before_the_zero_point) {
+    test_call t;
+    ck_assert_int_eq(requantize(&t, (const int8_t[]){1, 3, -1, -3}, 2, 1), OX_OK);
+    ck_assert_mem_eq(t.outputs[0].data, ((const int8_t[]){1, 3, 1, -1}), 4);
+    test_call_end(&t);
+}
+END_TEST
+
+START_TEST(results_saturate) {
+    test_call t;
+    ck_assert_int_eq(requantize(&t, (const int8_t[]){127, -128, 100, 1}, 0.5F, 10), OX_OK);
+    ck_assert_mem_eq(t.outputs[0].data, ((const int8_t[]){127, -128, 127, 12}), 4);
+    test_call_end(&t);
+    ck_assert_int_eq(requantize(&t, (const int8_t[]){127, -128, 0, 1}, 1e-38F, 0), OX_OK);
+    ck_assert_mem_eq(t.outputs[0].data, ((const int8_t[]){127, -128, 0, 127}), 4);
+    test_call_end(&t);
+}
+END_TEST
+
+Suite *ox_suite_matmul_integer(void);
+Suite *ox_suite_matmul_integer(void) {
+    Suite *suite = suite_create("matmul_integer");
+    TCase *tc = tcase_create("matmul_integer");
+    tcase_add_test(tc, zero_points_belong_to_rows);
+    tcase_add_test(tc, zero_points_that_do_not_fit_are_errors);
+    tcase_add_test(tc, ties_go_to_even_before_the_zero_point);
+    tcase_add_test(tc, results_saturate);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
