@@ -26,12 +26,14 @@ LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c s
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
 
 # The elementwise loops are built again for newer x86-64 processors, and chosen when a session starts (src/ops/isa.c).
-LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c src/ops/gemm_kernel.c, \
+LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c src/ops/gemm_kernel.c \
+              src/ops/gemm_int8.c src/ops/integer_loops.c, \
               $(LIB_SRC))
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 VARIANTS ?= v3 v4
 endif
 LIB_OBJ  += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
+LIB_OBJ  += $(if $(VARIANTS),$(BUILD)/obj/src/ops/gemm_int8.vnni.o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 
@@ -76,6 +78,10 @@ $(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(B
 $(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
+$(BUILD)/obj/%.vnni.o: CFLAGS += -DOX_ISA=v4 -DOX_DOT_ISA=vnni -march=x86-64-v4 -mavx512vnni
+$(BUILD)/obj/%.vnni.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
 $(BUILD)/obj/%.v3.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<

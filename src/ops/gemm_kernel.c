@@ -73,6 +73,9 @@ const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype) {
     case OX_INT32:
     case OX_UINT32:
         return &kernel_u32;
+    case OX_INT8:
+    case OX_UINT8:
+        return OX_VARIANT(ox_gemm_int8_find)();
     default:
         return &kernel_u64;
     }

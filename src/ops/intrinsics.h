@@ -13,7 +13,6 @@
 #endif
 
 #if defined(__F16C__)
-
 /* float16 to float and back, rounding to nearest even; this many at a time. */
 #define OX_HALF_VECTOR 8
 static inline void ox_widen_vector(void *to, const void *from) {
@@ -23,6 +22,38 @@ static inline void ox_narrow_vector(void *to, const void *from) {
     _mm_storeu_si128(to, _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 #endif
+
+/* Lanes of 32 bits that hold OX_DOT_VALUES integers each: four bytes, or two of 16 bits where no instruction adds four
+ * products of bytes without saturating. ox_dot adds, to each lane, the products of what a and b hold there; the bytes
+ * of a are unsigned and those of b signed. Sums wrap. */
+#if defined(__AVX512VNNI__) || defined(__AVX512BW__)
+#define OX_DOT_BYTES 64
+#elif defined(__AVX2__)
+#define OX_DOT_BYTES 32
+#else
+#define OX_DOT_BYTES 16
+#endif
+#if defined(__AVX512VNNI__)
+#define OX_DOT_VALUES 4
+#else
+#define OX_DOT_VALUES 2
+#endif
+typedef uint32_t ox_dot_lanes __attribute__((vector_size(OX_DOT_BYTES)));
+static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes b) {
+#if defined(__AVX512VNNI__)
+    return (ox_dot_lanes)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+#elif defined(__AVX512BW__)
+    return sum + (ox_dot_lanes)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return sum + (ox_dot_lanes)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    return sum + (ox_dot_lanes)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#else
+    typedef int32_t lanes __attribute__((vector_size(OX_DOT_BYTES)));
+    const lanes low = ((lanes)(a << 16) >> 16) * ((lanes)(b << 16) >> 16), high = ((lanes)a >> 16) * ((lanes)b >> 16);
+    return sum + (ox_dot_lanes)low + (ox_dot_lanes)high;
+#endif
+}
 
 /* Stores a cache line past the caches; to is aligned to it. */
 #if defined(__AVX512F__)

@@ -4,6 +4,7 @@
 
 #include "bcast.h"
 #include "gemm_kernel.h"
+#include "integer_loops.h"
 #include "reduce_loops.h"
 
 enum {
@@ -73,6 +74,7 @@ typedef struct ox_loops {
     /* Matrix products of a type (of what it is computed in), and rows of their operands. */
     const ox_gemm_kernel *(*gemm)(ox_dtype dtype);
     ox_gemm_copy_fn *gemm_copy;
+    const ox_integer_loops *integer;
 } ox_loops;
 
 /* The loops of that name ("base", "v3", "v4"), or if it is NULL or unknown the best ones for this processor. */

@@ -31,4 +31,5 @@ const ox_loops OX_VARIANT(ox_loops) = {
     .softmax_f64 = OX_VARIANT(ox_softmax_f64),
     .gemm = OX_VARIANT(ox_gemm_kernel_for),
     .gemm_copy = OX_VARIANT(ox_gemm_copy),
+    .integer = &OX_VARIANT(ox_integer_loops),
 };

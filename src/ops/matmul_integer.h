@@ -2,6 +2,7 @@
 #ifndef OX_OPS_MATMUL_INTEGER_H
 #define OX_OPS_MATMUL_INTEGER_H
 
+#include "integer_loops.h"
 #include "matmul_shape.h"
 
 /* The numbers of the inputs; -1 if the operator has none. */
@@ -19,5 +20,15 @@ typedef struct ox_entries {
 } ox_entries;
 
 ox_entries ox_entries_of(const ox_tensor *tensor, bool by_row);
+
+/* All elements of a tensor of bytes, float8, 16-bit floats or floats. */
+void ox_integer_widen(const ox_tensor *tensor, float *to);
+
+/* A matrix of float8 or bytes less its zero points (NULL: 0), as floats; zeros has room for those. */
+void ox_integer_subtract(const ox_tensor *matrix, const ox_tensor *zero, bool by_row, float *to, float *zeros);
+
+/* An ox_requantize_fn for all types: of float sums or of int32, to float8 or bytes. float8 is rounded once, after the
+ * zero point was added. */
+void ox_integer_requantize(int64_t n, const ox_requantization *how, bool is_float, const char *sums, char *to);
 
 #endif

@@ -1,23 +1,38 @@
-/* matmul_integer_run.c: MatMulInteger and QLinearMatMul. The zero points are taken off the operands, in int32, or in
- * float where float8 takes part; what QLinearMatMul makes of the sums is computed in double. */
+/* matmul_integer_run.c: MatMulInteger and QLinearMatMul. Bytes are multiplied as they are, and what zero points
+ * contribute is taken off the sums; where float8 takes part, zero points are taken off first, and all is float. What
+ * QLinearMatMul makes of the sums is computed in double. */
 #include "dense.h"
 #include "gemm.h"
 #include "matmul_integer.h"
 #include "walk.h"
 
-#include <math.h>
 #include <string.h>
 
-typedef struct matmul_integer {
-    ox_dtype dtype; /* that is computed in */
-    int64_t m, n, k;
-    ox_bcast batch;                /* bytes through A and B, and through their scales in float */
-    int64_t row_step, column_step; /* from scale to scale, in elements */
-} matmul_integer;
-
+/* What every product of a batch has of its own: matrices, the sums of A's rows and B's columns, and zero points and
+ * scales, by rows and by columns. */
 enum {
-    WIDE = 4 /* bytes of an element that is computed with */
+    A,
+    B,
+    A_SUMS,
+    B_SUMS,
+    A_ZERO,
+    B_ZERO,
+    A_SCALE,
+    B_SCALE,
+    PLACES,
+    WIDE = 4 /* bytes of an element, other than those of A and B */
 };
+
+typedef struct matmul_integer {
+    ox_gemm product;
+    ox_gemm_plan plan;
+    int64_t count;             /* of products */
+    ox_bcast batch;            /* of all places */
+    int64_t steps[PLACES];     /* 1 if there is an entry for each row or column, 0 for one entry */
+    int64_t rows, columns;     /* of all matrices A, and B */
+    uint32_t a_shift, b_shift; /* what the kernel adds to elements */
+    bool is_float, is_scaled;
+} matmul_integer;
 
 /* ---- Plans -------------------------------------------------------------------------------------------------- */
 
@@ -25,220 +40,315 @@ static int outer_rank(int rank) {
     return rank > 2 ? rank - 2 : 0;
 }
 
-static void operand_strides(const ox_matmul_shape *s, const ox_tensor *matrix, int64_t *batch) {
+/* Steps through the batch of something packed that has `each` bytes for each matrix of dims. */
+static void batch_steps(const ox_matmul_shape *s, int rank, const int64_t *dims, int64_t each, int64_t *steps) {
+    const int outer = outer_rank(rank);
     int64_t strides[OX_MAX_RANK];
-    ox_packed_strides(matrix->rank, matrix->dims, WIDE, strides);
-    ox_matmul_batch_strides(s, outer_rank(matrix->rank), matrix->dims, strides, batch);
+    for (int d = outer - 1; d >= 0; d--) {
+        strides[d] = each;
+        each *= dims[d];
+    }
+    ox_matmul_batch_strides(s, outer, dims, strides, steps);
 }
 
-/* The strides of scales through the batch, and the step from one to the next. */
-static void scale_strides(const ox_call *call, const ox_matmul_shape *s, int scale, bool by_row, int64_t *step,
-                          int64_t *batch) {
+/* The same of zero points or scales, NULL if there are none. */
+static void entry_steps(const ox_matmul_shape *s, const ox_tensor *t, bool by_row, int64_t *step, int64_t *steps) {
     ox_entries e = {0};
-    int64_t strides[OX_MAX_RANK + 1] = {0};
-    if (scale >= 0)
-        e = ox_entries_of(call->in[scale], by_row);
-    ox_packed_strides(e.rank, e.dims, sizeof(float), strides);
-    ox_matmul_batch_strides(s, outer_rank(e.rank), e.dims, strides, batch);
-    int place = e.rank - (by_row ? 2 : 1);
-    *step = e.rank > 0 && e.dims[place] != 1;
+    if (t)
+        e = ox_entries_of(t, by_row);
+    batch_steps(s, e.rank, e.dims, e.rank > 1 ? e.dims[e.rank - 1] * e.dims[e.rank - 2] * WIDE : 0, steps);
+    *step = e.rank > 0 && e.dims[e.rank - (by_row ? 2 : 1)] != 1;
+}
+
+static const ox_tensor *input(const ox_call *call, int number) {
+    return number >= 0 && ox_call_given(call, number) ? call->in[number] : NULL;
+}
+
+/* Rows of A over one B, as of a batch of activations times weights: one product with more rows. */
+static void merge_batch(matmul_integer *state) {
+    const int64_t *step = state->batch.step;
+    ox_gemm *g = &state->product;
+    bool one = state->batch.ndim == 1 && step[A] == g->m * g->a.row && !state->steps[A_ZERO] && !state->steps[A_SCALE];
+    for (int p = 0; p < PLACES; p++)
+        one &= p == A || p == A_SUMS || !step[p];
+    if (!one)
+        return;
+    g->m *= state->batch.dim[0];
+    state->batch.dim[0] = 1;
 }
 
 static ox_status plan_batch(ox_call *call, const ox_matmul_shape *s, matmul_integer *state) {
     const ox_integer_inputs *in = ox_integer_inputs_of(call);
-    int64_t a[OX_MAX_RANK], b[OX_MAX_RANK], a_scale[OX_MAX_RANK], b_scale[OX_MAX_RANK];
-    operand_strides(s, call->in[in->a], a);
-    operand_strides(s, call->in[in->b], b);
-    scale_strides(call, s, in->a_scale, true, &state->row_step, a_scale);
-    scale_strides(call, s, in->b_scale, false, &state->column_step, b_scale);
-    return ox_plan_space(call, &state->batch, 4, s->batch, s->dims, (const int64_t *const[]){a, b, a_scale, b_scale});
+    const ox_tensor *a = call->in[in->a], *b = call->in[in->b];
+    int64_t steps[PLACES][OX_MAX_RANK], *n = state->steps;
+    batch_steps(s, a->rank, a->dims, s->m * state->product.a.row, steps[A]);
+    batch_steps(s, b->rank, b->dims, s->k * state->product.b.row, steps[B]);
+    batch_steps(s, a->rank, a->dims, s->m * WIDE, steps[A_SUMS]);
+    batch_steps(s, b->rank, b->dims, s->n * WIDE, steps[B_SUMS]);
+    entry_steps(s, input(call, in->a_zero), true, &n[A_ZERO], steps[A_ZERO]);
+    entry_steps(s, input(call, in->b_zero), false, &n[B_ZERO], steps[B_ZERO]);
+    entry_steps(s, input(call, in->a_scale), true, &n[A_SCALE], steps[A_SCALE]);
+    entry_steps(s, input(call, in->b_scale), false, &n[B_SCALE], steps[B_SCALE]);
+    const int64_t *all[PLACES];
+    for (int p = 0; p < PLACES; p++)
+        all[p] = steps[p];
+    OX_TRY(ox_plan_space(call, &state->batch, PLACES, s->batch, s->dims, all));
+    if (state->batch.dim[0] > 1)
+        merge_batch(state);
+    state->count = ox_count(state->batch.ndim, state->batch.dim);
+    return OX_OK;
+}
+
+static ox_gemm_end_fn finish;
+
+/* Whether `finish` has nothing to do: int32 is wanted, and no zero points are taken off. */
+static bool is_plain(const ox_call *call, const matmul_integer *state) {
+    const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    return !state->is_scaled && !input(call, in->a_zero) && !input(call, in->b_zero) && !state->a_shift &&
+           !state->b_shift;
+}
+
+static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_integer *state) {
+    const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    ox_gemm *g = &state->product;
+    ox_dtype a = call->in[in->a]->dtype, b = call->in[in->b]->dtype;
+    state->is_scaled = in->y_scale >= 0;
+    state->is_float = (OX_BIT(a) | OX_BIT(b)) & OX_SET_FLOAT8;
+    if (state->is_float)
+        a = b = OX_FLOAT;
+    const ox_gemm_kernel *kernel = call->loops->gemm(a);
+    state->a_shift = kernel->a == OX_UINT8 && a == OX_INT8 ? 128 : 0;
+    state->b_shift = kernel->b == OX_INT8 && b == OX_UINT8 ? 0U - 128 : 0;
+    const int64_t size = (int64_t)ox_dtype_size(a);
+    *g = (ox_gemm){.m = s->m, .n = s->n, .k = s->k, .c_row = s->n * WIDE};
+    g->a = (ox_gemm_matrix){a, NULL, s->k * size, size};
+    g->b = (ox_gemm_matrix){b, NULL, s->n * size, size};
+    g->end = is_plain(call, state) ? NULL : finish;
 }
 
 ox_status ox_prepare_matmul_integer(ox_call *call) {
     const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    const ox_tensor *a = call->in[in->a], *b = call->in[in->b];
     ox_matmul_shape s;
     matmul_integer *state = ox_call_state(call, sizeof *state);
     if (!state)
         return OX_ERROR_MEMORY;
     OX_TRY(ox_matmul_shape_of(call, in->a, in->b, &s));
-    const int64_t count = ox_tensor_count(call->out[0]);
-    if (count == 0)
+    if (ox_tensor_count(call->out[0]) == 0)
         return OX_OK;
-    const ox_dtypes types = OX_BIT(call->in[in->a]->dtype) | OX_BIT(call->in[in->b]->dtype);
-    state->dtype = types & OX_SET_FLOAT8 ? OX_FLOAT : OX_INT32;
-    state->m = s.m, state->n = s.n, state->k = s.k;
+    describe_product(call, &s, state);
+    state->rows = ox_count(outer_rank(a->rank), a->dims) * s.m;
+    state->columns = ox_count(outer_rank(b->rank), b->dims) * s.n;
+    OX_TRY(ox_workspace_add(call, state->is_float ? ox_tensor_count(a) : state->rows, WIDE));
+    OX_TRY(ox_workspace_add(call, state->is_float ? ox_tensor_count(b) : state->columns, WIDE));
+    const int entries[] = {in->a_zero, in->b_zero, in->a_scale, in->b_scale};
+    for (int i = 0; i < (state->is_scaled ? 4 : 2); i++)
+        OX_TRY(ox_workspace_add(call, input(call, entries[i]) ? ox_tensor_count(call->in[entries[i]]) : 1, WIDE));
     OX_TRY(plan_batch(call, &s, state));
-    const int inputs[] = {in->a, in->b, in->a_zero, in->b_zero, in->a_scale, in->b_scale};
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        if (inputs[i] >= 0 && ox_call_given(call, inputs[i]))
-            OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[inputs[i]]), WIDE));
-    if (in->y_scale >= 0)
-        OX_TRY(ox_workspace_add(call, count, WIDE));
-    return ox_gemm_plan(call, s.k);
+    return ox_gemm_prepare(call, &state->product, state->count, &state->plan);
 }
 
-/* ---- Operands ----------------------------------------------------------------------------------------------- */
+/* ---- Zero points, scales and sums --------------------------------------------------------------------------- */
 
-static void widen_to_int(const ox_tensor *t, int64_t n, int32_t *to) {
-    const int8_t *s = t->data;
-    const uint8_t *u = t->data;
-    for (int64_t i = 0; i < n; i++)
-        to[i] = t->dtype == OX_INT8 ? s[i] : u[i];
+/* Zero points as the kernel sees them; one of them if there are none. */
+static const char *take_zeros(const ox_call *call, size_t *used, const ox_tensor *t, uint32_t shift, bool *any) {
+    const int64_t n = t ? ox_tensor_count(t) : 1;
+    uint32_t *zeros = ox_workspace_take(call, used, n, WIDE);
+    *any = false;
+    for (int64_t i = 0; i < n; i++) {
+        zeros[i] = shift + (t ? (uint32_t)ox_tensor_int(t, i) : 0);
+        *any |= zeros[i] != 0;
+    }
+    return (const char *)zeros;
 }
 
-static void widen_to_float(const ox_tensor *t, int64_t n, float *to) {
-    const int8_t *s = t->data;
-    const uint8_t *u = t->data;
-    if (t->dtype == OX_FLOAT)
-        memcpy(to, t->data, (size_t)n * sizeof *to);
-    else if (ox_dtype_compute(t->dtype) == OX_FLOAT)
-        ox_widen(t->dtype, n, t->data, to);
-    else
-        for (int64_t i = 0; i < n; i++)
-            to[i] = t->dtype == OX_INT8 ? s[i] : u[i];
-}
+typedef struct sum_job {
+    ox_sum_bytes_fn *sum;
+    ox_gemm_matrix matrix; /* the first one; all are packed */
+    int64_t k, n, matrices;
+    uint32_t more;
+    uint32_t *sums;
+} sum_job;
 
-static void *take_wide(const ox_call *call, size_t *used, const ox_tensor *t, ox_dtype dtype) {
-    const int64_t n = ox_tensor_count(t);
-    void *wide = ox_workspace_take(call, used, n, WIDE);
-    if (dtype == OX_FLOAT)
-        widen_to_float(t, n, wide);
-    else
-        widen_to_int(t, n, wide);
-    return wide;
-}
-
-/* Takes n zero points, `step` apart, off a row. */
-static void subtract_row(ox_dtype dtype, int64_t n, char *row, const char *zero, int64_t step) {
-    float *f = (float *)(void *)row;
-    int32_t *s = (int32_t *)(void *)row;
-    for (int64_t j = 0; j < n; j++, zero += step)
-        if (dtype == OX_FLOAT)
-            f[j] -= OX_GET(ox_f32, zero);
-        else
-            s[j] -= OX_GET(ox_i32, zero);
-}
-
-/* Takes its zero points off an operand: `wide` has the shape of `matrix`. */
-static void subtract(ox_dtype dtype, const ox_tensor *matrix, char *wide, const ox_entries *e, const char *zero) {
-    const int last = matrix->rank - 1;
-    int64_t strides[OX_MAX_RANK], index[OX_MAX_RANK] = {0};
-    const int64_t n = matrix->dims[last], rows = n ? ox_tensor_count(matrix) / n : 0;
-    /* An operand of one dimension has one zero point. */
-    ox_tensor all = {OX_FLOAT, e->rank <= matrix->rank ? e->rank : 0, e->dims, NULL, NULL};
-    ox_broadcast_strides(&all, matrix->rank, matrix->dims, strides);
-    for (int64_t i = 0; i < rows; i++, wide += n * WIDE) {
-        subtract_row(dtype, n, wide, zero, strides[last]);
-        for (int d = last - 1; d >= 0; d--) {
-            zero += strides[d];
-            if (++index[d] < matrix->dims[d])
-                break;
-            zero -= strides[d] * matrix->dims[d];
-            index[d] = 0;
-        }
+static void sum_part(void *context, int part, int parts) {
+    const sum_job *job = context;
+    int64_t first, end;
+    ox_pool_range(job->n, part, parts, &first, &end);
+    for (int64_t i = 0; i < job->matrices; i++) {
+        ox_gemm_matrix matrix = job->matrix;
+        matrix.data = (const uint8_t *)matrix.data + i * job->k * job->n + first * matrix.col;
+        job->sum(&matrix, job->k, end - first, job->more, job->sums + i * job->n + first);
     }
 }
 
-/* A matrix less its zero point, in the type that is computed in. */
-static void *take_operand(const ox_call *call, size_t *used, int matrix, int zero, bool by_row, ox_dtype dtype) {
-    void *wide = take_wide(call, used, call->in[matrix], dtype);
-    if (ox_call_given(call, zero)) {
-        const ox_entries e = ox_entries_of(call->in[zero], by_row);
-        subtract(dtype, call->in[matrix], wide, &e, take_wide(call, used, call->in[zero], dtype));
-    }
-    return wide;
+static void sum_all(const ox_call *call, sum_job *job) {
+    const double bytes = (double)job->k * (double)job->n * (double)job->matrices;
+    job->sum = call->loops->integer->sum;
+    ox_pool_run(ox_pool_for(call->pool, bytes), sum_part, job);
 }
 
 /* ---- Results ------------------------------------------------------------------------------------------------ */
 
-/* The output's scale and zero point. */
-typedef struct quantization {
-    ox_dtype dtype;
-    double scale, zero;
-} quantization;
+typedef struct integer_job {
+    const ox_call *call;
+    const matmul_integer *state;
+    const char *start[PLACES];
+    bool a_zeros, b_zeros; /* some zero point is not 0 */
+    double y_scale, y_zero;
+} integer_job;
 
-static double first_value(const ox_tensor *t) {
-    float value;
-    widen_to_float(t, 1, &value);
-    return (double)value;
+static size_t out_size(const ox_call *call) {
+    return ox_dtype_size(call->out[0]->dtype);
 }
 
-/* One sum becomes an element: rounded to an integer before the zero point is added, to float8 after. */
-static void quantize(const quantization *q, double value, char *to) {
-    if (ox_dtype_compute(q->dtype) == OX_FLOAT) {
-        const float shifted = (float)(value + q->zero);
-        ox_narrow(&(ox_narrowing){.dtype = q->dtype}, 1, &shifted, to);
-        return;
-    }
-    const double low = q->dtype == OX_INT8 ? -128 : 0;
-    value = rint(value) + q->zero;
-    value = !(value > low) ? low : value < low + 255 ? value : low + 255;
-    OX_AT(ox_u8, to) = (uint8_t)(int)value;
-}
-
-static void quantize_product(const matmul_integer *s, const quantization *q, const char *sums, const float *row_scale,
-                             const float *column_scale, char *to) {
-    for (int64_t i = 0; i < s->m; i++)
-        for (int64_t j = 0; j < s->n; j++, sums += WIDE, to++) {
-            const double scale =
-                (double)row_scale[i * s->row_step] * (double)column_scale[j * s->column_step] / q->scale;
-            quantize(q, scale * (s->dtype == OX_FLOAT ? (double)OX_GET(ox_f32, sums) : OX_GET(ox_i32, sums)), to);
-        }
-}
-
-/* Where the operands and the sums of all products are. */
-typedef struct places {
-    const ox_bcast *batch;
-    const char *start[4];
-    char *sums;
-} places;
-
-static void find(const places *p, int64_t i, const char *at[4]) {
+static void find(const integer_job *job, int64_t i, const char *at[PLACES]) {
     int64_t index[OX_MAX_RANK];
-    memcpy(at, p->start, sizeof p->start);
-    ox_walk_to(p->batch, 0, i, index, at);
+    memcpy(at, job->start, sizeof job->start);
+    ox_walk_to(&job->state->batch, 0, i, index, at);
 }
 
 /* An ox_gemm_place_fn. */
 static void place(const void *context, int64_t i, ox_gemm *g) {
-    const places *p = context;
-    const char *at[4];
-    find(p, i, at);
-    g->a = at[0], g->b = at[1];
-    g->c = p->sums + i * g->m * g->c_row;
+    const integer_job *job = context;
+    const char *at[PLACES];
+    find(job, i, at);
+    g->a.data = at[A], g->b.data = at[B];
+    g->c = (char *)job->call->out[0]->data + i * g->m * g->n * (int64_t)out_size(job->call);
+    g->extra = g->c;
 }
 
-static void quantize_all(const ox_call *call, const matmul_integer *s, const places *p, int64_t products) {
-    const ox_integer_inputs *in = ox_integer_inputs_of(call);
-    const quantization q = {call->out[0]->dtype, first_value(call->in[in->y_scale]), first_value(call->in[in->y_zero])};
-    const int64_t size = s->m * s->n;
-    for (int64_t i = 0; i < products; i++) {
-        const char *at[4];
-        find(p, i, at);
-        quantize_product(s, &q, p->sums + i * size * WIDE, (const float *)(const void *)at[2],
-                         (const float *)(const void *)at[3], (char *)call->out[0]->data + i * size);
+/* Entry i of a place. */
+static const char *entry(const integer_job *job, const char *const *at, int place, int64_t i) {
+    return at[place] + job->state->steps[place] * i * WIDE;
+}
+
+static void take_zeros_off(const integer_job *job, const char *const *at, const ox_gemm_block *block, int64_t i,
+                           char *sums) {
+    const matmul_integer *state = job->state;
+    ox_zero_points z = {.row_zero = OX_GET(uint32_t, entry(job, at, A_ZERO, i)), .step = state->steps[B_ZERO]};
+    if (job->a_zeros)
+        z.column_sums = (const uint32_t *)(const void *)at[B_SUMS] + block->column;
+    if (job->b_zeros) {
+        z.row_sum = OX_GET(uint32_t, at[A_SUMS] + i * WIDE) - (uint32_t)state->product.k * z.row_zero;
+        z.column_zeros = (const uint32_t *)(const void *)entry(job, at, B_ZERO, block->column);
     }
+    job->call->loops->integer->offset(block->columns, &z, sums);
+}
+
+static void quantize_row(const integer_job *job, const char *const *at, const ox_gemm_block *block, int64_t i,
+                         const char *sums, char *to) {
+    const ox_call *call = job->call;
+    const ox_requantization how = {
+        .dtype = call->out[0]->dtype,
+        .zero = job->y_zero,
+        .row_scale = (double)OX_GET(float, entry(job, at, A_SCALE, i)) / job->y_scale,
+        .column_scales = (const float *)(const void *)entry(job, at, B_SCALE, block->column),
+        .step = job->state->steps[B_SCALE],
+    };
+    if (job->state->is_float || OX_BIT(how.dtype) & OX_SET_FLOAT8)
+        ox_integer_requantize(block->columns, &how, job->state->is_float, sums, to);
+    else
+        call->loops->integer->requantize(block->columns, &how, sums, to);
+}
+
+static void finish(const ox_gemm *g, const ox_gemm_block *block) {
+    const integer_job *job = g->context;
+    const char *at[PLACES];
+    const int64_t size = (int64_t)out_size(job->call),
+                  before = (const char *)g->extra - (char *)job->call->out[0]->data;
+    find(job, before / (g->m * g->n * size), at);
+    for (int64_t r = 0; r < block->rows; r++) {
+        char *sums = block->data + r * block->data_row;
+        char *to = (char *)(uintptr_t)g->extra + ((block->row + r) * g->n + block->column) * size;
+        if (job->a_zeros || job->b_zeros)
+            take_zeros_off(job, at, block, block->row + r, sums);
+        if (job->state->is_scaled)
+            quantize_row(job, at, block, block->row + r, sums, to);
+        else
+            memcpy(to, sums, (size_t)(block->columns * WIDE));
+    }
+}
+
+/* ---- Runs --------------------------------------------------------------------------------------------------- */
+
+/* Places of a product of bytes. The workspace is taken in the order of prepare. */
+static void place_bytes(const ox_call *call, size_t *used, integer_job *job) {
+    const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    const matmul_integer *state = job->state;
+    const ox_gemm *g = &state->product;
+    const ox_tensor *a = call->in[in->a], *b = call->in[in->b];
+    const uint32_t k = (uint32_t)g->k;
+    uint32_t *a_sums = ox_workspace_take(call, used, state->rows, WIDE);
+    uint32_t *b_sums = ox_workspace_take(call, used, state->columns, WIDE);
+    job->start[A] = a->data, job->start[B] = b->data;
+    job->start[A_SUMS] = (char *)a_sums, job->start[B_SUMS] = (char *)b_sums;
+    job->start[A_ZERO] = take_zeros(call, used, input(call, in->a_zero), state->a_shift, &job->a_zeros);
+    job->start[B_ZERO] = take_zeros(call, used, input(call, in->b_zero), state->b_shift, &job->b_zeros);
+    const ox_gemm_matrix rows = {a->dtype, a->data, g->a.col, g->a.row},
+                         columns = {b->dtype, b->data, g->b.row, g->b.col};
+    if (job->b_zeros)
+        sum_all(call, &(sum_job){.matrix = rows,
+                                 .k = g->k,
+                                 .n = state->rows,
+                                 .matrices = 1,
+                                 .more = k * state->a_shift,
+                                 .sums = a_sums});
+    if (job->a_zeros)
+        sum_all(call, &(sum_job){.matrix = columns,
+                                 .k = g->k,
+                                 .n = g->n,
+                                 .matrices = state->columns / g->n,
+                                 .more = k * state->b_shift,
+                                 .sums = b_sums});
+}
+
+/* Places of a product of floats, whose zero points are taken off at once. */
+static void place_floats(const ox_call *call, size_t *used, integer_job *job) {
+    const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    const ox_tensor *a = call->in[in->a], *b = call->in[in->b];
+    float *wide_a = ox_workspace_take(call, used, ox_tensor_count(a), WIDE);
+    float *wide_b = ox_workspace_take(call, used, ox_tensor_count(b), WIDE);
+    float *a_zeros = ox_workspace_take(call, used, ox_tensor_count(call->in[in->a_zero]), WIDE);
+    float *b_zeros = ox_workspace_take(call, used, ox_tensor_count(call->in[in->b_zero]), WIDE);
+    ox_integer_subtract(a, call->in[in->a_zero], true, wide_a, a_zeros);
+    ox_integer_subtract(b, call->in[in->b_zero], false, wide_b, b_zeros);
+    for (int p = 0; p < PLACES; p++)
+        job->start[p] = (const char *)(p == B ? wide_b : wide_a);
+}
+
+static double first_value(const ox_tensor *t) {
+    float value;
+    ox_integer_widen(t, &value);
+    return (double)value;
+}
+
+static void place_scales(const ox_call *call, size_t *used, integer_job *job) {
+    const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    const int scales[] = {in->a_scale, in->b_scale};
+    for (int i = 0; i < 2; i++) {
+        float *wide = ox_workspace_take(call, used, ox_tensor_count(call->in[scales[i]]), WIDE);
+        ox_integer_widen(call->in[scales[i]], wide);
+        job->start[A_SCALE + i] = (char *)wide;
+    }
+    job->y_scale = first_value(call->in[in->y_scale]);
+    job->y_zero = first_value(call->in[in->y_zero]);
 }
 
 ox_status ox_run_matmul_integer(ox_call *call) {
-    const ox_integer_inputs *in = ox_integer_inputs_of(call);
-    const matmul_integer *s = call->state;
-    const int64_t count = ox_tensor_count(call->out[0]), products = ox_count(s->batch.ndim, s->batch.dim);
+    const matmul_integer *state = call->state;
+    integer_job job = {.call = call, .state = state};
     size_t used = 0;
-    if (count == 0)
+    if (ox_tensor_count(call->out[0]) == 0)
         return OX_OK;
-    places p = {.batch = &s->batch, .sums = call->out[0]->data};
-    p.start[0] = take_operand(call, &used, in->a, in->a_zero, true, s->dtype);
-    p.start[1] = take_operand(call, &used, in->b, in->b_zero, false, s->dtype);
-    if (in->y_scale >= 0) {
-        p.start[2] = take_wide(call, &used, call->in[in->a_scale], OX_FLOAT);
-        p.start[3] = take_wide(call, &used, call->in[in->b_scale], OX_FLOAT);
-        p.sums = ox_workspace_take(call, &used, count, WIDE);
-    }
-    ox_gemm g = {.dtype = s->dtype, .m = s->m, .n = s->n, .k = s->k};
-    g.a_row = s->k * WIDE, g.a_col = WIDE, g.b_row = s->n * WIDE, g.b_col = WIDE, g.c_row = s->n * WIDE;
-    ox_gemm_run(&g, products, place, &p, call->pool, ox_gemm_take(call, &used, s->k));
-    if (in->y_scale >= 0)
-        quantize_all(call, s, &p, products);
+    if (state->is_float)
+        place_floats(call, &used, &job);
+    else
+        place_bytes(call, &used, &job);
+    job.start[A_SCALE] = job.start[B_SCALE] = job.start[A];
+    if (state->is_scaled)
+        place_scales(call, &used, &job);
+    ox_gemm g = state->product;
+    g.context = &job;
+    ox_gemm_run(&state->plan, &g, state->count, place, &job, ox_gemm_take(call, &used, &state->plan));
     return OX_OK;
 }

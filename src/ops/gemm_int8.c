@@ -1,0 +1,187 @@
+/* gemm_int8.c: the kernels of products of bytes, with sums of 32 bits that wrap. Built once for each kind of processor,
+ * and once more for those that add four products of bytes in one instruction.
+ *
+ * Such instructions take unsigned bytes on the left and signed ones on the right; bytes of the other kind have their
+ * highest bit flipped, which moves them by 128. Elsewhere bytes become integers of 16 bits, and are what they were. */
+#include "intrinsics.h"
+#include "lane_loops.h"
+
+#ifdef OX_DOT_ISA
+#define KERNEL OX_JOIN(ox_gemm_int8, OX_DOT_ISA)
+#else
+#define KERNEL OX_VARIANT(ox_gemm_int8)
+#endif
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* Tiles that leave few registers unused. */
+#if OX_DOT_BYTES == 64
+#define EACH_WIDTH(M) M(1) M(2) M(3) M(4)
+#else
+#define EACH_WIDTH(M) M(1) M(2)
+#endif
+
+enum {
+    LANES = OX_DOT_BYTES / 4,
+    VECTORS = OX_DOT_BYTES == 64 ? 4 : 2,
+    COLUMNS = LANES * VECTORS,
+    GROUP = OX_DOT_VALUES,
+    WIDTH = 4 / GROUP, /* bytes of an element in panels */
+    A_ROW = OX_GEMM_DEPTH * WIDTH + OX_GEMM_PAD
+};
+
+#if OX_UNALIGNED
+typedef ox_dot_lanes __attribute__((may_alias, aligned(1))) loose_lanes;
+#else
+typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
+#endif
+
+/* ---- Tiles -------------------------------------------------------------------------------------------------- */
+
+/* A tile of constant size: where this is inlined, all sums are in registers. */
+static inline __attribute__((always_inline)) void sums(const int rows, const int vectors, int64_t groups, const char *a,
+                                                       const char *b, int64_t b_row, char *c, int64_t c_row, bool add) {
+    ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = (ox_dot_lanes){0};
+    for (; groups > 0; groups--, a += 4, b += b_row) {
+        ox_dot_lanes right[VECTORS];
+        UNROLL for (int j = 0; j < vectors; j++) right[j] = OX_GET(loose_lanes, b + j * OX_DOT_BYTES);
+        UNROLL for (int i = 0; i < rows; i++) {
+            const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * A_ROW);
+            UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = ox_dot(sum[i][j], left, right[j]);
+        }
+    }
+    UNROLL for (int i = 0; i < rows; i++, c += c_row) UNROLL for (int j = 0; j < vectors; j++) {
+        loose_lanes *to = (void *)(c + j * OX_DOT_BYTES);
+        if (add)
+            sum[i][j] += *to;
+        *to = sum[i][j];
+    }
+}
+
+typedef void tile_fn(int64_t groups, const char *a, const char *b, int64_t b_row, char *c, int64_t c_row, bool add);
+
+#define TILE(rows, vectors)                                                                                            \
+    static void tile_##rows##_##vectors(int64_t groups, const char *a, const char *b, int64_t b_row, char *c,          \
+                                        int64_t c_row, bool add) {                                                     \
+        sums(rows, vectors, groups, a, b, b_row, c, c_row, add);                                                       \
+    }
+#define TILES(vectors)                                                                                                 \
+    TILE(1, vectors) TILE(2, vectors) TILE(3, vectors) TILE(4, vectors) TILE(5, vectors) TILE(6, vectors)
+#define TILE_NAMES(vectors)                                                                                            \
+    {tile_1_##vectors, tile_2_##vectors, tile_3_##vectors, tile_4_##vectors, tile_5_##vectors, tile_6_##vectors},
+
+EACH_WIDTH(TILES)
+static tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(TILE_NAMES)};
+
+/* An ox_gemm_tile_fn. Where C ends within a vector, the tile is computed beside it. */
+static void tile(int64_t rows, int64_t columns, int64_t depth, const char *a, const char *b, int64_t b_row, char *c,
+                 int64_t c_row, bool add) {
+    tile_fn *fn = tiles[(columns - 1) / LANES][rows - 1];
+    const int64_t groups = (depth + GROUP - 1) / GROUP;
+    if (columns % LANES == 0) {
+        fn(groups, a, b, b_row * GROUP, c, c_row, add);
+        return;
+    }
+    uint32_t edge[OX_GEMM_TILE_ROWS][COLUMNS];
+    fn(groups, a, b, b_row * GROUP, (char *)edge, sizeof *edge, false);
+    for (int64_t i = 0; i < rows; i++, c += c_row)
+        for (int64_t j = 0; j < columns; j++) {
+            u32 *to = (void *)(c + j * 4);
+            *to = add ? *to + edge[i][j] : edge[i][j];
+        }
+}
+
+/* ---- Packing ------------------------------------------------------------------------------------------------ */
+
+/* What is done to the bytes of an operand: a bit that is flipped, and what is taken off after that. */
+typedef struct shift {
+    uint32_t flip, less;
+} shift;
+
+static shift shift_for(ox_dtype dtype, ox_dtype wanted) {
+    if (GROUP == 4)
+        return (shift){dtype == wanted ? 0 : 0x80, 0};
+    return dtype == OX_INT8 ? (shift){0x80, 0x80} : (shift){0, 0};
+}
+
+/* An element as it is in panels, in the low bits. */
+static inline uint32_t element(uint8_t byte, shift s) {
+    return ((byte ^ s.flip) - s.less) & (0xFFFFFFFFU >> (32 - 32 / GROUP));
+}
+
+static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, shift s, char *to) {
+    for (int64_t k = 0; k < count; k++)
+        if (WIDTH == 1)
+            ((u8 *)to)[k] = (uint8_t)element(from[k * step], s);
+        else
+            ((u16 *)(void *)to)[k] = (uint16_t)element(from[k * step], s);
+}
+
+/* An ox_gemm_pack_fn. Zeros beyond `columns` make what B has there count nothing. */
+static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
+                   char *to, int64_t to_row, char *stage) {
+    const uint8_t *data = from->data;
+    const shift s = shift_for(from->dtype, OX_UINT8);
+    (void)loops, (void)stage;
+    for (int64_t i = 0; i < rows; i++, data += from->row, to += to_row) {
+        if (from->col == 1)
+            pack_row(data, 1, columns, s, to);
+        else
+            pack_row(data, from->col, columns, s, to);
+        memset(to + columns * WIDTH, 0, (size_t)((width - columns) * WIDTH));
+    }
+}
+
+/* Lays out GROUP rows together; `at` has the start of each. */
+static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, shift s, u32 *to) {
+    for (int64_t j = 0; j < columns; j++) {
+        uint32_t word = 0;
+        UNROLL for (int r = 0; r < GROUP; r++) word |= element(at[r][j * step], s) << (r * 32 / GROUP);
+        to[j] = word;
+    }
+}
+
+/* An ox_gemm_pack_fn. Rows beyond the last are as that one, since A has zeros there. */
+static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
+                   char *to, int64_t to_row, char *stage) {
+    const shift s = shift_for(from->dtype, OX_INT8);
+    (void)loops, (void)stage;
+    for (int64_t k = 0; k < rows; k += GROUP, to += GROUP * to_row) {
+        const uint8_t *at[GROUP];
+        for (int64_t r = 0; r < GROUP; r++)
+            at[r] = (const uint8_t *)from->data + (k + r < rows ? k + r : rows - 1) * from->row;
+        u32 *words = (u32 *)(void *)to;
+        if (from->col == 1)
+            pack_group(at, 1, columns, s, words);
+        else
+            pack_group(at, from->col, columns, s, words);
+        memset(words + columns, 0, (size_t)(width - columns) * sizeof *words);
+    }
+}
+
+extern const ox_gemm_kernel KERNEL;
+const ox_gemm_kernel KERNEL = {
+    .a = GROUP == 4 ? OX_UINT8 : OX_INT16,
+    .b = GROUP == 4 ? OX_INT8 : OX_INT16,
+    .c = OX_INT32,
+    .rows = OX_GEMM_TILE_ROWS,
+    .columns = COLUMNS,
+    .unit = LANES,
+    .group = GROUP,
+    .a_row = A_ROW,
+    .tile = tile,
+    .pack_a = pack_a,
+    .pack_b = pack_b,
+};
+
+#ifndef OX_DOT_ISA
+extern const ox_gemm_kernel ox_gemm_int8_vnni;
+
+const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(void) {
+#if defined(OX_X86_VARIANTS) && defined(__AVX512BW__)
+    if (__builtin_cpu_supports("avx512vnni"))
+        return &ox_gemm_int8_vnni;
+#endif
+    return &KERNEL;
+}
+#endif

@@ -1,0 +1,83 @@
+/* integer_loops.c: what surrounds products of bytes. Built once for each kind of processor. */
+#include "lane_loops.h"
+
+enum {
+    BAND = 1024 /* columns whose sums stay in the first-level cache */
+};
+
+/* ---- Sums --------------------------------------------------------------------------------------------------- */
+
+static inline uint32_t sum_column(const u8 *from, int64_t row, int64_t k, uint8_t flip) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < k; i++)
+        sum += (uint8_t)(from[i * row] ^ flip);
+    return sum;
+}
+
+/* Packed rows: some columns at a time. */
+static void sum_rows(const u8 *from, int64_t row, int64_t k, int64_t n, uint8_t flip, uint32_t *sums) {
+    for (int64_t first = 0; first < n; first += BAND) {
+        const int64_t end = n - first < BAND ? n : first + BAND;
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t j = first; j < end; j++)
+                sums[j] += (uint8_t)(from[i * row + j] ^ flip);
+    }
+}
+
+/* Signed bytes are moved by 128 and summed as unsigned ones. */
+static void sum_bytes(const ox_gemm_matrix *matrix, int64_t k, int64_t n, uint32_t more, uint32_t *sums) {
+    const uint8_t flip = matrix->dtype == OX_INT8 ? 0x80 : 0;
+    const u8 *from = matrix->data;
+    for (int64_t j = 0; j < n; j++)
+        sums[j] = more - flip * (uint32_t)k;
+    if (matrix->col == 1)
+        sum_rows(from, matrix->row, k, n, flip, sums);
+    else
+        for (int64_t j = 0; j < n; j++, from += matrix->col)
+            sums[j] += matrix->row == 1 ? sum_column(from, 1, k, flip) : sum_column(from, matrix->row, k, flip);
+}
+
+/* ---- Zero points -------------------------------------------------------------------------------------------- */
+
+/* sums[j] -= factor * values[j * step] */
+static inline void subtract(int64_t n, uint32_t factor, const uint32_t *values, int64_t step, u32 *sums) {
+    for (int64_t j = 0; j < n; j++)
+        sums[j] -= factor * values[j * step];
+}
+
+static void offset(int64_t n, const ox_zero_points *z, char *row) {
+    u32 *sums = (u32 *)(void *)row;
+    if (z->column_sums && z->row_zero)
+        subtract(n, z->row_zero, z->column_sums, 1, sums);
+    if (z->column_zeros && z->step)
+        subtract(n, z->row_sum, z->column_zeros, 1, sums);
+    else if (z->column_zeros)
+        subtract(n, z->row_sum * *z->column_zeros, (const uint32_t[]){1}, 0, sums);
+}
+
+/* ---- Requantization ----------------------------------------------------------------------------------------- */
+
+static inline void requantize_by(int64_t n, const ox_requantization *how, int64_t step, const i32 *sums, u8 *bytes) {
+    const float *column_scales = how->column_scales;
+    const double row_scale = how->row_scale;
+    const int32_t zero = (int32_t)how->zero;
+    /* Added and taken off again, it leaves a double of moderate size rounded to a whole number. */
+    const double magic = 0x1.8p52;
+    const double low = (how->dtype == OX_INT8 ? -128 : 0) - how->zero, high = low + 255;
+    for (int64_t j = 0; j < n; j++) {
+        double value = sums[j] * (row_scale * (double)column_scales[j * step]);
+        value = value > low ? value : low;
+        value = value < high ? value : high;
+        bytes[j] = (uint8_t)((int32_t)(value + magic - magic) + zero);
+    }
+}
+
+static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
+    const i32 *sums = (const i32 *)(const void *)row;
+    if (how->step)
+        requantize_by(n, how, 1, sums, (u8 *)bytes);
+    else
+        requantize_by(n, how, 0, sums, (u8 *)bytes);
+}
+
+const ox_integer_loops OX_VARIANT(ox_integer_loops) = {sum_bytes, offset, requantize};
