@@ -1,5 +1,6 @@
 # make          the command, the static and the shared library, in build/
 # make check    every test; make help lists the rest
+# make BLAS=openblas BUILD=build/blas   lets a CBLAS that pkg-config knows multiply matrices of float and double
 BUILD  ?= build
 PREFIX ?= /usr/local
 CC     ?= cc
@@ -23,6 +24,12 @@ UNROLLFLAGS := $(shell $(CC) -funroll-loops --param max-unroll-times=4 -E -x c /
                  echo -funroll-loops --param max-unroll-times=4)
 
 LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
+ifdef BLAS
+BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
+CFLAGS    += -DOX_BLAS $(shell pkg-config --cflags $(BLAS))
+else
+LIB_SRC   := $(filter-out src/ops/gemm_blas.c,$(LIB_SRC))
+endif
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
 
 # The elementwise loops are built again for newer x86-64 processors, and chosen when a session starts (src/ops/isa.c).
@@ -97,16 +104,16 @@ $(BUILD)/libox.a: $(LIB_OBJ)
 	$(AR) rcs $@ $^
 
 $(BUILD)/libox.so: $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
+	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
 
 # protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model.
 # Plug-ins find the functions of ox.h in the command.
 $(BUILD)/ox: $(TOOL_OBJ) $(BUILD)/libox.a tools/exports.txt
-	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -o $@ $(TOOL_OBJ) $(BUILD)/libox.a -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic -lm -lpthread -ldl
+	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -o $@ $(TOOL_OBJ) $(BUILD)/libox.a -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic $(BLAS_LIBS) -lm -lpthread -ldl
 
 $(BUILD)/ox.pc: tools/ox.pc.in Makefile
 	@mkdir -p $(@D)
-	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' $< >$@
+	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \

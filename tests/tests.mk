@@ -35,7 +35,7 @@ $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 
 $(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt -lm
+	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt $(BLAS_LIBS) -lm
 
 unit: $(BUILD)/unit
 	@$(BUILD)/unit

@@ -42,7 +42,8 @@ struct ox_gemm {
 typedef enum ox_gemm_way {
     OX_GEMM_PANELS = 0, /* panels of A and B, tiles of C */
     OX_GEMM_ROW_VECTOR, /* one row, along the rows of B */
-    OX_GEMM_DOTS        /* one row, along the columns of B */
+    OX_GEMM_DOTS,       /* one row, along the columns of B */
+    OX_GEMM_BLAS        /* by the library of gemm_blas.h */
 } ox_gemm_way;
 
 /* How products of one shape are cut. */

@@ -1,7 +1,7 @@
 /* gemm_plan.c: how products are cut into blocks that fit the caches. */
 #include "../host.h"
 #include "dense.h"
-#include "gemm.h"
+#include "gemm_blas.h"
 
 enum {
     BATCHES_EACH = 4,     /* enough products for every thread, so that none waits for long */
@@ -48,6 +48,10 @@ ox_gemm ox_gemm_turn(const ox_gemm *g) {
 }
 
 static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {
+    if (ox_gemm_blas_fits(g)) {
+        plan->way = OX_GEMM_BLAS;
+        return;
+    }
     const ox_gemm turned = ox_gemm_turn(g);
     plan->way = vector_way(plan->kernel, g);
     bool packed = g->end || g->c_row == (int64_t)ox_dtype_size(plan->kernel->c);
@@ -88,6 +92,20 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     return OX_OK;
 }
 
+/* The library has threads of its own, and gives a product as a whole. */
+static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
+    int64_t count;
+    if (!plan->batched)
+        plan->pool = NULL;
+    if (!g->end)
+        return OX_OK;
+    if (!ox_mul_i64(g->m, g->n, &count) ||
+        !ox_mul_size((size_t)count, ox_dtype_size(plan->kernel->c), &plan->c_bytes) || plan->c_bytes > SIZE_MAX / 4)
+        return ox_call_fail(call, OX_ERROR_LIMIT, "a product of %lld x %lld elements is too large for this machine",
+                            (long long)g->m, (long long)g->n);
+    return OX_OK;
+}
+
 static size_t aligned(size_t size) {
     return (size + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
 }
@@ -111,6 +129,8 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     choose_way(g, plan);
     if (plan->way == OX_GEMM_PANELS) {
         OX_TRY(plan_panels(call, g, plan));
+    } else if (plan->way == OX_GEMM_BLAS) {
+        OX_TRY(plan_blas(call, g, plan));
     } else {
         plan->columns = VECTOR_COLUMNS;
         plan->c_bytes = g->end ? VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;

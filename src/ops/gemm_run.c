@@ -1,5 +1,5 @@
 /* gemm_run.c: products and batches of them, split over threads. */
-#include "gemm.h"
+#include "gemm_blas.h"
 
 #include <string.h>
 
@@ -249,6 +249,18 @@ static void vector_part(void *context, int part, int parts) {
     compute_vector(job, &room, first * unit, least(end * unit, job->turned->n));
 }
 
+/* ---- The library's products ---------------------------------------------------------------------------------- */
+
+static void run_blas(const gemm_job *job) {
+    const ox_gemm *g = job->gemm;
+    const gemm_room room = job_room(job, 0);
+    char *c = g->end ? room.c : g->c;
+    const int64_t c_row = g->end ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
+    ox_gemm_blas(g, c, c_row);
+    if (g->end)
+        g->end(g, &(ox_gemm_block){0, g->m, 0, g->n, c, c_row, room.scratch});
+}
+
 /* ---- Products ----------------------------------------------------------------------------------------------- */
 
 /* One product; part: of the pool that computes it alone, -1 if the pool shares it. */
@@ -259,6 +271,8 @@ static void run_one(const ox_gemm_plan *plan, const ox_gemm *gemm, char *workspa
     ox_pool *pool = part < 0 ? plan->pool : NULL;
     if (plan->way == OX_GEMM_PANELS)
         run_panels(&job, pool);
+    else if (plan->way == OX_GEMM_BLAS)
+        run_blas(&job);
     else
         ox_pool_run(pool, vector_part, &job);
 }

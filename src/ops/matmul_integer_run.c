@@ -57,7 +57,8 @@ static void entry_steps(const ox_matmul_shape *s, const ox_tensor *t, bool by_ro
     if (t)
         e = ox_entries_of(t, by_row);
     batch_steps(s, e.rank, e.dims, e.rank > 1 ? e.dims[e.rank - 1] * e.dims[e.rank - 2] * WIDE : 0, steps);
-    *step = e.rank > 0 && e.dims[e.rank - (by_row ? 2 : 1)] != 1;
+    const int place = e.rank - (by_row ? 2 : 1);
+    *step = place >= 0 && e.dims[place] != 1;
 }
 
 static const ox_tensor *input(const ox_call *call, int number) {

@@ -45,11 +45,12 @@ build_and_run() {
     rm -f "$root/program"
 }
 flags=$(pkg-config --cflags --libs ox) || fail 'pkg-config does not know ox'
+private=$(sed -n 's/^Libs.private: //p' "$tree/lib/pkgconfig/ox.pc")
 # shellcheck disable=SC2086 # lists of words
 {
     build_and_run 'C, shared' $CC -std=c11 "$here/program.c" $flags
     build_and_run 'C++, shared' $CXX -std=c++11 -x c++ "$here/program.c" $flags
-    build_and_run 'C, static' $CC -std=c11 -I"$tree/include" "$here/program.c" "$tree/lib/libox.a" -lprotobuf-c -lm
+    build_and_run 'C, static' $CC -std=c11 -I"$tree/include" "$here/program.c" "$tree/lib/libox.a" $private
 }
 
 # The sanitizers add symbols of their own.
