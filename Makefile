@@ -79,7 +79,8 @@ $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIA
 $(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(BUILD)/obj/src/ops/gemm_kernel.v4.o: \
+$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(BUILD)/obj/src/ops/gemm_kernel.v4.o \
+$(BUILD)/obj/src/ops/integer_loops.v4.o: \
   VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)
