@@ -310,8 +310,9 @@ OX_API ox_status ox_session_run(ox_session *session, ox_error *error);
 OX_API ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error);
 
 typedef struct ox_memory_info {
-    size_t arena_bytes; /* activations and workspaces, in one block */
-    size_t plan_bytes;  /* descriptors, prepared kernels and folded constants */
+    size_t arena_bytes;  /* activations and workspaces, in one block */
+    size_t plan_bytes;   /* descriptors, prepared kernels and folded constants */
+    size_t weight_bytes; /* weights laid out for products; the model keeps them for all of its sessions */
 } ox_memory_info;
 
 /* Memory that the session holds now. After ox_session_prepare the arena is exactly what the run needs, unless shapes

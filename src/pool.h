@@ -38,6 +38,13 @@ static inline void ox_pool_range(int64_t count, int part, int parts, int64_t *fi
     *end = *first + count / parts + (part < count % parts);
 }
 
+/* Lets one thread at a time into what it guards. *lock is NULL on systems without threads; the others take NULL. */
+typedef struct ox_lock ox_lock;
+ox_status ox_lock_create(const ox_allocator *allocator, ox_lock **lock, ox_error *error);
+void ox_lock_free(ox_lock *lock);
+void ox_lock_take(ox_lock *lock);
+void ox_lock_give(ox_lock *lock);
+
 /* ---- Cancelling --------------------------------------------------------------------------------------------- */
 
 /* Forgets that the last run was cancelled. */

@@ -149,8 +149,8 @@ static void put_text(report *r) {
     ox_text_format(&r->out, r->unsupported ? "%-12s%zu of the operators, marked above\n" : "%-12snone\n", "unsupported",
                    r->unsupported);
     if (r->has_memory)
-        ox_text_format(&r->out, "%-12s%zu bytes, and %zu for the plan\n", "arena", r->memory.arena_bytes,
-                       r->memory.plan_bytes);
+        ox_text_format(&r->out, "%-12s%zu bytes, %zu for the plan, and %zu for weights laid out for products\n",
+                       "arena", r->memory.arena_bytes, r->memory.plan_bytes, r->memory.weight_bytes);
     else
         put_field(r, "arena", ox_text_get(&r->obstacle));
     ox_text_free(&line);
@@ -246,6 +246,7 @@ static void put_json(report *r) {
     json_number(r, "weight_bytes", r->info.weight_bytes);
     if (r->has_memory) {
         json_number(r, "plan_bytes", (int64_t)r->memory.plan_bytes);
+        json_number(r, "packed_bytes", (int64_t)r->memory.weight_bytes);
         ox_text_format(&r->out, "  \"arena_bytes\": %zu\n}\n", r->memory.arena_bytes);
         return;
     }

@@ -49,6 +49,9 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     if (!made)
         return ox_fail_memory(error, "the model", sizeof *made);
     ox_status status = keep_text(made, path, &made->path, error);
+    /* Weights lie in memory twice once they are laid out: not where bytes are limited. */
+    if (!status)
+        status = ox_store_create(&made->allocator, made->options.limits.bytes ? 0 : SIZE_MAX, &made->store, error);
     if (!status)
         status =
             ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);
@@ -66,6 +69,7 @@ void ox_model_free(ox_model *model) {
         return;
     for (ox_mapping *m = model->mappings; m; m = m->next)
         m->unmap(m->bytes, m->size);
+    ox_store_free(model->store);
     ox_pile_free(&model->pile);
     ox_allocator allocator = model->meter.from;
     ox_release(&allocator, model, sizeof *model);

@@ -93,4 +93,10 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
 void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
                   char *panels, char *stage);
 
+/* Prepare: operand B of a product laid out in panels, if it is input `input` and the model's own: then g->panels is
+ * set, for the first of its matrices. `rank` dims and byte strides lead to the others, whose panels are *each bytes
+ * apart. */
+ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
+                          size_t *each);
+
 #endif

@@ -23,11 +23,21 @@ typedef struct ox_gemm_matrix {
     int64_t row, col;
 } ox_gemm_matrix;
 
-/* C (rows x columns, c_row bytes between rows) = or += A * B over `depth` elements of k. Rows of A are `a_row` bytes
- * apart, as the kernel says; those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B
- * and not written in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. */
-typedef void ox_gemm_tile_fn(int64_t rows, int64_t columns, int64_t depth, const char *a, const char *b, int64_t b_row,
-                             char *c, int64_t c_row, bool add);
+/* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are as far
+ * apart as the kernel says, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B
+ * and not written in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. On the way, cache lines
+ * from `ahead` on, one every ahead_step bytes for each k, are brought into the second-level cache. */
+typedef struct ox_gemm_tile {
+    int64_t rows, columns, depth;
+    const char *a, *b;
+    int64_t b_row;
+    char *c;
+    int64_t c_row;
+    bool add;
+    const char *ahead;
+    int64_t ahead_step;
+} ox_gemm_tile;
+typedef void ox_gemm_tile_fn(const ox_gemm_tile *tile);
 
 /* c[n] = a[k] * B, a row vector of elements a_step bytes apart; B has packed rows, b_row bytes apart. */
 typedef void ox_gemm_rows_fn(int64_t n, int64_t k, const char *a, int64_t a_step, const char *b, int64_t b_row,

@@ -82,7 +82,9 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     size_t budget = g->m < FEW_ROWS ? cache / 2 : OX_PANEL_BYTES;
     plan->chunk = g->panels ? g->n : fitting(budget, column, kernel->columns, g->n);
     plan->chunk = even(g->n, plan->chunk, kernel->columns);
-    plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
+    plan->columns = plan->chunk;
+    if (g->end)
+        plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
     plan->c_bytes = g->end ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
     if (!g->panels && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
         return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",

@@ -28,6 +28,7 @@ static const void *offset(const ox_gemm_matrix *matrix, int64_t row, int64_t col
 
 /* What a thread works in. */
 typedef struct gemm_room {
+    int part; /* of the pool */
     char *stage, *a, *c;
     void *scratch;
 } gemm_room;
@@ -35,7 +36,7 @@ typedef struct gemm_room {
 static gemm_room room_of(const ox_gemm_plan *plan, char *workspace, int part) {
     char *at = workspace + (size_t)ox_gemm_panel_copies(plan) * plan->panel_bytes;
     at += (size_t)part * ox_gemm_part_bytes(plan);
-    gemm_room room = {.stage = at, .a = at + plan->stage};
+    gemm_room room = {.part = part, .stage = at, .a = at + plan->stage};
     room.c = room.a + plan->a_bytes;
     room.scratch = room.c + plan->c_bytes;
     return room;
@@ -135,15 +136,21 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
     kernel->pack_a(job->plan->loops, &from, block->rows, depth, round_up(depth, kernel->group), room->a, kernel->a_row,
                    room->stage);
-    const int64_t height = pieces(block->rows, pieces(block->rows, kernel->rows));
+    const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
+    ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         int64_t column = block->column + j - job->column, all = least(kernel->columns, job->columns - column);
-        const char *panel = job->panels + panel_offset(kernel, job->columns, k, depth, column);
-        char *c = block->data + j * (int64_t)ox_dtype_size(kernel->c);
-        for (int64_t i = 0; i < block->rows; i += height)
-            kernel->tile(least(height, block->rows - i), least(kernel->columns, block->columns - j), depth,
-                         room->a + i * kernel->a_row, panel, panel_row(kernel, all), c + i * block->data_row,
-                         block->data_row, d > 0);
+        tile.b = job->panels + panel_offset(kernel, job->columns, k, depth, column);
+        tile.b_row = panel_row(kernel, all);
+        tile.columns = least(kernel->columns, block->columns - j);
+        tile.ahead = tile.b + depth * tile.b_row; /* the next panel */
+        tile.ahead_step = pieces(tile.b_row, tiles);
+        for (int64_t i = 0; i < block->rows; i += height, tile.ahead += depth * tile.ahead_step) {
+            tile.rows = least(height, block->rows - i);
+            tile.a = room->a + i * kernel->a_row;
+            tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
+            kernel->tile(&tile);
+        }
     }
 }
 
@@ -155,8 +162,11 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
     block->scratch = room->scratch;
     for (int64_t i = 0; i < block->rows && !g->k; i++)
         memset(block->data + i * block->data_row, 0, (size_t)(block->columns * size));
-    for (int64_t d = 0; d < job->plan->depths; d++)
+    for (int64_t d = 0; d < job->plan->depths; d++) {
+        if (ox_pool_ask(job->plan->pool, room->part))
+            return;
         add_depth(job, room, d, block);
+    }
     if (g->end)
         g->end(g, block);
 }
@@ -214,6 +224,8 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
     const ox_gemm *g = job->turned;
     const int64_t size = (int64_t)ox_dtype_size(plan->kernel->c);
     for (int64_t j = first; j < end; j += plan->columns) {
+        if (ox_pool_ask(plan->pool, room->part))
+            return;
         int64_t columns = least(plan->columns, end - j);
         char *c = g->end ? room->c : (char *)g->c + j * size;
         if (plan->way == OX_GEMM_ROW_VECTOR)
@@ -279,7 +291,7 @@ static void run_batch(void *context, int part, int parts) {
     ox_gemm g = *job->gemm;
     int64_t first, end;
     ox_pool_range(job->count, part, parts, &first, &end);
-    for (int64_t i = first; i < end; i++) {
+    for (int64_t i = first; i < end && !ox_pool_cancelled(job->plan->pool); i++) {
         job->place(job->places, i, &g);
         run_one(job->plan, &g, job->workspace, part);
     }

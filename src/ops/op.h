@@ -77,12 +77,14 @@ struct ox_call {
     size_t nattrs;
     const ox_attr *attrs;
     const struct ox_loops *loops;
-    struct ox_pool *pool;  /* threads to split large work over; NULL for none */
-    void *state;           /* what prepare left for run */
-    void *workspace;       /* run: the bytes that prepare asked for */
-    size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
-    ox_pile *pile;         /* prepare: plan memory */
-    ox_pile *strings;      /* run: memory for bytes of strings, which lives until the session runs again */
+    struct ox_pool *pool;   /* threads to split large work over; NULL for none */
+    struct ox_store *store; /* prepare: where what is made of weights is kept; NULL for nowhere */
+    uint64_t weights;       /* prepare: a bit for each of the first inputs whose data stays as long as the store */
+    void *state;            /* what prepare left for run */
+    void *workspace;        /* run: the bytes that prepare asked for */
+    size_t workspace_size;  /* prepare: set it to ask for bytes that live during run only */
+    ox_pile *pile;          /* prepare: plan memory */
+    ox_pile *strings;       /* run: memory for bytes of strings, which lives until the session runs again */
     /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
     const char *(*input_name)(const ox_call *call, int i);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */

@@ -47,7 +47,7 @@ static ox_status create_slots(ox_frame *frame) {
         slot->root = slot->owner = slot->last_use = -1;
         if (graph->values[v].initializer) {
             slot->tensor = *graph->values[v].initializer;
-            slot->constant = true;
+            slot->constant = slot->weight = true;
         }
     }
     return OX_OK;
@@ -139,6 +139,7 @@ static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node
                            .strings = &main_frame(frame)->text,
                            .loops = frame->loops,
                            .pool = frame->pool,
+                           .store = frame->model->store,
                            .results = frame->results,
                            .input_name = input_name,
                            .run_graph = ox_frame_run_graph};
@@ -238,7 +239,9 @@ ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool con
     }
     slot->tensor = (ox_tensor){tensor->dtype, tensor->rank, dims, tensor->strides ? strides : NULL,
                                constant ? tensor->data : NULL};
+    int outer = frame->graph->values[v].outer;
     slot->constant = constant;
+    slot->weight = outer < 0 ? constant : frame->outer->slots[outer].weight;
     slot->foreign = !constant;
     return OX_OK;
 }

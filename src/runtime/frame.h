@@ -26,6 +26,7 @@ typedef struct ox_slot {
     bool packed_only; /* some reader takes no strides, or the value is an output of the graph */
     bool is_output;
     bool constant;  /* data is known when the plan is made, and stays */
+    bool weight;    /* it is constant, and lies in the model */
     int root;       /* the value in whose buffer this one lies: itself, or what it is a view of; -1 if in none */
     bool foreign;   /* in memory that others may change: an input, a subgraph's result, or a view of those */
     int owner;      /* the root, or the value whose buffer the root took over; -1 until that is decided */

@@ -4,6 +4,7 @@
 
 #include "../meter.h"
 #include "../ops/op.h"
+#include "../store.h"
 
 /* What a value is. Tensors alone are computed with so far; the others are carried so that an error can name them. */
 typedef enum ox_kind {
@@ -74,6 +75,7 @@ struct ox_model {
     size_t nuses;
     const ox_op_use *uses;
     ox_mapping *mappings;
+    ox_store *store; /* weights as sessions laid them out; the only part that changes */
 };
 
 #endif

@@ -94,6 +94,7 @@ static void describe_view(ox_slot *slot, const ox_output *output, const ox_slot 
     slot->root = source->root;
     slot->foreign = source->foreign;
     slot->constant = source->constant;
+    slot->weight = source->weight;
     if (source->constant)
         slot->tensor.data = (char *)source->tensor.data + output->offset;
 }
@@ -109,13 +110,13 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     const ox_tensor *seen = &output->seen;
     slot->tensor = (ox_tensor){seen->dtype, seen->rank, seen->dims, NULL, NULL};
     slot->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
-    slot->constant = slot->foreign = false;
+    slot->constant = slot->weight = slot->foreign = false;
     slot->root = slot->owner = -1;
     slot->read_until = slot->last_use > n ? slot->last_use : n;
     if (seen->data) {
         output->window = OX_WINDOW_GIVEN;
         slot->tensor = *seen;
-        slot->constant = !(node->op->flags & OX_OP_CONTROL);
+        slot->constant = slot->weight = !(node->op->flags & OX_OP_CONTROL);
         slot->foreign = !slot->constant;
         return OX_OK;
     }
@@ -153,10 +154,14 @@ ox_status ox_plan_prepare(ox_frame *frame, int n) {
     step->packings = NULL;
     step->work = 0;
     call->workspace_size = 0;
+    call->weights = 0;
     for (int i = 0; i < call->nin; i++) {
         step->run_in[i] = step->in[i];
         if (step->in[i] && !(call->op->flags & OX_OP_STRIDED) && !ox_tensor_is_packed(step->in[i]))
             OX_TRY(plan_packing(frame, step, i));
+        int v = frame->graph->nodes[n].in[i];
+        if (v >= 0 && i < 64 && frame->slots[v].weight && step->run_in[i] == step->in[i])
+            call->weights |= (uint64_t)1 << i;
     }
     if (!step->runs)
         return OX_OK;

@@ -195,6 +195,6 @@ void ox_session_set_profile(ox_session *session, ox_profile_fn *callback, void *
 }
 
 void ox_session_memory(const ox_session *session, ox_memory_info *info) {
-    *info = (ox_memory_info){.plan_bytes = sizeof *session};
+    *info = (ox_memory_info){.plan_bytes = sizeof *session, .weight_bytes = ox_store_bytes(session->model->store)};
     ox_frame_memory(session->frame, &info->arena_bytes, &info->plan_bytes);
 }

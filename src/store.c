@@ -1,0 +1,90 @@
+/* store.c: blocks by key, in a list: a model has few of them, and they are looked up only when a session plans. */
+#include "store.h"
+
+#include "pool.h"
+
+#include <string.h>
+
+typedef struct store_block {
+    struct store_block *next;
+    ox_store_key key;
+    size_t size; /* of all of it */
+    void *data;
+} store_block;
+
+struct ox_store {
+    ox_allocator allocator;
+    size_t limit, used;
+    store_block *blocks;
+    ox_lock *lock;
+};
+
+ox_status ox_store_create(const ox_allocator *allocator, size_t limit, ox_store **result, ox_error *error) {
+    ox_store *store = *result = ox_alloc(allocator, sizeof *store);
+    if (!store)
+        return ox_fail_memory(error, "the model", sizeof *store);
+    *store = (ox_store){.allocator = *allocator, .limit = limit};
+    return ox_lock_create(allocator, &store->lock, error);
+}
+
+void ox_store_free(ox_store *store) {
+    if (!store)
+        return;
+    while (store->blocks) {
+        store_block *block = store->blocks;
+        store->blocks = block->next;
+        ox_release(&store->allocator, block, block->size);
+    }
+    ox_lock_free(store->lock);
+    ox_allocator allocator = store->allocator;
+    ox_release(&allocator, store, sizeof *store);
+}
+
+static bool same_key(const ox_store_key *a, const ox_store_key *b) {
+    return a->maker == b->maker && a->data == b->data && a->kind == b->kind &&
+           !memcmp(a->dims, b->dims, sizeof a->dims) && !memcmp(a->strides, b->strides, sizeof a->strides);
+}
+
+static const store_block *find(const ox_store *store, const ox_store_key *key) {
+    for (const store_block *block = store->blocks; block; block = block->next)
+        if (same_key(&block->key, key))
+            return block;
+    return NULL;
+}
+
+/* A new block, filled and in the list; NULL beyond the limit. */
+static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
+                     const store_block **added, ox_error *error) {
+    const size_t around = sizeof(store_block) + OX_ALIGN;
+    *added = NULL;
+    if (size > SIZE_MAX - around || size + around > store->limit - store->used)
+        return OX_OK;
+    store_block *block = ox_alloc(&store->allocator, size + around);
+    if (!block)
+        return ox_fail_memory(error, "weights laid out for products", size);
+    char *data = (char *)(block + 1);
+    data += (OX_ALIGN - (uintptr_t)data % OX_ALIGN) % OX_ALIGN;
+    *block = (store_block){store->blocks, *key, size + around, data};
+    make(context, data);
+    store->blocks = block;
+    store->used += block->size;
+    *added = block;
+    return OX_OK;
+}
+
+ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
+                       const void **data, ox_error *error) {
+    ox_lock_take(store->lock);
+    const store_block *block = find(store, key);
+    ox_status status = block ? OX_OK : add(store, key, size, make, context, &block, error);
+    *data = block ? block->data : NULL;
+    ox_lock_give(store->lock);
+    return status;
+}
+
+size_t ox_store_bytes(ox_store *store) {
+    ox_lock_take(store->lock);
+    size_t bytes = store->used;
+    ox_lock_give(store->lock);
+    return bytes;
+}

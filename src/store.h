@@ -1,0 +1,34 @@
+/* store.h: what is made of a model's weights once, for all of its sessions: weights laid out for products. */
+#ifndef OX_STORE_H
+#define OX_STORE_H
+
+#include "alloc.h"
+
+typedef struct ox_store ox_store;
+
+/* What a block is made of, and how; two keys with the same members mean the same block. */
+enum {
+    OX_STORE_DIMS = 6
+};
+typedef struct ox_store_key {
+    const void *maker, *data;
+    int64_t kind;
+    int64_t dims[OX_STORE_DIMS], strides[OX_STORE_DIMS];
+} ox_store_key;
+
+/* Fills a block. */
+typedef void ox_store_fn(const void *context, void *block);
+
+/* A store holds at most `limit` bytes, and frees them when it goes. */
+ox_status ox_store_create(const ox_allocator *allocator, size_t limit, ox_store **store, ox_error *error);
+void ox_store_free(ox_store *store);
+
+/* The block of that key, of `size` bytes aligned to OX_ALIGN; made now if it is not there. NULL if it would be beyond
+ * the limit. Sessions in several threads may ask at the same time. */
+ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
+                       const void **block, ox_error *error);
+
+/* Bytes of all blocks. */
+size_t ox_store_bytes(ox_store *store);
+
+#endif
