@@ -17,7 +17,7 @@ COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)
 
 # gcc's -O2 leaves loops alone that -O3 vectorises; these two flags give the same speed at half the size of -O3.
 LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && \
-               echo -ftree-vectorize -fvect-cost-model=dynamic) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
+               echo -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 
 LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
@@ -62,7 +62,8 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIANTS)
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o: VECTOR_WIDTH := 512
+WIDE := lanes_divide lanes_math lanes_order lanes_pow softmax_loops
+$(WIDE:%=$(BUILD)/obj/src/ops/%.v4.o): VECTOR_WIDTH := 512
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
 $(BUILD)/obj/%.v3.o: %.c

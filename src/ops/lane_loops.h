@@ -5,6 +5,7 @@
 #include "lanes.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Files that include this are built once for each kind of processor, with names that end in it. */
 #ifndef OX_ISA
@@ -222,8 +223,8 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
         }                                                                                                              \
     }
 
-#define MATH_LANE(fn, T, expression)                                                                                   \
-    MATH_VECTORS(fn, T, expression)                                                                                    \
+/* A loop out of one over whole vectors. */
+#define MATH_WHOLE(fn, T)                                                                                              \
     static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
         T *o = (void *)arg[0];                                                                                         \
         const T *x = (const void *)arg[1];                                                                             \
@@ -240,10 +241,39 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
         return 0;                                                                                                      \
     }
 
+#define MATH_LANE(fn, T, expression)                                                                                   \
+    MATH_VECTORS(fn, T, expression)                                                                                    \
+    MATH_WHOLE(fn, T)
+
 #define MATH_(name, T, e) MATH_LANE(name##_##T, T, e)
 /* An operation of one floating-point operand that calls math functions. No call may stand behind a condition: such are
  * not made for whole vectors. */
 #define MATH_UNARY(name, e) FLOAT_LOOPS(MATH_, name, e) const ox_lanes OX_LANES(name) = {{FLOAT_ROW(name)}};
+
+/* Floats for which fast(a, b) is right but for a few: it gives NaN for those, and they get careful(a, b), which is
+ * slow. n is a multiple of OX_VECTOR. The result may be an operand's memory, so a block is kept until all of it is
+ * known. */
+enum {
+    OX_GUARDED = 16 * OX_VECTOR
+};
+#define GUARDED(fn, T, first, second, fast, careful)                                                                   \
+    static void fn(int64_t count, T *o, const T *x, const T *y) {                                                      \
+        c_##T kept[OX_GUARDED];                                                                                        \
+        for (int64_t from = 0; from < count; from += OX_GUARDED) {                                                     \
+            const int64_t n = (count - from < OX_GUARDED ? count - from : OX_GUARDED) & -(int64_t)OX_VECTOR;           \
+            int rare = 0;                                                                                              \
+            FOR_N {                                                                                                    \
+                kept[i] = fast(first, second);                                                                         \
+                rare |= kept[i] != kept[i];                                                                            \
+            }                                                                                                          \
+            if (rare)                                                                                                  \
+                FOR_N {                                                                                                \
+                    const c_##T other = careful(first, second);                                                        \
+                    kept[i] = kept[i] == kept[i] ? kept[i] : other;                                                    \
+                }                                                                                                      \
+            memcpy(o + from, kept, (size_t)n * sizeof *kept);                                                          \
+        }                                                                                                              \
+    }
 
 /* The math function for double, the one that ends in f for float. */
 #define MATH(fn, x) _Generic((x), float : fn##f, default : fn)(x)
