@@ -5,7 +5,6 @@
 #include "lanes.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Files that include this are built once for each kind of processor, with names that end in it. */
 #ifndef OX_ISA
@@ -250,30 +249,11 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
  * not made for whole vectors. */
 #define MATH_UNARY(name, e) FLOAT_LOOPS(MATH_, name, e) const ox_lanes OX_LANES(name) = {{FLOAT_ROW(name)}};
 
-/* Floats for which fast(a, b) is right but for a few: it gives NaN for those, and they get careful(a, b), which is
- * slow. n is a multiple of OX_VECTOR. The result may be an operand's memory, so a block is kept until all of it is
- * known. */
+/* Long computations go over a block in two loops: a processor looks ahead over some hundred instructions, and what is
+ * computed in it has to be several elements, or it waits. */
 enum {
-    OX_GUARDED = 16 * OX_VECTOR
+    OX_BLOCK = 16 * OX_VECTOR
 };
-#define GUARDED(fn, T, first, second, fast, careful)                                                                   \
-    static void fn(int64_t count, T *o, const T *x, const T *y) {                                                      \
-        c_##T kept[OX_GUARDED];                                                                                        \
-        for (int64_t from = 0; from < count; from += OX_GUARDED) {                                                     \
-            const int64_t n = (count - from < OX_GUARDED ? count - from : OX_GUARDED) & -(int64_t)OX_VECTOR;           \
-            int rare = 0;                                                                                              \
-            FOR_N {                                                                                                    \
-                kept[i] = fast(first, second);                                                                         \
-                rare |= kept[i] != kept[i];                                                                            \
-            }                                                                                                          \
-            if (rare)                                                                                                  \
-                FOR_N {                                                                                                \
-                    const c_##T other = careful(first, second);                                                        \
-                    kept[i] = kept[i] == kept[i] ? kept[i] : other;                                                    \
-                }                                                                                                      \
-            memcpy(o + from, kept, (size_t)n * sizeof *kept);                                                          \
-        }                                                                                                              \
-    }
 
 /* The math function for double, the one that ends in f for float. */
 #define MATH(fn, x) _Generic((x), float : fn##f, default : fn)(x)

@@ -15,10 +15,9 @@
 #define OX_MAD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* Added to a float of at most 22 bits before the point, it rounds to an integer n, and n + OX_ROUND_BIAS then stands in
- * the low bits: shifted up, those are 2^n. */
-#define OX_ROUND_BIAS 127
-#define OX_ROUND (0x1.8p23f + OX_ROUND_BIAS)
+/* Added to a float of at most 22 bits before the point, it rounds to an integer n, and n + 127 then stands in the low
+ * bits: shifted up, those are 2^n. */
+#define OX_ROUND (0x1.8p23f + 127)
 
 /* 2^n of a float that OX_ROUND was added to. */
 static inline __attribute__((always_inline)) float ox_power_of_two(float rounded) {
@@ -36,8 +35,8 @@ static inline __attribute__((always_inline)) float ox_exp_rest(float r, float sq
 
 /* e^x: x = 2 n ln 2 + r, and e^x is e^r 2^n 2^n, so that results below the normal floats are rounded once. */
 static inline __attribute__((always_inline)) float ox_expf(float x) {
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -105.0f ? -105.0f : x;
+    const float most = x > 89.0f ? 89.0f : x;
+    x = x < -105.0f ? -105.0f : most;
     float rounded = OX_MAD(x, 0.72134752f, OX_ROUND), n = rounded - OX_ROUND;
     float r = OX_MAD(n, -2 * 0.693359375f, x);
     r = OX_MAD(n, 2 * 2.12194440e-4f, r);
@@ -50,11 +49,10 @@ static inline __attribute__((always_inline)) float ox_expf(float x) {
 
 /* 1 / (1 + e^-x) as 2^-64 / (2^-64 + 2^-64 e^-x): the power stays a normal float for all x that matter. */
 static inline __attribute__((always_inline)) float ox_sigmoidf(float x) {
-    x = x > 44.0f ? 44.0f : x;
-    x = x < -105.0f ? -105.0f : x;
     const float round = OX_ROUND - 64;
-    float rounded = OX_MAD(x, -1.44269504f, round), n = rounded - round;
-    float r = OX_MAD(n, -0.693359375f, -x);
+    const float most = -x > 105.0f ? 105.0f : -x, z = -x < -44.0f ? -44.0f : most;
+    float rounded = OX_MAD(z, 1.44269504f, round), n = rounded - round;
+    float r = OX_MAD(n, -0.693359375f, z);
     r = OX_MAD(n, 2.12194440e-4f, r);
     float square = r * r, p = OX_MAD(ox_exp_rest(r, square), square, r + 1.0f);
     return 0x1p-64f / OX_MAD(p, ox_power_of_two(rounded), 0x1p-64f);
@@ -69,14 +67,14 @@ static inline __attribute__((always_inline)) float ox_expm1_near(float x) {
 
 /* tanh x = m / (m + 2) where m = e^2x - 1; it is 1 from 9.01 on. */
 static inline __attribute__((always_inline)) float ox_tanhf(float x) {
-    x = x > 9.01f ? 9.01f : x;
-    x = x < -9.01f ? -9.01f : x;
+    const float most = x > 9.01f ? 9.01f : x;
+    x = x < -9.01f ? -9.01f : most;
     float m = ox_expm1_near(x + x);
     return copysignf(m / (m + 2.0f), x);
 }
 
-/* erf |x| = 1 - e^p(|x|), a polynomial; it is 1 from 3.925 on. */
-static inline __attribute__((always_inline)) float ox_erff(float x) {
+/* ln (1 - erf |x|): the error function is 1 from 3.925 on. */
+static inline __attribute__((always_inline)) float ox_erf_exponent(float x) {
     float z = fabsf(x);
     z = z > 3.925f ? 3.925f : z;
     float square = z * z, fourth = square * square;
@@ -84,7 +82,7 @@ static inline __attribute__((always_inline)) float ox_erff(float x) {
     float high = OX_MAD(-0.000117641323f, z, 0.00063283703f);
     high = OX_MAD(high, square, OX_MAD(-0.00166702777f, z, 0.000160396358f));
     float p = OX_MAD(OX_MAD(9.25627116e-06f, fourth, high), fourth, low);
-    return copysignf(ox_expm1_near(p * z), x);
+    return p * z;
 }
 
 /* Whether x is a positive normal float. */

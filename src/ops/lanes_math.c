@@ -8,19 +8,26 @@
 /* ---- Logarithms, exponentials, trigonometry ------------------------------------------------------------------------
  */
 
-static inline float log_of_normal(float a, float b) {
-    (void)b;
-    return ox_is_normal(a) ? ox_logf(a) : NAN;
-}
-static inline float log_of_any(float a, float b) {
+/* ln of zeros, of negative and subnormal floats, of infinity and NaN. */
+static inline float log_of_any(float a) {
     const float subnormal = ox_logf(a * 0x1p23f) - 15.9423852f;
-    (void)b;
     return a > 0 && a < 1 ? subnormal : a == 0 ? -INFINITY : a > 0 ? a : NAN;
 }
-GUARDED(logs, f32, x[from + i], y[from + i], log_of_normal, log_of_any)
-static void Log_f32_vectors(int64_t n, f32 *o, const f32 *x, const void *attr) {
+
+static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
-    logs(n, o, x, x);
+    for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
+        int rare = 0;
+        n = (count < OX_BLOCK ? count : OX_BLOCK) & -(int64_t)OX_VECTOR;
+        FOR_N rare |= !ox_is_normal(x[i]);
+        if (!rare)
+            FOR_N o[i] = ox_logf(x[i]);
+        else
+            FOR_N {
+                const float a = x[i], usual = ox_logf(a), other = log_of_any(a);
+                o[i] = ox_is_normal(a) ? usual : other;
+            }
+    }
 }
 MATH_WHOLE(Log_f32, f32)
 MATH_LANE(Log_f64, f64, log(a))
@@ -39,7 +46,19 @@ MATH_UNARY(Sin, MATH(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
 MATH_UNARY(Tan, MATH(tan, a))
 MATH_UNARY(Tanh, FAST(tanh, a))
-MATH_UNARY(Erf, FAST(erf, a))
+
+static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
+    (void)attr;
+    for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
+        float exponent[OX_BLOCK];
+        n = (count < OX_BLOCK ? count : OX_BLOCK) & -(int64_t)OX_VECTOR;
+        FOR_N exponent[i] = ox_erf_exponent(x[i]);
+        FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
+    }
+}
+MATH_WHOLE(Erf_f32, f32)
+MATH_LANE(Erf_f64, f64, erf(a))
+const ox_lanes OX_LANES(Erf) = {{FLOAT_ROW(Erf)}};
 
 /* ---- Activations -------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,8 @@
 /* lanes_order.c: the loops of Max and Min. */
 #include "lane_loops.h"
 
+#include <string.h>
+
 /* IEEE 754-2019 maximum and minimum: NaN wins, and -0 is less than +0. */
 static inline float join_f32(float a, float b, bool maximum) {
     uint32_t p, q;

@@ -9,11 +9,11 @@
 #define ROOT (a == -INFINITY ? INFINITY : MATH(sqrt, a) + 0)
 
 #ifdef OX_FUSED_MAD
-/* a^b of a positive normal float, if that is one too and no square, cube or root; otherwise NaN.
+/* b ln a of a positive normal float, in two parts.
  *
  * a = 2^e c (1 + f) where c is 3/4, 1 or 5/4 inverted, so that f is exact and at most 1/6. ln a is the sum of `high`
  * and `low`, with 2^-30 of it as error: all terms of e and c and the first two of ln (1 + f) are kept in two floats. */
-static inline __attribute__((always_inline)) float pow_usual(float a, float b) {
+static inline __attribute__((always_inline)) void log_times(float a, float b, float *product, float *rest) {
     int32_t bits = (int32_t)(ox_bits_of_float(a) - 0x3f3504f3u);
     float e = (float)(bits >> 23);
     float m = ox_float_of_bits(((uint32_t)bits & 0x7fffff) + 0x3f3504f3u);
@@ -28,24 +28,36 @@ static inline __attribute__((always_inline)) float pow_usual(float a, float b) {
     q = OX_MAD(q, square, OX_MAD(-0.166878372f, f, 0.199942429f));
     q = OX_MAD(q, square, OX_MAD(-0.249998361f, f, 0.333333531f));
     float two = OX_MAD(-0.5f, square, f), two_low = OX_MAD(-0.5f, square, f - two);
-    float rest = OX_MAD(square * f, q, OX_MAD(-0.5f, square_low, two_low));
+    float third = OX_MAD(square * f, q, OX_MAD(-0.5f, square_low, two_low));
 
     float whole = OX_MAD(e, 0xb172p-16f, center), high = whole + two;
-    float low = (two - (high - whole)) + (OX_MAD(e, 1.42860677e-06f, center_low) + rest);
+    float low = (two - (high - whole)) + (OX_MAD(e, 1.42860677e-06f, center_low) + third);
 
-    float p = b * high, p_low = OX_MAD(b, low, OX_MAD(b, high, -p)), product = p + p_low;
-    float rounded = OX_MAD(product, 1.44269504f, OX_ROUND), n = rounded - OX_ROUND;
-    float r = OX_MAD(n, -0.693359375f, p) + OX_MAD(n, 2.12194440e-4f, p_low);
-    float r2 = r * r, y = OX_MAD(ox_exp_rest(r, r2), r2, r + 1.0f) * ox_power_of_two(rounded);
-    bool usual = ox_is_normal(a) && fabsf(product) < 87.0f && b != 2 && b != 3 && b != 0.5f;
-    return usual ? y : NAN;
+    *product = b * high;
+    *rest = OX_MAD(b, low, OX_MAD(b, high, -*product));
+}
+
+/* Whether that will do for a^b: squares, cubes and roots are computed by themselves. */
+static inline bool is_usual(float a, float b, float product) {
+    return ox_is_normal(a) && fabsf(product) < 87.0f && b != 2 && b != 3 && b != 0.5f;
 }
 #else
-static inline float pow_usual(float a, float b) {
-    (void)a, (void)b;
-    return NAN;
+static inline void log_times(float a, float b, float *product, float *rest) {
+    *product = a;
+    *rest = b;
+}
+static inline bool is_usual(float a, float b, float product) {
+    (void)a, (void)b, (void)product;
+    return false;
 }
 #endif
+
+/* e^(product + rest), between the ends of the normal floats. */
+static inline __attribute__((always_inline)) float exp_of_sum(float product, float rest) {
+    float rounded = OX_MAD(product + rest, 1.44269504f, OX_ROUND), n = rounded - OX_ROUND;
+    float r = OX_MAD(n, -0.693359375f, product) + OX_MAD(n, 2.12194440e-4f, rest), square = r * r;
+    return OX_MAD(ox_exp_rest(r, square), square, r + 1.0f) * ox_power_of_two(rounded);
+}
 
 #define POWER(T, any)                                                                                                  \
     static inline c_##T power_##T(c_##T a, c_##T b) {                                                                  \
@@ -57,7 +69,26 @@ POWER(f64, pow)
 
 /* Whole vectors: of floats, fast where that does; of doubles, by the C library. */
 #define POWERS(name, first, second)                                                                                    \
-    GUARDED(name##_f32, f32, first, second, pow_usual, power_f32)                                                      \
+    static void name##_f32(int64_t count, f32 *o, const f32 *x, const f32 *y) {                                        \
+        for (int64_t from = 0; from < count; from += OX_BLOCK) {                                                       \
+            const int64_t n = (count - from < OX_BLOCK ? count - from : OX_BLOCK) & -(int64_t)OX_VECTOR;               \
+            float product[OX_BLOCK], rest[OX_BLOCK];                                                                   \
+            int rare = 0;                                                                                              \
+            FOR_N {                                                                                                    \
+                const float a = first, b = second;                                                                     \
+                log_times(a, b, &product[i], &rest[i]);                                                                \
+                rare |= !is_usual(a, b, product[i] + rest[i]);                                                         \
+            }                                                                                                          \
+            if (!rare)                                                                                                 \
+                FOR_N o[from + i] = exp_of_sum(product[i], rest[i]);                                                   \
+            else                                                                                                       \
+                FOR_N {                                                                                                \
+                    const float a = first, b = second, other = power_f32(a, b);                                        \
+                    const float quick = exp_of_sum(product[i], rest[i]);                                               \
+                    o[from + i] = is_usual(a, b, product[i] + rest[i]) ? quick : other;                                \
+                }                                                                                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
     static void name##_f64(int64_t n, f64 *o, const f64 *x, const f64 *y) {                                            \
         const int64_t from = 0;                                                                                        \
         n &= -(int64_t)OX_VECTOR;                                                                                      \
