@@ -18,7 +18,7 @@ COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)
 
 # gcc's -O2 leaves loops alone that -O3 vectorises; these two flags give the same speed at half the size of -O3.
 LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && \
-               echo -ftree-vectorize -fvect-cost-model=dynamic) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
+               echo -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 
 UNROLLFLAGS := $(shell $(CC) -funroll-loops --param max-unroll-times=4 -E -x c /dev/null >/dev/null 2>&1 && \
                  echo -funroll-loops --param max-unroll-times=4)
@@ -79,9 +79,8 @@ $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIA
 $(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o $(BUILD)/obj/src/ops/gemm_kernel.v4.o \
-$(BUILD)/obj/src/ops/integer_loops.v4.o: \
-  VECTOR_WIDTH := 512
+WIDE := lanes_divide lanes_math lanes_order lanes_pow softmax_loops gemm_kernel integer_loops
+$(WIDE:%=$(BUILD)/obj/src/ops/%.v4.o): VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3

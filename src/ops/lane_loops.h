@@ -227,8 +227,8 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
         }                                                                                                              \
     }
 
-#define MATH_LANE(fn, T, expression)                                                                                   \
-    MATH_VECTORS(fn, T, expression)                                                                                    \
+/* A loop out of one over whole vectors. */
+#define MATH_WHOLE(fn, T)                                                                                              \
     static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
         T *o = (void *)arg[0];                                                                                         \
         const T *x = (const void *)arg[1];                                                                             \
@@ -245,10 +245,20 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
         return 0;                                                                                                      \
     }
 
+#define MATH_LANE(fn, T, expression)                                                                                   \
+    MATH_VECTORS(fn, T, expression)                                                                                    \
+    MATH_WHOLE(fn, T)
+
 #define MATH_(name, T, e) MATH_LANE(name##_##T, T, e)
 /* An operation of one floating-point operand that calls math functions. No call may stand behind a condition: such are
  * not made for whole vectors. */
 #define MATH_UNARY(name, e) FLOAT_LOOPS(MATH_, name, e) const ox_lanes OX_LANES(name) = {{FLOAT_ROW(name)}};
+
+/* Long computations go over a block in two loops: a processor looks ahead over some hundred instructions, and what is
+ * computed in it has to be several elements, or it waits. */
+enum {
+    OX_BLOCK = 16 * OX_VECTOR
+};
 
 /* The math function for double, the one that ends in f for float. */
 #define MATH(fn, x) _Generic((x), float : fn##f, default : fn)(x)

@@ -5,10 +5,35 @@
 /* The library's own function for float, C's for double. */
 #define FAST(fn, x) _Generic((x), float : ox_##fn##f, default : fn)(x)
 
-/* ---- Powers, logarithms, trigonometry ------------------------------------------------------------------------ */
+/* ---- Logarithms, exponentials, trigonometry ------------------------------------------------------------------------
+ */
+
+/* ln of zeros, of negative and subnormal floats, of infinity and NaN. */
+static inline float log_of_any(float a) {
+    const float subnormal = ox_logf(a * 0x1p23f) - 15.9423852f;
+    return a > 0 && a < 1 ? subnormal : a == 0 ? -INFINITY : a > 0 ? a : NAN;
+}
+
+static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
+    (void)attr;
+    for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
+        int rare = 0;
+        n = (count < OX_BLOCK ? count : OX_BLOCK) & -(int64_t)OX_VECTOR;
+        FOR_N rare |= !ox_is_normal(x[i]);
+        if (!rare)
+            FOR_N o[i] = ox_logf(x[i]);
+        else
+            FOR_N {
+                const float a = x[i], usual = ox_logf(a), other = log_of_any(a);
+                o[i] = ox_is_normal(a) ? usual : other;
+            }
+    }
+}
+MATH_WHOLE(Log_f32, f32)
+MATH_LANE(Log_f64, f64, log(a))
+const ox_lanes OX_LANES(Log) = {{FLOAT_ROW(Log)}};
 
 MATH_UNARY(Exp, FAST(exp, a))
-MATH_UNARY(Log, FAST(log, a))
 MATH_UNARY(Acos, MATH(acos, a))
 MATH_UNARY(Acosh, MATH(acosh, a))
 MATH_UNARY(Asin, MATH(asin, a))
@@ -21,85 +46,19 @@ MATH_UNARY(Sin, MATH(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
 MATH_UNARY(Tan, MATH(tan, a))
 MATH_UNARY(Tanh, FAST(tanh, a))
-MATH_UNARY(Erf, FAST(erf, a))
 
-/* Squares, cubes and roots are what models ask for; an exponent gives the same whether it repeats or not. The root of
- * -0 is +0 here, and that of -infinity is +infinity. */
-#define SQUARE (a * a)
-#define CUBE (a * a * a)
-#define ROOT (a == -INFINITY ? INFINITY : MATH(sqrt, a) + 0)
-#define POWER(T, expression)                                                                                           \
-    INDEPENDENT for (int64_t i = 0; i < n; i++) {                                                                      \
-        const c_##T a = x[i];                                                                                          \
-        o[i] = (T)(expression);                                                                                        \
+static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
+    (void)attr;
+    for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
+        float exponent[OX_BLOCK];
+        n = (count < OX_BLOCK ? count : OX_BLOCK) & -(int64_t)OX_VECTOR;
+        FOR_N exponent[i] = ox_erf_exponent(x[i]);
+        FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
     }
-
-/* n is a multiple of OX_VECTOR. */
-#define POWERS(T, name, first, second)                                                                                 \
-    static void name##_##T(int64_t n, T *o, const T *x, const T *y) {                                                  \
-        n &= -(int64_t)OX_VECTOR;                                                                                      \
-        FOR_N {                                                                                                        \
-            const c_##T a = first, b = second;                                                                         \
-            const c_##T any = _Generic(a, float : powf, default : pow)(a, b);                                          \
-            const c_##T root = ROOT;                                                                                   \
-            o[i] = b == 2 ? SQUARE : b == 3 ? CUBE : b == REAL(0.5) ? root : any;                                      \
-        }                                                                                                              \
-    }
-
-#define POW(T)                                                                                                         \
-    POWERS(T, powers, x[i], y[i])                                                                                      \
-    POWERS(T, powers_of_one, x[0], y[i])                                                                               \
-    POWERS(T, powers_to_one, x[i], y[0])                                                                               \
-    static int Pow_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                         \
-        T *o = (void *)arg[0];                                                                                         \
-        const T *x = (const void *)arg[1], *y = (const void *)arg[2];                                                  \
-        (void)attr;                                                                                                    \
-        if (step[1] && !step[2] && (y[0] == 2 || y[0] == 3)) {                                                         \
-            const bool square = y[0] == 2;                                                                             \
-            if (square)                                                                                                \
-                POWER(T, SQUARE)                                                                                       \
-            else                                                                                                       \
-                POWER(T, CUBE)                                                                                         \
-            return 0;                                                                                                  \
-        }                                                                                                              \
-        int64_t done = n & -(int64_t)OX_VECTOR;                                                                        \
-        (step[1] && step[2] ? powers_##T : step[1] ? powers_to_one_##T : powers_of_one_##T)(done, o, x, y);            \
-        if (done == n)                                                                                                 \
-            return 0;                                                                                                  \
-        T p[OX_VECTOR], q[OX_VECTOR], out[OX_VECTOR];                                                                  \
-        for (int k = 0; k < OX_VECTOR; k++) {                                                                          \
-            p[k] = x[step[1] && done + k < n ? done + k : 0];                                                          \
-            q[k] = y[step[2] && done + k < n ? done + k : 0];                                                          \
-        }                                                                                                              \
-        powers_##T(OX_VECTOR, out, p, q);                                                                              \
-        for (int64_t i = done; i < n; i++)                                                                             \
-            o[i] = out[i % OX_VECTOR];                                                                                 \
-        return 0;                                                                                                      \
-    }
-POW(f32)
-POW(f64)
-
-static uint64_t power(uint64_t base, uint64_t exponent) {
-    uint64_t result = 1;
-    for (; exponent; exponent >>= 1, base *= base)
-        if (exponent & 1)
-            result *= base;
-    return result;
 }
-
-/* Integer to integer: exact and wrapping; a negative exponent divides, which leaves 0 but for 1 and -1. */
-static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
-    if (exponent >= 0)
-        return (int64_t)power((uint64_t)base, (uint64_t)exponent);
-    if (base == 0)
-        *fault = OX_FAULT_DIVISOR;
-    return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
-}
-
-LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
-LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
-const ox_lanes OX_LANES(Pow) = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
-const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};
+MATH_WHOLE(Erf_f32, f32)
+MATH_LANE(Erf_f64, f64, erf(a))
+const ox_lanes OX_LANES(Erf) = {{FLOAT_ROW(Erf)}};
 
 /* ---- Activations -------------------------------------------------------------------------------------------- */
 
@@ -112,11 +71,15 @@ const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};
 
 /* e to no positive power: no overflow. */
 #define SMALL_EXP FAST(exp, -MATH(fabs, a))
-MATH_UNARY(Sigmoid, (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP))
 MATH_UNARY(Softplus, ABOVE + MATH(log1p, SMALL_EXP))
 MATH_UNARY(Elu, ABOVE + ALPHA * MATH(expm1, BELOW))
 MATH_UNARY(Celu, ABOVE + ALPHA * MATH(expm1, BELOW / ALPHA))
 MATH_UNARY(Selu, BETA *(ABOVE + ALPHA * MATH(expm1, BELOW)))
+
+static inline double sigmoid(double a) {
+    return (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP);
+}
+MATH_UNARY(Sigmoid, FAST(sigmoid, a))
 
 /* a times the sigmoid of alpha a; an infinite power of e gives the right 0. */
 MATH_UNARY(Swish, a / (1 + FAST(exp, -(ALPHA *a))))

@@ -1,42 +1,59 @@
-"""fit.py: the coefficients of src/ops/lane_math.h: weighted least squares at Chebyshev points, reweighted towards the
-largest error until it is level (Lawson). Prints them as C, with the largest weighted error."""
+"""fit.py: the coefficients of src/ops/lane_math.h and lanes_pow.c: weighted least squares at Chebyshev points, reweighted
+towards the largest error until it is level (Lawson). Prints them from the highest power down, as C, with the largest
+weighted error: that of the result, relative to it."""
 
 import mpmath as mp
 import numpy as np
 
 mp.mp.dps = 40
+TINY = mp.mpf("1e-9")
 
 
-def fit(function, weight, low, high, degree, points=400, rounds=60):
-    """Coefficients c[0..degree] of the polynomial nearest to `function` on [low, high], and weight * |error|."""
-    k = np.arange(points)
-    x = (low + high) / 2 + (high - low) / 2 * np.cos(np.pi * (k + 0.5) / points)
+def fit(function, weight, low, high, degree, points=500, rounds=200):
+    """Coefficients from power 0 on of the polynomial nearest to `function` on [low, high], and weight * |error|."""
+    x = (low + high) / 2 + (high - low) / 2 * np.cos(np.pi * (np.arange(points) + 0.5) / points)
     y = np.array([float(function(mp.mpf(float(v)))) for v in x])
     w = np.array([float(weight(mp.mpf(float(v)))) for v in x])
-    scale = max(abs(low), abs(high))
+    matrix = np.polynomial.chebyshev.chebvander((2 * x - (low + high)) / (high - low), degree)
     lawson = np.ones(points) / points
-    matrix = np.vander(x / scale, degree + 1, increasing=True)
+    best, smallest = None, np.inf
     for _ in range(rounds):
         root = np.sqrt(lawson) * w
         solution = np.linalg.lstsq(matrix * root[:, None], y * root, rcond=None)[0]
         error = w * np.abs(matrix @ solution - y)
-        lawson = lawson * (error + 1e-30)
+        if error.max() < smallest:
+            best, smallest = solution, error.max()
+        lawson *= error / error.max() + 1e-4
         lawson /= lawson.sum()
-    return solution / scale ** np.arange(degree + 1), error.max()
+    series = np.polynomial.Chebyshev(best, domain=[low, high])
+    return series.convert(kind=np.polynomial.Polynomial, domain=[-1, 1], window=[-1, 1]).coef, smallest
 
 
 def show(name, function, weight, low, high, degree):
     coefficients, error = fit(function, weight, low, high, degree)
     print(f"{name}: error {error:.2e}")
-    print("    " + ", ".join(f"{c:.9g}f" for c in coefficients))
+    print("    " + ", ".join(f"{c:.9g}f" for c in coefficients[::-1]))
 
 
-half = float(mp.log(2) / 2) * 1.001
-tiny = mp.mpf("1e-12")
-show("exp: (e^r - 1 - r) / r^2", lambda r: (mp.exp(r) - 1 - r) / r**2 if abs(r) > 1e-9 else mp.mpf("0.5"),
-     lambda r: r**2 / mp.exp(r), -half, half, 4)
-show("tanh: (tanh(x) / x - 1) / x^2 in x^2", lambda s: (mp.tanh(mp.sqrt(s)) / mp.sqrt(s) - 1) / s, lambda s: s, 1e-8, 0.625**2, 4)
-show("erf: erf(x) / x in x^2", lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s), lambda s: 1, 1e-8, 0.9219**2, 6)
-show("erf: ln(1 - erf(x))", lambda x: mp.log(mp.erfc(x)), lambda x: mp.erfc(x) / mp.erf(x), 0.9219, 4.0, 8)
-show("log: (ln(1 + f) - f + f^2 / 2) / f^3", lambda f: (mp.log(1 + f) - f + f**2 / 2) / f**3 if abs(f) > 1e-4 else mp.mpf(1) / 3 - f / 4,
-     lambda f: abs(f**3 / mp.log(1 + f)) if abs(f) > 1e-6 else tiny, float(mp.sqrt(0.5)) - 1, float(mp.sqrt(2)) - 1, 7)
+def exp_rest(r):
+    return (mp.expm1(r) - r) / r**2 if abs(r) > TINY else mp.mpf("0.5")
+
+
+def log_rest(f):
+    return (mp.log1p(f) - f) / f**2 if abs(f) > TINY else mp.mpf("-0.5")
+
+
+def log_third(f):
+    return (mp.log1p(f) - f + f**2 / 2) / f**3 if abs(f) > 1e-6 else mp.mpf(1) / 3
+
+
+def share(part, whole):
+    return lambda v: abs(part(v) / whole(v)) if abs(v) > TINY else 0
+
+
+half = float(mp.log(2) / 2) * 1.0005
+show("e^r - 1: (e^r - 1 - r) / r^2", exp_rest, share(lambda r: r**2, mp.expm1), -half, half, 4)
+show("e^r of twice the range", exp_rest, share(lambda r: r**2, mp.exp), -2 * half, 2 * half, 5)
+show("erf: ln(1 - erf(z)) / z", lambda z: mp.log(mp.erfc(z)) / z, share(lambda z: z * mp.erfc(z), mp.erf), 1e-9, 3.925, 8)
+show("ln: (ln(1 + f) - f) / f^2", log_rest, share(lambda f: f**2, mp.log1p), 0.5**0.5 - 1, 2**0.5 - 1, 7)
+show("pow: (ln(1 + f) - f + f^2 / 2) / f^3", log_third, share(lambda f: f**3, mp.log1p), -0.143, 0.16675, 5)

@@ -2,6 +2,7 @@
 #include "../../src/ops/lanes.h"
 
 #include <check.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -108,6 +109,91 @@ START_TEST(same_bits_at_every_place) {
 }
 END_TEST
 
+/* ---- Powers -------------------------------------------------------------------------------------------------- */
+
+static void run_pow(const ox_loops *loops, int64_t n, const float *x, const float *y, bool y_repeats, float *z) {
+    char *arg[] = {(char *)z, (char *)(uintptr_t)x, (char *)(uintptr_t)y};
+    const int64_t step[] = {sizeof *z, sizeof *x, y_repeats ? 0 : sizeof *y};
+    ck_assert_int_eq(loops->sets[OX_LANES_Pow]->fn[OX_FLOAT](n, arg, step, NULL), 0);
+}
+
+static void check_powers(const ox_loops *loops, int64_t n, const float *x, const float *y) {
+    static float z[BLOCK];
+    run_pow(loops, n, x, y, false, z);
+    for (int64_t k = 0; k < n; k++) {
+        float one;
+        double d = distance(z[k], powl(x[k], y[k]));
+        ck_assert_msg(d <= 4, "pow(%a, %a), build %s: %g units", (double)x[k], (double)y[k], loops->name, d);
+        run_pow(loops, 1, x + k, y + k, true, &one);
+        ck_assert_mem_eq(&one, &z[k], isnan(one) ? 0 : sizeof one);
+    }
+}
+
+/* Bases of all exponents, with results of all exponents. */
+START_TEST(powers_within_four_units) {
+    static float x[BLOCK], y[BLOCK];
+    for (size_t b = 0; b < sizeof builds / sizeof *builds; b++)
+        for (uint32_t i = 0; i < SAMPLES / 4; i += BLOCK) {
+            for (uint32_t k = 0; k < BLOCK; k++) {
+                uint32_t bits = ((i + k) * 8191u + (i ^ k) % 8191u) % 0x7f800000u;
+                if (k % 2) /* near 1, where the logarithm is small */
+                    bits = 0x3f400000u + bits % 0x00c00000u;
+                memcpy(&x[k], &bits, sizeof bits);
+                y[k] =
+                    ((float)((i / BLOCK * 37 + k * 11) % 2800) * 0.1f - 150.0f) / (float)log2((double)x[k] * 1.0000001);
+            }
+            check_powers(ox_loops_find(builds[b]), BLOCK, x, y);
+        }
+}
+END_TEST
+
+/* The special cases of C99, every one with every other. */
+START_TEST(powers_at_the_edges) {
+    const float edges[] = {0,
+                           -0.0f,
+                           1,
+                           -1,
+                           2,
+                           -2,
+                           3,
+                           -3,
+                           0.5f,
+                           -0.5f,
+                           1.5f,
+                           -1.5f,
+                           1e-40f,
+                           -1e-40f,
+                           1e38f,
+                           -1e38f,
+                           FLT_MIN,
+                           FLT_MAX,
+                           -FLT_MAX,
+                           0x1p-149f,
+                           0x1p23f,
+                           0x1p24f,
+                           0x1.fffffep-1f,
+                           0x1.000002p0f,
+                           127,
+                           -150,
+                           8388607,
+                           INFINITY,
+                           -INFINITY,
+                           NAN};
+    enum {
+        EDGES = sizeof edges / sizeof *edges
+    };
+    float x[EDGES * EDGES], y[EDGES * EDGES];
+    for (int k = 0; k < EDGES * EDGES; k++) {
+        x[k] = edges[k / EDGES];
+        y[k] = edges[k % EDGES];
+    }
+    for (size_t b = 0; b < sizeof builds / sizeof *builds; b++)
+        for (int k = 0; k < EDGES * EDGES; k++) {
+            check_powers(ox_loops_find(builds[b]), 1, x + k, y + k);
+        }
+}
+END_TEST
+
 Suite *ox_suite_math(void);
 Suite *ox_suite_math(void) {
     Suite *suite = suite_create("math");
@@ -115,6 +201,8 @@ Suite *ox_suite_math(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, within_four_units, 0, CASES);
     tcase_add_loop_test(tests, same_bits_at_every_place, 0, CASES);
+    tcase_add_test(tests, powers_within_four_units);
+    tcase_add_test(tests, powers_at_the_edges);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,0 +1,107 @@
+/* lanes_divide.c: the loops of division and remainder. */
+#include "lane_loops.h"
+#include "lane_math.h"
+
+/* a / b towards zero. A divisor of 0 is replaced (the loop reports it), and so is -1 where the quotient of the smallest
+ * integer would not fit. Processors divide floats many at a time and integers one by one. */
+
+/* A quotient of integers that a float holds exactly is at least 1 / |b| away from the next integer, far more than the
+ * float's rounding. */
+#define SHORT_QUOTIENT(T)                                                                                              \
+    static inline c_##T quotient_##T(c_##T a, c_##T b) {                                                               \
+        return (c_##T)((float)a / (float)(b == 0 ? 1 : b));                                                            \
+    }
+SHORT_QUOTIENT(u8)
+SHORT_QUOTIENT(u16)
+SHORT_QUOTIENT(i8)
+SHORT_QUOTIENT(i16)
+
+/* 1 / b, too large by 2^-40 of it, from a float's estimate and one step of Newton's. Its product with an integer a is
+ * not below a / b, and below the next integer, which is 2^-32 of a / b away. */
+static inline double inverse_above(float rounded, double b) {
+    const double estimate = (double)(1.0f / rounded);
+    return OX_MAD(estimate, OX_MAD(-b, estimate, 1 + 0x1p-40), estimate);
+}
+static inline uint32_t quotient_u32(uint32_t a, uint32_t b) {
+    const uint32_t divisor = b == 0 ? 1 : b;
+    return (uint32_t)((double)a * inverse_above((float)divisor, (double)divisor));
+}
+static inline int32_t quotient_i32(int32_t a, int32_t b) {
+    const int32_t divisor = (uint32_t)b + 1 <= 1 ? 1 : b; /* neither 0 nor -1 */
+    const int32_t q = (int32_t)((double)a * inverse_above((float)divisor, (double)divisor));
+    const uint32_t minus = 0 - (uint32_t)(b == -1);
+    return (int32_t)(((uint32_t)q ^ minus) - minus);
+}
+
+static inline uint64_t quotient_u64(uint64_t a, uint64_t b) {
+    return a / (b == 0 ? 1 : b);
+}
+static inline int64_t quotient_i64(int64_t a, int64_t b) {
+    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / (b == 0 ? 1 : b);
+}
+
+/* A loop that divides by its second operand: looks for zeros in it first. */
+#define DIVIDING(fn, T, expression)                                                                                    \
+    LANE2(fn##_loop, T, T, T, expression)                                                                              \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        const T *y = (const void *)arg[2];                                                                             \
+        const int64_t divisors = step[2] ? n : 1;                                                                      \
+        T zero = 0;                                                                                                    \
+        for (int64_t i = 0; i < divisors; i++)                                                                         \
+            zero = (T)(zero | (y[i] == 0));                                                                            \
+        fn##_loop(n, arg, step, attr);                                                                                 \
+        return zero ? OX_FAULT_DIVISOR : 0;                                                                            \
+    }
+
+/* Remainders in unsigned arithmetic: all is exact modulo the type. */
+#define REMAINDER(T, U)                                                                                                \
+    static inline c_##T remainder_##T(c_##T a, c_##T b) {                                                              \
+        return (T)((U)a - (U)quotient_##T(a, b) * (U)b);                                                               \
+    }
+REMAINDER(u8, uint32_t)
+REMAINDER(u16, uint32_t)
+REMAINDER(u32, uint32_t)
+REMAINDER(u64, uint64_t)
+REMAINDER(i8, uint32_t)
+REMAINDER(i16, uint32_t)
+REMAINDER(i32, uint32_t)
+REMAINDER(i64, uint64_t)
+
+/* The remainder with the divisor's sign. */
+#define FLOORED(T)                                                                                                     \
+    static inline c_##T floored_##T(c_##T a, c_##T b) {                                                                \
+        const c_##T r = remainder_##T(a, b);                                                                           \
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                                               \
+    }
+FLOORED(i8)
+FLOORED(i16)
+FLOORED(i32)
+FLOORED(i64)
+static float floored_f32(float a, float b) {
+    float r = fmodf(a, b);
+    return r == 0 ? copysignf(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+static double floored_f64(double a, double b) {
+    double r = fmod(a, b);
+    return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+
+#define DIV_(name, T, e) DIVIDING(Div_##T, T, quotient_##T(a, b))
+#define FMOD_(name, T, e) DIVIDING(Fmod_##T, T, remainder_##T(a, b))
+#define UMOD_(name, T, e) DIVIDING(Mod_##T, T, remainder_##T(a, b))
+#define MOD_(name, T, e) DIVIDING(Mod_##T, T, floored_##T(a, b))
+UINT_LOOPS(DIV_, Div, )
+SINT_LOOPS(DIV_, Div, )
+FLOAT_LOOPS(BINARY_, Div, a / b)
+const ox_lanes OX_LANES(Div) = {{NUM_ROW(Div)}};
+
+/* The remainder with the dividend's sign. */
+UINT_LOOPS(FMOD_, Fmod, )
+SINT_LOOPS(FMOD_, Fmod, )
+FLOAT_LOOPS(BINARY_, Fmod, _Generic(a, float : fmodf, default : fmod)(a, b))
+const ox_lanes OX_LANES(Fmod) = {{NUM_ROW(Fmod)}};
+
+UINT_LOOPS(UMOD_, Mod, )
+SINT_LOOPS(MOD_, Mod, )
+FLOAT_LOOPS(BINARY_, Mod, _Generic(a, float : floored_f32, default : floored_f64)(a, b))
+const ox_lanes OX_LANES(Mod) = {{NUM_ROW(Mod)}};

@@ -1,0 +1,167 @@
+/* lanes_pow.c: the loops of Pow. */
+#include "lane_loops.h"
+#include "lane_math.h"
+
+/* Squares, cubes and roots are what models ask for; an exponent gives the same whether it repeats or not. The root of
+ * -0 is +0 here, and that of -infinity is +infinity. */
+#define SQUARE (a * a)
+#define CUBE (a * a * a)
+#define ROOT (a == -INFINITY ? INFINITY : MATH(sqrt, a) + 0)
+
+#ifdef OX_FUSED_MAD
+/* b ln a of a positive normal float, in two parts.
+ *
+ * a = 2^e c (1 + f) where c is 3/4, 1 or 5/4 inverted, so that f is exact and at most 1/6. ln a is the sum of `high`
+ * and `low`, with 2^-30 of it as error: all terms of e and c and the first two of ln (1 + f) are kept in two floats. */
+static inline __attribute__((always_inline)) void log_times(float a, float b, float *product, float *rest) {
+    int32_t bits = (int32_t)(ox_bits_of_float(a) - 0x3f3504f3u);
+    float e = (float)(bits >> 23);
+    float m = ox_float_of_bits(((uint32_t)bits & 0x7fffff) + 0x3f3504f3u);
+    bool below = m<0.857f, above = m> 1.1667f;
+    float inverse = below ? 1.25f : above ? 0.75f : 1.0f;
+    float center = below ? -0x3920p-16f : above ? 0x49a6p-16f : 0.0f; /* -ln of it, and what is missing */
+    float center_low = below ? 9.79935829e-07f : above ? -7.13653316e-06f : 0.0f;
+    float f = OX_MAD(m, inverse, -1.0f);
+
+    float square = f * f, square_low = OX_MAD(f, f, -square);
+    float q = OX_MAD(-0.120420396f, f, 0.147495001f);
+    q = OX_MAD(q, square, OX_MAD(-0.166878372f, f, 0.199942429f));
+    q = OX_MAD(q, square, OX_MAD(-0.249998361f, f, 0.333333531f));
+    float two = OX_MAD(-0.5f, square, f), two_low = OX_MAD(-0.5f, square, f - two);
+    float third = OX_MAD(square * f, q, OX_MAD(-0.5f, square_low, two_low));
+
+    float whole = OX_MAD(e, 0xb172p-16f, center), high = whole + two;
+    float low = (two - (high - whole)) + (OX_MAD(e, 1.42860677e-06f, center_low) + third);
+
+    *product = b * high;
+    *rest = OX_MAD(b, low, OX_MAD(b, high, -*product));
+}
+
+/* Whether that will do for a^b: squares, cubes and roots are computed by themselves. */
+static inline bool is_usual(float a, float b, float product) {
+    return ox_is_normal(a) && fabsf(product) < 87.0f && b != 2 && b != 3 && b != 0.5f;
+}
+#else
+static inline void log_times(float a, float b, float *product, float *rest) {
+    *product = a;
+    *rest = b;
+}
+static inline bool is_usual(float a, float b, float product) {
+    (void)a, (void)b, (void)product;
+    return false;
+}
+#endif
+
+/* e^(product + rest), between the ends of the normal floats. */
+static inline __attribute__((always_inline)) float exp_of_sum(float product, float rest) {
+    float rounded = OX_MAD(product + rest, 1.44269504f, OX_ROUND), n = rounded - OX_ROUND;
+    float r = OX_MAD(n, -0.693359375f, product) + OX_MAD(n, 2.12194440e-4f, rest), square = r * r;
+    return OX_MAD(ox_exp_rest(r, square), square, r + 1.0f) * ox_power_of_two(rounded);
+}
+
+#define POWER(T, any)                                                                                                  \
+    static inline c_##T power_##T(c_##T a, c_##T b) {                                                                  \
+        const c_##T root = ROOT, other = any(a, b);                                                                    \
+        return b == 2 ? SQUARE : b == 3 ? CUBE : b == REAL(0.5) ? root : other;                                        \
+    }
+POWER(f32, powf)
+POWER(f64, pow)
+
+/* Whole vectors: of floats, fast where that does; of doubles, by the C library. */
+#define POWERS(name, first, second)                                                                                    \
+    static void name##_f32(int64_t count, f32 *o, const f32 *x, const f32 *y) {                                        \
+        for (int64_t from = 0; from < count; from += OX_BLOCK) {                                                       \
+            const int64_t n = (count - from < OX_BLOCK ? count - from : OX_BLOCK) & -(int64_t)OX_VECTOR;               \
+            float product[OX_BLOCK], rest[OX_BLOCK];                                                                   \
+            int rare = 0;                                                                                              \
+            FOR_N {                                                                                                    \
+                const float a = first, b = second;                                                                     \
+                log_times(a, b, &product[i], &rest[i]);                                                                \
+                rare |= !is_usual(a, b, product[i] + rest[i]);                                                         \
+            }                                                                                                          \
+            if (!rare)                                                                                                 \
+                FOR_N o[from + i] = exp_of_sum(product[i], rest[i]);                                                   \
+            else                                                                                                       \
+                FOR_N {                                                                                                \
+                    const float a = first, b = second, other = power_f32(a, b);                                        \
+                    const float quick = exp_of_sum(product[i], rest[i]);                                               \
+                    o[from + i] = is_usual(a, b, product[i] + rest[i]) ? quick : other;                                \
+                }                                                                                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name##_f64(int64_t n, f64 *o, const f64 *x, const f64 *y) {                                            \
+        const int64_t from = 0;                                                                                        \
+        n &= -(int64_t)OX_VECTOR;                                                                                      \
+        FOR_N o[i] = power_f64(first, second);                                                                         \
+    }
+POWERS(powers, x[from + i], y[from + i])
+POWERS(powers_of_one, x[0], y[from + i])
+POWERS(powers_to_one, x[from + i], y[0])
+
+#define ONE_EXPONENT(name, expression)                                                                                 \
+    static void name##_f32(int64_t n, f32 *o, const f32 *x) {                                                          \
+        FOR_N {                                                                                                        \
+            const float a = x[i];                                                                                      \
+            o[i] = (expression);                                                                                       \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name##_f64(int64_t n, f64 *o, const f64 *x) {                                                          \
+        FOR_N {                                                                                                        \
+            const double a = x[i];                                                                                     \
+            o[i] = (expression);                                                                                       \
+        }                                                                                                              \
+    }
+ONE_EXPONENT(squares, SQUARE)
+ONE_EXPONENT(cubes, CUBE)
+ONE_EXPONENT(roots, ROOT)
+
+#define POW(T)                                                                                                         \
+    static int Pow_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                         \
+        T *o = (void *)arg[0];                                                                                         \
+        const T *x = (const void *)arg[1], *y = (const void *)arg[2];                                                  \
+        const c_##T exponent = step[1] && !step[2] ? y[0] : 1;                                                         \
+        (void)attr;                                                                                                    \
+        if (exponent == 2)                                                                                             \
+            return squares_##T(n, o, x), 0;                                                                            \
+        if (exponent == 3)                                                                                             \
+            return cubes_##T(n, o, x), 0;                                                                              \
+        if (exponent == (c_##T)0.5)                                                                                    \
+            return roots_##T(n, o, x), 0;                                                                              \
+        const int64_t done = step[1] || step[2] ? n & -(int64_t)OX_VECTOR : 0;                                         \
+        (step[1] && step[2] ? powers_##T : step[1] ? powers_to_one_##T : powers_of_one_##T)(done, o, x, y);            \
+        if (done == n)                                                                                                 \
+            return 0;                                                                                                  \
+        T p[OX_VECTOR], q[OX_VECTOR], out[OX_VECTOR];                                                                  \
+        for (int k = 0; k < OX_VECTOR; k++) {                                                                          \
+            p[k] = x[step[1] && done + k < n ? done + k : 0];                                                          \
+            q[k] = y[step[2] && done + k < n ? done + k : 0];                                                          \
+        }                                                                                                              \
+        powers_##T(OX_VECTOR, out, p, q);                                                                              \
+        for (int64_t i = done; i < n; i++)                                                                             \
+            o[i] = out[i % OX_VECTOR];                                                                                 \
+        return 0;                                                                                                      \
+    }
+POW(f32)
+POW(f64)
+
+static uint64_t power(uint64_t base, uint64_t exponent) {
+    uint64_t result = 1;
+    for (; exponent; exponent >>= 1, base *= base)
+        if (exponent & 1)
+            result *= base;
+    return result;
+}
+
+/* Integer to integer: exact and wrapping; a negative exponent divides, which leaves 0 but for 1 and -1. */
+static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
+    if (exponent >= 0)
+        return (int64_t)power((uint64_t)base, (uint64_t)exponent);
+    if (base == 0)
+        *fault = OX_FAULT_DIVISOR;
+    return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
+}
+
+LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
+LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
+const ox_lanes OX_LANES(Pow) = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
+const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};

@@ -1,0 +1,93 @@
+/* test_divide.c: integer division and remainders against C's, where that has a result. */
+#include "../../src/ops/lanes.h"
+
+#include <check.h>
+#include <stdint.h>
+
+static const char *const builds[] = {"base", "v3", "v4"};
+enum {
+    BUILDS = sizeof builds / sizeof *builds,
+    BLOCK = 1 << 12
+};
+
+static int run(const ox_loops *loops, ox_lane_set set, ox_dtype dtype, int64_t n, const void *a, const void *b,
+               void *q) {
+    char *arg[] = {q, (char *)(uintptr_t)a, (char *)(uintptr_t)b};
+    const int64_t size = (int64_t)ox_dtype_size(dtype), step[] = {size, size, size};
+    return loops->sets[set]->fn[dtype](n, arg, step, NULL);
+}
+
+/* Numbers of all magnitudes, among them those next to multiples of each other. */
+static uint64_t number(uint64_t i) {
+    uint64_t mixed = (i + 1) * 0x9e3779b97f4a7c15u;
+    mixed ^= mixed >> 29;
+    return mixed >> (mixed % 64);
+}
+
+/* Dividends on both sides of multiples of the divisor, for divisors of all magnitudes; W is an integer that holds all
+ * that can be, so that nothing wraps in C. */
+#define CHECK(T, W, dtype, least)                                                                                      \
+    static void check_##T(const ox_loops *loops) {                                                                     \
+        static T a[BLOCK], b[BLOCK], q[BLOCK], r[BLOCK], m[BLOCK];                                                     \
+        for (uint64_t round = 0; round < 64; round++) {                                                                \
+            for (uint64_t i = 0; i < BLOCK; i++) {                                                                     \
+                const uint64_t k = round * BLOCK + i, divisor = k % 2 ? number(k) : 0 - number(k);                     \
+                b[i] = (T)divisor == 0 ? (T)-1 : (T)divisor;                                                           \
+                a[i] = (T)(number(k * 3) * divisor + k % 3 - 1);                                                       \
+                if (k % 5 == 0)                                                                                        \
+                    a[i] = (T)((uint64_t)(least)-k % 2);                                                               \
+            }                                                                                                          \
+            ck_assert_int_eq(run(loops, OX_LANES_Div, dtype, BLOCK, a, b, q), 0);                                      \
+            ck_assert_int_eq(run(loops, OX_LANES_Fmod, dtype, BLOCK, a, b, r), 0);                                     \
+            ck_assert_int_eq(run(loops, OX_LANES_Mod, dtype, BLOCK, a, b, m), 0);                                      \
+            for (int i = 0; i < BLOCK; i++) {                                                                          \
+                const W x = a[i], y = b[i], left = x % y, floored = left && (left ^ y) < 0 ? left + y : left;          \
+                ck_assert_msg(q[i] == (T)(x / y) && r[i] == (T)left && m[i] == (T)floored, "%s, " #T ": %lld / %lld",  \
+                              loops->name, (long long)x, (long long)y);                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+CHECK(int8_t, int64_t, OX_INT8, INT8_MIN)
+CHECK(int16_t, int64_t, OX_INT16, INT16_MIN)
+CHECK(int32_t, int64_t, OX_INT32, INT32_MIN)
+CHECK(int64_t, __int128, OX_INT64, INT64_MIN)
+CHECK(uint8_t, int64_t, OX_UINT8, 0)
+CHECK(uint16_t, int64_t, OX_UINT16, 0)
+CHECK(uint32_t, int64_t, OX_UINT32, 0)
+CHECK(uint64_t, __int128, OX_UINT64, 0)
+
+START_TEST(as_in_c) {
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    check_int8_t(loops);
+    check_int16_t(loops);
+    check_int32_t(loops);
+    check_int64_t(loops);
+    check_uint8_t(loops);
+    check_uint16_t(loops);
+    check_uint32_t(loops);
+    check_uint64_t(loops);
+}
+END_TEST
+
+START_TEST(a_zero_is_found_at_every_place) {
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    int32_t a[40] = {0}, b[40], q[40];
+    for (int zero = 0; zero < 40; zero++) {
+        for (int i = 0; i < 40; i++)
+            b[i] = i == zero ? 0 : i - 50;
+        ck_assert_int_eq(run(loops, OX_LANES_Div, OX_INT32, 40, a, b, q), OX_FAULT_DIVISOR);
+        ck_assert_int_eq(run(loops, OX_LANES_Mod, OX_INT32, zero, a, b, q), 0);
+    }
+}
+END_TEST
+
+Suite *ox_suite_divide(void);
+Suite *ox_suite_divide(void) {
+    Suite *suite = suite_create("divide");
+    TCase *tests = tcase_create("divide");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, as_in_c, 0, BUILDS);
+    tcase_add_loop_test(tests, a_zero_is_found_at_every_place, 0, BUILDS);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
