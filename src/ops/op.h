@@ -86,6 +86,7 @@ struct ox_call {
     /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
     const char *(*input_name)(const ox_call *call, int i);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */
+    uint64_t looked_at; /* infer: a bit for each of the first 64 inputs whose data was asked for */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
     /* infer of operators with OX_OP_CONTROL: runs a subgraph of the node, its `number`th, on inputs (described and with

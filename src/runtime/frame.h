@@ -85,8 +85,16 @@ typedef struct ox_step {
     int nsubframes;
 } ox_step;
 
+/* Data that planning looked at: the plan holds while a value that is no constant has these elements, packed. */
+typedef struct ox_premise {
+    int value;
+    const void *elements;
+    struct ox_premise *next;
+} ox_premise;
+
 typedef struct ox_stage {
-    int first, end;    /* positions of nodes */
+    int first, end; /* positions of nodes */
+    ox_premise *premises;
     ox_pile_mark mark; /* plan memory below this stage */
     struct ox_stage *before, *after;
 } ox_stage;
@@ -152,8 +160,9 @@ void ox_share_outputs(ox_frame *frame, int n);
 /* stage.c: many nodes */
 /* Plans the stage that starts at node `first`; inferred: its results are in frame->results already. */
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred);
-/* True if frame->results are what node n was planned with; takes over data that they came with. */
-bool ox_stage_holds(ox_frame *frame, int n);
+/* True if frame->results are what the first node of the stage was planned with, and what planning looked at is what it
+ * was; takes over data that the results came with. */
+bool ox_stage_holds(ox_frame *frame, const ox_stage *stage);
 /* Forgets a stage and all after it. NULL is allowed. */
 void ox_stage_forget(ox_frame *frame, ox_stage *stage);
 
