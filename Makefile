@@ -68,7 +68,7 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIANTS)
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-$(BUILD)/obj/src/ops/lanes_math.v4.o $(BUILD)/obj/src/ops/softmax_loops.v4.o: VECTOR_WIDTH := 512
+$(patsubst %,$(BUILD)/obj/src/ops/%.v4.o,lanes_math reduce_loops softmax_loops): VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3

@@ -136,7 +136,8 @@ enum {
     OX_OP_AXIS = 256,         /* later inputs, of one dimension, belong to that of the attribute `axis` */
     OX_OP_LIKE = 512,         /* of input 1 only the type counts */
     OX_OP_TEXT = 1024,        /* strings that it gives take memory in every run: they are never folded */
-    OX_OP_PICKS = 2048        /* reads no more of input 0 than it gives */
+    OX_OP_PICKS = 2048,       /* reads no more of input 0 than it gives */
+    OX_OP_LIST = 4096         /* input 1 is a list that infer reads, not run */
 };
 
 struct ox_op {

@@ -59,10 +59,11 @@ typedef struct ox_packing {
     struct ox_packing *next;
 } ox_packing;
 
-/* Elementwise nodes that run as one pass, in the place of the last of them. */
+/* Nodes that are lane programs and run as one pass, in the place of the last of them. */
 typedef struct ox_group {
     int head, tail; /* members by position, chained through ox_step.next_member */
     int count;
+    ox_space space; /* what the pass goes over */
     ox_pass *pass;
     int parts; /* threads that it is split over */
 } ox_group;
@@ -74,7 +75,7 @@ typedef struct ox_step {
     ox_tensor **out;
     ox_output *outputs;
     ox_packing *packings;
-    ox_group *group;      /* NULL if it is not elementwise */
+    ox_group *group;      /* NULL if it is not a lane program */
     int next_member;      /* -1 at the end */
     ox_reg reg;           /* while the pass is written: its result */
     bool skip;            /* nothing to do in a run: its outputs are constants */
@@ -146,7 +147,7 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k);
 ox_status ox_plan_prepare(ox_frame *frame, int n);
 
 /* fuse.c: passes */
-/* Puts the elementwise nodes of a stage, described already, into groups that run as one pass each. */
+/* Puts the nodes of a stage that are lane programs, described already, into groups that run as one pass each. */
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end);
 /* True if the value has readers outside the group of the node that gives it, or is an output of the graph. */
 bool ox_fuse_stores(const ox_frame *frame, int n);
