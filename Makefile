@@ -79,7 +79,7 @@ $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIA
 $(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-WIDE := lanes_divide lanes_math lanes_order lanes_pow softmax_loops gemm_kernel integer_loops
+WIDE := lanes_divide lanes_math lanes_order lanes_pow reduce_loops softmax_loops gemm_kernel integer_loops
 $(WIDE:%=$(BUILD)/obj/src/ops/%.v4.o): VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(patsubst %,$(BUILD)/obj/src/ops/lanes.%.o,$(VARIANTS)): CFLAGS += $(UNROLLFLAGS)

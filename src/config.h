@@ -46,6 +46,11 @@
 #define OX_TILE_BYTES 8192
 #endif
 
+/* The longest row that a pass reduces; the registers of a pass hold whole rows. */
+#ifndef OX_ROW_BYTES
+#define OX_ROW_BYTES (64 << 10)
+#endif
+
 /* A row of at least this many elements is worth a loop call of its own; shorter rows are gathered into tiles. */
 #ifndef OX_ROW_MIN
 #define OX_ROW_MIN 256

@@ -115,6 +115,7 @@ static ox_status check_given(const ox_call *call, int i) {
 ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor) {
     OX_TRY(check_given(call, i));
     *tensor = call->in[i];
+    call->looked_at |= i < 64 ? (uint64_t)1 << i : 0;
     return call->in[i]->data || ox_tensor_count(call->in[i]) == 0 ? OX_OK : OX_DEFER;
 }
 

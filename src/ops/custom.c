@@ -181,7 +181,7 @@ ox_status ox_custom_rows(ox_pile *pile, const ox_operator *operators, size_t cou
     if (!made || !details)
         return ox_fail_memory(error, "the operators", count * (sizeof *made + sizeof *details));
     for (size_t i = 0; i < count; i++) {
-        details[i] = (custom){{emit, OX_LANES_none, NULL}, &operators[i]};
+        details[i] = (custom){{.emit = emit, .lanes = OX_LANES_none}, &operators[i]};
         ox_op row = make_row(&operators[i], &details[i]);
         size_t at = i;
         for (; at > 0 && row_before(&row, &made[at - 1]); at--)

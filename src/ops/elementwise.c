@@ -273,7 +273,7 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
     const ox_elementwise *how = call->op->detail;
     for (int i = 0; i < call->nin; i++) {
         ox_tensor *shape;
-        if (!call->in[i] || in[i] >= 0 || (i == 1 && call->op->flags & OX_OP_LIKE))
+        if (!call->in[i] || in[i] >= 0 || (i == 1 && call->op->flags & (OX_OP_LIKE | OX_OP_LIST)))
             continue;
         if (other_shape(call, i, &shape) != OX_OK)
             return -1;
@@ -288,7 +288,24 @@ ox_status ox_elementwise_failed(ox_call *call) {
 
 bool ox_elementwise_fits(const ox_call *call) {
     const ox_elementwise *how = call->op->detail;
-    return call->op->flags & OX_OP_PASS && (!how->fits || how->fits(call));
+    return call->op->flags & OX_OP_PASS && (!how->fits || how->fits(call)) &&
+           (!how->row_axes || how->row_axes(call) > 0);
+}
+
+ox_space ox_elementwise_space(const ox_call *call) {
+    const ox_elementwise *how = call->op->detail;
+    const ox_tensor *shape = how->row_axes ? call->in[0] : call->out[0];
+    return (ox_space){shape->rank, how->row_axes ? how->row_axes(call) : 0, shape->dims};
+}
+
+int ox_row_axes(const ox_tensor *tensor, int axis) {
+    int64_t row = ox_count(tensor->rank - axis, tensor->dims + axis);
+    size_t width = ox_dtype_size(ox_dtype_compute(tensor->dtype));
+    if (row < 2 || row > OX_ROW_BYTES / (int64_t)width || ox_tensor_count(tensor) == 0)
+        return 0;
+    while (tensor->dims[axis] == 1)
+        axis++;
+    return tensor->rank - axis;
 }
 
 ox_status ox_elementwise_fault(ox_error *error, int fault) {
@@ -301,7 +318,8 @@ ox_status ox_elementwise_fault(ox_error *error, int fault) {
 
 /* A pass of this node alone. */
 ox_status ox_prepare_elementwise(ox_call *call) {
-    ox_pass_builder *builder = ox_pass_begin(call->pile, call->loops, call->out[0]->rank, call->out[0]->dims);
+    ox_space space = ox_elementwise_space(call);
+    ox_pass_builder *builder = ox_pass_begin(call->pile, call->loops, space.rank, space.dims, space.row_axes);
     ox_reg *in = ox_pile_array(call->pile, (size_t)call->nin, sizeof *in);
     if (!builder || !in)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *in);

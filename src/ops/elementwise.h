@@ -1,4 +1,4 @@
-/* elementwise.h: operators that are lane programs. */
+/* elementwise.h: operators that are lane programs: those that work element by element, and those that reduce rows. */
 #ifndef OX_OPS_ELEMENTWISE_H
 #define OX_OPS_ELEMENTWISE_H
 
@@ -14,10 +14,26 @@ typedef struct ox_elementwise {
     ox_emit_fn *emit;
     ox_lane_set lanes;
     bool (*fits)(const ox_call *call); /* whether this node is a lane program; NULL: always */
+    /* How many of the last dimensions of input 0 are rows that it reduces; it is a lane program if there are any. NULL
+     * for operators that work element by element. */
+    int (*row_axes)(const ox_call *call);
 } ox_elementwise;
+
+/* What a lane program goes over: the dims of its elements, the last row_axes of them rows. */
+typedef struct ox_space {
+    int rank, row_axes;
+    const int64_t *dims;
+} ox_space;
 
 /* True if the node is a lane program, so that it can be part of a pass. */
 bool ox_elementwise_fits(const ox_call *call);
+
+/* What that program goes over; call->out[0] is described. */
+ox_space ox_elementwise_space(const ox_call *call);
+
+/* The least number of last dimensions that hold what those from `axis` on do, if a pass can have such rows of elements
+ * of that type: more than one element, and not more than fit a tile. 0 if it cannot. */
+int ox_row_axes(const ox_tensor *tensor, int axis);
 
 /* One instruction in the type that the operands are computed in; result OX_UNDEFINED: it gives that type too. */
 ox_reg ox_elementwise_apply(ox_pass_builder *builder, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,

@@ -88,6 +88,7 @@ struct ox_call {
     /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
     const char *(*input_name)(const ox_call *call, int i);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */
+    uint64_t looked_at; /* infer: a bit for each of the first 64 inputs whose data was asked for */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
     /* infer of operators with OX_OP_CONTROL: runs a subgraph of the node, its `number`th, on inputs (described and with
@@ -137,7 +138,8 @@ enum {
     OX_OP_AXIS = 256,         /* later inputs, of one dimension, belong to that of the attribute `axis` */
     OX_OP_LIKE = 512,         /* of input 1 only the type counts */
     OX_OP_TEXT = 1024,        /* strings that it gives take memory in every run: they are never folded */
-    OX_OP_PICKS = 2048        /* reads no more of input 0 than it gives */
+    OX_OP_PICKS = 2048,       /* reads no more of input 0 than it gives */
+    OX_OP_LIST = 4096         /* input 1 is a list that infer reads, not run */
 };
 
 struct ox_op {

@@ -10,17 +10,18 @@ size_t ox_pass_scratch(const ox_pass *pass) {
 
 /* ---- Gathering an operand into a tile ----------------------------------------------------------------------- */
 
-/* Lays out dimensions [0, d] of an operand from src on, `count` entries of the last; returns the end in dst. */
+/* Lays out dimensions [first, d] of an operand from src on, `count` entries of the last; returns the end in dst. */
 static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char *src, char *dst) {
     const pass_operand *operand = &pass->operands[a];
     int64_t step = operand->steps[d];
-    if (d == 0) {
+    if (d == operand->first) {
         operand->move(count, dst, operand->width, src, step);
         return dst + count * operand->width;
     }
-    if (d == 1 && step != 0) {
-        operand->spread(pass->space.dim[0], count, dst, src, operand->steps[0], step);
-        return dst + count * pass->space.dim[0] * operand->width;
+    if (d == operand->first + 1 && step != 0) {
+        int64_t inner = pass->space.dim[operand->first];
+        operand->spread(inner, count, dst, src, operand->steps[operand->first], step);
+        return dst + count * inner * operand->width;
     }
     char *end = gather(pass, a, d - 1, pass->space.dim[d - 1], src, dst);
     size_t block = (size_t)(end - dst);
@@ -75,15 +76,15 @@ static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int6
     s->laid_count[a] = count;
 }
 
-static char *place_of(const pass_store *store, int64_t done) {
-    return (char *)store->out->data + done * store->width;
+static char *place_of(const ox_pass *pass, const pass_store *store, int64_t done) {
+    return (char *)store->out->data + (store->level == PASS_ROW ? done / pass->row : done) * store->width;
 }
 
 /* Computes and streams in turn: memory is faster when reads and writes alternate. */
 static int run_streamed(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,
                         int64_t done) {
     const pass_store *store = &pass->stores[in->streamed];
-    char *to = place_of(store, done);
+    char *to = place_of(pass, store, done);
     bool kept = pass->regs[in->reg[0]].last >= 0; /* read again: the whole tile is wanted */
     int fault = 0;
     for (int64_t i = 0; i < n; i += in->piece) {
@@ -96,21 +97,45 @@ static int run_streamed(const ox_pass *pass, const pass_instruction *in, char *a
     return fault;
 }
 
+/* Calls the loop on `n` elements. */
+static int run_stretch(const ox_pass *pass, const pass_instruction *in, char *const from[OX_LANE_ARGS], int64_t n,
+                       int64_t done) {
+    char *arg[OX_LANE_ARGS];
+    if (in->streamed < 0)
+        return in->lane(n, from, in->step, in->attr);
+    memcpy(arg, from, sizeof arg);
+    return run_streamed(pass, in, arg, n, done);
+}
+
+/* One instruction on a tile of n elements, `done` of the pass before it. */
+static int run_instruction(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,
+                           const int64_t count[], int64_t done) {
+    int fault = 0;
+    if (!in->by_row)
+        return run_stretch(pass, in, arg, count[in->level], done);
+    for (int64_t i = 0; i < n; i += pass->row) {
+        fault |= run_stretch(pass, in, arg, pass->row, done + i);
+        for (int k = 0; k <= in->nargs; k++)
+            arg[k] += in->next[k];
+    }
+    return fault;
+}
+
 static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t count, int64_t done) {
     for (int a = 0; a < pass->noperands; a++)
         fetch(pass, s, a, first, count);
     for (int i = 0; i < pass->nstores; i++)
         if (!pass->stores[i].streamed)
-            s->regs[pass->stores[i].reg] = place_of(&pass->stores[i], done);
+            s->regs[pass->stores[i].reg] = place_of(pass, &pass->stores[i], done);
     int64_t n = count * pass->inner;
+    const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = n / pass->row, [PASS_EACH] = n};
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
         char *arg[OX_LANE_ARGS];
         arg[0] = s->regs[in->reg[0]];
         for (int k = 1; k <= in->nargs; k++)
             arg[k] = s->regs[in->reg[k]];
-        int fault = in->streamed >= 0 ? run_streamed(pass, in, arg, n, done)
-                                      : in->lane(in->once ? 1 : n, arg, in->step, in->attr);
+        int fault = run_instruction(pass, in, arg, n, counts, done);
         if (fault && !s->fault) {
             s->fault = fault;
             s->tag = in->tag;

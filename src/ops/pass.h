@@ -12,9 +12,10 @@ typedef struct ox_pass_builder ox_pass_builder; /* being written */
 /* A register is a number, or -1 once memory ran out: then every further call does nothing, and ox_pass_end fails. */
 typedef int ox_reg;
 
-/* Starts a program over an output of shape dims, made of these loops. The builder lives in the pile, as does the pass
- * that it ends in. */
-ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, const int64_t *dims);
+/* Starts a program over an output of shape dims, made of these loops. The last `row_axes` dimensions are rows that
+ * ox_pass_fold reduces; they are laid out whole, so they must not be long, and not empty. The builder lives in the
+ * pile, as does the pass that it ends in. */
+ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, const int64_t *dims, int row_axes);
 
 /* The loops that the program is made of. */
 const ox_loops *ox_pass_loops(const ox_pass_builder *builder);
@@ -33,6 +34,10 @@ void ox_pass_tag(ox_pass_builder *builder, int tag);
 ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                      const ox_reg *args);
 
+/* One element for each row, in the type that the register is computed in: the row reduced, in the order in which
+ * ox_run_reduce does it. Wherever it is used, it repeats along the row. */
+ox_reg ox_pass_fold(ox_pass_builder *builder, ox_fold fold, ox_reg reg);
+
 /* A register as another type: widened, narrowed (one rounding) or cast. The same register if nothing is to be done. */
 ox_reg ox_pass_convert(ox_pass_builder *builder, ox_reg reg, ox_dtype dtype);
 
@@ -44,8 +49,8 @@ ox_reg ox_pass_widen(ox_pass_builder *builder, ox_reg reg);
 
 ox_dtype ox_pass_dtype(const ox_pass_builder *builder, ox_reg reg);
 
-/* Stores a register, converted to the output's type, to a packed tensor of the output's shape. streamed: past the
- * caches; the output must then not lie in the memory of an operand. */
+/* Stores a register, converted to the output's type, to a packed tensor of the output's shape, or of one element for
+ * each row. streamed: past the caches; the output must then not lie in the memory of an operand. */
 void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out, bool streamed);
 
 /* Ends the program. NULL if memory ran out. */

@@ -1,25 +1,7 @@
-/* pass_build.c: writing lane programs: registers, tiles, and how the space is cut into tiles. */
+/* pass_build.c: writing lane programs. */
 #include "pass_program.h"
 
 #include <string.h>
-
-/* Short rows are put together to tiles of about this many elements. */
-enum {
-    SHORT_TILE = 512,
-    LONGEST_TILE = 1 << 15
-};
-
-struct ox_pass_builder {
-    ox_pile *pile;
-    const ox_loops *loops;
-    bool failed;
-    int tag;
-    int rank;
-    const int64_t *dims;
-    const int64_t **strides; /* of each operand, rank entries */
-    int operand_room, reg_room, code_room, store_room;
-    ox_pass pass;
-};
 
 /* ---- Growing lists ------------------------------------------------------------------------------------------ */
 
@@ -64,24 +46,30 @@ static pass_operand *push_operand(ox_pass_builder *b) {
     return &operands[b->pass.noperands++];
 }
 
-static ox_reg new_reg(ox_pass_builder *b, pass_reg reg) {
-    pass_reg *r = PUSH(b, regs, nregs);
-    if (!r)
+ox_reg ox_pass_new_reg(ox_pass_builder *b, ox_dtype dtype) {
+    pass_reg *reg = PUSH(b, regs, nregs);
+    if (!reg)
         return -1;
-    *r = reg;
+    *reg = (pass_reg){.dtype = dtype, .operand = -1, .writer = -1, .last = -1, .store = -1, .spread = -1};
     return b->pass.nregs - 1;
+}
+
+pass_instruction *ox_pass_new_instruction(ox_pass_builder *b) {
+    return PUSH(b, code, ncode);
 }
 
 /* ---- The program -------------------------------------------------------------------------------------------- */
 
-ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, const int64_t *dims) {
+ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, const int64_t *dims, int row_axes) {
     ox_pass_builder *b = ox_pile_get(pile, sizeof *b);
     int64_t *copy = ox_pile_array(pile, (size_t)rank, sizeof *copy);
     if (!b || !copy)
         return NULL;
     if (rank)
         memcpy(copy, dims, (size_t)rank * sizeof *copy);
-    *b = (ox_pass_builder){.pile = pile, .loops = loops, .rank = rank, .dims = copy, .pass = {.stream = loops->stream}};
+    *b = (ox_pass_builder){.pile = pile, .loops = loops, .rank = rank, .row_axes = row_axes, .dims = copy};
+    b->pass.stream = loops->stream;
+    b->pass.row = ox_count(row_axes, copy + rank - row_axes);
     return b;
 }
 
@@ -131,8 +119,9 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     size_t width = ox_dtype_size(tensor->dtype);
     *operand = (pass_operand){
         .tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width), .spread = b->loops->spread(width)};
-    operand->reg =
-        new_reg(b, (pass_reg){.dtype = tensor->dtype, .operand = index, .writer = -1, .last = -1, .store = -1});
+    operand->reg = ox_pass_new_reg(b, tensor->dtype);
+    if (operand->reg >= 0)
+        b->pass.regs[operand->reg].operand = index;
     return operand->reg;
 }
 
@@ -144,8 +133,10 @@ ox_reg ox_pass_constant(ox_pass_builder *b, ox_dtype dtype, const void *element)
         return -1;
     }
     memcpy(copy, element, ox_dtype_size(dtype));
-    return new_reg(b,
-                   (pass_reg){.dtype = dtype, .constant = copy, .operand = -1, .writer = -1, .last = -1, .store = -1});
+    ox_reg reg = ox_pass_new_reg(b, dtype);
+    if (reg >= 0)
+        b->pass.regs[reg].constant = copy;
+    return reg;
 }
 
 ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
@@ -155,14 +146,13 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     pass_instruction *in = PUSH(b, code, ncode);
     if (!in)
         return -1;
-    int number = b->pass.ncode - 1;
     *in = (pass_instruction){.lane = lane, .attr = attr, .tag = b->tag, .nargs = nargs};
-    for (int k = 0; k < nargs; k++) {
+    for (int k = 0; k < nargs; k++)
         in->reg[k + 1] = args[k];
-        b->pass.regs[args[k]].last = number;
-    }
-    return in->reg[0] =
-               new_reg(b, (pass_reg){.dtype = result, .operand = -1, .writer = number, .last = -1, .store = -1});
+    in->reg[0] = ox_pass_new_reg(b, result);
+    if (in->reg[0] >= 0)
+        b->pass.regs[in->reg[0]].writer = b->pass.ncode - 1;
+    return in->reg[0];
 }
 
 /* An instruction whose attribute is kept with the pass. */
@@ -215,169 +205,11 @@ void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool st
     pass_store *store = reg >= 0 ? PUSH(b, stores, nstores) : NULL;
     if (!store)
         return;
-    *store = (pass_store){reg, (int64_t)ox_dtype_size(out->dtype), out, streamed};
+    bool whole = ox_tensor_count(out) == ox_count(b->rank, b->dims);
+    *store = (pass_store){reg, (int64_t)ox_dtype_size(out->dtype), out, whole ? PASS_EACH : PASS_ROW, streamed};
     b->pass.regs[reg].store = b->pass.nstores - 1;
 }
 
-/* ---- Cutting the space into tiles --------------------------------------------------------------------------- */
-
-static void choose_block(ox_pass *pass) {
-    pass->block = 0;
-    pass->inner = 1;
-    if (pass->space.dim[0] >= OX_ROW_MIN)
-        return;
-    while (pass->block + 1 < pass->space.ndim && pass->inner * pass->space.dim[pass->block] <= SHORT_TILE)
-        pass->inner *= pass->space.dim[pass->block++];
-}
-
-/* Whether a tile of the operand is packed (true), or one element (*scalar). */
-static bool is_direct(const ox_pass *pass, const pass_operand *operand, bool *scalar) {
-    bool packed = true;
-    int64_t step = operand->width;
-    *scalar = true;
-    for (int d = 0; d <= pass->block; d++) {
-        packed &= operand->steps[d] == step;
-        *scalar &= operand->steps[d] == 0;
-        step *= pass->space.dim[d];
-    }
-    return packed || *scalar;
-}
-
-static bool plan_space(ox_pass_builder *b) {
-    ox_pass *pass = &b->pass;
-    size_t room = (size_t)b->rank + 1, n = (size_t)pass->noperands;
-    pass->space.dim = ox_pile_array(b->pile, room, sizeof(int64_t));
-    pass->space.step = ox_pile_array(b->pile, room * (n ? n : 1), sizeof(int64_t));
-    int64_t *steps = ox_pile_array(b->pile, room * (n ? n : 1), sizeof(int64_t));
-    if (!pass->space.dim || !pass->space.step || !steps)
-        return false;
-    ox_bcast_plan(&pass->space, (int)n, b->rank, b->dims, b->strides);
-    choose_block(pass);
-    for (size_t a = 0; a < n; a++) {
-        pass_operand *operand = &pass->operands[a];
-        operand->steps = steps + a * room;
-        for (int d = 0; d < pass->space.ndim; d++)
-            steps[a * room + (size_t)d] = pass->space.step[(size_t)d * n + a];
-        pass_reg *reg = &pass->regs[operand->reg];
-        operand->gathered = !is_direct(pass, operand, &reg->scalar);
-    }
-    return true;
-}
-
-/* Which registers repeat one element, and the steps of all instructions. */
-static void find_scalars(ox_pass *pass) {
-    for (int r = 0; r < pass->nregs; r++)
-        pass->regs[r].scalar |= pass->regs[r].constant != NULL;
-    for (int i = 0; i < pass->ncode; i++) {
-        pass_instruction *in = &pass->code[i];
-        pass_reg *result = &pass->regs[in->reg[0]];
-        in->step[0] = (int64_t)ox_dtype_size(result->dtype);
-        in->once = result->store < 0;
-        in->streamed = result->store >= 0 && pass->stores[result->store].streamed ? result->store : -1;
-        in->piece = OX_STREAM_TILE / in->step[0];
-        for (int k = 1; k <= in->nargs; k++) {
-            const pass_reg *arg = &pass->regs[in->reg[k]];
-            in->once &= arg->scalar;
-            in->step[k] = arg->scalar ? 0 : (int64_t)ox_dtype_size(arg->dtype);
-        }
-        result->scalar = in->once;
-    }
-}
-
-/* ---- Tiles -------------------------------------------------------------------------------------------------- */
-
-/* Tiles that are free again, by what they hold: a tile is used for elements of one size only, and for whole tiles or
- * single elements only, so that an instruction may write where it reads. */
-enum {
-    KINDS = 10
-}; /* element sizes 1 ... 16, twice */
-
-typedef struct tile_pool {
-    size_t per_element;     /* bytes of all tiles for one element: places are scaled when the length is known */
-    ox_reg free_reg[KINDS]; /* a register whose tile is free, ... */
-    ox_reg *next;           /* ... and the next one */
-} tile_pool;
-
-static int kind_of(const pass_reg *reg) {
-    int kind = 0;
-    for (size_t size = ox_dtype_size(reg->dtype); size > 1; size /= 2)
-        kind++;
-    return 2 * kind + reg->scalar;
-}
-
-static bool needs_tile(const ox_pass *pass, const pass_reg *reg) {
-    if (reg->operand >= 0)
-        return pass->operands[reg->operand].gathered;
-    return reg->writer >= 0 && (reg->store < 0 || pass->stores[reg->store].streamed);
-}
-
-static void new_tile(tile_pool *pool, pass_reg *reg) {
-    reg->tile = pool->per_element;
-    pool->per_element += ox_dtype_size(reg->dtype);
-}
-
-/* Tiles in the order of the instructions. Gathered operands keep theirs: the next tile may find there what it wants. */
-static void assign_tiles(ox_pass *pass, tile_pool *pool) {
-    for (int r = 0; r < pass->nregs; r++)
-        if (pass->regs[r].operand >= 0 && needs_tile(pass, &pass->regs[r]))
-            new_tile(pool, &pass->regs[r]);
-    for (int i = 0; i < pass->ncode; i++) {
-        const pass_instruction *in = &pass->code[i];
-        for (int k = 1; k <= in->nargs; k++) {
-            pass_reg *arg = &pass->regs[in->reg[k]];
-            if (arg->last != i || arg->operand >= 0 || arg->store >= 0 || !needs_tile(pass, arg))
-                continue;
-            arg->last = -1; /* an operand read twice gives its tile once */
-            pool->next[in->reg[k]] = pool->free_reg[kind_of(arg)];
-            pool->free_reg[kind_of(arg)] = in->reg[k];
-        }
-        pass_reg *result = &pass->regs[in->reg[0]];
-        if (!needs_tile(pass, result))
-            continue;
-        ox_reg *free_reg = &pool->free_reg[kind_of(result)];
-        if (*free_reg < 0) {
-            new_tile(pool, result);
-            continue;
-        }
-        result->tile = pass->regs[*free_reg].tile;
-        *free_reg = pool->next[*free_reg];
-    }
-}
-
-/* How long tiles are: all that are alive together fit the first-level cache. */
-static void size_tiles(ox_pass *pass, size_t per_element) {
-    int64_t length = pass->space.dim[pass->block];
-    /* Even without registers a tile ends somewhere, so that threads have something to share. */
-    pass->chunk = length * pass->inner > LONGEST_TILE ? LONGEST_TILE / pass->inner : length > 0 ? length : 1;
-    if (per_element) {
-        int64_t elements = OX_TILE_BYTES / (int64_t)per_element / 64 * 64;
-        int64_t chunk = (elements > 64 ? elements : 64) / pass->inner;
-        if (chunk < pass->chunk)
-            pass->chunk = chunk > 1 ? chunk : 1;
-    }
-    size_t tile = ((size_t)(pass->chunk * pass->inner) + 63) / 64 * 64;
-    for (int r = 0; r < pass->nregs && per_element; r++)
-        pass->regs[r].tile *= tile;
-    pass->tile_bytes = per_element * tile;
-    pass->rows = (length + pass->chunk - 1) / pass->chunk;
-    pass->tiles = pass->rows;
-    for (int d = pass->block + 1; d < pass->space.ndim; d++)
-        pass->tiles *= pass->space.dim[d];
-}
-
 ox_pass *ox_pass_end(ox_pass_builder *b) {
-    if (!b || b->failed || !plan_space(b))
-        return NULL;
-    ox_pass *pass = &b->pass;
-    tile_pool pool = {.next = ox_pile_array(b->pile, (size_t)pass->nregs, sizeof *pool.next)};
-    if (!pool.next)
-        return NULL;
-    for (int i = 0; i < KINDS; i++)
-        pool.free_reg[i] = -1;
-    find_scalars(pass);
-    assign_tiles(pass, &pool);
-    size_tiles(pass, pool.per_element);
-    size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
-    pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
-    return pass;
+    return b && !b->failed && ox_pass_plan(b) ? &b->pass : NULL;
 }

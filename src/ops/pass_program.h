@@ -1,14 +1,22 @@
-/* pass_program.h: a lane program as the builder (pass_build.c) leaves it and the runner (pass.c) reads it. */
+/* pass_program.h: a lane program as it is written (pass_build.c), laid out (pass_plan.c) and run (pass.c). */
 #ifndef OX_OPS_PASS_PROGRAM_H
 #define OX_OPS_PASS_PROGRAM_H
 
 #include "bcast.h"
 #include "pass.h"
 
+/* How often a register changes within a tile. */
+typedef enum pass_level {
+    PASS_ONCE, /* one element for the whole tile */
+    PASS_ROW,  /* one for each row */
+    PASS_EACH
+} pass_level;
+
 typedef struct pass_operand {
     const ox_tensor *tensor; /* its data is read when the pass runs */
     const int64_t *steps;    /* bytes along each dimension of the space */
     int64_t width;           /* of an element */
+    int first;               /* the innermost dimension that is laid out: those of rows are not at PASS_ROW */
     ox_move_fn *move;
     ox_spread_fn *spread;
     int reg;
@@ -23,7 +31,8 @@ typedef struct pass_reg {
     int writer;           /* the instruction that writes it, -1 if none */
     int last;             /* the last instruction that reads it, -1 if none */
     int store;            /* the store that takes it, -1 if none */
-    bool scalar;          /* one element for a whole tile */
+    pass_level level;
+    ox_reg spread; /* the same laid out for each element, -1 if that is not wanted */
 } pass_reg;
 
 typedef struct pass_instruction {
@@ -33,7 +42,10 @@ typedef struct pass_instruction {
     int nargs;
     int reg[OX_LANE_ARGS];      /* [0] is written */
     int64_t step[OX_LANE_ARGS]; /* bytes between elements, 0 for one that repeats */
-    bool once;                  /* all operands repeat: one element is enough */
+    int64_t next[OX_LANE_ARGS]; /* bytes between rows, where it is called row by row */
+    pass_level level;           /* how many elements it gives */
+    bool folds;                 /* it takes rows and gives one element for each */
+    bool by_row;                /* called row by row: an operand changes from row to row */
     int streamed;               /* the streamed store of its result, -1 if none */
     int64_t piece;              /* elements to compute and stream in turn */
 } pass_instruction;
@@ -42,12 +54,23 @@ typedef struct pass_store {
     int reg;
     int64_t width;
     const ox_tensor *out;
-    bool streamed; /* through a tile */
+    pass_level level; /* PASS_EACH, or PASS_ROW */
+    bool streamed;    /* through a tile */
 } pass_store;
 
-/* A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. */
+/* What an instruction that takes rows knows besides its operands. */
+typedef struct pass_rows {
+    int64_t row;      /* elements in a row */
+    ox_folder folder; /* ox_pass_fold */
+    ox_spread_fn *spread;
+} pass_rows;
+
+/* A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. Dimensions [0, row_dims) are a
+ * row. */
 struct ox_pass {
     ox_bcast space;
+    int row_dims;
+    int64_t row; /* elements in a row; 1 if nothing is done by rows */
     int block;
     int64_t inner; /* elements in dimensions [0, block) */
     int64_t chunk;
@@ -62,5 +85,29 @@ struct ox_pass {
     size_t tile_bytes; /* of all tiles together */
     size_t scratch;
 };
+
+struct ox_pass_builder {
+    ox_pile *pile;
+    const ox_loops *loops;
+    bool failed;
+    int tag;
+    int rank, row_axes;
+    const int64_t *dims;
+    const int64_t **strides; /* of each operand, rank entries */
+    int operand_room, reg_room, code_room, store_room;
+    ox_pass pass;
+};
+
+/* pass_build.c: one more register, -1 once memory ran out; one more instruction, NULL then. */
+ox_reg ox_pass_new_reg(ox_pass_builder *builder, ox_dtype dtype);
+pass_instruction *ox_pass_new_instruction(ox_pass_builder *builder);
+
+/* pass_rows.c: an instruction that lays out what changes from row to row for each element. Its attribute is a
+ * pass_rows.
+ */
+ox_lane ox_pass_spread_lane;
+
+/* pass_plan.c: cuts the space into tiles, and gives registers their places. False if memory ran out. */
+bool ox_pass_plan(ox_pass_builder *builder);
 
 #endif

@@ -1,14 +1,10 @@
 /* reduce.c: ReduceSum, ReduceMean, ReduceProd, ReduceMax, ReduceMin, GlobalMaxPool. */
 #include "axes.h"
 #include "dense.h"
-#include "lanes.h"
+#include "elementwise.h"
 #include "walk.h"
 
 #include <string.h>
-
-enum {
-    REDUCE_TILE = 256
-}; /* accumulators at a time, on the stack */
 
 typedef struct reduce {
     ox_folder folder;
@@ -73,6 +69,32 @@ ox_status ox_infer_global_max_pool(ox_call *call) {
     return infer_reduced(call, pooled_axes(call->in[0]), true);
 }
 
+/* ---- Rows --------------------------------------------------------------------------------------------------- */
+
+/* True if the dimensions from `axis` on lie packed, so that ox_run_reduce folds them as one row, as a pass does. */
+static bool is_packed_from(const ox_tensor *tensor, int axis) {
+    uint64_t step = ox_dtype_size(tensor->dtype);
+    for (int d = tensor->rank; tensor->strides && d-- > axis; step *= (uint64_t)tensor->dims[d])
+        if (tensor->dims[d] != 1 && tensor->strides[d] != (int64_t)step)
+            return false;
+    return true;
+}
+
+int ox_rows_reduce(const ox_call *call) {
+    const ox_tensor *in = call->in[0];
+    ox_call asked = *call;
+    ox_axis_set set;
+    if (reduced_axes(&asked, &set) != OX_OK)
+        return 0;
+    int axis = in->rank;
+    while (axis > 0 && (set & OX_AXIS(axis - 1) || in->dims[axis - 1] == 1))
+        axis--;
+    for (int d = 0; d < axis; d++)
+        if (set & OX_AXIS(d) && in->dims[d] != 1)
+            return 0;
+    return is_packed_from(in, axis) ? ox_row_axes(in, axis) : 0;
+}
+
 /* ---- Plans -------------------------------------------------------------------------------------------------- */
 
 /* The dimensions inside (or outside) the set, with the input's strides. */
@@ -122,21 +144,20 @@ static ox_status prepare_axes(ox_call *call, ox_fold fold) {
     return prepare(call, fold, set);
 }
 
-ox_status ox_prepare_reduce_sum(ox_call *call) {
-    return prepare_axes(call, OX_FOLD_SUM);
-}
-ox_status ox_prepare_reduce_mean(ox_call *call) {
-    return prepare_axes(call, OX_FOLD_MEAN);
-}
-ox_status ox_prepare_reduce_prod(ox_call *call) {
-    return prepare_axes(call, OX_FOLD_PROD);
-}
-ox_status ox_prepare_reduce_max(ox_call *call) {
-    return prepare_axes(call, OX_FOLD_MAX);
-}
-ox_status ox_prepare_reduce_min(ox_call *call) {
-    return prepare_axes(call, OX_FOLD_MIN);
-}
+/* What each operator prepares to run by itself, and writes into a pass. */
+#define REDUCE(name, fold)                                                                                             \
+    ox_status ox_prepare_##name(ox_call *call) {                                                                       \
+        return prepare_axes(call, fold);                                                                               \
+    }                                                                                                                  \
+    ox_reg ox_emit_##name(ox_call *call, ox_pass_builder *b, const ox_reg *in) {                                       \
+        (void)call;                                                                                                    \
+        return ox_pass_fold(b, fold, in[0]);                                                                           \
+    }
+REDUCE(reduce_sum, OX_FOLD_SUM)
+REDUCE(reduce_mean, OX_FOLD_MEAN)
+REDUCE(reduce_prod, OX_FOLD_PROD)
+REDUCE(reduce_max, OX_FOLD_MAX)
+REDUCE(reduce_min, OX_FOLD_MIN)
 
 ox_status ox_prepare_global_max_pool(ox_call *call) {
     return prepare(call, OX_FOLD_MAX, pooled_axes(call->in[0]));
@@ -144,21 +165,11 @@ ox_status ox_prepare_global_max_pool(ox_call *call) {
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-/* Accumulators of any type. */
-typedef union reduce_tile {
-    double f64[REDUCE_TILE];
-    float f32[REDUCE_TILE];
-    uint64_t u64[REDUCE_TILE];
-    uint32_t u32[REDUCE_TILE];
-    uint8_t u8[REDUCE_TILE];
-} reduce_tile;
-
-/* Results of a stretch of n <= REDUCE_TILE neighbours along the innermost kept dimension. */
+/* Results of a stretch of n <= OX_FOLD_TILE neighbours along the innermost kept dimension. */
 static void reduce_stretch(const reduce *r, int64_t n, const char *from, void *to) {
-    reduce_tile sums;
+    ox_fold_sums sums;
     int64_t index[OX_MAX_RANK] = {0};
-    for (int64_t i = 0; i < n; i++)
-        memcpy((char *)&sums + i * r->folder.width, &r->folder.identity, (size_t)r->folder.width);
+    ox_fold_start(&r->folder, n, &sums);
     if (r->count)
         do
             r->fold(&sums, n, from, r->kept.step[0], r->reduced.dim[0], r->reduced.step[0]);
@@ -186,7 +197,7 @@ static void reduce_part(void *context, int part, int parts) {
     ox_pool_range(job->count, part, parts, &at, &end);
     ox_walk_to(kept, 1, at / kept->dim[0], index, &from);
     for (int64_t i = at % kept->dim[0]; at < end;) {
-        int64_t n = least(least(kept->dim[0] - i, REDUCE_TILE), end - at);
+        int64_t n = least(least(kept->dim[0] - i, OX_FOLD_TILE), end - at);
         reduce_stretch(job->r, n, from + i * kept->step[0], job->to + at * job->width);
         at += n;
         i += n;

@@ -3,34 +3,68 @@
 
 #include <string.h>
 
-/* One row into one accumulator. Eight partial results keep the processor busy and the rounding error low. */
-#define FOLD_ROW(name, type, sum, op)                                                                                  \
-    static inline sum row_##name(sum first, const char *from, int64_t length, int64_t step) {                          \
+/* Partial results of a row: so many keep the processor busy and the rounding error low. */
+enum {
+    WIDE = 32,
+    NARROW = 8
+};
+
+/* Partial results wider than the elements stay in registers only where the compiler does not see a loop over them;
+ * comparisons become whole vectors only where it does. */
+#if defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define UNROLLED _Pragma("GCC unroll 32")
+#else
+#define UNROLLED
+#endif
+#define ROLLED
+
+#define LOAD_PARTS(type, sum, width)                                                                                   \
+    for (int p = 0; p < width; p++)                                                                                    \
+        part[p] = (sum)OX_GET(type, from + p * step);
+#define FOLD_PARTS(type, sum, op, width)                                                                               \
+    for (int p = 0; p < width; p++)                                                                                    \
+        part[p] = op(part[p], (sum)OX_GET(type, from + (i + p) * step));
+/* The upper half of 2 * width partial results into the lower. */
+#define FOLD_HALF(op, width)                                                                                           \
+    for (int p = 0; p < width; p++)                                                                                    \
+        part[p] = op(part[p], part[p + width]);
+
+/* One row into one accumulator. What goes into which partial result depends on its place alone. */
+#define FOLD_ROW(name, type, sum, op, LOOP)                                                                            \
+    static inline sum name(sum first, const char *from, int64_t length, int64_t step) {                                \
+        sum part[WIDE];                                                                                                \
         int64_t i = 0;                                                                                                 \
-        if (length >= 16) {                                                                                            \
-            sum part[8];                                                                                               \
-            for (int p = 0; p < 8; p++)                                                                                \
-                part[p] = (sum)OX_GET(type, from + p * step);                                                          \
-            for (i = 8; i + 8 <= length; i += 8)                                                                       \
-                for (int p = 0; p < 8; p++)                                                                            \
-                    part[p] = op(part[p], (sum)OX_GET(type, from + (i + p) * step));                                   \
-            for (int p = 0; p < 8; p++)                                                                                \
-                first = op(first, part[p]);                                                                            \
+        if (length >= WIDE) {                                                                                          \
+            LOOP LOAD_PARTS(type, sum, WIDE) for (i = WIDE; i + WIDE <= length; i += WIDE) LOOP FOLD_PARTS(            \
+                type, sum, op, WIDE) FOLD_HALF(op, WIDE / 2) FOLD_HALF(op, WIDE / 4)                                   \
+        } else if (length >= NARROW) {                                                                                 \
+            LOAD_PARTS(type, sum, NARROW)                                                                              \
+            i = NARROW;                                                                                                \
+        }                                                                                                              \
+        if (i) {                                                                                                       \
+            for (; i + NARROW <= length; i += NARROW)                                                                  \
+                FOLD_PARTS(type, sum, op, NARROW)                                                                      \
+            FOLD_HALF(op, NARROW / 2)                                                                                  \
+            FOLD_HALF(op, NARROW / 4)                                                                                  \
+            first = op(first, op(part[0], part[1]));                                                                   \
         }                                                                                                              \
         for (; i < length; i++)                                                                                        \
             first = op(first, (sum)OX_GET(type, from + i * step));                                                     \
         return first;                                                                                                  \
     }
 
-#define FOLD(name, type, sum, op)                                                                                      \
-    FOLD_ROW(name, type, sum, op)                                                                                      \
+#define FOLD(name, type, sum, op, LOOP)                                                                                \
+    FOLD_ROW(packed_##name, type, sum, op, LOOP)                                                                       \
+    FOLD_ROW(strided_##name, type, sum, op, ROLLED)                                                                    \
     static void rows_##name(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {     \
         const int64_t width = (int64_t)sizeof(type);                                                                   \
         sum *to = sums;                                                                                                \
         for (int64_t i = 0; step == width && i < n; i++, from += next)                                                 \
-            to[i] = row_##name(to[i], from, length, width);                                                            \
+            to[i] = packed_##name(to[i], from, length, width);                                                         \
         for (int64_t i = 0; step != width && i < n; i++, from += next)                                                 \
-            to[i] = row_##name(to[i], from, length, step);                                                             \
+            to[i] = strided_##name(to[i], from, length, step);                                                         \
     }                                                                                                                  \
     static void columns_##name(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {  \
         const int64_t width = (int64_t)sizeof(type);                                                                   \
@@ -54,26 +88,26 @@
 #define GREATER(a, b) ((b) > (a) ? (b) : (a))
 #define LESS(a, b) ((b) < (a) ? (b) : (a))
 /* A NaN, once taken, stays. */
-#define GREATER_OR_NAN(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
-#define LESS_OR_NAN(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+#define GREATER_OR_NAN(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define LESS_OR_NAN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
 
 #define FOLD_WIDE(name, type, sum)                                                                                     \
-    FOLD(sum_##name, type, sum, ADD)                                                                                   \
-    FOLD(prod_##name, type, sum, MULTIPLY)
+    FOLD(sum_##name, type, sum, ADD, UNROLLED)                                                                         \
+    FOLD(prod_##name, type, sum, MULTIPLY, UNROLLED)
 FOLD_WIDE(f32, ox_f32, double)
 FOLD_WIDE(f64, ox_f64, double)
 FOLD_WIDE(i32, ox_i32, uint64_t)
 FOLD_WIDE(u32, ox_u32, uint64_t)
 FOLD_WIDE(i64, ox_u64, uint64_t)
 
-FOLD(max_f32, ox_f32, float, GREATER_OR_NAN)
-FOLD(min_f32, ox_f32, float, LESS_OR_NAN)
-FOLD(max_f64, ox_f64, double, GREATER_OR_NAN)
-FOLD(min_f64, ox_f64, double, LESS_OR_NAN)
+FOLD(max_f32, ox_f32, float, GREATER_OR_NAN, ROLLED)
+FOLD(min_f32, ox_f32, float, LESS_OR_NAN, ROLLED)
+FOLD(max_f64, ox_f64, double, GREATER_OR_NAN, ROLLED)
+FOLD(min_f64, ox_f64, double, LESS_OR_NAN, ROLLED)
 
 #define FOLD_ORDER(name, type, value)                                                                                  \
-    FOLD(max_##name, type, value, GREATER)                                                                             \
-    FOLD(min_##name, type, value, LESS)
+    FOLD(max_##name, type, value, GREATER, ROLLED)                                                                     \
+    FOLD(min_##name, type, value, LESS, ROLLED)
 FOLD_ORDER(i8, ox_i8, int8_t)
 FOLD_ORDER(u8, ox_u8, uint8_t)
 FOLD_ORDER(i32, ox_i32, int32_t)

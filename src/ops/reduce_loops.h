@@ -4,6 +4,8 @@
 
 #include "element.h"
 
+#include <string.h>
+
 typedef enum ox_fold {
     OX_FOLD_SUM,
     OX_FOLD_MEAN,
@@ -28,6 +30,24 @@ typedef struct ox_folder {
     int64_t width;     /* bytes of an accumulator */
     uint64_t identity; /* its first value: these bytes, from the lowest address on */
 } ox_folder;
+
+/* Accumulators of any type, as many as are kept on the stack at a time. */
+enum {
+    OX_FOLD_TILE = 256
+};
+typedef union ox_fold_sums {
+    double f64[OX_FOLD_TILE];
+    float f32[OX_FOLD_TILE];
+    uint64_t u64[OX_FOLD_TILE];
+    uint32_t u32[OX_FOLD_TILE];
+    uint8_t u8[OX_FOLD_TILE];
+} ox_fold_sums;
+
+/* The first values of n <= OX_FOLD_TILE accumulators. */
+static inline void ox_fold_start(const ox_folder *folder, int64_t n, ox_fold_sums *sums) {
+    for (int64_t i = 0; i < n; i++)
+        memcpy((char *)sums + i * folder->width, &folder->identity, (size_t)folder->width);
+}
 
 /* False if the type is not one that reductions are computed in. */
 typedef bool ox_folder_fn(ox_fold fold, ox_dtype compute, ox_folder *folder);

@@ -1,6 +1,6 @@
 /* softmax.c: Softmax. */
 #include "dense.h"
-#include "lanes.h"
+#include "elementwise.h"
 
 /* The tensor as outer x n x inner; one softmax over each of the n. */
 typedef struct softmax {
@@ -31,6 +31,28 @@ ox_status ox_infer_softmax(ox_call *call) {
     OX_TRY(ox_call_check_dtype(call, 0, OX_SET_FLOAT));
     OX_TRY(softmax_shape(call, &s));
     return ox_call_output(call, 0, call->in[0]->dtype, call->in[0]->rank, call->in[0]->dims);
+}
+
+/* Whether the softmaxes are over the last dimensions. */
+int ox_rows_softmax(const ox_call *call) {
+    ox_call asked = *call;
+    softmax s;
+    if (softmax_shape(&asked, &s) != OX_OK || s.inner != 1)
+        return 0;
+    int axis = call->in[0]->rank;
+    for (int64_t n = 1; n < s.n && axis > 0;)
+        n *= call->in[0]->dims[--axis];
+    return ox_row_axes(call->in[0], axis);
+}
+
+/* A NaN in the input makes the whole row NaN by way of the sum. */
+ox_reg ox_emit_softmax(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    (void)call;
+    ox_reg most = ox_pass_fold(b, OX_FOLD_MAX, in[0]);
+    ox_reg power = ox_elementwise_apply(b, OX_LANES_Sub, NULL, OX_UNDEFINED, 2, (const ox_reg[]){in[0], most});
+    power = ox_elementwise_apply(b, OX_LANES_Exp, NULL, OX_UNDEFINED, 1, &power);
+    ox_reg total = ox_pass_fold(b, OX_FOLD_SUM, power);
+    return ox_elementwise_apply(b, OX_LANES_Div, NULL, OX_UNDEFINED, 2, (const ox_reg[]){power, total});
 }
 
 ox_status ox_prepare_softmax(ox_call *call) {
@@ -80,6 +102,10 @@ ox_status ox_run_softmax(ox_call *call) {
         return OX_OK;
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
     char *result = ox_dense_out(call, &used, out, 0, count);
+    if (!ox_tensor_is_packed(&in)) {
+        ox_pack(call->loops, call->pool, &in, result);
+        in.data = result;
+    }
     bool single = in.dtype == OX_FLOAT;
     softmax_job job = {s, single ? call->loops->softmax_f32 : call->loops->softmax_f64, in.data, result,
                        (int64_t)ox_dtype_size(in.dtype)};

@@ -26,10 +26,15 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
     ox_call_fn ox_infer_##infer, ox_prepare_##other, ox_run_##other;                                                   \
     ox_emit_fn ox_emit_##emit;                                                                                         \
     bool ox_fits_##other(const ox_call *call);
+#define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
+    ox_call_fn ox_infer_##infer, ox_prepare_##emit, ox_run_##run;                                                      \
+    ox_emit_fn ox_emit_##emit;                                                                                         \
+    int ox_rows_##run(const ox_call *call);
 #include "table.inc"
 #undef OP_IN
 #undef LANES
 #undef MIXED
+#undef ROWS
 
 ox_status ox_prepare_none(ox_call *call) {
     (void)call;
@@ -70,10 +75,13 @@ static const ox_op table[] = {
      OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags)},
 #define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
     PROGRAM(name, since, min_in, max_in, dtypes, infer, elementwise, elementwise, flags, ox_emit_##emit,               \
-            OX_LANES_##lanes, NULL)
+            OX_LANES_##lanes, NULL, NULL)
 #define MIXED(name, since, min_in, max_in, dtypes, infer, emit, other, flags)                                          \
     PROGRAM(name, since, min_in, max_in, dtypes, infer, other, other, flags, ox_emit_##emit, OX_LANES_none,            \
-            ox_fits_##other)
+            ox_fits_##other, NULL)
+#define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
+    PROGRAM(name, since, min_in, max_in, dtypes, infer, emit, run, flags, ox_emit_##emit, OX_LANES_none, NULL,         \
+            ox_rows_##run)
 #include "table.inc"
 };
 

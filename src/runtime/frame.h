@@ -60,10 +60,11 @@ typedef struct ox_packing {
     struct ox_packing *next;
 } ox_packing;
 
-/* Elementwise nodes that run as one pass, in the place of the last of them. */
+/* Nodes that are lane programs and run as one pass, in the place of the last of them. */
 typedef struct ox_group {
     int head, tail; /* members by position, chained through ox_step.next_member */
     int count;
+    ox_space space; /* what the pass goes over */
     ox_pass *pass;
     int parts; /* threads that it is split over */
 } ox_group;
@@ -75,7 +76,7 @@ typedef struct ox_step {
     ox_tensor **out;
     ox_output *outputs;
     ox_packing *packings;
-    ox_group *group;      /* NULL if it is not elementwise */
+    ox_group *group;      /* NULL if it is not a lane program */
     int next_member;      /* -1 at the end */
     ox_reg reg;           /* while the pass is written: its result */
     bool skip;            /* nothing to do in a run: its outputs are constants */
@@ -86,8 +87,16 @@ typedef struct ox_step {
     int nsubframes;
 } ox_step;
 
+/* Data that planning looked at: the plan holds while a value that is no constant has these elements, packed. */
+typedef struct ox_premise {
+    int value;
+    const void *elements;
+    struct ox_premise *next;
+} ox_premise;
+
 typedef struct ox_stage {
-    int first, end;    /* positions of nodes */
+    int first, end; /* positions of nodes */
+    ox_premise *premises;
     ox_pile_mark mark; /* plan memory below this stage */
     struct ox_stage *before, *after;
 } ox_stage;
@@ -139,7 +148,7 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k);
 ox_status ox_plan_prepare(ox_frame *frame, int n);
 
 /* fuse.c: passes */
-/* Puts the elementwise nodes of a stage, described already, into groups that run as one pass each. */
+/* Puts the nodes of a stage that are lane programs, described already, into groups that run as one pass each. */
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end);
 /* True if the value has readers outside the group of the node that gives it, or is an output of the graph. */
 bool ox_fuse_stores(const ox_frame *frame, int n);
@@ -153,8 +162,9 @@ void ox_share_outputs(ox_frame *frame, int n);
 /* stage.c: many nodes */
 /* Plans the stage that starts at node `first`; inferred: its results are in frame->results already. */
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred);
-/* True if frame->results are what node n was planned with; takes over data that they came with. */
-bool ox_stage_holds(ox_frame *frame, int n);
+/* True if frame->results are what the first node of the stage was planned with, and what planning looked at is what it
+ * was; takes over data that the results came with. */
+bool ox_stage_holds(ox_frame *frame, const ox_stage *stage);
 /* Forgets a stage and all after it. NULL is allowed. */
 void ox_stage_forget(ox_frame *frame, ox_stage *stage);
 

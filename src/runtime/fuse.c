@@ -1,5 +1,5 @@
-/* fuse.c: runs of elementwise nodes become passes, so that what is between them never reaches memory. A pass gives bit
- * for bit what its nodes give one by one. */
+/* fuse.c: runs of nodes that are lane programs become passes, so that what is between them never reaches memory. A pass
+ * gives bit for bit what its nodes give one by one. */
 #include "frame.h"
 
 /* More nodes than this in one pass would not share the first-level cache well. */
@@ -9,18 +9,46 @@ enum {
 
 /* ---- Groups ------------------------------------------------------------------------------------------------- */
 
-static bool is_elementwise(const ox_frame *frame, int n) {
+static bool is_program(const ox_frame *frame, int n) {
     const ox_step *step = &frame->steps[n];
     return !step->skip && step->outputs[0].window == OX_WINDOW_NONE && ox_elementwise_fits(&step->call);
 }
 
-static const ox_slot *result_of(const ox_frame *frame, int n) {
-    return &frame->slots[frame->graph->nodes[n].out[0]];
+/* True if the shape has one element for each row of the space, and 1 where the rows were. */
+static bool is_of_rows(const ox_space *space, int rank, const int64_t *dims) {
+    int outer = space->rank - space->row_axes;
+    bool same = rank == space->rank && ox_same_dims(outer, space->dims, outer, dims);
+    for (int d = outer; same && d < rank; d++)
+        same = dims[d] == 1;
+    return same && space->row_axes > 0;
 }
 
-static bool same_shape(const ox_frame *frame, int n, int m) {
-    const ox_tensor *a = &result_of(frame, n)->tensor, *b = &result_of(frame, m)->tensor;
-    return ox_same_dims(a->rank, a->dims, b->rank, b->dims);
+/* What a pass of both goes over: the same elements, one of them perhaps by rows; or what is done to the rows joins what
+ * is done to their elements. NULL if they do not go together. */
+static const ox_space *common_space(const ox_space *a, const ox_space *b) {
+    if (a->row_axes < b->row_axes) {
+        const ox_space *swapped = a;
+        a = b;
+        b = swapped;
+    }
+    bool same = ox_same_dims(a->rank, a->dims, b->rank, b->dims);
+    if (b->row_axes)
+        return same && a->row_axes == b->row_axes ? a : NULL;
+    return same || is_of_rows(a, b->rank, b->dims) ? a : NULL;
+}
+
+/* True if what `from` gives to `to` can stay in registers: it has the shape of the elements, or of the rows. */
+static bool fits_registers(const ox_frame *frame, const ox_space *space, const ox_group *from, const ox_group *to) {
+    for (int m = from->head; m >= 0; m = frame->steps[m].next_member) {
+        int v = frame->graph->nodes[m].out[0];
+        const ox_tensor *t = &frame->slots[v].tensor;
+        if (ox_same_dims(space->rank, space->dims, t->rank, t->dims) || is_of_rows(space, t->rank, t->dims))
+            continue;
+        for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++)
+            if (frame->readers[r] < frame->graph->nnodes && frame->steps[frame->readers[r]].group == to)
+                return false;
+    }
+    return true;
 }
 
 /* The group runs where its last member stands. True if that may be n: nobody else wants a result of it before. `other`
@@ -39,6 +67,7 @@ static bool can_wait(const ox_frame *frame, const ox_group *group, const ox_grou
 
 /* Joins two groups; members stay sorted by position. */
 static void merge(ox_frame *frame, ox_group *into, ox_group *from) {
+    into->space = *common_space(&into->space, &from->space);
     int a = into->head, b = from->head, *link = &into->head;
     while (a >= 0 || b >= 0) {
         int *taken = b < 0 || (a >= 0 && a < b) ? &a : &b;
@@ -53,20 +82,18 @@ static void merge(ox_frame *frame, ox_group *into, ox_group *from) {
     from->head = from->tail = -1;
 }
 
-/* The group of the node that gives value v, if it is one that node n can run with. */
-static ox_group *neighbour(const ox_frame *frame, const int *giver, int v, int n) {
-    int m = v < 0 ? -1 : giver[v];
-    ox_group *group = m < 0 ? NULL : frame->steps[m].group;
-    return group && same_shape(frame, n, m) ? group : NULL;
+/* True if both groups can run as one, at node n. */
+static bool go_together(const ox_frame *frame, const ox_group *a, const ox_group *b, int n) {
+    const ox_space *space = a->count + b->count > MOST_MEMBERS ? NULL : common_space(&a->space, &b->space);
+    return space && fits_registers(frame, space, a, b) && can_wait(frame, a, b, n) && can_wait(frame, b, a, n);
 }
 
 static void join(ox_frame *frame, const int *giver, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin; i++) {
-        ox_group *mine = frame->steps[n].group, *other = neighbour(frame, giver, node->in[i], n);
-        if (!other || other == mine || other->count + mine->count > MOST_MEMBERS)
-            continue;
-        if (can_wait(frame, other, mine, n) && can_wait(frame, mine, other, n))
+        int m = node->in[i] < 0 ? -1 : giver[node->in[i]];
+        ox_group *mine = frame->steps[n].group, *other = m < 0 ? NULL : frame->steps[m].group;
+        if (other && other != mine && go_together(frame, other, mine, n))
             merge(frame, other, mine);
     }
 }
@@ -103,12 +130,12 @@ static ox_status single_groups(ox_frame *frame, int first, int end) {
     for (int n = first; n < end; n++) {
         frame->steps[n].group = NULL;
         frame->steps[n].next_member = -1;
-        if (!is_elementwise(frame, n))
+        if (!is_program(frame, n))
             continue;
         ox_group *group = ox_pile_get(&frame->plan, sizeof *group);
         if (!group)
             return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
-        *group = (ox_group){.head = n, .tail = n, .count = 1};
+        *group = (ox_group){.head = n, .tail = n, .count = 1, .space = ox_elementwise_space(&frame->steps[n].call)};
         frame->steps[n].group = group;
     }
     return OX_OK;
@@ -183,15 +210,17 @@ static ox_status write_member(ox_frame *frame, const ox_group *group, int n, ox_
 ox_status ox_fuse_prepare(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     ox_group *group = step->group;
-    const ox_tensor *shape = &result_of(frame, n)->tensor;
-    ox_pass_builder *builder = ox_pass_begin(&frame->plan, frame->loops, shape->rank, shape->dims);
+    const ox_space *space = &group->space;
+    ox_pass_builder *builder = ox_pass_begin(&frame->plan, frame->loops, space->rank, space->dims, space->row_axes);
     for (int m = group->head; m >= 0 && builder; m = frame->steps[m].next_member)
         OX_TRY(write_member(frame, group, m, builder));
     group->pass = ox_pass_end(builder);
     if (!group->pass)
         return ox_fail_memory(frame->error, "a pass", sizeof *group);
     step->packings = NULL;
-    bool large = result_of(frame, n)->bytes >= OX_SPLIT_BYTES;
+    const ox_tensor *out = &frame->slots[frame->graph->nodes[n].out[0]].tensor;
+    size_t bytes = (size_t)ox_count(space->rank, space->dims) * ox_dtype_size(out->dtype);
+    bool large = bytes >= OX_SPLIT_BYTES;
     group->parts = large ? ox_pool_parts(frame->pool) : 1;
     step->work = (size_t)group->parts * ox_group_scratch(group);
     return OX_OK;

@@ -37,6 +37,7 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     call->error = frame->error;
     call->in = step->in;
     call->attr_status = OX_OK;
+    call->looked_at = 0;
     for (int k = 0; k < call->nout; k++)
         frame->results[k].dtype = OX_UNDEFINED;
     ox_status status = check_inputs(call);

@@ -41,7 +41,7 @@ static void count_packings(const ox_step *step, ox_profile_event *event) {
 
 /* True if the operator looks at the elements of input i. */
 static bool reads_data(const ox_op *op, int i) {
-    return !(op->flags & OX_OP_SHAPE_ONLY) && !(op->flags & OX_OP_LIKE && i == 1);
+    return !(op->flags & OX_OP_SHAPE_ONLY) && !(op->flags & (OX_OP_LIKE | OX_OP_LIST) && i == 1);
 }
 
 static uint64_t read_bytes(const ox_step *step, int i) {

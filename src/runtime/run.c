@@ -135,7 +135,7 @@ static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
     int n = (*stage)->end;
     bool reports = frame->profile && frame->steps[n].call.op->flags & OX_OP_CONTROL;
     OX_TRY(reports ? ox_profile_step(frame, n, infer_live) : infer_live(frame, n));
-    if (!(*stage)->after || !ox_stage_holds(frame, n)) {
+    if (!(*stage)->after || !ox_stage_holds(frame, (*stage)->after)) {
         ox_stage_forget(frame, (*stage)->after);
         OX_TRY(ox_stage_plan(frame, n, true));
     }

@@ -104,15 +104,36 @@ static ox_status prepare_node(ox_frame *frame, int n) {
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
-static ox_status describe_nodes(ox_frame *frame, int first, bool inferred, int *end) {
-    for (*end = first; *end < frame->graph->nnodes; ++*end) {
+/* Remembers what inferring node n looked at, where another run may bring other data. */
+static ox_status keep_premises(ox_frame *frame, ox_stage *stage, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int i = 0; i < node->nin && i < 64; i++) {
+        const ox_slot *slot = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]];
+        if (!slot || slot->constant || !(frame->steps[n].call.looked_at >> i & 1))
+            continue;
+        size_t bytes = (size_t)ox_tensor_count(&slot->tensor) * ox_dtype_size(slot->tensor.dtype);
+        ox_premise *premise = ox_pile_get(&frame->plan, sizeof *premise);
+        void *elements = premise ? ox_pile_get(&frame->plan, bytes + 1) : NULL;
+        if (!elements)
+            return ox_fail_memory(frame->error, "the plan of a session", bytes);
+        ox_pack(frame->loops, NULL, &slot->tensor, elements);
+        *premise = (ox_premise){node->in[i], elements, stage->premises};
+        stage->premises = premise;
+    }
+    return OX_OK;
+}
+
+static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred) {
+    for (int n = stage->first; n < frame->graph->nnodes; stage->end = ++n) {
         if (ox_pool_ask(frame->pool, 0))
-            return ox_frame_cancelled(frame, *end);
-        ox_status status = inferred && *end == first ? OX_OK : ox_plan_infer(frame, *end, false);
+            return ox_frame_cancelled(frame, n);
+        ox_status status = inferred && n == stage->first ? OX_OK : ox_plan_infer(frame, n, false);
         if (status == OX_DEFER)
             return OX_OK;
         if (status == OX_OK)
-            status = describe_node(frame, *end);
+            status = keep_premises(frame, stage, n);
+        if (status == OX_OK)
+            status = describe_node(frame, n);
         OX_TRY(status);
     }
     return OX_OK;
@@ -130,7 +151,7 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
     if (!stage)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
     *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
-    ox_status status = describe_nodes(frame, first, inferred, &stage->end);
+    ox_status status = describe_nodes(frame, stage, inferred);
     if (status == OX_OK)
         status = ox_fuse_stage(frame, first, stage->end);
     for (int n = first; n < stage->end && status == OX_OK; n++)
@@ -170,8 +191,21 @@ static bool same_result(const ox_result *result, const ox_output *output) {
            (result->view_of < 0 || result->offset == output->offset);
 }
 
-bool ox_stage_holds(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
+/* Elements that do not lie packed count as new ones: that costs a plan, and is no mistake. */
+static bool same_premises(const ox_frame *frame, const ox_stage *stage) {
+    for (const ox_premise *p = stage->premises; p; p = p->next) {
+        const ox_tensor *now = &frame->slots[p->value].tensor;
+        size_t bytes = (size_t)ox_tensor_count(now) * ox_dtype_size(now->dtype);
+        if (!ox_tensor_is_packed(now) || (bytes && memcmp(now->data, p->elements, bytes) != 0))
+            return false;
+    }
+    return true;
+}
+
+bool ox_stage_holds(ox_frame *frame, const ox_stage *stage) {
+    ox_step *step = &frame->steps[stage->first];
+    if (!same_premises(frame, stage))
+        return false;
     for (int k = 0; k < step->call.nout; k++)
         if (step->out[k] && !same_result(&frame->results[k], &step->outputs[k]))
             return false;

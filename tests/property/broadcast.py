@@ -3,7 +3,8 @@
 Every version and element type that ONNX's schemas give for the broadcasting operators; shapes of rank 0 to 8 with
 zeros and ones; inputs with any strides and alignment, as initializers, twice the same; several shapes through one
 session, a share of them also through one with two threads, which must give the same bits; shapes that do not fit and
-divisions by zero, which must be errors of the right kind. Then passes.py.
+divisions by zero, which must be errors of the right kind. Then passes.py,
+reductions.py and dynamic.py.
 """
 
 import argparse
@@ -12,10 +13,12 @@ import time
 
 import arrays
 import draw
+import dynamic
 import numpy as np
 import onnx
 import oxlib
 import passes
+import reductions
 import reference
 import values
 from onnx import TensorProto, helper
@@ -273,6 +276,8 @@ def main():
         turn += 1
     if options.op is None:
         passes.run(rng, options.cases // 10, harness)
+        reductions.run(rng, options.cases // 10, harness)
+        dynamic.run(rng, options.cases // 50, harness)
     report(harness.failures)
     print(f"{harness.passed} passed, {len(harness.failures)} failed, 0 skipped")
     return 1 if harness.failures else 0

@@ -1,6 +1,6 @@
-"""passes.py: a chain of elementwise nodes gives bit for bit what its nodes give one by one.
+"""passes.py: a chain of elementwise nodes and reductions gives bit for bit what its nodes give one by one.
 
-A random graph of elementwise nodes runs three times: with its last value as the only output, so that nodes may be
+A random graph of such nodes runs three times: with its last value as the only output, so that nodes may be
 computed together; so too, but with the option no_fuse; and with every value as an output, so that each is stored.
 A share of the graphs runs on large operands, and once more with two threads.
 """
@@ -14,38 +14,100 @@ from onnx import TensorProto, helper
 BINARY = ["Add", "Sub", "Mul", "Max", "Min", "Sum", "Mean"]
 UNARY = ["Neg", "Abs", "Relu", "Identity"]
 FLOAT_ONLY = ["Div", "Sigmoid", "Tanh", "Exp", "Sqrt", "Floor", "Reciprocal", "LeakyRelu", "PRelu"]
+REDUCE = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin"]
 TYPES = ["float", "double", "float16", "bfloat16", "int32"]
 
 
-def random_graph(rng, type_name):
-    """([node], [name of every value a node makes]) over the inputs in0 to in2 and a condition."""
-    ops = BINARY + UNARY + ["Where"]
-    if type_name == "int32":
-        ops = [op for op in ops if op not in ("Sum", "Mean")]
-    else:
-        ops = ops + FLOAT_ONLY
-    known, nodes = ["in0", "in1", "in2"], []
-    for i in range(int(rng.integers(2, 9))):
-        op = ops[int(rng.integers(0, len(ops)))]
-        # Recent values are preferred, so that chains get long.
-        picked = [known[-1 - min(int(rng.geometric(0.5)) - 1, len(known) - 1)] for _ in range(2)]
+class Graph:
+    """Nodes over the inputs in0 to in2, a condition and a slope, and the shape of every value."""
+
+    def __init__(self, rng, type_name, shapes):
+        self.rng, self.type_name, self.nodes, self.constants = rng, type_name, [], []
+        self.known = ["in0", "in1", "in2"]
+        self.shapes = {name: tuple(shape) for name, shape in zip([*self.known, "condition"], shapes)}
+        self.shapes["slope"] = ()
+        self.ops = BINARY + UNARY + ["Where"] + REDUCE
+        if type_name == "int32":
+            self.ops = [op for op in self.ops if op not in ("Sum", "Mean")]
+        else:
+            self.ops = self.ops + FLOAT_ONLY + ["Softmax"] * 2
+
+    def pick(self):
+        """A value; recent ones are preferred, so that chains get long."""
+        return self.known[-1 - min(int(self.rng.geometric(0.5)) - 1, len(self.known) - 1)]
+
+    def add(self, op, inputs, shape, **attributes):
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [name], name=f"node{len(self.nodes)}", **attributes))
+        self.known.append(name)
+        self.shapes[name] = shape
+
+    def reduce(self, op, name):
+        """Over the last dimensions mostly, which passes take, or over any one."""
+        shape, rng = self.shapes[name], self.rng
+        if not shape or (0 in shape and self.type_name == "int32"):
+            return
+        first = len(shape) - int(rng.integers(1, min(3, len(shape)) + 1))
+        axes = range(first, len(shape)) if rng.random() < 0.8 else [int(rng.integers(0, len(shape)))]
+        if op == "Softmax":
+            self.add(op, [name], shape, axis=axes[-1])
+            return
+        keep = int(rng.random() < 0.8)
+        kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keep or d not in axes)
+        self.constants.append(helper.make_tensor(f"axes{len(self.nodes)}", TensorProto.INT64, [len(axes)], list(axes)))
+        self.add(op, [name, self.constants[-1].name], kept, keepdims=keep)
+
+    def grow(self):
+        op, picked = self.ops[int(self.rng.integers(0, len(self.ops)))], [self.pick(), self.pick()]
+        if op in REDUCE + ["Softmax"]:
+            self.reduce(op, picked[0])
+            return
         count = 2 if op in BINARY + ["Div", "PRelu"] else 1
         inputs = ["condition", *picked] if op == "Where" else picked[:count]
         if op == "PRelu":
             inputs[1] = "slope"
-        known.append(f"v{i}")
-        nodes.append(helper.make_node(op, inputs, [known[-1]], name=f"node{i}"))
-    return nodes, known[3:]
+        try:
+            self.add(op, inputs, np.broadcast_shapes(*(self.shapes[name] for name in inputs)))
+        except ValueError:
+            return
+
+    def normalize(self):
+        """What models write instead of LayerNormalization, of the value made last."""
+        x, shape, places = self.known[-1], self.shapes[self.known[-1]], [len(self.nodes) + i for i in range(6)]
+        if not shape:
+            return
+        mean, centred, square, variance, deviation, _ = (f"v{i}" for i in places)
+        self.constants.append(helper.make_tensor(f"axes{mean}", TensorProto.INT64, [1], [-1]))
+        axes, row = self.constants[-1].name, (*shape[:-1], 1)
+        self.add("ReduceMean", [x, axes], row)
+        self.add("Sub", [x, mean], shape)
+        self.add("Mul", [centred, centred], shape)
+        self.add("ReduceMean", [square, axes], row)
+        self.add("Sqrt", [variance], row)
+        self.add("Div", [centred, deviation], shape)
 
 
-def build(nodes, type_name, outputs):
+def random_graph(rng, type_name, shapes):
+    graph = Graph(rng, type_name, shapes)
+    for _ in range(int(rng.integers(2, 9))):
+        if rng.random() < 0.15 and type_name != "int32":
+            graph.normalize()
+        else:
+            graph.grow()
+    while not graph.nodes:
+        graph.grow()
+    return graph
+
+
+def build(graph, outputs):
+    type_name = graph.type_name
     kind = TensorProto.DataType.Value(type_name.upper())
     inputs = [helper.make_tensor_value_info(f"in{i}", kind, None) for i in range(3)]
     inputs.append(helper.make_tensor_value_info("condition", TensorProto.BOOL, None))
     inputs.append(helper.make_tensor_value_info("slope", kind, None))
     wanted = [helper.make_tensor_value_info(name, kind, None) for name in outputs]
-    graph = helper.make_graph(nodes, "graph", inputs, wanted)
-    model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+    proto = helper.make_graph(graph.nodes, "graph", inputs, wanted, graph.constants)
+    model = helper.make_model(proto, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
     return model.SerializeToString()
 
 
@@ -65,11 +127,28 @@ def run_model(data, type_name, operands, index, options=None):
         model.close()
 
 
+def row_dims(rng):
+    """Rows of every length around those where a pass changes its ways."""
+    length = int(rng.choice([2, 7, 8, 31, 40, 64, 100, 255, 256, 300, 768, 1000]))
+    dims = [int(d) for d in rng.integers(1, 8, int(rng.integers(1, 4)))] + [length]
+    if rng.random() < 0.3:
+        dims.insert(int(rng.integers(1, len(dims) + 1)), int(rng.integers(1, 4)))
+    return dims
+
+
+def finite(rng, array):
+    """Mostly without infinities and the like, so that sums are numbers whose order of adding shows."""
+    if array.dtype.kind not in "fV" or rng.random() < 0.3:
+        return array
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(array.astype(np.float64)) < 1000, array, np.array(1.25, array.dtype))
+
+
 def draw_operands(rng, type_name, large):
-    dims = values.large_dims(rng) if large else values.output_dims(rng, 20000)
+    dims = values.large_dims(rng) if large else row_dims(rng) if rng.random() < 0.5 else values.output_dims(rng, 20000)
     shapes = [values.operand_dims(rng, dims) for _ in range(4)]
     types = [type_name] * 3 + ["bool"]
-    operands = [values.lay_out(rng, values.random_values(rng, t, s)) for t, s in zip(types, shapes)]
+    operands = [values.lay_out(rng, finite(rng, values.random_values(rng, t, s))) for t, s in zip(types, shapes)]
     return operands + [values.random_values(rng, type_name, [])]
 
 
@@ -87,16 +166,17 @@ def run(rng, cases, harness):
     """Adds the cases to harness.passed and harness.failures."""
     for _ in range(cases):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
-        nodes, made = random_graph(rng, type_name)
         large = bool(rng.random() < 0.1)
         operands = draw_operands(rng, type_name, large)
-        text = " ".join(f"{n.output[0]}={n.op_type}({','.join(n.input)})" for n in nodes)
+        graph = random_graph(rng, type_name, [x.shape for x in operands[:4]])
+        made = graph.known[3:]
+        text = " ".join(f"{n.output[0]}={n.op_type}({','.join(n.input)})" for n in graph.nodes)
         where = f"pass {type_name} {[list(x.shape) for x in operands]} {text}"
         try:
-            alone = build(nodes, type_name, made[-1:])
+            alone = build(graph, made[-1:])
             fused = run_model(alone, type_name, operands, 0)
             unfused = run_model(alone, type_name, operands, 0, oxlib.Options(no_fuse=True))
-            stored = run_model(build(nodes, type_name, made), type_name, operands, len(made) - 1)
+            stored = run_model(build(graph, made), type_name, operands, len(made) - 1)
             split = run_model(alone, type_name, operands, 0, oxlib.Options(threads=2)) if large else fused
         except oxlib.OxError as error:
             harness.failures.append(("pass", f"{where}: status {error.status}: {error}"))

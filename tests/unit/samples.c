@@ -57,6 +57,21 @@ static void build_dense(ox_bytes *model) {
     ox_put_model(model, &graph, 17);
 }
 
+/* Rows that are divided by their sum and multiplied by the length of what comes out. */
+static void build_rows(ox_bytes *model) {
+    ox_bytes graph = {0};
+    ox_put_input(&graph, "x", OX_FLOAT, 2, n_by_4);
+    ox_put_output(&graph, "y", OX_FLOAT, -1, NULL);
+    ox_put_initializer(&graph, "axes", OX_INT64, 1, (const int64_t[]){1}, (const int64_t[]){-1});
+    ox_put_node(&graph, "ReduceSum", "x,axes", "s", NULL);
+    ox_put_node(&graph, "Div", "x,s", "d", NULL);
+    ox_put_node(&graph, "Mul", "d,d", "q", NULL);
+    ox_put_node(&graph, "ReduceSum", "q,axes", "v", NULL);
+    ox_put_node(&graph, "Sqrt", "v", "r", NULL);
+    ox_put_node(&graph, "Mul", "d,r", "y", NULL);
+    ox_put_model(model, &graph, 17);
+}
+
 static void feed_matrix(ox_feed *feed, int64_t n) {
     add_floats(feed, 2, n, 4);
 }
@@ -151,6 +166,7 @@ static void feed_if(ox_feed *feed, int64_t n) {
 const ox_sample ox_samples[] = {
     {"chain", build_chain, feed_chain},      {"dense", build_dense, feed_matrix}, {"expand", build_expand, feed_expand},
     {"reshape", build_reshape, feed_matrix}, {"half", build_half, feed_half},     {"if", build_if, feed_if},
+    {"rows", build_rows, feed_matrix},
 };
 const int ox_sample_count = sizeof ox_samples / sizeof *ox_samples;
 

@@ -92,6 +92,19 @@ START_TEST(test_pass) {
 }
 END_TEST
 
+/* Two sums of rows and what is done with them: x is read once, and nothing between is stored. */
+START_TEST(test_rows) {
+    start("rows");
+    ox_session_set_profile(session, note, &seen);
+    run();
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_uint_eq(seen.events[0].node_count, 6);
+    ck_assert_str_eq(seen.first[0].op, "ReduceSum");
+    check_event(0, OX_STEP_PASS, "Mul", "y", 4 * 12, 4 * 12);
+    stop();
+}
+END_TEST
+
 START_TEST(test_one_by_one) {
     options.no_fuse = true;
     start("chain");
@@ -172,6 +185,7 @@ Suite *ox_suite_profile(void) {
     TCase *events = tcase_create("events");
     tcase_add_checked_fixture(events, setup, NULL);
     tcase_add_test(events, test_pass);
+    tcase_add_test(events, test_rows);
     tcase_add_test(events, test_one_by_one);
     tcase_add_test(events, test_view);
     tcase_add_test(events, test_copy);

@@ -1,0 +1,296 @@
+/* pass_plan.c: laying out lane programs: how the space is cut into tiles, what changes how often, and where registers
+ * lie. */
+#include "pass_program.h"
+
+#include <string.h>
+
+/* Short rows are put together to tiles of about this many elements. */
+enum {
+    SHORT_TILE = 512,
+    LONGEST_TILE = 1 << 15,
+    ROW_TILE = 2 * OX_TILE_BYTES
+};
+
+/* ---- Cutting the space into tiles --------------------------------------------------------------------------- */
+
+/* Strides that are 0 along a row and never outside: as one more operand, they keep the dimensions of rows apart. */
+static const int64_t *row_strides(ox_pass_builder *b) {
+    int outer = b->rank - b->row_axes;
+    int64_t *strides = ox_pile_array(b->pile, (size_t)b->rank + 1, sizeof *strides);
+    if (strides)
+        ox_packed_strides(outer, b->dims, 1, strides);
+    return strides;
+}
+
+/* Merged dimensions, and the steps of the operands and of the rows through them. */
+static bool merge_space(ox_pass_builder *b) {
+    ox_bcast *space = &b->pass.space;
+    size_t room = (size_t)b->rank + 2, n = (size_t)b->pass.noperands;
+    const int64_t **strides = ox_pile_array(b->pile, n + 1, sizeof *strides);
+    space->dim = ox_pile_array(b->pile, room, sizeof(int64_t));
+    space->step = ox_pile_array(b->pile, room * (n + 1), sizeof(int64_t));
+    if (!strides || !space->dim || !space->step)
+        return false;
+    if (n)
+        memcpy(strides, b->strides, n * sizeof *strides);
+    strides[n] = row_strides(b);
+    if (!strides[n])
+        return false;
+    ox_bcast_plan(space, (int)n + 1, b->rank, b->dims, strides);
+    return true;
+}
+
+static void choose_block(ox_pass_builder *b) {
+    ox_pass *pass = &b->pass;
+    ox_bcast *space = &pass->space;
+    pass->inner = 1;
+    while (b->row_axes && pass->row_dims < space->ndim &&
+           space->step[pass->row_dims * space->nargs + pass->noperands] == 0)
+        pass->inner *= space->dim[pass->row_dims++];
+    if (pass->row_dims == space->ndim)
+        space->dim[space->ndim++] = 1; /* all is one row */
+    pass->block = pass->row_dims;
+    if (space->dim[0] >= OX_ROW_MIN)
+        return;
+    while (pass->block + 1 < space->ndim && pass->inner * space->dim[pass->block] <= SHORT_TILE)
+        pass->inner *= space->dim[pass->block++];
+}
+
+/* How often an operand changes within a tile. */
+static pass_level level_of(const ox_pass *pass, const int64_t *steps) {
+    pass_level level = PASS_ONCE;
+    for (int d = pass->block; d >= 0; d--)
+        if (steps[d])
+            level = d < pass->row_dims ? PASS_EACH : PASS_ROW;
+    return level == PASS_ROW && !pass->row_dims ? PASS_EACH : level;
+}
+
+static bool is_packed(const ox_pass *pass, const pass_operand *operand) {
+    int64_t step = operand->width;
+    for (int d = operand->first; d <= pass->block; step *= pass->space.dim[d++])
+        if (operand->steps[d] != step && pass->space.dim[d] != 1)
+            return false;
+    return true;
+}
+
+static bool plan_operands(ox_pass_builder *b) {
+    ox_pass *pass = &b->pass;
+    const ox_bcast *space = &pass->space;
+    size_t ndim = (size_t)space->ndim;
+    int64_t *steps = ox_pile_array(b->pile, ndim * (size_t)pass->noperands, sizeof *steps);
+    if (!steps)
+        return false;
+    for (int a = 0; a < pass->noperands; a++, steps += ndim) {
+        pass_operand *operand = &pass->operands[a];
+        for (size_t d = 0; d < ndim; d++)
+            steps[d] = space->step[d * (size_t)space->nargs + (size_t)a];
+        operand->steps = steps;
+        pass_level level = pass->regs[operand->reg].level = level_of(pass, steps);
+        operand->first = level == PASS_ROW ? pass->row_dims : 0;
+        operand->gathered = level != PASS_ONCE && !is_packed(pass, operand);
+    }
+    return true;
+}
+
+/* ---- What changes how often --------------------------------------------------------------------------------- */
+
+/* The register laid out for each element, by an instruction that is added before the one that wants it. */
+static ox_reg spread(ox_pass_builder *b, ox_reg from) {
+    pass_reg *reg = &b->pass.regs[from];
+    if (reg->spread >= 0)
+        return reg->spread;
+    size_t width = ox_dtype_size(reg->dtype);
+    pass_rows *rows = ox_pile_get(b->pile, sizeof *rows);
+    ox_reg to = rows ? ox_pass_new_reg(b, reg->dtype) : -1;
+    pass_instruction *in = to >= 0 ? ox_pass_new_instruction(b) : NULL;
+    if (!in) {
+        b->failed = true;
+        return -1;
+    }
+    reg = &b->pass.regs[from];
+    reg->spread = to;
+    *rows = (pass_rows){.row = b->pass.row, .spread = b->loops->spread(width)};
+    *in = (pass_instruction){
+        .lane = ox_pass_spread_lane, .attr = rows, .nargs = 1, .reg = {to, from}, .level = PASS_EACH, .streamed = -1};
+    in->step[0] = (int64_t)width;
+    in->step[1] = reg->level == PASS_ROW ? (int64_t)width : 0;
+    b->pass.regs[to].level = PASS_EACH;
+    return to;
+}
+
+static pass_level result_level(const ox_pass *pass, const pass_instruction *in) {
+    int store = pass->regs[in->reg[0]].store;
+    pass_level level = store >= 0 ? pass->stores[store].level : PASS_ONCE;
+    if (in->folds)
+        level = PASS_ROW;
+    for (int k = 1; k <= in->nargs && !in->folds; k++)
+        if (pass->regs[in->reg[k]].level > level)
+            level = pass->regs[in->reg[k]].level;
+    return level;
+}
+
+/* Loops over rows that are short would cost more than laying out what belongs to them. */
+static bool wants_spread(const ox_pass *pass, const pass_instruction *in, int k) {
+    pass_level level = pass->regs[in->reg[k]].level;
+    if (in->folds)
+        return level != PASS_EACH;
+    return in->level == PASS_EACH && level == PASS_ROW && pass->row < OX_ROW_MIN;
+}
+
+static void set_steps(const ox_pass *pass, pass_instruction *in) {
+    for (int k = 0; k <= in->nargs; k++) {
+        const pass_reg *reg = &pass->regs[in->reg[k]];
+        pass_level level = k ? reg->level : in->level;
+        int64_t width = (int64_t)ox_dtype_size(reg->dtype);
+        bool repeats = level < in->level;
+        in->by_row |= repeats && level == PASS_ROW;
+        in->step[k] = repeats ? 0 : width;
+        in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
+    }
+    in->piece = OX_STREAM_TILE / in->step[0];
+}
+
+static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
+    ox_pass *pass = &b->pass;
+    in.level = result_level(pass, &in);
+    for (int k = 1; k <= in.nargs; k++)
+        if (wants_spread(pass, &in, k))
+            in.reg[k] = spread(b, in.reg[k]);
+    pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
+    if (!added)
+        return false;
+    pass_reg *result = &pass->regs[in.reg[0]];
+    result->level = in.level;
+    in.streamed = result->store >= 0 && pass->stores[result->store].streamed ? result->store : -1;
+    set_steps(pass, &in);
+    *added = in;
+    return true;
+}
+
+/* Levels and steps of all instructions, in their order. */
+static bool plan_code(ox_pass_builder *b) {
+    const pass_instruction *code = b->pass.code;
+    int count = b->pass.ncode;
+    b->pass.code = NULL;
+    b->pass.ncode = b->code_room = 0;
+    for (int i = 0; i < count; i++)
+        if (!plan_instruction(b, code[i]))
+            return false;
+    for (int i = 0; i < b->pass.ncode; i++) {
+        const pass_instruction *in = &b->pass.code[i];
+        b->pass.regs[in->reg[0]].writer = i;
+        for (int k = 1; k <= in->nargs; k++)
+            b->pass.regs[in->reg[k]].last = i;
+    }
+    return true;
+}
+
+/* ---- Tiles -------------------------------------------------------------------------------------------------- */
+
+/* Tiles that are free again, by what they hold: a tile is used for elements of one size and one level only, so that an
+ * instruction may write where it reads. */
+enum {
+    SIZES = 5, /* 1 ... 16 */
+    KINDS = SIZES * (PASS_EACH + 1)
+};
+
+typedef struct tile_pool {
+    size_t each, row;       /* bytes of all tiles for one element, and for one row */
+    ox_reg free_reg[KINDS]; /* a register whose tile is free, ... */
+    ox_reg *next;           /* ... and the next one */
+} tile_pool;
+
+static int kind_of(const pass_reg *reg) {
+    int kind = 0;
+    for (size_t size = ox_dtype_size(reg->dtype); size > 1; size /= 2)
+        kind++;
+    return SIZES * (int)reg->level + kind;
+}
+
+static bool needs_tile(const ox_pass *pass, const pass_reg *reg) {
+    if (reg->operand >= 0)
+        return pass->operands[reg->operand].gathered;
+    return reg->writer >= 0 && (reg->store < 0 || pass->stores[reg->store].streamed);
+}
+
+/* The tile's place, to be scaled when the length is known. */
+static void new_tile(tile_pool *pool, pass_reg *reg) {
+    size_t *end = reg->level == PASS_EACH ? &pool->each : &pool->row;
+    reg->tile = *end;
+    *end += ox_dtype_size(reg->dtype);
+}
+
+/* Tiles in the order of the instructions. Gathered operands keep theirs: the next tile may find there what it wants. */
+static void assign_tiles(ox_pass *pass, tile_pool *pool) {
+    for (int r = 0; r < pass->nregs; r++)
+        if (pass->regs[r].operand >= 0 && needs_tile(pass, &pass->regs[r]))
+            new_tile(pool, &pass->regs[r]);
+    for (int i = 0; i < pass->ncode; i++) {
+        const pass_instruction *in = &pass->code[i];
+        for (int k = 1; k <= in->nargs; k++) {
+            pass_reg *arg = &pass->regs[in->reg[k]];
+            if (arg->last != i || arg->operand >= 0 || arg->store >= 0 || !needs_tile(pass, arg))
+                continue;
+            arg->last = -1; /* an operand read twice gives its tile once */
+            pool->next[in->reg[k]] = pool->free_reg[kind_of(arg)];
+            pool->free_reg[kind_of(arg)] = in->reg[k];
+        }
+        pass_reg *result = &pass->regs[in->reg[0]];
+        if (!needs_tile(pass, result))
+            continue;
+        ox_reg *free_reg = &pool->free_reg[kind_of(result)];
+        if (*free_reg < 0) {
+            new_tile(pool, result);
+            continue;
+        }
+        result->tile = pass->regs[*free_reg].tile;
+        *free_reg = pool->next[*free_reg];
+    }
+}
+
+static size_t rounded(int64_t count) {
+    return ((size_t)count + 63) / 64 * 64;
+}
+
+/* How long tiles are: all that are alive together fit the first-level cache. */
+static void size_tiles(ox_pass *pass, const tile_pool *pool) {
+    int64_t length = pass->space.dim[pass->block];
+    /* Even without registers a tile ends somewhere, so that threads have something to share. */
+    int64_t elements = LONGEST_TILE, bytes = (int64_t)pool->each + (int64_t)pool->row / pass->row;
+    if (bytes) {
+        elements = (pass->row > 1 ? ROW_TILE : OX_TILE_BYTES) / bytes / 64 * 64;
+        elements = elements > 64 ? elements : 64;
+    }
+    pass->chunk = elements / pass->inner < length ? elements / pass->inner : length;
+    if (pass->chunk < 1)
+        pass->chunk = 1;
+    size_t tile = rounded(pass->chunk * pass->inner), rows = rounded(pass->chunk * pass->inner / pass->row);
+    for (int r = 0; r < pass->nregs; r++) {
+        pass_reg *reg = &pass->regs[r];
+        reg->tile = reg->level == PASS_EACH ? reg->tile * tile : pool->each * tile + reg->tile * rows;
+    }
+    pass->tile_bytes = pool->each * tile + pool->row * rows;
+    pass->rows = (length + pass->chunk - 1) / pass->chunk;
+    pass->tiles = pass->rows;
+    for (int d = pass->block + 1; d < pass->space.ndim; d++)
+        pass->tiles *= pass->space.dim[d];
+}
+
+bool ox_pass_plan(ox_pass_builder *b) {
+    ox_pass *pass = &b->pass;
+    if (!merge_space(b))
+        return false;
+    choose_block(b);
+    if (!plan_operands(b) || !plan_code(b))
+        return false;
+    tile_pool pool = {.next = ox_pile_array(b->pile, (size_t)pass->nregs, sizeof *pool.next)};
+    if (!pool.next)
+        return false;
+    for (int i = 0; i < KINDS; i++)
+        pool.free_reg[i] = -1;
+    assign_tiles(pass, &pool);
+    size_tiles(pass, &pool);
+    size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
+    pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
+    return true;
+}

@@ -1,0 +1,44 @@
+/* pass_rows.c: the instructions of lane programs that take rows: what is one element for each of them. */
+#include "pass_program.h"
+
+/* ---- Folding rows ------------------------------------------------------------------------------------------- */
+
+/* n rows that lie packed one after the other. */
+static int fold_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    const pass_rows *rows = attr;
+    const ox_folder *folder = &rows->folder;
+    const int64_t next = rows->row * step[1];
+    for (int64_t i = 0; i < n; i += OX_FOLD_TILE) {
+        int64_t count = n - i < OX_FOLD_TILE ? n - i : OX_FOLD_TILE;
+        ox_fold_sums sums;
+        ox_fold_start(folder, count, &sums);
+        folder->rows(&sums, count, arg[1] + i * next, next, rows->row, step[1]);
+        folder->end(count, &sums, rows->row, arg[0] + i * step[0]);
+    }
+    return 0;
+}
+
+ox_reg ox_pass_fold(ox_pass_builder *b, ox_fold fold, ox_reg reg) {
+    reg = ox_pass_widen(b, reg);
+    if (reg < 0)
+        return -1;
+    pass_rows *rows = ox_pile_get(b->pile, sizeof *rows);
+    ox_dtype dtype = ox_pass_dtype(b, reg);
+    if (!rows || !b->loops->folder(fold, dtype, &rows->folder)) {
+        b->failed = true;
+        return -1;
+    }
+    rows->row = b->pass.row;
+    reg = ox_pass_apply(b, fold_lane, rows, dtype, 1, &reg);
+    if (reg >= 0)
+        b->pass.code[b->pass.regs[reg].writer].folds = true;
+    return reg;
+}
+
+/* ---- Laying out rows ---------------------------------------------------------------------------------------- */
+
+int ox_pass_spread_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    const pass_rows *rows = attr;
+    rows->spread(rows->row, n / rows->row, arg[0], arg[1], 0, step[1]);
+    return 0;
+}

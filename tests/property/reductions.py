@@ -1,0 +1,94 @@
+"""reductions.py: reductions and Softmax against numpy, over any axes of inputs of any shape and strides.
+
+Sums are of whole numbers, so that no order of adding rounds; a share of the inputs is large enough for threads.
+"""
+
+import arrays
+import numpy as np
+import oxlib
+import passes
+import values
+from onnx import TensorProto, helper
+
+FOLDS = {"ReduceSum": np.sum, "ReduceProd": np.prod, "ReduceMax": np.max, "ReduceMin": np.min, "ReduceMean": np.mean}
+TYPES = ["float", "double", "float16", "int32", "int64"]
+
+
+def random_input(rng, type_name):
+    kind = rng.random()
+    dims = [int(d) for d in rng.integers(1, 9, int(rng.integers(1, 5)))] if kind < 0.5 else passes.row_dims(rng)
+    if kind > 0.97:
+        dims = [int(rng.integers(1, 3)), int(rng.integers(60000, 90000))]
+    array = values.random_values(rng, type_name, dims, small=True)
+    return values.lay_out(rng, array)
+
+
+def softmax(x, axis):
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def expected(op, x, axes, keep):
+    if op == "Softmax":
+        return softmax(x.astype(np.float64), axes[0])
+    if op == "ReduceProd" and x.dtype.kind == "f":
+        x = np.sign(x)
+    wide = x.astype(np.float64) if x.dtype.kind == "f" else x
+    if op == "ReduceMean" and x.dtype.kind == "i":
+        total, count = np.sum(wide, axis=axes, keepdims=keep), np.prod([x.shape[a] for a in axes])
+        return np.sign(total) * (np.abs(total) // count)
+    return FOLDS[op](wide, axis=axes, keepdims=keep)
+
+
+def build(op, type_name, axes, keep):
+    kind = TensorProto.DataType.Value(type_name.upper())
+    nodes, constants = [], []
+    if op == "ReduceProd" and type_name not in ("int32", "int64"):
+        nodes.append(helper.make_node("Sign", ["x"], ["s"]))
+    source = "s" if nodes else "x"
+    if op == "Softmax":
+        nodes.append(helper.make_node(op, [source], ["y"], axis=axes[0]))
+    else:
+        constants.append(helper.make_tensor("axes", TensorProto.INT64, [len(axes)], axes))
+        nodes.append(helper.make_node(op, [source, "axes"], ["y"], keepdims=int(keep)))
+    values_in = [helper.make_tensor_value_info("x", kind, None)]
+    graph = helper.make_graph(nodes, "graph", values_in, [helper.make_tensor_value_info("y", kind, None)], constants)
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]).SerializeToString()
+
+
+def result(data, type_name, x, threads):
+    model = oxlib.Model(data)
+    session = oxlib.Session(model, oxlib.Options(threads=threads))
+    try:
+        session.set_input(0, arrays.to_tensor(x, type_name))
+        session.run()
+        return arrays.from_tensor(session.output(0))[1].copy()
+    finally:
+        session.close()
+        model.close()
+
+
+def run(rng, cases, harness):
+    """Adds the cases to harness.passed and harness.failures."""
+    for _ in range(cases):
+        type_name = TYPES[int(rng.integers(0, len(TYPES)))]
+        op = [*FOLDS, "Softmax"][int(rng.integers(0, 6 if not type_name.startswith("int") else 5))]
+        x = random_input(rng, type_name)
+        count = 1 if op == "Softmax" else int(rng.integers(1, x.ndim + 1))
+        axes, keep = tuple(int(a) for a in rng.permutation(x.ndim)[:count]), bool(rng.random() < 0.5)
+        where = f"{op} {type_name} {list(x.shape)} strides {list(x.strides)} axes {axes} keepdims {keep}"
+        try:
+            data = build(op, type_name, axes, keep)
+            one, two = (result(data, type_name, x, threads) for threads in (1, 2))
+        except oxlib.OxError as error:
+            harness.failures.append((op, f"{where}: status {error.status}: {error}"))
+            continue
+        with np.errstate(all="ignore"):
+            wanted = np.asarray(expected(op, x, axes, keep)).astype(one.dtype)
+        tolerance = 0 if one.dtype.kind == "i" else 2e-3 if type_name == "float16" else 1e-6
+        if not passes.same_bits(one, two):
+            harness.failures.append((op, f"{where}: differs with two threads"))
+        elif one.shape != wanted.shape or not np.allclose(one, wanted, rtol=tolerance, atol=tolerance / 100):
+            harness.failures.append((op, f"{where}: is not what numpy gives"))
+        else:
+            harness.passed += 1
