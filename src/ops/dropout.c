@@ -42,8 +42,8 @@ static ox_status read_training(ox_call *call, bool *training, float *ratio) {
 ox_status ox_infer_dropout(ox_call *call) {
     const ox_tensor *x = call->in[0];
     int64_t strides[OX_MAX_RANK];
-    bool training;
-    float ratio;
+    bool training = false;
+    float ratio = 0;
     OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     OX_TRY(read_training(call, &training, &ratio));
     if (training && ratio != 0)
