@@ -38,11 +38,14 @@ typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
 /* A tile of constant size: where this is inlined, all sums are in registers. */
-static inline __attribute__((always_inline)) void sums(const int rows, const int vectors, int64_t groups, const char *a,
-                                                       const char *b, int64_t b_row, char *c, int64_t c_row, bool add) {
+static inline __attribute__((always_inline)) void sums(const int rows, const int vectors, const ox_gemm_tile *t) {
+    const int64_t groups = (t->depth + GROUP - 1) / GROUP, b_row = t->b_row * GROUP, step = t->ahead_step * GROUP;
+    const char *a = t->a, *b = t->b, *ahead = t->ahead;
+    char *c = t->c;
     ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = (ox_dot_lanes){0};
-    for (; groups > 0; groups--, a += 4, b += b_row) {
+    for (int64_t k = 0; k < groups; k++, a += 4, b += b_row, ahead += step) {
+        __builtin_prefetch(ahead, 0, 2);
         ox_dot_lanes right[VECTORS];
         UNROLL for (int j = 0; j < vectors; j++) right[j] = OX_GET(loose_lanes, b + j * OX_DOT_BYTES);
         UNROLL for (int i = 0; i < rows; i++) {
@@ -50,20 +53,17 @@ static inline __attribute__((always_inline)) void sums(const int rows, const int
             UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = ox_dot(sum[i][j], left, right[j]);
         }
     }
-    UNROLL for (int i = 0; i < rows; i++, c += c_row) UNROLL for (int j = 0; j < vectors; j++) {
+    UNROLL for (int i = 0; i < rows; i++, c += t->c_row) UNROLL for (int j = 0; j < vectors; j++) {
         loose_lanes *to = (void *)(c + j * OX_DOT_BYTES);
-        if (add)
+        if (t->add)
             sum[i][j] += *to;
         *to = sum[i][j];
     }
 }
 
-typedef void tile_fn(int64_t groups, const char *a, const char *b, int64_t b_row, char *c, int64_t c_row, bool add);
-
 #define TILE(rows, vectors)                                                                                            \
-    static void tile_##rows##_##vectors(int64_t groups, const char *a, const char *b, int64_t b_row, char *c,          \
-                                        int64_t c_row, bool add) {                                                     \
-        sums(rows, vectors, groups, a, b, b_row, c, c_row, add);                                                       \
+    static void tile_##rows##_##vectors(const ox_gemm_tile *t) {                                                       \
+        sums(rows, vectors, t);                                                                                        \
     }
 #define TILES(vectors)                                                                                                 \
     TILE(1, vectors) TILE(2, vectors) TILE(3, vectors) TILE(4, vectors) TILE(5, vectors) TILE(6, vectors)
@@ -71,23 +71,23 @@ typedef void tile_fn(int64_t groups, const char *a, const char *b, int64_t b_row
     {tile_1_##vectors, tile_2_##vectors, tile_3_##vectors, tile_4_##vectors, tile_5_##vectors, tile_6_##vectors},
 
 EACH_WIDTH(TILES)
-static tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(TILE_NAMES)};
+static ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(TILE_NAMES)};
 
 /* An ox_gemm_tile_fn. Where C ends within a vector, the tile is computed beside it. */
-static void tile(int64_t rows, int64_t columns, int64_t depth, const char *a, const char *b, int64_t b_row, char *c,
-                 int64_t c_row, bool add) {
-    tile_fn *fn = tiles[(columns - 1) / LANES][rows - 1];
-    const int64_t groups = (depth + GROUP - 1) / GROUP;
-    if (columns % LANES == 0) {
-        fn(groups, a, b, b_row * GROUP, c, c_row, add);
+static void tile(const ox_gemm_tile *t) {
+    ox_gemm_tile_fn *fn = tiles[(t->columns - 1) / LANES][t->rows - 1];
+    if (t->columns % LANES == 0) {
+        fn(t);
         return;
     }
     uint32_t edge[OX_GEMM_TILE_ROWS][COLUMNS];
-    fn(groups, a, b, b_row * GROUP, (char *)edge, sizeof *edge, false);
-    for (int64_t i = 0; i < rows; i++, c += c_row)
-        for (int64_t j = 0; j < columns; j++) {
-            u32 *to = (void *)(c + j * 4);
-            *to = add ? *to + edge[i][j] : edge[i][j];
+    ox_gemm_tile beside = *t;
+    beside.c = (char *)edge, beside.c_row = sizeof *edge, beside.add = false;
+    fn(&beside);
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int64_t j = 0; j < t->columns; j++) {
+            u32 *to = (void *)(t->c + i * t->c_row + j * 4);
+            *to = t->add ? *to + edge[i][j] : edge[i][j];
         }
 }
 
