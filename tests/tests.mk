@@ -104,7 +104,7 @@ asan: venv
 tsan:
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/tsan' SANITIZE='-fsanitize=thread' VARIANTS= OPT='-O1 -g' \
 	  $(BUILD)/tsan/unit
-	@for suite in session threads sharing; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
+	@for suite in session threads sharing limits; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
 
 # The unit tests in one process under valgrind: reads of what was never written, which the sanitizers do not see.
