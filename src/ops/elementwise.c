@@ -155,11 +155,16 @@ ox_status ox_infer_shift(ox_call *call) {
 
 ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,
                             const ox_reg *in) {
+    const ox_lanes *set = ox_pass_loops(b)->sets[lanes];
+    ox_dtype dtype = ox_pass_dtype(b, in[0]);
     ox_reg args[OX_LANE_ARGS - 1];
+    bool direct = set->fn[dtype] != NULL;
+    for (int i = 1; i < nargs; i++)
+        direct &= ox_pass_dtype(b, in[i]) == dtype;
     for (int i = 0; i < nargs; i++)
-        args[i] = ox_pass_widen(b, in[i]);
-    ox_dtype dtype = ox_pass_dtype(b, args[0]);
-    return ox_pass_apply(b, ox_pass_loops(b)->sets[lanes]->fn[dtype], attr, result ? result : dtype, nargs, args);
+        args[i] = direct ? in[i] : ox_pass_widen(b, in[i]);
+    dtype = ox_pass_dtype(b, args[0]);
+    return ox_pass_apply(b, set->fn[dtype], attr, result ? result : dtype, nargs, args);
 }
 
 ox_lane_set ox_elementwise_lanes(const ox_call *call) {

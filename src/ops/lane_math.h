@@ -73,8 +73,8 @@ static inline __attribute__((always_inline)) float ox_tanhf(float x) {
     return copysignf(m / (m + 2.0f), x);
 }
 
-/* ln (1 - erf |x|): the error function is 1 from 3.925 on. */
-static inline __attribute__((always_inline)) float ox_erf_exponent(float x) {
+/* erf |x| = 1 - e^(p |x|) where p is a polynomial; it is 1 from 3.925 on. */
+static inline __attribute__((always_inline)) float ox_erff(float x) {
     float z = fabsf(x);
     z = z > 3.925f ? 3.925f : z;
     float square = z * z, fourth = square * square;
@@ -82,7 +82,7 @@ static inline __attribute__((always_inline)) float ox_erf_exponent(float x) {
     float high = OX_MAD(-0.000117641323f, z, 0.00063283703f);
     high = OX_MAD(high, square, OX_MAD(-0.00166702777f, z, 0.000160396358f));
     float p = OX_MAD(OX_MAD(9.25627116e-06f, fourth, high), fourth, low);
-    return p * z;
+    return copysignf(ox_expm1_near(p * z), x);
 }
 
 /* Whether x is a positive normal float. */

@@ -1,5 +1,6 @@
 /* lanes.c: the loops of elementwise operators, expanded from one template. An operation is an expression over a, b, c;
  * the types it is expanded for are a list. */
+#include "lane_half.h"
 #include "lane_loops.h"
 
 #include <math.h>
@@ -7,9 +8,12 @@
 
 /* ---- Arithmetic --------------------------------------------------------------------------------------------- */
 
-BINARY(Add, RING, a + b)
-BINARY(Sub, RING, a - b)
-BINARY(Mul, RING, a *b)
+#define ARITHMETIC(name, e)                                                                                            \
+    RING_LOOPS(BINARY_, name, e)                                                                                       \
+    SMALL_LOOPS(name, e) const ox_lanes OX_LANES(name) = {{RING_ROW(name), SMALL_ROW(name)}};
+ARITHMETIC(Add, a + b)
+ARITHMETIC(Sub, a - b)
+ARITHMETIC(Mul, a *b)
 
 /* a < 0 ? slope * a : a; integers wrap. */
 UINT_LOOPS(BINARY_, PRelu, ((void)b, a))

@@ -1,4 +1,5 @@
 /* lanes_divide.c: the loops of division and remainder. */
+#include "lane_half.h"
 #include "lane_loops.h"
 #include "lane_math.h"
 
@@ -93,7 +94,8 @@ static double floored_f64(double a, double b) {
 UINT_LOOPS(DIV_, Div, )
 SINT_LOOPS(DIV_, Div, )
 FLOAT_LOOPS(BINARY_, Div, a / b)
-const ox_lanes OX_LANES(Div) = {{NUM_ROW(Div)}};
+SMALL_LOOPS(Div, a / b)
+const ox_lanes OX_LANES(Div) = {{NUM_ROW(Div), SMALL_ROW(Div)}};
 
 /* The remainder with the dividend's sign. */
 UINT_LOOPS(FMOD_, Fmod, )

@@ -46,19 +46,7 @@ MATH_UNARY(Sin, MATH(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
 MATH_UNARY(Tan, MATH(tan, a))
 MATH_UNARY(Tanh, FAST(tanh, a))
-
-static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
-    (void)attr;
-    for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
-        float exponent[OX_BLOCK];
-        n = (count < OX_BLOCK ? count : OX_BLOCK) & -(int64_t)OX_VECTOR;
-        FOR_N exponent[i] = ox_erf_exponent(x[i]);
-        FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
-    }
-}
-MATH_WHOLE(Erf_f32, f32)
-MATH_LANE(Erf_f64, f64, erf(a))
-const ox_lanes OX_LANES(Erf) = {{FLOAT_ROW(Erf)}};
+MATH_UNARY(Erf, FAST(erf, a))
 
 /* ---- Activations -------------------------------------------------------------------------------------------- */
 
