@@ -23,14 +23,14 @@ typedef struct ox_gemm_matrix {
     int64_t row, col;
 } ox_gemm_matrix;
 
-/* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are as far
- * apart as the kernel says, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B
+/* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are a_row
+ * bytes apart, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B
  * and not written in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. On the way, cache lines
  * from `ahead` on, one every ahead_step bytes for each k, are brought into the second-level cache. */
 typedef struct ox_gemm_tile {
     int64_t rows, columns, depth;
     const char *a, *b;
-    int64_t b_row;
+    int64_t a_row, b_row;
     char *c;
     int64_t c_row;
     bool add;
