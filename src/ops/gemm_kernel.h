@@ -10,7 +10,7 @@
 struct ox_loops; /* lanes.h */
 
 enum {
-    OX_GEMM_DEPTH = 256,     /* most elements along k in a block */
+    OX_GEMM_DEPTH = 256,     /* most groups of elements along k in a block */
     OX_GEMM_PAD = 64,        /* bytes between the rows of a block of A: neighbours fall into different cache sets */
     OX_GEMM_PANEL_ROW = 256, /* most bytes that one k takes in a panel of B */
     OX_GEMM_TILE_ROWS = 6    /* most rows of a tile */
@@ -58,6 +58,7 @@ typedef struct ox_gemm_kernel {
     ox_dtype a, b, c;  /* types of the elements in panels and of C */
     int rows, columns; /* of a full tile */
     int unit;          /* panels are as wide as a multiple of it */
+    int depth;         /* most elements along k in a block */
     int group;         /* elements along k that lie together; blocks start at multiples */
     int64_t a_row;     /* bytes */
     ox_gemm_tile_fn *tile;

@@ -122,7 +122,7 @@ static void pack_part(void *context, int part, int parts) {
 void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
                   char *panels, char *stage) {
     const ox_gemm g = {.n = n, .k = k, .b = *b};
-    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(k, OX_GEMM_DEPTH)};
+    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(k, kernel->depth)};
     const gemm_job job = {.plan = &plan, .turned = &g, .columns = n, .panels = panels};
     pack_panels(&job, 0, pieces(n, kernel->columns), stage);
 }
