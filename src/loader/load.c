@@ -51,7 +51,8 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     ox_status status = keep_text(made, path, &made->path, error);
     /* Weights lie in memory twice once they are laid out: not where bytes are limited. */
     if (!status)
-        status = ox_store_create(&made->allocator, made->options.limits.bytes ? 0 : SIZE_MAX, &made->store, error);
+        status = ox_store_create(&made->allocator, made->options.limits.bytes == SIZE_MAX ? SIZE_MAX : 0, &made->store,
+                                 error);
     if (!status)
         status =
             ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);

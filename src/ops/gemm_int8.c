@@ -11,7 +11,6 @@
 #else
 #define KERNEL OX_VARIANT(ox_gemm_int8)
 #endif
-#define UNROLL _Pragma("GCC unroll 16")
 
 /* Tiles that leave few registers unused. */
 #if OX_DOT_BYTES == 64
@@ -26,7 +25,8 @@ enum {
     COLUMNS = LANES * VECTORS,
     GROUP = OX_DOT_VALUES,
     WIDTH = 4 / GROUP, /* bytes of an element in panels */
-    A_ROW = OX_GEMM_DEPTH * WIDTH + OX_GEMM_PAD
+    DEPTH = OX_GEMM_DEPTH * GROUP,
+    A_ROW = DEPTH * WIDTH + OX_GEMM_PAD
 };
 
 #if OX_UNALIGNED
@@ -38,32 +38,40 @@ typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
 /* A tile of constant size: where this is inlined, all sums are in registers. */
-static inline __attribute__((always_inline)) void sums(const int rows, const int vectors, const ox_gemm_tile *t) {
-    const int64_t groups = (t->depth + GROUP - 1) / GROUP, b_row = t->b_row * GROUP, step = t->ahead_step * GROUP;
+static inline __attribute__((always_inline)) void multiply(const int rows, const int vectors, const ox_gemm_tile *t) {
     const char *a = t->a, *b = t->b, *ahead = t->ahead;
     char *c = t->c;
     ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = (ox_dot_lanes){0};
-    for (int64_t k = 0; k < groups; k++, a += 4, b += b_row, ahead += step) {
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++)
+        sum[i / vectors][i % vectors] = (ox_dot_lanes){0};
+    for (int64_t k = 0; k < t->depth; k += GROUP, a += 4, b += GROUP * t->b_row, ahead += GROUP * t->ahead_step) {
         __builtin_prefetch(ahead, 0, 2);
         ox_dot_lanes right[VECTORS];
-        UNROLL for (int j = 0; j < vectors; j++) right[j] = OX_GET(loose_lanes, b + j * OX_DOT_BYTES);
-        UNROLL for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++)
+            right[j] = OX_GET(loose_lanes, b + j * OX_DOT_BYTES);
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
             const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * A_ROW);
-            UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = ox_dot(sum[i][j], left, right[j]);
+#pragma GCC unroll 4
+            for (int j = 0; j < vectors; j++)
+                sum[i][j] = ox_dot(sum[i][j], left, right[j]);
         }
     }
-    UNROLL for (int i = 0; i < rows; i++, c += t->c_row) UNROLL for (int j = 0; j < vectors; j++) {
-        loose_lanes *to = (void *)(c + j * OX_DOT_BYTES);
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++) {
+        loose_lanes *to = (void *)(c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);
+        ox_dot_lanes all = sum[i / vectors][i % vectors];
         if (t->add)
-            sum[i][j] += *to;
-        *to = sum[i][j];
+            all += *to;
+        *to = all;
     }
 }
 
 #define TILE(rows, vectors)                                                                                            \
     static void tile_##rows##_##vectors(const ox_gemm_tile *t) {                                                       \
-        sums(rows, vectors, t);                                                                                        \
+        multiply(rows, vectors, t);                                                                                    \
     }
 #define TILES(vectors)                                                                                                 \
     TILE(1, vectors) TILE(2, vectors) TILE(3, vectors) TILE(4, vectors) TILE(5, vectors) TILE(6, vectors)
@@ -136,7 +144,9 @@ static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t ro
 static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, shift s, u32 *to) {
     for (int64_t j = 0; j < columns; j++) {
         uint32_t word = 0;
-        UNROLL for (int r = 0; r < GROUP; r++) word |= element(at[r][j * step], s) << (r * 32 / GROUP);
+#pragma GCC unroll 4
+        for (int r = 0; r < GROUP; r++)
+            word |= element(at[r][j * step], s) << (r * 32 / GROUP);
         to[j] = word;
     }
 }
@@ -167,6 +177,7 @@ const ox_gemm_kernel KERNEL = {
     .rows = OX_GEMM_TILE_ROWS,
     .columns = COLUMNS,
     .unit = LANES,
+    .depth = DEPTH,
     .group = GROUP,
     .a_row = A_ROW,
     .tile = tile,

@@ -10,7 +10,7 @@
 struct ox_loops; /* lanes.h */
 
 enum {
-    OX_GEMM_DEPTH = 256,     /* most elements along k in a block */
+    OX_GEMM_DEPTH = 256,     /* most groups of elements along k in a block */
     OX_GEMM_PAD = 64,        /* bytes between the rows of a block of A: neighbours fall into different cache sets */
     OX_GEMM_PANEL_ROW = 256, /* most bytes that one k takes in a panel of B */
     OX_GEMM_TILE_ROWS = 6    /* most rows of a tile */
@@ -23,14 +23,14 @@ typedef struct ox_gemm_matrix {
     int64_t row, col;
 } ox_gemm_matrix;
 
-/* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are as far
- * apart as the kernel says, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B
+/* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are a_row
+ * bytes apart, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B
  * and not written in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. On the way, cache lines
  * from `ahead` on, one every ahead_step bytes for each k, are brought into the second-level cache. */
 typedef struct ox_gemm_tile {
     int64_t rows, columns, depth;
     const char *a, *b;
-    int64_t b_row;
+    int64_t a_row, b_row;
     char *c;
     int64_t c_row;
     bool add;
@@ -58,6 +58,7 @@ typedef struct ox_gemm_kernel {
     ox_dtype a, b, c;  /* types of the elements in panels and of C */
     int rows, columns; /* of a full tile */
     int unit;          /* panels are as wide as a multiple of it */
+    int depth;         /* most elements along k in a block */
     int group;         /* elements along k that lie together; blocks start at multiples */
     int64_t a_row;     /* bytes */
     ox_gemm_tile_fn *tile;

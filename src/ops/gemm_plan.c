@@ -75,7 +75,7 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
     const size_t c_size = ox_dtype_size(kernel->c), b_size = ox_dtype_size(kernel->b);
-    plan->depths = (g->k + OX_GEMM_DEPTH - 1) / OX_GEMM_DEPTH;
+    plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan->rows = even(g->m, fitting(cache / 6, (size_t)kernel->a_row, kernel->rows, g->m), kernel->rows);
     plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
     size_t column = (size_t)(g->k < INT32_MAX ? g->k : INT32_MAX) * b_size;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum {
+    DIRECT_PANELS = 2,
     TILES_EACH = 4,  /* enough rows of tiles for every thread */
     PACKED_ROWS = 16 /* of B that are laid out together: so many streams memory serves well */
 };
@@ -121,12 +122,18 @@ static void pack_part(void *context, int part, int parts) {
 void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
                   char *panels, char *stage) {
     const ox_gemm g = {.n = n, .k = k, .b = *b};
-    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(k, OX_GEMM_DEPTH)};
+    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(k, kernel->depth)};
     const gemm_job job = {.plan = &plan, .turned = &g, .columns = n, .panels = panels};
     pack_panels(&job, 0, pieces(n, kernel->columns), stage);
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
+
+/* A block of A that tiles can read where it is, since so few of them do that laying it out would cost more; or NULL. */
+static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a, const ox_gemm_block *block) {
+    bool fits = a->dtype == kernel->a && kernel->group == 1 && a->col == (int64_t)ox_dtype_size(a->dtype);
+    return fits && block->columns <= DIRECT_PANELS * kernel->columns ? a->data : NULL;
+}
 
 /* A block of C; a block of its rows of A for each block of k. */
 static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
@@ -134,10 +141,15 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm *g = job->turned;
     int64_t k, depth = depth_range(kernel, g->k, d, job->plan->depths, &k);
     const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
-    kernel->pack_a(job->plan->loops, &from, block->rows, depth, round_up(depth, kernel->group), room->a, kernel->a_row,
-                   room->stage);
     const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
+    const char *left = as_it_lies(kernel, &from, block);
+    tile.a_row = left ? from.row : kernel->a_row;
+    if (!left) {
+        left = room->a;
+        kernel->pack_a(job->plan->loops, &from, block->rows, depth, round_up(depth, kernel->group), room->a,
+                       kernel->a_row, room->stage);
+    }
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         int64_t column = block->column + j - job->column, all = least(kernel->columns, job->columns - column);
         tile.b = job->panels + panel_offset(kernel, job->columns, k, depth, column);
@@ -147,7 +159,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         tile.ahead_step = pieces(tile.b_row, tiles);
         for (int64_t i = 0; i < block->rows; i += height, tile.ahead += depth * tile.ahead_step) {
             tile.rows = least(height, block->rows - i);
-            tile.a = room->a + i * kernel->a_row;
+            tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
             kernel->tile(&tile);
         }

@@ -1,7 +1,7 @@
 /* gemm_weights.c: weights, laid out in panels once for all sessions of a model. */
 #include "../store.h"
 #include "dense.h"
-#include "gemm.h"
+#include "gemm_blas.h"
 
 /* The matrices of B, by the dimensions that lead to them. */
 typedef struct weights {
@@ -45,7 +45,7 @@ static void lay_out(const void *context, void *block) {
 static bool describe(const ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides,
                      const ox_gemm *g, weights *w) {
     if (!call->store || !(call->weights >> input & 1) || rank > OX_STORE_DIMS - 2 || ox_count(rank, dims) == 0 ||
-        g->k == 0 || g->n < 2)
+        g->k == 0 || g->n < 2 || ox_gemm_blas_fits(g))
         return false;
     *w = (weights){.loops = call->loops, .kernel = call->loops->gemm(g->b.dtype), .g = g, .rank = rank};
     w->key.maker = w->kernel, w->key.data = call->in[input]->data, w->key.kind = g->b.dtype;

@@ -1,6 +1,7 @@
 /* matmul_integer_run.c: MatMulInteger and QLinearMatMul. Bytes are multiplied as they are, and what zero points
  * contribute is taken off the sums; where float8 takes part, zero points are taken off first, and all is float. What
  * QLinearMatMul makes of the sums is computed in double. */
+#include "../store.h"
 #include "dense.h"
 #include "gemm.h"
 #include "matmul_integer.h"
@@ -31,6 +32,7 @@ typedef struct matmul_integer {
     int64_t steps[PLACES];     /* 1 if there is an entry for each row or column, 0 for one entry */
     int64_t rows, columns;     /* of all matrices A, and B */
     uint32_t a_shift, b_shift; /* what the kernel adds to elements */
+    const void *b_sums;        /* the sums of B's columns, if B is a weight */
     bool is_float, is_scaled;
 } matmul_integer;
 
@@ -78,12 +80,13 @@ static void merge_batch(matmul_integer *state) {
     state->batch.dim[0] = 1;
 }
 
-static ox_status plan_batch(ox_call *call, const ox_matmul_shape *s, matmul_integer *state) {
+/* each: bytes of a matrix B in panels. */
+static ox_status plan_batch(ox_call *call, const ox_matmul_shape *s, size_t each, matmul_integer *state) {
     const ox_integer_inputs *in = ox_integer_inputs_of(call);
     const ox_tensor *a = call->in[in->a], *b = call->in[in->b];
     int64_t steps[PLACES][OX_MAX_RANK], *n = state->steps;
     batch_steps(s, a->rank, a->dims, s->m * state->product.a.row, steps[A]);
-    batch_steps(s, b->rank, b->dims, s->k * state->product.b.row, steps[B]);
+    batch_steps(s, b->rank, b->dims, state->product.panels ? (int64_t)each : s->k * state->product.b.row, steps[B]);
     batch_steps(s, a->rank, a->dims, s->m * WIDE, steps[A_SUMS]);
     batch_steps(s, b->rank, b->dims, s->n * WIDE, steps[B_SUMS]);
     entry_steps(s, input(call, in->a_zero), true, &n[A_ZERO], steps[A_ZERO]);
@@ -99,6 +102,76 @@ static ox_status plan_batch(ox_call *call, const ox_matmul_shape *s, matmul_inte
     state->count = ox_count(state->batch.ndim, state->batch.dim);
     return OX_OK;
 }
+
+/* ---- Sums of rows and columns ------------------------------------------------------------------------------- */
+
+typedef struct sum_job {
+    ox_sum_bytes_fn *sum;
+    ox_gemm_matrix matrix; /* the first one; all are packed */
+    int64_t k, n, matrices;
+    uint32_t more;
+    uint32_t *sums;
+} sum_job;
+
+static void sum_part(void *context, int part, int parts) {
+    const sum_job *job = context;
+    int64_t first, end;
+    ox_pool_range(job->n, part, parts, &first, &end);
+    for (int64_t i = 0; i < job->matrices; i++) {
+        ox_gemm_matrix matrix = job->matrix;
+        matrix.data = (const uint8_t *)matrix.data + i * job->k * job->n + first * matrix.col;
+        job->sum(&matrix, job->k, end - first, job->more, job->sums + i * job->n + first);
+    }
+}
+
+static void sum_all(const ox_call *call, sum_job job) {
+    const double bytes = (double)job.k * (double)job.n * (double)job.matrices;
+    ox_pool_run(ox_pool_for(call->pool, bytes), sum_part, &job);
+}
+
+/* The sums of all rows of A, or columns of B, into `sums`. */
+static sum_job rows_of(const ox_call *call, const matmul_integer *state, uint32_t *sums) {
+    const ox_gemm_matrix *a = &state->product.a;
+    const ox_gemm_matrix turned = {a->dtype, call->in[ox_integer_inputs_of(call)->a]->data, a->col, a->row};
+    const uint32_t k = (uint32_t)state->product.k;
+    return (sum_job){call->loops->integer->sum, turned, state->product.k, state->rows, 1, k * state->a_shift, sums};
+}
+
+static sum_job columns_of(const ox_call *call, const matmul_integer *state, uint32_t *sums) {
+    ox_gemm_matrix b = state->product.b;
+    const int64_t n = state->product.n;
+    const uint32_t k = (uint32_t)state->product.k;
+    b.data = call->in[ox_integer_inputs_of(call)->b]->data;
+    return (sum_job){call->loops->integer->sum, b, state->product.k, n, state->columns / n, k * state->b_shift, sums};
+}
+
+/* An ox_store_fn. */
+static void sum_weights(const void *context, void *block) {
+    sum_job job = *(const sum_job *)context;
+    job.sums = block;
+    sum_part(&job, 0, 1);
+}
+
+/* Lays out B and sums its columns, if it is a weight. */
+static ox_status prepare_weights(ox_call *call, matmul_integer *state, size_t *each) {
+    const int input = ox_integer_inputs_of(call)->b;
+    const ox_tensor *b = call->in[input];
+    const int outer = outer_rank(b->rank);
+    int64_t strides[OX_MAX_RANK];
+    if (state->is_float)
+        return OX_OK;
+    ox_tensor_strides(b, strides);
+    OX_TRY(ox_gemm_weights(call, input, outer, b->dims, strides, &state->product, each));
+    if (!state->product.panels)
+        return OX_OK;
+    const sum_job job = columns_of(call, state, NULL);
+    const ox_store_key key = {
+        .maker = call->loops->integer, .data = b->data, .kind = state->b_shift, .dims = {job.k, job.n, job.matrices}};
+    return ox_store_get(call->store, &key, (size_t)state->columns * WIDE, sum_weights, &job, &state->b_sums,
+                        call->error);
+}
+
+/* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
 static ox_gemm_end_fn finish;
 
@@ -145,11 +218,13 @@ ox_status ox_prepare_matmul_integer(ox_call *call) {
     const int entries[] = {in->a_zero, in->b_zero, in->a_scale, in->b_scale};
     for (int i = 0; i < (state->is_scaled ? 4 : 2); i++)
         OX_TRY(ox_workspace_add(call, input(call, entries[i]) ? ox_tensor_count(call->in[entries[i]]) : 1, WIDE));
-    OX_TRY(plan_batch(call, &s, state));
+    size_t each = 0;
+    OX_TRY(prepare_weights(call, state, &each));
+    OX_TRY(plan_batch(call, &s, each, state));
     return ox_gemm_prepare(call, &state->product, state->count, &state->plan);
 }
 
-/* ---- Zero points, scales and sums --------------------------------------------------------------------------- */
+/* ---- Zero points -------------------------------------------------------------------------------------------- */
 
 /* Zero points as the kernel sees them; one of them if there are none. */
 static const char *take_zeros(const ox_call *call, size_t *used, const ox_tensor *t, uint32_t shift, bool *any) {
@@ -161,31 +236,6 @@ static const char *take_zeros(const ox_call *call, size_t *used, const ox_tensor
         *any |= zeros[i] != 0;
     }
     return (const char *)zeros;
-}
-
-typedef struct sum_job {
-    ox_sum_bytes_fn *sum;
-    ox_gemm_matrix matrix; /* the first one; all are packed */
-    int64_t k, n, matrices;
-    uint32_t more;
-    uint32_t *sums;
-} sum_job;
-
-static void sum_part(void *context, int part, int parts) {
-    const sum_job *job = context;
-    int64_t first, end;
-    ox_pool_range(job->n, part, parts, &first, &end);
-    for (int64_t i = 0; i < job->matrices; i++) {
-        ox_gemm_matrix matrix = job->matrix;
-        matrix.data = (const uint8_t *)matrix.data + i * job->k * job->n + first * matrix.col;
-        job->sum(&matrix, job->k, end - first, job->more, job->sums + i * job->n + first);
-    }
-}
-
-static void sum_all(const ox_call *call, sum_job *job) {
-    const double bytes = (double)job->k * (double)job->n * (double)job->matrices;
-    job->sum = call->loops->integer->sum;
-    ox_pool_run(ox_pool_for(call->pool, bytes), sum_part, job);
 }
 
 /* ---- Results ------------------------------------------------------------------------------------------------ */
@@ -213,7 +263,8 @@ static void place(const void *context, int64_t i, ox_gemm *g) {
     const integer_job *job = context;
     const char *at[PLACES];
     find(job, i, at);
-    g->a.data = at[A], g->b.data = at[B];
+    g->a.data = at[A];
+    *(g->panels ? &g->panels : &g->b.data) = at[B];
     g->c = (char *)job->call->out[0]->data + i * g->m * g->n * (int64_t)out_size(job->call);
     g->extra = g->c;
 }
@@ -277,30 +328,18 @@ static void place_bytes(const ox_call *call, size_t *used, integer_job *job) {
     const ox_integer_inputs *in = ox_integer_inputs_of(call);
     const matmul_integer *state = job->state;
     const ox_gemm *g = &state->product;
-    const ox_tensor *a = call->in[in->a], *b = call->in[in->b];
-    const uint32_t k = (uint32_t)g->k;
     uint32_t *a_sums = ox_workspace_take(call, used, state->rows, WIDE);
     uint32_t *b_sums = ox_workspace_take(call, used, state->columns, WIDE);
-    job->start[A] = a->data, job->start[B] = b->data;
-    job->start[A_SUMS] = (char *)a_sums, job->start[B_SUMS] = (char *)b_sums;
+    job->start[A] = call->in[in->a]->data;
+    job->start[B] = g->panels ? g->panels : call->in[in->b]->data;
+    job->start[A_SUMS] = (const char *)a_sums;
+    job->start[B_SUMS] = state->b_sums ? state->b_sums : (const char *)b_sums;
     job->start[A_ZERO] = take_zeros(call, used, input(call, in->a_zero), state->a_shift, &job->a_zeros);
     job->start[B_ZERO] = take_zeros(call, used, input(call, in->b_zero), state->b_shift, &job->b_zeros);
-    const ox_gemm_matrix rows = {a->dtype, a->data, g->a.col, g->a.row},
-                         columns = {b->dtype, b->data, g->b.row, g->b.col};
     if (job->b_zeros)
-        sum_all(call, &(sum_job){.matrix = rows,
-                                 .k = g->k,
-                                 .n = state->rows,
-                                 .matrices = 1,
-                                 .more = k * state->a_shift,
-                                 .sums = a_sums});
-    if (job->a_zeros)
-        sum_all(call, &(sum_job){.matrix = columns,
-                                 .k = g->k,
-                                 .n = g->n,
-                                 .matrices = state->columns / g->n,
-                                 .more = k * state->b_shift,
-                                 .sums = b_sums});
+        sum_all(call, rows_of(call, state, a_sums));
+    if (job->a_zeros && !state->b_sums)
+        sum_all(call, columns_of(call, state, b_sums));
 }
 
 /* Places of a product of floats, whose zero points are taken off at once. */
