@@ -38,6 +38,9 @@ ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, 
  * ox_run_reduce does it. Wherever it is used, it repeats along the row. */
 ox_reg ox_pass_fold(ox_pass_builder *builder, ox_fold fold, ox_reg reg);
 
+/* The softmax of each row, in the type that the register is computed in; the same loop as of ox_run_softmax. */
+ox_reg ox_pass_softmax(ox_pass_builder *builder, ox_reg reg);
+
 /* A register as another type: widened, narrowed (one rounding) or cast. The same register if nothing is to be done. */
 ox_reg ox_pass_convert(ox_pass_builder *builder, ox_reg reg, ox_dtype dtype);
 

@@ -46,6 +46,12 @@ static pass_operand *push_operand(ox_pass_builder *b) {
     return &operands[b->pass.noperands++];
 }
 
+ox_reg ox_pass_fail(ox_pass_builder *b) {
+    if (b)
+        b->failed = true;
+    return -1;
+}
+
 ox_reg ox_pass_new_reg(ox_pass_builder *b, ox_dtype dtype) {
     pass_reg *reg = PUSH(b, regs, nregs);
     if (!reg)
@@ -100,10 +106,8 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     if (!b || b->failed)
         return -1;
     int64_t *strides = ox_pile_array(b->pile, (size_t)b->rank + 1, sizeof *strides);
-    if (!strides) {
-        b->failed = true;
-        return -1;
-    }
+    if (!strides)
+        return ox_pass_fail(b);
     if (!shape)
         shape = tensor;
     if (ox_tensor_count(shape) != 1) /* one element repeats everywhere: strides 0 */
@@ -127,11 +131,8 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
 
 ox_reg ox_pass_constant(ox_pass_builder *b, ox_dtype dtype, const void *element) {
     void *copy = b && !b->failed ? ox_pile_get(b->pile, ox_dtype_size(dtype)) : NULL;
-    if (!copy) {
-        if (b)
-            b->failed = true;
-        return -1;
-    }
+    if (!copy)
+        return ox_pass_fail(b);
     memcpy(copy, element, ox_dtype_size(dtype));
     ox_reg reg = ox_pass_new_reg(b, dtype);
     if (reg >= 0)
@@ -159,11 +160,8 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
 static ox_reg apply_kept(ox_pass_builder *b, ox_lane *lane, const void *attr, size_t size, ox_dtype result,
                          ox_reg reg) {
     void *kept = b && !b->failed ? ox_pile_get(b->pile, size) : NULL;
-    if (!kept) {
-        if (b)
-            b->failed = true;
-        return -1;
-    }
+    if (!kept)
+        return ox_pass_fail(b);
     memcpy(kept, attr, size);
     return ox_pass_apply(b, lane, kept, result, 1, &reg);
 }

@@ -103,10 +103,8 @@ static ox_reg spread(ox_pass_builder *b, ox_reg from) {
     pass_rows *rows = ox_pile_get(b->pile, sizeof *rows);
     ox_reg to = rows ? ox_pass_new_reg(b, reg->dtype) : -1;
     pass_instruction *in = to >= 0 ? ox_pass_new_instruction(b) : NULL;
-    if (!in) {
-        b->failed = true;
-        return -1;
-    }
+    if (!in)
+        return ox_pass_fail(b);
     reg = &b->pass.regs[from];
     reg->spread = to;
     *rows = (pass_rows){.row = b->pass.row, .spread = b->loops->spread(width)};
@@ -121,9 +119,9 @@ static ox_reg spread(ox_pass_builder *b, ox_reg from) {
 static pass_level result_level(const ox_pass *pass, const pass_instruction *in) {
     int store = pass->regs[in->reg[0]].store;
     pass_level level = store >= 0 ? pass->stores[store].level : PASS_ONCE;
-    if (in->folds)
-        level = PASS_ROW;
-    for (int k = 1; k <= in->nargs && !in->folds; k++)
+    if (in->takes_rows)
+        return in->folds ? PASS_ROW : PASS_EACH;
+    for (int k = 1; k <= in->nargs; k++)
         if (pass->regs[in->reg[k]].level > level)
             level = pass->regs[in->reg[k]].level;
     return level;
@@ -132,7 +130,7 @@ static pass_level result_level(const ox_pass *pass, const pass_instruction *in) 
 /* Loops over rows that are short would cost more than laying out what belongs to them. */
 static bool wants_spread(const ox_pass *pass, const pass_instruction *in, int k) {
     pass_level level = pass->regs[in->reg[k]].level;
-    if (in->folds)
+    if (in->takes_rows)
         return level != PASS_EACH;
     return in->level == PASS_EACH && level == PASS_ROW && pass->row < OX_ROW_MIN;
 }
@@ -148,6 +146,8 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
     in->piece = OX_STREAM_TILE / in->step[0];
+    if (in->takes_rows) /* whole ones */
+        in->piece = in->piece > pass->row ? in->piece / pass->row * pass->row : pass->row;
 }
 
 static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {

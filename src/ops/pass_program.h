@@ -44,7 +44,8 @@ typedef struct pass_instruction {
     int64_t step[OX_LANE_ARGS]; /* bytes between elements, 0 for one that repeats */
     int64_t next[OX_LANE_ARGS]; /* bytes between rows, where it is called row by row */
     pass_level level;           /* how many elements it gives */
-    bool folds;                 /* it takes rows and gives one element for each */
+    bool takes_rows;            /* its operand is whole rows */
+    bool folds;                 /* it gives one element for each of them */
     bool by_row;                /* called row by row: an operand changes from row to row */
     int streamed;               /* the streamed store of its result, -1 if none */
     int64_t piece;              /* elements to compute and stream in turn */
@@ -62,6 +63,7 @@ typedef struct pass_store {
 typedef struct pass_rows {
     int64_t row;      /* elements in a row */
     ox_folder folder; /* ox_pass_fold */
+    ox_softmax_fn *softmax;
     ox_spread_fn *spread;
 } pass_rows;
 
@@ -98,7 +100,10 @@ struct ox_pass_builder {
     ox_pass pass;
 };
 
-/* pass_build.c: one more register, -1 once memory ran out; one more instruction, NULL then. */
+/* pass_build.c: notes that memory ran out, and gives -1; b may be NULL. */
+ox_reg ox_pass_fail(ox_pass_builder *builder);
+
+/* One more register, -1 once memory ran out; one more instruction, NULL then. */
 ox_reg ox_pass_new_reg(ox_pass_builder *builder, ox_dtype dtype);
 pass_instruction *ox_pass_new_instruction(ox_pass_builder *builder);
 

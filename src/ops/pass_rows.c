@@ -18,21 +18,43 @@ static int fold_lane(int64_t n, char *const arg[], const int64_t step[], const v
     return 0;
 }
 
+/* An instruction on the rows of a register. */
+static ox_reg apply_rows(ox_pass_builder *b, ox_lane *lane, pass_rows *rows, bool folds, ox_reg reg) {
+    ox_dtype dtype = ox_pass_dtype(b, reg);
+    rows->row = b->pass.row;
+    reg = ox_pass_apply(b, lane, rows, dtype, 1, &reg);
+    if (reg >= 0) {
+        pass_instruction *in = &b->pass.code[b->pass.regs[reg].writer];
+        in->takes_rows = true;
+        in->folds = folds;
+    }
+    return reg;
+}
+
 ox_reg ox_pass_fold(ox_pass_builder *b, ox_fold fold, ox_reg reg) {
     reg = ox_pass_widen(b, reg);
-    if (reg < 0)
-        return -1;
-    pass_rows *rows = ox_pile_get(b->pile, sizeof *rows);
-    ox_dtype dtype = ox_pass_dtype(b, reg);
-    if (!rows || !b->loops->folder(fold, dtype, &rows->folder)) {
-        b->failed = true;
-        return -1;
-    }
-    rows->row = b->pass.row;
-    reg = ox_pass_apply(b, fold_lane, rows, dtype, 1, &reg);
-    if (reg >= 0)
-        b->pass.code[b->pass.regs[reg].writer].folds = true;
-    return reg;
+    pass_rows *rows = reg < 0 ? NULL : ox_pile_get(b->pile, sizeof *rows);
+    if (!rows || !b->loops->folder(fold, ox_pass_dtype(b, reg), &rows->folder))
+        return ox_pass_fail(b);
+    return apply_rows(b, fold_lane, rows, true, reg);
+}
+
+/* ---- Softmax ------------------------------------------------------------------------------------------------ */
+
+static int softmax_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
+    const pass_rows *rows = attr;
+    for (int64_t i = 0; i < n; i += rows->row)
+        rows->softmax(rows->row, 1, 1, arg[1] + i * step[1], arg[0] + i * step[0]);
+    return 0;
+}
+
+ox_reg ox_pass_softmax(ox_pass_builder *b, ox_reg reg) {
+    reg = ox_pass_widen(b, reg);
+    pass_rows *rows = reg < 0 ? NULL : ox_pile_get(b->pile, sizeof *rows);
+    if (!rows)
+        return ox_pass_fail(b);
+    rows->softmax = ox_pass_dtype(b, reg) == OX_FLOAT ? b->loops->softmax_f32 : b->loops->softmax_f64;
+    return apply_rows(b, softmax_lane, rows, false, reg);
 }
 
 /* ---- Laying out rows ---------------------------------------------------------------------------------------- */

@@ -6,11 +6,19 @@
 
 #include <string.h>
 
+/* Few rows that are longer than two blocks are cut into blocks, for threads to share. */
+enum {
+    FEW_ROWS = 16,
+    BLOCK = 1 << 15
+};
+
 typedef struct reduce {
     ox_folder folder;
     ox_fold_fn *fold;
     int64_t count; /* elements that go into each result */
     ox_bcast kept, reduced;
+    struct reduce *blocks; /* what gives an accumulator for each whole block; NULL if rows are not cut */
+    ox_fold_fn *join;      /* folds those */
 } reduce;
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
@@ -118,6 +126,44 @@ static ox_fold_fn *choose_fold(const reduce *r, int64_t width) {
     return side_by_side ? r->folder.columns : r->folder.rows;
 }
 
+/* Accumulators of sums and products are kept as they are; those of other reductions are elements anyway. */
+static void keep_accumulators(int64_t n, const void *sums, int64_t count, void *to) {
+    (void)count;
+    memcpy(to, sums, (size_t)n * sizeof(double));
+}
+
+static bool is_cut(const reduce *r, int64_t kept) {
+    return kept < FEW_ROWS && r->count >= 2 * BLOCK && r->reduced.ndim == 1 && r->fold == r->folder.rows;
+}
+
+/* Blocks of a row become one more dimension that is kept. By the shape alone, so that threads do not change a sum. */
+static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kept) {
+    const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
+    const bool orders = fold == OX_FOLD_MAX || fold == OX_FOLD_MIN;
+    const int64_t number = r->count / BLOCK, step = r->reduced.step[0];
+    const int ndim = r->kept.ndim;
+    ox_folder joins;
+    call->loops->folder(fold, orders ? dtype : OX_BIT(dtype) & OX_SET_FLOAT ? OX_DOUBLE : OX_INT64, &joins);
+    reduce *each = ox_pile_get(call->pile, sizeof *each);
+    int64_t *lists = ox_pile_array(call->pile, 2 * (size_t)ndim + 4, sizeof *lists);
+    if (!each || !lists)
+        return ox_fail_memory(call->error, "a prepared operator", sizeof *each);
+    *each = (reduce){.folder = r->folder, .fold = r->fold, .count = BLOCK};
+    if (!orders)
+        each->folder.end = keep_accumulators;
+    each->reduced = (ox_bcast){1, 1, lists, lists + 1};
+    each->kept = (ox_bcast){1, ndim + 1, lists + 2, lists + 3 + ndim};
+    each->reduced.dim[0] = BLOCK;
+    each->reduced.step[0] = step;
+    each->kept.dim[0] = number;
+    each->kept.step[0] = BLOCK * step;
+    memcpy(each->kept.dim + 1, r->kept.dim, (size_t)ndim * sizeof *lists);
+    memcpy(each->kept.step + 1, r->kept.step, (size_t)ndim * sizeof *lists);
+    r->blocks = each;
+    r->join = joins.rows;
+    return ox_workspace_add(call, kept * number, (size_t)r->folder.width);
+}
+
 static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     const ox_tensor *in = call->in[0];
     reduce *r = ox_call_state(call, sizeof *r);
@@ -135,7 +181,8 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     if (!r->count) /* nothing is read, from no memory */
         memset(r->kept.step, 0, (size_t)r->kept.ndim * sizeof *r->kept.step);
     OX_TRY(ox_dense_plan(call, in));
-    return ox_dense_plan_out(call, call->out[0], kept);
+    OX_TRY(ox_dense_plan_out(call, call->out[0], kept));
+    return is_cut(r, kept) ? plan_blocks(call, fold, r, kept) : OX_OK;
 }
 
 static ox_status prepare_axes(ox_call *call, ox_fold fold) {
@@ -208,6 +255,30 @@ static void reduce_part(void *context, int part, int parts) {
     }
 }
 
+/* Results out of the accumulators of blocks, and of what is left of each row behind them. */
+static void join_blocks(const reduce_job *job, const char *accumulators) {
+    const reduce *r = job->r;
+    const int64_t number = r->blocks->kept.dim[0], width = r->folder.width, step = r->reduced.step[0];
+    const char *from = job->from;
+    int64_t index[OX_MAX_RANK] = {0};
+    for (int64_t i = 0; i < job->count; i++) {
+        ox_fold_sums sum;
+        ox_fold_start(&r->folder, 1, &sum);
+        r->join(&sum, 1, accumulators + i * number * width, 0, number, width);
+        if (r->count % BLOCK)
+            r->fold(&sum, 1, from + number * BLOCK * step, 0, r->count % BLOCK, step);
+        r->folder.end(1, &sum, r->count, job->to + i * job->width);
+        ox_walk(&r->kept, 0, index, &from);
+    }
+}
+
+static void run_blocks(ox_call *call, const reduce_job *job, double bytes, char *accumulators) {
+    const reduce *each = job->r->blocks;
+    reduce_job blocks = {each, job->from, accumulators, job->count * each->kept.dim[0], each->folder.width};
+    ox_pool_run_pieces(call->pool, bytes, reduce_part, &blocks);
+    join_blocks(job, accumulators);
+}
+
 ox_status ox_run_reduce(ox_call *call) {
     const reduce *r = call->state;
     const ox_tensor *out = call->out[0];
@@ -218,7 +289,12 @@ ox_status ox_run_reduce(ox_call *call) {
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
     char *result = ox_dense_out(call, &used, out, 0, count);
     reduce_job job = {r, r->count ? in.data : result, result, count, (int64_t)ox_dtype_size(in.dtype)};
-    ox_pool_run_pieces(call->pool, (double)count * (double)r->count * (double)job.width, reduce_part, &job);
+    double bytes = (double)count * (double)r->count * (double)job.width;
+    if (r->blocks)
+        run_blocks(call, &job, bytes,
+                   ox_workspace_take(call, &used, count * r->blocks->kept.dim[0], (size_t)r->folder.width));
+    else
+        ox_pool_run_pieces(call->pool, bytes, reduce_part, &job);
     ox_dense_store(out, 0, count, result);
     return OX_OK;
 }

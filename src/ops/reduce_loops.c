@@ -20,16 +20,14 @@ enum {
 #endif
 #define ROLLED
 
-#define LOAD_PARTS(type, sum, width)                                                                                   \
-    for (int p = 0; p < width; p++)                                                                                    \
-        part[p] = (sum)OX_GET(type, from + p * step);
-#define FOLD_PARTS(type, sum, op, width)                                                                               \
-    for (int p = 0; p < width; p++)                                                                                    \
-        part[p] = op(part[p], (sum)OX_GET(type, from + (i + p) * step));
+#define LOAD_PARTS(LOOP, type, sum, width)                                                                             \
+    LOOP for (int p = 0; p < width; p++) part[p] = (sum)OX_GET(type, from + p * step)
+#define FOLD_PARTS(LOOP, type, sum, op, width)                                                                         \
+    LOOP for (int p = 0; p < width; p++) part[p] = op(part[p], (sum)OX_GET(type, from + (i + p) * step))
 /* The upper half of 2 * width partial results into the lower. */
 #define FOLD_HALF(op, width)                                                                                           \
     for (int p = 0; p < width; p++)                                                                                    \
-        part[p] = op(part[p], part[p + width]);
+    part[p] = op(part[p], part[p + width])
 
 /* One row into one accumulator. What goes into which partial result depends on its place alone. */
 #define FOLD_ROW(name, type, sum, op, LOOP)                                                                            \
@@ -37,18 +35,22 @@ enum {
         sum part[WIDE];                                                                                                \
         int64_t i = 0;                                                                                                 \
         if (length >= WIDE) {                                                                                          \
-            LOOP LOAD_PARTS(type, sum, WIDE) for (i = WIDE; i + WIDE <= length; i += WIDE) LOOP FOLD_PARTS(            \
-                type, sum, op, WIDE) FOLD_HALF(op, WIDE / 2) FOLD_HALF(op, WIDE / 4)                                   \
+            LOAD_PARTS(LOOP, type, sum, WIDE);                                                                         \
+            for (i = WIDE; i + WIDE <= length; i += WIDE)                                                              \
+                FOLD_PARTS(LOOP, type, sum, op, WIDE);                                                                 \
+            FOLD_HALF(op, WIDE / 2);                                                                                   \
+            FOLD_HALF(op, WIDE / 4);                                                                                   \
         } else if (length >= NARROW) {                                                                                 \
-            LOAD_PARTS(type, sum, NARROW)                                                                              \
+            LOAD_PARTS(ROLLED, type, sum, NARROW);                                                                     \
             i = NARROW;                                                                                                \
         }                                                                                                              \
         if (i) {                                                                                                       \
             for (; i + NARROW <= length; i += NARROW)                                                                  \
-                FOLD_PARTS(type, sum, op, NARROW)                                                                      \
-            FOLD_HALF(op, NARROW / 2)                                                                                  \
-            FOLD_HALF(op, NARROW / 4)                                                                                  \
-            first = op(first, op(part[0], part[1]));                                                                   \
+                FOLD_PARTS(ROLLED, type, sum, op, NARROW);                                                             \
+            FOLD_HALF(op, NARROW / 2);                                                                                 \
+            FOLD_HALF(op, NARROW / 4);                                                                                 \
+            const sum rest = op(part[0], part[1]);                                                                     \
+            first = op(first, rest);                                                                                   \
         }                                                                                                              \
         for (; i < length; i++)                                                                                        \
             first = op(first, (sum)OX_GET(type, from + i * step));                                                     \
@@ -88,8 +90,8 @@ enum {
 #define GREATER(a, b) ((b) > (a) ? (b) : (a))
 #define LESS(a, b) ((b) < (a) ? (b) : (a))
 /* A NaN, once taken, stays. */
-#define GREATER_OR_NAN(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
-#define LESS_OR_NAN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
+#define GREATER_OR_NAN(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
+#define LESS_OR_NAN(a, b) ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
 
 #define FOLD_WIDE(name, type, sum)                                                                                     \
     FOLD(sum_##name, type, sum, ADD, UNROLLED)                                                                         \

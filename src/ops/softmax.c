@@ -45,14 +45,9 @@ int ox_rows_softmax(const ox_call *call) {
     return ox_row_axes(call->in[0], axis);
 }
 
-/* A NaN in the input makes the whole row NaN by way of the sum. */
 ox_reg ox_emit_softmax(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     (void)call;
-    ox_reg most = ox_pass_fold(b, OX_FOLD_MAX, in[0]);
-    ox_reg power = ox_elementwise_apply(b, OX_LANES_Sub, NULL, OX_UNDEFINED, 2, (const ox_reg[]){in[0], most});
-    power = ox_elementwise_apply(b, OX_LANES_Exp, NULL, OX_UNDEFINED, 1, &power);
-    ox_reg total = ox_pass_fold(b, OX_FOLD_SUM, power);
-    return ox_elementwise_apply(b, OX_LANES_Div, NULL, OX_UNDEFINED, 2, (const ox_reg[]){power, total});
+    return ox_pass_softmax(b, in[0]);
 }
 
 ox_status ox_prepare_softmax(ox_call *call) {

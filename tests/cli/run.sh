@@ -155,7 +155,7 @@ ox 1 'unknown input' bench add.onnx -i c=@ones
 
 ox 0 'a  float [n,3]' info add.onnx
 ox 0 'give -d n=N' info add.onnx
-ox 0 'bytes, and' info add.onnx -d n=5
+ox 0 'for the plan, and' info add.onnx -d n=5
 ox 0 '(unsupported)' info missing.onnx
 ox 0 'a\x1b[31mb' info add.onnx
 expect 'info prints no control characters' sh -c "! LC_ALL=C grep -q '[[:cntrl:]]' '$out'"
