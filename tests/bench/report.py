@@ -155,8 +155,8 @@ def start_text(record):
 
 
 def summary(record):
-    lines = ["", table_of(record).yardsticks(record), start_text(record), "", "geometric means, times faster than".ljust(36) +
-             "cases".rjust(8) + "ORT".rjust(8) + "best".rjust(8)]
+    heads = "geometric means, times faster than".ljust(36) + "cases".rjust(8) + "ORT".rjust(8) + "best".rjust(8)
+    lines = ["", table_of(record).yardsticks(record), start_text(record), "", heads]
     for name, count, ort_mean, best_mean in group_rows(record):
         lines.append(name.ljust(36) + f"{count}".rjust(8) + number(ort_mean).rjust(8) + number(best_mean).rjust(8))
     if record["threads"] == 1:

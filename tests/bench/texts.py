@@ -18,8 +18,8 @@ TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products"}
 INTRODUCTIONS = {
     "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
 *of memcpy* relates that to a copy of 64 MiB measured between the same turns.""",
-    "products": """The cases are those of `tests/bench/products.py`, with sizes as rows x columns x inner dimension. The right
-operand is an initializer, which a runtime may arrange beforehand, except where both are given at run time, and in
+    "products": """The cases are those of `tests/bench/products.py`, with sizes as rows x columns x inner dimension. The
+right operand is an initializer, which a runtime may arrange beforehand, except where both are given at run time, and in
 batches of two three- or four-dimensional operands. OpenBLAS computes the product alone (cblas_sgemm or cblas_dgemm),
 without the bias or the PRelu of some cases, and of float32 and float64 only. *GFLOP/s* counts two operations for each
 multiplication; *of peak* relates that to multiply-adds out of registers measured between the same turns: of doubles

@@ -55,6 +55,10 @@ class Options(C.Structure):
     ]
 
 
+class MemoryInfo(C.Structure):
+    _fields_ = [("arena_bytes", C.c_size_t), ("plan_bytes", C.c_size_t), ("weight_bytes", C.c_size_t)]
+
+
 class OxError(Exception):
     def __init__(self, status, text):
         super().__init__(text)
@@ -80,6 +84,7 @@ def load_library(path=None):
         ("ox_session_set_input", C.c_int, [pointer, size, tensor, error]),
         ("ox_session_run", C.c_int, [pointer, error]),
         ("ox_session_output", C.c_int, [pointer, size, tensor, error]),
+        ("ox_session_memory", None, [pointer, C.POINTER(MemoryInfo)]),
     ]:
         function = getattr(library, name)
         function.restype = result
@@ -139,6 +144,11 @@ class Session:
         tensor = Tensor()
         check(library.ox_session_output(self.handle, index, tensor, self.error), self.error)
         return tensor
+
+    def memory(self):
+        info = MemoryInfo()
+        library.ox_session_memory(self.handle, info)
+        return info
 
     def close(self):
         library.ox_session_free(self.handle)
