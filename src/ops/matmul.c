@@ -1,16 +1,10 @@
 /* matmul.c: MatMul. Batches that repeat are read again, never copied. */
 #include "dense.h"
 #include "gemm.h"
+#include "matmul_shape.h"
 #include "walk.h"
 
 #include <string.h>
-
-/* The sizes of the product, and the batch dimensions that all operands together have. */
-typedef struct matmul_shape {
-    int64_t m, n, k;
-    int batch;
-    int64_t dims[OX_MAX_RANK];
-} matmul_shape;
 
 typedef struct matmul {
     ox_gemm product;
@@ -19,48 +13,11 @@ typedef struct matmul {
     ox_bcast batch; /* operands A and B */
 } matmul;
 
-static int batch_rank(const ox_tensor *t) {
-    return t->rank > 2 ? t->rank - 2 : 0;
-}
-
-static ox_status matmul_dims(ox_call *call, matmul_shape *s) {
-    const ox_tensor *a = call->in[0], *b = call->in[1];
-    if (a->rank == 0 || b->rank == 0)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: a scalar is not a matrix", OX_INPUT(call, 0),
-                            OX_INPUT(call, 1));
-    s->m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
-    s->k = a->dims[a->rank - 1];
-    s->n = b->rank > 1 ? b->dims[b->rank - 1] : 1;
-    int64_t k = b->dims[b->rank > 1 ? b->rank - 2 : 0];
-    if (k != s->k)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: inner dimensions %lld and %lld differ", OX_INPUT(call, 0),
-                            OX_INPUT(call, 1), (long long)s->k, (long long)k);
-    s->batch = batch_rank(a);
-    for (int d = 0; d < s->batch; d++)
-        s->dims[d] = a->dims[d];
-    if (!ox_broadcast_dims(&s->batch, s->dims, batch_rank(b), b->dims))
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: the dimensions before the last two do not broadcast",
-                            OX_INPUT(call, 0), OX_INPUT(call, 1));
-    return OX_OK;
-}
-
 ox_status ox_infer_matmul(ox_call *call) {
-    matmul_shape s;
+    ox_matmul_shape s;
     OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     OX_TRY(ox_call_check_same(call, 0, 1));
-    OX_TRY(matmul_dims(call, &s));
-    int rank = s.batch;
-    if (call->in[0]->rank > 1)
-        s.dims[rank++] = s.m;
-    if (call->in[1]->rank > 1)
-        s.dims[rank++] = s.n;
-    return ox_call_output(call, 0, call->in[0]->dtype, rank, s.dims);
-}
-
-/* Splits the strides of an operand into those of its matrix and those of the batch. */
-static void batch_strides(const ox_tensor *t, const int64_t *strides, const matmul_shape *s, int64_t *batch) {
-    ox_tensor outer = {t->dtype, batch_rank(t), t->dims, strides, NULL};
-    ox_broadcast_strides(&outer, s->batch, s->dims, batch);
+    return ox_matmul_output(call, 0, 1, &s, call->in[0]->dtype);
 }
 
 /* Rows of A over a repeated B, as of a batch of activations times weights: one product with more rows. */
@@ -80,8 +37,8 @@ static void merge_batch(matmul *mm) {
 
 ox_status ox_prepare_matmul(ox_call *call) {
     const ox_tensor *a = call->in[0], *b = call->in[1], *out = call->out[0];
-    matmul_shape s;
-    OX_TRY(matmul_dims(call, &s));
+    ox_matmul_shape s;
+    OX_TRY(ox_matmul_shape_of(call, 0, 1, &s));
     matmul *mm = ox_call_state(call, sizeof *mm);
     if (!mm)
         return OX_ERROR_MEMORY;
@@ -90,8 +47,8 @@ ox_status ox_prepare_matmul(ox_call *call) {
     int64_t sa[OX_MAX_RANK], sb[OX_MAX_RANK], batch_a[OX_MAX_RANK], batch_b[OX_MAX_RANK];
     ox_tensor_strides(a, sa);
     ox_tensor_strides(b, sb);
-    batch_strides(a, sa, &s, batch_a);
-    batch_strides(b, sb, &s, batch_b);
+    ox_matmul_batch_strides(&s, ox_matmul_batch_rank(a->rank), a->dims, sa, batch_a);
+    ox_matmul_batch_strides(&s, ox_matmul_batch_rank(b->rank), b->dims, sb, batch_b);
     ox_gemm *g = &mm->product;
     g->m = s.m, g->n = s.n, g->k = s.k;
     if (s.k == 0) { /* no operand has memory: all of the result is cleared as one row */
@@ -103,10 +60,10 @@ ox_status ox_prepare_matmul(ox_call *call) {
     /* One row reads B faster as it lies. */
     size_t each = 0;
     if (ox_tensor_count(out) > s.n)
-        OX_TRY(ox_gemm_weights(call, 1, batch_rank(b), b->dims, sb, g, &each));
+        OX_TRY(ox_gemm_weights(call, 1, ox_matmul_batch_rank(b->rank), b->dims, sb, g, &each));
     if (g->panels) {
-        ox_packed_strides(batch_rank(b), b->dims, each, sb);
-        batch_strides(b, sb, &s, batch_b);
+        ox_packed_strides(ox_matmul_batch_rank(b->rank), b->dims, each, sb);
+        ox_matmul_batch_strides(&s, ox_matmul_batch_rank(b->rank), b->dims, sb, batch_b);
     }
     OX_TRY(ox_plan_space(call, &mm->batch, 2, s.batch, s.dims, (const int64_t *const[]){batch_a, batch_b}));
     if (mm->batch.dim[0] > 1)

@@ -38,13 +38,9 @@ typedef struct matmul_integer {
 
 /* ---- Plans -------------------------------------------------------------------------------------------------- */
 
-static int outer_rank(int rank) {
-    return rank > 2 ? rank - 2 : 0;
-}
-
 /* Steps through the batch of something packed that has `each` bytes for each matrix of dims. */
 static void batch_steps(const ox_matmul_shape *s, int rank, const int64_t *dims, int64_t each, int64_t *steps) {
-    const int outer = outer_rank(rank);
+    const int outer = ox_matmul_batch_rank(rank);
     int64_t strides[OX_MAX_RANK];
     for (int d = outer - 1; d >= 0; d--) {
         strides[d] = each;
@@ -156,7 +152,7 @@ static void sum_weights(const void *context, void *block) {
 static ox_status prepare_weights(ox_call *call, matmul_integer *state, size_t *each) {
     const int input = ox_integer_inputs_of(call)->b;
     const ox_tensor *b = call->in[input];
-    const int outer = outer_rank(b->rank);
+    const int outer = ox_matmul_batch_rank(b->rank);
     int64_t strides[OX_MAX_RANK];
     if (state->is_float)
         return OX_OK;
@@ -211,8 +207,8 @@ ox_status ox_prepare_matmul_integer(ox_call *call) {
     if (ox_tensor_count(call->out[0]) == 0)
         return OX_OK;
     describe_product(call, &s, state);
-    state->rows = ox_count(outer_rank(a->rank), a->dims) * s.m;
-    state->columns = ox_count(outer_rank(b->rank), b->dims) * s.n;
+    state->rows = ox_count(ox_matmul_batch_rank(a->rank), a->dims) * s.m;
+    state->columns = ox_count(ox_matmul_batch_rank(b->rank), b->dims) * s.n;
     OX_TRY(ox_workspace_add(call, state->is_float ? ox_tensor_count(a) : state->rows, WIDE));
     OX_TRY(ox_workspace_add(call, state->is_float ? ox_tensor_count(b) : state->columns, WIDE));
     const int entries[] = {in->a_zero, in->b_zero, in->a_scale, in->b_scale};

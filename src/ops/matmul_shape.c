@@ -1,10 +1,6 @@
 /* matmul_shape.c: the shapes of matrix products with batches. */
 #include "matmul_shape.h"
 
-static int batch_rank(const ox_tensor *t) {
-    return t->rank > 2 ? t->rank - 2 : 0;
-}
-
 ox_status ox_matmul_shape_of(ox_call *call, int left, int right, ox_matmul_shape *s) {
     const ox_tensor *a = call->in[left], *b = call->in[right];
     if (a->rank == 0 || b->rank == 0)
@@ -17,10 +13,10 @@ ox_status ox_matmul_shape_of(ox_call *call, int left, int right, ox_matmul_shape
     if (k != s->k)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: inner dimensions %lld and %lld differ",
                             OX_INPUT(call, left), OX_INPUT(call, right), (long long)s->k, (long long)k);
-    s->batch = batch_rank(a);
+    s->batch = ox_matmul_batch_rank(a->rank);
     for (int d = 0; d < s->batch; d++)
         s->dims[d] = a->dims[d];
-    if (!ox_broadcast_dims(&s->batch, s->dims, batch_rank(b), b->dims))
+    if (!ox_broadcast_dims(&s->batch, s->dims, ox_matmul_batch_rank(b->rank), b->dims))
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: the dimensions before the last two do not broadcast",
                             OX_INPUT(call, left), OX_INPUT(call, right));
     return OX_OK;

@@ -12,6 +12,11 @@ typedef struct ox_matmul_shape {
     int64_t dims[OX_MAX_RANK];
 } ox_matmul_shape;
 
+/* The number of dimensions before the matrix, of a tensor of that rank. */
+static inline int ox_matmul_batch_rank(int rank) {
+    return rank > 2 ? rank - 2 : 0;
+}
+
 /* Infer: the shape of input a times input b; an operand of one dimension is a row on the left, a column on the right.
  */
 ox_status ox_matmul_shape_of(ox_call *call, int a, int b, ox_matmul_shape *shape);
