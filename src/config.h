@@ -61,6 +61,11 @@
 #define OX_STREAM_BYTES ((size_t)32 << 20)
 #endif
 
+/* The same for results of the model, which no later node wants in a cache. */
+#ifndef OX_STREAM_RESULT_BYTES
+#define OX_STREAM_RESULT_BYTES ((size_t)8 << 20)
+#endif
+
 /* ... this many bytes at a time. */
 #ifndef OX_STREAM_TILE
 #define OX_STREAM_TILE 1024

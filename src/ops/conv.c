@@ -18,6 +18,7 @@ typedef struct conv {
     bool pointwise;                    /* every output element sees one input element, in order */
     ox_gemm product;
     ox_gemm_plan plan;
+    ox_lane *add; /* the bias */
     int64_t in[CONV_SPATIAL], out[CONV_SPATIAL], kernel[CONV_SPATIAL];
     int64_t stride[CONV_SPATIAL], dilation[CONV_SPATIAL], pad[CONV_SPATIAL]; /* pad: at the start */
 } conv;
@@ -245,21 +246,15 @@ static void conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t colu
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-#define ADD_BIAS(type)                                                                                                 \
-    for (int64_t i = 0; i < block->rows; i++)                                                                          \
-        for (int64_t j = 0; j < block->columns; j++)                                                                   \
-            OX_AT(type, out + i * g->c_row + j * (int64_t)sizeof(type)) =                                              \
-                OX_GET(type, block->data + i * block->data_row + j * (int64_t)sizeof(type)) +                          \
-                OX_GET(type, bias + (block->row + i) * (int64_t)sizeof(type));
-
 /* An ox_gemm_end_fn. */
 static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
-    const char *bias = g->extra;
-    char *out = (char *)g->c + block->row * g->c_row + block->column * (int64_t)ox_dtype_size(g->b.dtype);
-    if (g->b.dtype == OX_FLOAT) {
-        ADD_BIAS(ox_f32)
-    } else {
-        ADD_BIAS(ox_f64)
+    const conv *c = g->context;
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype), step[] = {width, width, 0};
+    for (int64_t i = 0; i < block->rows; i++) {
+        int64_t row = block->row + i;
+        char *out = (char *)g->c + row * g->c_row + block->column * width;
+        char *bias = (char *)(uintptr_t)g->extra + row * width;
+        c->add(block->columns, (char *const[]){out, block->data + i * block->data_row, bias}, step, NULL);
     }
 }
 
@@ -307,6 +302,7 @@ ox_status ox_prepare_conv(ox_call *call) {
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
+    c->add = call->loops->sets[OX_LANES_Add]->fn[ox_dtype_compute(call->in[0]->dtype)];
     c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), ox_call_given(call, 2));
     return ox_gemm_prepare(call, &c->product, c->images * c->groups, &c->plan);
 }

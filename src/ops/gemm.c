@@ -7,13 +7,36 @@ typedef struct gemm_shape {
     int64_t dims[2], k;
 } gemm_shape;
 
-typedef struct gemm {
+/* Elements of a row of the output that are finished together. */
+enum {
+    PIECE = 512
+};
+
+/* An element of any type that is computed in. */
+typedef union factor {
+    float f32;
+    double f64;
+    uint32_t u32;
+    uint64_t u64;
+} factor;
+
+typedef struct gemm gemm;
+
+/* n elements of a row, from the product and C: integers times factors that are not whole. */
+typedef void scale_fn(const gemm *s, int64_t n, const char *product, char *row, const char *c);
+
+struct gemm {
     ox_gemm product;
     ox_gemm_plan plan;
     float alpha, beta;
-    bool add;     /* C takes part: it is given, and beta is not 0 */
-    int64_t c[2]; /* steps of C through the output, in bytes of the compute type */
-} gemm;
+    factor alpha_element, beta_element;
+    bool add;      /* C takes part: it is given, and beta is not 0 */
+    int64_t c[2];  /* steps of C through the output, in bytes of the compute type */
+    int64_t width; /* bytes of an element */
+    ox_lane *mul, *sum;
+    ox_move_fn *move;
+    scale_fn *scale; /* NULL: mul and sum do */
+};
 
 static ox_status gemm_dims(ox_call *call, gemm_shape *s) {
     const ox_tensor *a = call->in[0], *b = call->in[1];
@@ -72,71 +95,112 @@ static int64_t scaled(double value, ox_dtype dtype) {
     return value < 0x1p63 ? (int64_t)value : (int64_t)(uint64_t)value;
 }
 
-static bool whole(float factor) {
-    return factor > -0x1p24F && factor < 0x1p24F && factor == (float)(int32_t)factor;
+static bool whole(float x) {
+    return x > -0x1p24F && x < 0x1p24F && x == (float)(int32_t)x;
 }
 
-/* One row of the output from the product in it and a row of C (of step 0 if there is none). */
-#define FINISH_FLOAT(name, type, value)                                                                                \
+#define SCALE(name, type, dtype)                                                                                       \
     static void name(const gemm *s, int64_t n, const char *product, char *row, const char *c) {                        \
-        const value alpha = (value)s->alpha, beta = (value)s->beta;                                                    \
-        const type *in = (const type *)(const void *)product;                                                          \
-        type *out = (type *)(void *)row;                                                                               \
-        for (int64_t j = 0; !s->add && j < n; j++)                                                                     \
-            out[j] = alpha * in[j];                                                                                    \
-        for (int64_t j = 0; s->add && j < n; j++)                                                                      \
-            out[j] = alpha * in[j] + beta * OX_GET(type, c + j * s->c[1]);                                             \
-    }
-#define FINISH_INT(name, type, value, dtype)                                                                           \
-    static void name(const gemm *s, int64_t n, const char *product, char *row, const char *c) {                        \
-        const bool exact = whole(s->alpha) && whole(s->beta);                                                          \
-        const uint64_t alpha = exact ? (uint64_t)(int64_t)s->alpha : 0;                                                \
-        const uint64_t beta = exact ? (uint64_t)(int64_t)s->beta : 0;                                                  \
-        const type *in = (const type *)(const void *)product;                                                          \
-        type *out = (type *)(void *)row;                                                                               \
         for (int64_t j = 0; j < n; j++) {                                                                              \
-            const value add = s->add ? OX_GET(type, c + j * s->c[1]) : 0;                                              \
-            if (exact)                                                                                                 \
-                out[j] = (value)(alpha * (uint64_t)in[j] + beta * (uint64_t)add);                                      \
-            else                                                                                                       \
-                out[j] = (value)scaled((double)s->alpha * (double)in[j] + (double)s->beta * (double)add, dtype);       \
+            const double add = s->add ? (double)s->beta * (double)OX_GET(type, c + j * s->c[1]) : 0;                   \
+            const double value = (double)s->alpha * (double)OX_GET(type, product + j * (int64_t)sizeof(type)) + add;   \
+            OX_AT(type, row + j * (int64_t)sizeof(type)) = (type)scaled(value, dtype);                                 \
         }                                                                                                              \
     }
-FINISH_FLOAT(finish_f32, ox_f32, float)
-FINISH_FLOAT(finish_f64, ox_f64, double)
-FINISH_INT(finish_i32, ox_i32, int32_t, OX_INT32)
-FINISH_INT(finish_u32, ox_u32, uint32_t, OX_UINT32)
-FINISH_INT(finish_i64, ox_i64, int64_t, OX_INT64)
-FINISH_INT(finish_u64, ox_u64, uint64_t, OX_UINT64)
+SCALE(scale_i32, ox_i32, OX_INT32)
+SCALE(scale_u32, ox_u32, OX_UINT32)
+SCALE(scale_i64, ox_i64, OX_INT64)
+SCALE(scale_u64, ox_u64, OX_UINT64)
 
-typedef void finish_fn(const gemm *s, int64_t n, const char *product, char *row, const char *c);
-
-static finish_fn *finish_for(ox_dtype dtype) {
-    switch ((int)ox_dtype_compute(dtype)) {
-    case OX_FLOAT:
-        return finish_f32;
-    case OX_DOUBLE:
-        return finish_f64;
+/* What brings factors that are not whole to integers; NULL if they are, and for floats: then loops do it. */
+static scale_fn *scale_for(const gemm *s, ox_dtype dtype) {
+    if (whole(s->alpha) && whole(s->beta))
+        return NULL;
+    switch ((int)dtype) {
     case OX_INT32:
-        return finish_i32;
+        return scale_i32;
     case OX_UINT32:
-        return finish_u32;
+        return scale_u32;
     case OX_INT64:
-        return finish_i64;
+        return scale_i64;
+    case OX_UINT64:
+        return scale_u64;
     default:
-        return finish_u64;
+        return NULL;
     }
+}
+
+/* A factor as an element that loops read. */
+static void set_factor(factor *f, ox_dtype dtype, float value) {
+    if (dtype == OX_FLOAT)
+        f->f32 = value;
+    else if (dtype == OX_DOUBLE)
+        f->f64 = (double)value;
+    else if (ox_dtype_size(dtype) == sizeof(uint32_t))
+        f->u32 = whole(value) ? (uint32_t)(int32_t)value : 0;
+    else
+        f->u64 = whole(value) ? (uint64_t)(int64_t)value : 0;
+}
+
+/* A loop of two operands. */
+static void apply(ox_lane *lane, int64_t n, const void *x, int64_t x_step, const void *y, int64_t y_step, char *to,
+                  int64_t width) {
+    char *const arg[] = {to, (char *)(uintptr_t)x, (char *)(uintptr_t)y};
+    lane(n, arg, (const int64_t[]){width, x_step, y_step}, NULL);
+}
+
+/* n elements of a row of the output: alpha * product + beta * C. */
+static void finish_row(const gemm *s, int64_t n, const char *product, char *row, const char *c, char *room) {
+    const int64_t width = s->width;
+    int64_t step = s->c[1];
+    if (s->scale) {
+        s->scale(s, n, product, row, c);
+        return;
+    }
+    if (s->alpha != 1) {
+        apply(s->mul, n, product, width, &s->alpha_element, 0, row, width);
+        product = row;
+    }
+    if (!s->add)
+        return;
+    if (step != 0 && step != width) {
+        s->move(n, room, width, c, step);
+        c = room, step = width;
+    }
+    if (s->beta != 1) {
+        apply(s->mul, n, c, step, &s->beta_element, 0, room, width);
+        c = room, step = width;
+    }
+    apply(s->sum, n, product, width, c, step, row, width);
 }
 
 /* An ox_gemm_end_fn: applies alpha, beta and C to the product. */
 static void finish(const ox_gemm *g, const ox_gemm_block *block) {
     const gemm *s = g->context;
-    finish_fn *finish_row = finish_for(g->a.dtype);
-    char *out = (char *)g->c + block->row * g->c_row + block->column * (int64_t)ox_dtype_size(s->plan.kernel->c);
-    const char *c = s->add ? (const char *)g->extra + block->row * s->c[0] + block->column * s->c[1] : NULL;
     for (int64_t i = 0; i < block->rows; i++)
-        finish_row(s, block->columns, block->data + i * block->data_row, out + i * g->c_row,
-                   s->add ? c + i * s->c[0] : NULL);
+        for (int64_t j = 0; j < block->columns; j += PIECE) {
+            int64_t row = block->row + i, column = block->column + j;
+            const char *c = s->add ? (const char *)g->extra + row * s->c[0] + column * s->c[1] : NULL;
+            finish_row(s, block->columns - j < PIECE ? block->columns - j : PIECE,
+                       block->data + i * block->data_row + j * s->width,
+                       (char *)g->c + row * g->c_row + column * s->width, c, block->scratch);
+        }
+}
+
+/* How alpha, beta and C are applied. */
+static void plan_finish(const ox_call *call, ox_dtype dtype, gemm *s) {
+    const ox_loops *loops = call->loops;
+    s->width = (int64_t)ox_dtype_size(dtype);
+    s->mul = loops->sets[OX_LANES_Mul]->fn[dtype];
+    s->sum = loops->sets[OX_LANES_Add]->fn[dtype];
+    s->move = loops->move((size_t)s->width);
+    s->scale = scale_for(s, dtype);
+    set_factor(&s->alpha_element, dtype, s->alpha);
+    set_factor(&s->beta_element, dtype, s->beta);
+    if (s->add || s->alpha != 1) {
+        s->product.end = finish;
+        s->product.scratch = (size_t)(PIECE * s->width);
+    }
 }
 
 ox_status ox_prepare_gemm(ox_call *call) {
@@ -159,8 +223,8 @@ ox_status ox_prepare_gemm(ox_call *call) {
     g->a = (ox_gemm_matrix){a->dtype, NULL, sa[s.trans_a], sa[!s.trans_a]};
     g->b = (ox_gemm_matrix){b->dtype, NULL, sb[s.trans_b], sb[!s.trans_b]};
     g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(a->dtype));
-    g->end = state->add || state->alpha != 1 ? finish : NULL;
     g->context = state;
+    plan_finish(call, ox_dtype_compute(a->dtype), state);
     if (state->add) {
         plan_c(call->in[2], &s, state);
         OX_TRY(ox_dense_plan(call, call->in[2]));

@@ -35,9 +35,17 @@ const ox_loops *ox_loops_find(const char *name) {
         return &ox_loops_v3;
     return &ox_loops_base;
 }
+
+bool ox_streams_beside_reads(void) {
+    return !__builtin_cpu_is("amd");
+}
 #else
 const ox_loops *ox_loops_find(const char *name) {
     (void)name;
     return &ox_loops_base;
+}
+
+bool ox_streams_beside_reads(void) {
+    return true;
 }
 #endif

@@ -66,7 +66,8 @@ typedef struct ox_group {
     int count;
     ox_space space; /* what the pass goes over */
     ox_pass *pass;
-    int parts; /* threads that it is split over */
+    size_t read; /* while the pass is written: bytes of the largest value that it reads */
+    int parts;   /* threads that it is split over */
 } ox_group;
 
 typedef struct ox_step {

@@ -173,24 +173,43 @@ bool ox_fuse_stores(const ox_frame *frame, int n) {
     return !inside;
 }
 
-/* Inputs that another member of the group gives are in registers already. */
-static void find_registers(const ox_frame *frame, const ox_group *group, int n, ox_reg *in) {
+/* Inputs that another member of the group gives are in registers already; of the others the largest counts. */
+static void find_registers(const ox_frame *frame, ox_group *group, int n, ox_reg *in) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin; i++) {
         in[i] = -1;
+        if (node->in[i] < 0)
+            continue;
         for (int m = group->head; m != n; m = frame->steps[m].next_member)
-            if (node->in[i] >= 0 && node->in[i] == frame->graph->nodes[m].out[0])
+            if (node->in[i] == frame->graph->nodes[m].out[0])
                 in[i] = frame->steps[m].reg;
+        const ox_tensor *tensor = &frame->slots[node->in[i]].tensor;
+        size_t bytes = (size_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype);
+        if (in[i] < 0 && bytes > group->read)
+            group->read = bytes;
     }
 }
 
-/* A large result in a buffer of its own would only push out of the caches what is needed sooner. */
-static bool is_streamed(const ox_frame *frame, int n) {
+/* Whether a node outside the group reads what node n gives. */
+static bool read_again(const ox_frame *frame, int n) {
     int v = frame->graph->nodes[n].out[0];
-    return frame->slots[v].bytes >= OX_STREAM_BYTES && frame->slots[v].owner == v;
+    for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++) {
+        int reader = frame->readers[r];
+        if (reader < frame->graph->nnodes && frame->steps[reader].group != frame->steps[n].group)
+            return true;
+    }
+    return false;
 }
 
-static ox_status write_member(ox_frame *frame, const ox_group *group, int n, ox_pass_builder *builder) {
+/* A large result in a buffer of its own would only push out of the caches what is needed sooner. */
+static bool is_streamed(const ox_frame *frame, const ox_group *group, int n) {
+    int v = frame->graph->nodes[n].out[0];
+    size_t least = read_again(frame, n) ? OX_STREAM_BYTES : OX_STREAM_RESULT_BYTES;
+    return frame->slots[v].bytes >= least && frame->slots[v].owner == v &&
+           (ox_streams_beside_reads() || group->read < frame->slots[v].bytes);
+}
+
+static ox_status write_member(ox_frame *frame, ox_group *group, int n, ox_pass_builder *builder) {
     ox_step *step = &frame->steps[n];
     ox_reg *in = ox_pile_array(&frame->plan, (size_t)step->call.nin, sizeof *in);
     if (!in)
@@ -203,7 +222,7 @@ static ox_status write_member(ox_frame *frame, const ox_group *group, int n, ox_
     if (step->reg < 0)
         return ox_elementwise_failed(&step->call);
     if (ox_fuse_stores(frame, n))
-        ox_pass_store(builder, step->reg, step->out[0], is_streamed(frame, n));
+        ox_pass_store(builder, step->reg, step->out[0], is_streamed(frame, group, n));
     return OX_OK;
 }
 
@@ -211,6 +230,7 @@ ox_status ox_fuse_prepare(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     ox_group *group = step->group;
     const ox_space *space = &group->space;
+    group->read = 0;
     ox_pass_builder *builder = ox_pass_begin(&frame->plan, frame->loops, space->rank, space->dims, space->row_axes);
     for (int m = group->head; m >= 0 && builder; m = frame->steps[m].next_member)
         OX_TRY(write_member(frame, group, m, builder));
