@@ -137,5 +137,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views plugin errors \
+.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views casts plugin errors \
   hostile allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
