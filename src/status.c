@@ -79,15 +79,15 @@ static void put_double(sink *s, double value) {
         return;
     }
     int exponent = 0;
-    while (value >= 1e6) {
+    for (bool large = value >= 1e6; large && value >= 10; exponent++)
         value /= 10;
+    for (bool small = value > 0 && value < 1e-4; small && value < 1; exponent--)
+        value *= 10;
+    unsigned long long scaled = (unsigned long long)(value * 1e6 + 0.5);
+    if (exponent && scaled >= 10000000) { /* rounded up to 10 */
+        scaled /= 10;
         exponent++;
     }
-    while (value > 0 && value < 1e-4) {
-        value *= 10;
-        exponent--;
-    }
-    unsigned long long scaled = (unsigned long long)(value * 1e6 + 0.5);
     put_unsigned(s, scaled / 1000000, 10, 0);
     char fraction[8];
     sink f = {fraction, fraction + 6};

@@ -3,7 +3,7 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property products expand-forms views plugin errors hostile \
+CHECK_PARTS := unit compat operators cli conformance property products expand-forms views casts plugin errors hostile \
   allocations regression check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -73,6 +73,9 @@ expand-forms: $(BUILD)/libox.so venv
 views: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 2000 tests/property/views.py --cases 2000
 
+casts: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/casts.py --cases 1000
+
 plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
 	  sh tests/plugin/run.sh
@@ -107,9 +110,10 @@ tsan:
 	@for suite in session threads sharing limits; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
 
-# The unit tests in one process under valgrind: reads of what was never written, which the sanitizers do not see.
+# The unit tests in one process under valgrind: reads of what was never written, which the sanitizers do not see. What
+# takes long, or is measured against the clock, is left out.
 valgrind: $(BUILD)/unit
-	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
+	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 CK_EXCLUDE_TAGS=long valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
@@ -133,5 +137,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views plugin errors \
+.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views casts plugin errors \
   hostile allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck

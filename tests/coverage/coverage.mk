@@ -1,6 +1,6 @@
 # coverage.mk: make coverage says which lines and branches of src/ the tests run, by file, and fails below the bars of
 # docs/testing.md. One build of the loops is enough, without optimisation, so that branches are those of the source.
-COVERAGE_PARTS := unit conformance property expand-forms views errors cli plugin hostile
+COVERAGE_PARTS := unit conformance property products expand-forms views casts errors cli plugin hostile
 
 coverage: venv
 	@mkdir -p $(BUILD)/coverage $(BUILD)/node $(BUILD)/models

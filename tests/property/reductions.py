@@ -12,7 +12,7 @@ import values
 from onnx import TensorProto, helper
 
 FOLDS = {"ReduceSum": np.sum, "ReduceProd": np.prod, "ReduceMax": np.max, "ReduceMin": np.min, "ReduceMean": np.mean}
-TYPES = ["float", "double", "float16", "int32", "int64"]
+TYPES = ["float", "double", "float16", "int32", "int64", "uint32", "uint64", "int8", "uint8"]
 
 
 def random_input(rng, type_name):
@@ -37,7 +37,7 @@ def expected(op, x, axes, keep):
     if op == "ReduceProd" and x.dtype.kind == "f":
         x = np.sign(x)
     wide = x.astype(np.float64) if x.dtype.kind == "f" else x
-    if op == "ReduceMean" and x.dtype.kind == "i":
+    if op == "ReduceMean" and x.dtype.kind in "iu":
         total, count = np.sum(wide, axis=axes, keepdims=keep), np.prod([x.shape[a] for a in axes])
         return np.sign(total) * (np.abs(total) // count)
     return FOLDS[op](wide, axis=axes, keepdims=keep)
@@ -46,7 +46,7 @@ def expected(op, x, axes, keep):
 def build(op, type_name, axes, keep):
     kind = TensorProto.DataType.Value(type_name.upper())
     nodes, constants = [], []
-    if op == "ReduceProd" and type_name not in ("int32", "int64"):
+    if op == "ReduceProd" and "int" not in type_name:
         nodes.append(helper.make_node("Sign", ["x"], ["s"]))
     source = "s" if nodes else "x"
     if op == "Softmax":
@@ -71,11 +71,17 @@ def result(data, type_name, x, threads):
         model.close()
 
 
+def ops_of(type_name):
+    if type_name.endswith("int8"):
+        return ["ReduceMax", "ReduceMin"]
+    return [*FOLDS] if "int" in type_name else [*FOLDS, "Softmax"]
+
+
 def run(rng, cases, harness):
     """Adds the cases to harness.passed and harness.failures."""
     for _ in range(cases):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
-        op = [*FOLDS, "Softmax"][int(rng.integers(0, 6 if not type_name.startswith("int") else 5))]
+        op = str(rng.choice(ops_of(type_name)))
         x = random_input(rng, type_name)
         count = 1 if op == "Softmax" else int(rng.integers(1, x.ndim + 1))
         axes, keep = tuple(int(a) for a in rng.permutation(x.ndim)[:count]), bool(rng.random() < 0.5)
@@ -88,7 +94,7 @@ def run(rng, cases, harness):
             continue
         with np.errstate(all="ignore"):
             wanted = np.asarray(expected(op, x, axes, keep)).astype(one.dtype)
-        tolerance = 0 if one.dtype.kind == "i" else 2e-3 if type_name == "float16" else 1e-6
+        tolerance = 0 if one.dtype.kind in "iu" else 2e-3 if type_name == "float16" else 1e-6
         if not passes.same_bits(one, two):
             harness.failures.append((op, f"{where}: differs with two threads"))
         elif one.shape != wanted.shape or not np.allclose(one, wanted, rtol=tolerance, atol=tolerance / 100):

@@ -714,12 +714,16 @@ Suite *ox_suite_loader(void) {
     tcase_add_test(tests, functions_that_pass_on_their_input);
     tcase_add_test(tests, graphs_given_to_functions);
     tcase_add_test(tests, broken_functions_are_refused);
-    tcase_add_test(tests, expansion_is_bounded);
     tcase_add_test(tests, sparse_initializers_have_a_name);
     tcase_add_test(tests, external_data);
     tcase_add_test(tests, every_failing_allocation_is_an_error);
     tcase_add_test(tests, every_truncation_and_flip_is_survived);
-    tcase_add_test(tests, large_graphs_take_linear_time);
     suite_add_tcase(suite, tests);
+    TCase *timed = tcase_create("loader, against the clock");
+    tcase_set_tags(timed, "long");
+    tcase_set_timeout(timed, 60);
+    tcase_add_test(timed, expansion_is_bounded);
+    tcase_add_test(timed, large_graphs_take_linear_time);
+    suite_add_tcase(suite, timed);
     return suite;
 }

@@ -124,7 +124,10 @@ Suite *ox_suite_print(void) {
     tcase_add_test(tests, shortens_large_tensors);
     tcase_add_test(tests, follows_strides);
     tcase_add_test(tests, never_sends_control_characters);
-    tcase_add_test(tests, gives_back_every_half);
     suite_add_tcase(suite, tests);
+    TCase *all = tcase_create("print, every value");
+    tcase_set_tags(all, "long");
+    tcase_add_test(all, gives_back_every_half);
+    suite_add_tcase(suite, all);
     return suite;
 }

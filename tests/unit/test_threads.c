@@ -338,6 +338,7 @@ Suite *ox_suite_threads(void);
 Suite *ox_suite_threads(void) {
     Suite *suite = suite_create("threads");
     TCase *tests = tcase_create("threads");
+    tcase_set_tags(tests, "long");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, every_part_runs_once, 1, MOST_THREADS + 1);
     tcase_add_test(tests, ranges_cover_everything_once);

@@ -289,10 +289,13 @@ Suite *ox_suite_wire(void) {
     tcase_add_test(tests, two_payloads_are_copied);
     tcase_add_test(tests, overlong_lengths_are_legal);
     tcase_add_test(tests, depth_is_bounded);
-    tcase_add_test(tests, floods_of_empty_messages_are_bounded);
     tcase_add_test(tests, lists_of_numbers_both_ways);
-    tcase_add_test(tests, long_lists_of_single_numbers);
     tcase_add_test(tests, every_truncation_is_refused_or_right);
     suite_add_tcase(suite, tests);
+    TCase *floods = tcase_create("wire, floods");
+    tcase_set_tags(floods, "long");
+    tcase_add_test(floods, floods_of_empty_messages_are_bounded);
+    tcase_add_test(floods, long_lists_of_single_numbers);
+    suite_add_tcase(suite, floods);
     return suite;
 }
