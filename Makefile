@@ -56,6 +56,7 @@ help:
 	@echo 'make check      every test: unit, conformance, property, examples'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make cross-test unit tests and the node suite on s390x and armhf, emulated'
+	@echo 'make device-test the reduced library on microcontrollers, emulated'
 	@echo 'make tsan       threads under the thread sanitizer'
 	@echo 'make valgrind   the unit tests under valgrind'
 	@echo 'make coverage   lines and branches of src/ that the tests run'
@@ -138,6 +139,8 @@ clean:
 -include tests/tests.mk
 -include tests/fuzz/fuzz.mk
 -include tests/cross/cross.mk
+-include examples/firmware/firmware.mk
+-include tests/embedded/embedded.mk
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 
