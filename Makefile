@@ -9,7 +9,11 @@ PYTHON ?= python3
 VERSION  := $(shell sed -n 's/^\#define OX_VERSION_M[A-Z]* //p;s/^\#define OX_VERSION_PATCH //p' src/ox.h | paste -sd.)
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 OPT      ?= -O2 -g
-CFLAGS   += -std=c11 $(OPT) $(WARNINGS) -fvisibility=hidden -fPIC -D_POSIX_C_SOURCE=200809L -Isrc $(SANITIZE)
+
+# Where C11 lets floats be computed in double (s390x), the results would not be those of other machines.
+FLOATS   := $(shell $(CC) -fexcess-precision=fast -Werror -c -x c -o /dev/null /dev/null 2>/dev/null && \
+              echo -fexcess-precision=fast)
+CFLAGS   += -std=c11 $(FLOATS) $(OPT) $(WARNINGS) -fvisibility=hidden -fPIC -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Isrc $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 DEPFLAGS  = -MMD -MP
 
@@ -51,6 +55,8 @@ help:
 	@echo 'make demo       classify handwritten digits with the model in examples/digits'
 	@echo 'make check      every test: unit, conformance, property, examples'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
+	@echo 'make cross-test unit tests and the node suite on s390x and armhf, emulated'
+	@echo 'make device-test the reduced library on microcontrollers, emulated'
 	@echo 'make tsan       threads under the thread sanitizer'
 	@echo 'make valgrind   the unit tests under valgrind'
 	@echo 'make coverage   lines and branches of src/ that the tests run'
@@ -132,6 +138,9 @@ clean:
 -include examples/examples.mk
 -include tests/tests.mk
 -include tests/fuzz/fuzz.mk
+-include tests/cross/cross.mk
+-include examples/firmware/firmware.mk
+-include tests/embedded/embedded.mk
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 

@@ -38,7 +38,7 @@ $(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(B
 	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt $(BLAS_LIBS) -lm
 
 unit: $(BUILD)/unit
-	@$(BUILD)/unit
+	@$(EMULATOR) $(BUILD)/unit
 
 compat: venv
 	@$(VENV_RUN) 1 tests/proto/compat.py

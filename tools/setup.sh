@@ -1,14 +1,30 @@
 #!/bin/sh
-# Installs the Debian packages that building and testing ox need and that this machine lacks, with sudo when not root.
+# setup.sh [cross] [device]: installs the Debian packages that building and testing ox need and that this machine lacks,
+# with sudo when not root. `cross` adds what `make cross-test` needs, `device` what firmware and `make device-test` need.
 # Debian 12 is what this is tested on. With nothing to install it says so and changes nothing.
 set -eu
 
 build='gcc libc6-dev make pkg-config protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev'
 check='check binutils g++ libjansson-dev libonnx-testdata libopenblas-dev python3 python3-venv'
 lint='clang libclang-rt-14-dev clang-format cppcheck valgrind'
+cross='gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user'
+device='gcc-arm-none-eabi libnewlib-arm-none-eabi gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-arm
+    qemu-system-misc'
+
+packages="$build $check $lint"
+for part in "$@"; do
+    case $part in
+    cross) packages="$packages $cross" ;;
+    device) packages="$packages $device" ;;
+    *)
+        echo "setup: there is no part '$part', only cross and device" >&2
+        exit 2
+        ;;
+    esac
+done
 
 missing=
-for package in $build $check $lint; do
+for package in $packages; do
     state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
     [ "$state" = installed ] || missing="$missing $package"
 done

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "text.h"
 
@@ -21,12 +20,6 @@ void *ox_tool_resize(void *block, size_t size) {
 
 void *ox_tool_alloc(size_t size) {
     return ox_tool_resize(NULL, size);
-}
-
-uint64_t ox_tool_now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 bool ox_tool_multiply(size_t a, size_t b, size_t *product) {

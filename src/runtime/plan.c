@@ -133,6 +133,14 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
+static ox_status add_work(const ox_frame *frame, ox_step *step, size_t size) {
+    if (size > SIZE_MAX / 4 || step->work > SIZE_MAX / 4)
+        return ox_fail(frame->error, OX_ERROR_LIMIT, "a workspace of %zu and %zu bytes is too large for this machine",
+                       step->work, size);
+    step->work += ox_aligned(size);
+    return OX_OK;
+}
+
 /* Inputs with strides, for an operator that takes none, are packed into the workspace before it runs. */
 static ox_status plan_packing(ox_frame *frame, ox_step *step, int i) {
     ox_packing *packing = ox_pile_get(&frame->plan, sizeof *packing);
@@ -145,8 +153,7 @@ static ox_status plan_packing(ox_frame *frame, ox_step *step, int i) {
                             .next = step->packings};
     step->packings = packing;
     step->run_in[i] = &packing->to;
-    step->work += ox_aligned((size_t)ox_tensor_count(from) * ox_dtype_size(from->dtype));
-    return OX_OK;
+    return add_work(frame, step, (size_t)ox_tensor_count(from) * ox_dtype_size(from->dtype));
 }
 
 ox_status ox_plan_prepare(ox_frame *frame, int n) {
@@ -169,6 +176,5 @@ ox_status ox_plan_prepare(ox_frame *frame, int n) {
     call->in = step->run_in;
     call->error = frame->error;
     OX_TRY(call->op->prepare(call));
-    step->work += ox_aligned(call->workspace_size);
-    return OX_OK;
+    return add_work(frame, step, call->workspace_size);
 }

@@ -16,7 +16,7 @@ run_set() {
     set_name=$1
     shift
     pending_of "$set_name"
-    "$ox" test --quiet --pending "$out/$set_name.pending" --tsv "$out/$set_name.tsv" "$@" >"$out/$set_name.log" 2>&1
+    ${EMULATOR:-} "$ox" test --quiet --pending "$out/$set_name.pending" --tsv "$out/$set_name.tsv" "$@" >"$out/$set_name.log" 2>&1
     status=$?
     cat "$out/$set_name.log"
     # shellcheck disable=SC2046 # three numbers

@@ -55,6 +55,13 @@ void ox_put_bytes(ox_bytes *out, int field, const void *data, size_t size) {
     put_raw(out, data, size);
 }
 
+void ox_put_numbers(ox_bytes *out, int field, const void *numbers, size_t size, size_t width) {
+    ox_put_bytes(out, field, numbers, size);
+    unsigned char *first = out->data + out->size - size;
+    for (size_t i = 0; __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && i < size; i++)
+        first[i] = ((const unsigned char *)numbers)[i - i % width + (width - 1 - i % width)];
+}
+
 void ox_put_text(ox_bytes *out, int field, const char *text) {
     ox_put_bytes(out, field, text, strlen(text));
 }
@@ -134,7 +141,9 @@ void ox_put_initializer(ox_bytes *graph, const char *name, ox_dtype dtype, int r
     }
     ox_put_int(&tensor, TENSOR_TYPE, dtype);
     ox_put_text(&tensor, TENSOR_NAME, name);
-    ox_put_bytes(&tensor, TENSOR_RAW, data, count * ox_dtype_size(dtype));
+    size_t size = ox_dtype_size(dtype);
+    size_t width = dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128 ? size / 2 : size;
+    ox_put_numbers(&tensor, TENSOR_RAW, data, count * size, width);
     ox_put_message(graph, GRAPH_INITIALIZER, &tensor);
 }
 

@@ -13,6 +13,8 @@ typedef struct ox_bytes {
 void ox_put_int(ox_bytes *out, int field, int64_t value);
 void ox_put_text(ox_bytes *out, int field, const char *text);
 void ox_put_bytes(ox_bytes *out, int field, const void *data, size_t size);
+/* size bytes of numbers of that width, as the machine holds them; they are written little-endian. */
+void ox_put_numbers(ox_bytes *out, int field, const void *numbers, size_t size, size_t width);
 void ox_put_message(ox_bytes *out, int field, const ox_bytes *inner);
 
 /* Attributes of a node, to be given to ox_put_node. */

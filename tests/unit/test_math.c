@@ -72,6 +72,8 @@ START_TEST(within_four_units) {
     static float x[BLOCK], y[BLOCK];
     for (size_t b = 0; b < sizeof builds / sizeof *builds; b++) {
         const ox_loops *loops = ox_loops_find(builds[b]);
+        if (strcmp(loops->name, builds[b]) != 0)
+            continue; /* does not run here */
         double worst = 0;
         float where = 0;
         for (uint32_t i = 0; i < SAMPLES; i += BLOCK) {
@@ -101,6 +103,8 @@ START_TEST(same_bits_at_every_place) {
         x[i] = 0.037f * (float)(i - 7);
     for (size_t b = 0; b < sizeof builds / sizeof *builds; b++) {
         const ox_loops *loops = ox_loops_find(builds[b]);
+        if (strcmp(loops->name, builds[b]) != 0)
+            continue; /* does not run here */
         run(loops, c->set, 40, x, all);
         for (int i = 0; i < 40; i++)
             run(loops, c->set, 1, x + i, one + i);

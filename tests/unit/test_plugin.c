@@ -75,7 +75,7 @@ static ox_status infer_row_sums(ox_call *call) {
 
 static ox_status prepare_row_sums(ox_call *call) {
     ck_assert_int_eq(ox_call_result(call, 0)->rank, 1);
-    ox_call_set_workspace(call, sizeof(float));
+    ox_call_set_workspace(call, (size_t)ox_call_int(call, "workspace", sizeof(float)));
     return prepare_scaled(call);
 }
 
@@ -293,6 +293,21 @@ START_TEST(test_computes) {
     size_t calls = m.counter.calls;
     must(own_run(&m, 1, (ox_tensor[]){matrix(x)}));
     ck_assert_uint_eq(m.counter.calls, calls);
+    own_end(&m);
+}
+END_TEST
+
+/* Sizes that wrap around to small ones. */
+START_TEST(test_too_large) {
+    float x[] = {1};
+    const int64_t huge[] = {1, (int64_t)(SIZE_MAX / sizeof *x) + 1}, strides[] = {0, 0};
+    ox_bytes attrs = {0};
+    ox_put_attr_int(&attrs, "workspace", -1);
+    ox_put_input(&m.graph, "x", OX_FLOAT, -1, NULL);
+    own_node(&m, "RowSums", "x", "y", &attrs);
+    must(own_load(&m));
+    must_fail(own_run(&m, 1, &(ox_tensor){OX_FLOAT, 2, huge, strides, x}), OX_ERROR_LIMIT, "too large");
+    must_fail(own_run(&m, 1, (ox_tensor[]){matrix((float[]){1, 2, 3, 4, 5, 6})}), OX_ERROR_LIMIT, "too large");
     own_end(&m);
 }
 END_TEST
@@ -526,6 +541,7 @@ Suite *ox_suite_plugin(void) {
     tcase_add_loop_test(tests, test_wrong_attribute, 0, 2);
     tcase_add_test(tests, test_view);
     tcase_add_test(tests, test_computes);
+    tcase_add_test(tests, test_too_large);
     tcase_add_test(tests, test_shape_from_data);
     tcase_add_test(tests, test_constant);
     tcase_add_loop_test(tests, test_failures, 0, sizeof failures / sizeof *failures);

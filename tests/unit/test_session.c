@@ -218,11 +218,13 @@ START_TEST(test_limits) {
     fix.options.limits.tensor_bytes = 4096;
     sample->feed(&small, 3);
     sample->feed(&large, 3);
-    large.data[1].i[2] = (int64_t)1 << 40;
+    large.data[1].i[2] = 1 << 20;
     must(&fix, start(&fix), "expand");
     run_twice(&fix, &small, &small_out, "expand");
     ck_assert_int_eq(set_and_run(&fix, &large), OX_ERROR_LIMIT);
     ck_assert_ptr_nonnull(strstr(fix.error.text, "4096"));
+    large.data[1].i[2] = (int64_t)1 << 40; /* too large for any limit where pointers have 32 bits */
+    ck_assert_int_eq(set_and_run(&fix, &large), OX_ERROR_LIMIT);
     run_twice(&fix, &small, &again, "expand");
     check_output(&fix, &small_out);
     stop(&fix);

@@ -1,0 +1,62 @@
+# firmware.mk: programs for boards that QEMU emulates, and how they are run. Included by the Makefile after device.mk,
+# whose TARGET chooses the board too: `make firmware TARGET=cortex-m4` and `make run-firmware TARGET=cortex-m4`.
+BOARD := examples/firmware/board
+
+# QEMU's machine; flash and RAM, address and size; ticks of the counter in a second.
+machine_cortex-m0  := qemu-system-arm -M microbit
+memory_cortex-m0   := 0 0x40000 0x20000000 0x4000
+hz_cortex-m0       := 64000000
+machine_cortex-m3  := qemu-system-arm -M mps2-an385
+memory_cortex-m3   := 0 0x400000 0x20000000 0x400000
+hz_cortex-m3       := 25000000
+machine_cortex-m4  := qemu-system-arm -M mps2-an386
+memory_cortex-m4   := 0 0x400000 0x20000000 0x400000
+hz_cortex-m4       := 25000000
+machine_cortex-m55 := qemu-system-arm -M mps3-an547
+memory_cortex-m55  := 0 0x80000 0x20000000 0x80000
+hz_cortex-m55      := 32000000
+machine_rv32       := qemu-system-riscv32 -M virt -bios none
+memory_rv32        := 0x80000000 0x400000 0x80400000 0x400000
+hz_rv32            := 1000000000
+
+# One instruction is a nanosecond to the emulator, so that counts are the same in every run.
+EMULATE      = timeout 200 $(machine_$(TARGET)) -display none -monitor none -serial null -icount shift=0 \
+  -semihosting-config enable=on,target=native
+STACK_BYTES   ?= 8192
+DIGITS_BUFFER ?= 131072
+MEMORY       = $(memory_$(TARGET))
+BOARD_LINK   = -nostartfiles -T $(BOARD)/firmware.ld -Wl,--gc-sections $(foreach place,1:board_flash \
+  2:board_flash_size 3:board_ram 4:board_ram_size,-Wl,--defsym=$(lastword $(subst :, ,$(place)))=$(word \
+  $(firstword $(subst :, ,$(place))),$(MEMORY))) -Wl,--defsym=board_stack_bytes=$(STACK_BYTES)
+BOARD_LIBC   = $(if $(filter cortex-%,$(TARGET)),--specs=nano.specs)
+BOARD_SRC    = $(BOARD)/board.c $(BOARD)/semihost.c $(BOARD)/start_$(if $(filter rv%,$(TARGET)),riscv,arm).c
+BOARD_OBJ    = $(BOARD_SRC:%.c=$(DEVICE)/obj/%.o)
+
+$(DEVICE)/obj/$(BOARD)/start_riscv.o: DEVICE_CFLAGS += -march=rv32imac_zicsr
+$(DEVICE)/obj/examples/firmware/%.o: DEVICE_CFLAGS += -I$(BOARD) -DBOARD_HZ=$(hz_$(TARGET))
+
+FIRMWARE_SRC := examples/firmware
+
+# The model as an aligned array, and the pictures with their labels.
+$(DEVICE)/gen/digits_model.inc: $(DIGITS)/model.onnx
+	@mkdir -p $(@D)
+	@{ echo 'static const unsigned char digits_model[] __attribute__((aligned(8))) = {'; \
+	  od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};'; } >$@
+
+$(DEVICE)/gen/digits_pictures.inc: $(wildcard $(DIGITS)/images/*.pgm)
+	@mkdir -p $(@D)
+	@{ echo 'static const picture pictures[] = {'; for file in $^; do name=$${file##*/}; \
+	  echo "{$${name%%_*}, {"; sed 1,3d $$file | tr -s ' \n' ',,' | sed 's/^,//'; echo '}},'; done; echo '};'; } >$@
+
+$(DEVICE)/obj/examples/firmware/digits.o: DEVICE_CFLAGS += -I$(DEVICE)/gen -DDIGITS_BUFFER=$(DIGITS_BUFFER)
+$(DEVICE)/obj/examples/firmware/digits.o: $(DEVICE)/gen/digits_model.inc $(DEVICE)/gen/digits_pictures.inc
+
+$(DEVICE)/digits.elf: $(DEVICE)/obj/$(FIRMWARE_SRC)/digits.o $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+firmware: $(DEVICE)/digits.elf
+
+run-firmware: firmware
+	@$(EMULATE) -kernel $(DEVICE)/digits.elf
+
+.PHONY: firmware run-firmware

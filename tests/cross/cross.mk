@@ -1,0 +1,25 @@
+# cross.mk: unit tests and the node suite on other machines, under qemu's user mode: s390x is big-endian with 64 bits,
+# armhf has 32 bits. Included by the Makefile. `sh tools/setup.sh cross` installs the compilers and the emulators.
+CROSS_ARCHS := s390x armhf
+CROSS_PARTS := unit conformance check-digits
+CROSS       := $(BUILD)/cross
+
+TRIPLE_s390x := s390x-linux-gnu
+TRIPLE_armhf := arm-linux-gnueabihf
+QEMU_s390x   := qemu-s390x
+QEMU_armhf   := qemu-arm
+
+cross-test: $(CROSS_ARCHS:%=cross-test-%)
+
+$(CROSS)/%/sysroot/.stamp: tests/cross/sysroot.sh
+	sh $< $* $(@D)
+	@touch $@
+
+# What no machine changes is shared with the host's build.
+cross-test-%: $(CROSS)/%/sysroot/.stamp venv
+	@mkdir -p $(BUILD)/node
+	@for shared in venv venv.note node; do ln -sfn ../../$$shared $(CROSS)/$*/$$shared; done
+	+@OX_VENV_TRIED=1 BUILD='$(CROSS)/$*' sh tests/cross/run.sh '$(MAKE)' $(TRIPLE_$*) $(QEMU_$*) $(CROSS_PARTS)
+
+.PHONY: cross-test
+.PRECIOUS: $(CROSS)/%/sysroot/.stamp

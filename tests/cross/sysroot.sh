@@ -1,0 +1,34 @@
+#!/bin/sh
+# sysroot.sh ARCH DIR: unpacks Debian's static libraries for another architecture into DIR, by the package lists of this
+# machine. Nothing is installed and no root is needed: apt gets lists of its own below DIR.
+set -eu
+arch=$1
+root=$2
+packages='libprotobuf-c-dev libpng-dev zlib1g-dev check libsubunit-dev'
+
+rm -rf "$root"
+mkdir -p "$root/apt/lists/partial" "$root/apt/archives/partial"
+cat >"$root/apt/apt.conf" <<END
+APT::Architecture "$arch";
+APT::Architectures { "$arch"; };
+APT::Sandbox::User "$(id -un)";
+Acquire::Languages "none";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+Dir::State "$(realpath "$root")/apt";
+Dir::State::status "/dev/null";
+Dir::Cache "$(realpath "$root")/apt";
+END
+export APT_CONFIG="$root/apt/apt.conf"
+
+# Lists of third parties may lack the architecture; what counts is whether the packages can be had.
+apt-get update -q >"$root/apt/log" 2>&1 || true
+# shellcheck disable=SC2086 # a list of words
+if ! (cd "$root/apt" && APT_CONFIG=apt.conf apt-get download -q $packages) >>"$root/apt/log" 2>&1; then
+    cat "$root/apt/log"
+    echo "sysroot: Debian's packages for $arch cannot be downloaded: $packages"
+    exit 1
+fi
+for package in "$root"/apt/*.deb; do
+    dpkg-deb -x "$package" "$root"
+done
+rm -rf "$root/apt"

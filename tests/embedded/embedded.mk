@@ -1,0 +1,58 @@
+# embedded.mk: tests of the reduced library on boards that QEMU emulates. Included by the Makefile after firmware.mk.
+# `sh tools/setup.sh device` installs compilers and emulators.
+EMBEDDED_CASES := test_expand_dim_changed test_expand_dim_unchanged test_add test_add_bcast
+
+$(DEVICE)/gen/cases.inc: tests/embedded/embed_cases.sh
+	@mkdir -p $(@D)
+	sh $< '$(ONNX_DATA)/node' $(EMBEDDED_CASES) >$@
+
+$(DEVICE)/obj/tests/embedded/%.o: DEVICE_CFLAGS += -I$(BOARD)
+$(DEVICE)/obj/tests/embedded/cases.o: DEVICE_CFLAGS += -DCASES_BUFFER=10240
+$(DEVICE)/obj/tests/embedded/cases.o: $(DEVICE)/gen/cases.inc
+
+$(DEVICE)/cases.elf: $(DEVICE)/obj/tests/embedded/cases.o $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+# Firmware that has its cases inside, on the board of TARGET.
+device-cases: $(DEVICE)/cases.elf
+	@$(EMULATE) -kernel $<
+
+# The node suite from the files of the host, compared by the code of `ox test`. The program's heap is the first memory
+# of the board (newlib wants it below the stack); its data, its stack and the library's buffer are in the second.
+NODE_TOOLS := array case_run compare decimal number print source text tool
+NODE_OBJ    = $(NODE_TOOLS:%=$(DEVICE)/obj/tools/%.o) $(DEVICE)/obj/tests/embedded/node.o
+
+$(DEVICE)/obj/tests/embedded/node.o: DEVICE_CFLAGS += -Itools -DNODE_BUFFER=0x21800000 -DNODE_BUFFER_BYTES=0x400000
+# Debian's newlib has PRId64 only if its own stdint.h was there first.
+$(DEVICE)/obj/tools/%.o: DEVICE_CFLAGS += -D_POSIX_C_SOURCE=200809L -D__int64_t_defined=1
+$(DEVICE)/node.elf: MEMORY := 0 0x400000 0x21000000 0x200000
+$(DEVICE)/node.elf: STACK_BYTES := 0x40000
+$(DEVICE)/node.elf: $(NODE_OBJ) $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) --specs=rdimon.specs $(BOARD_LINK) -Wl,--defsym=end=0x20000000 \
+	  -Wl,--wrap=ox_default_allocator -Wl,--wrap=vsnprintf -o $@ $(filter %.o %.a,$^) -lm
+
+device-node: $(DEVICE)/node.elf
+	@sh tests/embedded/node.sh $(DEVICE)/node $(BUILD)/node $(EMULATE) -kernel $<
+
+device-digits: $(DEVICE)/digits.elf
+	@sh tests/embedded/digits.sh $(EMULATE) -kernel $<
+
+# Each part on its board, with a library of its own: all operators for the node suite, otherwise what is needed. The
+# microbit has 16 KB of RAM.
+DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 $(patsubst %,device-digits@%,cortex-m3 cortex-m4 cortex-m55 rv32)
+
+device-test: venv
+	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
+	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(DEVICE_PARTS)
+
+device-cases@%:
+	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-cases' OPS=tests/embedded/ops.txt \
+	  STACK_BYTES=4096 device-cases
+
+device-digits@%:
+	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-digits' OPS=examples/firmware/ops.txt device-digits
+
+device-node@%:
+	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*' device-node
+
+.PHONY: device-cases device-node device-digits device-test
