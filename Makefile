@@ -24,7 +24,7 @@ COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)
 LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && \
                echo -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 
-UNROLLFLAGS := $(shell $(CC) -funroll-loops --param max-unroll-times=4 -E -x c /dev/null >/dev/null 2>&1 && \
+UNROLLFLAGS := $(shell $(CC) -Werror -funroll-loops --param max-unroll-times=4 -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && \
                  echo -funroll-loops --param max-unroll-times=4)
 
 LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
