@@ -33,8 +33,15 @@ def arguments(rows, *more):
     return [OX, "run", str(MODEL), "-i", "@ones", "-i", "@ones", "-d", f"n={rows}", "--quiet", *more]
 
 
-def start(folder, rows, *more, **options):
-    return subprocess.Popen(arguments(rows, *more), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+def attend():
+    """Signals end the process even where the tests themselves run in the background and ignore some."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def start(folder, rows, *more, preexec_fn=attend):
+    return subprocess.Popen(arguments(rows, *more), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+                            preexec_fn=preexec_fn)
 
 
 def interrupt_while_writing(folder, number):

@@ -215,17 +215,17 @@ END_TEST
 
 /* Each operand is small in memory, and their sizes add up to more than there are numbers. */
 START_TEST(concat_overflows) {
-    static float x;
+    static uint8_t x;
     const int64_t dims[] = {MOST_DIM / 2}, step[] = {0}, one[] = {1};
     m = (own_model){0};
     own_begin(&m, "", 21);
     ox_bytes attrs = {0};
     ox_put_attr_int(&attrs, "axis", 0);
-    ox_put_input(&m.graph, "x", OX_FLOAT, 1, any);
+    ox_put_input(&m.graph, "x", OX_UINT8, 1, any);
     own_node(&m, "Concat", "x,x,x", "y", &attrs);
-    ox_put_output(&m.graph, "y", OX_FLOAT, -1, NULL);
+    ox_put_output(&m.graph, "y", OX_UINT8, -1, NULL);
     ck_assert_int_eq(own_load(&m), OX_OK);
-    const ox_tensor repeated = {OX_FLOAT, 1, dims, step, &x}, plain = {OX_FLOAT, 1, one, NULL, &x};
+    const ox_tensor repeated = {OX_UINT8, 1, dims, step, &x}, plain = {OX_UINT8, 1, one, NULL, &x};
     ck_assert_int_eq(own_run(&m, 1, &repeated), OX_ERROR_LIMIT);
     ck_assert_msg(strstr(m.error.text, "overflow") != NULL, "%s", m.error.text);
     ck_assert_uint_lt(m.counter.peak, 65536);
