@@ -129,7 +129,7 @@ static size_t put_step(const walker *w, const level *at, uint32_t number, char *
     if (type && type->name)
         n = ox_format(text, size, "%s%s", at->parent ? "." : "", type->name);
     else
-        n = ox_format(text, size, "%sfield %u", at->parent ? "." : "", number);
+        n = ox_format(text, size, "%sfield %u", at->parent ? "." : "", (unsigned)number);
     if (!type || type->label != PROTOBUF_C_LABEL_REPEATED || wire_kind(type->type) != LENGTH)
         return n;
     size_t index = 0;

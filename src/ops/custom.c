@@ -199,6 +199,6 @@ ox_status ox_plugin_check(const ox_plugin *plugin, ox_error *error) {
         return ox_fail(error, OX_ERROR_ARGUMENT, "the plug-in's entry point gave NULL");
     if (plugin->abi != OX_PLUGIN_ABI)
         return ox_fail(error, OX_ERROR_UNSUPPORTED, "the plug-in was built for plug-in ABI %u, this is %u: rebuild it",
-                       plugin->abi, OX_PLUGIN_ABI);
+                       (unsigned)plugin->abi, OX_PLUGIN_ABI);
     return ox_custom_check(plugin->operators, plugin->operator_count, error);
 }
