@@ -64,8 +64,14 @@ static void put_signed(sink *s, long long value) {
     put_unsigned(s, value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value, 10, 0);
 }
 
-/* Six significant digits are enough to recognise a number in an error text. */
-static void put_double(sink *s, double value) {
+/* Six significant digits are enough to recognise a number in an error text; devices have no instructions for double. */
+#if OX_SMALL
+typedef float real;
+#else
+typedef double real;
+#endif
+
+static void put_real(sink *s, real value) {
     if (value != value) {
         put(s, "nan", 3);
         return;
@@ -74,20 +80,20 @@ static void put_double(sink *s, double value) {
         put(s, "-", 1);
         value = -value;
     }
-    if (value > 1.7976931348623157e308) {
+    if (value - value != 0) {
         put(s, "inf", 3);
         return;
     }
     int exponent = 0;
-    while (value >= 1e6) {
+    while (value >= (real)1e6) {
         value /= 10;
         exponent++;
     }
-    while (value > 0 && value < 1e-4) {
+    while (value > 0 && value < (real)1e-4) {
         value *= 10;
         exponent--;
     }
-    unsigned long long scaled = (unsigned long long)(value * 1e6 + 0.5);
+    unsigned long long scaled = (unsigned long long)(value * (real)1e6 + (real)0.5);
     put_unsigned(s, scaled / 1000000, 10, 0);
     char fraction[8];
     sink f = {fraction, fraction + 6};
@@ -152,7 +158,7 @@ static const char *put_conversion(sink *s, const char *format, va_list *args) {
                      *format == 'x' ? 16 : 10, width);
         break;
     case 'g':
-        put_double(s, va_arg(*args, double));
+        put_real(s, (real)va_arg(*args, double));
         break;
     case 'c':
         put(s, &(char){(char)va_arg(*args, int)}, 1);

@@ -254,7 +254,7 @@ ox_status ox_prepare_conv(ox_call *call) {
 static void add_bias(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const char *bias = g->extra;
     char *out = (char *)g->c + column * (int64_t)ox_dtype_size(g->dtype);
-    if (g->dtype == OX_FLOAT) {
+    if (!OX_HAS(OX_DOUBLE) || g->dtype == OX_FLOAT) {
         ADD_BIAS(ox_f32);
     } else {
         ADD_BIAS(ox_f64);

@@ -141,20 +141,17 @@ FINISH_INT(finish_u64, ox_u64, uint64_t)
 typedef void finish_fn(const gemm *s, int64_t n, char *row, const char *c);
 
 static finish_fn *finish_for(ox_dtype dtype) {
-    switch ((int)dtype) {
-    case OX_FLOAT:
+    if (OX_HAS(OX_FLOAT) && dtype == OX_FLOAT)
         return finish_f32;
-    case OX_DOUBLE:
+    if (OX_HAS(OX_DOUBLE) && dtype == OX_DOUBLE)
         return finish_f64;
-    case OX_INT32:
+    if (OX_HAS(OX_INT32) && dtype == OX_INT32)
         return finish_i32;
-    case OX_UINT32:
+    if (OX_HAS(OX_UINT32) && dtype == OX_UINT32)
         return finish_u32;
-    case OX_INT64:
+    if (OX_HAS(OX_INT64) && dtype == OX_INT64)
         return finish_i64;
-    default:
-        return finish_u64;
-    }
+    return OX_HAS(OX_UINT64) ? finish_u64 : NULL;
 }
 
 /* An ox_gemm_end_fn: applies alpha, beta and C to the product. */

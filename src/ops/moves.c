@@ -12,6 +12,14 @@ typedef struct __attribute__((may_alias, packed)) any128 {
 } any128;
 typedef uint8_t any8;
 
+#if OX_SMALL
+/* Copies n elements; one loop per element width. */
+#define MOVE(type)                                                                                                     \
+    static void move_##type(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step) {               \
+        for (size_t i = (size_t)n; i; i--, dst += dst_step, src += src_step)                                           \
+            *(type *)(void *)dst = *(const type *)(const void *)src;                                                   \
+    }
+#else
 /* Copies n elements; one loop per element width, one body per pair of step kinds. */
 #define MOVE(type)                                                                                                     \
     static void move_##type(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step) {               \
@@ -30,6 +38,7 @@ typedef uint8_t any8;
                 *(type *)(void *)(dst + i * dst_step) = *(const type *)(const void *)(src + i * src_step);             \
         }                                                                                                              \
     }
+#endif
 MOVE(any8)
 MOVE(any16)
 MOVE(any32)
@@ -51,6 +60,15 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
     }
 }
 
+#if OX_SMALL
+#define SPREAD(type)                                                                                                   \
+    static void spread_##type(int64_t inner, int64_t outer, char *dst, const char *src, int64_t inner_step,            \
+                              int64_t outer_step) {                                                                    \
+        const int64_t w = (int64_t)sizeof(type);                                                                       \
+        for (; outer; outer--, dst += inner * w, src += outer_step)                                                    \
+            move_##type(inner, dst, w, src, inner_step);                                                               \
+    }
+#else
 /* Short rows, one after another: the rows of one element that repeats are what broadcasting makes most. */
 #define REPEAT(type, count)                                                                                            \
     for (int64_t j = 0; j < outer; j++, to += (count)) {                                                               \
@@ -72,6 +90,7 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
             for (int64_t j = 0; j < outer; j++, to += inner)                                                           \
                 move_##type(inner, (char *)to, (int64_t)sizeof *to, src + j * outer_step, inner_step);                 \
     }
+#endif
 SPREAD(any8)
 SPREAD(any16)
 SPREAD(any32)
@@ -115,6 +134,15 @@ void OX_VARIANT(ox_stream)(void *dst, const void *src, size_t size) {
 
 /* ---- Transposes --------------------------------------------------------------------------------------------- */
 
+#if OX_SMALL
+#define TRANSPOSE(type)                                                                                                \
+    static void transpose_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,           \
+                                 int64_t src_step) {                                                                   \
+        const int64_t w = (int64_t)sizeof(type);                                                                       \
+        for (; outer; outer--, dst += dst_step, src += w)                                                              \
+            move_##type(inner, dst, w, src, src_step);                                                                 \
+    }
+#else
 /* A square of this many rows and columns lies in few cache lines on both sides; a band of squares in few pages. */
 enum {
     SQUARE = 16,
@@ -152,6 +180,7 @@ enum {
                     transpose_part_##type(LESS(inner - i, SQUARE), LESS(outer - j, SQUARE),                            \
                                           dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step); \
     }
+#endif
 TRANSPOSE(any8)
 TRANSPOSE(any16)
 TRANSPOSE(any32)

@@ -29,9 +29,13 @@ ox_reg ox_pass_constant(ox_pass_builder *builder, ox_dtype dtype, const void *el
 /* The tag of the instructions that follow: what a fault is reported with. */
 void ox_pass_tag(ox_pass_builder *builder, int tag);
 
-/* The result of an instruction. attr must live as long as the pass; result is the type of the new register. */
+/* The result of an instruction. lane may be NULL, for a loop that this build of the library lacks. attr must live as
+ * long as the pass; result is the type of the new register. */
 ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                      const ox_reg *args);
+
+/* The type that this build of the library has no loop for, which made the builder fail; OX_UNDEFINED otherwise. */
+ox_dtype ox_pass_lacking(const ox_pass_builder *builder);
 
 /* A register as another type: widened, narrowed (one rounding) or cast. The same register if nothing is to be done. */
 ox_reg ox_pass_convert(ox_pass_builder *builder, ox_reg reg, ox_dtype dtype);

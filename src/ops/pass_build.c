@@ -13,6 +13,7 @@ struct ox_pass_builder {
     ox_pile *pile;
     const ox_loops *loops;
     bool failed;
+    ox_dtype lacking; /* a type that this build of the library has no loops for, OX_UNDEFINED if there is none */
     int tag;
     int rank;
     const int64_t *dims;
@@ -93,6 +94,10 @@ void ox_pass_tag(ox_pass_builder *b, int tag) {
     b->tag = tag;
 }
 
+ox_dtype ox_pass_lacking(const ox_pass_builder *b) {
+    return b ? b->lacking : OX_UNDEFINED;
+}
+
 ox_dtype ox_pass_dtype(const ox_pass_builder *b, ox_reg reg) {
     return reg < 0 ? OX_UNDEFINED : b->pass.regs[reg].dtype;
 }
@@ -152,6 +157,11 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
                      const ox_reg *args) {
     if (!b || b->failed)
         return -1;
+    if (!lane) {
+        b->lacking = nargs ? ox_pass_dtype(b, args[0]) : result;
+        b->failed = true;
+        return -1;
+    }
     pass_instruction *in = PUSH(b, code, ncode);
     if (!in)
         return -1;
@@ -190,9 +200,9 @@ ox_reg ox_pass_narrow(ox_pass_builder *b, ox_reg reg, const ox_narrowing *how) {
     reg = ox_pass_widen(b, reg);
     ox_dtype from = ox_pass_dtype(b, reg);
     if (from != wide && reg >= 0) {
-        ox_lane *lane = wide == dtype ? b->loops->cast(from, wide) : b->loops->cast_odd(from);
-        if (!lane) /* the same bits under another name still want a register of their own */
-            lane = b->loops->copy(ox_dtype_size(wide));
+        ox_lane *lane = wide == dtype        ? b->loops->cast(from, wide)
+                        : b->loops->cast_odd ? b->loops->cast_odd(from)
+                                             : NULL;
         reg = ox_pass_apply(b, lane, NULL, wide, 1, &reg);
     }
     if (reg < 0)

@@ -101,7 +101,7 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     reduce *r = ox_call_state(call, sizeof *r);
     if (!r)
         return OX_ERROR_MEMORY;
-    if (!call->loops->folder(fold, ox_dtype_compute(in->dtype), &r->folder))
+    if (!OX_BUILD_OF(call->loops, ox_folder_builds)(fold, ox_dtype_compute(in->dtype), &r->folder))
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no reduction for this type", OX_INPUT(call, 0));
     int64_t strides[OX_MAX_RANK], kept;
     if (ox_tensor_count(call->out[0]) == 0)

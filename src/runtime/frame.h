@@ -15,6 +15,7 @@ typedef struct ox_frame ox_frame;
 typedef struct ox_profile {
     ox_profile_fn *callback;
     void *context;
+    ox_status (*step)(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)); /* ox_profile_step */
 } ox_profile;
 
 /* A value of the graph in this frame. */

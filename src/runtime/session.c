@@ -190,7 +190,7 @@ ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *
 }
 
 void ox_session_set_profile(ox_session *session, ox_profile_fn *callback, void *context) {
-    session->profile = (ox_profile){callback, context};
+    session->profile = (ox_profile){callback, context, ox_profile_step};
     session->frame->profile = callback ? &session->profile : NULL;
 }
 

@@ -33,8 +33,8 @@ DEVICE_AR    = $(DEVICE_TOOLS)ar
 DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno -fno-trapping-math \
   -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS) -I$(PROTOBUF_C)
-DEVICE_SRC := $(filter-out src/host/% src/loader/file.c,$(LIB_SRC)) src/bare/bare.c
-DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o $(DEVICE)/obj/protobuf-c.o
+DEVICE_SRC := $(filter-out src/host/% src/loader/file.c src/ops/gemm_kernel.c,$(LIB_SRC)) $(sort $(wildcard src/bare/*.c))
+DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 
 PROTOBUF_C := $(BUILD)/device/protobuf-c
 
@@ -60,15 +60,12 @@ $(DEVICE)/gen/selection.h: FORCE
 
 $(DEVICE)/gen/selected.inc: $(DEVICE)/gen/selection.h ;
 
+$(DEVICE)/obj/src/bare/protobuf.o: WARNINGS :=
 $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c.h $(PROTOBUF_C)/protobuf-c/protobuf-c.c
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) $(WARNINGS) -I$(BUILD)/device/proto $(DEPFLAGS) -c -o $@ $<
 
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c $(PROTOBUF_C)/protobuf-c/protobuf-c.c
-	@mkdir -p $(@D)
-	$(DEVICE_COMPILE) -c -o $@ $<
-
-$(DEVICE)/obj/protobuf-c.o: $(PROTOBUF_C)/protobuf-c/protobuf-c.c
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) -c -o $@ $<
 
