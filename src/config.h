@@ -2,7 +2,7 @@
 #ifndef OX_CONFIG_H
 #define OX_CONFIG_H
 
-/* A reduced build says here what it has: OX_TYPES and OX_TABLE. */
+/* A reduced build says here what it has: OX_TYPES, OX_TABLE and OX_WITH_... */
 #ifdef OX_SELECTION
 #include OX_SELECTION
 #endif
@@ -15,6 +15,26 @@
 /* The rows of the operator table. */
 #ifndef OX_TABLE
 #define OX_TABLE "table.inc"
+#endif
+
+/* What a reduced build may leave out: the details of error texts, ... */
+#ifndef OX_WITH_TEXTS
+#define OX_WITH_TEXTS 1
+#endif
+/* ... operators of the caller's own, ... */
+#ifndef OX_WITH_OPERATORS
+#define OX_WITH_OPERATORS 1
+#endif
+/* ... model-local functions, ... */
+#ifndef OX_WITH_FUNCTIONS
+#define OX_WITH_FUNCTIONS 1
+#endif
+/* ... subgraphs of nodes, and elementwise operators. */
+#ifndef OX_WITH_SUBGRAPHS
+#define OX_WITH_SUBGRAPHS 1
+#endif
+#ifndef OX_WITH_PASSES
+#define OX_WITH_PASSES 1
 #endif
 
 /* 1 for a device: small limits, small blocks of memory, and one body per loop in place of several fast ones. */

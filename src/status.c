@@ -35,6 +35,14 @@ const char *ox_status_name(ox_status status) {
     return "unknown status";
 }
 
+int ox_text_order(const char *a, const char *b) {
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
 typedef struct sink {
     char *at, *end; /* end is where the terminator goes at the latest */
 } sink;
@@ -46,13 +54,25 @@ static void put(sink *s, const char *text, size_t size) {
     s->at += n;
 }
 
+/* value /= base, and the remainder; 16 bits at a time, for dividing 64 bits takes devices a library. */
+static unsigned divide(unsigned long long *value, unsigned base) {
+    unsigned long long quotient = 0;
+    uint32_t rest = 0;
+    for (int shift = 48; shift >= 0; shift -= 16) {
+        rest = rest << 16 | (uint32_t)(*value >> shift & 0xffff);
+        quotient = quotient << 16 | rest / base;
+        rest %= base;
+    }
+    *value = quotient;
+    return rest;
+}
+
 static void put_unsigned(sink *s, unsigned long long value, unsigned base, int width) {
     char digits[24];
     char *p = digits + sizeof digits;
-    do {
-        *--p = "0123456789abcdef"[value % base];
-        value /= base;
-    } while (value);
+    do
+        *--p = "0123456789abcdef"[divide(&value, base)];
+    while (value);
     while (digits + sizeof digits - p < width && p > digits)
         *--p = '0';
     put(s, p, (size_t)(digits + sizeof digits - p));
@@ -64,6 +84,7 @@ static void put_signed(sink *s, long long value) {
     put_unsigned(s, value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value, 10, 0);
 }
 
+#if OX_WITH_TEXTS
 /* Six significant digits are enough to recognise a number in an error text; devices have no instructions for double. */
 #if OX_SMALL
 typedef float real;
@@ -93,11 +114,11 @@ static void put_real(sink *s, real value) {
         value *= 10;
         exponent--;
     }
-    unsigned long long scaled = (unsigned long long)(value * (real)1e6 + (real)0.5);
-    put_unsigned(s, scaled / 1000000, 10, 0);
+    uint32_t whole = (uint32_t)value, rest = (uint32_t)((value - (real)whole) * (real)1e6 + (real)0.5);
+    put_unsigned(s, whole + rest / 1000000, 10, 0);
     char fraction[8];
     sink f = {fraction, fraction + 6};
-    put_unsigned(&f, scaled % 1000000, 10, 6);
+    put_unsigned(&f, rest % 1000000, 10, 6);
     size_t n = 6;
     while (n && fraction[n - 1] == '0')
         n--;
@@ -110,6 +131,7 @@ static void put_real(sink *s, real value) {
         put_signed(s, exponent);
     }
 }
+#endif
 
 /* Names come from models: without their control characters a text stays one line, and harmless on a terminal. */
 static void put_visible(sink *s, const char *text, size_t size) {
@@ -157,9 +179,11 @@ static const char *put_conversion(sink *s, const char *format, va_list *args) {
                                   : va_arg(*args, size_t),
                      *format == 'x' ? 16 : 10, width);
         break;
+#if OX_WITH_TEXTS
     case 'g':
         put_real(s, (real)va_arg(*args, double));
         break;
+#endif
     case 'c':
         put(s, &(char){(char)va_arg(*args, int)}, 1);
         break;
@@ -201,7 +225,11 @@ ox_status ox_fail_list(ox_error *error, ox_status status, const char *format, va
     return status;
 }
 
-ox_status ox_fail(ox_error *error, ox_status status, const char *format, ...) {
+ox_status ox_fail_briefly(ox_error *error, ox_status status) {
+    return (ox_fail)(error, status, "%s", ox_status_name(status));
+}
+
+ox_status(ox_fail)(ox_error *error, ox_status status, const char *format, ...) {
     va_list args;
     va_start(args, format);
     ox_fail_list(error, status, format, &args);
@@ -221,7 +249,7 @@ void ox_error_prefix(ox_error *error, const char *format, ...) {
     memcpy(error->text, text, sizeof text);
 }
 
-ox_status ox_fail_memory(ox_error *error, const char *what, size_t size) {
+ox_status(ox_fail_memory)(ox_error *error, const char *what, size_t size) {
     return ox_fail(error, OX_ERROR_MEMORY, "out of memory: %zu more bytes for %s", size, what);
 }
 

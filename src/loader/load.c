@@ -49,9 +49,11 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     if (!made)
         return ox_fail_memory(error, "the model", sizeof *made);
     ox_status status = keep_text(made, path, &made->path, error);
-    if (!status)
+    if (!status && OX_WITH_OPERATORS)
         status =
             ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);
+    else if (!status && made->options.operator_count)
+        status = ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library takes no operators of its caller's");
     if (status) {
         status = ox_meter_explain(&made->meter, status, error);
         ox_model_free(made);

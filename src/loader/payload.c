@@ -77,7 +77,7 @@ static uint32_t typed_field(ox_dtype dtype) {
 }
 
 static size_t is_complex(ox_dtype dtype) {
-    return OX_BIT(dtype) & OX_SET_COMPLEX ? 1 : 0;
+    return OX_HAS_ANY(OX_SET_COMPLEX) && OX_BIT(dtype) & OX_SET_COMPLEX ? 1 : 0;
 }
 
 /* How many entries of a field hold `count` elements. */
@@ -153,11 +153,11 @@ static external_keys read_keys(const Onnx__TensorProto *proto) {
     for (size_t i = 0; i < proto->n_external_data; i++) {
         const Onnx__StringStringEntryProto *entry = proto->external_data[i];
         const char *key = entry->key ? entry->key : "", *value = entry->value ? entry->value : "";
-        if (!strcmp(key, "location"))
+        if (!ox_text_order(key, "location"))
             keys.location = value;
-        else if (!strcmp(key, "offset"))
+        else if (!ox_text_order(key, "offset"))
             keys.offset = value;
-        else if (!strcmp(key, "length"))
+        else if (!ox_text_order(key, "length"))
             keys.length = value;
     }
     return keys;
@@ -214,6 +214,11 @@ static ox_status take_bytes(const ox_tensor_source *source, ox_tensor *tensor, c
     return OX_OK;
 }
 
+static ox_status lacking(const ox_tensor_source *source, const ox_tensor *tensor) {
+    return (ox_fail)(source->error, OX_ERROR_UNSUPPORTED, "this build of the library has no %s",
+                     ox_dtype_name(tensor->dtype));
+}
+
 /* One element of a type below 8 bits, from the low bits. */
 static unsigned char tiny(ox_dtype dtype, unsigned bits, unsigned value) {
     value &= (1u << bits) - 1;
@@ -240,7 +245,7 @@ static ox_status take_packed(const ox_tensor_source *source, ox_tensor *tensor, 
 
 static ox_status take_raw(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
     if (ox_dtype_bits(tensor->dtype) < 8)
-        return take_packed(source, tensor, f, count);
+        return OX_HAS_ANY(OX_SET_TINY) ? take_packed(source, tensor, f, count) : lacking(source, tensor);
     return take_bytes(source, tensor, f, f->count);
 }
 
@@ -338,11 +343,13 @@ static ox_status take(const ox_tensor_source *source, ox_tensor *tensor, const f
     case EXTERNAL_DATA:
         return take_raw(source, tensor, f, count);
     case INT32_DATA:
+        if (!OX_HAS_ANY(OX_SET_TINY) && ox_dtype_bits(tensor->dtype) < 8)
+            return lacking(source, tensor);
         return take_int32(source, tensor, f, count);
     case UINT64_DATA:
         return take_uint64(source, tensor, f, count);
     case STRING_DATA:
-        return take_strings(source, tensor, f, count);
+        return OX_HAS(OX_STRING) ? take_strings(source, tensor, f, count) : lacking(source, tensor);
     default:
         return take_same(source, tensor, f, count);
     }

@@ -153,14 +153,18 @@ ox_status ox_infer_shift(ox_call *call) {
 
 /* ---- Lane programs ------------------------------------------------------------------------------------------ */
 
+static ox_lane *loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dtype dtype) {
+    const ox_lanes *set = OX_BUILD_OF(ox_pass_loops(b), lanes);
+    return (size_t)dtype < sizeof set->fn / sizeof *set->fn ? set->fn[dtype] : NULL;
+}
+
 ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,
                             const ox_reg *in) {
     ox_reg args[OX_LANE_ARGS - 1];
     for (int i = 0; i < nargs; i++)
         args[i] = ox_pass_widen(b, in[i]);
     ox_dtype dtype = ox_pass_dtype(b, args[0]);
-    return ox_pass_apply(b, OX_BUILD_OF(ox_pass_loops(b), lanes)->fn[dtype], attr, result ? result : dtype, nargs,
-                         args);
+    return ox_pass_apply(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
 }
 
 ox_lane_set ox_elementwise_lanes(const ox_call *call) {
@@ -217,8 +221,7 @@ ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     }
     base = ox_pass_convert(b, base, in_type);
     exponent = ox_pass_convert(b, exponent, exponent_type);
-    return ox_pass_apply(b, OX_BUILD_OF(ox_pass_loops(b), lanes)->fn[in_type], NULL, in_type, 2,
-                         (const ox_reg[]){base, exponent});
+    return ox_pass_apply(b, loop_of(b, lanes, in_type), NULL, in_type, 2, (const ox_reg[]){base, exponent});
 }
 
 ox_reg ox_emit_where(ox_call *call, ox_pass_builder *b, const ox_reg *in) {

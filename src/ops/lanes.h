@@ -23,7 +23,7 @@ enum {
 
 /* The loops of one operation by the type that is computed in; NULL where there is none. */
 typedef struct ox_lanes {
-    ox_lane *fn[OX_DTYPE_COUNT];
+    ox_lane *fn[OX_UINT64 + 1]; /* nothing is computed in the types behind it */
 } ox_lanes;
 
 /* What is built for several kinds of processors is an array with an entry for each; ox_loops.build says which. Who uses

@@ -60,15 +60,7 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
     }
 }
 
-#if OX_SMALL
-#define SPREAD(type)                                                                                                   \
-    static void spread_##type(int64_t inner, int64_t outer, char *dst, const char *src, int64_t inner_step,            \
-                              int64_t outer_step) {                                                                    \
-        const int64_t w = (int64_t)sizeof(type);                                                                       \
-        for (; outer; outer--, dst += inner * w, src += outer_step)                                                    \
-            move_##type(inner, dst, w, src, inner_step);                                                               \
-    }
-#else
+#if !OX_SMALL /* devices move element by element */
 /* Short rows, one after another: the rows of one element that repeats are what broadcasting makes most. */
 #define REPEAT(type, count)                                                                                            \
     for (int64_t j = 0; j < outer; j++, to += (count)) {                                                               \
@@ -90,7 +82,6 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
             for (int64_t j = 0; j < outer; j++, to += inner)                                                           \
                 move_##type(inner, (char *)to, (int64_t)sizeof *to, src + j * outer_step, inner_step);                 \
     }
-#endif
 SPREAD(any8)
 SPREAD(any16)
 SPREAD(any32)
@@ -134,15 +125,6 @@ void OX_VARIANT(ox_stream)(void *dst, const void *src, size_t size) {
 
 /* ---- Transposes --------------------------------------------------------------------------------------------- */
 
-#if OX_SMALL
-#define TRANSPOSE(type)                                                                                                \
-    static void transpose_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,           \
-                                 int64_t src_step) {                                                                   \
-        const int64_t w = (int64_t)sizeof(type);                                                                       \
-        for (; outer; outer--, dst += dst_step, src += w)                                                              \
-            move_##type(inner, dst, w, src, src_step);                                                                 \
-    }
-#else
 /* A square of this many rows and columns lies in few cache lines on both sides; a band of squares in few pages. */
 enum {
     SQUARE = 16,
@@ -180,7 +162,6 @@ enum {
                     transpose_part_##type(LESS(inner - i, SQUARE), LESS(outer - j, SQUARE),                            \
                                           dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step); \
     }
-#endif
 TRANSPOSE(any8)
 TRANSPOSE(any16)
 TRANSPOSE(any32)
@@ -201,3 +182,4 @@ ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width) {
         return transpose_any128;
     }
 }
+#endif

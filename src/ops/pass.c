@@ -18,7 +18,7 @@ static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char
         operand->move(count, dst, operand->width, src, step);
         return dst + count * operand->width;
     }
-    if (d == 1 && step != 0) {
+    if (d == 1 && step != 0 && !OX_SMALL) {
         operand->spread(pass->space.dim[0], count, dst, src, operand->steps[0], step);
         return dst + count * pass->space.dim[0] * operand->width;
     }
@@ -109,8 +109,8 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
         arg[0] = s->regs[in->reg[0]];
         for (int k = 1; k <= in->nargs; k++)
             arg[k] = s->regs[in->reg[k]];
-        int fault = in->streamed >= 0 ? run_streamed(pass, in, arg, n, done)
-                                      : in->lane(in->once ? 1 : n, arg, in->step, in->attr);
+        int fault = !OX_SMALL && in->streamed >= 0 ? run_streamed(pass, in, arg, n, done)
+                                                   : in->lane(in->once ? 1 : n, arg, in->step, in->attr);
         if (fault && !s->fault) {
             s->fault = fault;
             s->tag = in->tag;
@@ -152,9 +152,9 @@ int64_t ox_pass_tile_size(const ox_pass *pass) {
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag) {
     int64_t index[OX_MAX_RANK + 1] = {0}, length = pass->space.dim[pass->block];
     pass_state s = state_in(pass, scratch);
-    if (first)
-        seek(pass, &s, index, first / pass->rows);
-    int64_t outer = first / (pass->rows ? pass->rows : 1), row = first - outer * pass->rows;
+    int64_t outer = OX_SMALL || !first ? 0 : first / pass->rows, row = first - outer * pass->rows;
+    if (!OX_SMALL && first) /* devices have one thread, which starts at the first tile */
+        seek(pass, &s, index, outer);
     for (int64_t tile = first; tile < end; tile++) {
         int64_t from = row * pass->chunk;
         int64_t count = length - from < pass->chunk ? length - from : pass->chunk;

@@ -134,8 +134,9 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     int index = b->pass.noperands - 1;
     b->strides[index] = strides;
     size_t width = ox_dtype_size(tensor->dtype);
-    *operand = (pass_operand){
-        .tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width), .spread = b->loops->spread(width)};
+    *operand = (pass_operand){.tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width)};
+    if (!OX_SMALL)
+        operand->spread = b->loops->spread(width);
     operand->reg =
         new_reg(b, (pass_reg){.dtype = tensor->dtype, .operand = index, .writer = -1, .last = -1, .store = -1});
     return operand->reg;
@@ -284,7 +285,7 @@ static void find_scalars(ox_pass *pass) {
         in->step[0] = (int64_t)ox_dtype_size(result->dtype);
         in->once = result->store < 0;
         in->streamed = result->store >= 0 && pass->stores[result->store].streamed ? result->store : -1;
-        in->piece = OX_STREAM_TILE / in->step[0];
+        in->piece = OX_SMALL ? 0 : OX_STREAM_TILE / in->step[0];
         for (int k = 1; k <= in->nargs; k++) {
             const pass_reg *arg = &pass->regs[in->reg[k]];
             in->once &= arg->scalar;
@@ -357,19 +358,21 @@ static void assign_tiles(ox_pass *pass, tile_pool *pool) {
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass *pass, size_t per_element) {
     int64_t length = pass->space.dim[pass->block];
+    size_t inner = (size_t)pass->inner, most = (size_t)length; /* elements that are there: they fit in memory */
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
-    pass->chunk = length * pass->inner > LONGEST_TILE ? LONGEST_TILE / pass->inner : length > 0 ? length : 1;
+    size_t chunk = most * inner > LONGEST_TILE ? LONGEST_TILE / inner : most;
     if (per_element) {
-        int64_t elements = OX_TILE_BYTES / (int64_t)per_element / 64 * 64;
-        int64_t chunk = (elements > 64 ? elements : 64) / pass->inner;
-        if (chunk < pass->chunk)
-            pass->chunk = chunk > 1 ? chunk : 1;
+        size_t elements = OX_TILE_BYTES / per_element / 64 * 64;
+        size_t fits = (elements > 64 ? elements : 64) / inner;
+        chunk = fits < chunk ? fits : chunk;
     }
-    size_t tile = ((size_t)(pass->chunk * pass->inner) + 63) / 64 * 64;
+    chunk = chunk > 1 ? chunk : 1;
+    pass->chunk = (int64_t)chunk;
+    size_t tile = (chunk * inner + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
     for (int r = 0; r < pass->nregs && per_element; r++)
         pass->regs[r].tile *= tile;
     pass->tile_bytes = per_element * tile;
-    pass->rows = (length + pass->chunk - 1) / pass->chunk;
+    pass->rows = (int64_t)((most + chunk - 1) / chunk);
     pass->tiles = pass->rows;
     for (int d = pass->block + 1; d < pass->space.ndim; d++)
         pass->tiles *= pass->space.dim[d];

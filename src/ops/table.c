@@ -87,14 +87,14 @@ enum {
 int ox_newest_opset(const char *domain) {
     static const ox_opset newest[] = {{"", 28}, {"onednn.graph", 1}};
     for (size_t i = 0; i < sizeof newest / sizeof *newest; i++)
-        if (!strcmp(newest[i].domain, domain))
+        if (!ox_text_order(newest[i].domain, domain))
             return (int)newest[i].version;
     return 0;
 }
 
 int ox_op_order(const ox_op *row, const char *domain, const char *name) {
-    int order = strcmp(row->domain, domain);
-    return order ? order : strcmp(row->name, name);
+    int order = ox_text_order(row->domain, domain);
+    return order ? order : ox_text_order(row->name, name);
 }
 
 const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int64_t version,

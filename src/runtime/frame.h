@@ -86,6 +86,11 @@ typedef struct ox_step {
     int nsubframes;
 } ox_step;
 
+/* The group of a step; a constant where there are no elementwise operators, so that nothing of passes is linked. */
+static inline ox_group *ox_step_group(const ox_step *step) {
+    return OX_WITH_PASSES ? step->group : NULL;
+}
+
 typedef struct ox_stage {
     int first, end;    /* positions of nodes */
     ox_pile_mark mark; /* plan memory below this stage */

@@ -90,7 +90,7 @@ static ox_status run_node(ox_frame *frame, ox_step *step, int n) {
 
 static ox_status run_step(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
-    return step->group ? run_group(frame, step) : run_node(frame, step, n);
+    return ox_step_group(step) ? run_group(frame, step) : run_node(frame, step, n);
 }
 
 ox_status ox_frame_cancelled(const ox_frame *frame, int n) {

@@ -31,26 +31,22 @@ DEVICE_AR    = $(DEVICE_TOOLS)ar
 
 # Only what is asked for is linked: every function has a section of its own.
 DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno -fno-trapping-math \
-  -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc
-DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS) -I$(PROTOBUF_C)
-DEVICE_SRC := $(filter-out src/host/% src/loader/file.c src/ops/gemm_kernel.c,$(LIB_SRC)) $(sort $(wildcard src/bare/*.c))
+  -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
+DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
+DEVICE_SRC := $(filter-out src/pool.c src/host/% src/loader/file.c src/ops/gemm_kernel.c src/ops/gemm_run.c,$(LIB_SRC)) $(sort $(wildcard src/bare/*.c))
 DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
-
-PROTOBUF_C := $(BUILD)/device/protobuf-c
 
 device: $(DEVICE)/libox.a
 
-$(PROTOBUF_C)/protobuf-c/protobuf-c.c: tools/device/protobuf-c.sh
-	sh tools/device/protobuf-c.sh $(PROTOBUF_C)
-	@touch $@
-
-# Without the names of fields, and without the functions that fill a message with its defaults: protobuf-c does that
-# from the descriptors, too.
-$(BUILD)/device/proto/onnx.pb-c.c $(BUILD)/device/proto/onnx.pb-c.h &: proto/onnx.proto
+# Descriptors as src/bare/protobuf-c/protobuf-c.h has them: without names, and without the fields that ox never reads,
+# which are skipped then like those that nobody knows.
+UNREAD := doc_string|metadata_props|denotation|training_info|configuration|device_configurations|quantization_annotation
+$(BUILD)/device/proto/onnx.pb-c.c $(BUILD)/device/proto/onnx.pb-c.h &: proto/onnx.proto tools/device/descriptors.awk
 	@mkdir -p $(@D)
-	sed 's/^package onnx;/&\noption optimize_for = CODE_SIZE;/' $< >$(@D)/onnx.proto
+	sed -E '/ ($(UNREAD)) = /d; s/^package onnx;/&\noption optimize_for = CODE_SIZE;/' $< >$(@D)/onnx.proto
 	protoc-c --proto_path=$(@D) --c_out=$(@D) $(@D)/onnx.proto
-	sed -i 's/(ProtobufCMessageInit) onnx__[a-z0-9_]*__init,/NULL,/' $(@D)/onnx.pb-c.c
+	awk -f tools/device/descriptors.awk $(@D)/onnx.pb-c.c >$(@D)/onnx.pb-c.new
+	mv $(@D)/onnx.pb-c.new $(@D)/onnx.pb-c.c
 
 # Rewritten only when they change: everything depends on them.
 $(DEVICE)/gen/selection.h: FORCE
@@ -60,12 +56,11 @@ $(DEVICE)/gen/selection.h: FORCE
 
 $(DEVICE)/gen/selected.inc: $(DEVICE)/gen/selection.h ;
 
-$(DEVICE)/obj/src/bare/protobuf.o: WARNINGS :=
-$(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c.h $(PROTOBUF_C)/protobuf-c/protobuf-c.c
+$(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c.h
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) $(WARNINGS) -I$(BUILD)/device/proto $(DEPFLAGS) -c -o $@ $<
 
-$(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c $(PROTOBUF_C)/protobuf-c/protobuf-c.c
+$(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) -c -o $@ $<
 

@@ -20,14 +20,19 @@ FNR == 1 {
     in_table = FILENAME ~ /table\.inc$/
 }
 
-# "Add 14 float int32", "onednn.graph.StaticExpand 1 float"; comments start with #.
+# "Add 14 float int32", "onednn.graph.StaticExpand 1 float", "with texts functions"; comments start with #.
 !in_table {
     sub(/#.*/, "")
     if (!NF)
         next
+    selective = 1
+    if ($1 == "with") {
+        for (i = 2; i <= NF; i++)
+            features[$i] = 1
+        next
+    }
     if (NF < 2 || $2 !~ /^[0-9]+$/)
         fail("not an operator, its version and its element types: " $0)
-    selective = 1
     wanted[$1, $2] = FILENAME ":" FNR
     for (i = 3; i <= NF; i++)
         if (!seen[$i]++)
@@ -59,8 +64,13 @@ in_table && /^(OP|OP_IN|LANES|MIXED)\(/ {
             keep = 1
             delete wanted[full, version[i]]
         }
-    if (keep)
+    if (keep) {
         print >table
+        if (/^(LANES|MIXED)/)
+            features["passes"] = 1
+        if (/OX_OP_CONTROL/)
+            features["subgraphs"] = 1
+    }
     else if (kept && full == before) # a version that is kept must not serve the later ones, too
         printf "GONE(\"%s\", %s, (%s))\n", domain, name, version[1] >table
     kept = keep
@@ -79,5 +89,8 @@ END {
     print "#define OX_TABLE \"selected.inc\"" >header
     if (selective)
         print "#define OX_TYPES (0" types ")" >header
+    count = split("texts operators functions subgraphs passes", feature, " ")
+    for (i = 1; i <= count && selective; i++)
+        print "#define OX_WITH_" toupper(feature[i]) " " (feature[i] in features) >header
     exit failed
 }

@@ -1,4 +1,5 @@
-/* gemm_kernel.c: the matrix product in little code, for devices. */
+/* gemm.c: matrix products in little code, in place of gemm_kernel.c and gemm_run.c. */
+#include "../ops/dense.h"
 #include "../ops/gemm.h"
 
 #include <string.h>
@@ -44,19 +45,39 @@ size_t ox_gemm_workspace(int64_t k) {
     return (size_t)(k < DEPTH ? k : DEPTH) * OX_GEMM_ROW;
 }
 
-void ox_gemm_block(const ox_gemm *g, void *workspace) {
-    gemm_fn *run = gemm_for(g->dtype);
-    const int64_t width = (int64_t)ox_dtype_size(g->dtype), most = OX_GEMM_ROW / width;
-    if (!g->panel) {
-        run(g, 0, g->k, 0, g->n, g->b, g->b_row, g->b_col);
-        return;
-    }
+ox_status ox_gemm_plan(ox_call *call, int64_t k) {
+    return ox_workspace_add(call, 1, ox_gemm_workspace(k));
+}
+
+void *ox_gemm_take(const ox_call *call, size_t *used, int64_t k) {
+    return ox_workspace_take(call, used, 1, ox_gemm_workspace(k));
+}
+
+/* B panel by panel. */
+static void run_panels(const ox_gemm *g, gemm_fn *run, void *panel) {
+    const int width = (int)ox_dtype_size(g->dtype), most = OX_GEMM_ROW / width;
     for (int64_t column = 0; column < g->n; column += most)
         for (int64_t row = 0; row < g->k; row += DEPTH) {
             int64_t rows = g->k - row < DEPTH ? g->k - row : DEPTH;
             int64_t columns = g->n - column < most ? g->n - column : most;
-            memset(workspace, 0, (size_t)(rows * OX_GEMM_ROW));
-            g->panel(g, row, rows, g->column + column, columns, workspace);
-            run(g, row, rows, column, columns, workspace, OX_GEMM_ROW, width);
+            memset(panel, 0, (size_t)(rows * OX_GEMM_ROW));
+            g->panel(g, row, rows, column, columns, panel);
+            run(g, row, rows, column, columns, panel, OX_GEMM_ROW, width);
         }
+}
+
+void ox_gemm_run(const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place, const void *places, ox_pool *pool,
+                 void *workspace) {
+    ox_gemm g = *gemm;
+    gemm_fn *run = gemm_for(g.dtype);
+    (void)pool;
+    for (int64_t i = 0; i < count && g.m && g.n; i++) {
+        place(places, i, &g);
+        if (g.panel && g.k)
+            run_panels(&g, run, workspace);
+        else
+            run(&g, 0, g.k, 0, g.n, g.b, g.b_row, g.b_col);
+        if (g.end)
+            g.end(&g, 0, g.m, 0, g.n);
+    }
 }
