@@ -133,8 +133,15 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                     .pile = &model->pile,
                     .for_info = for_info,
                     .limits = &model->options.limits};
-    b.source =
-        (ox_tensor_source){parsed->bytes, parsed->payloads, parsed->npayloads, external, model, &model->pile, error};
+    b.source = (ox_tensor_source){.bytes = parsed->bytes,
+                                  .payloads = parsed->payloads,
+                                  .npayloads = parsed->npayloads,
+                                  .external_data = model->options.external_data,
+                                  .external_context = model->options.external_context,
+                                  .external = external,
+                                  .context = model,
+                                  .pile = &model->pile,
+                                  .error = error};
     ox_pile_init(&b.scratch, &model->allocator, SIZE_MAX);
     ox_pile_init(&b.frames, &model->allocator, SIZE_MAX);
     ox_status status = build_model(&b);

@@ -169,7 +169,7 @@ static ox_status find_outside(const ox_tensor_source *source, const Onnx__Tensor
     size_t size, offset, length = wanted;
     if (!keys.location)
         return ox_fail(source->error, OX_ERROR_MODEL, "external data without a location");
-    if (!source->external)
+    if (!source->external && !source->external_data)
         return ox_fail(source->error, OX_ERROR_UNSUPPORTED,
                        "external data in '%.*s': only models loaded from a file have a place to look for it", 80,
                        keys.location);
@@ -177,6 +177,14 @@ static ox_status find_outside(const ox_tensor_source *source, const Onnx__Tensor
         return ox_fail(source->error, OX_ERROR_MODEL,
                        "external data '%.*s': offset '%.*s' and length '%.*s' must be numbers", 80, keys.location, 40,
                        keys.offset, 40, keys.length ? keys.length : "");
+    if (source->external_data) {
+        const void *data = source->external_data(source->external_context, keys.location, offset, length);
+        *f = (found){EXTERNAL_DATA, data, length, true};
+        return data ? OX_OK
+                    : ox_fail(source->error, OX_ERROR_MODEL,
+                              "external data '%.*s': there are no %zu bytes at offset %zu", 80, keys.location, length,
+                              offset);
+    }
     OX_TRY(source->external(source->context, keys.location, &bytes, &size, source->error));
     if (offset > size || length > size - offset)
         return ox_fail(source->error, OX_ERROR_MODEL,

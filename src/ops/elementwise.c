@@ -287,8 +287,8 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
     ox_dtype lacking = ox_pass_lacking(builder);
     if (lacking)
         call->attr_status =
-            ox_call_fail(call, OX_ERROR_UNSUPPORTED, "it needs loops for %s, which this build of the library lacks",
-                         ox_dtype_name(lacking));
+            (ox_call_fail)(call, OX_ERROR_UNSUPPORTED, "it needs loops for %s, which this build of the library lacks",
+                           ox_dtype_name(lacking));
     return result;
 }
 

@@ -52,6 +52,9 @@ ox_dtype ox_pass_dtype(const ox_pass_builder *builder, ox_reg reg);
  * caches; the output must then not lie in the memory of an operand. */
 void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out, bool streamed);
 
+/* The element types that the instructions with a tag take and give, bit 1u << ox_dtype each. */
+uint32_t ox_pass_types(const ox_pass *pass, int tag);
+
 /* Ends the program. NULL if memory ran out. */
 ox_pass *ox_pass_end(ox_pass_builder *builder);
 

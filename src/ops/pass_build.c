@@ -378,6 +378,14 @@ static void size_tiles(ox_pass *pass, size_t per_element) {
         pass->tiles *= pass->space.dim[d];
 }
 
+uint32_t ox_pass_types(const ox_pass *pass, int tag) {
+    uint32_t types = 0;
+    for (int i = 0; i < pass->ncode; i++)
+        for (int k = 0; k <= pass->code[i].nargs && pass->code[i].tag == tag; k++)
+            types |= OX_BIT(pass->regs[pass->code[i].reg[k]].dtype);
+    return types;
+}
+
 ox_pass *ox_pass_end(ox_pass_builder *b) {
     if (!b || b->failed || !plan_space(b))
         return NULL;

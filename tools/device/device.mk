@@ -68,6 +68,22 @@ $(DEVICE)/libox.a: $(DEVICE_OBJ)
 	@rm -f $@
 	$(if $(V),,@echo "  AR  $@" &&) $(DEVICE_AR) rcs $@ $^
 
+check-device: $(BUILD)/ox
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' sh tests/device/run.sh
+
+# Linked images, in bytes.
+$(BUILD)/device/size.md: FORCE | $(BUILD)/ox
+	@mkdir -p $(@D)
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tools/device/size.sh $@
+
+size: $(BUILD)/device/size.md
+	@cat tools/device/size_head.md $< >docs/size.md
+	@cat $<
+
+check-size: $(BUILD)/device/size.md
+	@sh tools/device/check_size.sh $< docs/size.md
+	@echo '1 passed, 0 failed, 0 skipped'
+
 -include $(DEVICE_OBJ:.o=.d)
 
-.PHONY: device
+.PHONY: device check-device size check-size
