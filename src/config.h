@@ -2,7 +2,7 @@
 #ifndef OX_CONFIG_H
 #define OX_CONFIG_H
 
-/* A reduced build says here what it has: OX_TYPES, OX_TABLE and OX_WITH_... */
+/* A reduced build says here what it has: OX_TYPES, OX_MOVED_TYPES, OX_TABLE and OX_WITH_... */
 #ifdef OX_SELECTION
 #include OX_SELECTION
 #endif
@@ -10,6 +10,11 @@
 /* The element types that loops are built for, bit 1u << ox_dtype each. */
 #ifndef OX_TYPES
 #define OX_TYPES (~0u)
+#endif
+
+/* The element types of operators that only move elements, whatever they are. */
+#ifndef OX_MOVED_TYPES
+#define OX_MOVED_TYPES (~0u)
 #endif
 
 /* The rows of the operator table. */

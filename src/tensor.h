@@ -29,6 +29,8 @@ enum ox_dtype_sets {
 #define OX_BUILT_TYPES ((OX_TYPES) | ((OX_TYPES) & (unsigned)OX_SET_WIDENED ? OX_BIT(OX_FLOAT) : 0))
 #define OX_HAS_ANY(set) ((OX_BUILT_TYPES & (unsigned)(set)) != 0)
 #define OX_HAS(dtype) OX_HAS_ANY(OX_BIT(dtype))
+/* The same for types that are at least moved. */
+#define OX_MOVES_ANY(set) (((OX_MOVED_TYPES) & (unsigned)(set)) != 0)
 
 /* Bits that one element takes in ONNX's packed forms: 8 * ox_dtype_size but for types of less than a byte; 0 for
  * strings. */

@@ -77,7 +77,7 @@ static uint32_t typed_field(ox_dtype dtype) {
 }
 
 static size_t is_complex(ox_dtype dtype) {
-    return OX_HAS_ANY(OX_SET_COMPLEX) && OX_BIT(dtype) & OX_SET_COMPLEX ? 1 : 0;
+    return OX_MOVES_ANY(OX_SET_COMPLEX) && OX_BIT(dtype) & OX_SET_COMPLEX ? 1 : 0;
 }
 
 /* How many entries of a field hold `count` elements. */
@@ -253,7 +253,7 @@ static ox_status take_packed(const ox_tensor_source *source, ox_tensor *tensor, 
 
 static ox_status take_raw(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
     if (ox_dtype_bits(tensor->dtype) < 8)
-        return OX_HAS_ANY(OX_SET_TINY) ? take_packed(source, tensor, f, count) : lacking(source, tensor);
+        return OX_MOVES_ANY(OX_SET_TINY) ? take_packed(source, tensor, f, count) : lacking(source, tensor);
     return take_bytes(source, tensor, f, f->count);
 }
 
@@ -351,13 +351,13 @@ static ox_status take(const ox_tensor_source *source, ox_tensor *tensor, const f
     case EXTERNAL_DATA:
         return take_raw(source, tensor, f, count);
     case INT32_DATA:
-        if (!OX_HAS_ANY(OX_SET_TINY) && ox_dtype_bits(tensor->dtype) < 8)
+        if (!OX_MOVES_ANY(OX_SET_TINY) && ox_dtype_bits(tensor->dtype) < 8)
             return lacking(source, tensor);
         return take_int32(source, tensor, f, count);
     case UINT64_DATA:
         return take_uint64(source, tensor, f, count);
     case STRING_DATA:
-        return OX_HAS(OX_STRING) ? take_strings(source, tensor, f, count) : lacking(source, tensor);
+        return OX_MOVES_ANY(OX_BIT(OX_STRING)) ? take_strings(source, tensor, f, count) : lacking(source, tensor);
     default:
         return take_same(source, tensor, f, count);
     }

@@ -77,5 +77,15 @@ else
     ok 'an operator that ox lacks is an error of the build'
 fi
 
+# 4. Every command of docs/embedding.md, in its order; those for other machines where their compilers are.
+sed -n 's/^    \(\(mkdir\|make\|build\|cc\).*\)/\1/p' docs/embedding.md >"$dir/commands"
+while read -r command; do
+    case $command in
+    *cortex-m4*) command -v arm-none-eabi-gcc >/dev/null || continue ;;
+    esac
+    command=$(echo "$command" | sed "s,build/,$BUILD/,g; s,^make,$MAKE --no-print-directory -s,; s,^cc,$CC,")
+    expect "$command" sh -c "$command"
+done <"$dir/commands"
+
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

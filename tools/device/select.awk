@@ -10,6 +10,14 @@ function fail(text) {
     exit 1
 }
 
+# Adds a list of types to those of one kind.
+function add_types(list, kind, i, n, type) {
+    n = split(list, type, " ")
+    for (i = 1; i <= n; i++)
+        if (!seen[kind, type[i]]++)
+            sets[kind] = sets[kind] " | 1u << OX_" toupper(type[i])
+}
+
 BEGIN {
     table = dir "/selected.inc"
     header = dir "/selection.h"
@@ -35,8 +43,7 @@ FNR == 1 {
         fail("not an operator, its version and its element types: " $0)
     wanted[$1, $2] = FILENAME ":" FNR
     for (i = 3; i <= NF; i++)
-        if (!seen[$i]++)
-            types = types " | 1u << OX_" toupper($i)
+        types[$1, $2] = types[$1, $2] " " $i
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
@@ -62,6 +69,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED)\(/ {
     for (i = 1; i <= count; i++)
         if ((full, version[i]) in wanted) {
             keep = 1
+            # What takes every type moves elements, by their size; all others have loops for a type.
+            add_types(types[full, version[i]], /OX_SET_ALL[,)]/ ? "moved" : "types")
             delete wanted[full, version[i]]
         }
     if (keep) {
@@ -87,8 +96,10 @@ END {
     }
     print "/* Written by tools/device/select.awk. */" >header
     print "#define OX_TABLE \"selected.inc\"" >header
-    if (selective)
-        print "#define OX_TYPES (0" types ")" >header
+    if (selective) {
+        print "#define OX_TYPES (0" sets["types"] ")" >header
+        print "#define OX_MOVED_TYPES (OX_TYPES" sets["moved"] ")" >header
+    }
     count = split("texts operators functions subgraphs passes", feature, " ")
     for (i = 1; i <= count && selective; i++)
         print "#define OX_WITH_" toupper(feature[i]) " " (feature[i] in features) >header
