@@ -30,7 +30,7 @@ link='arm-none-eabi-gcc $arch -Os -std=c11 -ffunction-sections -fdata-sections -
 image() {
     ops=$dir/$1.txt
     [ -s "$ops" ] || ops=
-    $MAKE --no-print-directory -s device TARGET=cortex-m4 OPS="$ops" DEVICE="$dir/$1"
+    $MAKE --no-print-directory -s device TARGET=cortex-m4 OPS="$ops" DEVICE="$dir/$1" >/dev/null
     # shellcheck disable=SC2086
     eval "$(echo $link | sed "s,LIB,$dir/$1/libox.a,") -o $dir/$1.elf"
     arm-none-eabi-size "$dir/$1.elf" | awk -v name="$1" -v what="$2" \
