@@ -282,6 +282,8 @@ static int split_dimension(int rank, const int64_t *dims, int parts) {
 void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst,
              const int64_t *dst_strides, const void *src, const int64_t *src_strides) {
     size_t bytes = (size_t)ox_count(rank, dims) * width;
+    if (!bytes) /* from no memory, perhaps */
+        return;
     bool large = bytes >= OX_STREAM_BYTES;
     int split = bytes >= OX_SPLIT_BYTES ? split_dimension(rank, dims, ox_pool_parts(pool)) : -1;
     ox_pool_run(split < 0 ? NULL : pool, move_part,

@@ -18,7 +18,7 @@ typedef struct conv {
     bool pointwise;                    /* every output element sees one input element, in order */
     ox_gemm product;
     ox_gemm_plan plan;
-    ox_lane *add; /* the bias */
+    const ox_lanes *add; /* the bias */
     int64_t in[CONV_SPATIAL], out[CONV_SPATIAL], kernel[CONV_SPATIAL];
     int64_t stride[CONV_SPATIAL], dilation[CONV_SPATIAL], pad[CONV_SPATIAL]; /* pad: at the start */
 } conv;
@@ -254,7 +254,8 @@ static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
         int64_t row = block->row + i;
         char *out = (char *)g->c + row * g->c_row + block->column * width;
         char *bias = (char *)(uintptr_t)g->extra + row * width;
-        c->add(block->columns, (char *const[]){out, block->data + i * block->data_row, bias}, step, NULL);
+        c->add->fn[g->b.dtype](block->columns, (char *const[]){out, block->data + i * block->data_row, bias}, step,
+                               NULL);
     }
 }
 
@@ -302,7 +303,7 @@ ox_status ox_prepare_conv(ox_call *call) {
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
-    c->add = OX_BUILD_OF(call->loops, OX_LANES_Add)->fn[ox_dtype_compute(call->in[0]->dtype)];
+    c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
     c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), ox_call_given(call, 2));
     return ox_gemm_prepare(call, &c->product, c->images * c->groups, &c->plan);
 }

@@ -30,10 +30,11 @@ struct gemm {
     ox_gemm_plan plan;
     float alpha, beta;
     factor alpha_element, beta_element;
-    bool add;      /* C takes part: it is given, and beta is not 0 */
-    int64_t c[2];  /* steps of C through the output, in bytes of the compute type */
-    int64_t width; /* bytes of an element */
-    ox_lane *mul, *sum;
+    bool add;       /* C takes part: it is given, and beta is not 0 */
+    int64_t c[2];   /* steps of C through the output, in bytes of the compute type */
+    int64_t width;  /* bytes of an element */
+    ox_dtype dtype; /* that is computed in */
+    const ox_lanes *mul, *sum;
     ox_move_fn *move;
     scale_fn *scale; /* NULL: mul and sum do */
 };
@@ -153,7 +154,7 @@ static void finish_row(const gemm *s, int64_t n, const char *product, char *row,
         return;
     }
     if (s->alpha != 1) {
-        apply(s->mul, n, product, width, &s->alpha_element, 0, row, width);
+        apply(s->mul->fn[s->dtype], n, product, width, &s->alpha_element, 0, row, width);
         product = row;
     }
     if (!s->add)
@@ -163,10 +164,10 @@ static void finish_row(const gemm *s, int64_t n, const char *product, char *row,
         c = room, step = width;
     }
     if (s->beta != 1) {
-        apply(s->mul, n, c, step, &s->beta_element, 0, room, width);
+        apply(s->mul->fn[s->dtype], n, c, step, &s->beta_element, 0, room, width);
         c = room, step = width;
     }
-    apply(s->sum, n, product, width, c, step, row, width);
+    apply(s->sum->fn[s->dtype], n, product, width, c, step, row, width);
 }
 
 /* An ox_gemm_end_fn: applies alpha, beta and C to the product. */
@@ -186,8 +187,9 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
 static void plan_finish(const ox_call *call, ox_dtype dtype, gemm *s) {
     const ox_loops *loops = call->loops;
     s->width = (int64_t)ox_dtype_size(dtype);
-    s->mul = OX_BUILD_OF(loops, OX_LANES_Mul)->fn[dtype];
-    s->sum = OX_BUILD_OF(loops, OX_LANES_Add)->fn[dtype];
+    s->dtype = dtype;
+    s->mul = OX_BUILD_OF(loops, OX_LANES_Mul);
+    s->sum = OX_BUILD_OF(loops, OX_LANES_Add);
     s->move = loops->move((size_t)s->width);
     s->scale = scale_for(s, dtype);
     set_factor(&s->alpha_element, dtype, s->alpha);
