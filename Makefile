@@ -65,6 +65,7 @@ help:
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
+	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX)'
 
 $(BUILD)/proto/onnx.pb-c.c $(BUILD)/proto/onnx.pb-c.h &: proto/onnx.proto
@@ -135,6 +136,7 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
+-include tools/device/device.mk
 -include examples/examples.mk
 -include tests/tests.mk
 -include tests/fuzz/fuzz.mk

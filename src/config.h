@@ -2,14 +2,59 @@
 #ifndef OX_CONFIG_H
 #define OX_CONFIG_H
 
-/* The highest rank of a tensor. Devices may lower it to 8. */
+/* A reduced build says here what it has: OX_TYPES, OX_MOVED_TYPES, OX_TABLE and OX_WITH_... */
+#ifdef OX_SELECTION
+#include OX_SELECTION
+#endif
+
+/* The element types that loops are built for, bit 1u << ox_dtype each. */
+#ifndef OX_TYPES
+#define OX_TYPES (~0u)
+#endif
+
+/* The element types of operators that only move elements, whatever they are. */
+#ifndef OX_MOVED_TYPES
+#define OX_MOVED_TYPES (~0u)
+#endif
+
+/* The rows of the operator table. */
+#ifndef OX_TABLE
+#define OX_TABLE "table.inc"
+#endif
+
+/* What a reduced build may leave out: the details of error texts, ... */
+#ifndef OX_WITH_TEXTS
+#define OX_WITH_TEXTS 1
+#endif
+/* ... operators of the caller's own, ... */
+#ifndef OX_WITH_OPERATORS
+#define OX_WITH_OPERATORS 1
+#endif
+/* ... model-local functions, ... */
+#ifndef OX_WITH_FUNCTIONS
+#define OX_WITH_FUNCTIONS 1
+#endif
+/* ... subgraphs of nodes, and elementwise operators. */
+#ifndef OX_WITH_SUBGRAPHS
+#define OX_WITH_SUBGRAPHS 1
+#endif
+#ifndef OX_WITH_PASSES
+#define OX_WITH_PASSES 1
+#endif
+
+/* 1 for a device: small limits, small blocks of memory, and one body per loop in place of several fast ones. */
+#ifndef OX_SMALL
+#define OX_SMALL 0
+#endif
+
+/* The highest rank of a tensor. */
 #ifndef OX_MAX_RANK
-#define OX_MAX_RANK 64
+#define OX_MAX_RANK (OX_SMALL ? 8 : 64)
 #endif
 
 /* How deep messages may nest in a model file; ONNX's own parser stops at 100 too. */
 #ifndef OX_MAX_DEPTH
-#define OX_MAX_DEPTH 100
+#define OX_MAX_DEPTH (OX_SMALL ? 16 : 100)
 #endif
 
 /* Bytes of a tensor that a run describes, repeated elements counted. No honest model comes near. */
@@ -19,7 +64,7 @@
 
 /* How deep model-local functions may call each other, and subgraphs may nest. */
 #ifndef OX_MAX_CALLS
-#define OX_MAX_CALLS 32
+#define OX_MAX_CALLS (OX_SMALL ? 4 : 32)
 #endif
 
 /* Nodes of a model after model-local functions are expanded. */
@@ -30,7 +75,7 @@
 /* Parsing a model may take OX_PARSE_BASE + OX_PARSE_FACTOR * (size of the file without weights) bytes. An honest node
  * takes about eight times its size in the file; a file of empty messages wants a hundred times. */
 #ifndef OX_PARSE_BASE
-#define OX_PARSE_BASE ((size_t)4 << 20)
+#define OX_PARSE_BASE ((size_t)1 << (OX_SMALL ? 16 : 22))
 #endif
 #ifndef OX_PARSE_FACTOR
 #define OX_PARSE_FACTOR 24
@@ -38,12 +83,12 @@
 
 /* Results of nodes that depend on constants and shapes only are computed once, when a plan is made, up to this size. */
 #ifndef OX_FOLD_BYTES
-#define OX_FOLD_BYTES ((size_t)1 << 20)
+#define OX_FOLD_BYTES ((size_t)1 << (OX_SMALL ? 12 : 20))
 #endif
 
 /* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together. */
 #ifndef OX_TILE_BYTES
-#define OX_TILE_BYTES 8192
+#define OX_TILE_BYTES (OX_SMALL ? 512 : 8192)
 #endif
 
 /* The longest row that a pass reduces; the registers of a pass hold whole rows. */
@@ -93,12 +138,12 @@
 
 /* Alignment of buffers in the arena: a cache line. */
 #ifndef OX_ALIGN
-#define OX_ALIGN 64
+#define OX_ALIGN (OX_SMALL ? 8 : 64)
 #endif
 
 /* Size of the blocks that plan and model memory grow by. */
 #ifndef OX_CHUNK_BYTES
-#define OX_CHUNK_BYTES 4096
+#define OX_CHUNK_BYTES (OX_SMALL ? 256 : 4096)
 #endif
 
 /* Typed loads may be at any address where the machine allows it, so that weights are used where they lie in a file. */

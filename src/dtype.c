@@ -56,7 +56,7 @@ int ox_dtype_bits(ox_dtype dtype) {
 
 ox_dtype ox_dtype_from_name(const char *name) {
     for (int i = 1; i < OX_DTYPE_COUNT; i++)
-        if (!strcmp(name, rows[i].name))
+        if (!ox_text_order(name, rows[i].name))
             return (ox_dtype)i;
     return OX_UNDEFINED;
 }
@@ -207,6 +207,8 @@ typedef float __attribute__((aligned(1), may_alias)) any_float;
 void ox_widen(ox_dtype dtype, int64_t n, const void *from, float *restrict to) {
     const any_u16 *restrict wide = from;
     const uint8_t *restrict narrow = from;
+    if (!OX_HAS_ANY(OX_SET_WIDENED))
+        return;
     if (dtype == OX_FLOAT16)
         EACH(n, to, ox_float_from_half(wide[i]));
     else if (dtype == OX_BFLOAT16)
@@ -224,6 +226,8 @@ void ox_narrow(const ox_narrowing *how, int64_t n, const float *restrict from, v
     uint8_t *restrict narrow = to;
     const any_float *restrict in = from;
     const tiny_format *f = tiny_format_of(how->dtype);
+    if (!OX_HAS_ANY(OX_SET_WIDENED))
+        return;
     if (how->dtype == OX_FLOAT16)
         EACH(n, wide, ox_half_from_float(in[i]));
     else if (how->dtype == OX_BFLOAT16)

@@ -199,6 +199,10 @@ typedef struct ox_limits {
     void *cancel_context;
 } ox_limits;
 
+/* Gives `length` bytes of external data from `offset` on of what a model calls `location`: a pointer to them that stays
+ * valid while the model lives, NULL if there are none. */
+typedef const void *ox_external_data_fn(void *context, const char *location, size_t offset, size_t length);
+
 /* Options for loading models and creating sessions. Start from a zeroed struct: 0 or NULL means the default. */
 typedef struct ox_options {
     const ox_allocator *allocator; /* default: malloc and free; must outlive the model */
@@ -208,6 +212,8 @@ typedef struct ox_options {
     bool no_fuse;    /* run elementwise nodes one by one; the results are the same, to the bit */
     const struct ox_operator *operators; /* operators of your own; they must outlive the model; see below */
     size_t operator_count;
+    ox_external_data_fn *external_data; /* where external data is taken from, in place of files */
+    void *external_context;             /* for that function */
 } ox_options;
 
 /* ---- Models ------------------------------------------------------------------------------------------------- */
@@ -220,7 +226,7 @@ typedef struct ox_model ox_model;
 OX_API ox_status ox_model_load_file(const char *path, const ox_options *options, ox_model **model, ox_error *error);
 
 /* Loads a model from bytes (a serialized ModelProto), used in place: they must stay unchanged while the model lives.
- * External data is an error here. */
+ * External data is an error here, unless ox_options.external_data gives it. */
 OX_API ox_status ox_model_load_memory(const void *bytes, size_t size, const ox_options *options, ox_model **model,
                                       ox_error *error);
 
@@ -318,6 +324,10 @@ typedef struct ox_memory_info {
 /* Memory that the session holds now. After ox_session_prepare the arena is exactly what the run needs, unless shapes
  * depend on data. */
 OX_API void ox_session_memory(const ox_session *session, ox_memory_info *info);
+
+/* The element types that the nodes of an operator (ox_model_op_use) take, give and compute in, bit 1u << ox_dtype each,
+ * after ox_session_prepare; what shapes depend on data for is known after a run. */
+OX_API uint32_t ox_session_op_types(const ox_session *session, size_t use_index);
 
 /* ---- Profiles ------------------------------------------------------------------------------------------------ */
 

@@ -20,6 +20,57 @@ typedef struct ox_pool {
 /* Does part `part` of `parts`; called once for each, from different threads. */
 typedef void ox_pool_fn(void *context, int part, int parts);
 
+#if OX_SMALL
+
+/* On a device there is one thread, which nobody interrupts. */
+static inline ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_limits *limits,
+                                       ox_pool **pool, ox_error *error) {
+    (void)allocator, (void)threads;
+    *pool = NULL;
+    return limits->cancel ? ox_fail(error, OX_ERROR_UNSUPPORTED, "runs cannot be cancelled in this build") : OX_OK;
+}
+static inline void ox_pool_free(ox_pool *pool) {
+    (void)pool;
+}
+static inline int ox_pool_parts(const ox_pool *pool) {
+    (void)pool;
+    return 1;
+}
+static inline void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
+    (void)pool;
+    fn(context, 0, 1);
+}
+static inline void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context) {
+    (void)pool, (void)bytes;
+    fn(context, 0, 1);
+}
+static inline void ox_pool_range(int64_t count, int part, int parts, int64_t *first, int64_t *end) {
+    (void)part, (void)parts;
+    *first = 0;
+    *end = count;
+}
+static inline void ox_pool_resume(ox_pool *pool) {
+    (void)pool;
+}
+static inline bool ox_pool_asks(const ox_pool *pool) {
+    (void)pool;
+    return false;
+}
+static inline bool ox_pool_cancelled(const ox_pool *pool) {
+    (void)pool;
+    return false;
+}
+static inline bool ox_pool_ask(ox_pool *pool, int part) {
+    (void)pool, (void)part;
+    return false;
+}
+static inline int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes) {
+    (void)pool, (void)bytes;
+    return count;
+}
+
+#else
+
 /* Starts threads - 1 threads; the caller of ox_pool_run is the last one. *pool is NULL for one thread that nobody
  * cancels. */
 ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_limits *limits, ox_pool **pool,
@@ -70,5 +121,7 @@ void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *conte
 
 /* How many of `count` equal things, of `bytes` of work each, to do between two questions: all if nobody asks. */
 int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes);
+
+#endif
 
 #endif

@@ -35,6 +35,14 @@ const char *ox_status_name(ox_status status) {
     return "unknown status";
 }
 
+int ox_text_order(const char *a, const char *b) {
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
 typedef struct sink {
     char *at, *end; /* end is where the terminator goes at the latest */
 } sink;
@@ -46,13 +54,25 @@ static void put(sink *s, const char *text, size_t size) {
     s->at += n;
 }
 
+/* value /= base, and the remainder; 16 bits at a time, for dividing 64 bits takes devices a library. */
+static unsigned divide(unsigned long long *value, unsigned base) {
+    unsigned long long quotient = 0;
+    uint32_t rest = 0;
+    for (int shift = 48; shift >= 0; shift -= 16) {
+        rest = rest << 16 | (uint32_t)(*value >> shift & 0xffff);
+        quotient = quotient << 16 | rest / base;
+        rest %= base;
+    }
+    *value = quotient;
+    return rest;
+}
+
 static void put_unsigned(sink *s, unsigned long long value, unsigned base, int width) {
     char digits[24];
     char *p = digits + sizeof digits;
-    do {
-        *--p = "0123456789abcdef"[value % base];
-        value /= base;
-    } while (value);
+    do
+        *--p = "0123456789abcdef"[divide(&value, base)];
+    while (value);
     while (digits + sizeof digits - p < width && p > digits)
         *--p = '0';
     put(s, p, (size_t)(digits + sizeof digits - p));
@@ -64,8 +84,15 @@ static void put_signed(sink *s, long long value) {
     put_unsigned(s, value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value, 10, 0);
 }
 
-/* Six significant digits are enough to recognise a number in an error text. */
-static void put_double(sink *s, double value) {
+#if OX_WITH_TEXTS
+/* Six significant digits are enough to recognise a number in an error text; devices have no instructions for double. */
+#if OX_SMALL
+typedef float real;
+#else
+typedef double real;
+#endif
+
+static void put_real(sink *s, real value) {
     if (value != value) {
         put(s, "nan", 3);
         return;
@@ -74,24 +101,26 @@ static void put_double(sink *s, double value) {
         put(s, "-", 1);
         value = -value;
     }
-    if (value > 1.7976931348623157e308) {
+    if (value - value != 0) {
         put(s, "inf", 3);
         return;
     }
     int exponent = 0;
-    for (bool large = value >= 1e6; large && value >= 10; exponent++)
+    for (bool large = value >= (real)1e6; large && value >= 10; exponent++)
         value /= 10;
-    for (bool small = value > 0 && value < 1e-4; small && value < 1; exponent--)
+    for (bool small = value > 0 && value < (real)1e-4; small && value < 1; exponent--)
         value *= 10;
-    unsigned long long scaled = (unsigned long long)(value * 1e6 + 0.5);
-    if (exponent && scaled >= 10000000) { /* rounded up to 10 */
-        scaled /= 10;
+    uint32_t whole = (uint32_t)value, rest = (uint32_t)((value - (real)whole) * (real)1e6 + (real)0.5);
+    whole += rest / 1000000;
+    rest %= 1000000;
+    if (exponent && whole >= 10) { /* rounded up to 10 */
+        whole = 1;
         exponent++;
     }
-    put_unsigned(s, scaled / 1000000, 10, 0);
+    put_unsigned(s, whole, 10, 0);
     char fraction[8];
     sink f = {fraction, fraction + 6};
-    put_unsigned(&f, scaled % 1000000, 10, 6);
+    put_unsigned(&f, rest, 10, 6);
     size_t n = 6;
     while (n && fraction[n - 1] == '0')
         n--;
@@ -104,6 +133,7 @@ static void put_double(sink *s, double value) {
         put_signed(s, exponent);
     }
 }
+#endif
 
 /* Names come from models: without their control characters a text stays one line, and harmless on a terminal. */
 static void put_visible(sink *s, const char *text, size_t size) {
@@ -151,9 +181,11 @@ static const char *put_conversion(sink *s, const char *format, va_list *args) {
                                   : va_arg(*args, size_t),
                      *format == 'x' ? 16 : 10, width);
         break;
+#if OX_WITH_TEXTS
     case 'g':
-        put_double(s, va_arg(*args, double));
+        put_real(s, (real)va_arg(*args, double));
         break;
+#endif
     case 'c':
         put(s, &(char){(char)va_arg(*args, int)}, 1);
         break;
@@ -195,7 +227,11 @@ ox_status ox_fail_list(ox_error *error, ox_status status, const char *format, va
     return status;
 }
 
-ox_status ox_fail(ox_error *error, ox_status status, const char *format, ...) {
+ox_status ox_fail_briefly(ox_error *error, ox_status status) {
+    return (ox_fail)(error, status, "%s", ox_status_name(status));
+}
+
+ox_status(ox_fail)(ox_error *error, ox_status status, const char *format, ...) {
     va_list args;
     va_start(args, format);
     ox_fail_list(error, status, format, &args);
@@ -215,7 +251,7 @@ void ox_error_prefix(ox_error *error, const char *format, ...) {
     memcpy(error->text, text, sizeof text);
 }
 
-ox_status ox_fail_memory(ox_error *error, const char *what, size_t size) {
+ox_status(ox_fail_memory)(ox_error *error, const char *what, size_t size) {
     return ox_fail(error, OX_ERROR_MEMORY, "out of memory: %zu more bytes for %s", size, what);
 }
 

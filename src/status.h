@@ -32,8 +32,23 @@ void ox_error_prefix(ox_error *error, const char *format, ...) __attribute__((fo
 /* "out of memory: SIZE more bytes for WHAT". */
 ox_status ox_fail_memory(ox_error *error, const char *what, size_t size);
 
+/* Writes the name of the status for a text. */
+ox_status ox_fail_briefly(ox_error *error, ox_status status);
+
+/* Builds without texts keep where an error happened (ox_error_prefix), and say of what it was its status alone.
+ * (ox_fail)(...) says it in full on every build. */
+#if !OX_WITH_TEXTS
+#define ox_fail(error, status, ...) (0 ? (ox_fail)(error, status, __VA_ARGS__) : ox_fail_briefly(error, status))
+#define ox_fail_memory(error, what, size)                                                                              \
+    (0 ? (ox_fail_memory)(error, what, size) : ox_fail_briefly(error, OX_ERROR_MEMORY))
+#endif
+
 /* Formats into buffer, always terminated; returns the length written. The same formats as ox_fail. */
 size_t ox_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Below, at or above 0 as text a comes before, is, or comes after text b. (What C libraries for devices have for this
+ * takes 700 bytes.) */
+int ox_text_order(const char *a, const char *b);
 
 /* Shapes in error texts: ox_dims_text(&(ox_dims_buffer){0}, rank, dims) gives "[2,3]". Long ones are shortened. */
 typedef struct ox_dims_buffer {

@@ -69,9 +69,10 @@ static const char *element(const ox_tensor *tensor, int64_t i) {
     const char *at = tensor->data;
     if (!tensor->strides)
         return at + i * (int64_t)ox_dtype_size(tensor->dtype);
+    size_t rest = (size_t)i; /* there are no more elements than fit in memory */
     for (int d = tensor->rank; d-- > 0;) {
-        at += i % tensor->dims[d] * tensor->strides[d];
-        i /= tensor->dims[d];
+        at += (int64_t)(rest % (size_t)tensor->dims[d]) * tensor->strides[d];
+        rest /= (size_t)tensor->dims[d];
     }
     return at;
 }

@@ -19,8 +19,18 @@ enum ox_dtype_sets {
                     OX_BIT(OX_FLOAT8E5M2FNUZ) | OX_BIT(OX_FLOAT8E8M0),
     OX_SET_TINY = OX_BIT(OX_UINT4) | OX_BIT(OX_INT4) | OX_BIT(OX_FLOAT4E2M1) | OX_BIT(OX_UINT2) | OX_BIT(OX_INT2) |
                   OX_BIT(OX_FLOAT6E2M3) | OX_BIT(OX_FLOAT6E3M2),
-    OX_SET_ALL = ((1 << OX_DTYPE_COUNT) - 1) & ~1
+    OX_SET_ALL = ((1 << OX_DTYPE_COUNT) - 1) & ~1,
+    /* Those that are widened to float: ox_dtype_compute. */
+    OX_SET_WIDENED = OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16) | OX_SET_FLOAT8 | OX_BIT(OX_FLOAT4E2M1) |
+                     OX_BIT(OX_FLOAT6E2M3) | OX_BIT(OX_FLOAT6E3M2)
 };
+
+/* Constants: true if the library is built for one of these types. Loops for others are left out. */
+#define OX_BUILT_TYPES ((OX_TYPES) | ((OX_TYPES) & (unsigned)OX_SET_WIDENED ? OX_BIT(OX_FLOAT) : 0))
+#define OX_HAS_ANY(set) ((OX_BUILT_TYPES & (unsigned)(set)) != 0)
+#define OX_HAS(dtype) OX_HAS_ANY(OX_BIT(dtype))
+/* The same for types that are at least moved. */
+#define OX_MOVES_ANY(set) (((OX_MOVED_TYPES) & (unsigned)(set)) != 0)
 
 /* Bits that one element takes in ONNX's packed forms: 8 * ox_dtype_size but for types of less than a byte; 0 for
  * strings. */

@@ -4,7 +4,7 @@ VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
 CHECK_PARTS := unit compat operators cli conformance property products expand-forms views casts plugin errors hostile \
-  allocations regression check-install check-digits check-filetype
+  allocations regression check-device check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)

@@ -70,6 +70,15 @@ static const subcommand subcommands[] = {
      "  -d DIM=N       binds a symbolic dimension, as in -d batch=4\n"
      "  --plugin FILE  a shared object with operators of your own\n"
      "  --json         prints all of it as JSON\n"},
+    {"embed", ox_command_embed, "write what a firmware needs to run models",
+     "usage: ox embed MODEL... -o DIR [-d DIM=N]...\n"
+     "\n"
+     "Writes into DIR: ops.txt, the operators and element types that the models need,\n"
+     "for `make device OPS=DIR/ops.txt`; NAME.c and NAME.h for each model, its bytes\n"
+     "with the weights aligned; and main.c, a program that runs the first one.\n"
+     "\n"
+     "  -o DIR         an existing folder\n"
+     "  -d DIM=N       binds a symbolic dimension, as in -d batch=1\n"},
     {"test", ox_command_test, "run cases of the ONNX backend test layout",
      "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--threads N] [--no-fuse]\n"
      "               [--max-memory SIZE] [--timeout SECONDS] [--plugin FILE]...\n"

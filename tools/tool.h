@@ -68,6 +68,7 @@ bool ox_args_positional(ox_args *args, const char **value);
 int ox_command_run(ox_args *args);
 int ox_command_bench(ox_args *args);
 int ox_command_info(ox_args *args);
+int ox_command_embed(ox_args *args);
 int ox_command_test(ox_args *args);
 int ox_command_ops(ox_args *args);
 

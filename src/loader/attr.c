@@ -110,6 +110,10 @@ static ox_status make_tensors(ox_builder *b, const attribute *p, ox_attr *attr) 
 static ox_status make_graphs(ox_builder *b, ox_frame *user, const ox_argument *meant, ox_attr *attr) {
     const attribute *p = meant->proto;
     ox_graph **graphs;
+    if (!OX_WITH_SUBGRAPHS)
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED,
+                       "it is a graph, and this build of the library has no operator "
+                       "with one");
     if (attr->kind == OX_ATTR_GRAPH)
         return ox_build_graph(b, p->g, meant->frame, user->scope, user->depth + 1, &attr->u.graph);
     OX_TRY(ox_build_get(b, b->pile, p->n_graphs, sizeof *graphs, &graphs));
@@ -158,7 +162,7 @@ static ox_status make_attr(ox_builder *b, ox_frame *user, const ox_argument *mea
         return make_graphs(b, user, meant, attr);
     OX_TRY(make_value(b, meant->proto, attr));
     ox_attr *copy;
-    if (!b->calls)
+    if (!OX_WITH_FUNCTIONS || !b->calls)
         return OX_OK;
     OX_TRY(ox_build_get(b, &b->scratch, 1, sizeof *copy, &copy));
     *copy = *attr;
@@ -170,7 +174,7 @@ ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const attribute *pro
     *argument = (ox_argument){proto, frame};
     if (!proto->ref_attr_name || !*proto->ref_attr_name)
         return OX_OK;
-    if (!frame->function)
+    if (!OX_WITH_FUNCTIONS || !frame->function)
         return ox_fail(b->error, OX_ERROR_MODEL, "it refers to attribute '%.*s' of a function, but is in none", 80,
                        proto->ref_attr_name);
     OX_TRY(ox_build_intern(b, proto->ref_attr_name, &name));

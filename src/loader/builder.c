@@ -10,7 +10,7 @@ enum {
 };
 
 ox_status ox_build_work(ox_builder *b, uint64_t amount) {
-    if (!b->calls)
+    if (!OX_WITH_FUNCTIONS || !b->calls)
         return OX_OK;
     b->work += amount;
     if (b->work / WORK_PER_NODE <= b->limits->nodes)
@@ -27,7 +27,7 @@ ox_status ox_build_intern(ox_builder *b, const char *text, const char **name) {
 }
 
 ox_status ox_build_domain(ox_builder *b, const char *text, const char **name) {
-    return ox_build_intern(b, text && !strcmp(text, "ai.onnx") ? "" : text, name);
+    return ox_build_intern(b, text && !ox_text_order(text, "ai.onnx") ? "" : text, name);
 }
 
 ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, void *result) {
@@ -76,12 +76,12 @@ ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *i
 }
 
 const void *ox_build_cached(const ox_builder *b, const void *proto) {
-    int32_t i = ox_map_get(&b->cache, OX_KEY(proto), OX_MISSING);
+    int32_t i = OX_WITH_FUNCTIONS ? ox_map_get(&b->cache, OX_KEY(proto), OX_MISSING) : OX_MISSING;
     return i < 0 ? NULL : b->cached[i];
 }
 
 ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made) {
-    if (!b->calls)
+    if (!OX_WITH_FUNCTIONS || !b->calls)
         return OX_OK;
     OX_TRY(ox_build_grow(b, &b->scratch, &b->cached, b->ncached, &b->cache_room, sizeof *b->cached));
     b->cached[b->ncached] = made;

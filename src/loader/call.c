@@ -24,6 +24,8 @@ ox_status ox_build_functions(ox_builder *b) {
     size_t count = b->proto->n_functions;
     if (!count)
         return OX_OK;
+    if (!OX_WITH_FUNCTIONS)
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it has functions, which this build of the library leaves out");
     OX_TRY(ox_build_get(b, &b->scratch, count, sizeof *b->function_opsets, &b->function_opsets));
     for (size_t i = 0; i < count; i++) {
         const function_proto *f = b->proto->functions[i];
@@ -39,7 +41,7 @@ ox_status ox_build_functions(ox_builder *b) {
 ox_status ox_build_callee(ox_builder *b, const Onnx__NodeProto *proto, const function_proto **function) {
     int32_t id;
     *function = NULL;
-    if (!b->functions.count)
+    if (!OX_WITH_FUNCTIONS || !b->functions.count)
         return OX_OK;
     OX_TRY(function_id(b, proto->domain, proto->op_type, proto->overload, &id));
     int32_t at = ox_map_get(&b->functions, (uint64_t)id, OX_MISSING);

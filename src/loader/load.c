@@ -53,9 +53,11 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     if (!status)
         status = ox_store_create(&made->allocator, made->options.limits.bytes == SIZE_MAX ? SIZE_MAX : 0, &made->store,
                                  error);
-    if (!status)
+    if (!status && OX_WITH_OPERATORS)
         status =
             ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);
+    else if (!status && made->options.operator_count)
+        status = ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library takes no operators of its caller's");
     if (status) {
         status = ox_meter_explain(&made->meter, status, error);
         ox_model_free(made);
@@ -136,8 +138,15 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                     .pile = &model->pile,
                     .for_info = for_info,
                     .limits = &model->options.limits};
-    b.source =
-        (ox_tensor_source){parsed->bytes, parsed->payloads, parsed->npayloads, external, model, &model->pile, error};
+    b.source = (ox_tensor_source){.bytes = parsed->bytes,
+                                  .payloads = parsed->payloads,
+                                  .npayloads = parsed->npayloads,
+                                  .external_data = model->options.external_data,
+                                  .external_context = model->options.external_context,
+                                  .external = external,
+                                  .context = model,
+                                  .pile = &model->pile,
+                                  .error = error};
     ox_pile_init(&b.scratch, &model->allocator, SIZE_MAX);
     ox_pile_init(&b.frames, &model->allocator, SIZE_MAX);
     ox_status status = build_model(&b);

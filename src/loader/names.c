@@ -76,7 +76,15 @@ static uint64_t hash_text(const ox_names *names, const char *text, size_t size) 
 }
 
 static bool same(const ox_name *name, uint64_t hash, const char *text, size_t size) {
-    return name->hash == hash && !strncmp(name->text, text, size) && !name->text[size];
+    const char *known = name->text;
+    if (name->hash != hash)
+        return false;
+    while (size && *text == *known) {
+        text++;
+        known++;
+        size--;
+    }
+    return !size && !*known;
 }
 
 static bool grow_names(ox_names *names, ox_pile *scratch) {

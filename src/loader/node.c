@@ -90,7 +90,7 @@ static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *pr
     b->nodes++;
     OX_TRY(ox_build_work(b, 1));
     OX_TRY(ox_build_callee(b, proto, &function));
-    if (!function)
+    if (!OX_WITH_FUNCTIONS || !function)
         return build_operator(b, frame, proto);
     b->nodes--;
     return ox_build_call(b, frame, proto, function);

@@ -6,7 +6,7 @@
 /* The newest version that is known, 0 if any may be. */
 static int newest_opset(const ox_model *model, const char *domain) {
     for (size_t i = 0; *domain && i < model->options.operator_count; i++)
-        if (!strcmp(model->operators[i].domain, domain))
+        if (!ox_text_order(model->operators[i].domain, domain))
             return 0;
     return ox_newest_opset(domain);
 }
@@ -112,9 +112,9 @@ ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProt
 }
 
 static bool use_before(const ox_use_entry *a, const ox_use_entry *b) {
-    int order = strcmp(a->use.domain, b->use.domain);
+    int order = ox_text_order(a->use.domain, b->use.domain);
     if (!order)
-        order = strcmp(a->use.name, b->use.name);
+        order = ox_text_order(a->use.name, b->use.name);
     return order < 0 || (!order && a->use.version < b->use.version);
 }
 
@@ -159,8 +159,8 @@ static ox_status fail_missing(ox_builder *b, int32_t missing) {
         if (!b->uses[i].use.supported)
             n += put_missing(text + n, sizeof text - n, &b->uses[i], n == 0);
     bool cut = n + 1 >= sizeof text;
-    return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "%d operator%s not supported: %s%s", (int)missing,
-                   missing == 1 ? " is" : "s are", text, cut ? "..." : "");
+    return (ox_fail)(b->error, OX_ERROR_UNSUPPORTED, "%d operator%s not supported: %s%s", (int)missing,
+                     missing == 1 ? " is" : "s are", text, cut ? "..." : "");
 }
 
 ox_status ox_build_uses(ox_builder *b) {

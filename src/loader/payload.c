@@ -77,7 +77,7 @@ static uint32_t typed_field(ox_dtype dtype) {
 }
 
 static size_t is_complex(ox_dtype dtype) {
-    return OX_BIT(dtype) & OX_SET_COMPLEX ? 1 : 0;
+    return OX_MOVES_ANY(OX_SET_COMPLEX) && OX_BIT(dtype) & OX_SET_COMPLEX ? 1 : 0;
 }
 
 /* How many entries of a field hold `count` elements. */
@@ -153,11 +153,11 @@ static external_keys read_keys(const Onnx__TensorProto *proto) {
     for (size_t i = 0; i < proto->n_external_data; i++) {
         const Onnx__StringStringEntryProto *entry = proto->external_data[i];
         const char *key = entry->key ? entry->key : "", *value = entry->value ? entry->value : "";
-        if (!strcmp(key, "location"))
+        if (!ox_text_order(key, "location"))
             keys.location = value;
-        else if (!strcmp(key, "offset"))
+        else if (!ox_text_order(key, "offset"))
             keys.offset = value;
-        else if (!strcmp(key, "length"))
+        else if (!ox_text_order(key, "length"))
             keys.length = value;
     }
     return keys;
@@ -169,7 +169,7 @@ static ox_status find_outside(const ox_tensor_source *source, const Onnx__Tensor
     size_t size, offset, length = wanted;
     if (!keys.location)
         return ox_fail(source->error, OX_ERROR_MODEL, "external data without a location");
-    if (!source->external)
+    if (!source->external && !source->external_data)
         return ox_fail(source->error, OX_ERROR_UNSUPPORTED,
                        "external data in '%.*s': only models loaded from a file have a place to look for it", 80,
                        keys.location);
@@ -177,6 +177,14 @@ static ox_status find_outside(const ox_tensor_source *source, const Onnx__Tensor
         return ox_fail(source->error, OX_ERROR_MODEL,
                        "external data '%.*s': offset '%.*s' and length '%.*s' must be numbers", 80, keys.location, 40,
                        keys.offset, 40, keys.length ? keys.length : "");
+    if (source->external_data) {
+        const void *data = source->external_data(source->external_context, keys.location, offset, length);
+        *f = (found){EXTERNAL_DATA, data, length, true};
+        return data ? OX_OK
+                    : ox_fail(source->error, OX_ERROR_MODEL,
+                              "external data '%.*s': there are no %zu bytes at offset %zu", 80, keys.location, length,
+                              offset);
+    }
     OX_TRY(source->external(source->context, keys.location, &bytes, &size, source->error));
     if (offset > size || length > size - offset)
         return ox_fail(source->error, OX_ERROR_MODEL,
@@ -214,6 +222,11 @@ static ox_status take_bytes(const ox_tensor_source *source, ox_tensor *tensor, c
     return OX_OK;
 }
 
+static ox_status lacking(const ox_tensor_source *source, const ox_tensor *tensor) {
+    return (ox_fail)(source->error, OX_ERROR_UNSUPPORTED, "this build of the library has no %s",
+                     ox_dtype_name(tensor->dtype));
+}
+
 /* One element of a type below 8 bits, from the low bits. */
 static unsigned char tiny(ox_dtype dtype, unsigned bits, unsigned value) {
     value &= (1u << bits) - 1;
@@ -240,7 +253,7 @@ static ox_status take_packed(const ox_tensor_source *source, ox_tensor *tensor, 
 
 static ox_status take_raw(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
     if (ox_dtype_bits(tensor->dtype) < 8)
-        return take_packed(source, tensor, f, count);
+        return OX_MOVES_ANY(OX_SET_TINY) ? take_packed(source, tensor, f, count) : lacking(source, tensor);
     return take_bytes(source, tensor, f, f->count);
 }
 
@@ -338,11 +351,13 @@ static ox_status take(const ox_tensor_source *source, ox_tensor *tensor, const f
     case EXTERNAL_DATA:
         return take_raw(source, tensor, f, count);
     case INT32_DATA:
+        if (!OX_MOVES_ANY(OX_SET_TINY) && ox_dtype_bits(tensor->dtype) < 8)
+            return lacking(source, tensor);
         return take_int32(source, tensor, f, count);
     case UINT64_DATA:
         return take_uint64(source, tensor, f, count);
     case STRING_DATA:
-        return take_strings(source, tensor, f, count);
+        return OX_MOVES_ANY(OX_BIT(OX_STRING)) ? take_strings(source, tensor, f, count) : lacking(source, tensor);
     default:
         return take_same(source, tensor, f, count);
     }

@@ -15,6 +15,8 @@ typedef struct ox_tensor_source {
     const unsigned char *bytes; /* the parsed message, in which payloads lie */
     const ox_payload *payloads;
     size_t npayloads;
+    ox_external_data_fn *external_data; /* the caller's; comes first */
+    void *external_context;
     ox_external_fn *external; /* NULL where external data is refused */
     void *context;
     ox_pile *pile;

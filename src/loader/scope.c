@@ -48,7 +48,7 @@ static ox_status import(ox_builder *b, ox_scope *to, const ox_scope *from, int32
     int32_t outer;
     const char *name;
     *result = index;
-    if (to == from)
+    if (!OX_WITH_SUBGRAPHS || to == from)
         return OX_OK;
     OX_TRY(import(b, to->outer, from, index, &outer));
     *result = ox_map_get(&to->imports, (uint64_t)outer + 1, OX_MISSING);

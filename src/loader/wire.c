@@ -126,10 +126,10 @@ static uint32_t skip_field(const walker *w, size_t *at, size_t end) {
 static size_t put_step(const walker *w, const level *at, uint32_t number, char *text, size_t size) {
     const ProtobufCFieldDescriptor *type = find_field(at->type, number);
     size_t n = 0;
-    if (type && type->name)
-        n = ox_format(text, size, "%s%s", at->parent ? "." : "", type->name);
+    if (type && OX_FIELD_NAME(type))
+        n = ox_format(text, size, "%s%s", at->parent ? "." : "", OX_FIELD_NAME(type));
     else
-        n = ox_format(text, size, "%sfield %u", at->parent ? "." : "", number);
+        n = ox_format(text, size, "%sfield %u", at->parent ? "." : "", (unsigned)number);
     if (!type || type->label != PROTOBUF_C_LABEL_REPEATED || wire_kind(type->type) != LENGTH)
         return n;
     size_t index = 0;
@@ -149,6 +149,8 @@ static size_t put_path(const walker *w, const level *at, char *text, size_t size
 
 /* Puts the path of the current field before the text. */
 static ox_status fail_at(const walker *w, const level *at, ox_status status) {
+    if (!OX_WITH_TEXTS)
+        return status;
     char path[OX_ERROR_TEXT / 2];
     if (put_path(w, at, path, sizeof path))
         ox_error_prefix(w->error, "%s: ", path);
@@ -307,7 +309,7 @@ static ox_status walk_packed(walker *w, const level *at, const field *f) {
                 return FAIL(w, at, "element %zu is broken", count);
     } else {
         size_t width = kind == FIXED64 ? 8 : 4;
-        if (f->length % width)
+        if ((size_t)f->length % width)
             return FAIL(w, at, "%llu bytes are no whole number of elements", (unsigned long long)f->length);
         count = (size_t)f->length / width;
     }
@@ -353,7 +355,10 @@ static ox_status walk_run(walker *w, const level *message, field *f) {
 }
 
 static ox_status walk_string(walker *w, const level *at, const field *f) {
-    if (memchr(w->bytes + f->body, 0, (size_t)f->length))
+    bool ends = false;
+    for (size_t p = f->body; p < f->next; p++)
+        ends |= w->bytes[p] == 0;
+    if (ends)
         return FAIL(w, at, "a zero byte inside a name or text");
     count_block(w, f->length + 1);
     put(w, at->at, f->next);
@@ -418,7 +423,7 @@ static ox_status find_payload(const walker *w, const level *message, size_t *whe
             continue;
         count++;
         size_t width = f.number == FLOAT_DATA ? 4 : f.number == DOUBLE_DATA ? 8 : 1;
-        *where = is_bulk(&f) && f.length >= MIN_PAYLOAD && f.length % width == 0 ? at.at : SIZE_MAX;
+        *where = is_bulk(&f) && f.length >= MIN_PAYLOAD && (size_t)f.length % width == 0 ? at.at : SIZE_MAX;
     }
     if (count != 1)
         *where = SIZE_MAX;

@@ -9,6 +9,11 @@
 
 #include "../status.h"
 
+/* The name of a field, NULL if the descriptors have none. */
+#ifndef OX_FIELD_NAME
+#define OX_FIELD_NAME(field) ((field)->name)
+#endif
+
 /* Bulk data of one tensor, left in the file. The skeleton's TensorProto has its index as ox_payload. */
 typedef struct ox_payload {
     size_t offset, size; /* bytes of the message */

@@ -7,7 +7,8 @@
 bool ox_broadcast_dims(int *rank, int64_t dims[OX_MAX_RANK], int other_rank, const int64_t *other) {
     int added = other_rank - *rank;
     if (added > 0) {
-        memmove(dims + added, dims, (size_t)*rank * sizeof *dims);
+        for (int d = *rank; d-- > 0;)
+            dims[d + added] = dims[d];
         for (int d = 0; d < added; d++)
             dims[d] = 1;
         *rank = other_rank;
@@ -69,6 +70,27 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 
+#if OX_SMALL
+/* How the two innermost dimensions are copied: row by row. */
+typedef struct move_rows_plan {
+    int64_t n[2], step[2][2]; /* [dimension][dst, src] */
+    ox_move_fn *move;
+    bool streamed;
+} move_rows_plan;
+
+static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, bool large) {
+    const int64_t *step = plan->step;
+    (void)large;
+    return (move_rows_plan){.n = {plan->dim[0], plan->dim[1]},
+                            .step = {{step[0], step[1]}, {step[2], step[3]}},
+                            .move = loops->move(width)};
+}
+
+static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
+    for (int64_t j = p->n[1]; j; j--, dst += p->step[1][0], src += p->step[1][1])
+        p->move(p->n[0], dst, p->step[0][0], src, p->step[0][1]);
+}
+#else
 /* How the two innermost dimensions are copied. */
 typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
@@ -160,6 +182,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
             p->move(p->n[inner], dst + j * p->step[outer][0], p->step[inner][0], src + j * p->step[outer][1],
                     p->step[inner][1]);
 }
+#endif
 
 static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_t width, void *dst,
                      const int64_t *dst_strides, const void *src, const int64_t *src_strides, bool large) {
@@ -195,6 +218,13 @@ static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_
         ox_stream_end();
 }
 
+#if OX_SMALL
+void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst,
+             const int64_t *dst_strides, const void *src, const int64_t *src_strides) {
+    (void)pool;
+    move_all(loops, rank, dims, width, dst, dst_strides, src, src_strides, false);
+}
+#else
 /* ---- Threads ------------------------------------------------------------------------------------------------ */
 
 typedef struct move_job {
@@ -259,6 +289,7 @@ void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims
     ox_pool_run(split < 0 ? NULL : pool, move_part,
                 &(move_job){loops, pool, rank, split, dims, dst_strides, src_strides, width, dst, src, large});
 }
+#endif
 
 void ox_pack(const ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void *dst) {
     int64_t packed[OX_MAX_RANK + 1], strides[OX_MAX_RANK + 1];

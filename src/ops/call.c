@@ -20,7 +20,11 @@ const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buff
     return buffer->text;
 }
 
-ox_status ox_call_fail(const ox_call *call, ox_status status, const char *format, ...) {
+ox_status ox_call_fail_briefly(const ox_call *call, ox_status status) {
+    return call->attr_status != OX_OK ? call->attr_status : ox_fail_briefly(call->error, status);
+}
+
+ox_status(ox_call_fail)(const ox_call *call, ox_status status, const char *format, ...) {
     if (call->attr_status != OX_OK) /* said already, and the reason for what followed */
         return call->attr_status;
     va_list args;
@@ -41,7 +45,7 @@ const char *ox_attr_kind_name(ox_attr_kind kind) {
 
 static const ox_attr *find(const ox_call *call, const char *name) {
     for (size_t i = 0; i < call->nattrs; i++)
-        if (!strcmp(call->attrs[i].name, name))
+        if (!ox_text_order(call->attrs[i].name, name))
             return &call->attrs[i];
     return NULL;
 }
@@ -177,6 +181,12 @@ const ox_tensor *ox_call_result(const ox_call *call, int index) {
     return index >= 0 && index < call->nout ? call->out[index] : NULL;
 }
 
+/* The list may be the result's own. */
+static void take_list(int64_t *to, const int64_t *from, int rank) {
+    for (int d = 0; d < rank; d++)
+        to[d] = from[d];
+}
+
 ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const int64_t *dims) {
     if (k < 0 || k >= call->nout || rank < 0 || !ox_dtype_size(dtype))
         return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d of %d cannot have type %s and rank %d", k, call->nout,
@@ -191,8 +201,7 @@ ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const i
     ox_result *result = &call->results[k];
     result->dtype = dtype;
     result->rank = rank;
-    if (rank)
-        memmove(result->dims, dims, (size_t)rank * sizeof *dims);
+    take_list(result->dims, dims, rank);
     result->view_of = -1;
     result->data = NULL;
     return OX_OK;
@@ -205,8 +214,7 @@ ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, c
     ox_result *result = &call->results[k];
     result->view_of = of;
     result->offset = offset;
-    if (rank)
-        memmove(result->strides, strides, (size_t)rank * sizeof *strides);
+    take_list(result->strides, strides, rank);
     return OX_OK;
 }
 

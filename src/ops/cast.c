@@ -58,7 +58,7 @@ typedef struct cast_state {
 } cast_state;
 
 static bool makes_text(const ox_call *call) {
-    return call->out[0]->dtype == OX_STRING && call->in[0]->dtype != OX_STRING;
+    return OX_HAS(OX_STRING) && call->out[0]->dtype == OX_STRING && call->in[0]->dtype != OX_STRING;
 }
 
 /* Text takes memory, so that threads cannot make it side by side. */
@@ -92,7 +92,7 @@ ox_reg ox_emit_cast(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_narrowing how = narrowing_of(call, call->out[0]->dtype);
     if (makes_text(call))
         return emit_print(call, b, in[0]);
-    bool parses = call->in[0]->dtype == OX_STRING && how.dtype != OX_STRING;
+    bool parses = OX_HAS(OX_STRING) && call->in[0]->dtype == OX_STRING && how.dtype != OX_STRING;
     return ox_pass_narrow(b, parses ? emit_parse(call, b, in[0]) : in[0], &how);
 }
 

@@ -303,7 +303,7 @@ ox_status ox_prepare_conv(ox_call *call) {
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
-    c->add = call->loops->sets[OX_LANES_Add];
+    c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
     c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), ox_call_given(call, 2));
     return ox_gemm_prepare(call, &c->product, c->images * c->groups, &c->plan);
 }

@@ -130,7 +130,7 @@ static const char *fault_of(const ox_operator *op) {
 }
 
 static bool same(const ox_operator *a, const ox_operator *b) {
-    return a->since == b->since && !strcmp(a->name, b->name) && !strcmp(a->domain, b->domain);
+    return a->since == b->since && !ox_text_order(a->name, b->name) && !ox_text_order(a->domain, b->domain);
 }
 
 ox_status ox_custom_check(const ox_operator *operators, size_t count, ox_error *error) {
@@ -138,7 +138,7 @@ ox_status ox_custom_check(const ox_operator *operators, size_t count, ox_error *
         return ox_fail(error, OX_ERROR_ARGUMENT, "the list of %zu operators is NULL", count);
     for (size_t i = 0; i < count; i++) {
         const ox_operator *op = &operators[i];
-        if (!op->domain || !op->name || !*op->name || !strcmp(op->domain, "ai.onnx"))
+        if (!op->domain || !op->name || !*op->name || !ox_text_order(op->domain, "ai.onnx"))
             return ox_fail(error, OX_ERROR_ARGUMENT,
                            "operator %zu of the list has no name, or no domain (\"\" is ONNX's)", i);
         const char *fault = fault_of(op);
@@ -199,6 +199,6 @@ ox_status ox_plugin_check(const ox_plugin *plugin, ox_error *error) {
         return ox_fail(error, OX_ERROR_ARGUMENT, "the plug-in's entry point gave NULL");
     if (plugin->abi != OX_PLUGIN_ABI)
         return ox_fail(error, OX_ERROR_UNSUPPORTED, "the plug-in was built for plug-in ABI %u, this is %u: rebuild it",
-                       plugin->abi, OX_PLUGIN_ABI);
+                       (unsigned)plugin->abi, OX_PLUGIN_ABI);
     return ox_custom_check(plugin->operators, plugin->operator_count, error);
 }

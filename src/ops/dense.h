@@ -15,7 +15,7 @@ void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t
 
 /* The pool for work that moves this many bytes, or takes as long as that; NULL if it is too small to be split. */
 static inline ox_pool *ox_pool_for(ox_pool *pool, double bytes) {
-    return bytes < (double)OX_SPLIT_BYTES ? NULL : pool;
+    return OX_SMALL || bytes < (double)OX_SPLIT_BYTES ? NULL : pool;
 }
 
 /* Prepare: a plan as of ox_bcast_plan, in plan memory. */

@@ -153,18 +153,22 @@ ox_status ox_infer_shift(ox_call *call) {
 
 /* ---- Lane programs ------------------------------------------------------------------------------------------ */
 
+static ox_lane *loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dtype dtype) {
+    const ox_lanes *set = OX_BUILD_OF(ox_pass_loops(b), lanes);
+    return (size_t)dtype < sizeof set->fn / sizeof *set->fn ? set->fn[dtype] : NULL;
+}
+
 ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,
                             const ox_reg *in) {
-    const ox_lanes *set = ox_pass_loops(b)->sets[lanes];
     ox_dtype dtype = ox_pass_dtype(b, in[0]);
     ox_reg args[OX_LANE_ARGS - 1];
-    bool direct = set->fn[dtype] != NULL;
+    bool direct = loop_of(b, lanes, dtype) != NULL;
     for (int i = 1; i < nargs; i++)
         direct &= ox_pass_dtype(b, in[i]) == dtype;
     for (int i = 0; i < nargs; i++)
         args[i] = direct ? in[i] : ox_pass_widen(b, in[i]);
     dtype = ox_pass_dtype(b, args[0]);
-    return ox_pass_apply(b, set->fn[dtype], attr, result ? result : dtype, nargs, args);
+    return ox_pass_apply(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
 }
 
 ox_lane_set ox_elementwise_lanes(const ox_call *call) {
@@ -221,14 +225,13 @@ ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     }
     base = ox_pass_convert(b, base, in_type);
     exponent = ox_pass_convert(b, exponent, exponent_type);
-    return ox_pass_apply(b, ox_pass_loops(b)->sets[lanes]->fn[in_type], NULL, in_type, 2,
-                         (const ox_reg[]){base, exponent});
+    return ox_pass_apply(b, loop_of(b, lanes, in_type), NULL, in_type, 2, (const ox_reg[]){base, exponent});
 }
 
 ox_reg ox_emit_where(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     (void)call;
     ox_dtype dtype = ox_pass_dtype(b, in[1]);
-    return ox_pass_apply(b, ox_pass_loops(b)->where(ox_dtype_size(dtype)), NULL, dtype, 3, in);
+    return ox_pass_apply(b, OX_BUILD_OF(ox_pass_loops(b), ox_where_builds)(ox_dtype_size(dtype)), NULL, dtype, 3, in);
 }
 
 /* A bound out of an attribute (Clip before opset 11) or input i; -1 if there is none. */
@@ -284,7 +287,13 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
             return -1;
         in[i] = ox_pass_load(builder, call->in[i], shape);
     }
-    return ox_pass_convert(builder, how->emit(call, builder, in), call->out[0]->dtype);
+    ox_reg result = ox_pass_convert(builder, how->emit(call, builder, in), call->out[0]->dtype);
+    ox_dtype lacking = ox_pass_lacking(builder);
+    if (lacking)
+        call->attr_status =
+            (ox_call_fail)(call, OX_ERROR_UNSUPPORTED, "it needs loops for %s, which this build of the library lacks",
+                           ox_dtype_name(lacking));
+    return result;
 }
 
 ox_status ox_elementwise_failed(ox_call *call) {

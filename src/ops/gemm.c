@@ -117,18 +117,13 @@ SCALE(scale_u64, ox_u64, OX_UINT64)
 static scale_fn *scale_for(const gemm *s, ox_dtype dtype) {
     if (whole(s->alpha) && whole(s->beta))
         return NULL;
-    switch ((int)dtype) {
-    case OX_INT32:
+    if (OX_HAS(OX_INT32) && dtype == OX_INT32)
         return scale_i32;
-    case OX_UINT32:
+    if (OX_HAS(OX_UINT32) && dtype == OX_UINT32)
         return scale_u32;
-    case OX_INT64:
+    if (OX_HAS(OX_INT64) && dtype == OX_INT64)
         return scale_i64;
-    case OX_UINT64:
-        return scale_u64;
-    default:
-        return NULL;
-    }
+    return OX_HAS(OX_UINT64) && dtype == OX_UINT64 ? scale_u64 : NULL;
 }
 
 /* A factor as an element that loops read. */
@@ -193,8 +188,8 @@ static void plan_finish(const ox_call *call, ox_dtype dtype, gemm *s) {
     const ox_loops *loops = call->loops;
     s->width = (int64_t)ox_dtype_size(dtype);
     s->dtype = dtype;
-    s->mul = loops->sets[OX_LANES_Mul];
-    s->sum = loops->sets[OX_LANES_Add];
+    s->mul = OX_BUILD_OF(loops, OX_LANES_Mul);
+    s->sum = OX_BUILD_OF(loops, OX_LANES_Add);
     s->move = loops->move((size_t)s->width);
     s->scale = scale_for(s, dtype);
     set_factor(&s->alpha_element, dtype, s->alpha);

@@ -67,6 +67,9 @@ typedef struct ox_gemm_kernel {
     ox_gemm_pack_fn *pack_a, *pack_b;
 } ox_gemm_kernel;
 
+/* The kernel for products of a type (of what it is computed in). */
+typedef const ox_gemm_kernel *ox_gemm_kernel_fn(ox_dtype dtype);
+
 /* Copies `rows` rows of so many bytes; they do not overlap. */
 typedef void ox_gemm_copy_fn(int64_t rows, size_t bytes, char *to, int64_t to_row, const char *from, int64_t from_row);
 

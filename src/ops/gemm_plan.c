@@ -119,7 +119,8 @@ int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
 }
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
-    *plan = (ox_gemm_plan){.loops = call->loops, .kernel = call->loops->gemm(g->a.dtype), .scratch = g->scratch};
+    *plan = (ox_gemm_plan){
+        .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype), .scratch = g->scratch};
     if (g->m == 0 || g->n == 0 || count == 0)
         return OX_OK;
     /* A multiplication takes about as long as moving a byte. */

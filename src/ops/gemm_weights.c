@@ -47,7 +47,8 @@ static bool describe(const ox_call *call, int input, int rank, const int64_t *di
     if (!call->store || !(call->weights >> input & 1) || rank > OX_STORE_DIMS - 2 || ox_count(rank, dims) == 0 ||
         g->k == 0 || g->n < 2 || ox_gemm_blas_fits(g))
         return false;
-    *w = (weights){.loops = call->loops, .kernel = call->loops->gemm(g->b.dtype), .g = g, .rank = rank};
+    *w = (weights){
+        .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->b.dtype), .g = g, .rank = rank};
     w->key.maker = w->kernel, w->key.data = call->in[input]->data, w->key.kind = g->b.dtype;
     for (int d = 0; d < rank; d++)
         w->key.dims[d] = dims[d], w->key.strides[d] = strides[d];

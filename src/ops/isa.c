@@ -3,12 +3,39 @@
 
 #include <string.h>
 
-extern const ox_loops ox_loops_base;
-
 #ifdef OX_X86_VARIANTS
 #include <cpuid.h>
+#define DECLARE(type, name) extern type name##_base, name##_v3, name##_v4;
+#define BUILDS(name)                                                                                                   \
+    { &name##_base, &name##_v3, &name##_v4 }
+#else
+#define DECLARE(type, name) extern type name##_base;
+#define BUILDS(name)                                                                                                   \
+    { &name##_base }
+#endif
 
-extern const ox_loops ox_loops_v3, ox_loops_v4;
+DECLARE(const ox_loops, ox_loops)
+
+#define LANE_SET(name)                                                                                                 \
+    DECLARE(const ox_lanes, ox_lanes_##name)                                                                           \
+    const ox_lanes *const OX_LANES_##name[] = BUILDS(ox_lanes_##name);
+#include "lanes.inc"
+#undef LANE_SET
+
+DECLARE(ox_where_fn, ox_lane_where)
+ox_where_fn *const ox_where_builds[] = BUILDS(ox_lane_where);
+DECLARE(ox_folder_fn, ox_folder_find)
+ox_folder_fn *const ox_folder_builds[] = BUILDS(ox_folder_find);
+DECLARE(ox_softmax_fn, ox_softmax_f32)
+ox_softmax_fn *const ox_softmax_f32_builds[] = BUILDS(ox_softmax_f32);
+DECLARE(ox_softmax_fn, ox_softmax_f64)
+ox_softmax_fn *const ox_softmax_f64_builds[] = BUILDS(ox_softmax_f64);
+DECLARE(ox_gemm_kernel_fn, ox_gemm_kernel_for)
+ox_gemm_kernel_fn *const ox_gemm_builds[] = BUILDS(ox_gemm_kernel_for);
+DECLARE(const ox_integer_loops, ox_integer_loops)
+const ox_integer_loops *const ox_integer_builds[] = BUILDS(ox_integer_loops);
+
+#ifdef OX_X86_VARIANTS
 
 /* Half-precision conversions, which not every compiler knows by name. */
 static bool has_f16c(void) {

@@ -57,10 +57,10 @@ static inline half_floats some_halves(const u16 *x, int64_t step, int64_t count)
         }                                                                                                              \
         return 0;                                                                                                      \
     }
-#define SMALL_ROW(name) [OX_FLOAT16] = name##_half, [OX_BFLOAT16] = name##_bf16
+#define SMALL_ROW(name) ENTRY(OX_FLOAT16, name##_half), ENTRY(OX_BFLOAT16, name##_bf16)
 #else
 #define HALF_LANE(name, e)
-#define SMALL_ROW(name) [OX_BFLOAT16] = name##_bf16
+#define SMALL_ROW(name) ENTRY(OX_BFLOAT16, name##_bf16)
 #endif
 
 /* The loops of an operation of a and b, and the row that lists them: plain operators only, which vectors have too. */

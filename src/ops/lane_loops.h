@@ -81,6 +81,38 @@ typedef str c_str;
 
 #define FOR_N INDEPENDENT for (int64_t i = 0; i < n; i++)
 
+#if OX_SMALL
+/* On devices one body serves all kinds of steps. */
+#define LANE1(fn, TO, TA, expression)                                                                                  \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        TO *o = (void *)arg[0], *const end = o + (size_t)n;                                                            \
+        const TA *x = (const void *)arg[1];                                                                            \
+        const size_t dx = step[1] != 0;                                                                                \
+        int fault = 0;                                                                                                 \
+        (void)attr;                                                                                                    \
+        for (; o < end; o++, x += dx) {                                                                                \
+            const c_##TA a = *x;                                                                                       \
+            *o = (TO)(expression);                                                                                     \
+        }                                                                                                              \
+        return fault;                                                                                                  \
+    }
+
+#define LANE2(fn, TO, TA, TB, expression)                                                                              \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        TO *o = (void *)arg[0], *const end = o + (size_t)n;                                                            \
+        const TA *x = (const void *)arg[1];                                                                            \
+        const TB *y = (const void *)arg[2];                                                                            \
+        const size_t dx = step[1] != 0, dy = step[2] != 0;                                                             \
+        int fault = 0;                                                                                                 \
+        (void)attr;                                                                                                    \
+        for (; o < end; o++, x += dx, y += dy) {                                                                       \
+            const c_##TA a = *x;                                                                                       \
+            const c_##TB b = *y;                                                                                       \
+            *o = (TO)(expression);                                                                                     \
+        }                                                                                                              \
+        return fault;                                                                                                  \
+    }
+#else
 /* One body per kind of step, so that the compiler sees constant strides. */
 #define LANE1(fn, TO, TA, expression)                                                                                  \
     static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
@@ -134,6 +166,7 @@ typedef str c_str;
         }                                                                                                              \
         return fault;                                                                                                  \
     }
+#endif
 
 /* ---- Lists of types: each names the loops to expand and the element types that they serve -------------------------
  */
@@ -142,12 +175,17 @@ typedef str c_str;
 #define SINT_LOOPS(M, name, e) M(name, i8, e) M(name, i16, e) M(name, i32, e) M(name, i64, e)
 #define FLOAT_LOOPS(M, name, e) M(name, f32, e) M(name, f64, e)
 
+/* An entry of a set: NULL in a build without the type. */
+#define ENTRY(dtype, fn) [dtype] = OX_HAS(dtype) ? (fn) : NULL
+
 #define UINT_ROW(name)                                                                                                 \
-    [OX_UINT8] = name##_u8, [OX_UINT16] = name##_u16, [OX_UINT32] = name##_u32, [OX_UINT64] = name##_u64
-#define SINT_ROW(name) [OX_INT8] = name##_i8, [OX_INT16] = name##_i16, [OX_INT32] = name##_i32, [OX_INT64] = name##_i64
-#define FLOAT_ROW(name) [OX_FLOAT] = name##_f32, [OX_DOUBLE] = name##_f64
+    ENTRY(OX_UINT8, name##_u8), ENTRY(OX_UINT16, name##_u16), ENTRY(OX_UINT32, name##_u32), ENTRY(OX_UINT64, name##_u64)
+#define SINT_ROW(name)                                                                                                 \
+    ENTRY(OX_INT8, name##_i8), ENTRY(OX_INT16, name##_i16), ENTRY(OX_INT32, name##_i32), ENTRY(OX_INT64, name##_i64)
+#define FLOAT_ROW(name) ENTRY(OX_FLOAT, name##_f32), ENTRY(OX_DOUBLE, name##_f64)
 #define WRAP_ROW(name)                                                                                                 \
-    UINT_ROW(name), [OX_INT8] = name##_u8, [OX_INT16] = name##_u16, [OX_INT32] = name##_u32, [OX_INT64] = name##_u64
+    UINT_ROW(name), ENTRY(OX_INT8, name##_u8), ENTRY(OX_INT16, name##_u16), ENTRY(OX_INT32, name##_u32),               \
+        ENTRY(OX_INT64, name##_u64)
 
 /* Integers of both signs through the unsigned loop: the same bits. */
 #define RING_LOOPS(M, name, e) UINT_LOOPS(M, name, e) FLOAT_LOOPS(M, name, e)
@@ -157,7 +195,7 @@ typedef str c_str;
 #define NUM_LOOPS(M, name, e) UINT_LOOPS(M, name, e) SINT_LOOPS(M, name, e) FLOAT_LOOPS(M, name, e)
 #define NUM_ROW(name) UINT_ROW(name), SINT_ROW(name), FLOAT_ROW(name)
 #define BOOL_LOOPS(M, name, e) M(name, u8, e)
-#define BOOL_ROW(name) [OX_BOOL] = name##_u8
+#define BOOL_ROW(name) ENTRY(OX_BOOL, name##_u8)
 
 #define UNARY_(name, T, e) LANE1(name##_##T, T, T, e)
 #define BINARY_(name, T, e) LANE2(name##_##T, T, T, T, e)
@@ -216,6 +254,9 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
 #endif
 #endif
 
+#if OX_SMALL
+#define MATH_LANE(fn, T, expression) LANE1(fn, T, T, expression)
+#else
 /* n is a multiple of OX_VECTOR. */
 #define MATH_VECTORS(fn, T, expression)                                                                                \
     static void fn##_vectors(int64_t n, T *o, const T *x, const void *attr) {                                          \
@@ -248,6 +289,7 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
 #define MATH_LANE(fn, T, expression)                                                                                   \
     MATH_VECTORS(fn, T, expression)                                                                                    \
     MATH_WHOLE(fn, T)
+#endif
 
 #define MATH_(name, T, e) MATH_LANE(name##_##T, T, e)
 /* An operation of one floating-point operand that calls math functions. No call may stand behind a condition: such are

@@ -20,7 +20,8 @@ UINT_LOOPS(BINARY_, PRelu, ((void)b, a))
 BINARY_(PRelu, i32, a < 0 ? (int32_t)((uint32_t)a * (uint32_t)b) : a)
 BINARY_(PRelu, i64, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
 FLOAT_LOOPS(BINARY_, PRelu, a < 0 ? a * b : a)
-const ox_lanes OX_LANES(PRelu) = {{UINT_ROW(PRelu), FLOAT_ROW(PRelu), [OX_INT32] = PRelu_i32, [OX_INT64] = PRelu_i64}};
+const ox_lanes OX_LANES(PRelu) = {
+    {UINT_ROW(PRelu), FLOAT_ROW(PRelu), ENTRY(OX_INT32, PRelu_i32), ENTRY(OX_INT64, PRelu_i64)}};
 
 /* ---- Logic and bits ----------------------------------------------------------------------------------------- */
 
@@ -59,7 +60,7 @@ UINT_LOOPS(COMPARE_, Equal, a == b)
 FLOAT_LOOPS(COMPARE_, Equal, a == b)
 LANE2(Equal_bool, u8, u8, u8, (a != 0) == (b != 0))
 LANE2(Equal_str, u8, str, str, a.size == b.size && (a.size == 0 || !memcmp(a.data, b.data, a.size)))
-const ox_lanes OX_LANES(Equal) = {{RING_ROW(Equal), [OX_BOOL] = Equal_bool, [OX_STRING] = Equal_str}};
+const ox_lanes OX_LANES(Equal) = {{RING_ROW(Equal), ENTRY(OX_BOOL, Equal_bool), ENTRY(OX_STRING, Equal_str)}};
 
 /* ---- One operand -------------------------------------------------------------------------------------------- */
 
@@ -95,6 +96,19 @@ ox_lane *OX_VARIANT(ox_lane_copy)(size_t width) {
     return width == 1 ? copy_u8 : width == 2 ? copy_u16 : width == 4 ? copy_u32 : width == 8 ? copy_u64 : copy_b16;
 }
 
+#if OX_SMALL
+#define WHERE(T)                                                                                                       \
+    static int where_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                       \
+        T *o = (void *)arg[0], *const end = o + (size_t)n;                                                             \
+        const u8 *c = (const void *)arg[1];                                                                            \
+        const T *x = (const void *)arg[2], *y = (const void *)arg[3];                                                  \
+        const size_t dc = step[1] != 0, dx = step[2] != 0, dy = step[3] != 0;                                          \
+        (void)attr;                                                                                                    \
+        for (; o < end; o++, c += dc, x += dx, y += dy)                                                                \
+            *o = *c ? *x : *y;                                                                                         \
+        return 0;                                                                                                      \
+    }
+#else
 /* Both are loaded, whatever the condition is: only then can the compiler choose between whole vectors. */
 #define SELECT(T, first, second)                                                                                       \
     FOR_N {                                                                                                            \
@@ -122,6 +136,7 @@ ox_lane *OX_VARIANT(ox_lane_copy)(size_t width) {
             SELECT(T, x0, y0)                                                                                          \
         return 0;                                                                                                      \
     }
+#endif
 WHERE(u8)
 WHERE(u16)
 WHERE(u32)

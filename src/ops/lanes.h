@@ -25,16 +25,23 @@ enum {
 
 /* The loops of one operation by the type that is computed in; NULL where there is none. */
 typedef struct ox_lanes {
-    ox_lane *fn[OX_DTYPE_COUNT];
+    ox_lane *fn[OX_BFLOAT16 + 1]; /* nothing is computed in the types behind it */
 } ox_lanes;
 
+/* What is built for several kinds of processors is an array with an entry for each; ox_loops.build says which. Who uses
+ * one names it, so that a linker can leave out what nobody uses. */
+typedef enum ox_build {
+    OX_BUILD_base,
+    OX_BUILD_v3,
+    OX_BUILD_v4
+} ox_build;
+#define OX_BUILD_OF(loops, all) ((all)[(loops)->build])
+
 /* The sets of loops: OX_LANES_Add, ... */
-typedef enum ox_lane_set {
-#define LANE_SET(name) OX_LANES_##name,
+typedef const ox_lanes *const *ox_lane_set;
+#define LANE_SET(name) extern const ox_lanes *const OX_LANES_##name[];
 #include "lanes.inc"
 #undef LANE_SET
-    OX_LANE_SETS
-} ox_lane_set;
 
 /* `lanes` softmaxes side by side (at most OX_SOFTMAX_LANES), each over n elements that are `step` elements apart. The
  * input may be the output. */
@@ -43,16 +50,23 @@ enum {
 };
 typedef void ox_softmax_fn(int64_t n, int64_t step, int64_t lanes, const void *from, void *to);
 
-/* All loops, built for one kind of processor. */
+/* The loop of Where: condition (bool), x, y of `width` bytes -> condition ? x : y */
+typedef ox_lane *ox_where_fn(size_t width);
+
+extern ox_where_fn *const ox_where_builds[];
+extern ox_folder_fn *const ox_folder_builds[];
+extern ox_softmax_fn *const ox_softmax_f32_builds[], *const ox_softmax_f64_builds[];
+extern ox_gemm_kernel_fn *const ox_gemm_builds[];
+extern const ox_integer_loops *const ox_integer_builds[];
+
+/* The loops that every kind of operator may need, built for one kind of processor. */
 typedef struct ox_loops {
     const char *name;
-    const ox_lanes *sets[OX_LANE_SETS];
-    /* condition (bool), x, y of `width` bytes -> condition ? x : y */
-    ox_lane *(*where)(size_t width);
+    ox_build build;
     /* x -> x, of `width` bytes */
     ox_lane *(*copy)(size_t width);
-    /* Conversion between types that are computed in (numbers and bool); NULL if nothing is to be done but to call the
-     * bits by another name. Integers wrap; floats truncate, those outside int64 (or NaN) give its minimum. */
+    /* Conversion between types that are computed in (numbers and bool); a copy where the bits stay. NULL in a build
+     * without one of the types. Integers wrap; floats truncate, those outside int64 (or NaN) give its minimum. */
     ox_lane *(*cast)(ox_dtype from, ox_dtype to);
     /* To float, for a result that is narrowed to 16 bits or less next: rounds to odd, so that the two roundings are
      * one. */
@@ -68,13 +82,8 @@ typedef struct ox_loops {
     ox_spread_fn *(*spread)(size_t width);
     ox_transpose_fn *(*transpose)(size_t width);
     ox_stream_fn *stream;
-    /* Reductions, and softmax of float and double. */
-    ox_folder_fn *folder;
-    ox_softmax_fn *softmax_f32, *softmax_f64;
-    /* Matrix products of a type (of what it is computed in), and rows of their operands. */
-    const ox_gemm_kernel *(*gemm)(ox_dtype dtype);
+    /* Rows of the operands of matrix products. */
     ox_gemm_copy_fn *gemm_copy;
-    const ox_integer_loops *integer;
 } ox_loops;
 
 /* The loops of that name ("base", "v3", "v4"), or if it is NULL or unknown the best ones for this processor. */

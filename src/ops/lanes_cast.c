@@ -53,33 +53,43 @@ typedef struct cast_row {
     ox_lane *to_8, *to_16, *to_32, *to_64, *to_u32, *to_u64, *to_float, *to_double, *to_bool;
 } cast_row;
 
-#define INT_CASTS(T)                                                                                                   \
-    { T##_to_8, T##_to_16, T##_to_32, T##_to_64, T##_to_32, T##_to_64, T##_to_float, T##_to_double, T##_to_bool }
-#define FLOAT_CASTS(T, to_float, to_double)                                                                            \
-    { T##_to_8, T##_to_16, T##_to_32, T##_to_64, T##_to_u32, T##_to_u64, to_float, to_double, T##_to_bool }
+/* Loops from and to types that the library is built for. */
+#define TO(dtypes, lane) OX_HAS_ANY(dtypes) ? (lane) : NULL
+#define TO_8 (OX_SET_TINY | OX_BIT(OX_UINT8) | OX_BIT(OX_INT8))
+#define TO_16 (OX_BIT(OX_UINT16) | OX_BIT(OX_INT16))
+#define TO_32 (OX_BIT(OX_UINT32) | OX_BIT(OX_INT32))
+#define TO_64 (OX_BIT(OX_UINT64) | OX_BIT(OX_INT64))
+#define TO_FLOAT (OX_BIT(OX_FLOAT) | OX_SET_WIDENED)
+#define CASTS(T, to_u32, to_u64, to_float, to_double)                                                                  \
+    static const cast_row from_##T = {                                                                                 \
+        TO(TO_8, T##_to_8),          TO(TO_16, T##_to_16), TO(TO_32, T##_to_32),   TO(TO_64, T##_to_64),               \
+        TO(TO_32, to_u32),           TO(TO_64, to_u64),    TO(TO_FLOAT, to_float), TO(OX_BIT(OX_DOUBLE), to_double),   \
+        TO(OX_SET_BOOL, T##_to_bool)};
+#define INT_CASTS(T) CASTS(T, T##_to_32, T##_to_64, T##_to_float, T##_to_double)
+INT_CASTS(u8)
+INT_CASTS(i8)
+INT_CASTS(u16)
+INT_CASTS(i16)
+INT_CASTS(u32)
+INT_CASTS(i32)
+INT_CASTS(u64)
+INT_CASTS(i64)
+CASTS(f32, f32_to_u32, f32_to_u64, NULL, f32_to_double)
+CASTS(f64, f64_to_u32, f64_to_u64, f64_to_float, NULL)
 
-static const cast_row casts[OX_DTYPE_COUNT] = {
-    [OX_BOOL] = INT_CASTS(u8),
-    [OX_UINT2] = INT_CASTS(u8),
-    [OX_INT2] = INT_CASTS(i8),
-    [OX_UINT4] = INT_CASTS(u8),
-    [OX_INT4] = INT_CASTS(i8),
-    [OX_UINT8] = INT_CASTS(u8),
-    [OX_INT8] = INT_CASTS(i8),
-    [OX_UINT16] = INT_CASTS(u16),
-    [OX_INT16] = INT_CASTS(i16),
-    [OX_UINT32] = INT_CASTS(u32),
-    [OX_INT32] = INT_CASTS(i32),
-    [OX_UINT64] = INT_CASTS(u64),
-    [OX_INT64] = INT_CASTS(i64),
-    [OX_FLOAT] = FLOAT_CASTS(f32, NULL, f32_to_double),
-    [OX_DOUBLE] = FLOAT_CASTS(f64, f64_to_float, NULL),
+static const cast_row *const casts[OX_DTYPE_COUNT] = {
+    ENTRY(OX_BOOL, &from_u8),   ENTRY(OX_UINT2, &from_u8),   ENTRY(OX_INT2, &from_i8),    ENTRY(OX_UINT4, &from_u8),
+    ENTRY(OX_INT4, &from_i8),   ENTRY(OX_UINT8, &from_u8),   ENTRY(OX_INT8, &from_i8),    ENTRY(OX_UINT16, &from_u16),
+    ENTRY(OX_INT16, &from_i16), ENTRY(OX_UINT32, &from_u32), ENTRY(OX_INT32, &from_i32),  ENTRY(OX_UINT64, &from_u64),
+    ENTRY(OX_INT64, &from_i64), ENTRY(OX_FLOAT, &from_f32),  ENTRY(OX_DOUBLE, &from_f64),
 };
 
 ox_lane *OX_VARIANT(ox_lane_cast)(ox_dtype from, ox_dtype to) {
-    const cast_row *row = &casts[from];
+    const cast_row *row = casts[from];
     bool integers = from != OX_FLOAT && from != OX_DOUBLE && to != OX_FLOAT && to != OX_DOUBLE && to != OX_BOOL;
     if (from == to || (integers && ox_dtype_size(from) == ox_dtype_size(to)))
+        return OX_VARIANT(ox_lane_copy)(ox_dtype_size(from));
+    if (!row)
         return NULL;
     switch ((int)to) {
     case OX_BOOL:
@@ -146,20 +156,10 @@ LANE1(odd_i64, f32, i64, odd_of_int64(a))
 LANE1(odd_u64, f32, u64, odd_of_uint64(a))
 
 ox_lane *OX_VARIANT(ox_lane_cast_odd)(ox_dtype from) {
-    switch ((int)from) {
-    case OX_DOUBLE:
-        return odd_f64;
-    case OX_INT32:
-        return odd_i32;
-    case OX_UINT32:
-        return odd_u32;
-    case OX_INT64:
-        return odd_i64;
-    case OX_UINT64:
-        return odd_u64;
-    default:
-        return OX_VARIANT(ox_lane_cast)(from, OX_FLOAT);
-    }
+    static ox_lane *const lanes[OX_DTYPE_COUNT] = {ENTRY(OX_DOUBLE, odd_f64), ENTRY(OX_INT32, odd_i32),
+                                                   ENTRY(OX_UINT32, odd_u32), ENTRY(OX_INT64, odd_i64),
+                                                   ENTRY(OX_UINT64, odd_u64)};
+    return lanes[from] ? lanes[from] : OX_VARIANT(ox_lane_cast)(from, OX_FLOAT);
 }
 
 /* ---- Types that are not computed in -------------------------------------------------------------------------- */

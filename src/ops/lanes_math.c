@@ -14,6 +14,12 @@ static inline float log_of_any(float a) {
     return a > 0 && a < 1 ? subnormal : a == 0 ? -INFINITY : a > 0 ? a : NAN;
 }
 
+#if OX_SMALL
+static inline float log_of(float a) {
+    return ox_is_normal(a) ? ox_logf(a) : log_of_any(a);
+}
+MATH_LANE(Log_f32, f32, log_of(a))
+#else
 static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
     for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
@@ -30,6 +36,7 @@ static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
     }
 }
 MATH_WHOLE(Log_f32, f32)
+#endif
 MATH_LANE(Log_f64, f64, log(a))
 const ox_lanes OX_LANES(Log) = {{FLOAT_ROW(Log)}};
 

@@ -8,6 +8,16 @@
 #define CUBE (a * a * a)
 #define ROOT (a == -INFINITY ? INFINITY : MATH(sqrt, a) + 0)
 
+#if OX_SMALL
+#define POW(T)                                                                                                         \
+    LANE2(Pow_##T, T, T, T,                                                                                            \
+          b == 2           ? SQUARE                                                                                    \
+          : b == 3         ? CUBE                                                                                      \
+          : b == REAL(0.5) ? ROOT                                                                                      \
+                           : _Generic(a, float                                                                         \
+                                      : powf, default                                                                  \
+                                      : pow)(a, b))
+#else
 #ifdef OX_FUSED_MAD
 /* b ln a of a positive normal float, in two parts.
  *
@@ -141,6 +151,7 @@ ONE_EXPONENT(roots, ROOT)
             o[i] = out[i % OX_VECTOR];                                                                                 \
         return 0;                                                                                                      \
     }
+#endif
 POW(f32)
 POW(f64)
 
@@ -163,5 +174,5 @@ static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
 
 LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
 LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
-const ox_lanes OX_LANES(Pow) = {{[OX_FLOAT] = Pow_f32, [OX_DOUBLE] = Pow_f64, [OX_INT64] = Pow_i64}};
-const ox_lanes OX_LANES(PowUnsigned) = {{[OX_INT64] = Pow_u64}};
+const ox_lanes OX_LANES(Pow) = {{FLOAT_ROW(Pow), ENTRY(OX_INT64, Pow_i64)}};
+const ox_lanes OX_LANES(PowUnsigned) = {{ENTRY(OX_INT64, Pow_u64)}};

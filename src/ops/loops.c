@@ -1,4 +1,4 @@
-/* loops.c: all loops of one build, in one table. */
+/* loops.c: the loops of one build that every kind of operator may need, in one table. */
 #include "lane_loops.h"
 
 #define TEXT_(x) #x
@@ -9,27 +9,16 @@ const ox_lanes OX_LANES(none) = {{NULL}};
 extern const ox_loops OX_VARIANT(ox_loops);
 const ox_loops OX_VARIANT(ox_loops) = {
     .name = TEXT(OX_ISA),
-    .sets =
-        {
-#define LANE_SET(name) &OX_LANES(name),
-#include "lanes.inc"
-#undef LANE_SET
-        },
-    .where = OX_VARIANT(ox_lane_where),
-    .copy = OX_VARIANT(ox_lane_copy),
-    .cast = OX_VARIANT(ox_lane_cast),
-    .cast_odd = OX_VARIANT(ox_lane_cast_odd),
-    .widen = OX_VARIANT(ox_lane_widen),
-    .narrow = OX_VARIANT(ox_lane_narrow),
-    .wrap = OX_VARIANT(ox_lane_wrap),
+    .build = OX_VARIANT(OX_BUILD),
+    .copy = OX_WITH_PASSES ? OX_VARIANT(ox_lane_copy) : NULL,
+    .cast = OX_WITH_PASSES ? OX_VARIANT(ox_lane_cast) : NULL,
+    .cast_odd = OX_HAS_ANY(OX_SET_WIDENED) ? OX_VARIANT(ox_lane_cast_odd) : NULL,
+    .widen = OX_HAS_ANY(OX_SET_WIDENED) ? OX_VARIANT(ox_lane_widen) : NULL,
+    .narrow = OX_HAS_ANY(OX_SET_WIDENED) ? OX_VARIANT(ox_lane_narrow) : NULL,
+    .wrap = OX_HAS_ANY(OX_SET_TINY) ? OX_VARIANT(ox_lane_wrap) : NULL,
     .move = OX_VARIANT(ox_move_for),
-    .spread = OX_VARIANT(ox_spread_for),
-    .transpose = OX_VARIANT(ox_transpose_for),
-    .stream = OX_VARIANT(ox_stream),
-    .folder = OX_VARIANT(ox_folder_find),
-    .softmax_f32 = OX_VARIANT(ox_softmax_f32),
-    .softmax_f64 = OX_VARIANT(ox_softmax_f64),
-    .gemm = OX_VARIANT(ox_gemm_kernel_for),
-    .gemm_copy = OX_VARIANT(ox_gemm_copy),
-    .integer = &OX_VARIANT(ox_integer_loops),
+    .spread = OX_SMALL ? NULL : OX_VARIANT(ox_spread_for),
+    .transpose = OX_SMALL ? NULL : OX_VARIANT(ox_transpose_for),
+    .stream = OX_SMALL ? NULL : OX_VARIANT(ox_stream),
+    .gemm_copy = OX_SMALL ? NULL : OX_VARIANT(ox_gemm_copy),
 };

@@ -130,7 +130,13 @@ static sum_job rows_of(const ox_call *call, const matmul_integer *state, uint32_
     const ox_gemm_matrix *a = &state->product.a;
     const ox_gemm_matrix turned = {a->dtype, call->in[ox_integer_inputs_of(call)->a]->data, a->col, a->row};
     const uint32_t k = (uint32_t)state->product.k;
-    return (sum_job){call->loops->integer->sum, turned, state->product.k, state->rows, 1, k * state->a_shift, sums};
+    return (sum_job){OX_BUILD_OF(call->loops, ox_integer_builds)->sum,
+                     turned,
+                     state->product.k,
+                     state->rows,
+                     1,
+                     k * state->a_shift,
+                     sums};
 }
 
 static sum_job columns_of(const ox_call *call, const matmul_integer *state, uint32_t *sums) {
@@ -138,7 +144,13 @@ static sum_job columns_of(const ox_call *call, const matmul_integer *state, uint
     const int64_t n = state->product.n;
     const uint32_t k = (uint32_t)state->product.k;
     b.data = call->in[ox_integer_inputs_of(call)->b]->data;
-    return (sum_job){call->loops->integer->sum, b, state->product.k, n, state->columns / n, k * state->b_shift, sums};
+    return (sum_job){OX_BUILD_OF(call->loops, ox_integer_builds)->sum,
+                     b,
+                     state->product.k,
+                     n,
+                     state->columns / n,
+                     k * state->b_shift,
+                     sums};
 }
 
 /* An ox_store_fn. */
@@ -161,8 +173,10 @@ static ox_status prepare_weights(ox_call *call, matmul_integer *state, size_t *e
     if (!state->product.panels)
         return OX_OK;
     const sum_job job = columns_of(call, state, NULL);
-    const ox_store_key key = {
-        .maker = call->loops->integer, .data = b->data, .kind = state->b_shift, .dims = {job.k, job.n, job.matrices}};
+    const ox_store_key key = {.maker = OX_BUILD_OF(call->loops, ox_integer_builds),
+                              .data = b->data,
+                              .kind = state->b_shift,
+                              .dims = {job.k, job.n, job.matrices}};
     return ox_store_get(call->store, &key, (size_t)state->columns * WIDE, sum_weights, &job, &state->b_sums,
                         call->error);
 }
@@ -186,7 +200,7 @@ static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_int
     state->is_float = (OX_BIT(a) | OX_BIT(b)) & OX_SET_FLOAT8;
     if (state->is_float)
         a = b = OX_FLOAT;
-    const ox_gemm_kernel *kernel = call->loops->gemm(a);
+    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(a);
     state->a_shift = kernel->a == OX_UINT8 && a == OX_INT8 ? 128 : 0;
     state->b_shift = kernel->b == OX_INT8 && b == OX_UINT8 ? 0U - 128 : 0;
     const int64_t size = (int64_t)ox_dtype_size(a);
@@ -280,7 +294,7 @@ static void take_zeros_off(const integer_job *job, const char *const *at, const 
         z.row_sum = OX_GET(uint32_t, at[A_SUMS] + i * WIDE) - (uint32_t)state->product.k * z.row_zero;
         z.column_zeros = (const uint32_t *)(const void *)entry(job, at, B_ZERO, block->column);
     }
-    job->call->loops->integer->offset(block->columns, &z, sums);
+    OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(block->columns, &z, sums);
 }
 
 static void quantize_row(const integer_job *job, const char *const *at, const ox_gemm_block *block, int64_t i,
@@ -296,7 +310,7 @@ static void quantize_row(const integer_job *job, const char *const *at, const ox
     if (job->state->is_float || OX_BIT(how.dtype) & OX_SET_FLOAT8)
         ox_integer_requantize(block->columns, &how, job->state->is_float, sums, to);
     else
-        call->loops->integer->requantize(block->columns, &how, sums, to);
+        OX_BUILD_OF(call->loops, ox_integer_builds)->requantize(block->columns, &how, sums, to);
 }
 
 static void finish(const ox_gemm *g, const ox_gemm_block *block) {

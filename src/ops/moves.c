@@ -12,6 +12,14 @@ typedef struct __attribute__((may_alias, packed)) any128 {
 } any128;
 typedef uint8_t any8;
 
+#if OX_SMALL
+/* Copies n elements; one loop per element width. */
+#define MOVE(type)                                                                                                     \
+    static void move_##type(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step) {               \
+        for (size_t i = (size_t)n; i; i--, dst += dst_step, src += src_step)                                           \
+            *(type *)(void *)dst = *(const type *)(const void *)src;                                                   \
+    }
+#else
 /* Copies n elements; one loop per element width, one body per pair of step kinds. */
 #define MOVE(type)                                                                                                     \
     static void move_##type(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step) {               \
@@ -30,6 +38,7 @@ typedef uint8_t any8;
                 *(type *)(void *)(dst + i * dst_step) = *(const type *)(const void *)(src + i * src_step);             \
         }                                                                                                              \
     }
+#endif
 MOVE(any8)
 MOVE(any16)
 MOVE(any32)
@@ -51,6 +60,7 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
     }
 }
 
+#if !OX_SMALL /* devices move element by element */
 /* Short rows, one after another: the rows of one element that repeats are what broadcasting makes most. */
 #define REPEAT(type, count)                                                                                            \
     for (int64_t j = 0; j < outer; j++, to += (count)) {                                                               \
@@ -172,3 +182,4 @@ ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width) {
         return transpose_any128;
     }
 }
+#endif

@@ -104,6 +104,13 @@ typedef struct ox_input_buffer {
 const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer);
 #define OX_INPUT(call, i) ox_call_input_text((call), (i), &(ox_input_buffer){{0}})
 
+/* The same without a text: on builds without texts, in place of ox_call_fail. */
+ox_status ox_call_fail_briefly(const ox_call *call, ox_status status);
+#if !OX_WITH_TEXTS
+#define ox_call_fail(call, status, ...)                                                                                \
+    (0 ? (ox_call_fail)(call, status, __VA_ARGS__) : ox_call_fail_briefly(call, status))
+#endif
+
 /* The attribute of that name and kind; NULL if missing, or of another kind, which makes the call fail. */
 const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind);
 

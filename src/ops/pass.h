@@ -30,7 +30,8 @@ ox_reg ox_pass_constant(ox_pass_builder *builder, ox_dtype dtype, const void *el
 /* The tag of the instructions that follow: what a fault is reported with. */
 void ox_pass_tag(ox_pass_builder *builder, int tag);
 
-/* The result of an instruction. attr must live as long as the pass; result is the type of the new register. */
+/* The result of an instruction. lane may be NULL, for a loop that this build of the library lacks. attr must live as
+ * long as the pass; result is the type of the new register. */
 ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                      const ox_reg *args);
 
@@ -40,6 +41,9 @@ ox_reg ox_pass_fold(ox_pass_builder *builder, ox_fold fold, ox_reg reg);
 
 /* The softmax of each row, in the type that the register is computed in; the same loop as of ox_run_softmax. */
 ox_reg ox_pass_softmax(ox_pass_builder *builder, ox_reg reg);
+
+/* The type that this build of the library has no loop for, which made the builder fail; OX_UNDEFINED otherwise. */
+ox_dtype ox_pass_lacking(const ox_pass_builder *builder);
 
 /* A register as another type: widened, narrowed (one rounding) or cast. The same register if nothing is to be done. */
 ox_reg ox_pass_convert(ox_pass_builder *builder, ox_reg reg, ox_dtype dtype);
@@ -55,6 +59,9 @@ ox_dtype ox_pass_dtype(const ox_pass_builder *builder, ox_reg reg);
 /* Stores a register, converted to the output's type, to a packed tensor of the output's shape, or of one element for
  * each row. streamed: past the caches; the output must then not lie in the memory of an operand. */
 void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out, bool streamed);
+
+/* The element types that the instructions with a tag take and give, bit 1u << ox_dtype each. */
+uint32_t ox_pass_types(const ox_pass *pass, int tag);
 
 /* Ends the program. NULL if memory ran out. */
 ox_pass *ox_pass_end(ox_pass_builder *builder);

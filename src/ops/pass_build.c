@@ -87,6 +87,10 @@ void ox_pass_tag(ox_pass_builder *b, int tag) {
     b->tag = tag;
 }
 
+ox_dtype ox_pass_lacking(const ox_pass_builder *b) {
+    return b ? b->lacking : OX_UNDEFINED;
+}
+
 ox_dtype ox_pass_dtype(const ox_pass_builder *b, ox_reg reg) {
     return reg < 0 ? OX_UNDEFINED : b->pass.regs[reg].dtype;
 }
@@ -121,8 +125,9 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     int index = b->pass.noperands - 1;
     b->strides[index] = strides;
     size_t width = ox_dtype_size(tensor->dtype);
-    *operand = (pass_operand){
-        .tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width), .spread = b->loops->spread(width)};
+    *operand = (pass_operand){.tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width)};
+    if (!OX_SMALL)
+        operand->spread = b->loops->spread(width);
     operand->reg = ox_pass_new_reg(b, tensor->dtype);
     if (operand->reg >= 0)
         b->pass.regs[operand->reg].operand = index;
@@ -144,6 +149,11 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
                      const ox_reg *args) {
     if (!b || b->failed)
         return -1;
+    if (!lane) {
+        b->lacking = nargs ? ox_pass_dtype(b, args[0]) : result;
+        b->failed = true;
+        return -1;
+    }
     pass_instruction *in = PUSH(b, code, ncode);
     if (!in)
         return -1;
@@ -178,9 +188,9 @@ ox_reg ox_pass_narrow(ox_pass_builder *b, ox_reg reg, const ox_narrowing *how) {
     reg = ox_pass_widen(b, reg);
     ox_dtype from = ox_pass_dtype(b, reg);
     if (from != wide && reg >= 0) {
-        ox_lane *lane = wide == dtype ? b->loops->cast(from, wide) : b->loops->cast_odd(from);
-        if (!lane) /* the same bits under another name still want a register of their own */
-            lane = b->loops->copy(ox_dtype_size(wide));
+        ox_lane *lane = wide == dtype        ? b->loops->cast(from, wide)
+                        : b->loops->cast_odd ? b->loops->cast_odd(from)
+                                             : NULL;
         reg = ox_pass_apply(b, lane, NULL, wide, 1, &reg);
     }
     if (reg < 0)
@@ -206,6 +216,14 @@ void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool st
     bool whole = ox_tensor_count(out) == ox_count(b->rank, b->dims);
     *store = (pass_store){reg, (int64_t)ox_dtype_size(out->dtype), out, whole ? PASS_EACH : PASS_ROW, streamed};
     b->pass.regs[reg].store = b->pass.nstores - 1;
+}
+
+uint32_t ox_pass_types(const ox_pass *pass, int tag) {
+    uint32_t types = 0;
+    for (int i = 0; i < pass->ncode; i++)
+        for (int k = 0; k <= pass->code[i].nargs && pass->code[i].tag == tag; k++)
+            types |= OX_BIT(pass->regs[pass->code[i].reg[k]].dtype);
+    return types;
 }
 
 ox_pass *ox_pass_end(ox_pass_builder *b) {

@@ -95,7 +95,7 @@ static bool plan_operands(ox_pass_builder *b) {
 /* ---- What changes how often --------------------------------------------------------------------------------- */
 
 /* The register laid out for each element, by an instruction that is added before the one that wants it. */
-static ox_reg spread(ox_pass_builder *b, ox_reg from) {
+static ox_reg spread(ox_pass_builder *b, int tag, ox_reg from) {
     pass_reg *reg = &b->pass.regs[from];
     if (reg->spread >= 0)
         return reg->spread;
@@ -108,8 +108,13 @@ static ox_reg spread(ox_pass_builder *b, ox_reg from) {
     reg = &b->pass.regs[from];
     reg->spread = to;
     *rows = (pass_rows){.row = b->pass.row, .spread = b->loops->spread(width)};
-    *in = (pass_instruction){
-        .lane = ox_pass_spread_lane, .attr = rows, .nargs = 1, .reg = {to, from}, .level = PASS_EACH, .streamed = -1};
+    *in = (pass_instruction){.lane = ox_pass_spread_lane,
+                             .attr = rows,
+                             .tag = tag,
+                             .nargs = 1,
+                             .reg = {to, from},
+                             .level = PASS_EACH,
+                             .streamed = -1};
     in->step[0] = (int64_t)width;
     in->step[1] = reg->level == PASS_ROW ? (int64_t)width : 0;
     b->pass.regs[to].level = PASS_EACH;
@@ -130,6 +135,8 @@ static pass_level result_level(const ox_pass *pass, const pass_instruction *in) 
 /* Loops over rows that are short would cost more than laying out what belongs to them. */
 static bool wants_spread(const ox_pass *pass, const pass_instruction *in, int k) {
     pass_level level = pass->regs[in->reg[k]].level;
+    if (OX_SMALL)
+        return false;
     if (in->takes_rows)
         return level != PASS_EACH;
     return in->level == PASS_EACH && level == PASS_ROW && pass->row < OX_ROW_MIN;
@@ -145,6 +152,8 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->step[k] = repeats ? 0 : width;
         in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
+    if (OX_SMALL) /* nothing is streamed */
+        return;
     in->piece = OX_STREAM_TILE / in->step[0];
     if (in->takes_rows) /* whole ones */
         in->piece = in->piece > pass->row ? in->piece / pass->row * pass->row : pass->row;
@@ -155,7 +164,7 @@ static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
     in.level = result_level(pass, &in);
     for (int k = 1; k <= in.nargs; k++)
         if (wants_spread(pass, &in, k))
-            in.reg[k] = spread(b, in.reg[k]);
+            in.reg[k] = spread(b, in.tag, in.reg[k]);
     pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
     if (!added)
         return false;
@@ -248,29 +257,31 @@ static void assign_tiles(ox_pass *pass, tile_pool *pool) {
     }
 }
 
-static size_t rounded(int64_t count) {
-    return ((size_t)count + 63) / 64 * 64;
+static size_t rounded(size_t count) {
+    return (count + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
 }
 
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass *pass, const tile_pool *pool) {
-    int64_t length = pass->space.dim[pass->block];
+    /* Elements that are there fit in memory. */
+    const size_t length = (size_t)pass->space.dim[pass->block], inner = (size_t)pass->inner;
+    const size_t row = OX_SMALL ? 1 : (size_t)pass->row;
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
-    int64_t elements = LONGEST_TILE, bytes = (int64_t)pool->each + (int64_t)pool->row / pass->row;
+    size_t elements = LONGEST_TILE, bytes = pool->each + pool->row / row;
     if (bytes) {
-        elements = (pass->row > 1 ? ROW_TILE : OX_TILE_BYTES) / bytes / 64 * 64;
+        elements = (size_t)(row > 1 ? ROW_TILE : OX_TILE_BYTES) / bytes / 64 * 64;
         elements = elements > 64 ? elements : 64;
     }
-    pass->chunk = elements / pass->inner < length ? elements / pass->inner : length;
-    if (pass->chunk < 1)
-        pass->chunk = 1;
-    size_t tile = rounded(pass->chunk * pass->inner), rows = rounded(pass->chunk * pass->inner / pass->row);
+    size_t chunk = elements / inner < length ? elements / inner : length;
+    chunk = chunk ? chunk : 1;
+    pass->chunk = (int64_t)chunk;
+    size_t tile = rounded(chunk * inner), rows = rounded(chunk * inner / row);
     for (int r = 0; r < pass->nregs; r++) {
         pass_reg *reg = &pass->regs[r];
         reg->tile = reg->level == PASS_EACH ? reg->tile * tile : pool->each * tile + reg->tile * rows;
     }
     pass->tile_bytes = pool->each * tile + pool->row * rows;
-    pass->rows = (length + pass->chunk - 1) / pass->chunk;
+    pass->rows = (int64_t)((length + chunk - 1) / chunk);
     pass->tiles = pass->rows;
     for (int d = pass->block + 1; d < pass->space.ndim; d++)
         pass->tiles *= pass->space.dim[d];

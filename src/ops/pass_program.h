@@ -88,10 +88,16 @@ struct ox_pass {
     size_t scratch;
 };
 
+/* How many rows n elements are: small builds have no passes over rows. */
+static inline int64_t ox_pass_row_count(const ox_pass *pass, int64_t n) {
+    return OX_SMALL ? n : n / pass->row;
+}
+
 struct ox_pass_builder {
     ox_pile *pile;
     const ox_loops *loops;
     bool failed;
+    ox_dtype lacking; /* a type that this build of the library has no loops for, OX_UNDEFINED if there is none */
     int tag;
     int rank, row_axes;
     const int64_t *dims;

@@ -34,7 +34,7 @@ static ox_reg apply_rows(ox_pass_builder *b, ox_lane *lane, pass_rows *rows, boo
 ox_reg ox_pass_fold(ox_pass_builder *b, ox_fold fold, ox_reg reg) {
     reg = ox_pass_widen(b, reg);
     pass_rows *rows = reg < 0 ? NULL : ox_pile_get(b->pile, sizeof *rows);
-    if (!rows || !b->loops->folder(fold, ox_pass_dtype(b, reg), &rows->folder))
+    if (!rows || !OX_BUILD_OF(b->loops, ox_folder_builds)(fold, ox_pass_dtype(b, reg), &rows->folder))
         return ox_pass_fail(b);
     return apply_rows(b, fold_lane, rows, true, reg);
 }
@@ -53,7 +53,8 @@ ox_reg ox_pass_softmax(ox_pass_builder *b, ox_reg reg) {
     pass_rows *rows = reg < 0 ? NULL : ox_pile_get(b->pile, sizeof *rows);
     if (!rows)
         return ox_pass_fail(b);
-    rows->softmax = ox_pass_dtype(b, reg) == OX_FLOAT ? b->loops->softmax_f32 : b->loops->softmax_f64;
+    bool single = ox_pass_dtype(b, reg) == OX_FLOAT;
+    rows->softmax = OX_BUILD_OF(b->loops, single ? ox_softmax_f32_builds : ox_softmax_f64_builds);
     return apply_rows(b, softmax_lane, rows, false, reg);
 }
 

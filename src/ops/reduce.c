@@ -143,7 +143,8 @@ static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kep
     const int64_t number = r->count / BLOCK, step = r->reduced.step[0];
     const int ndim = r->kept.ndim;
     ox_folder joins;
-    call->loops->folder(fold, orders ? dtype : OX_BIT(dtype) & OX_SET_FLOAT ? OX_DOUBLE : OX_INT64, &joins);
+    ox_folder_fn *find = OX_BUILD_OF(call->loops, ox_folder_builds);
+    find(fold, orders ? dtype : OX_BIT(dtype) & OX_SET_FLOAT ? OX_DOUBLE : OX_INT64, &joins);
     reduce *each = ox_pile_get(call->pile, sizeof *each);
     int64_t *lists = ox_pile_array(call->pile, 2 * (size_t)ndim + 4, sizeof *lists);
     if (!each || !lists)
@@ -169,7 +170,7 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     reduce *r = ox_call_state(call, sizeof *r);
     if (!r)
         return OX_ERROR_MEMORY;
-    if (!call->loops->folder(fold, ox_dtype_compute(in->dtype), &r->folder))
+    if (!OX_BUILD_OF(call->loops, ox_folder_builds)(fold, ox_dtype_compute(in->dtype), &r->folder))
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no reduction for this type", OX_INPUT(call, 0));
     int64_t strides[OX_MAX_RANK], kept;
     if (ox_tensor_count(call->out[0]) == 0)

@@ -101,9 +101,9 @@ ox_status ox_run_softmax(ox_call *call) {
         ox_pack(call->loops, call->pool, &in, result);
         in.data = result;
     }
-    bool single = in.dtype == OX_FLOAT;
-    softmax_job job = {s, single ? call->loops->softmax_f32 : call->loops->softmax_f64, in.data, result,
-                       (int64_t)ox_dtype_size(in.dtype)};
+    bool single = !OX_HAS(OX_DOUBLE) || in.dtype == OX_FLOAT;
+    softmax_job job = {s, OX_BUILD_OF(call->loops, single ? ox_softmax_f32_builds : ox_softmax_f64_builds), in.data,
+                       result, (int64_t)ox_dtype_size(in.dtype)};
     ox_pool_run_pieces(call->pool, work * (double)count, softmax_part, &job);
     ox_dense_store(out, 0, count, result);
     return OX_OK;

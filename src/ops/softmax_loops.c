@@ -2,6 +2,23 @@
 #include "lane_loops.h"
 #include "lane_math.h"
 
+#if OX_SMALL
+/* One after another; most devices have no instructions for sums in double. */
+#define SOFTMAX(name, T, exponential)                                                                                  \
+    void OX_VARIANT(name)(int64_t n, int64_t step, int64_t lanes, const void *from, void *to) {                        \
+        const T *x = from;                                                                                             \
+        T *o = to;                                                                                                     \
+        for (; lanes; lanes--, x++, o++) {                                                                             \
+            c_##T most = x[0], sum = 0;                                                                                \
+            for (int64_t i = 1; i < n; i++)                                                                            \
+                most = x[i * step] > most ? x[i * step] : most;                                                        \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                sum += o[i * step] = exponential(x[i * step] - most);                                                  \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                o[i * step] /= sum;                                                                                    \
+        }                                                                                                              \
+    }
+#else
 enum {
     PARTS = 16 /* greatest elements and sums that a row keeps at a time */
 };
@@ -65,5 +82,6 @@ enum {
         else                                                                                                           \
             lanes_##T(n, step, lanes, from, to);                                                                       \
     }
+#endif
 SOFTMAX(ox_softmax_f32, f32, ox_expf)
 SOFTMAX(ox_softmax_f64, f64, exp)

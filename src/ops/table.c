@@ -26,15 +26,25 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
     ox_call_fn ox_infer_##infer, ox_prepare_##other, ox_run_##other;                                                   \
     ox_emit_fn ox_emit_##emit;                                                                                         \
     bool ox_fits_##other(const ox_call *call);
+/* Small builds have no passes over rows: each operator runs by itself. */
+#if OX_SMALL
+#define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
+    OP(name, since, min_in, max_in, 1, 1, dtypes, infer, emit, run, OX_OP_STRIDED | OX_OP_IN_PLACE | (flags))
+#else
 #define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
     ox_call_fn ox_infer_##infer, ox_prepare_##emit, ox_run_##run;                                                      \
     ox_emit_fn ox_emit_##emit;                                                                                         \
     int ox_rows_##run(const ox_call *call);
-#include "table.inc"
+#endif
+#define GONE(domain, name, since)
+#include OX_TABLE
+#undef GONE
 #undef OP_IN
 #undef LANES
 #undef MIXED
+#if !OX_SMALL
 #undef ROWS
+#endif
 
 ox_status ox_prepare_none(ox_call *call) {
     (void)call;
@@ -79,10 +89,14 @@ static const ox_op table[] = {
 #define MIXED(name, since, min_in, max_in, dtypes, infer, emit, other, flags)                                          \
     PROGRAM(name, since, min_in, max_in, dtypes, infer, other, other, flags, ox_emit_##emit, OX_LANES_none,            \
             ox_fits_##other, NULL)
+#if !OX_SMALL
 #define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
     PROGRAM(name, since, min_in, max_in, dtypes, infer, emit, run, flags, ox_emit_##emit, OX_LANES_none, NULL,         \
             ox_rows_##run)
-#include "table.inc"
+#endif
+/* Where a reduced build has left out a row, the one before it must not serve its versions, too. */
+#define GONE(domain, name, since) {domain, #name, FIRST since, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0},
+#include OX_TABLE
 };
 
 enum {
@@ -92,14 +106,14 @@ enum {
 int ox_newest_opset(const char *domain) {
     static const ox_opset newest[] = {{"", 28}, {"onednn.graph", 1}};
     for (size_t i = 0; i < sizeof newest / sizeof *newest; i++)
-        if (!strcmp(newest[i].domain, domain))
+        if (!ox_text_order(newest[i].domain, domain))
             return (int)newest[i].version;
     return 0;
 }
 
 int ox_op_order(const ox_op *row, const char *domain, const char *name) {
-    int order = strcmp(row->domain, domain);
-    return order ? order : strcmp(row->name, name);
+    int order = ox_text_order(row->domain, domain);
+    return order ? order : ox_text_order(row->name, name);
 }
 
 const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int64_t version,
@@ -117,7 +131,7 @@ const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, 
     for (; low < count && !ox_op_order(&rows[low], domain, name); low++) {
         any = true;
         if (rows[low].since <= version)
-            found = &rows[low];
+            found = rows[low].infer ? &rows[low] : NULL;
     }
     if (newer)
         *newer = any && !found;

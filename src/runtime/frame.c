@@ -89,7 +89,7 @@ static ox_status list_readers(ox_frame *frame) {
 
 static int count_subgraphs(const ox_node *node) {
     size_t count = 0;
-    for (size_t i = 0; i < node->nattrs; i++)
+    for (size_t i = 0; i < node->nattrs && OX_WITH_SUBGRAPHS; i++)
         if (node->attrs[i].kind == OX_ATTR_GRAPH)
             count++;
         else if (node->attrs[i].kind == OX_ATTR_GRAPHS)
@@ -142,7 +142,7 @@ static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node
                            .store = frame->model->store,
                            .results = frame->results,
                            .input_name = input_name,
-                           .run_graph = ox_frame_run_graph};
+                           .run_graph = OX_WITH_SUBGRAPHS ? ox_frame_run_graph : NULL};
     return OX_OK;
 }
 
@@ -185,7 +185,7 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
     ox_status status = create_slots(frame);
     if (status == OX_OK)
         status = create_steps(frame);
-    if (status == OX_OK)
+    if (status == OX_OK && OX_WITH_PASSES)
         status = list_readers(frame);
     if (status != OX_OK) {
         ox_frame_free(frame);
@@ -200,7 +200,7 @@ void ox_frame_free(ox_frame *frame) {
     if (!frame)
         return;
     for (int n = 0; frame->steps && n < frame->graph->nnodes; n++)
-        for (int i = 0; frame->steps[n].subframes && i < frame->steps[n].nsubframes; i++)
+        for (int i = 0; OX_WITH_SUBGRAPHS && frame->steps[n].subframes && i < frame->steps[n].nsubframes; i++)
             ox_frame_free(frame->steps[n].subframes[i]);
     ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
     ox_pile_free(&frame->text);

@@ -15,6 +15,7 @@ typedef struct ox_frame ox_frame;
 typedef struct ox_profile {
     ox_profile_fn *callback;
     void *context;
+    ox_status (*step)(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)); /* ox_profile_step */
 } ox_profile;
 
 /* A value of the graph in this frame. */
@@ -94,6 +95,11 @@ typedef struct ox_premise {
     const void *elements;
     struct ox_premise *next;
 } ox_premise;
+
+/* The group of a step; a constant where there are no elementwise operators, so that nothing of passes is linked. */
+static inline ox_group *ox_step_group(const ox_step *step) {
+    return OX_WITH_PASSES ? step->group : NULL;
+}
 
 typedef struct ox_stage {
     int first, end; /* positions of nodes */

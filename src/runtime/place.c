@@ -246,8 +246,8 @@ static ox_status place_buffers(placing *p, ox_frame *frame) {
     p->order = lists;
     for (size_t i = 0; i < p->fixed; i++)
         raise_high_water(p, *p->buffers[i].place + p->buffers[i].size);
-    bool fits = p->count <= MOST_COMPARED ? place_compared(p, lists + p->count)
-                                          : place_classes(p, lists + p->count, lists + 2 * p->count);
+    bool fits = OX_SMALL || p->count <= MOST_COMPARED ? place_compared(p, lists + p->count)
+                                                      : place_classes(p, lists + p->count, lists + 2 * p->count);
     return fits ? OX_OK : ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would be larger than the address space");
 }
 

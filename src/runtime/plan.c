@@ -11,6 +11,15 @@ static ox_status out_of_memory(const ox_frame *frame, size_t size) {
 
 /* ---- Inferring ---------------------------------------------------------------------------------------------- */
 
+/* A reduced build has loops for some types alone. */
+static ox_status check_built(const ox_call *call, const char *what, int i, ox_dtype dtype) {
+    uint32_t types = call->op->dtypes == OX_SET_ALL ? OX_MOVED_TYPES : OX_BUILT_TYPES;
+    if (types >> dtype & 1)
+        return OX_OK;
+    return (ox_call_fail)(call, OX_ERROR_UNSUPPORTED, "%s %d is of type %s, which this build of the library leaves out",
+                          what, i, ox_dtype_name(dtype));
+}
+
 static ox_status check_inputs(const ox_call *call) {
     for (int i = 0; i < call->nin; i++) {
         const ox_tensor *t = call->in[i];
@@ -18,6 +27,8 @@ static ox_status check_inputs(const ox_call *call) {
             return ox_call_fail(call, OX_ERROR_MODEL, "input %d is required, but omitted", i);
         if (t && t->dtype == OX_UNDEFINED)
             return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "input %d is not a tensor", i);
+        if (t)
+            OX_TRY(check_built(call, "input", i, t->dtype));
     }
     return OX_OK;
 }
@@ -56,6 +67,9 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
             status = ox_call_fail(call, OX_ERROR_MODEL, "this operator has no output %d here", k);
         else if (step->out[k])
             status = check_size(frame, &frame->results[k], k);
+    for (int k = 0; k < call->nout && status == OX_OK; k++)
+        if (step->out[k])
+            status = check_built(call, "output", k, frame->results[k].dtype);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 

@@ -90,7 +90,7 @@ static ox_status run_node(ox_frame *frame, ox_step *step, int n) {
 
 static ox_status run_step(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
-    return step->group ? run_group(frame, step) : run_node(frame, step, n);
+    return ox_step_group(step) ? run_group(frame, step) : run_node(frame, step, n);
 }
 
 ox_status ox_frame_cancelled(const ox_frame *frame, int n) {
@@ -103,7 +103,7 @@ static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
             continue;
         if (ox_pool_ask(frame->pool, 0))
             return ox_frame_cancelled(frame, n);
-        OX_TRY(frame->profile ? ox_profile_step(frame, n, run_step) : run_step(frame, n));
+        OX_TRY(frame->profile ? frame->profile->step(frame, n, run_step) : run_step(frame, n));
         if (ox_pool_cancelled(frame->pool))
             return ox_frame_cancelled(frame, n);
     }
@@ -134,7 +134,7 @@ static ox_status infer_live(ox_frame *frame, int n) {
 static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
     int n = (*stage)->end;
     bool reports = frame->profile && frame->steps[n].call.op->flags & OX_OP_CONTROL;
-    OX_TRY(reports ? ox_profile_step(frame, n, infer_live) : infer_live(frame, n));
+    OX_TRY(reports ? frame->profile->step(frame, n, infer_live) : infer_live(frame, n));
     if (!(*stage)->after || !ox_stage_holds(frame, (*stage)->after)) {
         ox_stage_forget(frame, (*stage)->after);
         OX_TRY(ox_stage_plan(frame, n, true));

@@ -192,8 +192,41 @@ ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *
     return OX_OK;
 }
 
+static uint32_t tensor_types(const ox_tensor *const *tensors, int count) {
+    uint32_t types = 0;
+    for (int i = 0; i < count; i++)
+        if (tensors[i] && tensors[i]->dtype != OX_UNDEFINED)
+            types |= OX_BIT(tensors[i]->dtype);
+    return types;
+}
+
+/* The nodes of an operator in a frame, and in the frames of its subgraphs. */
+static uint32_t frame_op_types(const ox_frame *frame, const ox_op_use *use) {
+    uint32_t types = 0;
+    for (int n = 0; n < frame->graph->nnodes; n++) {
+        const ox_node *node = &frame->graph->nodes[n];
+        const ox_step *step = &frame->steps[n];
+        const ox_group *group = ox_step_group(step);
+        for (int i = 0; i < step->nsubframes; i++)
+            if (step->subframes[i])
+                types |= frame_op_types(step->subframes[i], use);
+        if (ox_text_order(node->op_type, use->name) || ox_text_order(node->domain, use->domain) ||
+            ox_op_version(node->op, node->version) != use->version)
+            continue;
+        types |= tensor_types(step->in, node->nin) | tensor_types((const ox_tensor *const *)step->out, node->nout);
+        if (group && group->pass)
+            types |= ox_pass_types(group->pass, n);
+    }
+    return types;
+}
+
+uint32_t ox_session_op_types(const ox_session *session, size_t use_index) {
+    ox_op_use use;
+    return ox_model_op_use(session->model, use_index, &use) ? 0 : frame_op_types(session->frame, &use);
+}
+
 void ox_session_set_profile(ox_session *session, ox_profile_fn *callback, void *context) {
-    session->profile = (ox_profile){callback, context};
+    session->profile = (ox_profile){callback, context, ox_profile_step};
     session->frame->profile = callback ? &session->profile : NULL;
 }
 

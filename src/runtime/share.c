@@ -50,7 +50,7 @@ static bool can_replace(const ox_frame *frame, int n, int m, int i) {
     if (owner < 0 || frame->slots[owner].dies != n ||
         !same_elements(frame, &frame->slots[v], &frame->slots[node->out[0]]))
         return false;
-    const ox_group *group = frame->steps[m].group;
+    const ox_group *group = ox_step_group(&frame->steps[m]);
     for (int o = group ? group->head : m; o >= 0; o = group ? frame->steps[o].next_member : -1)
         if (reads_otherwise(frame, o, v) || (o > m && reads(frame, o, v)))
             return false;
@@ -92,7 +92,7 @@ static void share_node(ox_frame *frame, int n) {
 }
 
 void ox_share_outputs(ox_frame *frame, int n) {
-    const ox_group *group = frame->steps[n].group;
+    const ox_group *group = ox_step_group(&frame->steps[n]);
     if (!group) {
         share_node(frame, n);
         return;

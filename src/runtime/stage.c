@@ -96,11 +96,12 @@ static ox_status prepare_node(ox_frame *frame, int n) {
     if (step->skip)
         return OX_OK;
     ox_share_outputs(frame, n);
-    if (step->group && step->group->tail != n) {
+    const ox_group *group = ox_step_group(step);
+    if (group && group->tail != n) {
         step->skip = true;
         return OX_OK;
     }
-    ox_status status = step->group ? ox_fuse_prepare(frame, n) : ox_plan_prepare(frame, n);
+    ox_status status = group ? ox_fuse_prepare(frame, n) : ox_plan_prepare(frame, n);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
@@ -152,7 +153,7 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
     *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
     ox_status status = describe_nodes(frame, stage, inferred);
-    if (status == OX_OK)
+    if (status == OX_OK && OX_WITH_PASSES)
         status = ox_fuse_stage(frame, first, stage->end);
     for (int n = first; n < stage->end && status == OX_OK; n++)
         status = prepare_node(frame, n);

@@ -14,7 +14,7 @@ static int run(const ox_loops *loops, ox_lane_set set, ox_dtype dtype, int64_t n
                void *q) {
     char *arg[] = {q, (char *)(uintptr_t)a, (char *)(uintptr_t)b};
     const int64_t size = (int64_t)ox_dtype_size(dtype), step[] = {size, size, size};
-    return loops->sets[set]->fn[dtype](n, arg, step, NULL);
+    return OX_BUILD_OF(loops, set)->fn[dtype](n, arg, step, NULL);
 }
 
 /* Numbers of all magnitudes, among them those next to multiples of each other. */

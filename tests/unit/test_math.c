@@ -63,7 +63,7 @@ static double distance(float got, long double right) {
 static void run(const ox_loops *loops, ox_lane_set set, int64_t n, const float *x, float *y) {
     char *arg[] = {(char *)y, (char *)(uintptr_t)x};
     const int64_t step[] = {sizeof *y, sizeof *x};
-    ck_assert_int_eq(loops->sets[set]->fn[OX_FLOAT](n, arg, step, NULL), 0);
+    ck_assert_int_eq(OX_BUILD_OF(loops, set)->fn[OX_FLOAT](n, arg, step, NULL), 0);
 }
 
 /* Every build that runs here, on floats spread evenly over all bit patterns. */
@@ -118,7 +118,7 @@ END_TEST
 static void run_pow(const ox_loops *loops, int64_t n, const float *x, const float *y, bool y_repeats, float *z) {
     char *arg[] = {(char *)z, (char *)(uintptr_t)x, (char *)(uintptr_t)y};
     const int64_t step[] = {sizeof *z, sizeof *x, y_repeats ? 0 : sizeof *y};
-    ck_assert_int_eq(loops->sets[OX_LANES_Pow]->fn[OX_FLOAT](n, arg, step, NULL), 0);
+    ck_assert_int_eq(OX_BUILD_OF(loops, OX_LANES_Pow)->fn[OX_FLOAT](n, arg, step, NULL), 0);
 }
 
 static void check_powers(const ox_loops *loops, int64_t n, const float *x, const float *y) {

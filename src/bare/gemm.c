@@ -1,0 +1,147 @@
+/* gemm.c: matrix products in little code and memory, in place of src/ops/gemm_*.c. */
+#include "../ops/gemm.h"
+#include "../half.h"
+#include "../ops/dense.h"
+
+#include <string.h>
+
+/* A panel of B: what it takes of a small memory. A row of it holds the 8 elements that Conv makes together. */
+enum {
+    DEPTH = 16,
+    PANEL_ROW = 64
+};
+
+/* Elements that are computed in another type. */
+static float half_at(const char *at, ox_dtype dtype) {
+    const uint16_t bits = OX_GET(ox_u16, at);
+    return OX_HAS(OX_BFLOAT16) && dtype == OX_BFLOAT16 ? ox_float_from_bf16(bits) : ox_float_from_half(bits);
+}
+static uint32_t byte_at(const char *at, ox_dtype dtype) {
+    return dtype == OX_INT8 ? (uint32_t)OX_GET(ox_i8, at) : OX_GET(ox_u8, at);
+}
+#define GET_f32(at, dtype) OX_GET(ox_f32, at)
+#define GET_f64(at, dtype) OX_GET(ox_f64, at)
+#define GET_u32(at, dtype) OX_GET(ox_u32, at)
+#define GET_u64(at, dtype) OX_GET(ox_u64, at)
+
+/* c[rows x columns] = A * B over `depth` elements of k, or += if `add`. */
+typedef struct block {
+    int64_t rows, columns, depth;
+    ox_gemm_matrix a, b;
+    char *c;
+    int64_t c_row;
+    bool add;
+} block;
+
+#define GEMM(name, type, value, get)                                                                                   \
+    static void name(const block *p) {                                                                                 \
+        for (int64_t i = 0; i < p->rows; i++)                                                                          \
+            for (int64_t j = 0; j < p->columns; j++) {                                                                 \
+                const char *a = (const char *)p->a.data + i * p->a.row, *b = (const char *)p->b.data + j * p->b.col;   \
+                char *c = p->c + i * p->c_row + j * (int64_t)sizeof(value);                                            \
+                value sum = p->add ? OX_GET(type, c) : (value)0;                                                       \
+                for (int64_t k = p->depth; k; k--, a += p->a.col, b += p->b.row)                                       \
+                    sum += get(a, p->a.dtype) * get(b, p->b.dtype);                                                    \
+                OX_AT(type, c) = sum;                                                                                  \
+            }                                                                                                          \
+    }
+GEMM(gemm_f32, ox_f32, float, GET_f32)
+GEMM(gemm_f64, ox_f64, double, GET_f64)
+GEMM(gemm_u32, ox_u32, uint32_t, GET_u32)
+GEMM(gemm_u64, ox_u64, uint64_t, GET_u64)
+GEMM(gemm_half, ox_f32, float, half_at)
+GEMM(gemm_byte, ox_u32, uint32_t, byte_at)
+
+typedef void gemm_fn(const block *part);
+
+static gemm_fn *gemm_for(ox_dtype dtype) {
+    const size_t size = ox_dtype_size(dtype);
+    if (OX_HAS(OX_FLOAT) && dtype == OX_FLOAT)
+        return gemm_f32;
+    if (OX_HAS(OX_DOUBLE) && dtype == OX_DOUBLE)
+        return gemm_f64;
+    if (OX_HAS_ANY(OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16)) && size == 2)
+        return gemm_half;
+    if (OX_HAS_ANY(OX_BIT(OX_INT8) | OX_BIT(OX_UINT8)) && size == 1)
+        return gemm_byte;
+    if (OX_HAS_ANY(OX_BIT(OX_INT32) | OX_BIT(OX_UINT32)) && size == 4)
+        return gemm_u32;
+    return OX_HAS_ANY(OX_BIT(OX_INT64) | OX_BIT(OX_UINT64)) ? gemm_u64 : NULL;
+}
+
+/* Bytes of an element of C. */
+static size_t sum_size(const ox_gemm *g) {
+    const size_t size = ox_dtype_size(g->a.dtype);
+    return size < sizeof(float) ? sizeof(float) : size;
+}
+
+/* Elements are multiplied as they lie. */
+const ox_gemm_kernel *ox_gemm_kernel_for_base(ox_dtype dtype) {
+    static const ox_gemm_kernel plain = {.rows = 1, .columns = 1, .unit = 1};
+    (void)dtype;
+    return &plain;
+}
+
+ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
+                          size_t *each) {
+    (void)call, (void)input, (void)rank, (void)dims, (void)strides, (void)g, (void)each;
+    return OX_OK;
+}
+
+ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
+    *plan = (ox_gemm_plan){.scratch = g->scratch};
+    if (g->m == 0 || g->n == 0 || count == 0)
+        return OX_OK;
+    plan->rows = g->panel ? g->m : 1; /* each panel is made once */
+    plan->panel_bytes = g->panel ? DEPTH * PANEL_ROW : 0;
+    OX_TRY(ox_workspace_add(call, 1, plan->panel_bytes));
+    OX_TRY(ox_workspace_add(call, g->end ? plan->rows : 0, PANEL_ROW));
+    return ox_workspace_add(call, 1, plan->scratch);
+}
+
+void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan) {
+    return ox_workspace_take(call, used, 1, plan->panel_bytes);
+}
+
+/* Computes a block of C that starts at `row` and `column` of the product, panel by panel if there are any. */
+static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t column, block p, char *panel) {
+    int64_t k = 0;
+    p.a = g->a;
+    do {
+        p.depth = g->panel && g->k - k > DEPTH ? DEPTH : g->k - k;
+        p.a.data = (const char *)g->a.data + row * g->a.row + k * g->a.col;
+        p.add = k > 0;
+        if (g->panel) {
+            memset(panel, 0, (size_t)p.depth * PANEL_ROW);
+            g->panel(g, k, p.depth, column, p.columns, panel, PANEL_ROW);
+            p.b = (ox_gemm_matrix){g->b.dtype, panel, PANEL_ROW, (int64_t)ox_dtype_size(g->b.dtype)};
+        } else {
+            p.b = (ox_gemm_matrix){g->b.dtype, (const char *)g->b.data + column * g->b.col, g->b.row, g->b.col};
+        }
+        run(&p);
+        k += p.depth;
+    } while (k < g->k);
+}
+
+static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run, char *workspace) {
+    const int64_t size = (int64_t)sum_size(g), most = PANEL_ROW / size;
+    char *data = workspace + plan->panel_bytes, *scratch = data + (g->end ? plan->rows : 0) * PANEL_ROW;
+    for (int64_t row = 0; row < g->m; row += plan->rows)
+        for (int64_t column = 0; column < g->n; column += most) {
+            block p = {.rows = plan->rows, .columns = g->n - column < most ? g->n - column : most};
+            p.c = g->end ? data : (char *)g->c + row * g->c_row + column * size;
+            p.c_row = g->end ? PANEL_ROW : g->c_row;
+            run_block(g, run, row, column, p, workspace);
+            if (g->end)
+                g->end(g, &(ox_gemm_block){row, p.rows, column, p.columns, p.c, p.c_row, scratch});
+        }
+}
+
+void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
+                 const void *places, void *workspace) {
+    ox_gemm g = *gemm;
+    for (int64_t i = 0; i < count && g.m && g.n; i++) {
+        place(places, i, &g);
+        run_product(plan, &g, gemm_for(g.a.dtype), workspace);
+    }
+}

@@ -1,0 +1,91 @@
+#!/bin/sh
+# run.sh: tests of the library for devices, built for the host: $BUILD/device/host has everything, others what a model
+# needs. Needs BUILD, MAKE, CC.
+set -u
+passed=0 failed=0
+dir=$BUILD/device/test
+mkdir -p "$dir"
+
+ok() {
+    echo "ok: $1"
+    passed=$((passed + 1))
+}
+bad() {
+    echo "FAILED: $1"
+    failed=$((failed + 1))
+}
+# expect WHAT COMMAND...: the command succeeds.
+expect() {
+    what=$1
+    shift
+    if "$@" >"$dir/out" 2>&1; then ok "$what"; else
+        bad "$what"
+        sed 's/^/    /' "$dir/out" | tail -n 20
+    fi
+}
+device() { $MAKE --no-print-directory -s device TARGET=host "$@"; }
+
+# 1. Nothing but this may be missing from the archive.
+allowed='^(mem(cpy|move|set|cmp)|str(len|cmp|ncmp)|__[a-z0-9_]+|_GLOBAL_OFFSET_TABLE_|(acos|acosh|asin|asinh|atan|atanh|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|fabs|floor|fmod|frexp|ldexp|log|log10|log1p|log2|pow|rint|round|sin|sinh|sqrt|tan|tanh|trunc)f?)$'
+closure() {
+    ld -r -o "$dir/closure.o" --whole-archive "$1" &&
+        nm -u "$dir/closure.o" | awk '{ print $2 }' | grep -Ev "$allowed" >"$dir/missing"
+    [ ! -s "$dir/missing" ] || { cat "$dir/missing"; return 1; }
+}
+expect 'the library for devices can be built' device
+expect 'it needs no system' closure "$BUILD/device/host/libox.a"
+
+# 2. A model, from the file to a program that runs it in a fixed buffer.
+embed=$dir/digits
+mkdir -p "$embed"
+expect 'ox embed writes what a firmware needs' "$BUILD/ox" embed examples/digits/model.onnx -d batch=1 -o "$embed"
+expect 'a library with what the model needs' device OPS="$embed/ops.txt" DEVICE="$embed/lib"
+expect 'the program' $CC -std=c11 -Wall -Werror -Isrc -I"$embed" -o "$embed/main" "$embed/main.c" "$embed/model.c" \
+    "$embed/lib/libox.a" -lm
+expect 'the program runs' "$embed/main"
+expect 'exactly as much memory as it takes' $CC -std=c11 -Wall -Werror -Isrc -o "$embed/exact" tests/device/exact.c \
+    "$embed/lib/libox.a" -lm
+expect 'the bytes with aligned weights' $CC -std=c11 -I"$embed" -c -o "$embed/model.o" "$embed/model.c"
+expect 'the bytes as a file' objcopy -O binary -j .rodata "$embed/model.o" "$embed/model.aligned"
+for model in examples/digits/model.onnx "$embed/model.aligned"; do
+    expect "one byte less is not enough: $model" "$embed/exact" "$model"
+done
+
+# 3. A model that needs more gets one error.
+grep -v '^PRelu' "$embed/ops.txt" >"$dir/less.txt"
+expect 'a library with less' device OPS="$dir/less.txt" DEVICE="$dir/less"
+$CC -std=c11 -Isrc -o "$dir/exact_less" tests/device/exact.c "$dir/less/libox.a" -lm
+"$dir/exact_less" examples/digits/model.onnx >"$dir/out" 2>&1
+if grep -q '1 operator is not supported: PRelu-' "$dir/out"; then ok 'a missing operator is named'; else
+    bad 'a missing operator is named'
+    cat "$dir/out"
+fi
+sed 's/ float/ double/' "$embed/ops.txt" >"$dir/double.txt"
+expect 'a library with another type' device OPS="$dir/double.txt" DEVICE="$dir/double"
+$CC -std=c11 -Isrc -o "$dir/exact_double" tests/device/exact.c "$dir/double/libox.a" -lm
+"$dir/exact_double" examples/digits/model.onnx >"$dir/out" 2>&1
+if grep -q '(Expand-13): input 0 is of type float, which this build of the library leaves out' "$dir/out"; then
+    ok 'a missing type is named'
+else
+    bad 'a missing type is named'
+    cat "$dir/out"
+fi
+printf 'Nonsense 3 float\n' >"$dir/wrong.txt"
+if device OPS="$dir/wrong.txt" DEVICE="$dir/wrong" >"$dir/out" 2>&1 || ! grep -q 'ox has no operator Nonsense-3' "$dir/out"; then
+    bad 'an operator that ox lacks is an error of the build'
+else
+    ok 'an operator that ox lacks is an error of the build'
+fi
+
+# 4. Every command of docs/embedding.md, in its order; those for other machines where their compilers are.
+sed -n 's/^    \(\(mkdir\|make\|build\|cc\).*\)/\1/p' docs/embedding.md >"$dir/commands"
+while read -r command; do
+    case $command in
+    *cortex-m4*) command -v arm-none-eabi-gcc >/dev/null || continue ;;
+    esac
+    command=$(echo "$command" | sed "s,build/,$BUILD/,g; s,^make,$MAKE --no-print-directory -s,; s,^cc,$CC,")
+    expect "$command" sh -c "$command"
+done <"$dir/commands"
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,16 @@
+/* align.h: a model's bytes with the data of its tensors at aligned places. */
+#ifndef OX_ALIGN_MODEL_H
+#define OX_ALIGN_MODEL_H
+
+#include "text.h"
+
+enum {
+    OX_PAYLOAD_ALIGNMENT = 8
+};
+
+/* Adds the bytes of a serialized ModelProto, with fields put in that nobody knows so that the data of initializers and
+ * of tensors in attributes starts at multiples of OX_PAYLOAD_ALIGNMENT from the start. False if the bytes are no
+ * protobuf message; the library has to have loaded them. */
+bool ox_align_model(ox_text *out, const unsigned char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,90 @@
+# device.mk: the library for machines without an operating system, reduced to what models need. Included by the
+# Makefile.
+#
+#     make device TARGET=cortex-m4 OPS='a/ops.txt b/ops.txt'      build/device/cortex-m4/libox.a
+#
+# OPS are lists of operators and element types, as `ox embed` writes them; without them everything is built in. DEVICE
+# names another folder for the result.
+TARGET ?= host
+OPS    ?=
+DEVICE ?= $(BUILD)/device/$(TARGET)
+
+ARM := arm-none-eabi-
+RV  := riscv64-unknown-elf-
+device_tools_host      :=
+device_flags_host      := -D_POSIX_C_SOURCE=200809L
+device_tools_cortex-m0 := $(ARM)
+device_flags_cortex-m0 := -mcpu=cortex-m0 -mthumb
+device_tools_cortex-m3 := $(ARM)
+device_flags_cortex-m3 := -mcpu=cortex-m3 -mthumb
+device_tools_cortex-m4 := $(ARM)
+device_flags_cortex-m4 := -mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard
+device_tools_cortex-m55 := $(ARM)
+device_flags_cortex-m55 := -mcpu=cortex-m55 -mthumb -mfloat-abi=hard
+device_tools_rv32      := $(RV)
+device_flags_rv32      := -march=rv32imac -mabi=ilp32 --specs=picolibc.specs
+
+DEVICE_TOOLS = $(device_tools_$(TARGET))
+DEVICE_ARCH  = $(device_flags_$(TARGET))
+DEVICE_CC    = $(if $(DEVICE_TOOLS),$(DEVICE_TOOLS)gcc,$(CC))
+DEVICE_AR    = $(DEVICE_TOOLS)ar
+
+# Only what is asked for is linked: every function has a section of its own.
+DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno -fno-trapping-math \
+  -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
+DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
+DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/ops/gemm_%,$(LIB_SRC)) \
+  $(sort $(wildcard src/bare/*.c))
+DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
+
+device: $(DEVICE)/libox.a
+
+# Descriptors as src/bare/protobuf-c/protobuf-c.h has them: without names, and without the fields that ox never reads,
+# which are skipped then like those that nobody knows.
+UNREAD := doc_string|metadata_props|denotation|training_info|configuration|device_configurations|quantization_annotation
+$(BUILD)/device/proto/onnx.pb-c.c $(BUILD)/device/proto/onnx.pb-c.h &: proto/onnx.proto tools/device/descriptors.awk
+	@mkdir -p $(@D)
+	sed -E '/ ($(UNREAD)) = /d; s/^package onnx;/&\noption optimize_for = CODE_SIZE;/' $< >$(@D)/onnx.proto
+	protoc-c --proto_path=$(@D) --c_out=$(@D) $(@D)/onnx.proto
+	awk -f tools/device/descriptors.awk $(@D)/onnx.pb-c.c >$(@D)/onnx.pb-c.new
+	mv $(@D)/onnx.pb-c.new $(@D)/onnx.pb-c.c
+
+# Rewritten only when they change: everything depends on them.
+$(DEVICE)/gen/selection.h: FORCE
+	@mkdir -p $(@D)/new
+	@awk -v dir=$(@D)/new -f tools/device/select.awk $(OPS) src/ops/table.inc
+	@for file in selected.inc selection.h; do cmp -s $(@D)/new/$$file $(@D)/$$file || cp $(@D)/new/$$file $(@D); done
+
+$(DEVICE)/gen/selected.inc: $(DEVICE)/gen/selection.h ;
+
+$(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c.h
+	@mkdir -p $(@D)
+	$(DEVICE_COMPILE) $(WARNINGS) -I$(BUILD)/device/proto $(DEPFLAGS) -c -o $@ $<
+
+$(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
+	@mkdir -p $(@D)
+	$(DEVICE_COMPILE) -c -o $@ $<
+
+$(DEVICE)/libox.a: $(DEVICE_OBJ)
+	@rm -f $@
+	$(if $(V),,@echo "  AR  $@" &&) $(DEVICE_AR) rcs $@ $^
+
+check-device: $(BUILD)/ox
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' sh tests/device/run.sh
+
+# Linked images, in bytes.
+$(BUILD)/device/size.md: FORCE | $(BUILD)/ox
+	@mkdir -p $(@D)
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tools/device/size.sh $@
+
+size: $(BUILD)/device/size.md
+	@cat tools/device/size_head.md $< >docs/size.md
+	@cat $<
+
+check-size: $(BUILD)/device/size.md
+	@sh tools/device/check_size.sh $< docs/size.md
+	@echo '1 passed, 0 failed, 0 skipped'
+
+-include $(DEVICE_OBJ:.o=.d)
+
+.PHONY: device check-device size check-size

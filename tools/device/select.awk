@@ -1,0 +1,107 @@
+# select.awk: what a reduced build of the library has. Reads lists of operators as `ox embed` writes them, then
+# src/ops/table.inc, and writes the rows that are wanted to selected.inc and the element types to selection.h, both in
+# the folder `dir`. Without a list everything is wanted.
+#
+#     awk -v dir=FOLDER -f select.awk [OPS...] src/ops/table.inc
+
+function fail(text) {
+    print FILENAME ":" FNR ": " text >"/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+# Adds a list of types to those of one kind.
+function add_types(list, kind, i, n, type) {
+    n = split(list, type, " ")
+    for (i = 1; i <= n; i++)
+        if (!seen[kind, type[i]]++)
+            sets[kind] = sets[kind] " | 1u << OX_" toupper(type[i])
+}
+
+BEGIN {
+    table = dir "/selected.inc"
+    header = dir "/selection.h"
+    printf "" >table
+}
+
+FNR == 1 {
+    in_table = FILENAME ~ /table\.inc$/
+}
+
+# "Add 14 float int32", "onednn.graph.StaticExpand 1 float", "with texts functions"; comments start with #.
+!in_table {
+    sub(/#.*/, "")
+    if (!NF)
+        next
+    selective = 1
+    if ($1 == "with") {
+        for (i = 2; i <= NF; i++)
+            features[$i] = 1
+        next
+    }
+    if (NF < 2 || $2 !~ /^[0-9]+$/)
+        fail("not an operator, its version and its element types: " $0)
+    wanted[$1, $2] = FILENAME ":" FNR
+    for (i = 3; i <= NF; i++)
+        types[$1, $2] = types[$1, $2] " " $i
+}
+
+# A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
+in_table && /^(OP|OP_IN|LANES|MIXED|ROWS)\(/ {
+    text = $0
+    domain = ""
+    if (sub(/^OP_IN\(/, "", text)) {
+        domain = text
+        sub(/^"/, "", domain)
+        sub(/".*/, "", domain)
+        sub(/^"[^"]*", */, "", text)
+    } else {
+        sub(/^[A-Z]+\(/, "", text)
+    }
+    name = text
+    sub(/,.*/, "", name)
+    versions = text
+    sub(/^[^(]*\(/, "", versions)
+    sub(/\).*/, "", versions)
+    count = split(versions, version, /, */)
+    full = domain == "" ? name : domain "." name
+    keep = !selective
+    for (i = 1; i <= count; i++)
+        if ((full, version[i]) in wanted) {
+            keep = 1
+            # What takes every type moves elements, by their size; all others have loops for a type.
+            add_types(types[full, version[i]], /OX_SET_ALL[,)]/ ? "moved" : "types")
+            delete wanted[full, version[i]]
+        }
+    if (keep) {
+        print >table
+        if (/^(LANES|MIXED)/)
+            features["passes"] = 1
+        if (/OX_OP_CONTROL/)
+            features["subgraphs"] = 1
+    }
+    else if (kept && full == before) # a version that is kept must not serve the later ones, too
+        printf "GONE(\"%s\", %s, (%s))\n", domain, name, version[1] >table
+    kept = keep
+    before = full
+}
+
+END {
+    if (failed)
+        exit 1
+    for (key in wanted) {
+        split(key, part, SUBSEP)
+        print wanted[key] ": ox has no operator " part[1] "-" part[2] >"/dev/stderr"
+        failed = 1
+    }
+    print "/* Written by tools/device/select.awk. */" >header
+    print "#define OX_TABLE \"selected.inc\"" >header
+    if (selective) {
+        print "#define OX_TYPES (0" sets["types"] ")" >header
+        print "#define OX_MOVED_TYPES (OX_TYPES" sets["moved"] ")" >header
+    }
+    count = split("texts operators functions subgraphs passes", feature, " ")
+    for (i = 1; i <= count && selective; i++)
+        print "#define OX_WITH_" toupper(feature[i]) " " (feature[i] in features) >header
+    exit failed
+}

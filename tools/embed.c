@@ -1,0 +1,325 @@
+/* embed.c: "ox embed", what a firmware needs to run models. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "align.h"
+#include "file.h"
+#include "inputs.h"
+#include "tool.h"
+
+/* An operator that some model uses, and the element types that it is used with. */
+typedef struct op_need {
+    char *name; /* with its domain */
+    int64_t version;
+    uint32_t types;
+} op_need;
+
+typedef struct op_needs {
+    op_need *at;
+    size_t count;
+    bool functions;
+} op_needs;
+
+typedef struct embedding {
+    const char *directory;
+    const ox_bindings *bindings;
+    op_needs needs;
+    ox_error error;
+} embedding;
+
+/* One of the models. */
+typedef struct embedded {
+    const char *path;
+    char name[64]; /* an identifier */
+    ox_model *model;
+    ox_inputs inputs;
+    ox_session *session;
+    size_t peak; /* bytes of a fixed buffer that loading and running took here */
+} embedded;
+
+/* ---- Operators -------------------------------------------------------------------------------------------------- */
+
+static int compare_needs(const void *a, const void *b) {
+    const op_need *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->version > y->version) - (x->version < y->version);
+}
+
+static void add_need(op_needs *needs, const char *name, int64_t version, uint32_t types) {
+    for (size_t i = 0; i < needs->count; i++)
+        if (!strcmp(needs->at[i].name, name) && needs->at[i].version == version) {
+            needs->at[i].types |= types;
+            return;
+        }
+    needs->at = ox_tool_resize(needs->at, (needs->count + 1) * sizeof *needs->at);
+    char *copy = ox_tool_alloc(strlen(name) + 1);
+    memcpy(copy, name, strlen(name) + 1);
+    needs->at[needs->count++] = (op_need){copy, version, types};
+}
+
+static void add_model_needs(op_needs *needs, const embedded *e) {
+    ox_model_info info;
+    ox_model_get_info(e->model, &info);
+    needs->functions |= info.function_count > 0;
+    for (size_t i = 0; i < ox_model_op_use_count(e->model); i++) {
+        ox_op_use use;
+        ox_text name = {0};
+        if (ox_model_op_use(e->model, i, &use))
+            continue;
+        ox_text_format(&name, "%s%s%s", use.domain, *use.domain ? "." : "", use.name);
+        add_need(needs, name.data, use.version, ox_session_op_types(e->session, i));
+        ox_text_free(&name);
+    }
+}
+
+static void put_needs(ox_text *out, const op_needs *needs) {
+    ox_text_put(out, "# Operators, their versions and the element types that they are used with; lists of several\n"
+                     "# models can be joined. `with texts` keeps the whole texts of errors.\n");
+    if (needs->functions)
+        ox_text_put(out, "with functions\n");
+    for (size_t i = 0; i < needs->count; i++) {
+        ox_text_format(out, "%s %" PRId64, needs->at[i].name, needs->at[i].version);
+        for (int type = 1; type < OX_DTYPE_COUNT; type++)
+            if (needs->at[i].types >> type & 1)
+                ox_text_format(out, " %s", ox_dtype_name((ox_dtype)type));
+        ox_text_put(out, "\n");
+    }
+}
+
+static void free_needs(op_needs *needs) {
+    for (size_t i = 0; i < needs->count; i++)
+        free(needs->at[i].name);
+    free(needs->at);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
+
+static ox_status write_file(embedding *all, const char *name, const char *ending, const ox_text *text) {
+    ox_text path = {0};
+    ox_new_file file;
+    ox_text_format(&path, "%s/%s%s", all->directory, name, ending);
+    ox_status status = ox_file_create(&file, path.data, &all->error);
+    if (!status) {
+        fwrite(text->data, 1, text->size, file.stream);
+        status = ox_file_commit(&file, &all->error);
+    }
+    ox_text_free(&path);
+    return status;
+}
+
+/* The file's name without folder and ending, as an identifier. */
+static void name_model(embedded *e) {
+    const char *slash = strrchr(e->path, '/'), *start = slash ? slash + 1 : e->path, *dot = strrchr(start, '.');
+    size_t size = dot && dot > start ? (size_t)(dot - start) : strlen(start), n = 0;
+    if (*start >= '0' && *start <= '9')
+        e->name[n++] = '_';
+    for (size_t i = 0; i < size && n + 1 < sizeof e->name; i++) {
+        char c = start[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        e->name[n++] = fine ? c : '_';
+    }
+    e->name[n] = 0;
+}
+
+static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
+    unsigned char *bytes;
+    ox_text aligned = {0}, out = {0};
+    ox_status status = ox_file_read(e->path, &bytes, size, &all->error);
+    if (status)
+        return status;
+    if (!ox_align_model(&aligned, bytes, *size))
+        status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
+    free(bytes);
+    *size = aligned.size;
+    ox_text_format(&out, "/* %s.c: written by ox embed. */\n#include \"%s.h\"\n\n", e->name, e->name);
+    ox_text_format(&out, "_Alignas(16) const unsigned char %s_model[%zu] = {", e->name, aligned.size);
+    for (size_t i = 0; i < aligned.size; i++)
+        ox_text_format(&out, "%s0x%02x,", i % 16 ? " " : "\n    ", (unsigned)(unsigned char)aligned.data[i]);
+    ox_text_put(&out, "\n};\n");
+    if (!status)
+        status = write_file(all, e->name, ".c", &out);
+    ox_text_free(&aligned);
+    ox_text_free(&out);
+    return status;
+}
+
+static ox_status write_header(embedding *all, const embedded *e, size_t size) {
+    ox_text out = {0};
+    ox_text_format(&out,
+                   "/* %s.h: written by ox embed. */\n"
+                   "#ifndef EMBEDDED_%s_H\n"
+                   "#define EMBEDDED_%s_H\n\n"
+                   "/* The model. Weights lie at multiples of %d and are used in place. */\n"
+                   "extern const unsigned char %s_model[%zu];\n\n"
+                   "/* A buffer for loading and running it, enough on every machine. What a machine needs exactly is\n"
+                   " * ox_fixed.peak after the first run on it. */\n"
+                   "#ifndef %s_BUFFER_BYTES\n"
+                   "#define %s_BUFFER_BYTES %zu\n"
+                   "#endif\n\n"
+                   "#endif\n",
+                   e->name, e->name, e->name, (int)OX_PAYLOAD_ALIGNMENT, e->name, size, e->name, e->name, e->peak);
+    ox_status status = write_file(all, e->name, ".h", &out);
+    ox_text_free(&out);
+    return status;
+}
+
+static void put_input(ox_text *out, const ox_array *array, size_t index) {
+    const ox_tensor *t = &array->tensor;
+    size_t bytes = (size_t)ox_tensor_count(t) * ox_dtype_size(t->dtype);
+    ox_text_format(out, "/* %s ", ox_dtype_name(t->dtype));
+    ox_text_shape(out, t->rank, t->dims);
+    ox_text_format(out, " */\nstatic _Alignas(16) unsigned char input%zu[%zu];\n", index, bytes ? bytes : 1);
+    ox_text_format(out, "static const int64_t dims%zu[] = {", index);
+    for (int d = 0; d < t->rank; d++)
+        ox_text_format(out, "%s%" PRId64, d ? ", " : "", t->dims[d]);
+    ox_text_put(out, t->rank ? "};\n" : "0};\n");
+}
+
+static ox_status write_main(embedding *all, const embedded *e) {
+    ox_text out = {0};
+    ox_text_format(&out,
+                   "/* main.c: runs a model out of flash, in one fixed buffer. Written by ox embed. */\n"
+                   "#include \"ox.h\"\n\n#include \"%s.h\"\n\n",
+                   e->name);
+    for (size_t i = 0; i < e->inputs.count; i++)
+        if (!e->inputs.infos[i].optional)
+            put_input(&out, &e->inputs.arrays[i], i);
+    ox_text_format(&out,
+                   "\n_Alignas(16) static unsigned char buffer[%s_BUFFER_BYTES];\n"
+                   "ox_error error;       /* why it failed */\n"
+                   "size_t buffer_peak;   /* bytes of the buffer that it takes */\n"
+                   "const void *result;   /* elements of the first output */\n\n"
+                   "int main(void) {\n"
+                   "    ox_fixed fixed;\n"
+                   "    ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, sizeof buffer);\n"
+                   "    const ox_options options = {.allocator = &allocator};\n"
+                   "    ox_model *model;\n"
+                   "    ox_session *session;\n"
+                   "    ox_tensor output;\n"
+                   "    if (ox_model_load_memory(%s_model, sizeof %s_model, &options, &model, &error) ||\n"
+                   "        ox_session_create(model, NULL, &session, &error))\n"
+                   "        return 1;\n",
+                   e->name, e->name, e->name);
+    for (size_t i = 0; i < e->inputs.count; i++)
+        if (!e->inputs.infos[i].optional)
+            ox_text_format(
+                &out,
+                "    const ox_tensor tensor%zu = {.dtype = (ox_dtype)%d, .rank = %d, .dims = dims%zu, .data = "
+                "input%zu};\n"
+                "    if (ox_session_set_input(session, %zu, &tensor%zu, &error))\n"
+                "        return 1;\n",
+                i, (int)e->inputs.arrays[i].tensor.dtype, e->inputs.arrays[i].tensor.rank, i, i, i, i);
+    ox_text_put(&out, "    if (ox_session_run(session, &error) || ox_session_output(session, 0, &output, &error))\n"
+                      "        return 1;\n"
+                      "    result = output.data;\n"
+                      "    buffer_peak = fixed.peak;\n"
+                      "    return 0;\n"
+                      "}\n");
+    ox_status status = write_file(all, "main", ".c", &out);
+    ox_text_free(&out);
+    return status;
+}
+
+/* ---- Models ----------------------------------------------------------------------------------------------------- */
+
+static ox_status run_on_zeros(embedding *all, embedded *e) {
+    ox_text open = {0};
+    ox_status status = ox_inputs_create(&e->inputs, e->model, all->bindings, &all->error);
+    if (!status && ox_inputs_open_dims(&e->inputs, &open))
+        status = ox_tool_fail(&all->error, OX_ERROR_ARGUMENT, "%s: give %s", e->path, open.data);
+    ox_text_free(&open);
+    for (size_t i = 0; i < e->inputs.count && !status; i++)
+        if (!e->inputs.infos[i].optional)
+            e->inputs.sources[i] = "@zeros";
+    if (!status)
+        status = ox_inputs_load(&e->inputs, &all->error);
+    if (!status)
+        status = ox_session_create(e->model, NULL, &e->session, &all->error);
+    if (!status)
+        status = ox_inputs_set(&e->inputs, e->session, &all->error);
+    return status ? status : ox_session_run(e->session, &all->error);
+}
+
+static ox_status write_model(embedding *all, const embedded *e, bool first) {
+    size_t size;
+    ox_status status = write_bytes(all, e, &size);
+    if (!status)
+        status = write_header(all, e, size);
+    return status || !first ? status : write_main(all, e);
+}
+
+/* Loads and runs in a fixed buffer that grows until it is enough. */
+static ox_status embed_model(embedding *all, const char *path, bool first) {
+    embedded e = {.path = path};
+    ox_status status = OX_ERROR_MEMORY;
+    name_model(&e);
+    for (size_t room = 1 << 20; status == OX_ERROR_MEMORY && room < SIZE_MAX / 4; room *= 4) {
+        unsigned char *buffer = ox_tool_alloc(room);
+        ox_fixed fixed;
+        ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, room);
+        const ox_options options = {.allocator = &allocator};
+        e.session = NULL;
+        status = ox_model_load_file(path, &options, &e.model, &all->error);
+        if (!status)
+            status = run_on_zeros(all, &e);
+        e.peak = fixed.peak;
+        if (!status) {
+            add_model_needs(&all->needs, &e);
+            status = write_model(all, &e, first);
+        }
+        ox_session_free(e.session);
+        ox_inputs_free(&e.inputs);
+        ox_model_free(e.model);
+        free(buffer);
+        e = (embedded){.path = path};
+        name_model(&e);
+    }
+    return status;
+}
+
+static int embed(embedding *all, char **paths, size_t count) {
+    ox_text out = {0};
+    ox_status status = OX_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = embed_model(all, paths[i], i == 0);
+    if (!status) {
+        qsort(all->needs.at, all->needs.count, sizeof *all->needs.at, compare_needs);
+        put_needs(&out, &all->needs);
+        status = write_file(all, "ops", ".txt", &out);
+    }
+    ox_text_free(&out);
+    free_needs(&all->needs);
+    return status ? ox_tool_error("%s", all->error.text) : OX_EXIT_OK;
+}
+
+int ox_command_embed(ox_args *args) {
+    char **paths = NULL;
+    size_t count = 0;
+    const char *value;
+    ox_bindings bindings = {0};
+    embedding all = {.bindings = &bindings};
+    int status = OX_EXIT_OK;
+    while (*args->at && !status) {
+        if (ox_args_option(args, "-o", &all.directory))
+            continue;
+        if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value)) {
+            if (!ox_bindings_add(&bindings, value))
+                status = ox_tool_usage(args->command, "-d wants DIM=N, not '%s'", value);
+        } else if (ox_args_positional(args, &value)) {
+            paths = ox_tool_resize(paths, (count + 1) * sizeof *paths);
+            paths[count++] = (char *)(uintptr_t)value;
+        } else if (args->failed) {
+            status = OX_EXIT_USAGE;
+        }
+    }
+    if (!status && args->failed)
+        status = OX_EXIT_USAGE;
+    if (!status && (!count || !all.directory))
+        status = ox_tool_usage(args->command, "which models, and where to? ox embed MODEL... -o DIR");
+    if (!status)
+        status = embed(&all, paths, count);
+    ox_bindings_free(&bindings);
+    free(paths);
+    return status;
+}
