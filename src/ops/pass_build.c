@@ -5,10 +5,15 @@
 
 /* ---- Growing lists ------------------------------------------------------------------------------------------ */
 
+/* Entries of a list that has any. */
+enum {
+    FIRST_ROOM = OX_SMALL ? 2 : 8
+};
+
 static void *grown(ox_pass_builder *b, void *list, int count, int *room, size_t size) {
     if (count < *room)
         return list;
-    int more = *room ? *room * 2 : 8;
+    int more = *room ? *room * 2 : FIRST_ROOM;
     void *moved = ox_pile_array(b->pile, (size_t)more, size);
     if (!moved) {
         b->failed = true;
