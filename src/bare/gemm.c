@@ -26,21 +26,24 @@ static uint32_t byte_at(const char *at, ox_dtype dtype) {
 
 /* c[rows x columns] = A * B over `depth` elements of k, or += if `add`. */
 typedef struct block {
-    int64_t rows, columns, depth;
+    size_t rows, columns, depth;
     ox_gemm_matrix a, b;
     char *c;
-    int64_t c_row;
+    size_t c_row;
     bool add;
 } block;
 
+/* Steps in memory have the size of an address: devices take two registers for more. */
 #define GEMM(name, type, value, get)                                                                                   \
     static void name(const block *p) {                                                                                 \
-        for (int64_t i = 0; i < p->rows; i++)                                                                          \
-            for (int64_t j = 0; j < p->columns; j++) {                                                                 \
-                const char *a = (const char *)p->a.data + i * p->a.row, *b = (const char *)p->b.data + j * p->b.col;   \
-                char *c = p->c + i * p->c_row + j * (int64_t)sizeof(value);                                            \
+        const ptrdiff_t a_step = (ptrdiff_t)p->a.col, b_step = (ptrdiff_t)p->b.row;                                    \
+        for (size_t i = 0; i < p->rows; i++)                                                                           \
+            for (size_t j = 0; j < p->columns; j++) {                                                                  \
+                const char *a = (const char *)p->a.data + (ptrdiff_t)i * (ptrdiff_t)p->a.row;                          \
+                const char *b = (const char *)p->b.data + (ptrdiff_t)j * (ptrdiff_t)p->b.col;                          \
+                char *c = p->c + i * p->c_row + j * sizeof(value);                                                     \
                 value sum = p->add ? OX_GET(type, c) : (value)0;                                                       \
-                for (int64_t k = p->depth; k; k--, a += p->a.col, b += p->b.row)                                       \
+                for (size_t k = p->depth; k; k--, a += a_step, b += b_step)                                            \
                     sum += get(a, p->a.dtype) * get(b, p->b.dtype);                                                    \
                 OX_AT(type, c) = sum;                                                                                  \
             }                                                                                                          \
@@ -108,18 +111,18 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
     int64_t k = 0;
     p.a = g->a;
     do {
-        p.depth = g->panel && g->k - k > DEPTH ? DEPTH : g->k - k;
+        p.depth = (size_t)(g->panel && g->k - k > DEPTH ? DEPTH : g->k - k);
         p.a.data = (const char *)g->a.data + row * g->a.row + k * g->a.col;
         p.add = k > 0;
         if (g->panel) {
-            memset(panel, 0, (size_t)p.depth * PANEL_ROW);
-            g->panel(g, k, p.depth, column, p.columns, panel, PANEL_ROW);
+            memset(panel, 0, p.depth * PANEL_ROW);
+            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, PANEL_ROW);
             p.b = (ox_gemm_matrix){g->b.dtype, panel, PANEL_ROW, (int64_t)ox_dtype_size(g->b.dtype)};
         } else {
             p.b = (ox_gemm_matrix){g->b.dtype, (const char *)g->b.data + column * g->b.col, g->b.row, g->b.col};
         }
         run(&p);
-        k += p.depth;
+        k += (int64_t)p.depth;
     } while (k < g->k);
 }
 
@@ -128,12 +131,15 @@ static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run
     char *data = workspace + plan->panel_bytes, *scratch = data + (g->end ? plan->rows : 0) * PANEL_ROW;
     for (int64_t row = 0; row < g->m; row += plan->rows)
         for (int64_t column = 0; column < g->n; column += most) {
-            block p = {.rows = plan->rows, .columns = g->n - column < most ? g->n - column : most};
-            p.c = g->end ? data : (char *)g->c + row * g->c_row + column * size;
-            p.c_row = g->end ? PANEL_ROW : g->c_row;
+            const int64_t columns = g->n - column < most ? g->n - column : most;
+            block p = {.rows = (size_t)plan->rows, .columns = (size_t)columns, .c_row = PANEL_ROW, .c = data};
+            if (!g->end) {
+                p.c = (char *)g->c + row * g->c_row + column * size;
+                p.c_row = (size_t)g->c_row;
+            }
             run_block(g, run, row, column, p, workspace);
             if (g->end)
-                g->end(g, &(ox_gemm_block){row, p.rows, column, p.columns, p.c, p.c_row, scratch});
+                g->end(g, &(ox_gemm_block){row, plan->rows, column, columns, data, PANEL_ROW, scratch});
         }
 }
 
