@@ -7,7 +7,7 @@
 #endif
 
 extern const unsigned char image_model[];
-extern const unsigned char image_model_end[];
+extern const size_t image_model_size;
 
 _Alignas(16) static unsigned char buffer[BUFFER_BYTES];
 static ox_error error;
@@ -19,7 +19,7 @@ int main(void) {
     const ox_options options = {.allocator = &allocator};
     ox_model *model;
     ox_session *session;
-    return ox_model_load_memory(image_model, (size_t)(image_model_end - image_model), &options, &model, &error) ||
+    return ox_model_load_memory(image_model, image_model_size, &options, &model, &error) ||
            ox_session_create(model, NULL, &session, &error) || ox_session_set_input(session, 0, &image_input, &error) ||
            ox_session_run(session, &error) || ox_session_output(session, 0, &image_output, &error);
 }

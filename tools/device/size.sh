@@ -26,7 +26,7 @@ list "$all" $seeds >"$dir/c.txt"
 : >"$dir/e.txt"
 
 link='arm-none-eabi-gcc $arch -Os -std=c11 -ffunction-sections -fdata-sections -Isrc -nostartfiles --specs=nano.specs
-    -Wl,--gc-sections,-e,main,--defsym=image_model=0,--defsym=image_model_end=0 tools/device/image.c LIB -lm'
+    -Wl,--gc-sections,-e,main,--defsym=image_model=0,--defsym=image_model_size=0 tools/device/image.c LIB -lm'
 image() {
     ops=$dir/$1.txt
     [ -s "$ops" ] || ops=
