@@ -127,7 +127,7 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
 }
 
 static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run, char *workspace) {
-    const int64_t size = (int64_t)sum_size(g), most = PANEL_ROW / size;
+    const int64_t size = (int64_t)sum_size(g), most = (int64_t)(PANEL_ROW / sum_size(g));
     char *data = workspace + plan->panel_bytes, *scratch = data + (g->end ? plan->rows : 0) * PANEL_ROW;
     for (int64_t row = 0; row < g->m; row += plan->rows)
         for (int64_t column = 0; column < g->n; column += most) {

@@ -128,11 +128,12 @@ static scale_fn *scale_for(const gemm *s, ox_dtype dtype) {
 
 /* A factor as an element that loops read. */
 static void set_factor(factor *f, ox_dtype dtype, float value) {
-    if (dtype == OX_FLOAT)
+    const uint32_t integers = OX_BIT(OX_INT64) | OX_BIT(OX_UINT64);
+    if (OX_HAS(OX_FLOAT) && dtype == OX_FLOAT)
         f->f32 = value;
-    else if (dtype == OX_DOUBLE)
+    else if (OX_HAS(OX_DOUBLE) && dtype == OX_DOUBLE)
         f->f64 = (double)value;
-    else if (ox_dtype_size(dtype) == sizeof(uint32_t))
+    else if (!OX_HAS_ANY(integers) || ox_dtype_size(dtype) == sizeof(uint32_t))
         f->u32 = whole(value) ? (uint32_t)(int32_t)value : 0;
     else
         f->u64 = whole(value) ? (uint64_t)(int64_t)value : 0;
