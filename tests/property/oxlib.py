@@ -52,6 +52,8 @@ class Options(C.Structure):
         ("no_fuse", C.c_bool),
         ("operators", C.c_void_p),
         ("operator_count", C.c_size_t),
+        ("external_data", C.c_void_p),
+        ("external_context", C.c_void_p),
     ]
 
 
