@@ -2,6 +2,7 @@
 # clang, and the Python packages of the tests for what the fuzzers start from.
 #   make fuzz SECONDS=60                      each target for so long
 #   make fuzz FUZZ_TARGETS=run SECONDS=600    one of them
+#   make fuzz RUNS=20000                      so many inputs, the same each time
 # What a target finds is written to build/fuzz/TARGET-...; it belongs into tests/regression with a line on what it was.
 # What the targets learn is kept in build/fuzz/learned, so that the next run starts from it.
 SECONDS      ?= 60
@@ -10,7 +11,9 @@ FUZZ         := $(BUILD)/fuzz
 FUZZ_CHECKS  := address,undefined
 FUZZ_FLAGS   := -std=c11 -O1 -g -D_POSIX_C_SOURCE=200809L -Isrc -Itools -Itests/fuzz -I$(FUZZ)/proto \
   -fno-sanitize-recover=undefined
-FUZZ_OPTIONS := -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
+FUZZ_OPTIONS ?= $(FUZZ_REPEAT) -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
+# The same inputs each time, as many as a slow machine tries in a minute: what a change has to pass before it lands.
+FUZZ_REPEAT  := $(if $(RUNS),-seed=1 -runs=$(RUNS))
 
 # The corpus that a target starts from.
 FUZZ_CORPUS_wire   := models
