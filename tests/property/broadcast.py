@@ -7,9 +7,7 @@ divisions by zero, which must be errors of the right kind. Then passes.py,
 reductions.py and dynamic.py.
 """
 
-import argparse
 import sys
-import time
 
 import arrays
 import draw
@@ -20,6 +18,7 @@ import oxlib
 import passes
 import reductions
 import reference
+import trials
 import values
 from onnx import TensorProto, helper
 from values import pick
@@ -261,13 +260,7 @@ def report(failures):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
-    parser.add_argument("--cases", type=int, default=6000)
-    parser.add_argument("--op")
-    options = parser.parse_args()
-    print(f"seed {options.seed}")
-    rng = np.random.default_rng(options.seed)
+    options, rng = trials.begin(6000, "--op")
     harness = Harness(rng)
     rows = [row for row in read_schemas([*BINARY, *DRAWERS]) if options.op in (None, row[0])]
     turn = 0

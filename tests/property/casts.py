@@ -4,14 +4,13 @@ Values stay where the result is defined: fractions are cut off, whole numbers wr
 rounded once, to the nearest, ties to even, which is checked with exact fractions where numpy would round twice.
 """
 
-import argparse
 import fractions
 import sys
-import time
 
 import arrays
 import numpy as np
 import oxlib
+import trials
 import values
 from onnx import TensorProto, helper
 
@@ -93,19 +92,5 @@ def check(rng):
             f"expected {wanted.reshape(-1)[at]!r}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
-    parser.add_argument("--cases", type=int, default=1000)
-    options = parser.parse_args()
-    print(f"seed {options.seed}")
-    rng = np.random.default_rng(options.seed)
-    wrong = [text for text in (check(rng) for _ in range(options.cases)) if text]
-    for text in wrong[:10]:
-        print(text)
-    print(f"{options.cases - len(wrong)} passed, {len(wrong)} failed, 0 skipped")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(trials.run(lambda rng, _: check(rng), 1000))

@@ -5,13 +5,12 @@ it. These are computed in three ways, which must agree to the bit: StaticExpand 
 nodes and StaticExpand without it, and ONNX's Unsqueeze and Expand. Arguments that a framework refuses must be refused.
 """
 
-import argparse
 import sys
-import time
 
 import arrays
 import numpy as np
 import oxlib
+import trials
 import values
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
@@ -221,19 +220,5 @@ def case(rng, turn):
     return wrong and f"{what}: {wrong}"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
-    parser.add_argument("--cases", type=int, default=600)
-    options = parser.parse_args()
-    print(f"seed {options.seed}")
-    rng = np.random.default_rng(options.seed)
-    failures = [text for text in (case(rng, turn) for turn in range(options.cases)) if text]
-    for text in failures[:25]:
-        print(text)
-    print(f"{options.cases - len(failures)} passed, {len(failures)} failed, 0 skipped")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(trials.run(case, 600))

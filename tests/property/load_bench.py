@@ -11,25 +11,11 @@ import time
 
 import oxlib
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hostile"))
+from files import field, integer  # noqa: E402
+
 RATIO, PRIVATE_BYTES = 20, 2 << 20
 SIDE, LAYERS = 1024, 25  # 25 matrices of 4 MB
-
-
-def varint(value):
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def field(number, payload):
-    return varint(number << 3 | 2) + varint(len(payload)) + payload
-
-
-def integer(number, value):
-    return varint(number << 3) + varint(value)
 
 
 def value_info(name):

@@ -6,14 +6,13 @@ loops. What rounding may do is bounded (product_cases.py). One, two and three th
 must a product with elementwise nodes behind it, fused or one by one.
 """
 
-import argparse
-import time
 
 import arrays
 import numpy as np
 import oxlib
 import passes
 import product_cases
+import trials
 import values
 from broadcast import element_type, make_constant, read_schemas, report, run_session, same_result
 from onnx import helper
@@ -138,13 +137,7 @@ def weights_stay_as_they_lie(type_name):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
-    parser.add_argument("--cases", type=int, default=2500)
-    parser.add_argument("--op")
-    options = parser.parse_args()
-    print(f"seed {options.seed}")
-    rng = np.random.default_rng(options.seed)
+    options, rng = trials.begin(2500, "--op")
     rows = [row for row in read_schemas(product_cases.DRAWERS) if options.op in (None, row[0])]
     passed, failures = 0, []
     for turn in range(options.cases):

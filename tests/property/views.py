@@ -3,13 +3,12 @@ among operators that may work in place, compared with numpy. Each graph gives ou
 in one session, on other data the second time: a view that outlives what it shows, or a buffer that is overwritten while
 a view of it is still read, gives a wrong number in one of them. Inputs must come out unchanged."""
 
-import argparse
 import sys
-import time
 
 import arrays
 import numpy as np
 import oxlib
+import trials
 from onnx import TensorProto, helper
 
 LARGEST = 20000
@@ -153,19 +152,5 @@ def check(rng):
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
-    parser.add_argument("--cases", type=int, default=2000)
-    options = parser.parse_args()
-    print(f"seed {options.seed}")
-    rng = np.random.default_rng(options.seed)
-    wrong = [text for text in (check(rng) for _ in range(options.cases)) if text]
-    for text in wrong[:10]:
-        print(text)
-    print(f"{options.cases - len(wrong)} passed, {len(wrong)} failed, 0 skipped")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(trials.run(lambda rng, _: check(rng), 2000))

@@ -1,0 +1,28 @@
+"""trials.py: random cases from the command line: their number, their seed, and what is said of them."""
+
+import argparse
+import time
+
+import numpy as np
+
+
+def begin(cases, *names):
+    """(options, random generator) of --seed, --cases and further options without a default; says the seed."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
+    parser.add_argument("--cases", type=int, default=cases)
+    for name in names:
+        parser.add_argument(name)
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+    return options, np.random.default_rng(options.seed)
+
+
+def run(check, cases):
+    """The status of a program that calls check(rng, number) for each case, which gives a text where it fails."""
+    options, rng = begin(cases)
+    failures = [text for text in (check(rng, turn) for turn in range(options.cases)) if text]
+    for text in failures[:25]:
+        print(text)
+    print(f"{options.cases - len(failures)} passed, {len(failures)} failed, 0 skipped")
+    return 1 if failures else 0
