@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import time
 
 OX, DIR = sys.argv[1], pathlib.Path(sys.argv[2])
 ROW, PIECE = 4 * 4, 4 * 8 * 4  # bytes of the model's [4,1] and [4,8]
@@ -58,10 +59,12 @@ check("a mean", table.rstrip().endswith("mean of 3"))
 out, table = run("run", "branch.onnx", "-i", "false", "-i", "@ones", "--profile")
 check("a subgraph's steps are below its node", 0 < table.find("If -> y") < table.find("  Abs -> r"))
 
+started = time.monotonic()
 out, table = run("bench", "steps.onnx", "--json", "--profile", "--trace", "trace.json")
+taken = time.monotonic() - started
 result = json.loads(out)
 check(f"quantiles: {out}", 0 < result["p10_ns"] <= result["median_ns"] <= result["p90_ns"])
-check(f"at least a second: {out}", result["runs"] >= 10 and result["runs"] * result["p90_ns"] > 5e8)
+check(f"at least a second, not {taken}: {out}", result["runs"] >= 10 and taken >= 1)
 check(f"bytes: {out}", result["bytes"] == ROW + PIECE + PIECE + 2 * PIECE)
 check(f"speed: {out}", result["memcpy_GBps"] > 0 and abs(result["GBps"] - result["bytes"] / result["median_ns"]) < 0.01)
 check("a table of the benchmark", "view" in table)
