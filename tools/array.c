@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "number.h"
 #include "text.h"
 #include "tool.h"

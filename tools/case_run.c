@@ -9,6 +9,7 @@
 #include "cases.h"
 #include "compare.h"
 #include "file.h"
+#include "memory.h"
 #include "source.h"
 #include "tool.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "file.h"
+#include "memory.h"
 #include "text.h"
-#include "tool.h"
 
 /* Folders of folders of cases; links in a circle end here. */
 enum {

@@ -6,6 +6,7 @@
 #include "align.h"
 #include "file.h"
 #include "inputs.h"
+#include "memory.h"
 #include "tool.h"
 
 /* An operator that some model uses, and the element types that it is used with. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "guard.h"
+#include "memory.h"
 #include "tool.h"
 
 static ox_status fail_file(const char *path, const char *what, ox_error *error) {

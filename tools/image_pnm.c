@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "image.h"
+#include "memory.h"
 #include "tool.h"
 
 typedef struct reader {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fill.h"
+#include "memory.h"
 #include "source.h"
 #include "tool.h"
 

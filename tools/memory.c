@@ -1,24 +1,23 @@
-/* memory.c: memory for tensors, as the library gets it. */
-#define _DEFAULT_SOURCE
-#include <stdint.h>
+/* memory.c: memory of the command, which ends where there is none. */
+#include "memory.h"
+
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-#include "tool.h"
+void *ox_tool_resize(void *block, size_t size) {
+    void *moved = realloc(block, size ? size : 1);
+    if (!moved) {
+        fprintf(stderr, "ox: out of memory (%zu bytes)\n", size);
+        exit(EXIT_FAILURE);
+    }
+    return moved;
+}
 
-/* From this size on, large pages are asked for: otherwise walking page tables slows down whoever reads the tensor. */
-enum {
-    LARGE = 4 << 20,
-    LARGE_PAGE = 2 << 20
-};
+void *ox_tool_alloc(size_t size) {
+    return ox_tool_resize(NULL, size);
+}
 
-void *ox_tool_zeroed(size_t size) {
-    void *block = calloc(size ? size : 1, 1);
-#ifdef MADV_HUGEPAGE
-    uintptr_t start = ((uintptr_t)block + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)block + size) / LARGE_PAGE * LARGE_PAGE;
-    if (block && size >= LARGE && end > start)
-        madvise((void *)start, end - start, MADV_HUGEPAGE);
-#endif
-    return block;
+bool ox_tool_multiply(size_t a, size_t b, size_t *product) {
+    *product = a * b;
+    return !b || *product / b == a;
 }

@@ -9,6 +9,7 @@
 
 #include "file.h"
 #include "inputs.h"
+#include "memory.h"
 #include "npy.h"
 #include "print.h"
 #include "text.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "text.h"
 
 bool ox_plugins_argument(ox_plugins *plugins, ox_args *args) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "options.h"
 #include "outputs.h"
 #include "request.h"

@@ -8,6 +8,7 @@
 #include "case_run.h"
 #include "cases.h"
 #include "file.h"
+#include "memory.h"
 #include "options.h"
 #include "plugin.h"
 #include "text.h"

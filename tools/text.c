@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool.h"
+#include "memory.h"
 
 static void reserve(ox_text *text, size_t size) {
     size_t wanted = text->size + size + 1;

@@ -1,31 +1,12 @@
-/* tool.c: memory, messages and the command line. */
+/* tool.c: messages. */
 #include "tool.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
-
-void *ox_tool_resize(void *block, size_t size) {
-    void *moved = realloc(block, size ? size : 1);
-    if (!moved) {
-        fprintf(stderr, "ox: out of memory (%zu bytes)\n", size);
-        exit(OX_EXIT_FAILED);
-    }
-    return moved;
-}
-
-void *ox_tool_alloc(size_t size) {
-    return ox_tool_resize(NULL, size);
-}
-
-bool ox_tool_multiply(size_t a, size_t b, size_t *product) {
-    *product = a * b;
-    return !b || *product / b == a;
-}
 
 ox_status ox_tool_fail(ox_error *error, ox_status status, const char *format, ...) {
     va_list list;
@@ -79,56 +60,4 @@ int ox_tool_flush(void) {
     if (!fflush(stdout) && !ferror(stdout))
         return OX_EXIT_OK;
     return ox_tool_error("cannot write to standard output: %s", strerror(errno));
-}
-
-static bool is_option(const ox_args *args) {
-    const char *arg = *args->at;
-    return arg && !args->plain && arg[0] == '-' && arg[1];
-}
-
-bool ox_args_flag(ox_args *args, const char *name) {
-    if (!is_option(args) || strcmp(*args->at, name) != 0)
-        return false;
-    args->at++;
-    return true;
-}
-
-bool ox_args_option(ox_args *args, const char *name, const char **value) {
-    if (!is_option(args))
-        return false;
-    const char *arg = *args->at;
-    size_t length = strlen(name);
-    if (strncmp(arg, name, length) != 0)
-        return false;
-    if (arg[length] == '=' && name[1] == '-') {
-        *value = arg + length + 1;
-        args->at++;
-        return true;
-    }
-    if (arg[length])
-        return false;
-    if (!args->at[1]) {
-        args->failed = true;
-        ox_tool_usage(args->command, "option %s needs a value", name);
-        return false;
-    }
-    *value = args->at[1];
-    args->at += 2;
-    return true;
-}
-
-bool ox_args_positional(ox_args *args, const char **value) {
-    if (!args->failed && is_option(args) && strcmp(*args->at, "--") == 0) {
-        args->plain = true;
-        args->at++;
-    }
-    if (args->failed || !*args->at)
-        return false;
-    if (is_option(args)) {
-        args->failed = true;
-        ox_tool_usage(args->command, "unknown option '%s'", *args->at);
-        return false;
-    }
-    *value = *args->at++;
-    return true;
 }

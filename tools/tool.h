@@ -1,7 +1,8 @@
-/* tool.h: what all parts of the command share: memory, messages, exit statuses, the command line. */
+/* tool.h: what all parts of the command share: messages, exit statuses, the clock; the subcommands. */
 #ifndef OX_TOOL_H
 #define OX_TOOL_H
 
+#include "args.h"
 #include "ox.h"
 
 enum ox_exit {
@@ -15,18 +16,8 @@ enum {
     OX_TOOL_RANK = 64
 };
 
-/* malloc and realloc that end the process with a message when memory is out. A size of 0 is allowed. */
-void *ox_tool_alloc(size_t size);
-void *ox_tool_resize(void *block, size_t size);
-
-/* Zeroed memory for a tensor, on large pages if it is large; NULL if there is none. To be freed with free. */
-void *ox_tool_zeroed(size_t size);
-
 /* Nanoseconds of a clock that only goes forward, the one of ox_profile_event. */
 uint64_t ox_tool_now(void);
-
-/* A product of sizes; false on overflow. */
-bool ox_tool_multiply(size_t a, size_t b, size_t *product);
 
 /* Writes status and text to error and returns status; the library's convention. */
 ox_status ox_tool_fail(ox_error *error, ox_status status, const char *format, ...)
@@ -43,25 +34,6 @@ int ox_tool_usage(const char *command, const char *format, ...) __attribute__((f
 
 /* Flushes standard output: OX_EXIT_OK, or OX_EXIT_FAILED with a message when something could not be written. */
 int ox_tool_flush(void);
-
-/* ---- The command line of a subcommand ----------------------------------------------------------------------- */
-
-typedef struct ox_args {
-    const char *command;
-    char **at;   /* the next argument; the list ends with NULL */
-    bool plain;  /* "--" was seen: no more options */
-    bool failed; /* a usage error was printed */
-} ox_args;
-
-/* True if the next argument is this flag; takes it. */
-bool ox_args_flag(ox_args *args, const char *name);
-
-/* True if the next argument is this option; takes it and its value ("--name value", "--name=value", "-n value"). */
-bool ox_args_option(ox_args *args, const char *name, const char **value);
-
-/* True if the next argument is a positional one; takes it. False at the end, and on an unknown option with a usage
- * error. Comes after all flags and options have been tried. */
-bool ox_args_positional(ox_args *args, const char **value);
 
 /* ---- Subcommands: each returns the exit status ---------------------------------------------------------------- */
 

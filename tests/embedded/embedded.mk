@@ -19,7 +19,7 @@ device-cases: $(DEVICE)/cases.elf
 
 # The node suite from the files of the host, compared by the code of `ox test`. The program's heap is the first memory
 # of the board (newlib wants it below the stack); its data, its stack and the library's buffer are in the second.
-NODE_TOOLS := array case_run compare decimal number print source text tool
+NODE_TOOLS := array case_run compare decimal memory number print source text tool
 NODE_OBJ    = $(NODE_TOOLS:%=$(DEVICE)/obj/tools/%.o) $(DEVICE)/obj/tests/embedded/node.o
 
 $(DEVICE)/obj/tests/embedded/node.o: DEVICE_CFLAGS += -Itools -DNODE_BUFFER=0x21800000 -DNODE_BUFFER_BYTES=0x400000

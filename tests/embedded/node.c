@@ -10,6 +10,7 @@
 #include "case_run.h"
 #include "cases.h"
 #include "file.h"
+#include "memory.h"
 #include "text.h"
 #include "tool.h"
 
