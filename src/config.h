@@ -116,6 +116,16 @@
 #define OX_STREAM_TILE 1024
 #endif
 
+/* Passes ask for the next tile of operands of at least this many bytes, which do not lie in a cache, ... */
+#ifndef OX_AHEAD_BYTES
+#define OX_AHEAD_BYTES ((size_t)8 << 20)
+#endif
+
+/* ... a few lines before each loop over this many bytes. */
+#ifndef OX_AHEAD_TILE
+#define OX_AHEAD_TILE 2048
+#endif
+
 /* Steps that write fewer bytes than this are not worth waking other threads for. */
 #ifndef OX_SPLIT_BYTES
 #define OX_SPLIT_BYTES ((size_t)128 << 10)

@@ -84,6 +84,20 @@ static inline void ox_stream_line(void *to, const void *from) {
 }
 #endif
 
+/* Bytes of a cache line. */
+enum {
+    OX_LINE = 64
+};
+
+/* Asks for the cache line at an address, which need not be there. */
+static inline void ox_prefetch(uintptr_t address) {
+#if defined(__GNUC__)
+    __builtin_prefetch((const void *)address);
+#else
+    (void)address;
+#endif
+}
+
 /* Makes streamed bytes visible to other threads. */
 static inline void ox_stream_end(void) {
 #if defined(__SSE2__)

@@ -106,18 +106,15 @@ ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width) {
 /* ---- Streaming ---------------------------------------------------------------------------------------------- */
 
 void OX_VARIANT(ox_stream)(void *dst, const void *src, size_t size) {
-    enum {
-        LINE = 64
-    };
     char *to = dst;
     const char *from = src;
-    size_t head = (LINE - (uintptr_t)to % LINE) % LINE;
-    if (size >= LINE + head) {
+    size_t head = (OX_LINE - (uintptr_t)to % OX_LINE) % OX_LINE;
+    if (size >= OX_LINE + head) {
         memcpy(to, from, head);
         to += head;
         from += head;
         size -= head;
-        for (; size >= LINE; size -= LINE, to += LINE, from += LINE)
+        for (; size >= OX_LINE; size -= OX_LINE, to += OX_LINE, from += OX_LINE)
             ox_stream_line(to, from);
     }
     memcpy(to, from, size);

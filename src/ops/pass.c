@@ -35,13 +35,20 @@ static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char
 
 /* ---- Running ------------------------------------------------------------------------------------------------ */
 
+/* The next tile of an operand, on its way from memory. */
+typedef struct pass_ahead {
+    uintptr_t tile;    /* where the tile that is computed lies */
+    uintptr_t at, end; /* what of the next one is still to be asked for */
+} pass_ahead;
+
 /* What one run changes; it lies in the caller's scratch memory, so that threads can share a pass. */
 typedef struct pass_state {
     char **regs;         /* where each register is for this tile */
     const char **cursor; /* where each operand is in the outer dimensions */
     const char **laid;   /* what an operand's tile was gathered from, and ... */
     int64_t *laid_count; /* ... how many entries */
-    int fault, tag;      /* the first fault */
+    pass_ahead ahead[PASS_AHEAD];
+    int fault, tag; /* the first fault */
 } pass_state;
 
 static pass_state state_in(const ox_pass *pass, char *scratch) {
@@ -80,41 +87,69 @@ static char *place_of(const ox_pass *pass, const pass_store *store, int64_t done
     return (char *)store->out->data + (store->level == PASS_ROW ? ox_pass_row_count(pass, done) : done) * store->width;
 }
 
-/* Computes and streams in turn: memory is faster when reads and writes alternate. */
-static int run_streamed(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,
-                        int64_t done) {
-    const pass_store *store = &pass->stores[in->streamed];
-    char *to = place_of(pass, store, done);
-    bool kept = pass->regs[in->reg[0]].last >= 0; /* read again: the whole tile is wanted */
+/* ---- Asking for the next tile ------------------------------------------------------------------------------- */
+
+/* Tiles are mostly as far from each other as the last two were; where they are not, nothing but time is lost. */
+static void look_ahead(const ox_pass *pass, pass_state *s, int64_t n) {
+    for (int i = 0; i < pass->nahead; i++) {
+        const pass_operand *operand = &pass->operands[pass->ahead[i].operand];
+        pass_ahead *ahead = &s->ahead[i];
+        const uintptr_t tile = (uintptr_t)s->regs[operand->reg];
+        ahead->at = ahead->tile ? tile + (tile - ahead->tile) : 0;
+        ahead->end = ahead->at ? ahead->at + (size_t)(n * operand->width) : 0;
+        ahead->tile = tile;
+    }
+}
+
+/* Asks for a share of the next tile: many lines at once would wait for each other, and the loops for them. */
+static void ask(const ox_pass *pass, pass_state *s) {
+    for (int i = 0; i < pass->nahead; i++) {
+        pass_ahead *ahead = &s->ahead[i];
+        for (int line = 0; line < pass->ahead[i].lines && ahead->at < ahead->end; line++, ahead->at += OX_LINE)
+            ox_prefetch(ahead->at);
+    }
+}
+
+/* ---- Instructions ------------------------------------------------------------------------------------------- */
+
+/* Calls the loop on `n` elements, piece by piece. What is streamed goes out after each: memory is faster when reads and
+ * writes alternate. */
+static int run_pieces(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *const from[OX_LANE_ARGS],
+                      int64_t n, int64_t done) {
+    const pass_store *store = in->streamed >= 0 ? &pass->stores[in->streamed] : NULL;
+    const int64_t *steps = in->folds ? in->next : in->step;
+    char *to = store ? place_of(pass, store, done) : NULL, *arg[OX_LANE_ARGS];
+    bool kept = !store || pass->regs[in->reg[0]].last >= 0; /* read again: the whole tile is wanted */
     int fault = 0;
+    memcpy(arg, from, sizeof arg);
     for (int64_t i = 0; i < n; i += in->piece) {
         int64_t count = n - i < in->piece ? n - i : in->piece;
+        ask(pass, s);
         fault |= in->lane(count, arg, in->step, in->attr);
-        pass->stream(to + i * store->width, arg[0], (size_t)(count * store->width));
+        if (store)
+            pass->stream(to + i * store->width, arg[0], (size_t)(count * store->width));
         for (int k = kept ? 0 : 1; k <= in->nargs; k++)
-            arg[k] += in->step[k] * in->piece;
+            arg[k] += steps[k] * in->piece;
     }
     return fault;
 }
 
 /* Calls the loop on `n` elements. */
-static int run_stretch(const ox_pass *pass, const pass_instruction *in, char *const from[OX_LANE_ARGS], int64_t n,
-                       int64_t done) {
-    char *arg[OX_LANE_ARGS];
-    if (OX_SMALL || in->streamed < 0)
+static int run_stretch(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *const from[OX_LANE_ARGS],
+                       int64_t n, int64_t done) {
+    if (OX_SMALL || !in->piece)
         return in->lane(n, from, in->step, in->attr);
-    memcpy(arg, from, sizeof arg);
-    return run_streamed(pass, in, arg, n, done);
+    return run_pieces(pass, s, in, from, n, done);
 }
 
 /* One instruction on a tile of n elements, `done` of the pass before it. */
-static int run_instruction(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,
-                           const int64_t count[], int64_t done) {
+static int run_instruction(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *arg[OX_LANE_ARGS],
+                           int64_t n, const int64_t count[], int64_t done) {
     int fault = 0;
     if (OX_SMALL || !in->by_row)
-        return run_stretch(pass, in, arg, count[in->level], done);
+        return run_stretch(pass, s, in, arg, count[in->level], done);
     for (int64_t i = 0; i < n; i += pass->row) {
-        fault |= run_stretch(pass, in, arg, pass->row, done + i);
+        fault |= run_stretch(pass, s, in, arg, pass->row, done + i);
         for (int k = 0; k <= in->nargs; k++)
             arg[k] += in->next[k];
     }
@@ -128,6 +163,8 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
         if (!pass->stores[i].streamed)
             s->regs[pass->stores[i].reg] = place_of(pass, &pass->stores[i], done);
     int64_t n = count * pass->inner;
+    if (!OX_SMALL)
+        look_ahead(pass, s, n);
     const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = ox_pass_row_count(pass, n), [PASS_EACH] = n};
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
@@ -135,7 +172,7 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
         arg[0] = s->regs[in->reg[0]];
         for (int k = 1; k <= in->nargs; k++)
             arg[k] = s->regs[in->reg[k]];
-        int fault = run_instruction(pass, in, arg, n, counts, done);
+        int fault = run_instruction(pass, s, in, arg, n, counts, done);
         if (fault && !s->fault) {
             s->fault = fault;
             s->tag = in->tag;

@@ -1,5 +1,6 @@
 /* pass_plan.c: laying out lane programs: how the space is cut into tiles, what changes how often, and where registers
  * lie. */
+#include "intrinsics.h"
 #include "pass_program.h"
 
 #include <string.h>
@@ -152,11 +153,13 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->step[k] = repeats ? 0 : width;
         in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
-    if (OX_SMALL) /* nothing is streamed */
+    if (OX_SMALL || (in->streamed < 0 && !pass->nahead))
         return;
-    in->piece = OX_STREAM_TILE / in->step[0];
-    if (in->takes_rows) /* whole ones */
-        in->piece = in->piece > pass->row ? in->piece / pass->row * pass->row : pass->row;
+    in->piece = (in->streamed >= 0 ? OX_STREAM_TILE : OX_AHEAD_TILE) / in->step[0];
+    if (!in->takes_rows)
+        return;
+    const int64_t rows = in->piece / pass->row + (in->piece < pass->row); /* whole ones */
+    in->piece = !in->folds ? rows * pass->row : in->streamed >= 0 ? in->piece : rows;
 }
 
 static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
@@ -287,12 +290,45 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
         pass->tiles *= pass->space.dim[d];
 }
 
+/* ---- Asking for the next tile ------------------------------------------------------------------------------- */
+
+/* Operands that come from memory, each element once, and are read where they lie. */
+static void choose_ahead(ox_pass_builder *b) {
+    ox_pass *pass = &b->pass;
+    for (int a = 0; a < pass->noperands && pass->nahead < PASS_AHEAD && !OX_SMALL; a++) {
+        const pass_operand *operand = &pass->operands[a];
+        int64_t count = ox_tensor_count(operand->tensor);
+        bool large = count >= (int64_t)OX_AHEAD_BYTES / operand->width;
+        if (large && count == ox_count(b->rank, b->dims) && !operand->gathered)
+            pass->ahead[pass->nahead++].operand = a;
+    }
+}
+
+/* Spreads the lines of a tile over the calls of its loops. */
+static void share_ahead(ox_pass *pass) {
+    const int64_t n = ox_pass_tile_size(pass);
+    int64_t calls = 0;
+    for (int i = 0; i < pass->ncode && pass->nahead; i++) {
+        const pass_instruction *in = &pass->code[i];
+        int64_t count = in->level == PASS_EACH ? n : in->level == PASS_ROW ? ox_pass_row_count(pass, n) : 1;
+        int64_t stretch = in->by_row ? pass->row : count;
+        calls += count / stretch * ((stretch + in->piece - 1) / in->piece);
+    }
+    for (int i = 0; i < pass->nahead; i++) {
+        int64_t lines = n * pass->operands[pass->ahead[i].operand].width / OX_LINE;
+        pass->ahead[i].lines = (int)((lines + calls - 1) / calls);
+    }
+}
+
 bool ox_pass_plan(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
     if (!merge_space(b))
         return false;
     choose_block(b);
-    if (!plan_operands(b) || !plan_code(b))
+    if (!plan_operands(b))
+        return false;
+    choose_ahead(b);
+    if (!plan_code(b))
         return false;
     tile_pool pool = {.next = ox_pile_array(b->pile, (size_t)pass->nregs, sizeof *pool.next)};
     if (!pool.next)
@@ -301,6 +337,7 @@ bool ox_pass_plan(ox_pass_builder *b) {
         pool.free_reg[i] = -1;
     assign_tiles(pass, &pool);
     size_tiles(pass, &pool);
+    share_ahead(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
     pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
     return true;

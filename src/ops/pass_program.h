@@ -48,7 +48,7 @@ typedef struct pass_instruction {
     bool folds;                 /* it gives one element for each of them */
     bool by_row;                /* called row by row: an operand changes from row to row */
     int streamed;               /* the streamed store of its result, -1 if none */
-    int64_t piece;              /* elements to compute and stream in turn */
+    int64_t piece;              /* elements (rows, if it folds) of one call of the loop, 0 for all of a tile */
 } pass_instruction;
 
 typedef struct pass_store {
@@ -67,6 +67,15 @@ typedef struct pass_rows {
     ox_spread_fn *spread;
 } pass_rows;
 
+/* A large operand whose next tile is asked for while this one is computed. */
+enum {
+    PASS_AHEAD = OX_SMALL ? 1 : 4 /* as many at most */
+};
+typedef struct pass_asked {
+    int operand;
+    int lines; /* to ask for before each call of a loop */
+} pass_asked;
+
 /* A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. Dimensions [0, row_dims) are a
  * row. */
 struct ox_pass {
@@ -78,11 +87,12 @@ struct ox_pass {
     int64_t chunk;
     int64_t rows;  /* tiles along dimension `block` */
     int64_t tiles; /* all of them */
-    int noperands, nregs, ncode, nstores;
+    int noperands, nregs, ncode, nstores, nahead;
     pass_operand *operands;
     pass_reg *regs;
     pass_instruction *code;
     pass_store *stores;
+    pass_asked ahead[PASS_AHEAD];
     ox_stream_fn *stream;
     size_t tile_bytes; /* of all tiles together */
     size_t scratch;
