@@ -135,8 +135,6 @@ static pass_level result_level(const ox_pass *pass, const pass_instruction *in) 
 /* Loops over rows that are short would cost more than laying out what belongs to them. */
 static bool wants_spread(const ox_pass *pass, const pass_instruction *in, int k) {
     pass_level level = pass->regs[in->reg[k]].level;
-    if (OX_SMALL)
-        return false;
     if (in->takes_rows)
         return level != PASS_EACH;
     return in->level == PASS_EACH && level == PASS_ROW && pass->row < OX_ROW_MIN;
@@ -152,8 +150,6 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->step[k] = repeats ? 0 : width;
         in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
-    if (OX_SMALL) /* nothing is streamed */
-        return;
     in->piece = OX_STREAM_TILE / in->step[0];
     if (in->takes_rows) /* whole ones */
         in->piece = in->piece > pass->row ? in->piece / pass->row * pass->row : pass->row;
@@ -265,7 +261,7 @@ static size_t rounded(size_t count) {
 static void size_tiles(ox_pass *pass, const tile_pool *pool) {
     /* Elements that are there fit in memory. */
     const size_t length = (size_t)pass->space.dim[pass->block], inner = (size_t)pass->inner;
-    const size_t row = OX_SMALL ? 1 : (size_t)pass->row;
+    const size_t row = (size_t)pass->row;
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
     size_t elements = LONGEST_TILE, bytes = pool->each + pool->row / row;
     if (bytes) {

@@ -88,11 +88,6 @@ struct ox_pass {
     size_t scratch;
 };
 
-/* How many rows n elements are: small builds have no passes over rows. */
-static inline int64_t ox_pass_row_count(const ox_pass *pass, int64_t n) {
-    return OX_SMALL ? n : n / pass->row;
-}
-
 struct ox_pass_builder {
     ox_pile *pile;
     const ox_loops *loops;
