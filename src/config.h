@@ -47,6 +47,11 @@
 #define OX_SMALL 0
 #endif
 
+/* Neighbouring elementwise nodes become one pass. A device runs each by itself, in little code (src/bare/pass.c). */
+#ifndef OX_WITH_FUSION
+#define OX_WITH_FUSION (!OX_SMALL)
+#endif
+
 /* The highest rank of a tensor. */
 #ifndef OX_MAX_RANK
 #define OX_MAX_RANK (OX_SMALL ? 8 : 64)

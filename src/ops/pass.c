@@ -18,7 +18,7 @@ static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char
         operand->move(count, dst, operand->width, src, step);
         return dst + count * operand->width;
     }
-    if (d == operand->first + 1 && step != 0 && !OX_SMALL) {
+    if (d == operand->first + 1 && step != 0) {
         int64_t inner = pass->space.dim[operand->first];
         operand->spread(inner, count, dst, src, operand->steps[operand->first], step);
         return dst + count * inner * operand->width;
@@ -84,7 +84,7 @@ static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int6
 }
 
 static char *place_of(const ox_pass *pass, const pass_store *store, int64_t done) {
-    return (char *)store->out->data + (store->level == PASS_ROW ? ox_pass_row_count(pass, done) : done) * store->width;
+    return (char *)store->out->data + (store->level == PASS_ROW ? done / pass->row : done) * store->width;
 }
 
 /* ---- Asking for the next tile ------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static int run_pieces(const ox_pass *pass, pass_state *s, const pass_instruction
 /* Calls the loop on `n` elements. */
 static int run_stretch(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *const from[OX_LANE_ARGS],
                        int64_t n, int64_t done) {
-    if (OX_SMALL || !in->piece)
+    if (!in->piece)
         return in->lane(n, from, in->step, in->attr);
     return run_pieces(pass, s, in, from, n, done);
 }
@@ -146,7 +146,7 @@ static int run_stretch(const ox_pass *pass, pass_state *s, const pass_instructio
 static int run_instruction(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *arg[OX_LANE_ARGS],
                            int64_t n, const int64_t count[], int64_t done) {
     int fault = 0;
-    if (OX_SMALL || !in->by_row)
+    if (!in->by_row)
         return run_stretch(pass, s, in, arg, count[in->level], done);
     for (int64_t i = 0; i < n; i += pass->row) {
         fault |= run_stretch(pass, s, in, arg, pass->row, done + i);
@@ -163,9 +163,8 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
         if (!pass->stores[i].streamed)
             s->regs[pass->stores[i].reg] = place_of(pass, &pass->stores[i], done);
     int64_t n = count * pass->inner;
-    if (!OX_SMALL)
-        look_ahead(pass, s, n);
-    const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = ox_pass_row_count(pass, n), [PASS_EACH] = n};
+    look_ahead(pass, s, n);
+    const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = n / pass->row, [PASS_EACH] = n};
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
         char *arg[OX_LANE_ARGS];
@@ -214,8 +213,8 @@ int64_t ox_pass_tile_size(const ox_pass *pass) {
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag) {
     int64_t index[OX_MAX_RANK + 1] = {0}, length = pass->space.dim[pass->block];
     pass_state s = state_in(pass, scratch);
-    int64_t outer = OX_SMALL || !first ? 0 : first / pass->rows, row = first - outer * pass->rows;
-    if (!OX_SMALL && first) /* devices have one thread, which starts at the first tile */
+    int64_t outer = first ? first / pass->rows : 0, row = first - outer * pass->rows;
+    if (first)
         seek(pass, &s, index, outer);
     for (int64_t tile = first; tile < end; tile++) {
         int64_t from = row * pass->chunk;

@@ -24,6 +24,9 @@ const ox_loops *ox_pass_loops(const ox_pass_builder *builder);
  * they are not the tensor's own (NULL: they are). The register holds elements of the tensor's type. */
 ox_reg ox_pass_load(ox_pass_builder *builder, const ox_tensor *tensor, const ox_tensor *shape);
 
+/* A copy that lives as long as the pass; NULL once memory ran out. */
+const void *ox_pass_keep(ox_pass_builder *builder, const void *bytes, size_t size);
+
 /* One element that repeats. */
 ox_reg ox_pass_constant(ox_pass_builder *builder, ox_dtype dtype, const void *element);
 

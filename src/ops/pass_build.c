@@ -7,7 +7,7 @@
 
 /* Entries of a list that has any. */
 enum {
-    FIRST_ROOM = OX_SMALL ? 2 : 8
+    FIRST_ROOM = 8
 };
 
 static void *grown(ox_pass_builder *b, void *list, int count, int *room, size_t size) {
@@ -130,23 +130,28 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     int index = b->pass.noperands - 1;
     b->strides[index] = strides;
     size_t width = ox_dtype_size(tensor->dtype);
-    *operand = (pass_operand){.tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width)};
-    if (!OX_SMALL)
-        operand->spread = b->loops->spread(width);
+    *operand = (pass_operand){
+        .tensor = tensor, .width = (int64_t)width, .move = b->loops->move(width), .spread = b->loops->spread(width)};
     operand->reg = ox_pass_new_reg(b, tensor->dtype);
     if (operand->reg >= 0)
         b->pass.regs[operand->reg].operand = index;
     return operand->reg;
 }
 
+const void *ox_pass_keep(ox_pass_builder *b, const void *bytes, size_t size) {
+    void *kept = b && !b->failed ? ox_pile_get(b->pile, size) : NULL;
+    if (!kept) {
+        ox_pass_fail(b);
+        return NULL;
+    }
+    return memcpy(kept, bytes, size);
+}
+
 ox_reg ox_pass_constant(ox_pass_builder *b, ox_dtype dtype, const void *element) {
-    void *copy = b && !b->failed ? ox_pile_get(b->pile, ox_dtype_size(dtype)) : NULL;
-    if (!copy)
-        return ox_pass_fail(b);
-    memcpy(copy, element, ox_dtype_size(dtype));
-    ox_reg reg = ox_pass_new_reg(b, dtype);
+    const void *kept = ox_pass_keep(b, element, ox_dtype_size(dtype));
+    ox_reg reg = kept ? ox_pass_new_reg(b, dtype) : -1;
     if (reg >= 0)
-        b->pass.regs[reg].constant = copy;
+        b->pass.regs[reg].constant = kept;
     return reg;
 }
 
@@ -169,45 +174,6 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     if (in->reg[0] >= 0)
         b->pass.regs[in->reg[0]].writer = b->pass.ncode - 1;
     return in->reg[0];
-}
-
-/* An instruction whose attribute is kept with the pass. */
-static ox_reg apply_kept(ox_pass_builder *b, ox_lane *lane, const void *attr, size_t size, ox_dtype result,
-                         ox_reg reg) {
-    void *kept = b && !b->failed ? ox_pile_get(b->pile, size) : NULL;
-    if (!kept)
-        return ox_pass_fail(b);
-    memcpy(kept, attr, size);
-    return ox_pass_apply(b, lane, kept, result, 1, &reg);
-}
-
-ox_reg ox_pass_widen(ox_pass_builder *b, ox_reg reg) {
-    ox_dtype dtype = ox_pass_dtype(b, reg), wide = ox_dtype_compute(dtype);
-    return reg < 0 || wide == dtype ? reg : apply_kept(b, b->loops->widen, &dtype, sizeof dtype, wide, reg);
-}
-
-ox_reg ox_pass_narrow(ox_pass_builder *b, ox_reg reg, const ox_narrowing *how) {
-    ox_dtype dtype = how->dtype, wide = ox_dtype_compute(dtype);
-    if (reg < 0 || ox_pass_dtype(b, reg) == dtype)
-        return reg;
-    reg = ox_pass_widen(b, reg);
-    ox_dtype from = ox_pass_dtype(b, reg);
-    if (from != wide && reg >= 0) {
-        ox_lane *lane = wide == dtype        ? b->loops->cast(from, wide)
-                        : b->loops->cast_odd ? b->loops->cast_odd(from)
-                                             : NULL;
-        reg = ox_pass_apply(b, lane, NULL, wide, 1, &reg);
-    }
-    if (reg < 0)
-        return -1;
-    if (wide != dtype)
-        return apply_kept(b, b->loops->narrow, how, sizeof *how, dtype, reg);
-    bool wraps = ox_dtype_bits(dtype) > 0 && ox_dtype_bits(dtype) < 8;
-    return wraps ? apply_kept(b, b->loops->wrap, &dtype, sizeof dtype, dtype, reg) : reg;
-}
-
-ox_reg ox_pass_convert(ox_pass_builder *b, ox_reg reg, ox_dtype dtype) {
-    return ox_pass_narrow(b, reg, &(ox_narrowing){.dtype = dtype});
 }
 
 void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool streamed) {

@@ -136,8 +136,6 @@ static pass_level result_level(const ox_pass *pass, const pass_instruction *in) 
 /* Loops over rows that are short would cost more than laying out what belongs to them. */
 static bool wants_spread(const ox_pass *pass, const pass_instruction *in, int k) {
     pass_level level = pass->regs[in->reg[k]].level;
-    if (OX_SMALL)
-        return false;
     if (in->takes_rows)
         return level != PASS_EACH;
     return in->level == PASS_EACH && level == PASS_ROW && pass->row < OX_ROW_MIN;
@@ -153,7 +151,7 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->step[k] = repeats ? 0 : width;
         in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
-    if (OX_SMALL || (in->streamed < 0 && !pass->nahead))
+    if (in->streamed < 0 && !pass->nahead)
         return;
     in->piece = (in->streamed >= 0 ? OX_STREAM_TILE : OX_AHEAD_TILE) / in->step[0];
     if (!in->takes_rows)
@@ -268,7 +266,7 @@ static size_t rounded(size_t count) {
 static void size_tiles(ox_pass *pass, const tile_pool *pool) {
     /* Elements that are there fit in memory. */
     const size_t length = (size_t)pass->space.dim[pass->block], inner = (size_t)pass->inner;
-    const size_t row = OX_SMALL ? 1 : (size_t)pass->row;
+    const size_t row = (size_t)pass->row;
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
     size_t elements = LONGEST_TILE, bytes = pool->each + pool->row / row;
     if (bytes) {
@@ -295,7 +293,7 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
 /* Operands that come from memory, each element once, and are read where they lie. */
 static void choose_ahead(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
-    for (int a = 0; a < pass->noperands && pass->nahead < PASS_AHEAD && !OX_SMALL; a++) {
+    for (int a = 0; a < pass->noperands && pass->nahead < PASS_AHEAD; a++) {
         const pass_operand *operand = &pass->operands[a];
         int64_t count = ox_tensor_count(operand->tensor);
         bool large = count >= (int64_t)OX_AHEAD_BYTES / operand->width;
@@ -310,7 +308,7 @@ static void share_ahead(ox_pass *pass) {
     int64_t calls = 0;
     for (int i = 0; i < pass->ncode && pass->nahead; i++) {
         const pass_instruction *in = &pass->code[i];
-        int64_t count = in->level == PASS_EACH ? n : in->level == PASS_ROW ? ox_pass_row_count(pass, n) : 1;
+        int64_t count = in->level == PASS_EACH ? n : in->level == PASS_ROW ? n / pass->row : 1;
         int64_t stretch = in->by_row ? pass->row : count;
         calls += count / stretch * ((stretch + in->piece - 1) / in->piece);
     }

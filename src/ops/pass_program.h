@@ -69,7 +69,7 @@ typedef struct pass_rows {
 
 /* A large operand whose next tile is asked for while this one is computed. */
 enum {
-    PASS_AHEAD = OX_SMALL ? 1 : 4 /* as many at most */
+    PASS_AHEAD = 4 /* as many at most */
 };
 typedef struct pass_asked {
     int operand;
@@ -97,11 +97,6 @@ struct ox_pass {
     size_t tile_bytes; /* of all tiles together */
     size_t scratch;
 };
-
-/* How many rows n elements are: small builds have no passes over rows. */
-static inline int64_t ox_pass_row_count(const ox_pass *pass, int64_t n) {
-    return OX_SMALL ? n : n / pass->row;
-}
 
 struct ox_pass_builder {
     ox_pile *pile;

@@ -185,7 +185,7 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
     ox_status status = create_slots(frame);
     if (status == OX_OK)
         status = create_steps(frame);
-    if (status == OX_OK && OX_WITH_PASSES)
+    if (status == OX_OK && OX_WITH_FUSION)
         status = list_readers(frame);
     if (status != OX_OK) {
         ox_frame_free(frame);

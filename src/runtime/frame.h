@@ -96,9 +96,9 @@ typedef struct ox_premise {
     struct ox_premise *next;
 } ox_premise;
 
-/* The group of a step; a constant where there are no elementwise operators, so that nothing of passes is linked. */
+/* The group of a step; a constant where each node runs by itself, so that nothing of groups is linked. */
 static inline ox_group *ox_step_group(const ox_step *step) {
-    return OX_WITH_PASSES ? step->group : NULL;
+    return OX_WITH_FUSION ? step->group : NULL;
 }
 
 typedef struct ox_stage {

@@ -92,10 +92,11 @@ const char *ox_step_kind_name(ox_step_kind kind) {
 }
 
 static ox_step_kind kind_of(const ox_step *step) {
+    const ox_group *group = ox_step_group(step);
     if (step->call.op->flags & OX_OP_CONTROL)
         return OX_STEP_CONTROL;
-    if (step->group)
-        return step->group->count > 1 ? OX_STEP_PASS : OX_STEP_KERNEL;
+    if (group)
+        return group->count > 1 ? OX_STEP_PASS : OX_STEP_KERNEL;
     if (step->runs)
         return OX_STEP_KERNEL;
     for (int k = 0; k < step->call.nout; k++)
@@ -106,8 +107,9 @@ static ox_step_kind kind_of(const ox_step *step) {
 
 static void count_bytes(const ox_frame *frame, int n, ox_profile_event *event) {
     const ox_step *step = &frame->steps[n];
-    if (step->group) {
-        count_pass(frame, step->group, event);
+    const ox_group *group = ox_step_group(step);
+    if (group) {
+        count_pass(frame, group, event);
     } else if (event->kind != OX_STEP_CONTROL) {
         count_packings(step, event);
         count_windows(step, event);
@@ -125,12 +127,13 @@ static int depth_of(const ox_frame *frame) {
 
 ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)) {
     const ox_step *step = &frame->steps[n];
+    const ox_group *group = ox_step_group(step);
     uint64_t start = ox_host_now();
     OX_TRY(run(frame, n));
     uint64_t end = ox_host_now();
     ox_profile_event event = {.kind = kind_of(step),
                               .depth = depth_of(frame),
-                              .node_count = step->group ? (size_t)step->group->count : 1,
+                              .node_count = group ? (size_t)group->count : 1,
                               .start_ns = start,
                               .duration_ns = end - start,
                               .step = step};
@@ -144,7 +147,8 @@ ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_
     const ox_frame *frame = step->frame;
     if (index >= event->node_count)
         return OX_ERROR_ARGUMENT;
-    int n = step->group ? step->group->head : (int)(step - frame->steps);
+    const ox_group *group = ox_step_group(step);
+    int n = group ? group->head : (int)(step - frame->steps);
     for (size_t i = 0; i < index; i++)
         n = frame->steps[n].next_member;
     const ox_node *node = &frame->graph->nodes[n];

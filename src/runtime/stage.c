@@ -142,7 +142,7 @@ static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred)
 
 /* Groups lie in plan memory that is about to go; a stale one must not be taken for a new one at its address. */
 static void forget_groups(ox_frame *frame, int first, int end) {
-    for (int n = first; n < end; n++)
+    for (int n = first; n < end && OX_WITH_FUSION; n++)
         frame->steps[n].group = NULL;
 }
 
@@ -153,7 +153,7 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
     *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
     ox_status status = describe_nodes(frame, stage, inferred);
-    if (status == OX_OK && OX_WITH_PASSES)
+    if (status == OX_OK && OX_WITH_FUSION)
         status = ox_fuse_stage(frame, first, stage->end);
     for (int n = first; n < stage->end && status == OX_OK; n++)
         status = prepare_node(frame, n);

@@ -33,7 +33,8 @@ DEVICE_AR    = $(DEVICE_TOOLS)ar
 DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno -fno-trapping-math \
   -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
-DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/ops/gemm_%,$(LIB_SRC)) \
+DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/ops/gemm_% src/runtime/fuse.c \
+  $(addprefix src/ops/,pass.c pass_build.c pass_plan.c pass_rows.c),$(LIB_SRC)) \
   $(sort $(wildcard src/bare/*.c))
 DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 
