@@ -1,6 +1,6 @@
 """corpus.py NODES IMAGES DIR: what the fuzzers start from: DIR/models and DIR/inputs.
 
-NODES has node cases of ONNX (generate.py), IMAGES some pictures. Needs numpy.
+NODES has node cases of ONNX (generate.py), IMAGES some pictures. Needs numpy and onnx.
 """
 
 import io
@@ -11,6 +11,8 @@ import sys
 import zlib
 
 import numpy as np
+
+import seeds
 
 MOST_BYTES = 4000
 NPY, PROTO, IMAGE, LITERAL = range(4)  # the first byte of an input, plus 4 times a variant
@@ -29,6 +31,8 @@ def models(nodes, folder):
     for path in sorted(nodes.glob("*/model.onnx")):
         if path.stat().st_size <= MOST_BYTES:
             shutil.copy(path, folder / path.parent.name)
+    for name, data in seeds.models():
+        write(folder, "seed_" + name, data)
 
 
 def npy(array, order="C"):

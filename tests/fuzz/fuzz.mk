@@ -21,7 +21,7 @@ FUZZ_CORPUS_load   := models
 FUZZ_CORPUS_run    := models
 FUZZ_CORPUS_inputs := inputs
 
-$(FUZZ)/corpus/.stamp: tests/fuzz/corpus.py $(BUILD)/node/.stamp
+$(FUZZ)/corpus/.stamp: tests/fuzz/corpus.py tests/fuzz/seeds.py $(BUILD)/node/.stamp
 	@$(VENV)/bin/python tests/fuzz/corpus.py $(BUILD)/node examples/digits/images $(FUZZ)/corpus
 	@touch $@
 

@@ -28,12 +28,12 @@ static size_t read_all(const ox_model *model) {
     size_t read = 0;
     ox_model_get_info(model, &info);
     for (size_t i = 0; ox_model_input(model, i, &value) == OX_OK; i++)
-        read += (size_t)value.name[0];
+        read += (unsigned char)value.name[0];
     for (size_t i = 0; ox_model_output(model, i, &value) == OX_OK; i++)
-        read += (size_t)value.name[0];
+        read += (unsigned char)value.name[0];
     for (size_t i = 0; ox_model_op_use(model, i, &use) == OX_OK; i++)
-        read += (size_t)use.name[0];
-    return read + (size_t)info.graph_name[0];
+        read += (unsigned char)use.name[0];
+    return read + (unsigned char)info.graph_name[0];
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* fuzz_run.c: any bytes as a model: loaded, prepared and run on small inputs, within limits. Twice in a session, which
- * gives the same bits, and once with nodes one by one, which does too. */
+/* fuzz_run.c: any bytes as a model: loaded, prepared and run on small inputs, within limits. Twice in a session, on
+ * other shapes between if any are open, which gives the same bits; and once with nodes one by one, which does too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,6 @@ enum {
 static union {
     uint8_t u8[16 * MOST_ELEMENTS];
     uint16_t u16[1];
-    int64_t i64[1];
     float f32[1];
     double f64[1];
     ox_string text[1];
@@ -26,30 +25,44 @@ static bool is_tired(void *context) {
     return ++*(int *)context > MOST_QUESTIONS;
 }
 
-/* Small numbers, of which some are negative and some make good shapes. */
+static bool is_integer(ox_dtype dtype) {
+    return (dtype >= OX_UINT8 && dtype <= OX_INT64) || dtype == OX_UINT32 || dtype == OX_UINT64;
+}
+
+/* Small numbers, of which some are negative and some make good shapes; floats of 16 bits and less get bytes. */
 static void fill(ox_dtype dtype, int64_t count, unsigned turn) {
     static const ox_string texts[TEXTS] = {{"", 0}, {"1", 1}, {"-2.5e3", 6}, {"\xff\0x", 3}};
+    const size_t size = ox_dtype_size(dtype);
     for (int64_t i = 0; i < count; i++) {
         const unsigned at = (unsigned)i + turn;
-        const int number = (int)(at * 7 % 11) - (at % 5 == 0 ? 6 : 0);
+        const int64_t number = (int64_t)(at * 7 % 11) - (at % 5 == 0 ? 6 : 0);
         if (dtype == OX_FLOAT)
             elements.f32[i] = (float)number / 2;
         else if (dtype == OX_DOUBLE)
-            elements.f64[i] = number / 4.0;
-        else if (dtype == OX_INT64 || dtype == OX_UINT64)
-            elements.i64[i] = number;
+            elements.f64[i] = (double)number / 4;
+        else if (is_integer(dtype))
+            memcpy(&elements.u8[(size_t)i * size], &number, size);
         else if (dtype == OX_STRING)
             elements.text[i] = texts[at % TEXTS];
         else
-            memset(&elements.u8[(size_t)i * ox_dtype_size(dtype)], dtype == OX_BOOL ? number & 1 : number,
-                   ox_dtype_size(dtype));
+            memset(&elements.u8[(size_t)i * size], (int)(dtype == OX_BOOL ? number & 1 : number), size);
     }
 }
 
-static ox_status feed(const ox_model *model, ox_session *session, size_t index, ox_error *error) {
+/* The strides of a tensor whose first dimension is the innermost. */
+static void turn(const ox_tensor *tensor, int64_t *strides) {
+    int64_t step = (int64_t)ox_dtype_size(tensor->dtype);
+    for (int d = 0; d < tensor->rank; d++) {
+        strides[d] = step;
+        step *= tensor->dims[d];
+    }
+}
+
+/* Gives an input, with `open` for dims that the model leaves open. Every second one lies turned. */
+static ox_status feed(const ox_model *model, ox_session *session, size_t index, int64_t open, ox_error *error) {
     static uint8_t data[8][sizeof elements];
     ox_value_info info;
-    int64_t dims[OX_TENSOR_RANK];
+    int64_t dims[OX_TENSOR_RANK], strides[OX_TENSOR_RANK];
     ox_status status = ox_model_input(model, index, &info);
     if (status != OX_OK || info.optional)
         return status;
@@ -57,13 +70,17 @@ static ox_status feed(const ox_model *model, ox_session *session, size_t index, 
     if (rank > OX_TENSOR_RANK || index >= sizeof data / sizeof *data)
         return OX_ERROR_LIMIT;
     for (int d = 0; d < rank; d++)
-        dims[d] = info.rank < 0 || info.dims[d] < 0 ? 2 : info.dims[d];
+        dims[d] = info.rank < 0 || info.dims[d] < 0 ? open : info.dims[d];
     ox_tensor tensor = {info.dtype ? info.dtype : OX_FLOAT, rank, dims, NULL, data[index]};
     int64_t count = ox_tensor_count(&tensor);
     if (count < 0 || count > MOST_ELEMENTS)
         return OX_ERROR_LIMIT;
     fill(tensor.dtype, count, (unsigned)index);
     memcpy(data[index], &elements, (size_t)count * ox_dtype_size(tensor.dtype));
+    if (index % 2 && count) {
+        turn(&tensor, strides);
+        tensor.strides = strides;
+    }
     return ox_session_set_input(session, index, &tensor, error);
 }
 
@@ -108,17 +125,24 @@ static digest run(ox_session *session, int *questions) {
     return d;
 }
 
-/* Runs twice and compares; the first run's outputs. */
+/* Gives all inputs and runs. */
+static digest feed_and_run(const ox_model *model, ox_session *session, int64_t open, int *questions) {
+    digest unfed = {{0}, OX_OK};
+    ox_error error;
+    for (size_t i = 0; unfed.status == OX_OK && i < ox_model_input_count(model); i++)
+        unfed.status = feed(model, session, i, open, &error);
+    return unfed.status == OX_OK ? run(session, questions) : unfed;
+}
+
+/* Runs twice on the same inputs, on others between, and compares; the first run's outputs. */
 static digest run_session(const ox_model *model, const ox_options *options, int *questions) {
     digest first = {{0}, OX_ERROR_LIMIT};
     ox_session *session = NULL;
     ox_error error;
-    ox_status status = ox_session_create(model, options, &session, &error);
-    for (size_t i = 0; status == OX_OK && i < ox_model_input_count(model); i++)
-        status = feed(model, session, i, &error);
-    if (status == OX_OK) {
-        first = run(session, questions);
-        digest second = run(session, questions);
+    if (ox_session_create(model, options, &session, &error) == OX_OK) {
+        first = feed_and_run(model, session, 2, questions);
+        feed_and_run(model, session, 3, questions);
+        digest second = feed_and_run(model, session, 2, questions);
         if (first.status == OX_OK && second.status == OX_OK && memcmp(&first, &second, sizeof first))
             abort();
     }

@@ -141,6 +141,54 @@ static size_t repeat(mutation *m, int i) {
                              field->end - field->tag, m->out, m->room);
 }
 
+/* ---- Nodes ------------------------------------------------------------------------------------------------------ */
+
+static bool is_node(const ox_field *field) {
+    return field->message && !strcmp(field->message->short_name, "NodeProto");
+}
+
+/* The first field of that name in field i; -1 if there is none. */
+static int child(const ox_fields *fields, int i, const char *name) {
+    for (int k = i + 1; k < fields->count && fields->at[k].tag < fields->at[i].end; k++)
+        if (fields->at[k].parent == i && fields->at[k].descriptor && !strcmp(fields->at[k].descriptor->name, name))
+            return k;
+    return -1;
+}
+
+/* Writes field i, a message, with `text` as the value of its field k; returns the bytes, 0 without room. */
+static size_t write_with(const ox_fields *fields, int i, int k, const char *text, uint8_t *out, size_t room) {
+    const ox_field *field = &fields->at[i], *inner = &fields->at[k];
+    const size_t size = strlen(text), length = field->end - field->value - (inner->end - inner->tag) + 2 + size;
+    if (field->end - field->tag + size + 20 > room)
+        return 0;
+    uint64_t tag;
+    size_t n = ox_varint_read(fields->bytes + field->tag, field->end - field->tag, &tag);
+    memcpy(out, fields->bytes + field->tag, n);
+    n += ox_varint_write(length, out + n);
+    memcpy(out + n, fields->bytes + field->value, inner->tag - field->value);
+    n += inner->tag - field->value;
+    out[n++] = (uint8_t)(inner->descriptor->id << 3 | 2);
+    out[n++] = (uint8_t)size;
+    memcpy(out + n, text, size);
+    memcpy(out + n + size, fields->bytes + inner->end, field->end - inner->end);
+    return n + size + field->end - inner->end;
+}
+
+/* A node becomes two: one that computes the same, and one that reads its result and gives what it gave. */
+static size_t deepen(mutation *m, int i) {
+    static uint8_t pair[2 * MOST_VALUE];
+    const ox_field *field = &m->fields->at[i];
+    const int input = child(m->fields, i, "input"), output = child(m->fields, i, "output");
+    char name[] = "~~~~";
+    for (int k = 1; k < 4; k++)
+        name[k] = (char)('a' + below(m, 26));
+    if (input < 0 || output < 0 || field->end - field->tag > MOST_VALUE - 30)
+        return 0;
+    size_t size = write_with(m->fields, i, output, name, pair, MOST_VALUE);
+    size += write_with(m->fields, i, input, name, pair + size, MOST_VALUE);
+    return ox_fields_replace(m->fields, field->parent, field->tag, field->end, pair, size, m->out, m->room);
+}
+
 static bool is_operator(const ox_field *field) {
     return field->descriptor && !strcmp(field->descriptor->name, "op_type");
 }
@@ -158,6 +206,8 @@ static size_t change(mutation *m, int i) {
         return choice == 3 ? copy_value(m, i, same_type) : change_number(m, i);
     if (is_operator(field) && choice < 8)
         return change_operator(m, i);
+    if (is_node(field) && choice < 7)
+        return deepen(m, i);
     if (field->message)
         return copy_value(m, i, same_kind);
     return choice < 7 ? copy_value(m, i, same_type) : change_bytes(m, i);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Changes a message of `type` in place, `room` bytes at most: numbers to ones that hurt or to others of the message,
- * names to names of other values, operators to others, elements of tensors; drops, repeats and exchanges fields.
- * Returns the size. */
+ * names to names of other values, operators to others, elements of tensors; drops, repeats and exchanges fields;
+ * makes two nodes, one behind the other, of one. Returns the size. */
 size_t ox_mutate(const ProtobufCMessageDescriptor *type, uint8_t *data, size_t size, size_t room, unsigned seed);
 
 /* Writes the first message with a field of the second one in place of one of the same kind, or beside it. Returns the
