@@ -47,6 +47,9 @@
 #define OX_SMALL 0
 #endif
 
+/* Elementwise operators behind a product run on its blocks: for speed alone, so that devices do without. */
+#define OX_WITH_EPILOGUES (OX_WITH_PASSES && !OX_SMALL)
+
 /* The highest rank of a tensor. */
 #ifndef OX_MAX_RANK
 #define OX_MAX_RANK (OX_SMALL ? 8 : 64)

@@ -139,6 +139,15 @@ ox_reg ox_pass_load(ox_pass_builder *b, const ox_tensor *tensor, const ox_tensor
     return operand->reg;
 }
 
+ox_reg ox_pass_given(ox_pass_builder *b, ox_dtype dtype) {
+    ox_reg reg = b ? ox_pass_new_reg(b, dtype) : -1;
+    if (reg >= 0) {
+        b->pass.regs[reg].level = PASS_EACH;
+        b->pass.given = reg;
+    }
+    return reg;
+}
+
 ox_reg ox_pass_constant(ox_pass_builder *b, ox_dtype dtype, const void *element) {
     void *copy = b && !b->failed ? ox_pile_get(b->pile, ox_dtype_size(dtype)) : NULL;
     if (!copy)

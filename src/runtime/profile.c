@@ -94,9 +94,9 @@ const char *ox_step_kind_name(ox_step_kind kind) {
 static ox_step_kind kind_of(const ox_step *step) {
     if (step->call.op->flags & OX_OP_CONTROL)
         return OX_STEP_CONTROL;
-    if (step->group)
+    if (step->group && !ox_step_dense(step))
         return step->group->count > 1 ? OX_STEP_PASS : OX_STEP_KERNEL;
-    if (step->runs)
+    if (step->group || step->runs)
         return OX_STEP_KERNEL;
     for (int k = 0; k < step->call.nout; k++)
         if (step->out[k] && step->outputs[k].window == OX_WINDOW_COPY)
@@ -107,6 +107,8 @@ static ox_step_kind kind_of(const ox_step *step) {
 static void count_bytes(const ox_frame *frame, int n, ox_profile_event *event) {
     const ox_step *step = &frame->steps[n];
     if (step->group) {
+        if (ox_step_dense(step))
+            count_packings(ox_step_dense(step), event);
         count_pass(frame, step->group, event);
     } else if (event->kind != OX_STEP_CONTROL) {
         count_packings(step, event);
