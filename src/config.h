@@ -52,6 +52,9 @@
 #define OX_WITH_FUSION (!OX_SMALL)
 #endif
 
+/* Elementwise operators behind a product run on its blocks. */
+#define OX_WITH_EPILOGUES (OX_WITH_PASSES && OX_WITH_FUSION)
+
 /* The highest rank of a tensor. */
 #ifndef OX_MAX_RANK
 #define OX_MAX_RANK (OX_SMALL ? 8 : 64)

@@ -333,7 +333,7 @@ OX_API uint32_t ox_session_op_types(const ox_session *session, size_t use_index)
 
 /* What a step of a run was. */
 typedef enum ox_step_kind {
-    OX_STEP_KERNEL, /* one node, computed */
+    OX_STEP_KERNEL, /* one node, computed; behind a product, with the elementwise nodes that finish its blocks */
     OX_STEP_PASS,   /* several elementwise nodes in one go: what is between them never reaches memory */
     OX_STEP_VIEW,   /* one node whose outputs are in the memory of its inputs: no bytes move */
     OX_STEP_COPY,   /* one node that could have been a view, but its outputs had to be packed */

@@ -3,8 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-CHECK_PARTS := unit compat operators cli conformance property products expand-forms views casts plugin errors hostile \
-  allocations regression check-device check-install check-digits check-filetype
+CHECK_PARTS := unit compat operators cli conformance property products epilogues expand-forms views casts plugin \
+  errors hostile allocations regression check-device check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -66,6 +66,9 @@ property: $(BUILD)/libox.so venv
 
 products: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
+
+epilogues: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/epilogues.py --cases 1000
 
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
@@ -137,5 +140,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property products expand-forms views casts plugin errors \
+.PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin errors \
   hostile allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck

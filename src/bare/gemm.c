@@ -145,9 +145,8 @@ static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run
 
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
                  const void *places, void *workspace) {
-    ox_gemm g = *gemm;
-    for (int64_t i = 0; i < count && g.m && g.n; i++) {
-        place(places, i, &g);
+    for (int64_t i = 0; i < count && gemm->m && gemm->n; i++) {
+        const ox_gemm g = ox_gemm_product(gemm, i, place, places);
         run_product(plan, &g, gemm_for(g.a.dtype), workspace);
     }
 }

@@ -252,7 +252,7 @@ static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
     const int64_t width = (int64_t)ox_dtype_size(g->b.dtype), step[] = {width, width, 0};
     for (int64_t i = 0; i < block->rows; i++) {
         int64_t row = block->row + i;
-        char *out = (char *)g->c + row * g->c_row + block->column * width;
+        char *out = ox_gemm_out(g, block, i, width);
         char *bias = (char *)(uintptr_t)g->extra + row * width;
         c->add->fn[g->b.dtype](block->columns, (char *const[]){out, block->data + i * block->data_row, bias}, step,
                                NULL);
@@ -264,12 +264,11 @@ static const char *offset(const void *base, int64_t bytes) {
     return base && bytes ? (const char *)base + bytes : base;
 }
 
-/* Where the operands and the results are, and the bytes from one group to the next. */
+/* Where the operands are, and the bytes from one group to the next. */
 typedef struct conv_places {
     int64_t groups;
     const void *x, *w, *bias;
-    char *out;
-    int64_t x_step, w_step, bias_step, out_step;
+    int64_t x_step, w_step, bias_step;
 } conv_places;
 
 /* An ox_gemm_place_fn: a product for each image and group. */
@@ -278,7 +277,6 @@ static void place(const void *places, int64_t i, ox_gemm *g) {
     int64_t group = i % p->groups;
     g->a.data = offset(p->w, group * p->w_step);
     g->b.data = offset(p->x, i * p->x_step);
-    g->c = p->out + i * p->out_step;
     g->extra = offset(p->bias, group * p->bias_step);
 }
 
@@ -302,9 +300,10 @@ ox_status ox_prepare_conv(ox_call *call) {
     for (int i = 0; i < 3 && ox_tensor_count(call->out[0]); i++)
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
-    OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
+    OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
     c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), ox_call_given(call, 2));
+    c->product.epilogue = call->epilogue;
     return ox_gemm_prepare(call, &c->product, c->images * c->groups, &c->plan);
 }
 
@@ -318,15 +317,14 @@ ox_status ox_run_conv(ox_call *call) {
     ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
     if (ox_call_given(call, 2))
         b = ox_dense_in(call, &used, call->in[2]);
-    char *result = ox_dense_out(call, &used, out, 0, count);
-    const ox_gemm *g = &c->product;
+    ox_gemm g = c->product;
+    g.c = ox_dense_out(call, &used, count);
     const int64_t width = (int64_t)ox_dtype_size(x.dtype);
-    conv_places places = {c->groups, x.data, w.data, b.data, result, 0, 0, 0, 0};
+    conv_places places = {c->groups, x.data, w.data, b.data, 0, 0, 0};
     places.x_step = c->in_channels * c->in_count * width;
-    places.w_step = g->m * g->k * width;
-    places.bias_step = g->m * width;
-    places.out_step = g->m * g->c_row;
-    ox_gemm_run(&c->plan, g, c->images * c->groups, place, &places, ox_gemm_take(call, &used, &c->plan));
-    ox_dense_store(out, 0, count, result);
+    places.w_step = g.m * g.k * width;
+    places.bias_step = g.m * width;
+    ox_gemm_run(&c->plan, &g, c->images * c->groups, place, &places, ox_gemm_take(call, &used, &c->plan));
+    ox_dense_store(call, count, g.c);
     return OX_OK;
 }

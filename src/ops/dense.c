@@ -66,15 +66,23 @@ void ox_dense_strides(const ox_tensor *tensor, int64_t *strides) {
         ox_packed_strides(tensor->rank, tensor->dims, sizeof(float), strides);
 }
 
-ox_status ox_dense_plan_out(ox_call *call, const ox_tensor *out, int64_t count) {
-    return is_native(out) ? OX_OK : ox_workspace_add(call, count, sizeof(float));
+/* True if output 0 is computed in another type, and brought into its own by ox_dense_store. */
+static bool is_rounded(const ox_call *call) {
+    return !call->epilogue && !is_native(call->out[0]);
 }
 
-void *ox_dense_out(const ox_call *call, size_t *used, const ox_tensor *out, int64_t at, int64_t count) {
-    return is_native(out) ? (char *)out->data + at : ox_workspace_take(call, used, count, sizeof(float));
+ox_status ox_dense_plan_out(ox_call *call, int64_t count) {
+    return is_rounded(call) ? ox_workspace_add(call, count, sizeof(float)) : OX_OK;
 }
 
-void ox_dense_store(const ox_tensor *out, int64_t at, int64_t count, const void *computed) {
-    if (!is_native(out))
-        ox_narrow(&(ox_narrowing){.dtype = out->dtype}, count, computed, (char *)out->data + at);
+void *ox_dense_out(const ox_call *call, size_t *used, int64_t count) {
+    if (is_rounded(call))
+        return ox_workspace_take(call, used, count, sizeof(float));
+    return call->epilogue ? NULL : call->out[0]->data;
+}
+
+void ox_dense_store(const ox_call *call, int64_t count, const void *computed) {
+    const ox_tensor *out = call->out[0];
+    if (is_rounded(call))
+        ox_narrow(&(ox_narrowing){.dtype = out->dtype}, count, computed, out->data);
 }

@@ -31,13 +31,14 @@ ox_tensor ox_dense_in(const ox_call *call, size_t *used, const ox_tensor *tensor
 /* The strides of what ox_dense_in will give. */
 void ox_dense_strides(const ox_tensor *tensor, int64_t *strides);
 
-/* Prepare: workspace for ox_dense_out of that many elements at a time. */
-ox_status ox_dense_plan_out(ox_call *call, const ox_tensor *out, int64_t count);
+/* Prepare: workspace for ox_dense_out. */
+ox_status ox_dense_plan_out(ox_call *call, int64_t count);
 
-/* Run: where to compute elements of `out`, from byte offset `at` on: in place, or count floats in the workspace. */
-void *ox_dense_out(const ox_call *call, size_t *used, const ox_tensor *out, int64_t at, int64_t count);
+/* Run: where to compute the `count` elements of output 0: in place, or as floats in the workspace. NULL if an epilogue
+ * takes them. */
+void *ox_dense_out(const ox_call *call, size_t *used, int64_t count);
 
-/* Run: brings count computed elements into `out`, rounding once, unless they were computed in place. */
-void ox_dense_store(const ox_tensor *out, int64_t at, int64_t count, const void *computed);
+/* Run: brings the computed elements into output 0, rounding once, unless they were computed in place or taken. */
+void ox_dense_store(const ox_call *call, int64_t count, const void *computed);
 
 #endif

@@ -180,7 +180,7 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
             const char *c = s->add ? (const char *)g->extra + row * s->c[0] + column * s->c[1] : NULL;
             finish_row(s, block->columns - j < PIECE ? block->columns - j : PIECE,
                        block->data + i * block->data_row + j * s->width,
-                       (char *)g->c + row * g->c_row + column * s->width, c, block->scratch);
+                       ox_gemm_out(g, block, i, s->width) + j * s->width, c, block->scratch);
         }
 }
 
@@ -222,18 +222,19 @@ ox_status ox_prepare_gemm(ox_call *call) {
     g->b = (ox_gemm_matrix){b->dtype, NULL, sb[s.trans_b], sb[!s.trans_b]};
     g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(a->dtype));
     g->context = state;
+    g->epilogue = call->epilogue;
     plan_finish(call, ox_dtype_compute(a->dtype), state);
     if (state->add) {
         plan_c(call->in[2], &s, state);
         OX_TRY(ox_dense_plan(call, call->in[2]));
     }
-    OX_TRY(ox_dense_plan_out(call, call->out[0], ox_tensor_count(call->out[0])));
+    OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     if (g->m > 1)
         OX_TRY(ox_gemm_weights(call, 1, 0, NULL, NULL, g, &(size_t){0}));
     return ox_gemm_prepare(call, g, 1, &state->plan);
 }
 
-/* An ox_gemm_place_fn: there is one product, and it is in place. */
+/* An ox_gemm_place_fn: there is one product, whose operands are in place. */
 static void place(const void *places, int64_t i, ox_gemm *g) {
     (void)places, (void)i, (void)g;
 }
@@ -248,9 +249,9 @@ ox_status ox_run_gemm(ox_call *call) {
     ox_tensor c = state->add ? ox_dense_in(call, &used, call->in[2]) : (ox_tensor){0};
     ox_gemm g = state->product;
     g.a.data = call->in[0]->data, g.b.data = call->in[1]->data;
-    g.c = ox_dense_out(call, &used, out, 0, count);
+    g.c = ox_dense_out(call, &used, count);
     g.extra = c.data;
     ox_gemm_run(&state->plan, &g, 1, place, NULL, ox_gemm_take(call, &used, &state->plan));
-    ox_dense_store(out, 0, count, g.c);
+    ox_dense_store(call, count, g.c);
     return OX_OK;
 }

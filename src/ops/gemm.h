@@ -3,6 +3,7 @@
 #define OX_OPS_GEMM_H
 
 #include "../pool.h"
+#include "epilogue.h"
 #include "lanes.h"
 #include "op.h"
 
@@ -14,7 +15,7 @@ typedef void ox_gemm_panel_fn(const ox_gemm *gemm, int64_t row, int64_t rows, in
                               char *panel, int64_t panel_row);
 
 /* A finished block of C: rows [row, row + rows) of columns [column, column + columns), in the kernel's type, packed
- * columns and block_row bytes between rows. It lies in a cache and may be changed. */
+ * columns and data_row bytes between rows. It lies in a cache and may be changed. */
 typedef struct ox_gemm_block {
     int64_t row, rows, column, columns;
     char *data;
@@ -22,7 +23,8 @@ typedef struct ox_gemm_block {
     void *scratch; /* the bytes that the product asked for, the same for all blocks of a part of the pool */
 } ox_gemm_block;
 
-/* Takes a finished block; every element comes once. Threads call it at the same time. */
+/* Takes a finished block, to bring it where ox_gemm_out says; every element comes once. Threads call it at the same
+ * time. */
 typedef void ox_gemm_end_fn(const ox_gemm *gemm, const ox_gemm_block *block);
 
 /* C[m,n] = A[m,k] * B[k,n]. Integers wrap; floats of 16 bits are widened and summed as floats. */
@@ -32,11 +34,24 @@ struct ox_gemm {
     const void *panels;          /* if not NULL, all of B as ox_gemm_pack left it */
     ox_gemm_panel_fn *panel;     /* if not NULL, it gives B panel by panel */
     void *c;                     /* without `end`: in the type that is computed in, packed columns, */
-    int64_t c_row;               /* so many bytes between rows */
+    int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
     ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
+    ox_epilogue *epilogue;       /* if not NULL, it takes C after that; `c` is not used */
     size_t scratch;              /* bytes that `end` wants */
     const void *context, *extra; /* for panel and end */
+    int64_t start;               /* elements of C in the products before this one; ox_gemm_run sets it */
 };
+
+/* True if C is made block by block, and taken from there. */
+static inline bool ox_gemm_is_taken(const ox_gemm *g) {
+    return g->end || g->epilogue;
+}
+
+/* Where `end` writes row i of a block, of elements of `size` bytes: over the block itself if more follows. */
+static inline char *ox_gemm_out(const ox_gemm *g, const ox_gemm_block *block, int64_t i, int64_t size) {
+    return g->epilogue ? block->data + i * block->data_row
+                       : (char *)g->c + (block->row + i) * g->c_row + block->column * size;
+}
 
 /* How a product is computed. */
 typedef enum ox_gemm_way {
@@ -78,8 +93,18 @@ void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan);
 /* Where `end` has its scratch memory in part `part` of the pool. */
 void *ox_gemm_scratch(const ox_gemm_plan *plan, void *workspace, int part);
 
-/* Sets operands, c and extra of product i of a batch. */
+/* Sets operands and extra of product i of a batch. */
 typedef void ox_gemm_place_fn(const void *places, int64_t i, ox_gemm *gemm);
+
+/* Product i of a batch, in place. */
+static inline ox_gemm ox_gemm_product(const ox_gemm *gemm, int64_t i, ox_gemm_place_fn *place, const void *places) {
+    ox_gemm g = *gemm;
+    place(places, i, &g);
+    g.start = i * g.m * g.n;
+    if (g.c)
+        g.c = (char *)g.c + i * g.m * g.c_row;
+    return g;
+}
 
 /* Computes `count` products that differ in place only. Each element of C is the same sum, in the same order, whatever
  * the number of threads is. */

@@ -30,7 +30,7 @@ static bool describe(const ox_gemm_matrix *m, int64_t rows, int64_t columns, bla
 }
 
 bool ox_gemm_blas_fits(const ox_gemm *g) {
-    const int64_t size = (int64_t)ox_dtype_size(g->a.dtype), width = g->end ? g->n : g->c_row / size;
+    const int64_t size = (int64_t)ox_dtype_size(g->a.dtype), width = ox_gemm_is_taken(g) ? g->n : g->c_row / size;
     blas_matrix a, b;
     /* Products with a vector are a matter of memory, and are left alone. */
     return (g->a.dtype == OX_FLOAT || g->a.dtype == OX_DOUBLE) && !g->panels && !g->panel && g->m > 1 && g->n > 1 &&

@@ -54,7 +54,7 @@ static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {
     }
     const ox_gemm turned = ox_gemm_turn(g);
     plan->way = vector_way(plan->kernel, g);
-    bool packed = g->end || g->c_row == (int64_t)ox_dtype_size(plan->kernel->c);
+    bool packed = ox_gemm_is_taken(g) || g->c_row == (int64_t)ox_dtype_size(plan->kernel->c);
     if (plan->way != OX_GEMM_PANELS || g->n != 1 || g->panels || g->panel || !packed)
         return;
     plan->way = vector_way(plan->kernel, &turned);
@@ -83,9 +83,9 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     plan->chunk = g->panels ? g->n : fitting(budget, column, kernel->columns, g->n);
     plan->chunk = even(g->n, plan->chunk, kernel->columns);
     plan->columns = plan->chunk;
-    if (g->end)
+    if (ox_gemm_is_taken(g))
         plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
-    plan->c_bytes = g->end ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
+    plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
     if (!g->panels && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
         return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",
                             (long long)g->k);
@@ -97,7 +97,7 @@ static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) 
     int64_t count;
     if (!plan->batched)
         plan->pool = NULL;
-    if (!g->end)
+    if (!ox_gemm_is_taken(g))
         return OX_OK;
     if (!ox_mul_i64(g->m, g->n, &count) ||
         !ox_mul_size((size_t)count, ox_dtype_size(plan->kernel->c), &plan->c_bytes) || plan->c_bytes > SIZE_MAX / 4)
@@ -119,8 +119,10 @@ int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
 }
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
-    *plan = (ox_gemm_plan){
-        .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype), .scratch = g->scratch};
+    const size_t after = ox_epilogue_scratch(g->epilogue);
+    *plan = (ox_gemm_plan){.loops = call->loops,
+                           .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype),
+                           .scratch = after > g->scratch ? after : g->scratch};
     if (g->m == 0 || g->n == 0 || count == 0)
         return OX_OK;
     /* A multiplication takes about as long as moving a byte. */
@@ -134,7 +136,7 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
         OX_TRY(plan_blas(call, g, plan));
     } else {
         plan->columns = VECTOR_COLUMNS;
-        plan->c_bytes = g->end ? VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;
+        plan->c_bytes = ox_gemm_is_taken(g) ? VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;
     }
     plan->stage = is_native(&g->a) && is_native(&g->b) ? 0 : OX_GEMM_STAGE;
     plan->a_bytes = aligned(plan->a_bytes), plan->c_bytes = aligned(plan->c_bytes);

@@ -166,11 +166,26 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     }
 }
 
+/* Hands on a block of the product as it was asked for, not as it is computed: its rows are packed. */
+static void take_block(const ox_gemm *g, const ox_gemm_block *block) {
+    ox_pass_part part = {g->start + block->row * g->n + block->column, block->columns, block->rows, g->n};
+    if (g->end)
+        g->end(g, block);
+    if (!g->epilogue)
+        return;
+    if (part.count == part.step) { /* whole rows are one stretch */
+        part.count *= part.rows;
+        part.rows = 1;
+    }
+    ox_epilogue_take(g->epilogue, &part, block->data, block->scratch);
+}
+
 static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_block *block) {
     const ox_gemm *g = job->turned;
     const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
-    block->data = g->end ? room->c : (char *)g->c + block->row * g->c_row + block->column * size;
-    block->data_row = g->end ? job->plan->columns * size : g->c_row;
+    const bool taken = ox_gemm_is_taken(g);
+    block->data = taken ? room->c : (char *)g->c + block->row * g->c_row + block->column * size;
+    block->data_row = taken ? block->columns * size : g->c_row;
     block->scratch = room->scratch;
     for (int64_t i = 0; i < block->rows && !g->k; i++)
         memset(block->data + i * block->data_row, 0, (size_t)(block->columns * size));
@@ -179,8 +194,7 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
             return;
         add_depth(job, room, d, block);
     }
-    if (g->end)
-        g->end(g, block);
+    take_block(job->gemm, block);
 }
 
 static void compute_blocks(const gemm_job *job, const gemm_room *room, int64_t row, int64_t row_end, int64_t column,
@@ -239,7 +253,7 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
         if (ox_pool_ask(plan->pool, room->part))
             return;
         int64_t columns = least(plan->columns, end - j);
-        char *c = g->end ? room->c : (char *)g->c + j * size;
+        char *c = ox_gemm_is_taken(g) ? room->c : (char *)g->c + j * size;
         if (plan->way == OX_GEMM_ROW_VECTOR)
             plan->kernel->row_vector(columns, g->k, g->a.data, g->a.col, offset(&g->b, 0, j), g->b.row, c);
         else
@@ -247,8 +261,7 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
         ox_gemm_block block = {0, 1, j, columns, c, columns * size, room->scratch};
         if (plan->turned)
             block = (ox_gemm_block){j, columns, 0, 1, c, size, room->scratch};
-        if (g->end)
-            g->end(job->gemm, &block);
+        take_block(job->gemm, &block);
     }
 }
 
@@ -266,11 +279,11 @@ static void vector_part(void *context, int part, int parts) {
 static void run_blas(const gemm_job *job) {
     const ox_gemm *g = job->gemm;
     const gemm_room room = job_room(job, 0);
-    char *c = g->end ? room.c : g->c;
-    const int64_t c_row = g->end ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
+    const bool taken = ox_gemm_is_taken(g);
+    char *c = taken ? room.c : g->c;
+    const int64_t c_row = taken ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
     ox_gemm_blas(g, c, c_row);
-    if (g->end)
-        g->end(g, &(ox_gemm_block){0, g->m, 0, g->n, c, c_row, room.scratch});
+    take_block(g, &(ox_gemm_block){0, g->m, 0, g->n, c, c_row, room.scratch});
 }
 
 /* ---- Products ----------------------------------------------------------------------------------------------- */
@@ -300,26 +313,24 @@ typedef struct batch_job {
 
 static void run_batch(void *context, int part, int parts) {
     const batch_job *job = context;
-    ox_gemm g = *job->gemm;
     int64_t first, end;
     ox_pool_range(job->count, part, parts, &first, &end);
     for (int64_t i = first; i < end && !ox_pool_cancelled(job->plan->pool); i++) {
-        job->place(job->places, i, &g);
+        const ox_gemm g = ox_gemm_product(job->gemm, i, job->place, job->places);
         run_one(job->plan, &g, job->workspace, part);
     }
 }
 
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
                  const void *places, void *workspace) {
-    ox_gemm g = *gemm;
-    if (g.m == 0 || g.n == 0)
+    if (gemm->m == 0 || gemm->n == 0)
         return;
     if (plan->batched) {
         ox_pool_run(plan->pool, run_batch, &(batch_job){plan, gemm, count, place, places, workspace});
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        place(places, i, &g);
+        const ox_gemm g = ox_gemm_product(gemm, i, place, places);
         run_one(plan, &g, workspace, -1);
     }
 }

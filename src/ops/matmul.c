@@ -70,15 +70,15 @@ ox_status ox_prepare_matmul(ox_call *call) {
         merge_batch(mm);
     mm->count = ox_count(mm->batch.ndim, mm->batch.dim);
     g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(a->dtype));
-    OX_TRY(ox_dense_plan_out(call, out, ox_tensor_count(out)));
+    g->epilogue = call->epilogue;
+    OX_TRY(ox_dense_plan_out(call, ox_tensor_count(out)));
     return ox_gemm_prepare(call, g, mm->count, &mm->plan);
 }
 
-/* Where the operands and the results of all products are. */
+/* Where the operands of all products are. */
 typedef struct matmul_places {
     const matmul *mm;
     const char *operands[2];
-    char *out;
 } matmul_places;
 
 /* An ox_gemm_place_fn. */
@@ -89,7 +89,6 @@ static void place(const void *places, int64_t i, ox_gemm *g) {
     ox_walk_to(&p->mm->batch, 0, i, index, operands);
     g->a.data = operands[0];
     *(p->mm->product.panels ? &g->panels : &g->b.data) = operands[1];
-    g->c = p->out + i * g->m * g->c_row;
 }
 
 ox_status ox_run_matmul(ox_call *call) {
@@ -99,10 +98,10 @@ ox_status ox_run_matmul(ox_call *call) {
     size_t used = 0;
     if (count == 0)
         return OX_OK;
-    void *result = ox_dense_out(call, &used, out, 0, count);
-    const matmul_places places = {
-        mm, {call->in[0]->data, mm->product.panels ? mm->product.panels : call->in[1]->data}, result};
-    ox_gemm_run(&mm->plan, &mm->product, mm->count, place, &places, ox_gemm_take(call, &used, &mm->plan));
-    ox_dense_store(out, 0, count, result);
+    ox_gemm g = mm->product;
+    g.c = ox_dense_out(call, &used, count);
+    const matmul_places places = {mm, {call->in[0]->data, g.panels ? g.panels : call->in[1]->data}};
+    ox_gemm_run(&mm->plan, &g, mm->count, place, &places, ox_gemm_take(call, &used, &mm->plan));
+    ox_dense_store(call, count, g.c);
     return OX_OK;
 }

@@ -204,10 +204,11 @@ static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_int
     state->a_shift = kernel->a == OX_UINT8 && a == OX_INT8 ? 128 : 0;
     state->b_shift = kernel->b == OX_INT8 && b == OX_UINT8 ? 0U - 128 : 0;
     const int64_t size = (int64_t)ox_dtype_size(a);
-    *g = (ox_gemm){.m = s->m, .n = s->n, .k = s->k, .c_row = s->n * WIDE};
+    *g = (ox_gemm){.m = s->m, .n = s->n, .k = s->k, .c_row = s->n * (int64_t)ox_dtype_size(call->out[0]->dtype)};
     g->a = (ox_gemm_matrix){a, NULL, s->k * size, size};
     g->b = (ox_gemm_matrix){b, NULL, s->n * size, size};
     g->end = is_plain(call, state) ? NULL : finish;
+    g->epilogue = call->epilogue;
 }
 
 ox_status ox_prepare_matmul_integer(ox_call *call) {
@@ -258,10 +259,6 @@ typedef struct integer_job {
     double y_scale, y_zero;
 } integer_job;
 
-static size_t out_size(const ox_call *call) {
-    return ox_dtype_size(call->out[0]->dtype);
-}
-
 static void find(const integer_job *job, int64_t i, const char *at[PLACES]) {
     int64_t index[OX_MAX_RANK];
     memcpy(at, job->start, sizeof job->start);
@@ -275,8 +272,6 @@ static void place(const void *context, int64_t i, ox_gemm *g) {
     find(job, i, at);
     g->a.data = at[A];
     *(g->panels ? &g->panels : &g->b.data) = at[B];
-    g->c = (char *)job->call->out[0]->data + i * g->m * g->n * (int64_t)out_size(job->call);
-    g->extra = g->c;
 }
 
 /* Entry i of a place. */
@@ -316,17 +311,16 @@ static void quantize_row(const integer_job *job, const char *const *at, const ox
 static void finish(const ox_gemm *g, const ox_gemm_block *block) {
     const integer_job *job = g->context;
     const char *at[PLACES];
-    const int64_t size = (int64_t)out_size(job->call),
-                  before = (const char *)g->extra - (char *)job->call->out[0]->data;
-    find(job, before / (g->m * g->n * size), at);
+    const int64_t size = (int64_t)ox_dtype_size(job->call->out[0]->dtype);
+    find(job, g->start / (g->m * g->n), at);
     for (int64_t r = 0; r < block->rows; r++) {
         char *sums = block->data + r * block->data_row;
-        char *to = (char *)(uintptr_t)g->extra + ((block->row + r) * g->n + block->column) * size;
+        char *to = ox_gemm_out(g, block, r, size);
         if (job->a_zeros || job->b_zeros)
             take_zeros_off(job, at, block, block->row + r, sums);
         if (job->state->is_scaled)
             quantize_row(job, at, block, block->row + r, sums, to);
-        else
+        else if (to != sums)
             memcpy(to, sums, (size_t)(block->columns * WIDE));
     }
 }
@@ -399,6 +393,7 @@ ox_status ox_run_matmul_integer(ox_call *call) {
         place_scales(call, &used, &job);
     ox_gemm g = state->product;
     g.context = &job;
+    g.c = call->out[0]->data;
     ox_gemm_run(&state->plan, &g, state->count, place, &job, ox_gemm_take(call, &used, &state->plan));
     return OX_OK;
 }

@@ -12,6 +12,7 @@
 
 #include "../tensor.h"
 
+struct ox_epilogue;               /* epilogue.h: the elementwise nodes behind a dense operator */
 struct ox_loops;                  /* lanes.h: the loops for this processor */
 typedef struct ox_graph ox_graph; /* runtime/graph.h; operators only hand it on */
 typedef struct ox_op ox_op;
@@ -81,10 +82,12 @@ struct ox_call {
     struct ox_store *store; /* prepare: where what is made of weights is kept; NULL for nowhere */
     uint64_t weights;       /* prepare: a bit for each of the first inputs whose data stays as long as the store */
     void *state;            /* what prepare left for run */
-    void *workspace;        /* run: the bytes that prepare asked for */
-    size_t workspace_size;  /* prepare: set it to ask for bytes that live during run only */
-    ox_pile *pile;          /* prepare: plan memory */
-    ox_pile *strings;       /* run: memory for bytes of strings, which lives until the session runs again */
+    /* prepare and run of operators with OX_OP_EPILOGUE: takes output 0, which then has no memory of its own; or NULL */
+    struct ox_epilogue *epilogue;
+    void *workspace;       /* run: the bytes that prepare asked for */
+    size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
+    ox_pile *pile;         /* prepare: plan memory */
+    ox_pile *strings;      /* run: memory for bytes of strings, which lives until the session runs again */
     /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
     const char *(*input_name)(const ox_call *call, int i);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */
@@ -146,7 +149,8 @@ enum {
     OX_OP_LIKE = 512,         /* of input 1 only the type counts */
     OX_OP_TEXT = 1024,        /* strings that it gives take memory in every run: they are never folded */
     OX_OP_PICKS = 2048,       /* reads no more of input 0 than it gives */
-    OX_OP_LIST = 4096         /* input 1 is a list that infer reads, not run */
+    OX_OP_LIST = 4096,        /* input 1 is a list that infer reads, not run */
+    OX_OP_EPILOGUE = 8192     /* hands its one output to call->epilogue, if that is set */
 };
 
 struct ox_op {

@@ -46,13 +46,15 @@ typedef struct pass_state {
     char **regs;         /* where each register is for this tile */
     const char **cursor; /* where each operand is in the outer dimensions */
     const char **laid;   /* what an operand's tile was gathered from, and ... */
-    int64_t *laid_count; /* ... how many entries */
+    int64_t *laid_count; /* ... how many elements */
     pass_ahead ahead[PASS_AHEAD];
+    int block;      /* tiles end in this dimension, the pass's or one further in, ... */
+    int64_t inner;  /* ... of whose entries each has so many elements */
     int fault, tag; /* the first fault */
 } pass_state;
 
 static pass_state state_in(const ox_pass *pass, char *scratch) {
-    pass_state s = {.fault = 0};
+    pass_state s = {.block = pass->block, .inner = pass->inner};
     char *at = scratch + pass->tile_bytes;
     size_t operands = (size_t)pass->noperands;
     s.laid_count = (int64_t *)(void *)at;
@@ -71,16 +73,17 @@ static pass_state state_in(const ox_pass *pass, char *scratch) {
 /* Operand a for the entries [first, first + count) of the block dimension. */
 static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int64_t count) {
     const pass_operand *operand = &pass->operands[a];
-    const char *at = s->cursor[a] + first * operand->steps[pass->block];
+    const int64_t elements = count * s->inner;
+    const char *at = s->cursor[a] + first * operand->steps[s->block];
     if (!operand->gathered) {
         s->regs[operand->reg] = (char *)(uintptr_t)at;
         return;
     }
-    if (s->laid[a] == at && s->laid_count[a] >= count)
+    if (s->laid[a] == at && s->laid_count[a] >= elements)
         return;
-    gather(pass, a, pass->block, count, at, s->regs[operand->reg]);
+    gather(pass, a, s->block, count, at, s->regs[operand->reg]);
     s->laid[a] = at;
-    s->laid_count[a] = count;
+    s->laid_count[a] = elements;
 }
 
 static char *place_of(const ox_pass *pass, const pass_store *store, int64_t done) {
@@ -162,7 +165,7 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
     for (int i = 0; i < pass->nstores; i++)
         if (!pass->stores[i].streamed)
             s->regs[pass->stores[i].reg] = place_of(pass, &pass->stores[i], done);
-    int64_t n = count * pass->inner;
+    int64_t n = count * s->inner;
     look_ahead(pass, s, n);
     const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = n / pass->row, [PASS_EACH] = n};
     for (int i = 0; i < pass->ncode; i++) {
@@ -194,7 +197,7 @@ static void advance(const ox_pass *pass, pass_state *s, int64_t *index) {
 
 /* Moves the cursors from the start to the outer place with number `outer`. */
 static void seek(const ox_pass *pass, pass_state *s, int64_t *index, int64_t outer) {
-    for (int d = pass->block + 1; d < pass->space.ndim; d++) {
+    for (int d = s->block + 1; d < pass->space.ndim; d++) {
         index[d] = outer % pass->space.dim[d];
         outer /= pass->space.dim[d];
         for (int a = 0; a < pass->noperands; a++)
@@ -226,6 +229,43 @@ int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, 
             advance(pass, &s, index);
         }
     }
+    ox_stream_end();
+    *tag = s.tag;
+    return s.fault;
+}
+
+/* ---- Running on what is given ------------------------------------------------------------------------------- */
+
+/* Chooses where the tile that starts at element `at` ends, at most `left` elements on: as far out as these are whole
+ * entries of a dimension. Returns how many entries it has, *from the first one. */
+static int64_t cut_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t left, int64_t *from) {
+    s->block = pass->block, s->inner = pass->inner;
+    while (at % s->inner || left < s->inner)
+        s->inner /= pass->space.dim[--s->block];
+    int64_t length = pass->space.dim[s->block], count = ox_pass_tile_size(pass) / s->inner;
+    *from = at / s->inner % length;
+    count = length - *from < count ? length - *from : count;
+    return left / s->inner < count ? left / s->inner : count;
+}
+
+static void run_given(const ox_pass *pass, pass_state *s, char *given, int64_t first, int64_t count) {
+    const int64_t width = (int64_t)ox_dtype_size(pass->regs[pass->given].dtype);
+    int64_t index[OX_MAX_RANK + 1], from, entries;
+    for (int64_t done = 0; done < count; done += entries * s->inner) {
+        entries = cut_tile(pass, s, first + done, count - done, &from);
+        for (int a = 0; a < pass->noperands; a++)
+            s->cursor[a] = pass->operands[a].tensor->data;
+        seek(pass, s, index, (first + done) / s->inner / pass->space.dim[s->block]);
+        s->regs[pass->given] = given + done * width;
+        run_tile(pass, s, from, entries, first + done);
+    }
+}
+
+int ox_pass_run_given(const ox_pass *pass, void *scratch, const void *given, const ox_pass_part *part, int *tag) {
+    const int64_t row = part->count * (int64_t)ox_dtype_size(pass->regs[pass->given].dtype);
+    pass_state s = state_in(pass, scratch);
+    for (int64_t i = 0; i < part->rows; i++)
+        run_given(pass, &s, (char *)(uintptr_t)given + i * row, part->first + i * part->step, part->count);
     ox_stream_end();
     *tag = s.tag;
     return s.fault;

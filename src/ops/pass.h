@@ -27,6 +27,9 @@ ox_reg ox_pass_load(ox_pass_builder *builder, const ox_tensor *tensor, const ox_
 /* A copy that lives as long as the pass; NULL once memory ran out. */
 const void *ox_pass_keep(ox_pass_builder *builder, const void *bytes, size_t size);
 
+/* The elements that ox_pass_run_given is called with, of a type that is computed in; at most one such register. */
+ox_reg ox_pass_given(ox_pass_builder *builder, ox_dtype dtype);
+
 /* One element that repeats. */
 ox_reg ox_pass_constant(ox_pass_builder *builder, ox_dtype dtype, const void *element);
 
@@ -81,5 +84,15 @@ int64_t ox_pass_tile_size(const ox_pass *pass);
 /* Runs tiles [first, end) on the data that the pass's tensors have now. Returns 0, or the fault of a lane (lanes.h) and
  * the tag of the instruction. Different tiles may run at the same time, each with scratch memory of its own. */
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag);
+
+/* Elements of the output, by number: `rows` stretches of `count`, the first from `first` on, each `step` behind the one
+ * before. */
+typedef struct ox_pass_part {
+    int64_t first, count, rows, step;
+} ox_pass_part;
+
+/* The same for a part of the output, wherever tiles would end: `given` holds its elements of the register of
+ * ox_pass_given, packed. Not for passes over rows, nor for small builds. */
+int ox_pass_run_given(const ox_pass *pass, void *scratch, const void *given, const ox_pass_part *part, int *tag);
 
 #endif

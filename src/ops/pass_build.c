@@ -147,6 +147,15 @@ const void *ox_pass_keep(ox_pass_builder *b, const void *bytes, size_t size) {
     return memcpy(kept, bytes, size);
 }
 
+ox_reg ox_pass_given(ox_pass_builder *b, ox_dtype dtype) {
+    ox_reg reg = b ? ox_pass_new_reg(b, dtype) : -1;
+    if (reg >= 0) {
+        b->pass.regs[reg].level = PASS_EACH;
+        b->pass.given = reg;
+    }
+    return reg;
+}
+
 ox_reg ox_pass_constant(ox_pass_builder *b, ox_dtype dtype, const void *element) {
     const void *kept = ox_pass_keep(b, element, ox_dtype_size(dtype));
     ox_reg reg = kept ? ox_pass_new_reg(b, dtype) : -1;

@@ -95,6 +95,7 @@ struct ox_pass {
     pass_asked ahead[PASS_AHEAD];
     ox_stream_fn *stream;
     size_t tile_bytes; /* of all tiles together */
+    ox_reg given;      /* set if the pass runs by ox_pass_run_given */
     size_t scratch;
 };
 

@@ -182,7 +182,7 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     if (!r->count) /* nothing is read, from no memory */
         memset(r->kept.step, 0, (size_t)r->kept.ndim * sizeof *r->kept.step);
     OX_TRY(ox_dense_plan(call, in));
-    OX_TRY(ox_dense_plan_out(call, call->out[0], kept));
+    OX_TRY(ox_dense_plan_out(call, kept));
     return is_cut(r, kept) ? plan_blocks(call, fold, r, kept) : OX_OK;
 }
 
@@ -288,7 +288,7 @@ ox_status ox_run_reduce(ox_call *call) {
     if (count == 0)
         return OX_OK;
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
-    char *result = ox_dense_out(call, &used, out, 0, count);
+    char *result = ox_dense_out(call, &used, count);
     reduce_job job = {r, r->count ? in.data : result, result, count, (int64_t)ox_dtype_size(in.dtype)};
     double bytes = (double)count * (double)r->count * (double)job.width;
     if (r->blocks)
@@ -296,6 +296,6 @@ ox_status ox_run_reduce(ox_call *call) {
                    ox_workspace_take(call, &used, count * r->blocks->kept.dim[0], (size_t)r->folder.width));
     else
         ox_pool_run_pieces(call->pool, bytes, reduce_part, &job);
-    ox_dense_store(out, 0, count, result);
+    ox_dense_store(call, count, result);
     return OX_OK;
 }

@@ -57,7 +57,7 @@ ox_status ox_prepare_softmax(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(softmax_shape(call, s));
     OX_TRY(ox_dense_plan(call, in));
-    return ox_dense_plan_out(call, call->out[0], ox_tensor_count(in));
+    return ox_dense_plan_out(call, ox_tensor_count(in));
 }
 
 typedef struct softmax_job {
@@ -96,7 +96,7 @@ ox_status ox_run_softmax(ox_call *call) {
     if (count == 0)
         return OX_OK;
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
-    char *result = ox_dense_out(call, &used, out, 0, count);
+    char *result = ox_dense_out(call, &used, count);
     if (!ox_tensor_is_packed(&in)) {
         ox_pack(call->loops, call->pool, &in, result);
         in.data = result;
@@ -105,6 +105,6 @@ ox_status ox_run_softmax(ox_call *call) {
     softmax_job job = {s, OX_BUILD_OF(call->loops, single ? ox_softmax_f32_builds : ox_softmax_f64_builds), in.data,
                        result, (int64_t)ox_dtype_size(in.dtype)};
     ox_pool_run_pieces(call->pool, work * (double)count, softmax_part, &job);
-    ox_dense_store(out, 0, count, result);
+    ox_dense_store(call, count, result);
     return OX_OK;
 }

@@ -7,6 +7,7 @@
 #define OX_RUNTIME_FRAME_H
 
 #include "../ops/elementwise.h"
+#include "../ops/epilogue.h"
 #include "graph.h"
 
 typedef struct ox_frame ox_frame;
@@ -61,10 +62,13 @@ typedef struct ox_packing {
     struct ox_packing *next;
 } ox_packing;
 
-/* Nodes that are lane programs and run as one pass, in the place of the last of them. */
+/* Nodes that are lane programs and run as one pass, in the place of the last of them. One member may be a dense node:
+ * then the pass is its epilogue, and runs when it does. */
 typedef struct ox_group {
     int head, tail; /* members by position, chained through ox_step.next_member */
     int count;
+    int dense; /* position of the dense node, -1 if there is none */
+    ox_epilogue epilogue;
     ox_space space; /* what the pass goes over */
     ox_pass *pass;
     size_t read; /* while the pass is written: bytes of the largest value that it reads */
@@ -78,7 +82,7 @@ typedef struct ox_step {
     ox_tensor **out;
     ox_output *outputs;
     ox_packing *packings;
-    ox_group *group;      /* NULL if it is not a lane program */
+    ox_group *group;      /* NULL if it is neither a lane program nor a dense node with an epilogue */
     int next_member;      /* -1 at the end */
     ox_reg reg;           /* while the pass is written: its result */
     bool skip;            /* nothing to do in a run: its outputs are constants */
@@ -137,6 +141,12 @@ struct ox_frame {
     size_t high_water; /* bytes of them that the plan uses */
 };
 
+/* The dense node of a step's group; NULL if it is in none, or in one that is a pass by itself. */
+static inline ox_step *ox_step_dense(const ox_step *step) {
+    const ox_group *group = OX_WITH_EPILOGUES ? step->group : NULL;
+    return group && group->dense >= 0 ? &step->frame->steps[group->dense] : NULL;
+}
+
 /* frame.c */
 ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_pool *pool,
                           ox_frame *outer, ox_frame **frame, ox_error *error);
@@ -159,7 +169,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n);
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end);
 /* True if the value has readers outside the group of the node that gives it, or is an output of the graph. */
 bool ox_fuse_stores(const ox_frame *frame, int n);
-/* Writes the pass of a group whose last member is node n. */
+/* Writes the pass of a group whose last member is node n, and prepares its dense node. Errors say where they are. */
 ox_status ox_fuse_prepare(ox_frame *frame, int n);
 
 /* share.c: buffers */
@@ -183,7 +193,7 @@ static inline size_t ox_aligned(size_t size) {
 }
 
 /* run.c */
-/* Gives a step its workspace of step->work bytes. */
+/* Gives a step, or the dense node of its group, its workspace of step->work bytes. */
 void ox_step_place(ox_step *step, unsigned char *work);
 /* OX_ERROR_CANCELLED at node n. */
 ox_status ox_frame_cancelled(const ox_frame *frame, int n);

@@ -78,14 +78,34 @@ static void merge(ox_frame *frame, ox_group *into, ox_group *from) {
         link = &step->next_member;
     }
     into->count += from->count;
+    into->dense = into->dense >= 0 ? into->dense : from->dense;
     from->count = 0;
     from->head = from->tail = -1;
+}
+
+/* True if the dense node of a group reads what a member of another gives. */
+static bool dense_reads(const ox_frame *frame, const ox_group *group, const ox_group *other) {
+    const ox_node *node = group->dense < 0 ? NULL : &frame->graph->nodes[group->dense];
+    for (int i = 0; node && i < node->nin; i++)
+        for (int m = other->head; m >= 0; m = frame->steps[m].next_member)
+            if (node->in[i] == frame->graph->nodes[m].out[0])
+                return true;
+    return false;
+}
+
+/* A dense node hands its result on part by part: nothing in its pass may take whole rows, or come before it. */
+static bool dense_allows(const ox_frame *frame, const ox_group *a, const ox_group *b) {
+    if (a->dense < 0 && b->dense < 0)
+        return true;
+    return (a->dense < 0 || b->dense < 0) && !a->space.row_axes && !b->space.row_axes && !dense_reads(frame, a, b) &&
+           !dense_reads(frame, b, a);
 }
 
 /* True if both groups can run as one, at node n. */
 static bool go_together(const ox_frame *frame, const ox_group *a, const ox_group *b, int n) {
     const ox_space *space = a->count + b->count > MOST_MEMBERS ? NULL : common_space(&a->space, &b->space);
-    return space && fits_registers(frame, space, a, b) && can_wait(frame, a, b, n) && can_wait(frame, b, a, n);
+    return space && dense_allows(frame, a, b) && fits_registers(frame, space, a, b) && can_wait(frame, a, b, n) &&
+           can_wait(frame, b, a, n);
 }
 
 static void join(ox_frame *frame, const int *giver, int n) {
@@ -126,16 +146,31 @@ static int *find_givers(ox_frame *frame, int first, int end) {
     return giver;
 }
 
+/* True if node n can hand its result to a pass. */
+static bool is_dense(const ox_frame *frame, int n) {
+    const ox_step *step = &frame->steps[n];
+    return OX_WITH_EPILOGUES && !frame->options->no_fuse && !step->skip && step->runs &&
+           step->call.op->flags & OX_OP_EPILOGUE;
+}
+
+static ox_space space_of(const ox_frame *frame, int n) {
+    const ox_call *call = &frame->steps[n].call;
+    if (is_program(frame, n))
+        return ox_elementwise_space(call);
+    return (ox_space){.rank = call->out[0]->rank, .dims = call->out[0]->dims};
+}
+
 static ox_status single_groups(ox_frame *frame, int first, int end) {
     for (int n = first; n < end; n++) {
+        bool dense = is_dense(frame, n);
         frame->steps[n].group = NULL;
         frame->steps[n].next_member = -1;
-        if (!is_program(frame, n))
+        if (!dense && !is_program(frame, n))
             continue;
         ox_group *group = ox_pile_get(&frame->plan, sizeof *group);
         if (!group)
             return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
-        *group = (ox_group){.head = n, .tail = n, .count = 1, .space = ox_elementwise_space(&frame->steps[n].call)};
+        *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n)};
         frame->steps[n].group = group;
     }
     return OX_OK;
@@ -153,9 +188,13 @@ ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
         if (frame->steps[n].group)
             join(frame, giver, n);
     ox_pile_restore(&frame->plan, mark);
-    for (int n = first; n < end; n++)
-        if (frame->steps[n].group && frame->steps[n].group->tail == n)
-            keep_inputs(frame, frame->steps[n].group);
+    for (int n = first; n < end; n++) {
+        ox_group *group = frame->steps[n].group;
+        if (group && group->dense == n && group->count == 1)
+            frame->steps[n].group = NULL; /* nothing follows */
+        else if (group && group->tail == n)
+            keep_inputs(frame, group);
+    }
     return OX_OK;
 }
 
@@ -209,21 +248,53 @@ static bool is_streamed(const ox_frame *frame, const ox_group *group, int n) {
            (ox_streams_beside_reads() || group->read < frame->slots[v].bytes);
 }
 
-static ox_status write_member(ox_frame *frame, ox_group *group, int n, ox_pass_builder *builder) {
+/* The register of a lane program's result, -1 on failure. */
+static ox_reg write_program(ox_frame *frame, ox_group *group, int n, ox_pass_builder *builder) {
     ox_step *step = &frame->steps[n];
     ox_reg *in = ox_pile_array(&frame->plan, (size_t)step->call.nin, sizeof *in);
     if (!in)
-        return ox_fail_memory(frame->error, "a pass", (size_t)step->call.nin * sizeof *in);
+        return -1;
     find_registers(frame, group, n, in);
+    return ox_elementwise_write(&step->call, builder, in);
+}
+
+/* What a dense node hands over is of the type that it computes in, and rounded as its result would be. */
+static ox_reg write_given(const ox_step *step, ox_pass_builder *builder) {
+    const ox_dtype dtype = step->call.out[0]->dtype;
+    return ox_pass_convert(builder, ox_pass_given(builder, ox_dtype_compute(dtype)), dtype);
+}
+
+static ox_status write_member(ox_frame *frame, ox_group *group, int n, ox_pass_builder *builder) {
+    ox_step *step = &frame->steps[n];
     step->call.error = frame->error;
     step->call.in = step->in;
     ox_pass_tag(builder, n);
-    step->reg = ox_elementwise_write(&step->call, builder, in);
+    step->reg = ox_step_dense(step) == step ? write_given(step, builder) : write_program(frame, group, n, builder);
     if (step->reg < 0)
-        return ox_elementwise_failed(&step->call);
+        return ox_frame_explain(frame, n, ox_elementwise_failed(&step->call));
     if (ox_fuse_stores(frame, n))
         ox_pass_store(builder, step->reg, step->out[0], is_streamed(frame, group, n));
     return OX_OK;
+}
+
+/* The pass runs by itself, split over threads. */
+static void prepare_pass(ox_frame *frame, ox_group *group, ox_step *step) {
+    const ox_space *space = &group->space;
+    size_t bytes = (size_t)ox_count(space->rank, space->dims) * ox_dtype_size(step->out[0]->dtype);
+    bool large = bytes >= OX_SPLIT_BYTES;
+    step->packings = NULL;
+    group->parts = large ? ox_pool_parts(frame->pool) : 1;
+    step->work = (size_t)group->parts * ox_group_scratch(group);
+}
+
+/* The pass runs on what the dense node hands over. */
+static ox_status prepare_dense(ox_frame *frame, ox_group *group, ox_step *step) {
+    ox_step *dense = ox_step_dense(step);
+    group->epilogue.pass = group->pass;
+    dense->call.epilogue = &group->epilogue;
+    ox_status status = ox_plan_prepare(frame, group->dense);
+    step->work = dense->work;
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, group->dense, status);
 }
 
 ox_status ox_fuse_prepare(ox_frame *frame, int n) {
@@ -236,12 +307,9 @@ ox_status ox_fuse_prepare(ox_frame *frame, int n) {
         OX_TRY(write_member(frame, group, m, builder));
     group->pass = ox_pass_end(builder);
     if (!group->pass)
-        return ox_fail_memory(frame->error, "a pass", sizeof *group);
-    step->packings = NULL;
-    const ox_tensor *out = &frame->slots[frame->graph->nodes[n].out[0]].tensor;
-    size_t bytes = (size_t)ox_count(space->rank, space->dims) * ox_dtype_size(out->dtype);
-    bool large = bytes >= OX_SPLIT_BYTES;
-    group->parts = large ? ox_pool_parts(frame->pool) : 1;
-    step->work = (size_t)group->parts * ox_group_scratch(group);
+        return ox_frame_explain(frame, n, ox_fail_memory(frame->error, "a pass", sizeof *group));
+    if (ox_step_dense(step))
+        return prepare_dense(frame, group, step);
+    prepare_pass(frame, group, step);
     return OX_OK;
 }

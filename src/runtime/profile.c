@@ -95,9 +95,9 @@ static ox_step_kind kind_of(const ox_step *step) {
     const ox_group *group = ox_step_group(step);
     if (step->call.op->flags & OX_OP_CONTROL)
         return OX_STEP_CONTROL;
-    if (group)
+    if (group && !ox_step_dense(step))
         return group->count > 1 ? OX_STEP_PASS : OX_STEP_KERNEL;
-    if (step->runs)
+    if (group || step->runs)
         return OX_STEP_KERNEL;
     for (int k = 0; k < step->call.nout; k++)
         if (step->out[k] && step->outputs[k].window == OX_WINDOW_COPY)
@@ -109,6 +109,8 @@ static void count_bytes(const ox_frame *frame, int n, ox_profile_event *event) {
     const ox_step *step = &frame->steps[n];
     const ox_group *group = ox_step_group(step);
     if (group) {
+        if (ox_step_dense(step))
+            count_packings(ox_step_dense(step), event);
         count_pass(frame, group, event);
     } else if (event->kind != OX_STEP_CONTROL) {
         count_packings(step, event);

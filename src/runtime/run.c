@@ -5,6 +5,8 @@
 
 void ox_step_place(ox_step *step, unsigned char *work) {
     size_t packed = 0;
+    ox_step *dense = ox_step_dense(step);
+    step = dense ? dense : step;
     for (ox_packing *p = step->packings; p; p = p->next) {
         p->to.data = work + p->offset;
         size_t end = p->offset + ox_aligned((size_t)ox_tensor_count(&p->to) * ox_dtype_size(p->to.dtype));
@@ -88,8 +90,18 @@ static ox_status run_node(ox_frame *frame, ox_step *step, int n) {
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
+/* Runs the dense node of a group, and with it the pass. */
+static ox_status run_dense(ox_frame *frame, ox_group *group) {
+    int node, fault;
+    OX_TRY(run_node(frame, &frame->steps[group->dense], group->dense));
+    fault = ox_epilogue_fault(&group->epilogue, &node);
+    return fault ? ox_frame_explain(frame, node, ox_elementwise_fault(frame->error, fault)) : OX_OK;
+}
+
 static ox_status run_step(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
+    if (ox_step_dense(step))
+        return run_dense(frame, step->group);
     return ox_step_group(step) ? run_group(frame, step) : run_node(frame, step, n);
 }
 

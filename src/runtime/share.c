@@ -43,7 +43,8 @@ static bool reads(const ox_frame *frame, int m, int v) {
 }
 
 /* True if node m, run in the place of node n, may write its output over input i. Within a group all members go over the
- * same tile in turn: those before may read the buffer only element for element, those after not at all. */
+ * same tile in turn: those before may read the buffer only element for element, those after not at all, and neither may
+ * a dense node. */
 static bool can_replace(const ox_frame *frame, int n, int m, int i) {
     const ox_node *node = &frame->graph->nodes[m];
     int v = node->in[i], owner = owner_of_input(frame, node, i);
@@ -51,8 +52,9 @@ static bool can_replace(const ox_frame *frame, int n, int m, int i) {
         !same_elements(frame, &frame->slots[v], &frame->slots[node->out[0]]))
         return false;
     const ox_group *group = ox_step_group(&frame->steps[m]);
+    const ox_step *dense = ox_step_dense(&frame->steps[m]);
     for (int o = group ? group->head : m; o >= 0; o = group ? frame->steps[o].next_member : -1)
-        if (reads_otherwise(frame, o, v) || (o > m && reads(frame, o, v)))
+        if (reads_otherwise(frame, o, v) || ((o > m || &frame->steps[o] == dense) && reads(frame, o, v)))
             return false;
     return true;
 }

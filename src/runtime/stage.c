@@ -101,7 +101,9 @@ static ox_status prepare_node(ox_frame *frame, int n) {
         step->skip = true;
         return OX_OK;
     }
-    ox_status status = group ? ox_fuse_prepare(frame, n) : ox_plan_prepare(frame, n);
+    if (group)
+        return ox_fuse_prepare(frame, n);
+    ox_status status = ox_plan_prepare(frame, n);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
@@ -142,8 +144,10 @@ static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred)
 
 /* Groups lie in plan memory that is about to go; a stale one must not be taken for a new one at its address. */
 static void forget_groups(ox_frame *frame, int first, int end) {
-    for (int n = first; n < end && OX_WITH_FUSION; n++)
+    for (int n = first; n < end && OX_WITH_FUSION; n++) {
         frame->steps[n].group = NULL;
+        frame->steps[n].call.epilogue = NULL;
+    }
 }
 
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {

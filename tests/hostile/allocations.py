@@ -1,10 +1,10 @@
 """allocations.py --nodes DIR: every allocation fails once, and once with all later ones, and nothing breaks.
 
 The models are one case of ONNX's node suite for each operator that ox has, models with subgraphs and model-local
-functions among them, and one with external data. For each of them, and for every n, the n-th allocation of loading,
-preparing and running it fails: that is an OX_ERROR_MEMORY with a text, nothing leaks, every block is given back with
-its size, and the same step works when it is tried again, with the results of a run in which nothing fails. Needs the
-Python package onnx.
+functions among them, one with a product and its epilogue, and one with external data. For each of them, and for every
+n, the n-th allocation of loading, preparing and running it fails: that is an OX_ERROR_MEMORY with a text, nothing
+leaks, every block is given back with its size, and the same step works when it is tried again, with the results of a
+run in which nothing fails. Needs the Python package onnx.
 """
 
 import argparse
@@ -158,6 +158,21 @@ def external_case(folder):
     return case
 
 
+def epilogue_case():
+    """y = relu(a * w + r), which is one step; w is a weight that is laid out once."""
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, 8]) for name in "ary"]
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [8, 8], [0.5] * 64)
+    nodes = [helper.make_node("MatMul", ["a", "w"], ["p"]), helper.make_node("Add", ["p", "r"], ["s"]),
+             helper.make_node("Relu", ["s"], ["y"])]
+    graph = helper.make_graph(nodes, "g", value[:2], value[2:], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    data = (C.c_float * 64)(*range(-32, 32))
+    case = Case("a product and what follows", [oxlib.make_tensor(1, [8, 8], None, C.addressof(data))] * 2,
+                model.SerializeToString())
+    case.keeps = data
+    return case
+
+
 def operators(model):
     """The operators of a model, and what else it has."""
     names = {"a function" for _ in model.functions}
@@ -207,7 +222,7 @@ def main():
     options = parser.parse_args()
     passed = failed = allocations = 0
     with tempfile.TemporaryDirectory() as folder:
-        for case in [external_case(pathlib.Path(folder)), *node_cases(options.nodes)]:
+        for case in [epilogue_case(), external_case(pathlib.Path(folder)), *node_cases(options.nodes)]:
             threads = 2 if passed % 10 == 0 else 1
             count, wrong = problem(case, threads)
             allocations += count

@@ -105,6 +105,22 @@ START_TEST(test_rows) {
 }
 END_TEST
 
+/* PRelu runs on the blocks of Gemm; Softmax wants whole rows, and does not run on those of MatMul. */
+START_TEST(test_epilogue) {
+    start("dense");
+    ox_session_set_profile(session, note, &seen);
+    run();
+    ck_assert_uint_eq(seen.count, 3);
+    ck_assert_uint_eq(seen.events[0].node_count, 2);
+    ck_assert_str_eq(seen.first[0].op, "Gemm");
+    check_event(0, OX_STEP_KERNEL, "PRelu", "p", 4 * (12 + 16 + 4), 4 * 12);
+    ck_assert_uint_eq(seen.events[1].node_count, 1);
+    check_event(1, OX_STEP_KERNEL, "MatMul", "m", 4 * (12 + 16), 4 * 12);
+    check_event(2, OX_STEP_KERNEL, "Softmax", "y", 4 * 12, 4 * 12);
+    stop();
+}
+END_TEST
+
 START_TEST(test_one_by_one) {
     options.no_fuse = true;
     start("chain");
@@ -186,6 +202,7 @@ Suite *ox_suite_profile(void) {
     tcase_add_checked_fixture(events, setup, NULL);
     tcase_add_test(events, test_pass);
     tcase_add_test(events, test_rows);
+    tcase_add_test(events, test_epilogue);
     tcase_add_test(events, test_one_by_one);
     tcase_add_test(events, test_view);
     tcase_add_test(events, test_copy);

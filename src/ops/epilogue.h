@@ -1,0 +1,27 @@
+/* epilogue.h: the elementwise nodes behind a dense operator, run on parts of its result while they lie in a cache. The
+ * operator's row has the flag OX_OP_EPILOGUE; where call->epilogue is set, output 0 has no memory, or none that the
+ * operator writes: it hands every element over instead. */
+#ifndef OX_OPS_EPILOGUE_H
+#define OX_OPS_EPILOGUE_H
+
+#include <stdatomic.h>
+
+#include "pass.h"
+
+typedef struct ox_epilogue {
+    const ox_pass *pass; /* its given elements are those of output 0, in the type that they are computed in */
+    atomic_int fault;    /* what a lane found wrong, with the tag of its instruction; 0: nothing */
+} ox_epilogue;
+
+/* Bytes of scratch memory for each thread; 0 without an epilogue. */
+size_t ox_epilogue_scratch(const ox_epilogue *epilogue);
+
+/* Takes a part of output 0, its elements packed. Threads call it at the same time, each with scratch memory of its own;
+ * every element comes once in a run. */
+void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *elements, void *scratch);
+
+/* The fault of a run that is over, and the tag of its instruction: the least tag if there were several. 0 if there was
+ * none. The next run starts without. */
+int ox_epilogue_fault(ox_epilogue *epilogue, int *tag);
+
+#endif
