@@ -32,6 +32,8 @@ BOARD_LIBC   = $(if $(filter cortex-%,$(TARGET)),--specs=nano.specs)
 BOARD_SRC    = $(BOARD)/board.c $(BOARD)/semihost.c $(BOARD)/start_$(if $(filter rv%,$(TARGET)),riscv,arm).c
 BOARD_OBJ    = $(BOARD_SRC:%.c=$(DEVICE)/obj/%.o)
 
+# What runs before there is memory stays by itself.
+$(BOARD_OBJ): DEVICE_LTO :=
 $(DEVICE)/obj/$(BOARD)/start_riscv.o: DEVICE_CFLAGS += -march=rv32imac_zicsr
 $(DEVICE)/obj/examples/firmware/%.o: DEVICE_CFLAGS += -I$(BOARD) -DBOARD_HZ=$(hz_$(TARGET))
 

@@ -29,7 +29,7 @@ $(DEVICE)/node.elf: MEMORY := 0 0x400000 0x21000000 0x200000
 $(DEVICE)/node.elf: STACK_BYTES := 0x40000
 $(DEVICE)/node.elf: $(NODE_OBJ) $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
 	$(DEVICE_CC) $(DEVICE_ARCH) --specs=rdimon.specs $(BOARD_LINK) -Wl,--defsym=end=0x20000000 \
-	  -Wl,--wrap=ox_default_allocator -Wl,--wrap=vsnprintf -o $@ $(filter %.o %.a,$^) -lm
+	  -fno-lto -Wl,--wrap=ox_default_allocator -Wl,--wrap=vsnprintf -o $@ $(filter %.o %.a,$^) -lm
 
 device-node: $(DEVICE)/node.elf
 	@sh tests/embedded/node.sh $(DEVICE)/node $(BUILD)/node $(EMULATE) -kernel $<

@@ -27,11 +27,13 @@ device_flags_rv32      := -march=rv32imac -mabi=ilp32 --specs=picolibc.specs
 DEVICE_TOOLS = $(device_tools_$(TARGET))
 DEVICE_ARCH  = $(device_flags_$(TARGET))
 DEVICE_CC    = $(if $(DEVICE_TOOLS),$(DEVICE_TOOLS)gcc,$(CC))
-DEVICE_AR    = $(DEVICE_TOOLS)ar
+DEVICE_AR    = $(DEVICE_TOOLS)$(if $(DEVICE_TOOLS),gcc-ar,ar)
 
-# Only what is asked for is linked: every function has a section of its own.
-DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno -fno-trapping-math \
-  -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
+# Only what is asked for is linked: every function has a section of its own. gcc optimizes library and program as one
+# when it links them, 6 % less code; other linkers take the objects as they are.
+DEVICE_LTO    = $(if $(DEVICE_TOOLS),-flto=auto -ffat-lto-objects)
+DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_LTO) $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno \
+  -fno-trapping-math -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
 DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/ops/gemm_% src/runtime/fuse.c \
   $(addprefix src/ops/,pass.c pass_build.c pass_plan.c pass_rows.c),$(LIB_SRC)) \

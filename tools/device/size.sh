@@ -25,7 +25,7 @@ list "$all" $seeds >"$dir/c.txt"
 "$BUILD/ox" embed examples/digits/model.onnx -d batch=1 -o "$dir" && mv "$dir/ops.txt" "$dir/d.txt"
 : >"$dir/e.txt"
 
-link='arm-none-eabi-gcc $arch -Os -std=c11 -ffunction-sections -fdata-sections -Isrc -nostartfiles --specs=nano.specs
+link='arm-none-eabi-gcc $arch -Os -flto=auto -std=c11 -ffunction-sections -fdata-sections -Isrc -nostartfiles --specs=nano.specs
     -Wl,--gc-sections,-e,main,--defsym=image_model=0,--defsym=image_model_size=0 tools/device/image.c LIB -lm'
 image() {
     ops=$dir/$1.txt
