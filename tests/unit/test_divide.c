@@ -1,8 +1,10 @@
-/* test_divide.c: integer division and remainders against C's, where that has a result. */
+/* test_divide.c: division and remainders against C's, where that has a result. */
 #include "../../src/ops/lanes.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 static const char *const builds[] = {"base", "v3", "v4"};
 enum {
@@ -81,6 +83,67 @@ START_TEST(a_zero_is_found_at_every_place) {
 }
 END_TEST
 
+/* ---- Floats by one divisor -------------------------------------------------------------------------------------- */
+
+static float float_of(uint64_t bits) {
+    const uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof value);
+    return value;
+}
+
+static uint64_t inverse(uint64_t odd) {
+    uint64_t x = odd;
+    for (int i = 0; i < 6; i++)
+        x *= 2 - odd * x;
+    return x;
+}
+
+/* Fills in all floats a (with 24 bits before the point, as those of b) with |2^k a - m b| < 16 for an odd m: there are
+ * at most four for each difference. Their quotients by b lie close to the middle of two floats. Returns their number.
+ */
+static int close_ones(uint64_t b, float *a) {
+    const int even = __builtin_ctzll(b), count[] = {24 - even, 25 - even};
+    int found = 0;
+    for (int64_t differs = -15; even == 0 && differs < 16; differs += 2)
+        for (int c = 0; c < 2; c++) {
+            const uint64_t below = (uint64_t)1 << count[c];
+            uint64_t m = ((uint64_t)-differs * inverse(b)) & (below - 1);
+            for (m += m >> 24 ? 0 : below; m >> 24 == 1; m += below)
+                a[found++] = (float)((m * b + (uint64_t)differs) >> count[c]);
+        }
+    return found;
+}
+
+/* Usual numbers with zeros of both signs, or all that there are. */
+static float dividend(uint64_t k, bool usual) {
+    if (usual)
+        return float_of(k % 97 ? (number(k) & 0x807fffff) | (uint64_t)(0x48 + k % 0x60) << 23 : k << 31);
+    return k % 5 ? float_of(number(k)) : k % 2 ? INFINITY : NAN;
+}
+
+START_TEST(floats_by_one_divisor) {
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    static float a[BLOCK], q[BLOCK];
+    for (uint64_t round = 0; round < 30000; round++) {
+        const uint64_t mantissa = 0x800000 | (round % 4 ? number(round * 7) : round % 8 ? round / 4 : ~(round / 4));
+        const uint64_t exponent = round % 10 ? 0x96 : round / 10;
+        const float b = float_of((mantissa & 0x7fffff) | exponent << 23);
+        int n = exponent == 0x96 ? close_ones(mantissa & 0xffffff, a) : 0;
+        for (int more = 40 + (int)(round % 40); more; more--, n++)
+            a[n] = dividend(round * BLOCK + (uint64_t)n, round % 16 != 5);
+        char *arg[] = {(char *)q, (char *)a, (char *)(uintptr_t)&b};
+        const int64_t step[] = {sizeof *q, sizeof *a, 0};
+        ck_assert_int_eq(OX_BUILD_OF(loops, OX_LANES_Div)->fn[OX_FLOAT](n, arg, step, NULL), 0);
+        for (int i = 0; i < n; i++) {
+            const float right = a[i] / b;
+            if (isnan(right) ? !isnan(q[i]) : memcmp(&q[i], &right, sizeof right))
+                ck_abort_msg("%s: %a / %a is %a", loops->name, (double)a[i], (double)b, (double)q[i]);
+        }
+    }
+}
+END_TEST
+
 Suite *ox_suite_divide(void);
 Suite *ox_suite_divide(void) {
     Suite *suite = suite_create("divide");
@@ -88,6 +151,7 @@ Suite *ox_suite_divide(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, as_in_c, 0, BUILDS);
     tcase_add_loop_test(tests, a_zero_is_found_at_every_place, 0, BUILDS);
+    tcase_add_loop_test(tests, floats_by_one_divisor, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
 }
