@@ -1,6 +1,7 @@
 /* conv.c: Conv, as a matrix product per image and group: the weights times the columns of input elements that each
  * output element sees. The columns are made panel by panel, so that they never exist as a whole. */
 #include "dense.h"
+#include "elementwise.h"
 #include "gemm.h"
 
 #include <string.h>
@@ -259,6 +260,22 @@ static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
     }
 }
 
+/* The same in an epilogue: the bias broadcasts as [channels, 1, ...]. */
+ox_reg ox_emit_conv(ox_call *call, ox_pass_builder *builder, ox_reg sums) {
+    if (!ox_call_given(call, 2))
+        return sums;
+    const int rank = call->out[0]->rank - 1;
+    int64_t *dims = ox_pile_array(call->pile, 2 * (size_t)rank, sizeof *dims);
+    if (!dims)
+        return -1;
+    for (int d = 0; d < rank; d++)
+        dims[d] = d ? 1 : call->in[2]->dims[0];
+    ox_tensor shape = {call->in[2]->dtype, rank, dims, dims + rank, NULL};
+    ox_tensor_strides(call->in[2], dims + rank);
+    ox_reg bias = ox_pass_load(builder, call->in[2], &shape);
+    return ox_elementwise_apply(builder, OX_LANES_Add, NULL, OX_UNDEFINED, 2, (const ox_reg[]){sums, bias});
+}
+
 /* An address inside a tensor; one without elements may have none. */
 static const char *offset(const void *base, int64_t bytes) {
     return base && bytes ? (const char *)base + bytes : base;
@@ -297,12 +314,13 @@ ox_status ox_prepare_conv(ox_call *call) {
     if (!c)
         return OX_ERROR_MEMORY;
     OX_TRY(conv_geometry(call, c));
-    for (int i = 0; i < 3 && ox_tensor_count(call->out[0]); i++)
+    const bool biased = ox_call_given(call, 2) && !call->epilogue;
+    for (int i = 0; i < 2 + biased && ox_tensor_count(call->out[0]); i++)
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
-    c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), ox_call_given(call, 2));
+    c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), biased);
     c->product.epilogue = call->epilogue;
     return ox_gemm_prepare(call, &c->product, c->images * c->groups, &c->plan);
 }
@@ -315,7 +333,7 @@ ox_status ox_run_conv(ox_call *call) {
     if (count == 0)
         return OX_OK;
     ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
-    if (ox_call_given(call, 2))
+    if (c->product.end)
         b = ox_dense_in(call, &used, call->in[2]);
     ox_gemm g = c->product;
     g.c = ox_dense_out(call, &used, count);

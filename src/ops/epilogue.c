@@ -1,5 +1,6 @@
 /* epilogue.c: what follows a dense operator, part by part. */
 #include "epilogue.h"
+#include "op.h"
 
 /* A fault and the tag of its instruction are kept in one number, which is less where the tag is. */
 enum {
@@ -10,8 +11,8 @@ size_t ox_epilogue_scratch(const ox_epilogue *epilogue) {
     return epilogue ? ox_pass_scratch(epilogue->pass) : 0;
 }
 
-void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *elements, void *scratch) {
-    int tag, fault = ox_pass_run_given(epilogue->pass, scratch, elements, part, &tag);
+void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *sums, void *scratch) {
+    int tag, fault = ox_pass_run_given(epilogue->pass, scratch, sums, part, &tag);
     if (!fault)
         return;
     fault &= FAULTS - 1;
@@ -24,4 +25,17 @@ int ox_epilogue_fault(ox_epilogue *epilogue, int *tag) {
     int found = atomic_exchange(&epilogue->fault, 0);
     *tag = found / FAULTS;
     return found % FAULTS;
+}
+
+ox_reg ox_epilogue_write(ox_call *call, ox_pass_builder *builder) {
+    const ox_dense *dense = call->op->detail;
+    const ox_dtype dtype = call->out[0]->dtype;
+    ox_reg sums = ox_pass_given(builder, ox_dtype_compute(dtype));
+    return ox_pass_convert(builder, dense->emit(call, builder, sums), dtype);
+}
+
+/* MatMul: the sums are the result. */
+ox_reg ox_emit_product(ox_call *call, ox_pass_builder *builder, ox_reg sums) {
+    (void)call, (void)builder;
+    return sums;
 }

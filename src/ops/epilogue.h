@@ -1,6 +1,6 @@
 /* epilogue.h: the elementwise nodes behind a dense operator, run on parts of its result while they lie in a cache. The
  * operator's row has the flag OX_OP_EPILOGUE; where call->epilogue is set, output 0 has no memory, or none that the
- * operator writes: it hands every element over instead. */
+ * operator writes: it hands over the sums that its elements are made of instead. */
 #ifndef OX_OPS_EPILOGUE_H
 #define OX_OPS_EPILOGUE_H
 
@@ -8,20 +8,33 @@
 
 #include "pass.h"
 
+/* Writes what the operator does to its sums, in the type that they are computed in; gives the register of the result,
+ * in that type. */
+typedef ox_reg ox_dense_emit_fn(ox_call *call, ox_pass_builder *builder, ox_reg sums);
+
+/* The detail of an operator with the flag OX_OP_EPILOGUE. */
+typedef struct ox_dense {
+    ox_dense_emit_fn *emit;
+} ox_dense;
+
 typedef struct ox_epilogue {
-    const ox_pass *pass; /* its given elements are those of output 0, in the type that they are computed in */
+    const ox_pass *pass; /* its given elements are the sums */
     atomic_int fault;    /* what a lane found wrong, with the tag of its instruction; 0: nothing */
 } ox_epilogue;
 
 /* Bytes of scratch memory for each thread; 0 without an epilogue. */
 size_t ox_epilogue_scratch(const ox_epilogue *epilogue);
 
-/* Takes a part of output 0, its elements packed. Threads call it at the same time, each with scratch memory of its own;
+/* Takes the sums of a part of output 0, packed. Threads call it at the same time, each with scratch memory of its own;
  * every element comes once in a run. */
-void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *elements, void *scratch);
+void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *sums, void *scratch);
 
 /* The fault of a run that is over, and the tag of its instruction: the least tag if there were several. 0 if there was
  * none. The next run starts without. */
 int ox_epilogue_fault(ox_epilogue *epilogue, int *tag);
+
+/* Prepare: writes the pass's first part: what is given, and the operator's own instructions, rounded as its result is.
+ */
+ox_reg ox_epilogue_write(ox_call *call, ox_pass_builder *builder);
 
 #endif

@@ -1,6 +1,7 @@
 /* gemm.c: Gemm, alpha * A * B + beta * C. */
 #include "gemm.h"
 #include "dense.h"
+#include "elementwise.h"
 
 typedef struct gemm_shape {
     bool trans_a, trans_b;
@@ -139,6 +140,35 @@ static void set_factor(factor *f, ox_dtype dtype, float value) {
         f->u64 = whole(value) ? (uint64_t)(int64_t)value : 0;
 }
 
+static void read_factors(ox_call *call, gemm *s) {
+    s->dtype = ox_dtype_compute(call->in[0]->dtype);
+    s->alpha = ox_call_float(call, "alpha", 1);
+    s->beta = ox_call_given(call, 2) ? ox_call_float(call, "beta", 1) : 0;
+    s->add = s->beta != 0;
+    s->scale = scale_for(s, s->dtype);
+    set_factor(&s->alpha_element, s->dtype, s->alpha);
+    set_factor(&s->beta_element, s->dtype, s->beta);
+}
+
+/* A register times a factor. */
+static ox_reg multiply(ox_pass_builder *b, ox_reg reg, const gemm *s, float value, const factor *element) {
+    const ox_reg args[] = {reg, value == 1 ? -1 : ox_pass_constant(b, s->dtype, element)};
+    return value == 1 ? reg : ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, args);
+}
+
+/* In an epilogue. Factors of integers that are not whole are left to `finish`. */
+ox_reg ox_emit_gemm(ox_call *call, ox_pass_builder *b, ox_reg sums) {
+    gemm s;
+    read_factors(call, &s);
+    if (s.scale)
+        return sums;
+    sums = multiply(b, sums, &s, s.alpha, &s.alpha_element);
+    if (!s.add)
+        return sums;
+    ox_reg c = multiply(b, ox_pass_widen(b, ox_pass_load(b, call->in[2], NULL)), &s, s.beta, &s.beta_element);
+    return ox_elementwise_apply(b, OX_LANES_Add, NULL, OX_UNDEFINED, 2, (const ox_reg[]){sums, c});
+}
+
 /* A loop of two operands. */
 static void apply(ox_lane *lane, int64_t n, const void *x, int64_t x_step, const void *y, int64_t y_step, char *to,
                   int64_t width) {
@@ -185,16 +215,12 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
 }
 
 /* How alpha, beta and C are applied. */
-static void plan_finish(const ox_call *call, ox_dtype dtype, gemm *s) {
+static void plan_finish(const ox_call *call, gemm *s) {
     const ox_loops *loops = call->loops;
-    s->width = (int64_t)ox_dtype_size(dtype);
-    s->dtype = dtype;
+    s->width = (int64_t)ox_dtype_size(s->dtype);
     s->mul = OX_BUILD_OF(loops, OX_LANES_Mul);
     s->sum = OX_BUILD_OF(loops, OX_LANES_Add);
     s->move = loops->move((size_t)s->width);
-    s->scale = scale_for(s, dtype);
-    set_factor(&s->alpha_element, dtype, s->alpha);
-    set_factor(&s->beta_element, dtype, s->beta);
     if (s->add || s->alpha != 1) {
         s->product.end = finish;
         s->product.scratch = (size_t)(PIECE * s->width);
@@ -213,9 +239,11 @@ ox_status ox_prepare_gemm(ox_call *call) {
     int64_t sa[2], sb[2];
     ox_tensor_strides(a, sa);
     ox_tensor_strides(b, sb);
-    state->alpha = ox_call_float(call, "alpha", 1);
-    state->beta = ox_call_given(call, 2) ? ox_call_float(call, "beta", 1) : 0;
-    state->add = state->beta != 0;
+    read_factors(call, state);
+    if (call->epilogue && !state->scale) { /* ox_emit_gemm has done it */
+        state->alpha = 1;
+        state->add = false;
+    }
     ox_gemm *g = &state->product;
     g->m = s.dims[0], g->n = s.dims[1], g->k = s.k;
     g->a = (ox_gemm_matrix){a->dtype, NULL, sa[s.trans_a], sa[!s.trans_a]};
@@ -223,7 +251,7 @@ ox_status ox_prepare_gemm(ox_call *call) {
     g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(a->dtype));
     g->context = state;
     g->epilogue = call->epilogue;
-    plan_finish(call, ox_dtype_compute(a->dtype), state);
+    plan_finish(call, state);
     if (state->add) {
         plan_c(call->in[2], &s, state);
         OX_TRY(ox_dense_plan(call, call->in[2]));

@@ -150,7 +150,7 @@ enum {
     OX_OP_TEXT = 1024,        /* strings that it gives take memory in every run: they are never folded */
     OX_OP_PICKS = 2048,       /* reads no more of input 0 than it gives */
     OX_OP_LIST = 4096,        /* input 1 is a list that infer reads, not run */
-    OX_OP_EPILOGUE = 8192     /* hands its one output to call->epilogue, if that is set */
+    OX_OP_EPILOGUE = 8192     /* hands its one output to call->epilogue, if that is set; `detail` is an ox_dense */
 };
 
 struct ox_op {

@@ -1,5 +1,6 @@
 /* table.c: the operator table, expanded from table.inc. */
 #include "elementwise.h"
+#include "epilogue.h"
 
 #include <string.h>
 
@@ -36,6 +37,15 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
     ox_emit_fn ox_emit_##emit;                                                                                         \
     int ox_rows_##run(const ox_call *call);
 #endif
+/* What follows dense operators runs by itself there, too. */
+#if OX_WITH_EPILOGUES
+#define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
+    ox_call_fn ox_infer_##run, ox_prepare_##run, ox_run_##run;                                                         \
+    ox_dense_emit_fn ox_emit_##emit;
+#else
+#define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
+    OP(name, since, min_in, max_in, 1, 1, dtypes, run, run, run, flags)
+#endif
 #define GONE(domain, name, since)
 #include OX_TABLE
 #undef GONE
@@ -44,6 +54,9 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
 #undef MIXED
 #if !OX_SMALL
 #undef ROWS
+#endif
+#if OX_WITH_EPILOGUES
+#undef DENSE
 #endif
 
 ox_status ox_prepare_none(ox_call *call) {
@@ -93,6 +106,23 @@ static const ox_op table[] = {
 #define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
     PROGRAM(name, since, min_in, max_in, dtypes, infer, emit, run, flags, ox_emit_##emit, OX_LANES_none, NULL,         \
             ox_rows_##run)
+#endif
+#if OX_WITH_EPILOGUES
+#define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
+    {"",                                                                                                               \
+     #name,                                                                                                            \
+     FIRST since,                                                                                                      \
+     VERSIONS since,                                                                                                   \
+     min_in,                                                                                                           \
+     max_in,                                                                                                           \
+     1,                                                                                                                \
+     1,                                                                                                                \
+     dtypes,                                                                                                           \
+     ox_infer_##run,                                                                                                   \
+     ox_prepare_##run,                                                                                                 \
+     ox_run_##run,                                                                                                     \
+     &(const ox_dense){ox_emit_##emit},                                                                                \
+     OX_OP_EPILOGUE | (flags)},
 #endif
 /* Where a reduced build has left out a row, the one before it must not serve its versions, too. */
 #define GONE(domain, name, since) {domain, #name, FIRST since, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0},

@@ -258,18 +258,13 @@ static ox_reg write_program(ox_frame *frame, ox_group *group, int n, ox_pass_bui
     return ox_elementwise_write(&step->call, builder, in);
 }
 
-/* What a dense node hands over is of the type that it computes in, and rounded as its result would be. */
-static ox_reg write_given(const ox_step *step, ox_pass_builder *builder) {
-    const ox_dtype dtype = step->call.out[0]->dtype;
-    return ox_pass_convert(builder, ox_pass_given(builder, ox_dtype_compute(dtype)), dtype);
-}
-
 static ox_status write_member(ox_frame *frame, ox_group *group, int n, ox_pass_builder *builder) {
     ox_step *step = &frame->steps[n];
     step->call.error = frame->error;
     step->call.in = step->in;
     ox_pass_tag(builder, n);
-    step->reg = ox_step_dense(step) == step ? write_given(step, builder) : write_program(frame, group, n, builder);
+    step->reg =
+        ox_step_dense(step) == step ? ox_epilogue_write(&step->call, builder) : write_program(frame, group, n, builder);
     if (step->reg < 0)
         return ox_frame_explain(frame, n, ox_elementwise_failed(&step->call));
     if (ox_fuse_stores(frame, n))

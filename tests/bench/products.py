@@ -34,14 +34,18 @@ def matmul(name, group, a, b, out, weights=True):
     product(name, group, a, b, out, ["y = MatMul(a, b)"], weights=[f"b: {b}"] if weights else [])
 
 
-def gemm(name, group, m, n, k, trans_a=0, trans_b=0, bias=None, slope=None, type_name="float"):
-    """Gemm, the shape of its C and of the slope of a PRelu behind it."""
+def gemm(name, group, m, n, k, trans_a=0, trans_b=0, bias=None, slope=None, behind=(), type_name="float",
+         **options):
+    """Gemm, the shape of its C and of the slope of a PRelu behind it, or other nodes from t to y; r is an operand of
+    the result's shape."""
     a, b = [k, m] if trans_a else [m, k], [n, k] if trans_b else [k, n]
     a, b, out = (f"{type_name} {d[0]} {d[1]}" for d in (a, b, [m, n]))
+    behind = list(behind) + (["y = PRelu(t, slope)"] if slope else [])
     more = [f"{name}: {type_name} {dims}" for name, dims in (("c", bias), ("slope", slope)) if dims]
-    nodes = [f"{'t' if slope else 'y'} = Gemm({'a, b, c' if bias else 'a, b'}) transA={trans_a} transB={trans_b}"]
-    nodes += ["y = PRelu(t, slope)"] if slope else []
-    product(name, group, a, b, out, nodes, weights=[f"b: {b}", *more], transposed=(trans_a, trans_b))
+    more += [f"r: {out}"] if any("r)" in node for node in behind) else []
+    nodes = [f"{'t' if behind else 'y'} = Gemm({'a, b, c' if bias else 'a, b'}) transA={trans_a} transB={trans_b}"]
+    product(name, group, a, b, out, nodes + behind, weights=[f"b: {b}", *more], transposed=(trans_a, trans_b),
+            **options)
 
 
 def square(size, type_name="float"):
@@ -85,6 +89,10 @@ gemm("512x512x512, transA, transB", "transposed", 512, 512, 512, trans_a=1, tran
 gemm("256x256x256, bias", "tail", 256, 256, 256, bias="256")
 gemm("256x256x256, bias, PRelu", "tail", 256, 256, 256, bias="256", slope="256")
 gemm("1024x1024x1024, bias", "tail", 1024, 1024, 1024, bias="1024")
+gemm("4096x4096x64, bias, PRelu", "tail", 4096, 4096, 64, bias="4096", slope="4096")
+gemm("1024x1024x256, bias, sum, Relu", "tail", 1024, 1024, 256, bias="1024", behind=["s = Add(t, r)", "y = Relu(s)"])
+gemm("4096x16x64, bias, Clip", "tail", 4096, 16, 64, bias="16", behind=["y = Clip(t, low, high)"],
+     constants={"low": np.float32(0), "high": np.float32(70)})
 gemm("1024x1024x1024, bias by row, PRelu", "tail", 1024, 1024, 1024, bias="1024 1", slope="1024")
 matmul("batch [32,64,256] by [256,256]", "batch", "float 32 64 256", "float 256 256", "float 32 64 256")
 matmul("batch [16,8,128,64] by [1,8,64,128]", "batch", "float 16 8 128 64", "float 1 8 64 128", "float 16 8 128 128",

@@ -47,7 +47,7 @@ FNR == 1 {
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
-in_table && /^(OP|OP_IN|LANES|MIXED|ROWS)\(/ {
+in_table && /^(OP|OP_IN|LANES|MIXED|ROWS|DENSE)\(/ {
     text = $0
     domain = ""
     if (sub(/^OP_IN\(/, "", text)) {
