@@ -37,11 +37,14 @@ class Case:
 
 
 def draw_sizes(rng):
-    """[m, n, k], of 0 to 130 mostly; now and then one of them is long enough for several blocks."""
+    """[m, n, k], of 0 to 130 mostly; now and then one of them is long enough for several blocks, also of a vector."""
     sizes = [int(s) for s in np.where(rng.random(3) < 0.3, rng.integers(0, 10, 3), rng.integers(0, 131, 3))]
     if rng.random() < 0.08:
         sizes = [min(s, 40) for s in sizes]
         sizes[int(rng.integers(0, 3))] = int(rng.integers(250, 1300))
+    elif rng.random() < 0.03:
+        sizes = [min(s, 40) for s in sizes]
+        sizes[int(rng.integers(0, 2))], sizes[int(rng.integers(1, 3))] = 1, int(rng.integers(2000, 5000))
     return sizes
 
 
