@@ -53,6 +53,11 @@ static inline char *ox_gemm_out(const ox_gemm *g, const ox_gemm_block *block, in
                        : (char *)g->c + (block->row + i) * g->c_row + block->column * size;
 }
 
+/* The most columns of C that are finished at a time where it is one row. */
+enum {
+    OX_GEMM_VECTOR_COLUMNS = 2048
+};
+
 /* How a product is computed. */
 typedef enum ox_gemm_way {
     OX_GEMM_PANELS = 0, /* panels of A and B, tiles of C */
@@ -79,6 +84,10 @@ typedef struct ox_gemm_plan {
 /* Prepare: plans `count` products of this shape, types and strides, and asks for their workspace. Data may be missing
  * from g; `panels` says whether there are any. */
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan);
+
+/* Run: c[columns] = the row of A times `columns` columns of B from `column` on, for the ways of one row. `stage` has
+ * plan->stage bytes. */
+void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, char *stage, char *c);
 
 /* The transposed product, which has the same elements. */
 ox_gemm ox_gemm_turn(const ox_gemm *g);

@@ -39,11 +39,11 @@ typedef struct ox_gemm_tile {
 } ox_gemm_tile;
 typedef void ox_gemm_tile_fn(const ox_gemm_tile *tile);
 
-/* c[n] = a[k] * B, a row vector of elements a_step bytes apart; B has packed rows, b_row bytes apart. */
+/* c[n] += a[k] * B, a row vector of elements a_step bytes apart; B has packed rows, b_row bytes apart. */
 typedef void ox_gemm_rows_fn(int64_t n, int64_t k, const char *a, int64_t a_step, const char *b, int64_t b_row,
                              char *c);
 
-/* c[n] = a[k] * B, a packed row vector; B has packed columns, b_col bytes apart. */
+/* c[n] += a[k] * B, a packed row vector; B has packed columns, b_col bytes apart. */
 typedef void ox_gemm_dots_fn(int64_t n, int64_t k, const char *a, const char *b, int64_t b_col, char *c);
 
 /* Lays out rows x columns elements of a matrix (which starts there) in rows of the kernel's operand type, to_row bytes
@@ -51,7 +51,7 @@ typedef void ox_gemm_dots_fn(int64_t n, int64_t k, const char *a, const char *b,
 typedef void ox_gemm_pack_fn(const struct ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns,
                              int64_t width, char *to, int64_t to_row, char *stage);
 enum {
-    OX_GEMM_STAGE = OX_GEMM_DEPTH * OX_GEMM_PANEL_ROW
+    OX_GEMM_STAGE = 2 * OX_GEMM_DEPTH * OX_GEMM_PANEL_ROW
 };
 
 typedef struct ox_gemm_kernel {
@@ -62,7 +62,7 @@ typedef struct ox_gemm_kernel {
     int group;         /* elements along k that lie together; blocks start at multiples */
     int64_t a_row;     /* bytes */
     ox_gemm_tile_fn *tile;
-    ox_gemm_rows_fn *row_vector; /* NULL if there is none, as for dots */
+    ox_gemm_rows_fn *row_vector; /* NULL if there is neither this nor dots */
     ox_gemm_dots_fn *dots;
     ox_gemm_pack_fn *pack_a, *pack_b;
 } ox_gemm_kernel;

@@ -4,9 +4,8 @@
 #include "gemm_blas.h"
 
 enum {
-    BATCHES_EACH = 4,     /* enough products for every thread, so that none waits for long */
-    FEW_ROWS = 64,        /* with fewer rows of C, panels are read too seldom to come from far away */
-    VECTOR_COLUMNS = 1024 /* of C that are finished at a time when it is one row */
+    BATCHES_EACH = 4, /* enough products for every thread, so that none waits for long */
+    FEW_ROWS = 64     /* with fewer rows of C, panels are read too seldom to come from far away */
 };
 
 static int64_t round_up(int64_t count, int64_t unit) {
@@ -32,11 +31,11 @@ static bool is_native(const ox_gemm_matrix *matrix) {
 /* How a product of one row is computed, if it reads B as it lies. */
 static ox_gemm_way vector_way(const ox_gemm_kernel *kernel, const ox_gemm *g) {
     const int64_t size = (int64_t)ox_dtype_size(g->b.dtype);
-    if (g->m != 1 || g->panels || g->panel || !is_native(&g->a) || !is_native(&g->b) || !g->k)
+    if (g->m != 1 || g->panels || g->panel || g->a.dtype != g->b.dtype || !kernel->row_vector || !g->k)
         return OX_GEMM_PANELS;
-    if (g->b.col == size && kernel->row_vector)
+    if (g->b.col == size)
         return OX_GEMM_ROW_VECTOR;
-    return g->b.row == size && g->a.col == size && kernel->dots ? OX_GEMM_DOTS : OX_GEMM_PANELS;
+    return g->b.row == size && (g->a.col == size || !is_native(&g->a)) ? OX_GEMM_DOTS : OX_GEMM_PANELS;
 }
 
 ox_gemm ox_gemm_turn(const ox_gemm *g) {
@@ -135,8 +134,8 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     } else if (plan->way == OX_GEMM_BLAS) {
         OX_TRY(plan_blas(call, g, plan));
     } else {
-        plan->columns = VECTOR_COLUMNS;
-        plan->c_bytes = ox_gemm_is_taken(g) ? VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;
+        plan->columns = OX_GEMM_VECTOR_COLUMNS;
+        plan->c_bytes = ox_gemm_is_taken(g) ? OX_GEMM_VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;
     }
     plan->stage = is_native(&g->a) && is_native(&g->b) ? 0 : OX_GEMM_STAGE;
     plan->a_bytes = aligned(plan->a_bytes), plan->c_bytes = aligned(plan->c_bytes);

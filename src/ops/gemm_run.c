@@ -254,10 +254,7 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
             return;
         int64_t columns = least(plan->columns, end - j);
         char *c = ox_gemm_is_taken(g) ? room->c : (char *)g->c + j * size;
-        if (plan->way == OX_GEMM_ROW_VECTOR)
-            plan->kernel->row_vector(columns, g->k, g->a.data, g->a.col, offset(&g->b, 0, j), g->b.row, c);
-        else
-            plan->kernel->dots(columns, g->k, g->a.data, offset(&g->b, 0, j), g->b.col, c);
+        ox_gemm_vector(plan, g, j, columns, room->stage, c);
         ox_gemm_block block = {0, 1, j, columns, c, columns * size, room->scratch};
         if (plan->turned)
             block = (ox_gemm_block){j, columns, 0, 1, c, size, room->scratch};

@@ -16,6 +16,7 @@ ROUNDED_TO = {"float16": (2.0 ** -11, 2.0 ** -25, 65504.0), "bfloat16": (2.0 ** 
               "float8e4m3fn": (2.0 ** -4, 2.0 ** -10, 448.0), "float8e4m3fnuz": (2.0 ** -4, 2.0 ** -11, 240.0),
               "float8e5m2": (2.0 ** -3, 2.0 ** -17, 57344.0), "float8e5m2fnuz": (2.0 ** -3, 2.0 ** -18, 57344.0)}
 SMALLEST = {"double": 5e-324}
+MOST_DIMS = 64
 LARGEST = {"float": 3.4028235e38, "double": 1.797e308}
 
 
@@ -37,11 +38,14 @@ class Case:
 
 
 def draw_sizes(rng):
-    """[m, n, k], of 0 to 130 mostly; now and then one of them is long enough for several blocks."""
+    """[m, n, k], of 0 to 130 mostly; now and then one of them is long enough for several blocks, also of a vector."""
     sizes = [int(s) for s in np.where(rng.random(3) < 0.3, rng.integers(0, 10, 3), rng.integers(0, 131, 3))]
     if rng.random() < 0.08:
         sizes = [min(s, 40) for s in sizes]
         sizes[int(rng.integers(0, 3))] = int(rng.integers(250, 1300))
+    elif rng.random() < 0.03:
+        sizes = [min(s, 40) for s in sizes]
+        sizes[int(rng.integers(0, 2))], sizes[int(rng.integers(1, 3))] = 1, int(rng.integers(2000, 5000))
     return sizes
 
 
@@ -147,7 +151,12 @@ def finish_gemm(type_name, k, product, sizes, c, attributes):
 
 
 def batch_dims(rng):
-    """Up to 14 dims whose product is small."""
+    """Up to 14 dims whose product is small; now and then as many as a tensor may have, most of them 1."""
+    if rng.random() < 0.05:
+        dims = [1] * int(rng.integers(40, MOST_DIMS - 1))
+        for _ in range(int(rng.integers(0, 5))):
+            dims[int(rng.integers(0, len(dims)))] = int(rng.integers(1, 4))
+        return dims
     dims = [int(d) for d in rng.choice([0, 1, 2, 3, 5], int(rng.integers(0, 15)), p=[0.01, 0.62, 0.25, 0.1, 0.02])]
     while int(np.prod(dims, dtype=np.int64)) > 48:
         dims[int(rng.integers(0, len(dims)))] = 1

@@ -141,6 +141,41 @@ START_TEST(models_come_and_go) {
 }
 END_TEST
 
+static const ox_sample *sample_of(const char *name) {
+    const ox_sample *sample = ox_samples;
+    while (strcmp(sample->name, name))
+        ck_assert_int_lt(++sample - ox_samples, ox_sample_count);
+    return sample;
+}
+
+/* Bytes of the weights of a model as its sessions have laid them out. */
+static size_t weight_bytes(const ox_model *model) {
+    ox_session *session;
+    ox_memory_info info;
+    ox_error error;
+    ck_assert_msg(!ox_session_create(model, NULL, &session, &error), "%s", error.text);
+    ox_session_memory(session, &info);
+    ox_session_free(session);
+    return info.weight_bytes;
+}
+
+/* A dense layer, whose two products have the same weights. */
+START_TEST(weights_are_laid_out_once) {
+    ox_error error;
+    ox_model *alone = begin(sample_of("dense")), *shared;
+    const size_t once = weight_bytes(alone);
+#ifndef OX_BLAS /* which reads them as they lie */
+    ck_assert_uint_ge(once, 16 * sizeof(float));
+#endif
+    ck_assert_msg(!ox_model_load_memory(bytes.data, bytes.size, NULL, &shared, &error), "%s", error.text);
+    ck_assert_uint_eq(weight_bytes(shared), 0);
+    run_threads(shared, SIZES, share_model);
+    ck_assert_uint_eq(weight_bytes(shared), once);
+    ox_model_free(shared);
+    ox_model_free(alone);
+}
+END_TEST
+
 Suite *ox_suite_sharing(void);
 Suite *ox_suite_sharing(void) {
     Suite *suite = suite_create("sharing");
@@ -148,6 +183,7 @@ Suite *ox_suite_sharing(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, sessions_share_a_model, 0, ox_sample_count);
     tcase_add_loop_test(tests, models_come_and_go, 0, ox_sample_count);
+    tcase_add_test(tests, weights_are_laid_out_once);
     suite_add_tcase(suite, tests);
     return suite;
 }
