@@ -4,7 +4,7 @@ VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
 CHECK_PARTS := unit compat operators cli conformance property products epilogues expand-forms views casts plugin \
-  errors hostile allocations regression check-device check-install check-digits check-filetype
+  errors hostile extremes allocations regression check-device check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -93,6 +93,9 @@ allocations: $(BUILD)/libox.so venv
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
 
+extremes: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 4000 tests/hostile/extremes.py --cases 4000
+
 check-install: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
 
@@ -141,4 +144,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin errors \
-  hostile allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
+  hostile extremes allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
