@@ -4,7 +4,7 @@ VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
 CHECK_PARTS := unit compat operators cli conformance property products epilogues expand-forms views casts plugin \
-  errors hostile extremes allocations regression check-device check-install check-digits check-filetype
+  errors hostile extremes allocations regression ops-list check-device check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -96,6 +96,9 @@ hostile: $(BUILD)/ox $(BUILD)/libox.so
 extremes: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 4000 tests/hostile/extremes.py --cases 4000
 
+ops-list:
+	@$(PYTHON) tests/device/ops_list.py
+
 check-install: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
 
@@ -144,4 +147,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin errors \
-  hostile extremes allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
+  hostile extremes allocations ops-list check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
