@@ -140,6 +140,11 @@ lint-cppcheck:
 	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet -j2 \
 	  --suppressions-list=tests/cppcheck.txt --library=posix -D__x86_64__ -Isrc src tools examples
 
+# clang's analyzer: about four minutes of a processor, and so not a part of lint.
+analyze: $(BUILD)/proto/onnx.pb-c.h
+	@sh tests/analyze.sh -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD)/proto -- \
+	  $(LIB_SRC) $(TOOL_SRC)
+
 FORCE:
 
 include tests/torture/torture.mk
@@ -147,4 +152,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin errors \
-  hostile extremes allocations ops-list check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
+  hostile extremes allocations ops-list check-install asan tsan valgrind analyze lint lint-format lint-build lint-cppcheck
