@@ -67,6 +67,7 @@ help:
 	@echo 'make torture    damage every model many times, and run what is left under sanitizers'
 	@echo 'make fuzz       fuzz all that reads bytes, each for SECONDS (60)'
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'
+	@echo "make analyze    clang's analyzer"
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'

@@ -49,13 +49,13 @@ int64_t ox_stride(const ox_tensor *tensor, int d) {
 bool ox_tensor_is_packed(const ox_tensor *tensor) {
     if (!tensor->strides || ox_tensor_count(tensor) == 0)
         return true;
-    int64_t step = (int64_t)ox_dtype_size(tensor->dtype);
+    uint64_t step = ox_dtype_size(tensor->dtype); /* this may be a part of a tensor without elements: see above */
     for (int d = tensor->rank; d-- > 0;) {
         if (tensor->dims[d] == 1)
             continue;
-        if (tensor->strides[d] != step)
+        if (tensor->strides[d] != (int64_t)step)
             return false;
-        step *= tensor->dims[d];
+        step *= (uint64_t)tensor->dims[d];
     }
     return true;
 }

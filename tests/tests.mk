@@ -4,7 +4,7 @@ VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
 CHECK_PARTS := unit compat operators cli conformance property products epilogues expand-forms views casts plugin \
-  errors hostile allocations regression check-device check-install check-digits check-filetype
+  errors hostile extremes allocations regression ops-list check-device check-install check-digits check-filetype
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -93,6 +93,12 @@ allocations: $(BUILD)/libox.so venv
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
 
+extremes: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 4000 tests/hostile/extremes.py --cases 4000
+
+ops-list:
+	@$(PYTHON) tests/device/ops_list.py
+
 check-install: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
 
@@ -134,6 +140,11 @@ lint-cppcheck:
 	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet -j2 \
 	  --suppressions-list=tests/cppcheck.txt --library=posix -D__x86_64__ -Isrc src tools examples
 
+# clang's analyzer: about four minutes of a processor, and so not a part of lint.
+analyze: $(BUILD)/proto/onnx.pb-c.h
+	@sh tests/analyze.sh -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD)/proto -- \
+	  $(LIB_SRC) $(TOOL_SRC)
+
 FORCE:
 
 include tests/torture/torture.mk
@@ -141,4 +152,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin errors \
-  hostile allocations check-install asan tsan valgrind lint lint-format lint-build lint-cppcheck
+  hostile extremes allocations ops-list check-install asan tsan valgrind analyze lint lint-format lint-build lint-cppcheck

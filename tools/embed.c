@@ -285,7 +285,8 @@ static int embed(embedding *all, char **paths, size_t count) {
     for (size_t i = 0; i < count && !status; i++)
         status = embed_model(all, paths[i], i == 0);
     if (!status) {
-        qsort(all->needs.at, all->needs.count, sizeof *all->needs.at, compare_needs);
+        if (all->needs.count)
+            qsort(all->needs.at, all->needs.count, sizeof *all->needs.at, compare_needs);
         put_needs(&out, &all->needs);
         status = write_file(all, "ops", ".txt", &out);
     }

@@ -36,12 +36,12 @@ static bool is_channels(int64_t dim) {
 static ox_status fail_layout(const ox_value_info *info, ox_error *error) {
     ox_text text = {0};
     ox_text_value(&text, info);
-    ox_tool_fail(error, OX_ERROR_SHAPE,
-                 "an image does not fit %s: it needs [H,W], [N,C,H,W] or [N,H,W,C] with 1, 3 or 4 "
-                 "channels",
-                 ox_text_get(&text));
+    ox_status status = ox_tool_fail(error, OX_ERROR_SHAPE,
+                                    "an image does not fit %s: it needs [H,W], [N,C,H,W] or [N,H,W,C] with 1, 3 or 4 "
+                                    "channels",
+                                    ox_text_get(&text));
     ox_text_free(&text);
-    return error->status;
+    return status;
 }
 
 /* Channels come first unless only the last dimension can be channels. */

@@ -272,7 +272,7 @@ static ox_status load_fill(ox_inputs *inputs, size_t i, ox_error *error) {
     const ox_value_info *info = &inputs->infos[i];
     ox_text open = {0};
     if (add_open_dims(inputs, i, &open)) {
-        bool is_named = !strchr(open.data, '?');
+        bool is_named = !strchr(ox_text_get(&open), '?');
         ox_text shape = {0};
         add_expected(inputs, i, &shape);
         ox_tool_fail(error, OX_ERROR_ARGUMENT, "the model wants %s: %s%s", shape.data,

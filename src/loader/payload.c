@@ -206,11 +206,15 @@ static void copy_swapped(unsigned char *to, const unsigned char *from, size_t si
         to[i] = from[i - i % width + (width - 1 - i % width)];
 }
 
+/* The bytes of a number of an element: the whole element, or one of its two parts. */
+static size_t number_size(ox_dtype dtype) {
+    return ox_dtype_size(dtype) / (1 + is_complex(dtype));
+}
+
 /* Little-endian bytes: used where they lie if the machine can. */
 static ox_status take_bytes(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t size) {
-    size_t width = ox_dtype_size(tensor->dtype) / (1 + is_complex(tensor->dtype));
-    bool aligned = OX_UNALIGNED || (uintptr_t)f->data % width == 0;
-    if (f->stays && aligned && (LITTLE_ENDIAN_HOST || width == 1)) {
+    bool aligned = OX_UNALIGNED || (uintptr_t)f->data % number_size(tensor->dtype) == 0;
+    if (f->stays && aligned && (LITTLE_ENDIAN_HOST || number_size(tensor->dtype) == 1)) {
         tensor->data = (void *)(uintptr_t)f->data;
         return OX_OK;
     }
@@ -218,7 +222,7 @@ static ox_status take_bytes(const ox_tensor_source *source, ox_tensor *tensor, c
     if (LITTLE_ENDIAN_HOST)
         memcpy(tensor->data, f->data, size);
     else
-        copy_swapped(tensor->data, f->data, size, width);
+        copy_swapped(tensor->data, f->data, size, number_size(tensor->dtype));
     return OX_OK;
 }
 

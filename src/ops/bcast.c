@@ -52,8 +52,11 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
         }
         if (dims[d] == 1)
             continue;
-        if (plan->ndim && continues(plan, plan->ndim - 1, strides, d)) {
-            plan->dim[plan->ndim - 1] *= dims[d];
+        /* The dims of what has no elements may overflow. */
+        int64_t size;
+        if (plan->ndim && continues(plan, plan->ndim - 1, strides, d) &&
+            ox_mul_i64(plan->dim[plan->ndim - 1], dims[d], &size)) {
+            plan->dim[plan->ndim - 1] = size;
             continue;
         }
         for (int a = 0; a < nargs; a++)

@@ -2,6 +2,8 @@
 #include "bcast.h"
 #include "op.h"
 
+#include <string.h>
+
 static ox_status concat_axis(ox_call *call, int *axis) {
     if (call->op->since >= 4 && !ox_call_has(call, "axis"))
         return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'axis' is missing");
@@ -28,8 +30,7 @@ ox_status ox_infer_concat(ox_call *call) {
     OX_TRY(ox_call_check_same(call, 0, call->nin - 1));
     OX_TRY(concat_axis(call, &axis));
     int64_t dims[OX_MAX_RANK];
-    for (int d = 0; d < first->rank; d++)
-        dims[d] = first->dims[d];
+    memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
     for (int i = 1; i < call->nin; i++) {
         OX_TRY(check_input(call, i, axis));
         if (!ox_add_i64(dims[axis], call->in[i]->dims[axis], &dims[axis]))

@@ -111,19 +111,19 @@ static ox_status conv_spatial(ox_call *call, conv *c) {
         return ox_call_fail(call, OX_ERROR_MODEL,
                             "attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not '%.*s'",
                             OX_SHORT(auto_pad));
-    c->spatial = x->rank - 2;
-    OX_TRY(conv_list(call, "kernel_shape", c->spatial, 0, -1, shape));
-    OX_TRY(conv_list(call, "strides", c->spatial, 1, 1, c->stride));
-    OX_TRY(conv_list(call, "dilations", c->spatial, 1, 1, c->dilation));
-    OX_TRY(conv_list(call, "pads", 2 * c->spatial, 0, 0, pads));
+    const int spatial = c->spatial = x->rank - 2;
+    OX_TRY(conv_list(call, "kernel_shape", spatial, 0, -1, shape));
+    OX_TRY(conv_list(call, "strides", spatial, 1, 1, c->stride));
+    OX_TRY(conv_list(call, "dilations", spatial, 1, 1, c->dilation));
+    OX_TRY(conv_list(call, "pads", 2 * spatial, 0, 0, pads));
     c->pointwise = true;
-    for (int d = 0; d < c->spatial; d++) {
+    for (int d = 0; d < spatial; d++) {
         c->in[d] = x->dims[d + 2];
         c->kernel[d] = w->dims[d + 2];
         if (shape[d] >= 0 && shape[d] != c->kernel[d])
-            return ox_call_fail(call, OX_ERROR_SHAPE, "kernel_shape %s does not fit %s", OX_DIMS(c->spatial, shape),
+            return ox_call_fail(call, OX_ERROR_SHAPE, "kernel_shape %s does not fit %s", OX_DIMS(spatial, shape),
                                 OX_INPUT(call, 1));
-        OX_TRY(conv_dim(call, c, d, auto_pad, notset ? pads[d] : 0, notset ? pads[c->spatial + d] : 0));
+        OX_TRY(conv_dim(call, c, d, auto_pad, notset ? pads[d] : 0, notset ? pads[spatial + d] : 0));
         c->pointwise = c->pointwise && c->kernel[d] == 1 && c->stride[d] == 1 && !c->pad[d] && c->out[d] == c->in[d];
     }
     return OX_OK;
@@ -135,8 +135,9 @@ static ox_status conv_geometry(ox_call *call, conv *c) {
     c->taps = ox_count(c->spatial, c->kernel);
     c->in_count = ox_count(c->spatial, c->in);
     c->out_count = ox_count(c->spatial, c->out);
-    int64_t k;
-    if (c->taps < 0 || c->in_count < 0 || c->out_count < 0 || !ox_mul_i64(c->taps, c->in_channels, &k))
+    int64_t k, bytes;
+    if (c->taps < 0 || c->in_count < 0 || c->out_count < 0 || !ox_mul_i64(c->taps, c->in_channels, &k) ||
+        !ox_mul_i64(c->in_count, (int64_t)sizeof(double), &bytes))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: sizes overflow", OX_INPUT(call, 0), OX_INPUT(call, 1));
     return OX_OK;
 }
@@ -315,7 +316,9 @@ ox_status ox_prepare_conv(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(conv_geometry(call, c));
     const bool biased = ox_call_given(call, 2) && !call->epilogue;
-    for (int i = 0; i < 2 + biased && ox_tensor_count(call->out[0]); i++)
+    if (ox_tensor_count(call->out[0]) == 0)
+        return OX_OK;
+    for (int i = 0; i < 2 + biased; i++)
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));

@@ -12,14 +12,12 @@ static ox_status softmax_shape(ox_call *call, softmax *s) {
     const ox_tensor *in = call->in[0];
     bool single = call->op->since >= 13;
     int64_t axis = ox_call_int(call, "axis", single ? -1 : 1);
-    int place = 0;
-    if (in->rank > 0 && !(axis == in->rank && !single))
+    int place = in->rank;
+    /* A scalar takes the axes of a vector. */
+    const bool end = in->rank ? axis == in->rank && !single : axis >= -1 && axis <= 1;
+    if (!end)
         OX_TRY(ox_call_axis(call, "axis", axis, in->rank, &place));
-    else if (axis < -1 || axis > (in->rank ? in->rank : 1))
-        return ox_call_axis(call, "axis", axis, in->rank, &place);
-    else
-        place = in->rank;
-    bool inside = place < in->rank;
+    bool inside = !end;
     s->outer = ox_count(place, in->dims);
     s->n = !inside ? 1 : single ? in->dims[place] : ox_count(in->rank - place, in->dims + place);
     s->inner = inside && single ? ox_count(in->rank - place - 1, in->dims + place + 1) : 1;

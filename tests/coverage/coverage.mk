@@ -1,6 +1,7 @@
 # coverage.mk: make coverage says which lines and branches of src/ the tests run, by file, and fails below the bars of
 # docs/testing.md. One build of the loops is enough, without optimisation, so that branches are those of the source.
-COVERAGE_PARTS := unit conformance property products expand-forms views casts errors cli plugin hostile
+COVERAGE_PARTS := unit conformance property products expand-forms views casts errors cli plugin hostile \
+  extremes
 
 coverage: venv
 	@mkdir -p $(BUILD)/coverage $(BUILD)/node $(BUILD)/models

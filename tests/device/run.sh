@@ -77,6 +77,10 @@ else
     ok 'an operator that ox lacks is an error of the build'
 fi
 
+mkdir -p "$dir/none"
+printf '\010\010B\002\020\021:\003\022\001g' >"$dir/none/none.onnx"
+expect 'ox embed takes a model without operators' "$BUILD/ox" embed "$dir/none/none.onnx" -o "$dir/none"
+
 # 4. Every command of docs/embedding.md, in its order; those for other machines where their compilers are.
 sed -n 's/^    \(\(mkdir\|make\|build\|cc\).*\)/\1/p' docs/embedding.md >"$dir/commands"
 while read -r command; do

@@ -377,6 +377,25 @@ START_TEST(conv_of_nothing) {
 }
 END_TEST
 
+/* Without elements, the other dimensions may be of any size. */
+START_TEST(conv_of_nothing_large) {
+    const int64_t huge = INT64_C(1) << 31;
+    test_call t;
+    test_call_begin(&t, "Conv", 11);
+    test_call_input(&t, OX_FLOAT, DIMS(0, huge, huge), NULL);
+    test_call_input(&t, OX_FLOAT, DIMS(0, huge, huge), NULL);
+    ck_assert_int_eq(test_call_run(&t, 1), OX_OK);
+    check_shape(&t, DIMS(0, 0, 1));
+    test_call_end(&t);
+    test_call_begin(&t, "Conv", 11);
+    test_call_input(&t, OX_FLOAT, DIMS(1, 0, huge * huge), NULL);
+    test_call_input(&t, OX_FLOAT, DIMS(1, 0, 1), NULL);
+    test_call_ints(&t, "strides", 1, (const int64_t[]){huge * huge / 2});
+    ck_assert_int_eq(test_call_run(&t, 1), OX_ERROR_LIMIT);
+    test_call_end(&t);
+}
+END_TEST
+
 START_TEST(global_max_pool) {
     test_call t;
     test_call_begin(&t, "GlobalMaxPool", 1);
@@ -410,6 +429,7 @@ Suite *ox_suite_ops_dense(void) {
         conv_padding,
         conv_refuses_what_does_not_fit,
         conv_of_nothing,
+        conv_of_nothing_large,
         global_max_pool,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

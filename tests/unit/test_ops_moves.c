@@ -150,6 +150,25 @@ START_TEST(gather_nothing) {
 }
 END_TEST
 
+/* Without elements, the other dimensions may be of any size. */
+START_TEST(gather_nothing_large) {
+    const int64_t huge = INT64_C(1) << 40;
+    test_call t;
+    test_call_begin(&t, "Gather", 13);
+    test_call_input(&t, OX_INT64, DIMS(0, 2, huge, huge), NULL);
+    test_call_input(&t, OX_INT64, DIMS(0), NULL);
+    ck_assert_int_eq(test_call_run(&t, 1), OX_OK);
+    ck_assert_int_eq(ox_tensor_count(&t.outputs[0]), 0);
+    test_call_end(&t);
+    test_call_begin(&t, "Gather", 13);
+    test_call_input(&t, OX_INT64, DIMS(huge, huge, 0), NULL);
+    test_call_input(&t, OX_INT64, DIMS(0), NULL);
+    test_call_int(&t, "axis", 2);
+    ck_assert_int_eq(test_call_run(&t, 1), OX_OK);
+    test_call_end(&t);
+}
+END_TEST
+
 START_TEST(constant_of_shape_limits) {
     static const int64_t huge = (int64_t)1 << 40;
     test_call t;
@@ -266,6 +285,7 @@ Suite *ox_suite_ops_moves(void) {
         gather_strings,
         gather_checks_every_index,
         gather_nothing,
+        gather_nothing_large,
         constant_of_shape_limits,
         constant_of_shape_values,
         constant_forms,

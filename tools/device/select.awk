@@ -1,8 +1,15 @@
-# select.awk: what a reduced build of the library has. Reads lists of operators as `ox embed` writes them, then
-# src/ops/table.inc, and writes the rows that are wanted to selected.inc and the element types to selection.h, both in
-# the folder `dir`. Without a list everything is wanted.
+# select.awk: what a reduced build of the library has. Reads the names of element types in src/ox.h, lists of operators
+# as `ox embed` writes them, then src/ops/table.inc, and writes the rows that are wanted to selected.inc and the element
+# types to selection.h, both in the folder `dir`. Without a list everything is wanted.
 #
-#     awk -v dir=FOLDER -f select.awk [OPS...] src/ops/table.inc
+#     awk -v dir=FOLDER -f select.awk src/ox.h [OPS...] src/ops/table.inc
+
+# The start of a text out of a list, to be shown.
+function shown(text) {
+    text = length(text) > 60 ? substr(text, 1, 60) "..." : text
+    gsub(/[^ -~]/, "?", text)
+    return text
+}
 
 function fail(text) {
     print FILENAME ":" FNR ": " text >"/dev/stderr"
@@ -19,31 +26,55 @@ function add_types(list, kind, i, n, type) {
 }
 
 BEGIN {
+    # A path with = in it would be taken for an assignment.
+    for (i = 1; i < ARGC; i++)
+        if (ARGV[i] ~ /=/ && ARGV[i] !~ /^\//)
+            ARGV[i] = "./" ARGV[i]
+    types_file = ARGV[1]
+    table_file = ARGV[ARGC - 1]
+    selective = ARGC > 3
+    nfeatures = split("texts operators functions subgraphs passes", feature, " ")
+    for (i = 1; i <= nfeatures; i++)
+        features[feature[i]] = 0
     table = dir "/selected.inc"
     header = dir "/selection.h"
     printf "" >table
 }
 
 FNR == 1 {
-    in_table = FILENAME ~ /table\.inc$/
+    in_table = FILENAME == table_file
+    in_list = !in_table && FILENAME != types_file
+}
+
+FILENAME == types_file && /^ *OX_[A-Z0-9]+ = [0-9]+,/ && !all_types {
+    known[tolower(substr($1, 4))] = $3 + 0 > 0
+}
+/OX_DTYPE_COUNT/ {
+    all_types = 1
 }
 
 # "Add 14 float int32", "onednn.graph.StaticExpand 1 float", "with texts functions"; comments start with #.
-!in_table {
+in_list {
     sub(/#.*/, "")
+    sub(/\r$/, "")
     if (!NF)
         next
-    selective = 1
     if ($1 == "with") {
-        for (i = 2; i <= NF; i++)
+        for (i = 2; i <= NF; i++) {
+            if (!($i in features))
+                fail("no feature of the library: " shown($i))
             features[$i] = 1
+        }
         next
     }
-    if (NF < 2 || $2 !~ /^[0-9]+$/)
-        fail("not an operator, its version and its element types: " $0)
-    wanted[$1, $2] = FILENAME ":" FNR
-    for (i = 3; i <= NF; i++)
+    if ($2 !~ /^[0-9]+$/)
+        fail("not an operator, its version and its element types: " shown($0))
+    wanted[$1, $2] = FILENAME ":" FNR ": ox has no operator " shown($1 "-" $2)
+    for (i = 3; i <= NF; i++) {
+        if (!known[$i])
+            fail("no element type: " shown($i))
         types[$1, $2] = types[$1, $2] " " $i
+    }
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
@@ -90,8 +121,7 @@ END {
     if (failed)
         exit 1
     for (key in wanted) {
-        split(key, part, SUBSEP)
-        print wanted[key] ": ox has no operator " part[1] "-" part[2] >"/dev/stderr"
+        print wanted[key] >"/dev/stderr"
         failed = 1
     }
     print "/* Written by tools/device/select.awk. */" >header
@@ -100,8 +130,7 @@ END {
         print "#define OX_TYPES (0" sets["types"] ")" >header
         print "#define OX_MOVED_TYPES (OX_TYPES" sets["moved"] ")" >header
     }
-    count = split("texts operators functions subgraphs passes", feature, " ")
-    for (i = 1; i <= count && selective; i++)
-        print "#define OX_WITH_" toupper(feature[i]) " " (feature[i] in features) >header
+    for (i = 1; i <= nfeatures && selective; i++)
+        print "#define OX_WITH_" toupper(feature[i]) " " features[feature[i]] >header
     exit failed
 }
