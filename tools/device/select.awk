@@ -100,7 +100,7 @@ END {
         print "#define OX_TYPES (0" sets["types"] ")" >header
         print "#define OX_MOVED_TYPES (OX_TYPES" sets["moved"] ")" >header
     }
-    count = split("texts operators functions subgraphs passes", feature, " ")
+    count = split("texts operators functions external subgraphs passes", feature, " ")
     for (i = 1; i <= count && selective; i++)
         print "#define OX_WITH_" toupper(feature[i]) " " (feature[i] in features) >header
     exit failed
