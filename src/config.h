@@ -34,6 +34,10 @@
 #ifndef OX_WITH_FUNCTIONS
 #define OX_WITH_FUNCTIONS 1
 #endif
+/* ... data of tensors outside of the model's bytes, */
+#ifndef OX_WITH_EXTERNAL
+#define OX_WITH_EXTERNAL 1
+#endif
 /* ... subgraphs of nodes, and elementwise operators. */
 #ifndef OX_WITH_SUBGRAPHS
 #define OX_WITH_SUBGRAPHS 1
@@ -54,6 +58,16 @@
 
 /* Elementwise operators behind a product run on its blocks. */
 #define OX_WITH_EPILOGUES (OX_WITH_PASSES && OX_WITH_FUSION)
+
+/* A model tells which operators it uses (ox_model_op_use). */
+#ifndef OX_WITH_USES
+#define OX_WITH_USES (!OX_SMALL)
+#endif
+
+/* Nodes are brought into an order in which they can run, if they are in none, as ONNX demands. */
+#ifndef OX_WITH_SORTING
+#define OX_WITH_SORTING (!OX_SMALL)
+#endif
 
 /* The highest rank of a tensor. */
 #ifndef OX_MAX_RANK

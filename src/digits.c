@@ -204,7 +204,7 @@ int ox_float_digits(ox_dtype dtype, double value, uint8_t digits[17], int *expon
 /* ---- Writing ------------------------------------------------------------------------------------------------ */
 
 static size_t put_text(char *text, const char *word) {
-    size_t size = strlen(word);
+    size_t size = ox_text_size(word, SIZE_MAX);
     memcpy(text, word, size);
     return size;
 }

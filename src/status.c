@@ -43,6 +43,13 @@ int ox_text_order(const char *a, const char *b) {
     return (unsigned char)*a - (unsigned char)*b;
 }
 
+size_t ox_text_size(const char *text, size_t most) {
+    size_t n = 0;
+    while (n < most && text[n])
+        n++;
+    return n;
+}
+
 typedef struct sink {
     char *at, *end; /* end is where the terminator goes at the latest */
 } sink;
@@ -144,18 +151,15 @@ static void put_visible(sink *s, const char *text, size_t size) {
 }
 
 static const char *put_string(sink *s, const char *format, va_list *args) {
-    int most = -1;
+    size_t most = SIZE_MAX;
     if (*format == '.') {
-        most = va_arg(*args, int);
+        most = (size_t)va_arg(*args, int);
         format += 2; /* ".*" */
     }
     const char *text = va_arg(*args, const char *);
     if (!text)
         text = "(none)";
-    size_t n = 0;
-    while ((most < 0 || n < (size_t)most) && text[n])
-        n++;
-    put_visible(s, text, n);
+    put_visible(s, text, ox_text_size(text, most));
     return format + 1;
 }
 

@@ -50,6 +50,9 @@ size_t ox_format(char *buffer, size_t size, const char *format, ...) __attribute
  * takes 700 bytes.) */
 int ox_text_order(const char *a, const char *b);
 
+/* Bytes of a text up to its end, at most `most`. (What C libraries have for this reads words, and takes 200 bytes.) */
+size_t ox_text_size(const char *text, size_t most);
+
 /* Shapes in error texts: ox_dims_text(&(ox_dims_buffer){0}, rank, dims) gives "[2,3]". Long ones are shortened. */
 typedef struct ox_dims_buffer {
     char text[96];

@@ -21,6 +21,10 @@ int64_t ox_tensor_count(const ox_tensor *tensor) {
     return ox_count(tensor->rank, tensor->dims);
 }
 
+bool ox_can_hold(int64_t count, ox_dtype dtype) {
+    return (uint64_t)count <= SIZE_MAX / 2 && (size_t)count <= SIZE_MAX / 2 / ox_dtype_size(dtype);
+}
+
 /* Unsigned: the strides of an empty tensor may overflow, and mean nothing. */
 void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *strides) {
     uint64_t step = width;

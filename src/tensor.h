@@ -60,6 +60,9 @@ void ox_narrow(const ox_narrowing *how, int64_t n, const float *from, void *to);
 /* The product of dims; -1 if a dimension is negative or the product overflows. */
 int64_t ox_count(int rank, const int64_t *dims);
 
+/* True if the memory of this machine can hold so many elements, and has addresses to spare; false for -1. */
+bool ox_can_hold(int64_t count, ox_dtype dtype);
+
 /* Byte strides of a packed tensor of that shape, rank entries. */
 void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *strides);
 

@@ -19,7 +19,7 @@ typedef struct op_need {
 typedef struct op_needs {
     op_need *at;
     size_t count;
-    bool functions;
+    bool functions, external;
 } op_needs;
 
 typedef struct embedding {
@@ -79,6 +79,8 @@ static void put_needs(ox_text *out, const op_needs *needs) {
                      "# models can be joined. `with texts` keeps the whole texts of errors.\n");
     if (needs->functions)
         ox_text_put(out, "with functions\n");
+    if (needs->external)
+        ox_text_put(out, "with external\n");
     for (size_t i = 0; i < needs->count; i++) {
         ox_text_format(out, "%s %" PRId64, needs->at[i].name, needs->at[i].version);
         for (int type = 1; type < OX_DTYPE_COUNT; type++)
@@ -123,6 +125,15 @@ static void name_model(embedded *e) {
     e->name[n] = 0;
 }
 
+/* True if a model that could be loaded from its file cannot be without: it has data in others. */
+static bool wants_files(const unsigned char *bytes, size_t size) {
+    ox_model *model;
+    ox_error error;
+    ox_status status = ox_model_load_memory(bytes, size, NULL, &model, &error);
+    ox_model_free(model);
+    return status != OX_OK;
+}
+
 static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
     unsigned char *bytes;
     ox_text aligned = {0}, out = {0};
@@ -131,6 +142,7 @@ static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
         return status;
     if (!ox_align_model(&aligned, bytes, *size))
         status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
+    all->needs.external |= wants_files(bytes, *size);
     free(bytes);
     *size = aligned.size;
     ox_text_format(&out, "/* %s.c: written by ox embed. */\n#include \"%s.h\"\n\n", e->name, e->name);

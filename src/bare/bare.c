@@ -12,6 +12,10 @@ const char *ox_default_isa(void) {
     return NULL;
 }
 
+bool ox_mul_i64(int64_t a, int64_t b, int64_t *result) {
+    return !__builtin_mul_overflow(a, b, result);
+}
+
 uint64_t ox_host_now(void) {
     return 0;
 }

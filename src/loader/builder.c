@@ -20,7 +20,7 @@ ox_status ox_build_work(ox_builder *b, uint64_t amount) {
 }
 
 ox_status ox_build_intern(ox_builder *b, const char *text, const char **name) {
-    size_t size = text ? strlen(text) : 0;
+    size_t size = text ? ox_text_size(text, SIZE_MAX) : 0;
     OX_TRY(ox_build_work(b, 1 + size / 32));
     *name = ox_intern(&b->names, b->pile, &b->scratch, text ? text : "", size);
     return *name ? OX_OK : ox_fail_memory(b->error, "a name", size);

@@ -30,7 +30,7 @@ static ox_model *create(const ox_allocator *allocator, const ox_options *options
 }
 
 static ox_status keep_text(ox_model *model, const char *text, const char **kept, ox_error *error) {
-    size_t size = text ? strlen(text) : 0;
+    size_t size = text ? ox_text_size(text, SIZE_MAX) : 0;
     char *copy = ox_pile_get(&model->pile, size + 1);
     if (!copy)
         return ox_fail_memory(error, "the model", size + 1);

@@ -104,7 +104,7 @@ ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProt
     if (!node->op)
         node->op = ox_op_find(node->domain, node->op_type, opset->version, NULL);
     if (node->op)
-        return count_use(b, node, OX_KEY(node->op));
+        return OX_WITH_USES ? count_use(b, node, OX_KEY(node->op)) : OX_OK;
     OX_TRY(ox_build_id(b, node->op_type, &type_id));
     OX_TRY(ox_build_pair(b, opset->id, type_id, &id));
     /* Odd, so that it is no address of an op. */
@@ -163,16 +163,22 @@ static ox_status fail_missing(ox_builder *b, int32_t missing) {
                      missing == 1 ? " is" : "s are", text, cut ? "..." : "");
 }
 
-ox_status ox_build_uses(ox_builder *b) {
+static ox_status keep_uses(ox_builder *b) {
     ox_op_use *uses;
-    int32_t missing = 0;
     sort_uses(b->uses, b->nuses);
     OX_TRY(ox_build_get(b, b->pile, (size_t)b->nuses, sizeof *uses, &uses));
-    for (int32_t i = 0; i < b->nuses; i++) {
+    for (int32_t i = 0; i < b->nuses; i++)
         uses[i] = b->uses[i].use;
-        missing += !uses[i].supported;
-    }
     b->model->uses = uses;
     b->model->nuses = (size_t)b->nuses;
+    return OX_OK;
+}
+
+ox_status ox_build_uses(ox_builder *b) {
+    int32_t missing = 0;
+    if (OX_WITH_USES)
+        OX_TRY(keep_uses(b));
+    for (int32_t i = 0; i < b->nuses; i++)
+        missing += !b->uses[i].use.supported;
     return missing && !b->for_info ? fail_missing(b, missing) : OX_OK;
 }

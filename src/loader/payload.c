@@ -349,16 +349,23 @@ static ox_status take_same(const ox_tensor_source *source, ox_tensor *tensor, co
     return OX_OK;
 }
 
+/* The types whose elements lie in int32_data. */
+#define INT32_TYPES                                                                                                    \
+    (OX_SET_ALL & ~(OX_BIT(OX_FLOAT) | OX_BIT(OX_DOUBLE) | OX_BIT(OX_INT64) | OX_BIT(OX_UINT32) | OX_BIT(OX_UINT64) |  \
+                    OX_BIT(OX_STRING) | OX_SET_COMPLEX))
+
 static ox_status take(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
     switch (f->field) {
     case RAW_DATA:
     case EXTERNAL_DATA:
         return take_raw(source, tensor, f, count);
     case INT32_DATA:
-        if (!OX_MOVES_ANY(OX_SET_TINY) && ox_dtype_bits(tensor->dtype) < 8)
+        if (!OX_MOVES_ANY(INT32_TYPES) || (!OX_MOVES_ANY(OX_SET_TINY) && ox_dtype_bits(tensor->dtype) < 8))
             return lacking(source, tensor);
         return take_int32(source, tensor, f, count);
     case UINT64_DATA:
+        if (!OX_MOVES_ANY(OX_BIT(OX_UINT32) | OX_BIT(OX_UINT64)))
+            return lacking(source, tensor);
         return take_uint64(source, tensor, f, count);
     case STRING_DATA:
         return OX_MOVES_ANY(OX_BIT(OX_STRING)) ? take_strings(source, tensor, f, count) : lacking(source, tensor);
@@ -387,9 +394,7 @@ static ox_status take_shape(const ox_tensor_source *source, const Onnx__TensorPr
         return ox_fail(source->error, OX_ERROR_LIMIT, "has rank %zu, more than %d", proto->n_dims, OX_MAX_RANK);
     tensor->rank = (int)proto->n_dims;
     int64_t elements = ox_count(tensor->rank, proto->dims);
-    size_t bytes;
-    if (elements < 0 || (uint64_t)elements > SIZE_MAX / 2 ||
-        !ox_mul_size((size_t)elements, ox_dtype_size(tensor->dtype), &bytes) || bytes > SIZE_MAX / 2)
+    if (!ox_can_hold(elements, tensor->dtype))
         return ox_fail(source->error, OX_ERROR_MODEL, "has the impossible shape %s",
                        OX_DIMS(tensor->rank, proto->dims));
     int64_t *dims = ox_pile_array(source->pile, proto->n_dims + 1, sizeof *dims);
@@ -425,6 +430,8 @@ static ox_status take_tensor(const ox_tensor_source *source, const Onnx__TensorP
     OX_TRY(take_type(source, proto, tensor));
     OX_TRY(take_shape(source, proto, tensor, &count));
     if (proto->has_data_location && proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
+        if (!OX_WITH_EXTERNAL)
+            return (ox_fail)(source->error, OX_ERROR_UNSUPPORTED, "this build of the library has no external data");
         if (!wanted_entries(tensor->dtype, EXTERNAL_DATA, count, &wanted))
             return ox_fail(source->error, OX_ERROR_MODEL, "is too large");
         OX_TRY(find_outside(source, proto, wanted, &f));

@@ -20,12 +20,13 @@ static int32_t source_of(const ox_scope *scope, int32_t n, int32_t k) {
     return value < 0 ? -1 : scope->values[value].producer;
 }
 
-static bool is_sorted(const ox_scope *scope) {
+/* The first node that reads what it, or one behind it, gives; NULL if there is none. */
+static const ox_node *first_unsorted(const ox_scope *scope) {
     for (int32_t n = 0; n < scope->nnodes; n++)
         for (int32_t k = 0; k < scope->nodes[n].nin + scope->nodes[n].ncaptures; k++)
             if (source_of(scope, n, k) >= n)
-                return false;
-    return true;
+                return &scope->nodes[n];
+    return NULL;
 }
 
 static ox_status fail_cycle(ox_builder *b, const ox_scope *scope, int32_t n) {
@@ -69,12 +70,10 @@ static ox_status visit(ox_builder *b, walk *w, int32_t n) {
     return OX_OK;
 }
 
-ox_status ox_scope_sort(ox_builder *b, ox_scope *scope) {
+static ox_status sort(ox_builder *b, ox_scope *scope) {
     walk w = {.scope = scope};
     ox_node *sorted;
     size_t count = (size_t)scope->nnodes;
-    if (is_sorted(scope))
-        return OX_OK;
     OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *w.stack, &w.stack));
     OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *w.next, &w.next));
     OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *w.order, &w.order));
@@ -85,4 +84,14 @@ ox_status ox_scope_sort(ox_builder *b, ox_scope *scope) {
         sorted[n] = scope->nodes[w.order[n]];
     scope->nodes = sorted;
     return OX_OK;
+}
+
+ox_status ox_scope_sort(ox_builder *b, ox_scope *scope) {
+    const ox_node *node = first_unsorted(scope);
+    if (!node)
+        return OX_OK;
+    if (OX_WITH_SORTING)
+        return sort(b, scope);
+    return (ox_fail)(b->error, OX_ERROR_MODEL, "node '%.*s' (%.*s) reads what a later node gives", 60, node->name, 40,
+                     node->op_type);
 }

@@ -51,7 +51,7 @@ static void copy_strings(const ox_tensor *tensor, size_t count, ox_string *to, c
 
 static ox_status copy_tensor(const ox_tensor *tensor, const char *name, const ox_allocator *allocator,
                              ox_tensor **result, const char **result_name, ox_error *error) {
-    size_t count = (size_t)ox_tensor_count(tensor), name_size = strlen(name) + 1;
+    size_t count = (size_t)ox_tensor_count(tensor), name_size = ox_text_size(name, SIZE_MAX) + 1;
     layout at = lay_out(tensor, count, name_size);
     char *block = ox_alloc(allocator, at.total);
     if (!block)

@@ -33,23 +33,20 @@ void ox_broadcast_strides(const ox_tensor *tensor, int rank, const int64_t *dims
             strides[d] = 0;
 }
 
-/* True if dimension `outer` of all operands continues dimension `inner` of the plan. */
+/* True if dimension `outer` of all operands continues dimension `inner` of the plan. Unsigned,
+ * for strides along what has no elements may be any number. */
 static bool continues(const ox_bcast *plan, int inner, const int64_t *const *strides, int outer) {
-    int64_t length;
     for (int a = 0; a < plan->nargs; a++)
-        if (!ox_mul_i64(plan->step[inner * plan->nargs + a], plan->dim[inner], &length) || strides[a][outer] != length)
+        if ((uint64_t)strides[a][outer] != (uint64_t)plan->step[inner * plan->nargs + a] * (uint64_t)plan->dim[inner])
             return false;
     return true;
 }
 
 void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, const int64_t *const *strides) {
+    const int64_t count = ox_count(rank, dims);
     plan->nargs = nargs;
     plan->ndim = 0;
-    for (int d = rank; d-- > 0;) {
-        if (dims[d] == 0) {
-            plan->ndim = 0;
-            break;
-        }
+    for (int d = count ? rank : 0; d-- > 0;) {
         if (dims[d] == 1)
             continue;
         /* The dims of what has no elements may overflow. */
@@ -66,7 +63,7 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
     if (plan->ndim)
         return;
     plan->ndim = 1;
-    plan->dim[0] = ox_count(rank, dims); /* 1 or 0 */
+    plan->dim[0] = count; /* 1 or 0 */
     for (int a = 0; a < nargs; a++)
         plan->step[a] = 0;
 }

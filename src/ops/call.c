@@ -76,7 +76,7 @@ float ox_call_float(ox_call *call, const char *name, float otherwise) {
 
 ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise) {
     const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_STRING);
-    return attr ? attr->u.s : (ox_string){otherwise, strlen(otherwise)};
+    return attr ? attr->u.s : (ox_string){otherwise, ox_text_size(otherwise, SIZE_MAX)};
 }
 
 #define LIST_ATTR(name, type, kind, member)                                                                            \
@@ -94,7 +94,7 @@ const ox_tensor *ox_call_tensor(ox_call *call, const char *name) {
 }
 
 bool ox_says(ox_string s, const char *text) {
-    return s.size == strlen(text) && !memcmp(s.data, text, s.size);
+    return s.size == ox_text_size(text, SIZE_MAX) && !memcmp(s.data, text, s.size);
 }
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
@@ -194,8 +194,7 @@ ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const i
     if (rank > OX_MAX_RANK)
         return ox_call_fail(call, OX_ERROR_LIMIT, "output %d would have rank %d, at most %d is supported", k, rank,
                             OX_MAX_RANK);
-    int64_t count = ox_count(rank, dims), bytes;
-    if (count < 0 || !ox_mul_i64(count, (int64_t)ox_dtype_size(dtype), &bytes) || (uint64_t)bytes > SIZE_MAX / 2)
+    if (!ox_can_hold(ox_count(rank, dims), dtype))
         return ox_call_fail(call, OX_ERROR_LIMIT, "output %d would have shape %s, too large for this machine", k,
                             OX_DIMS(rank, dims));
     ox_result *result = &call->results[k];

@@ -46,17 +46,13 @@ static ox_status conv_list(ox_call *call, const char *name, int count, int64_t l
     return OX_OK;
 }
 
-static bool is_text(ox_string s, const char *text) {
-    return s.size == strlen(text) && !memcmp(s.data, text, s.size);
-}
-
 /* The output size and the padding at the start of one dimension. */
 static ox_status conv_dim(ox_call *call, conv *c, int d, ox_string auto_pad, int64_t begin, int64_t end) {
     int64_t reach, padded, last;
     if (c->kernel[d] < 1 || !ox_mul_i64(c->kernel[d] - 1, c->dilation[d], &reach) || !ox_add_i64(reach, 1, &reach))
         return ox_call_fail(call, OX_ERROR_SHAPE, "spatial axis %d: no kernel of size %lld and dilation %lld", d,
                             (long long)c->kernel[d], (long long)c->dilation[d]);
-    bool upper = is_text(auto_pad, "SAME_UPPER"), lower = is_text(auto_pad, "SAME_LOWER");
+    bool upper = ox_says(auto_pad, "SAME_UPPER"), lower = ox_says(auto_pad, "SAME_LOWER");
     if (upper || lower) {
         c->out[d] = c->in[d] / c->stride[d] + (c->in[d] % c->stride[d] != 0);
         if (!c->out[d])
@@ -106,8 +102,8 @@ static ox_status conv_spatial(ox_call *call, conv *c) {
     const ox_tensor *x = call->in[0], *w = call->in[1];
     ox_string auto_pad = ox_call_string(call, "auto_pad", "NOTSET");
     int64_t pads[2 * CONV_SPATIAL], shape[CONV_SPATIAL];
-    bool valid = is_text(auto_pad, "VALID"), notset = is_text(auto_pad, "NOTSET");
-    if (!valid && !notset && !is_text(auto_pad, "SAME_UPPER") && !is_text(auto_pad, "SAME_LOWER"))
+    bool valid = ox_says(auto_pad, "VALID"), notset = ox_says(auto_pad, "NOTSET");
+    if (!valid && !notset && !ox_says(auto_pad, "SAME_UPPER") && !ox_says(auto_pad, "SAME_LOWER"))
         return ox_call_fail(call, OX_ERROR_MODEL,
                             "attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not '%.*s'",
                             OX_SHORT(auto_pad));

@@ -111,11 +111,11 @@ static ox_status check_input(const ox_session *session, const ox_value *value, c
     if (tensor->rank < 0 || tensor->rank > OX_MAX_RANK || !ox_dtype_size(tensor->dtype))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': rank %d or type %d is out of range", path,
                        value->name, tensor->rank, (int)tensor->dtype);
-    int64_t count = ox_tensor_count(tensor), bytes;
+    int64_t count = ox_tensor_count(tensor);
     if (count < 0 || (count > 0 && !tensor->data))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': shape %s %s", path, value->name,
                        OX_DIMS(tensor->rank, tensor->dims), count < 0 ? "is not a shape" : "comes without data");
-    if (!ox_mul_i64(count, (int64_t)ox_dtype_size(tensor->dtype), &bytes) || (uint64_t)bytes > SIZE_MAX / 2)
+    if (!ox_can_hold(count, tensor->dtype))
         return ox_fail(error, OX_ERROR_LIMIT, "%s: input '%s' has shape %s, too large for this machine", path,
                        value->name, OX_DIMS(tensor->rank, tensor->dims));
     if (value->dtype != OX_UNDEFINED && value->dtype != tensor->dtype)

@@ -14,7 +14,7 @@ import time
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
-FEATURES = ["texts", "operators", "functions", "subgraphs", "passes"]
+FEATURES = ["texts", "operators", "functions", "external", "subgraphs", "passes"]
 # All that selection.h may have, line by line.
 LINES = re.compile(r'/\* Written by tools/device/select\.awk\. \*/|#define OX_TABLE "selected\.inc"'
                    r"|#define OX_TYPES \(0(?: \| 1u << OX_[A-Z0-9]+)*\)"
@@ -31,7 +31,7 @@ def table_rows():
     rows = {}
     for line in TABLE.read_text().splitlines():
         match = re.match(r'(?:OP_IN\("([^"]*)", *|[A-Z]+\()(\w+), \(([0-9, ]+)\)', line)
-        if match and line.split("(")[0] in ("OP", "OP_IN", "LANES", "MIXED", "ROWS"):
+        if match and line.split("(")[0] in ("OP", "OP_IN", "LANES", "MIXED", "ROWS", "DENSE"):
             name = f"{match[1]}.{match[2]}" if match[1] else match[2]
             for version in match[3].split(", "):
                 rows[name, version] = line
