@@ -70,9 +70,8 @@ def modulo(a, b, fmod):
 def power(base, exponent):
     kind = base.dtype
     if not is_integer(base):
-        # numpy takes the square root, which is another thing for -inf, where one exponent holds for all.
-        base, exponent = (np.array(x, np.float64) for x in np.broadcast_arrays(base, exponent))
-        return np.power(base, exponent).astype(kind)
+        # np.power takes the square root, which is another thing for -inf, where one exponent of 0.5 holds for all.
+        return np.float_power(base, exponent).astype(kind)
     base, exponent = np.broadcast_arrays(base, exponent.astype(np.int64))
     result, factor = np.ones_like(base), base.copy()
     left = np.maximum(exponent, 0)
