@@ -151,5 +151,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin errors \
-  hostile extremes allocations ops-list check-install asan tsan valgrind analyze lint lint-format lint-build lint-cppcheck
+.PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin \
+  errors hostile extremes allocations ops-list check-install asan tsan valgrind analyze lint lint-format lint-build lint-cppcheck

@@ -73,6 +73,7 @@ typedef struct ox_gemm_plan {
     ox_pool *pool; /* NULL if the work is not worth it */
     bool batched;  /* threads take whole products */
     bool turned;   /* C is one column, computed as one row */
+    bool direct;   /* tiles read B as it lies, not in panels */
     ox_gemm_way way;
     int64_t depths;                          /* blocks along k, of even size */
     int64_t rows, columns;                   /* the most of a block of C */

@@ -4,8 +4,9 @@
 #include "gemm_blas.h"
 
 enum {
-    BATCHES_EACH = 4, /* enough products for every thread, so that none waits for long */
-    FEW_ROWS = 64     /* with fewer rows of C, panels are read too seldom to come from far away */
+    DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
+    BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
+    FEW_ROWS = 64            /* with fewer rows of C, panels are read too seldom to come from far away */
 };
 
 static int64_t round_up(int64_t count, int64_t unit) {
@@ -70,10 +71,19 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
     return true;
 }
 
+/* True if tiles can read B where it is: so little of it that rows far from each other stay in the first-level cache,
+ * where laying them out would take longer than it gains. */
+static bool reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
+    const int64_t size = (int64_t)ox_dtype_size(kernel->b);
+    return !g->panels && !g->panel && g->b.dtype == kernel->b && kernel->group == 1 && g->b.col == size &&
+           g->n % kernel->unit == 0 && g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES;
+}
+
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
     const size_t c_size = ox_dtype_size(kernel->c), b_size = ox_dtype_size(kernel->b);
+    plan->direct = reads_in_place(kernel, g);
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan->rows = even(g->m, fitting(cache / 6, (size_t)kernel->a_row, kernel->rows, g->m), kernel->rows);
     plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
@@ -85,7 +95,7 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     if (ox_gemm_is_taken(g))
         plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
     plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
-    if (!g->panels && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
+    if (!g->panels && !plan->direct && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
         return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",
                             (long long)g->k);
     return OX_OK;

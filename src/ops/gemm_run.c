@@ -135,6 +135,19 @@ static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix
     return fits && block->columns <= DIRECT_PANELS * kernel->columns ? a->data : NULL;
 }
 
+/* Where a tile reads the panel that starts at `column`, of `all` columns, and the next one, if there are any. */
+static void find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t column, int64_t all, ox_gemm_tile *tile) {
+    const ox_gemm *g = job->turned;
+    if (job->plan->direct) {
+        tile->b = tile->ahead = offset(&g->b, k, column);
+        tile->b_row = g->b.row;
+        return;
+    }
+    tile->b = job->panels + panel_offset(job->plan->kernel, job->columns, k, depth, column);
+    tile->b_row = panel_row(job->plan->kernel, all);
+    tile->ahead = tile->b + depth * tile->b_row;
+}
+
 /* A block of C; a block of its rows of A for each block of k. */
 static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
@@ -152,11 +165,9 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     }
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         int64_t column = block->column + j - job->column, all = least(kernel->columns, job->columns - column);
-        tile.b = job->panels + panel_offset(kernel, job->columns, k, depth, column);
-        tile.b_row = panel_row(kernel, all);
+        find_panel(job, k, depth, column, all, &tile);
+        tile.ahead_step = job->plan->direct ? 0 : pieces(tile.b_row, tiles);
         tile.columns = least(kernel->columns, block->columns - j);
-        tile.ahead = tile.b + depth * tile.b_row; /* the next panel */
-        tile.ahead_step = pieces(tile.b_row, tiles);
         for (int64_t i = 0; i < block->rows; i += height, tile.ahead += depth * tile.ahead_step) {
             tile.rows = least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
@@ -228,7 +239,7 @@ static void compute_part(void *context, int part, int parts) {
 
 static void run_panels(gemm_job *job, ox_pool *pool) {
     const ox_gemm *g = job->turned;
-    if (g->panels) {
+    if (g->panels || job->plan->direct) {
         job->columns = g->n;
         job->panels = (char *)(uintptr_t)g->panels;
         ox_pool_run(pool, compute_part, job);
