@@ -302,6 +302,30 @@ static void choose_ahead(ox_pass_builder *b) {
     }
 }
 
+/* Whether an operand is in the first-level cache when it is read: asked for before, or so small that it stays there. */
+static bool is_near(const ox_pass *pass, int operand) {
+    const ox_tensor *tensor = pass->operands[operand].tensor;
+    for (int i = 0; i < pass->nahead; i++)
+        if (pass->ahead[i].operand == operand)
+            return true;
+    return ox_tensor_count(tensor) <= ROW_TILE / pass->operands[operand].width && pass->tiles > 1;
+}
+
+/* The loops of instructions that find in the first-level cache what they read, and write there. */
+static void choose_tile_lanes(ox_pass *pass) {
+    for (int i = 0; i < pass->ncode; i++) {
+        pass_instruction *in = &pass->code[i];
+        bool near = in->tile_lane && needs_tile(pass, &pass->regs[in->reg[0]]);
+        for (int k = 1; k <= in->nargs && near; k++) {
+            const pass_reg *reg = &pass->regs[in->reg[k]];
+            near =
+                reg->level != PASS_EACH || needs_tile(pass, reg) || (reg->operand >= 0 && is_near(pass, reg->operand));
+        }
+        if (near)
+            in->lane = in->tile_lane;
+    }
+}
+
 /* Spreads the lines of a tile over the calls of its loops. */
 static void share_ahead(ox_pass *pass) {
     const int64_t n = ox_pass_tile_size(pass);
@@ -336,6 +360,7 @@ bool ox_pass_plan(ox_pass_builder *b) {
     assign_tiles(pass, &pool);
     size_tiles(pass, &pool);
     share_ahead(pass);
+    choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
     pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
     return true;

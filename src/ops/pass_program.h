@@ -37,6 +37,7 @@ typedef struct pass_reg {
 
 typedef struct pass_instruction {
     ox_lane *lane;
+    ox_lane *tile_lane; /* the one to take in the first-level cache, NULL if there is none */
     const void *attr;
     int tag; /* of the node it comes from */
     int nargs;
