@@ -181,7 +181,7 @@ ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *a
         args[i] = direct ? in[i] : ox_pass_widen(b, in[i]);
     dtype = ox_pass_dtype(b, args[0]);
     ox_reg reg = ox_pass_apply(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
-    ox_pass_in_tiles(b, reg, tile_loop_of(b, lanes, dtype));
+    ox_pass_describe(b, reg, tile_loop_of(b, lanes, dtype), OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
     return reg;
 }
 
