@@ -158,6 +158,18 @@ static ox_lane *loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dtype dt
     return (size_t)dtype < sizeof set->fn / sizeof *set->fn ? set->fn[dtype] : NULL;
 }
 
+/* Loops with the same results that are faster in the first-level cache; NULL where there are none. */
+static ox_lane *tile_loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dtype dtype) {
+    static const struct {
+        ox_lane_set any, tiles;
+    } both[] = {
+        {OX_LANES_Add, OX_LANES_AddTiles}, {OX_LANES_Sub, OX_LANES_SubTiles}, {OX_LANES_Mul, OX_LANES_MulTiles}};
+    for (size_t i = 0; i < sizeof both / sizeof *both && !OX_SMALL; i++)
+        if (both[i].any == lanes)
+            return loop_of(b, both[i].tiles, dtype);
+    return NULL;
+}
+
 ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,
                             const ox_reg *in) {
     ox_dtype dtype = ox_pass_dtype(b, in[0]);
@@ -168,7 +180,9 @@ ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *a
     for (int i = 0; i < nargs; i++)
         args[i] = direct ? in[i] : ox_pass_widen(b, in[i]);
     dtype = ox_pass_dtype(b, args[0]);
-    return ox_pass_apply(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
+    ox_reg reg = ox_pass_apply(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
+    ox_pass_describe(b, reg, tile_loop_of(b, lanes, dtype), OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
+    return reg;
 }
 
 ox_lane_set ox_elementwise_lanes(const ox_call *call) {

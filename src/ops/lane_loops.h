@@ -201,19 +201,19 @@ typedef str c_str;
 #define BINARY_(name, T, e) LANE2(name##_##T, T, T, T, e)
 #define COMPARE_(name, T, e) LANE2(name##_##T, u8, T, T, e)
 
-#define UNARY(name, SET, e) SET##_LOOPS(UNARY_, name, e) const ox_lanes OX_LANES(name) = {{SET##_ROW(name)}};
-#define BINARY(name, SET, e) SET##_LOOPS(BINARY_, name, e) const ox_lanes OX_LANES(name) = {{SET##_ROW(name)}};
-#define COMPARE(name, e) NUM_LOOPS(COMPARE_, name, e) const ox_lanes OX_LANES(name) = {{NUM_ROW(name)}};
+#define UNARY(name, SET, e) SET##_LOOPS(UNARY_, name, e) const ox_lanes OX_LANES(name) = {.fn = {SET##_ROW(name)}};
+#define BINARY(name, SET, e) SET##_LOOPS(BINARY_, name, e) const ox_lanes OX_LANES(name) = {.fn = {SET##_ROW(name)}};
+#define COMPARE(name, e) NUM_LOOPS(COMPARE_, name, e) const ox_lanes OX_LANES(name) = {.fn = {NUM_ROW(name)}};
 
 /* Operations that mean something else for each class of types. */
 #define UNARY3(name, uint_e, sint_e, float_e)                                                                          \
     UINT_LOOPS(UNARY_, name, uint_e)                                                                                   \
     SINT_LOOPS(UNARY_, name, sint_e)                                                                                   \
-    FLOAT_LOOPS(UNARY_, name, float_e) const ox_lanes OX_LANES(name) = {{NUM_ROW(name)}};
+    FLOAT_LOOPS(UNARY_, name, float_e) const ox_lanes OX_LANES(name) = {.fn = {NUM_ROW(name)}};
 #define BINARY3(name, uint_e, sint_e, float_e)                                                                         \
     UINT_LOOPS(BINARY_, name, uint_e)                                                                                  \
     SINT_LOOPS(BINARY_, name, sint_e)                                                                                  \
-    FLOAT_LOOPS(BINARY_, name, float_e) const ox_lanes OX_LANES(name) = {{NUM_ROW(name)}};
+    FLOAT_LOOPS(BINARY_, name, float_e) const ox_lanes OX_LANES(name) = {.fn = {NUM_ROW(name)}};
 
 /* A constant in the type of a. */
 #define REAL(number) _Generic(a, float : number##f, default : number)
@@ -294,7 +294,8 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
 #define MATH_(name, T, e) MATH_LANE(name##_##T, T, e)
 /* An operation of one floating-point operand that calls math functions. No call may stand behind a condition: such are
  * not made for whole vectors. */
-#define MATH_UNARY(name, e) FLOAT_LOOPS(MATH_, name, e) const ox_lanes OX_LANES(name) = {{FLOAT_ROW(name)}};
+#define MATH_UNARY(name, e)                                                                                            \
+    FLOAT_LOOPS(MATH_, name, e) const ox_lanes OX_LANES(name) = {.fn = {FLOAT_ROW(name)}, .slow = true};
 
 /* Long computations go over a block in two loops: a processor looks ahead over some hundred instructions, and what is
  * computed in it has to be several elements, or it waits. */

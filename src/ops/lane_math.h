@@ -73,16 +73,21 @@ static inline __attribute__((always_inline)) float ox_tanhf(float x) {
     return copysignf(m / (m + 2.0f), x);
 }
 
-/* erf |x| = 1 - e^(p |x|) where p is a polynomial; it is 1 from 3.925 on. */
-static inline __attribute__((always_inline)) float ox_erff(float x) {
+/* Where the error function has reached 1. Compilers clamp by one instruction what they do not know. */
+extern const float ox_erf_most;
+
+/* erf |x| = 1 - e^(p |x|) where p is a polynomial; this is the exponent p |x|. */
+static inline __attribute__((always_inline)) float ox_erf_exponent(float x) {
     float z = fabsf(x);
-    z = z > 3.925f ? 3.925f : z;
+    z = ox_erf_most < z ? ox_erf_most : z;
     float square = z * z, fourth = square * square;
     float low = OX_MAD(OX_MAD(0.0191530638f, z, -0.10277783f), square, OX_MAD(-0.636619382f, z, -1.12837917f));
     float high = OX_MAD(-0.000117641323f, z, 0.00063283703f);
     high = OX_MAD(high, square, OX_MAD(-0.00166702777f, z, 0.000160396358f));
-    float p = OX_MAD(OX_MAD(9.25627116e-06f, fourth, high), fourth, low);
-    return copysignf(ox_expm1_near(p * z), x);
+    return OX_MAD(OX_MAD(9.25627116e-06f, fourth, high), fourth, low) * z;
+}
+static inline __attribute__((always_inline)) float ox_erff(float x) {
+    return copysignf(ox_expm1_near(ox_erf_exponent(x)), x);
 }
 
 /* Whether x is a positive normal float. */

@@ -10,7 +10,7 @@
 
 #define ARITHMETIC(name, e)                                                                                            \
     RING_LOOPS(BINARY_, name, e)                                                                                       \
-    SMALL_LOOPS(name, e) const ox_lanes OX_LANES(name) = {{RING_ROW(name), SMALL_ROW(name)}};
+    SMALL_LOOPS(name, e) const ox_lanes OX_LANES(name) = {.fn = {RING_ROW(name), SMALL_ROW(name)}};
 ARITHMETIC(Add, a + b)
 ARITHMETIC(Sub, a - b)
 ARITHMETIC(Mul, a *b)
@@ -21,7 +21,7 @@ BINARY_(PRelu, i32, a < 0 ? (int32_t)((uint32_t)a * (uint32_t)b) : a)
 BINARY_(PRelu, i64, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
 FLOAT_LOOPS(BINARY_, PRelu, a < 0 ? a * b : a)
 const ox_lanes OX_LANES(PRelu) = {
-    {UINT_ROW(PRelu), FLOAT_ROW(PRelu), ENTRY(OX_INT32, PRelu_i32), ENTRY(OX_INT64, PRelu_i64)}};
+    .fn = {UINT_ROW(PRelu), FLOAT_ROW(PRelu), ENTRY(OX_INT32, PRelu_i32), ENTRY(OX_INT64, PRelu_i64)}};
 
 /* ---- Logic and bits ----------------------------------------------------------------------------------------- */
 
@@ -44,10 +44,10 @@ UNARY(BitwiseNot, BITS, ~a)
 #define RIGHT_SIGNED (IN_WIDTH ? (c_i64)a >> (b & 63) : a < 0 ? -1 : 0)
 UINT_LOOPS(BINARY_, ShiftLeft, LEFT)
 SINT_LOOPS(BINARY_, ShiftLeft, LEFT)
-const ox_lanes OX_LANES(ShiftLeft) = {{UINT_ROW(ShiftLeft), SINT_ROW(ShiftLeft)}};
+const ox_lanes OX_LANES(ShiftLeft) = {.fn = {UINT_ROW(ShiftLeft), SINT_ROW(ShiftLeft)}};
 UINT_LOOPS(BINARY_, ShiftRight, RIGHT_UNSIGNED)
 SINT_LOOPS(BINARY_, ShiftRight, RIGHT_SIGNED)
-const ox_lanes OX_LANES(ShiftRight) = {{UINT_ROW(ShiftRight), SINT_ROW(ShiftRight)}};
+const ox_lanes OX_LANES(ShiftRight) = {.fn = {UINT_ROW(ShiftRight), SINT_ROW(ShiftRight)}};
 
 /* ---- Comparisons -------------------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ UINT_LOOPS(COMPARE_, Equal, a == b)
 FLOAT_LOOPS(COMPARE_, Equal, a == b)
 LANE2(Equal_bool, u8, u8, u8, (a != 0) == (b != 0))
 LANE2(Equal_str, u8, str, str, a.size == b.size && (a.size == 0 || !memcmp(a.data, b.data, a.size)))
-const ox_lanes OX_LANES(Equal) = {{RING_ROW(Equal), ENTRY(OX_BOOL, Equal_bool), ENTRY(OX_STRING, Equal_str)}};
+const ox_lanes OX_LANES(Equal) = {.fn = {RING_ROW(Equal), ENTRY(OX_BOOL, Equal_bool), ENTRY(OX_STRING, Equal_str)}};
 
 /* ---- One operand -------------------------------------------------------------------------------------------- */
 

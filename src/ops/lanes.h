@@ -26,6 +26,7 @@ enum {
 /* The loops of one operation by the type that is computed in; NULL where there is none. */
 typedef struct ox_lanes {
     ox_lane *fn[OX_BFLOAT16 + 1]; /* nothing is computed in the types behind it */
+    bool slow;                    /* takes far longer than loading and storing */
 } ox_lanes;
 
 /* What is built for several kinds of processors is an array with an entry for each; ox_loops.build says which. Who uses

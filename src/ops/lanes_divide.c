@@ -144,15 +144,15 @@ static int Div_f32(int64_t n, char *const arg[], const int64_t step[], const voi
 #else
 BINARY_(Div, f32, a / b)
 #endif
-const ox_lanes OX_LANES(Div) = {{NUM_ROW(Div), SMALL_ROW(Div)}};
+const ox_lanes OX_LANES(Div) = {.fn = {NUM_ROW(Div), SMALL_ROW(Div)}};
 
 /* The remainder with the dividend's sign. */
 UINT_LOOPS(FMOD_, Fmod, )
 SINT_LOOPS(FMOD_, Fmod, )
 FLOAT_LOOPS(BINARY_, Fmod, _Generic(a, float : fmodf, default : fmod)(a, b))
-const ox_lanes OX_LANES(Fmod) = {{NUM_ROW(Fmod)}};
+const ox_lanes OX_LANES(Fmod) = {.fn = {NUM_ROW(Fmod)}};
 
 UINT_LOOPS(UMOD_, Mod, )
 SINT_LOOPS(MOD_, Mod, )
 FLOAT_LOOPS(BINARY_, Mod, _Generic(a, float : floored_f32, default : floored_f64)(a, b))
-const ox_lanes OX_LANES(Mod) = {{NUM_ROW(Mod)}};
+const ox_lanes OX_LANES(Mod) = {.fn = {NUM_ROW(Mod)}};

@@ -38,7 +38,7 @@ static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
 MATH_WHOLE(Log_f32, f32)
 #endif
 MATH_LANE(Log_f64, f64, log(a))
-const ox_lanes OX_LANES(Log) = {{FLOAT_ROW(Log)}};
+const ox_lanes OX_LANES(Log) = {.fn = {FLOAT_ROW(Log)}, .slow = true};
 
 MATH_UNARY(Exp, FAST(exp, a))
 MATH_UNARY(Acos, MATH(acos, a))
@@ -53,7 +53,22 @@ MATH_UNARY(Sin, MATH(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
 MATH_UNARY(Tan, MATH(tan, a))
 MATH_UNARY(Tanh, FAST(tanh, a))
-MATH_UNARY(Erf, FAST(erf, a))
+#if OX_SMALL
+MATH_LANE(Erf_f32, f32, ox_erff(a))
+#else
+static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
+    (void)attr;
+    for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
+        float exponent[OX_BLOCK];
+        n = (count < OX_BLOCK ? count : OX_BLOCK) & -(int64_t)OX_VECTOR;
+        FOR_N exponent[i] = ox_erf_exponent(x[i]);
+        FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
+    }
+}
+MATH_WHOLE(Erf_f32, f32)
+#endif
+MATH_LANE(Erf_f64, f64, erf(a))
+const ox_lanes OX_LANES(Erf) = {.fn = {FLOAT_ROW(Erf)}, .slow = true};
 
 /* ---- Activations -------------------------------------------------------------------------------------------- */
 
@@ -104,7 +119,7 @@ UNARY(HardSwish, FLOAT, a *CLAMPED(a / 6 + (float)0.5))
 /* ---- Tests -------------------------------------------------------------------------------------------------- */
 
 #define TEST_(name, T, e) LANE1(name##_##T, u8, T, e)
-#define TEST(name, e) FLOAT_LOOPS(TEST_, name, e) const ox_lanes OX_LANES(name) = {{FLOAT_ROW(name)}};
+#define TEST(name, e) FLOAT_LOOPS(TEST_, name, e) const ox_lanes OX_LANES(name) = {.fn = {FLOAT_ROW(name)}};
 
 TEST(IsNaN, a != a)
 TEST(IsInf, (a == INFINITY && *(const int *)attr & OX_POSITIVE) || (a == -INFINITY && *(const int *)attr & OX_NEGATIVE))

@@ -4,7 +4,7 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-const ox_lanes OX_LANES(none) = {{NULL}};
+const ox_lanes OX_LANES(none) = {.fn = {NULL}};
 
 extern const ox_loops OX_VARIANT(ox_loops);
 const ox_loops OX_VARIANT(ox_loops) = {

@@ -104,11 +104,13 @@ static void look_ahead(const ox_pass *pass, pass_state *s, int64_t n) {
     }
 }
 
-/* Asks for a share of the next tile: many lines at once would wait for each other, and the loops for them. */
-static void ask(const ox_pass *pass, pass_state *s) {
+/* Asks for some of the next tile: many lines at once would wait for each other, and the loops for them. */
+static void ask(const ox_pass *pass, pass_state *s, int shares) {
     for (int i = 0; i < pass->nahead; i++) {
         pass_ahead *ahead = &s->ahead[i];
-        for (int line = 0; line < pass->ahead[i].lines && ahead->at < ahead->end; line++, ahead->at += OX_LINE)
+        const uintptr_t next = ahead->at + (size_t)(pass->ahead[i].share * shares);
+        const uintptr_t stop = next < ahead->end ? next : ahead->end;
+        for (; ahead->at < stop; ahead->at += OX_LINE)
             ox_prefetch(ahead->at);
     }
 }
@@ -127,7 +129,7 @@ static int run_pieces(const ox_pass *pass, pass_state *s, const pass_instruction
     memcpy(arg, from, sizeof arg);
     for (int64_t i = 0; i < n; i += in->piece) {
         int64_t count = n - i < in->piece ? n - i : in->piece;
-        ask(pass, s);
+        ask(pass, s, in->shares);
         fault |= in->lane(count, arg, in->step, in->attr);
         if (store)
             pass->stream(to + i * store->width, arg[0], (size_t)(count * store->width));

@@ -41,6 +41,10 @@ void ox_pass_tag(ox_pass_builder *builder, int tag);
 ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                      const ox_reg *args);
 
+/* What else is known of the loop that gives `reg`. tile_lane: another one that gives the same, faster where all that it
+ * reads and writes lies in the first-level cache, or NULL. slow: it takes far longer than loading and storing. */
+void ox_pass_describe(ox_pass_builder *builder, ox_reg reg, ox_lane *tile_lane, bool slow);
+
 /* One element for each row, in the type that the register is computed in: the row reduced, in the order in which
  * ox_run_reduce does it. Wherever it is used, it repeats along the row. */
 ox_reg ox_pass_fold(ox_pass_builder *builder, ox_fold fold, ox_reg reg);

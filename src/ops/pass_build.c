@@ -185,6 +185,14 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     return in->reg[0];
 }
 
+void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
+    if (reg < 0)
+        return;
+    pass_instruction *in = &b->pass.code[b->pass.regs[reg].writer];
+    in->tile_lane = tile_lane;
+    in->slow = slow;
+}
+
 void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool streamed) {
     reg = ox_pass_convert(b, reg, out->dtype);
     /* Only the result of an instruction can be written where it is wanted, and only to one place. */

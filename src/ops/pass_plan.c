@@ -9,7 +9,8 @@
 enum {
     SHORT_TILE = 512,
     LONGEST_TILE = 1 << 15,
-    ROW_TILE = 2 * OX_TILE_BYTES
+    ROW_TILE = 2 * OX_TILE_BYTES,
+    SLOW_SHARES = 4 /* of the next tile, that are asked for before a call of a slow loop */
 };
 
 /* ---- Cutting the space into tiles --------------------------------------------------------------------------- */
@@ -153,7 +154,8 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
     }
     if (in->streamed < 0 && !pass->nahead)
         return;
-    in->piece = (in->streamed >= 0 ? OX_STREAM_TILE : OX_AHEAD_TILE) / in->step[0];
+    in->shares = in->slow ? SLOW_SHARES : 1;
+    in->piece = (in->streamed >= 0 || in->slow ? OX_STREAM_TILE : OX_AHEAD_TILE) / in->step[0];
     if (!in->takes_rows)
         return;
     const int64_t rows = in->piece / pass->row + (in->piece < pass->row); /* whole ones */
@@ -302,19 +304,43 @@ static void choose_ahead(ox_pass_builder *b) {
     }
 }
 
-/* Spreads the lines of a tile over the calls of its loops. */
+/* Whether an operand is in the first-level cache when it is read: asked for before, or so small that it stays there. */
+static bool is_near(const ox_pass *pass, int operand) {
+    const ox_tensor *tensor = pass->operands[operand].tensor;
+    for (int i = 0; i < pass->nahead; i++)
+        if (pass->ahead[i].operand == operand)
+            return true;
+    return ox_tensor_count(tensor) <= ROW_TILE / pass->operands[operand].width && pass->tiles > 1;
+}
+
+/* The loops of instructions that find in the first-level cache what they read, and write there. */
+static void choose_tile_lanes(ox_pass *pass) {
+    for (int i = 0; i < pass->ncode; i++) {
+        pass_instruction *in = &pass->code[i];
+        bool near = in->tile_lane && needs_tile(pass, &pass->regs[in->reg[0]]);
+        for (int k = 1; k <= in->nargs && near; k++) {
+            const pass_reg *reg = &pass->regs[in->reg[k]];
+            near =
+                reg->level != PASS_EACH || needs_tile(pass, reg) || (reg->operand >= 0 && is_near(pass, reg->operand));
+        }
+        if (near)
+            in->lane = in->tile_lane;
+    }
+}
+
+/* Spreads the next tile over the calls of the loops of this one. */
 static void share_ahead(ox_pass *pass) {
     const int64_t n = ox_pass_tile_size(pass);
-    int64_t calls = 0;
+    int64_t shares = 0;
     for (int i = 0; i < pass->ncode && pass->nahead; i++) {
         const pass_instruction *in = &pass->code[i];
         int64_t count = in->level == PASS_EACH ? n : in->level == PASS_ROW ? n / pass->row : 1;
         int64_t stretch = in->by_row ? pass->row : count;
-        calls += count / stretch * ((stretch + in->piece - 1) / in->piece);
+        shares += count / stretch * ((stretch + in->piece - 1) / in->piece) * in->shares;
     }
     for (int i = 0; i < pass->nahead; i++) {
-        int64_t lines = n * pass->operands[pass->ahead[i].operand].width / OX_LINE;
-        pass->ahead[i].lines = (int)((lines + calls - 1) / calls);
+        int64_t bytes = n * pass->operands[pass->ahead[i].operand].width;
+        pass->ahead[i].share = (bytes + shares - 1) / shares;
     }
 }
 
@@ -336,6 +362,7 @@ bool ox_pass_plan(ox_pass_builder *b) {
     assign_tiles(pass, &pool);
     size_tiles(pass, &pool);
     share_ahead(pass);
+    choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
     pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;
     return true;

@@ -37,6 +37,7 @@ typedef struct pass_reg {
 
 typedef struct pass_instruction {
     ox_lane *lane;
+    ox_lane *tile_lane; /* the one to take in the first-level cache, NULL if there is none */
     const void *attr;
     int tag; /* of the node it comes from */
     int nargs;
@@ -48,6 +49,8 @@ typedef struct pass_instruction {
     bool folds;                 /* it gives one element for each of them */
     bool by_row;                /* called row by row: an operand changes from row to row */
     int streamed;               /* the streamed store of its result, -1 if none */
+    bool slow;                  /* its loop takes far longer than loading and storing */
+    int shares;                 /* of the next tile, asked for before each call of the loop */
     int64_t piece;              /* elements (rows, if it folds) of one call of the loop, 0 for all of a tile */
 } pass_instruction;
 
@@ -73,7 +76,7 @@ enum {
 };
 typedef struct pass_asked {
     int operand;
-    int lines; /* to ask for before each call of a loop */
+    int64_t share; /* bytes */
 } pass_asked;
 
 /* A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. Dimensions [0, row_dims) are a
