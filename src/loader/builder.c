@@ -3,27 +3,25 @@
 
 #include <string.h>
 
-/* Expanding functions may take this much work for each node that it may make: 1 KB of memory at a unit for 16 bytes. */
-enum {
-    WORK_PER_NODE = 64,
-    BYTES_PER_WORK = 16
-};
-
 ox_status ox_build_work(ox_builder *b, uint64_t amount) {
     if (!OX_WITH_FUNCTIONS || !b->calls)
         return OX_OK;
     b->work += amount;
-    if (b->work / WORK_PER_NODE <= b->limits->nodes)
+    if (b->work / OX_WORK_PER_NODE <= b->limits->nodes)
         return OX_OK;
     return ox_fail(b->error, OX_ERROR_LIMIT, "the model-local functions expand to too much for the limit of %zu nodes",
                    b->limits->nodes);
 }
 
+ox_status ox_build_intern_span(ox_builder *b, ox_span text, const char **name) {
+    OX_TRY(ox_build_work(b, 1 + text.size / 32));
+    *name = ox_intern(&b->names, b->pile, &b->scratch, (const char *)text.bytes, text.size);
+    return *name ? OX_OK : ox_fail_memory(b->error, "a name", text.size);
+}
+
 ox_status ox_build_intern(ox_builder *b, const char *text, const char **name) {
-    size_t size = text ? ox_text_size(text, SIZE_MAX) : 0;
-    OX_TRY(ox_build_work(b, 1 + size / 32));
-    *name = ox_intern(&b->names, b->pile, &b->scratch, text ? text : "", size);
-    return *name ? OX_OK : ox_fail_memory(b->error, "a name", size);
+    const char *given = text ? text : "";
+    return ox_build_intern_span(b, (ox_span){(const unsigned char *)given, ox_text_size(given, SIZE_MAX)}, name);
 }
 
 ox_status ox_build_domain(ox_builder *b, const char *text, const char **name) {
@@ -31,7 +29,7 @@ ox_status ox_build_domain(ox_builder *b, const char *text, const char **name) {
 }
 
 ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, void *result) {
-    OX_TRY(ox_build_work(b, 1 + (uint64_t)count * size / BYTES_PER_WORK));
+    OX_TRY(ox_build_work(b, 1 + (uint64_t)count * size / OX_WORK_BYTES));
     void *block = ox_pile_array(pile, count ? count : 1, size);
     memcpy(result, &block, sizeof block);
     return block ? OX_OK : ox_fail_memory(b->error, "the graph", count * size);
@@ -75,13 +73,15 @@ ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *i
     return number(b, &b->pairs, (uint64_t)first << 32 | (uint32_t)second, id);
 }
 
-const void *ox_build_cached(const ox_builder *b, const void *proto) {
-    int32_t i = OX_WITH_FUNCTIONS ? ox_map_get(&b->cache, OX_KEY(proto), OX_MISSING) : OX_MISSING;
+const void *ox_build_cached(const ox_builder *b, const ox_parsed *parsed, const void *proto) {
+    if (!OX_WITH_FUNCTIONS || parsed != b->parsed)
+        return NULL;
+    int32_t i = ox_map_get(&b->cache, OX_KEY(proto), OX_MISSING);
     return i < 0 ? NULL : b->cached[i];
 }
 
-ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made) {
-    if (!OX_WITH_FUNCTIONS || !b->calls)
+ox_status ox_build_keep(ox_builder *b, const ox_parsed *parsed, const void *proto, const void *made) {
+    if (!OX_WITH_FUNCTIONS || !b->calls || parsed != b->parsed)
         return OX_OK;
     OX_TRY(ox_build_grow(b, &b->scratch, &b->cached, b->ncached, &b->cache_room, sizeof *b->cached));
     b->cached[b->ncached] = made;
@@ -94,15 +94,20 @@ bool ox_build_locate(ox_builder *b, const ox_frame *frame) {
     return first || !frame->depth;
 }
 
-ox_status ox_build_tensor(ox_builder *b, const Onnx__TensorProto *proto, const ox_tensor **tensor) {
-    *tensor = ox_build_cached(b, proto);
+ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto,
+                          const ox_tensor **tensor) {
+    *tensor = ox_build_cached(b, parsed, proto);
     if (*tensor)
         return OX_OK;
     ox_tensor *made;
     OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
+    b->source.parsed = parsed;
+    const size_t before = b->pile->used;
     OX_TRY(ox_payload_tensor(&b->source, proto, made));
+    if (parsed != b->parsed) /* it may be made again and again */
+        OX_TRY(ox_build_work(b, (b->pile->used - before) / OX_WORK_BYTES));
     *tensor = made;
-    return ox_build_keep(b, proto, made);
+    return ox_build_keep(b, parsed, proto, made);
 }
 
 /* ---- Types -------------------------------------------------------------------------------------------------- */

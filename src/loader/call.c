@@ -222,7 +222,8 @@ static ox_status function_opsets(ox_builder *b, const function_proto *f, const o
 
 ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, const function_proto *function) {
     call c = {.caller = frame, .node = proto, .function = function};
-    c.frame = (ox_frame){.caller = frame, .scope = frame->scope, .function = function, .depth = frame->depth + 1};
+    c.frame = (ox_frame){
+        .caller = frame, .scope = frame->scope, .function = function, .parsed = b->parsed, .depth = frame->depth + 1};
     const char *name = proto->name && *proto->name ? proto->name : proto->op_type;
     ox_format(c.prefix, sizeof c.prefix, "%.*s%.*s/", (int)sizeof c.prefix / 2, frame->prefix,
               (int)sizeof c.prefix / 2 - 2, name);

@@ -104,8 +104,7 @@ static ox_status fill_info(ox_builder *b) {
     info->function_count = proto->n_functions;
     OX_TRY(keep_text(model, proto->producer_name, &info->producer_name, b->error));
     OX_TRY(keep_text(model, proto->producer_version, &info->producer_version, b->error));
-    OX_TRY(keep_text(model, proto->domain, &info->domain, b->error));
-    return keep_text(model, proto->graph->name, &info->graph_name, b->error);
+    return keep_text(model, proto->domain, &info->domain, b->error);
 }
 
 static ox_status fill_opsets(ox_builder *b) {
@@ -125,8 +124,9 @@ static ox_status build_model(ox_builder *b) {
     OX_TRY(fill_info(b));
     OX_TRY(fill_opsets(b));
     OX_TRY(ox_build_functions(b));
-    OX_TRY(ox_build_graph(b, b->proto->graph, NULL, NULL, 0, &graph));
+    OX_TRY(ox_build_graph(b, b->parsed, b->proto->graph, NULL, NULL, 0, &graph));
     b->model->graph = graph;
+    b->model->info.graph_name = graph->name;
     return ox_build_uses(b);
 }
 
@@ -134,14 +134,12 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                               ox_error *error) {
     ox_builder b = {.model = model,
                     .proto = (const Onnx__ModelProto *)(const void *)parsed->message,
+                    .parsed = parsed,
                     .error = error,
                     .pile = &model->pile,
                     .for_info = for_info,
                     .limits = &model->options.limits};
-    b.source = (ox_tensor_source){.bytes = parsed->bytes,
-                                  .payloads = parsed->payloads,
-                                  .npayloads = parsed->npayloads,
-                                  .external_data = model->options.external_data,
+    b.source = (ox_tensor_source){.external_data = model->options.external_data,
                                   .external_context = model->options.external_context,
                                   .external = external,
                                   .context = model,

@@ -77,11 +77,7 @@ static ox_status take_parsed(const ox_parsed *parsed, const ox_allocator *alloca
     ox_pile pile;
     ox_tensor found;
     ox_pile_init(&pile, allocator, SIZE_MAX);
-    ox_tensor_source source = {.bytes = parsed->bytes,
-                               .payloads = parsed->payloads,
-                               .npayloads = parsed->npayloads,
-                               .pile = &pile,
-                               .error = error};
+    ox_tensor_source source = {.parsed = parsed, .pile = &pile, .error = error};
     ox_status status = ox_payload_tensor(&source, proto, &found);
     if (!status)
         status = copy_tensor(&found, proto->name ? proto->name : "", allocator, tensor, name, error);
