@@ -7,6 +7,10 @@
 void *ox_alloc(const ox_allocator *allocator, size_t size);               /* NULL on failure; not zeroed */
 void ox_release(const ox_allocator *allocator, void *block, size_t size); /* NULL is allowed */
 
+/* The same memory, for what is given back soon: a fixed buffer gives it from its end, so that it leaves no holes among
+ * what stays. */
+ox_allocator ox_temporary(const ox_allocator *allocator);
+
 /* malloc and free; NULL on builds without them. */
 const ox_allocator *ox_default_allocator(void);
 

@@ -173,6 +173,11 @@
 #define OX_ALIGN (OX_SMALL ? 8 : 64)
 #endif
 
+/* Alignment of every other block of memory: that of any element. */
+#ifndef OX_GRAIN
+#define OX_GRAIN (OX_SMALL ? 8 : 16)
+#endif
+
 /* Size of the blocks that plan and model memory grow by. */
 #ifndef OX_CHUNK_BYTES
 #define OX_CHUNK_BYTES (OX_SMALL ? 256 : 4096)

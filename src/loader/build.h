@@ -88,9 +88,10 @@ typedef struct ox_builder {
     const ox_parsed *parsed; /* the model but for its graphs: functions stay unpacked while their calls are expanded */
     ox_tensor_source source;
     ox_error *error;
-    ox_pile *pile;   /* the model's */
-    ox_pile scratch; /* lives until the graph is made */
-    ox_pile frames;  /* last in, first out */
+    ox_pile *pile;          /* the model's */
+    ox_allocator temporary; /* for what follows, and for messages */
+    ox_pile scratch;        /* lives until the graph is made */
+    ox_pile frames;         /* last in, first out */
     ox_names names;
     bool for_info;
     ox_opset_table opsets;

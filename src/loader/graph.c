@@ -117,16 +117,15 @@ static ox_status declare_outputs(ox_builder *b, ox_frame *frame, ox_span node) {
 }
 
 static ox_status declare_results(ox_builder *b, ox_frame *frame, ox_span graph) {
-    const ox_allocator *allocator = b->pile->allocator;
     ox_status status = OX_OK;
     ox_span node;
     ox_parsed parsed;
     for (size_t i = 0; !status && ox_wire_next(&graph, GRAPH_NODE, &node); i++) {
         status = declare_outputs(b, frame, node);
-        if (!status || ox_parse_part(&onnx__node_proto__descriptor, node, allocator, &parsed, NULL))
+        if (!status || ox_parse_part(&onnx__node_proto__descriptor, node, &b->temporary, &parsed, NULL))
             continue;
         ox_build_name_node(b, (const void *)parsed.message, i);
-        ox_parsed_free(&parsed, allocator);
+        ox_parsed_free(&parsed, &b->temporary);
     }
     return status;
 }
@@ -183,18 +182,17 @@ typedef ox_status part_fn(ox_builder *b, ox_frame *frame, const void *message, s
 /* Unpacks the fields of that number one at a time. */
 static ox_status build_each(ox_builder *b, ox_frame *frame, ox_span graph, uint32_t number,
                             const ProtobufCMessageDescriptor *type, part_fn *build) {
-    const ox_allocator *allocator = b->pile->allocator;
     ox_status status = OX_OK;
     ox_span part;
     ox_parsed parsed;
     for (size_t i = 0; !status && ox_wire_next(&graph, number, &part); i++) {
-        OX_TRY(ox_parse_part(type, part, allocator, &parsed, b->error));
+        OX_TRY(ox_parse_part(type, part, &b->temporary, &parsed, b->error));
         frame->parsed = &parsed;
         status = ox_build_work(b, parsed.block_size / OX_WORK_BYTES);
         if (!status)
             status = build(b, frame, parsed.message, i);
         frame->parsed = NULL;
-        ox_parsed_free(&parsed, allocator);
+        ox_parsed_free(&parsed, &b->temporary);
     }
     return status;
 }
@@ -262,7 +260,7 @@ ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__Gra
     OX_TRY(graph_name(b, span, &made->name));
     made->outer = outer ? outer->graph : NULL;
     ox_scope scope = {.outer = outer, .graph = made};
-    ox_pile_init(&scope.pile, b->pile->allocator, SIZE_MAX);
+    ox_pile_init(&scope.pile, &b->temporary, SIZE_MAX);
     ox_frame frame = make_frame(b, lexical, &scope, depth);
     ox_pile_mark mark = ox_pile_save(&b->frames);
     ox_status status = fill(b, &frame, span);

@@ -137,6 +137,7 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                     .parsed = parsed,
                     .error = error,
                     .pile = &model->pile,
+                    .temporary = ox_meter_temporary(&model->meter),
                     .for_info = for_info,
                     .limits = &model->options.limits};
     b.source = (ox_tensor_source){.external_data = model->options.external_data,
@@ -145,8 +146,8 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                                   .context = model,
                                   .pile = &model->pile,
                                   .error = error};
-    ox_pile_init(&b.scratch, &model->allocator, SIZE_MAX);
-    ox_pile_init(&b.frames, &model->allocator, SIZE_MAX);
+    ox_pile_init(&b.scratch, &b.temporary, SIZE_MAX);
+    ox_pile_init(&b.frames, &b.temporary, SIZE_MAX);
     ox_status status = build_model(&b);
     ox_pile_free(&b.scratch);
     ox_pile_free(&b.frames);
@@ -156,14 +157,15 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
 ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_external_fn *external, bool for_info,
                         ox_error *error) {
     ox_parsed parsed;
+    const ox_allocator temporary = ox_meter_temporary(&model->meter);
     ox_status status = ox_limits_file(&model->options.limits, size, error);
     if (!status)
-        status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &model->allocator, &parsed, error);
+        status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &temporary, &parsed, error);
     if (status == OX_ERROR_MODEL) {
         ox_error_prefix(error, "this is not an ONNX model, or a damaged one: ");
     } else if (!status) {
         status = build_parsed(model, &parsed, external, for_info, error);
-        ox_parsed_free(&parsed, &model->allocator);
+        ox_parsed_free(&parsed, &temporary);
     }
     if (status) {
         status = ox_meter_explain(&model->meter, status, error);
