@@ -1,4 +1,4 @@
-/* alloc.c: allocators, piles, and the allocator over a fixed buffer. */
+/* alloc.c: allocators, and the one over a fixed buffer. */
 #include "alloc.h"
 
 #include <string.h>
@@ -11,84 +11,6 @@ void ox_release(const ox_allocator *allocator, void *block, size_t size) {
     if (block)
         allocator->resize(allocator->context, block, size ? size : 1, 0);
 }
-
-/* ---- Piles -------------------------------------------------------------------------------------------------- */
-
-struct ox_chunk {
-    ox_chunk *below;
-    size_t size, fill; /* bytes of data, and how many are given out */
-    _Alignas(OX_GRAIN) unsigned char data[];
-};
-
-void ox_pile_init(ox_pile *pile, const ox_allocator *allocator, size_t limit) {
-    *pile = (ox_pile){.allocator = allocator, .limit = limit};
-}
-
-static bool pile_grow(ox_pile *pile, size_t size) {
-    /* Chunks grow with the pile, so that their number stays logarithmic. */
-    size_t data = pile->used / 4 > OX_CHUNK_BYTES ? pile->used / 4 : OX_CHUNK_BYTES;
-    if (data > ((size_t)1 << 20))
-        data = (size_t)1 << 20;
-    if (data < size)
-        data = size;
-    size_t total = sizeof(ox_chunk) + data;
-    if (total > pile->limit - pile->used && size < data) {
-        data = size;
-        total = sizeof(ox_chunk) + data;
-    }
-    if (total > pile->limit - pile->used) {
-        pile->hit_limit = true;
-        return false;
-    }
-    ox_chunk *chunk = ox_alloc(pile->allocator, total);
-    if (!chunk)
-        return false;
-    *chunk = (ox_chunk){.below = pile->top, .size = data};
-    pile->top = chunk;
-    pile->used += total;
-    return true;
-}
-
-void *ox_pile_get(ox_pile *pile, size_t size) {
-    if (size > SIZE_MAX / 2)
-        return NULL;
-    size = (size + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN;
-    if (!pile->top || pile->top->size - pile->top->fill < size)
-        if (!pile_grow(pile, size))
-            return NULL;
-    void *block = pile->top->data + pile->top->fill;
-    pile->top->fill += size;
-    memset(block, 0, size);
-    return block;
-}
-
-void *ox_pile_array(ox_pile *pile, size_t count, size_t size) {
-    size_t total;
-    return ox_mul_size(count, size, &total) ? ox_pile_get(pile, total) : NULL;
-}
-
-ox_pile_mark ox_pile_save(const ox_pile *pile) {
-    return (ox_pile_mark){pile->top, pile->top ? pile->top->fill : 0};
-}
-
-void ox_pile_restore(ox_pile *pile, ox_pile_mark mark) {
-    while (pile->top != mark.top) {
-        ox_chunk *chunk = pile->top;
-        size_t total = sizeof(ox_chunk) + chunk->size;
-        pile->top = chunk->below;
-        pile->used -= total;
-        ox_release(pile->allocator, chunk, total);
-    }
-    if (pile->top)
-        pile->top->fill = mark.fill;
-    pile->hit_limit = false;
-}
-
-void ox_pile_free(ox_pile *pile) {
-    ox_pile_restore(pile, (ox_pile_mark){NULL, 0});
-}
-
-/* ---- A fixed buffer ----------------------------------------------------------------------------------------- */
 
 /* Blocks lie in the buffer in address order, each behind a header; a gap is what lies between two. What stays comes
  * first and takes the first gap that is large enough; what is temporary comes behind it and takes the last. The gap
@@ -208,4 +130,18 @@ ox_allocator ox_fixed_allocator(ox_fixed *fixed, void *buffer, size_t size) {
 ox_allocator ox_temporary(const ox_allocator *allocator) {
     return (ox_allocator){allocator->resize == fixed_resize ? fixed_resize_temporary : allocator->resize,
                           allocator->context};
+}
+
+bool ox_fixed_extend(const ox_allocator *allocator, void *data, size_t size) {
+    if (allocator->resize != fixed_resize || size > SIZE_MAX / 2)
+        return false;
+    ox_fixed *fixed = allocator->context;
+    fixed_block *block = (fixed_block *)(void *)((unsigned char *)data - HEADER);
+    unsigned char *end = block->next ? (unsigned char *)block->next : fixed_end(fixed);
+    size = (size + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN;
+    if (size > (size_t)(end - (unsigned char *)data))
+        return false;
+    block->size = size;
+    note_peak(fixed);
+    return true;
 }

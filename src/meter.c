@@ -59,6 +59,16 @@ ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_
     return (ox_allocator){meter_resize, meter};
 }
 
+bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size, size_t size) {
+    if (allocator->resize != meter_resize)
+        return ox_fixed_extend(allocator, block, size);
+    ox_meter *meter = allocator->context;
+    if (size - old_size > meter->limit - meter->used || !ox_fixed_extend(&meter->from, block, size))
+        return false;
+    meter->used += size - old_size;
+    return true;
+}
+
 ox_allocator ox_meter_temporary(ox_meter *meter) {
     return (ox_allocator){meter_resize_temporary, meter};
 }

@@ -28,6 +28,10 @@ ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_
 /* An allocator that counts with the same meter, for what is given back soon. */
 ox_allocator ox_meter_temporary(ox_meter *meter);
 
+/* Makes a block of `old_size` bytes `size` bytes large without moving it, if the allocator (with a meter or not) can.
+ */
+bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size, size_t size);
+
 /* The status of something that used the meter: OX_ERROR_MEMORY becomes OX_ERROR_LIMIT if the meter refused, and the
  * error says so. */
 ox_status ox_meter_explain(ox_meter *meter, ox_status status, ox_error *error);

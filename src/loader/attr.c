@@ -210,6 +210,8 @@ static ox_status name_attrs(ox_builder *b, const Onnx__NodeProto *proto, ox_attr
 
 ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
     ox_attr *attrs;
+    if (proto->n_attribute > OX_MOST_VALUES)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "it has more than %d attributes", (int)OX_MOST_VALUES);
     node->nattrs = 0;
     if (!proto->n_attribute)
         return OX_OK;
@@ -227,7 +229,8 @@ ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *
                 ox_error_prefix(b->error, "attribute '%.*s': ", 60, attrs[i].name);
             return status;
         }
-        node->nattrs += given;
+        OX_TRY(ox_build_text(b, attrs[i].name, &attrs[node->nattrs].name));
+        node->nattrs = (ox_index)(node->nattrs + given);
     }
     node->attrs = attrs;
     return OX_OK;

@@ -20,23 +20,24 @@ typedef enum ox_origin {
     OX_FROM_OUTER
 } ox_origin;
 
-typedef struct ox_scope_value {
-    ox_value value;
+typedef struct ox_value_note {
     ox_origin origin;
     int32_t producer;    /* the node, -1 until it is there */
     int32_t captured_by; /* the last node that was found to read it in a subgraph */
-} ox_scope_value;
+} ox_value_note;
 
 /* A graph being made. Names do not matter here: functions are expanded into the graph that calls them. */
 typedef struct ox_scope {
     struct ox_scope *outer;
     ox_graph *graph;
     ox_pile pile; /* of the arrays and maps below */
-    ox_scope_value *values;
+    ox_value *values;
+    ox_value_note *notes; /* of each value */
     ox_node *nodes;
-    int32_t *captures; /* of the node being made */
-    int32_t *ends;     /* the graph's inputs or outputs, while they are listed */
-    int32_t nvalues, value_room, nnodes, node_room, ncaptures, capture_room;
+    const void *placed_values, *placed_nodes; /* where the graph's own arrays are, if they could be made beforehand */
+    ox_index *captures;                       /* of the node being made */
+    int32_t *ends;                            /* the graph's inputs or outputs, while they are listed */
+    int32_t nvalues, value_room, note_room, nnodes, node_room, ncaptures, capture_room;
     ox_map imports; /* index in the outer graph + 1 -> value */
     ox_map used;    /* names of values, filled when a name has to be made up */
     bool used_ready;
@@ -126,6 +127,8 @@ ox_status ox_build_work(ox_builder *b, uint64_t amount);
 /* The one copy of a text; NULL gives "". */
 ox_status ox_build_intern(ox_builder *b, const char *text, const char **name);
 ox_status ox_build_intern_span(ox_builder *b, ox_span text, const char **name);
+/* An interned text as it lies in the model: itself, or a copy where most names are dropped. */
+ox_status ox_build_text(ox_builder *b, const char *interned, const char **kept);
 /* An interned domain: "ai.onnx" becomes "". */
 ox_status ox_build_domain(ox_builder *b, const char *text, const char **name);
 /* size bytes in a pile, or an error. */
@@ -133,7 +136,7 @@ ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, 
 /* Makes room for one more element behind `count` in an array that lives in a pile. `array` is the address of the
  * pointer. */
 ox_status ox_build_grow(ox_builder *b, ox_pile *pile, void *array, int32_t count, int32_t *room, size_t size);
-ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uint64_t key, int32_t value);
+ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uintptr_t key, int32_t value);
 /* Small numbers, from 1, that stand for an address or for a pair of such numbers. */
 ox_status ox_build_id(ox_builder *b, const char *interned, int32_t *id);
 ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *id);

@@ -15,8 +15,6 @@ enum {
     NODE_OUTPUT = 2
 };
 
-static const char *const no_names[OX_MAX_RANK] = {NULL};
-
 /* ---- Declaring values --------------------------------------------------------------------------------------- */
 
 static ox_status declare(ox_builder *b, ox_frame *frame, const char *name, ox_origin origin, int32_t *index) {
@@ -32,7 +30,7 @@ static ox_status declare_input(ox_builder *b, ox_frame *frame, const void *messa
     int32_t *index = &frame->scope->ends[i];
     OX_TRY(ox_build_intern(b, proto->name, &name));
     OX_TRY(declare(b, frame, name, OX_FROM_INPUT, index));
-    return proto->type ? ox_build_type(b, proto->type, &frame->scope->values[*index].value) : OX_OK;
+    return proto->type ? ox_build_type(b, proto->type, &frame->scope->values[*index]) : OX_OK;
 }
 
 static ox_status string_bytes(ox_builder *b, const ox_tensor *tensor, int64_t count, int64_t *bytes) {
@@ -77,13 +75,11 @@ static ox_status declare_initializer(ox_builder *b, ox_frame *frame, const void 
     OX_TRY(count_weights(b, tensor));
     if (index == OX_MISSING) {
         OX_TRY(declare(b, frame, name, OX_FROM_INITIALIZER, &index));
-        ox_value *value = &frame->scope->values[index].value;
-        *value = (ox_value){.name = value->name, .kind = OX_KIND_TENSOR, .dtype = tensor->dtype, .rank = tensor->rank};
-        value->dims = tensor->dims;
-        value->dim_names = no_names;
-        value->outer = -1;
+        ox_value *value = &frame->scope->values[index];
+        value->kind = OX_KIND_TENSOR;
+        value->dtype = tensor->dtype;
     }
-    ox_value *value = &frame->scope->values[index].value;
+    ox_value *value = &frame->scope->values[index];
     OX_TRY(check_default(b, value, tensor));
     value->initializer = tensor;
     return OX_OK;
@@ -98,7 +94,7 @@ static ox_status declare_sparse(ox_builder *b, ox_frame *frame, const void *mess
         return ox_fail(b->error, OX_ERROR_MODEL, "a sparse initializer has no values");
     OX_TRY(ox_build_intern(b, proto->values->name, &name));
     OX_TRY(declare(b, frame, name, OX_FROM_INITIALIZER, &index));
-    frame->scope->values[index].value.kind = OX_KIND_SPARSE;
+    frame->scope->values[index].kind = OX_KIND_SPARSE;
     return OX_OK;
 }
 
@@ -137,9 +133,9 @@ static ox_status declare_type(ox_builder *b, ox_frame *frame, const void *messag
     (void)i;
     OX_TRY(ox_build_intern(b, proto->name, &name));
     int32_t index = ox_map_get(&frame->names, OX_KEY(name), OX_MISSING);
-    if (index < 0 || !proto->type || frame->scope->values[index].origin != OX_FROM_NODE)
+    if (index < 0 || !proto->type || frame->scope->notes[index].origin != OX_FROM_NODE)
         return OX_OK;
-    return ox_build_type(b, proto->type, &frame->scope->values[index].value);
+    return ox_build_type(b, proto->type, &frame->scope->values[index]);
 }
 
 /* ---- The graph ---------------------------------------------------------------------------------------------- */
@@ -159,21 +155,72 @@ static ox_status build_output(ox_builder *b, ox_frame *frame, const void *messag
     return status;
 }
 
-/* Copies what has grown into arrays of the right size. */
+static bool is_among(const int32_t *list, int count, int32_t v) {
+    for (int i = 0; i < count; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+/* An array of the graph: `made`, unless it was grown elsewhere. */
+static ox_status keep_array(ox_builder *b, const void *made, const void *placed, int32_t count, size_t size,
+                            const void *kept) {
+    void *copy = (void *)(uintptr_t)made;
+    if (!made || made != placed) {
+        OX_TRY(ox_build_get(b, b->pile, (size_t)count, size, &copy));
+        if (count)
+            memcpy(copy, made, (size_t)count * size);
+    }
+    memcpy((void *)(uintptr_t)kept, &copy, sizeof copy);
+    return OX_OK;
+}
+
+/* Names that nobody asks for go with the memory of loading. */
+static ox_status keep_names(ox_builder *b, ox_scope *scope) {
+    const ox_graph *graph = scope->graph;
+    for (int32_t n = 0; n < scope->nnodes; n++)
+        scope->nodes[n].name = "";
+    for (int32_t v = 0; v < scope->nvalues; v++) {
+        const bool input = is_among(graph->inputs, graph->ninputs, v);
+        const char *name = input || is_among(graph->outputs, graph->noutputs, v) ? scope->values[v].name : "";
+        OX_TRY(ox_build_text(b, name, &scope->values[v].name));
+    }
+    return OX_OK;
+}
+
 static ox_status finish(ox_builder *b, ox_scope *scope) {
-    ox_value *values;
-    ox_node *nodes;
-    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nvalues, sizeof *values, &values));
-    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nnodes, sizeof *nodes, &nodes));
-    for (int32_t i = 0; i < scope->nvalues; i++)
-        values[i] = scope->values[i].value;
-    for (int32_t i = 0; i < scope->nnodes; i++)
-        nodes[i] = scope->nodes[i];
-    scope->graph->values = values;
-    scope->graph->nvalues = scope->nvalues;
-    scope->graph->nodes = nodes;
-    scope->graph->nnodes = scope->nnodes;
+    ox_graph *graph = scope->graph;
+    if (!OX_KEEP_NAMES)
+        OX_TRY(keep_names(b, scope));
+    OX_TRY(keep_array(b, scope->values, scope->placed_values, scope->nvalues, sizeof *scope->values, &graph->values));
+    OX_TRY(keep_array(b, scope->nodes, scope->placed_nodes, scope->nnodes, sizeof *scope->nodes, &graph->nodes));
+    graph->nvalues = scope->nvalues;
+    graph->nnodes = scope->nnodes;
     b->model->info.node_count += (size_t)scope->nnodes;
+    return OX_OK;
+}
+
+/* The main graph of a model without functions has as many nodes as there are in the file, and no more values than those
+ * that are named there: its arrays are made at once. */
+static ox_status reserve(ox_builder *b, ox_frame *frame, ox_span graph) {
+    ox_scope *scope = frame->scope;
+    ox_span rest = graph, node;
+    size_t values = ox_wire_count(graph, GRAPH_INPUT) + ox_wire_count(graph, GRAPH_INITIALIZER) +
+                    ox_wire_count(graph, GRAPH_SPARSE),
+           nodes = 0;
+    for (; ox_wire_next(&rest, GRAPH_NODE, &node); nodes++)
+        values += ox_wire_count(node, NODE_OUTPUT);
+    if (!ox_map_reserve(&frame->names, &b->frames, values))
+        return ox_fail_memory(b->error, "a table of names", values * sizeof(uintptr_t));
+    if (b->functions.count || scope->outer || values > OX_MOST_VALUES || nodes > OX_MOST_VALUES)
+        return OX_OK;
+    OX_TRY(ox_build_get(b, b->pile, values, sizeof *scope->values, &scope->values));
+    OX_TRY(ox_build_get(b, b->pile, nodes, sizeof *scope->nodes, &scope->nodes));
+    OX_TRY(ox_build_get(b, &scope->pile, values, sizeof *scope->notes, &scope->notes));
+    scope->value_room = scope->note_room = (int32_t)values;
+    scope->node_room = (int32_t)nodes;
+    scope->placed_values = scope->values;
+    scope->placed_nodes = scope->nodes;
     return OX_OK;
 }
 
@@ -221,6 +268,7 @@ static ox_status declare_all(ox_builder *b, ox_frame *frame, ox_span graph) {
 
 static ox_status fill(ox_builder *b, ox_frame *frame, ox_span graph) {
     ox_graph *made = frame->scope->graph;
+    OX_TRY(reserve(b, frame, graph));
     OX_TRY(declare_all(b, frame, graph));
     OX_TRY(build_each(b, frame, graph, GRAPH_NODE, &onnx__node_proto__descriptor, build_node));
     OX_TRY(build_ends(b, frame, graph, GRAPH_OUTPUT, build_output, &made->outputs, &made->noutputs));
@@ -258,9 +306,10 @@ ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__Gra
     ox_graph *made;
     OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
     OX_TRY(graph_name(b, span, &made->name));
+    OX_TRY(ox_build_text(b, made->name, &made->name));
     made->outer = outer ? outer->graph : NULL;
     ox_scope scope = {.outer = outer, .graph = made};
-    ox_pile_init(&scope.pile, &b->temporary, SIZE_MAX);
+    ox_pile_init(&scope.pile, &b->temporary);
     ox_frame frame = make_frame(b, lexical, &scope, depth);
     ox_pile_mark mark = ox_pile_save(&b->frames);
     ox_status status = fill(b, &frame, span);

@@ -25,18 +25,19 @@ static ox_model *create(const ox_allocator *allocator, const ox_options *options
     made->options.limits = ox_limits_or(&made->options.limits, &ox_limits_default);
     made->allocator = ox_meter_allocator(&made->meter, allocator, made->options.limits.bytes, sizeof *made);
     made->options.allocator = &made->allocator;
-    ox_pile_init(&made->pile, &made->allocator, SIZE_MAX);
+    ox_pile_init(&made->pile, &made->allocator);
     return made;
 }
 
 static ox_status keep_text(ox_model *model, const char *text, const char **kept, ox_error *error) {
     size_t size = text ? ox_text_size(text, SIZE_MAX) : 0;
+    *kept = "";
+    if (!size)
+        return OX_OK;
     char *copy = ox_pile_get(&model->pile, size + 1);
     if (!copy)
         return ox_fail_memory(error, "the model", size + 1);
-    if (size)
-        memcpy(copy, text, size);
-    *kept = copy;
+    *kept = memcpy(copy, text, size);
     return OX_OK;
 }
 
@@ -111,8 +112,10 @@ static ox_status fill_opsets(ox_builder *b) {
     ox_opset *opsets;
     OX_TRY(ox_build_opsets(b, b->proto->opset_import, b->proto->n_opset_import, &b->opsets));
     OX_TRY(ox_build_get(b, b->pile, (size_t)b->opsets.count, sizeof *opsets, &opsets));
-    for (int32_t i = 0; i < b->opsets.count; i++)
-        opsets[i] = (ox_opset){b->opsets.entries[i].domain, b->opsets.entries[i].version};
+    for (int32_t i = 0; i < b->opsets.count; i++) {
+        opsets[i].version = b->opsets.entries[i].version;
+        OX_TRY(ox_build_text(b, b->opsets.entries[i].domain, &opsets[i].domain));
+    }
     b->model->info.opsets = opsets;
     b->model->info.opset_count = (size_t)b->opsets.count;
     return OX_OK;
@@ -146,9 +149,10 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                                   .context = model,
                                   .pile = &model->pile,
                                   .error = error};
-    ox_pile_init(&b.scratch, &b.temporary, SIZE_MAX);
-    ox_pile_init(&b.frames, &b.temporary, SIZE_MAX);
+    ox_pile_init(&b.scratch, &b.temporary);
+    ox_pile_init(&b.frames, &b.temporary);
     ox_status status = build_model(&b);
+    ox_names_free(&b.names, &b.temporary);
     ox_pile_free(&b.scratch);
     ox_pile_free(&b.frames);
     return status;

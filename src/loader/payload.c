@@ -397,7 +397,7 @@ static ox_status take_shape(const ox_tensor_source *source, const Onnx__TensorPr
     if (!ox_can_hold(elements, tensor->dtype))
         return ox_fail(source->error, OX_ERROR_MODEL, "has the impossible shape %s",
                        OX_DIMS(tensor->rank, proto->dims));
-    int64_t *dims = ox_pile_array(source->pile, proto->n_dims + 1, sizeof *dims);
+    int64_t *dims = ox_pile_array(source->pile, proto->n_dims, sizeof *dims);
     if (!dims)
         return ox_fail_memory(source->error, "its shape", proto->n_dims * sizeof *dims);
     if (proto->n_dims)

@@ -77,7 +77,7 @@ static ox_status take_parsed(const ox_parsed *parsed, const ox_allocator *alloca
     ox_pile pile;
     ox_tensor found;
     const ox_allocator temporary = ox_temporary(allocator);
-    ox_pile_init(&pile, &temporary, SIZE_MAX);
+    ox_pile_init(&pile, &temporary);
     ox_tensor_source source = {.parsed = parsed, .pile = &pile, .error = error};
     ox_status status = ox_payload_tensor(&source, proto, &found);
     if (!status)

@@ -60,7 +60,7 @@ START_TEST(a_small_model) {
     const ox_graph *g = model->graph;
     ck_assert_int_eq(g->nnodes, 2);
     ck_assert_int_eq(g->nvalues, 4);
-    ck_assert_str_eq(g->nodes[0].op_type, "Add");
+    ck_assert_str_eq(g->nodes[0].op->name, "Add");
     ck_assert_int_eq(g->nodes[0].version, 13);
     ck_assert_ptr_nonnull(g->nodes[0].op);
     ck_assert_int_eq(g->nodes[0].in[1], find_value(g, "w"));
@@ -134,7 +134,7 @@ START_TEST(nodes_are_sorted) {
     load(&bytes);
     static const char *const order[] = {"Abs", "Neg", "Relu", "Add"};
     for (int i = 0; i < 4; i++)
-        ck_assert_str_eq(model->graph->nodes[i].op_type, order[i]);
+        ck_assert_str_eq(model->graph->nodes[i].op->name, order[i]);
     ox_model_free(model);
 }
 END_TEST
@@ -307,7 +307,7 @@ START_TEST(subgraphs_count_for_the_order) {
     ox_put_node(&graph, "Neg", "x", "late", NULL);
     ox_put_model(&bytes, &graph, 13);
     load(&bytes);
-    ck_assert_str_eq(model->graph->nodes[0].op_type, "Neg");
+    ck_assert_str_eq(model->graph->nodes[0].op->name, "Neg");
     ox_model_free(model);
 }
 END_TEST
@@ -407,7 +407,7 @@ START_TEST(functions_are_expanded) {
     static const int64_t axes[] = {5, -3, -3, -3};
     ck_assert_int_eq(g->nnodes, 8);
     for (int i = 0; i < 4; i++) {
-        ck_assert_str_eq(g->nodes[2 * i].op_type, "Softmax");
+        ck_assert_str_eq(g->nodes[2 * i].op->name, "Softmax");
         ck_assert_uint_eq(g->nodes[2 * i].nattrs, 1);
         ck_assert_int_eq(g->nodes[2 * i].attrs[0].u.i, axes[i]);
         ck_assert_int_eq(g->nodes[2 * i + 1].in[0], g->nodes[2 * i].out[0]);
@@ -427,7 +427,7 @@ START_TEST(functions_that_pass_on_their_input) {
     put_function(&bytes, "Same", "p", "p", &body, NULL);
     load(&bytes);
     ck_assert_int_eq(model->graph->nnodes, 1);
-    ck_assert_str_eq(model->graph->nodes[0].op_type, "Identity");
+    ck_assert_str_eq(model->graph->nodes[0].op->name, "Identity");
     ox_model_free(model);
 }
 END_TEST
@@ -446,7 +446,7 @@ START_TEST(graphs_given_to_functions) {
     put_function(&bytes, "Choose", "p", "r", &body, NULL);
     load(&bytes);
     const ox_node *node = &model->graph->nodes[0];
-    ck_assert_str_eq(node->op_type, "If");
+    ck_assert_str_eq(node->op->name, "If");
     ck_assert_int_eq(node->ncaptures, 1);
     ck_assert_int_eq(node->captures[0], find_value(model->graph, "x"));
     ox_model_free(model);
