@@ -549,10 +549,9 @@ static void put_entry(ox_bytes *tensor, const char *key, const char *value) {
     ox_put_message(tensor, 13, &entry);
 }
 
-/* Loads a model whose initializer w, float [2], is at the location. */
-static ox_status load_external(const char *location, const char *offset, const char *length) {
-    ox_bytes tensor = {0}, graph = {0}, bytes = {0};
-    char path[128];
+/* A model whose initializer w, float [2], is at the location. */
+static void put_external(ox_bytes *bytes, const char *location, const char *offset, const char *length) {
+    ox_bytes tensor = {0}, graph = {0};
     ox_put_int(&tensor, 1, 2);
     ox_put_int(&tensor, 2, OX_FLOAT);
     ox_put_text(&tensor, 8, "w");
@@ -564,7 +563,13 @@ static ox_status load_external(const char *location, const char *offset, const c
         put_entry(&tensor, "length", length);
     ox_put_int(&tensor, 14, 1);
     ox_put_message(&graph, 5, &tensor);
-    ox_put_model(&bytes, &graph, 13);
+    ox_put_model(bytes, &graph, 13);
+}
+
+static ox_status load_external(const char *location, const char *offset, const char *length) {
+    ox_bytes bytes = {0};
+    char path[128];
+    put_external(&bytes, location, offset, length);
     write_file("model.onnx", bytes.data, bytes.size);
     snprintf(path, sizeof path, "%s/model.onnx", directory);
     return ox_model_load_file(path, NULL, &model, &error);
@@ -608,6 +613,36 @@ START_TEST(external_data) {
     snprintf(path, sizeof path, "%s/model.onnx", directory);
     unlink(path);
     rmdir(directory);
+}
+END_TEST
+
+/* Weights at a fixed address: what the model calls "flash" is an array. */
+static const float flash[4] = {1, 2, 3, 4};
+
+static const void *from_flash(void *context, const char *location, size_t offset, size_t length) {
+    ++*(int *)context;
+    if (strcmp(location, "flash") || offset > sizeof flash || length > sizeof flash - offset)
+        return NULL;
+    return (const char *)flash + offset;
+}
+
+START_TEST(external_data_by_function) {
+    ox_bytes bytes = {0};
+    int calls = 0;
+    ox_options options = {.external_data = from_flash, .external_context = &calls};
+    put_external(&bytes, "flash", "4", NULL);
+    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_OK);
+    ck_assert_ptr_eq(model->graph->values[0].initializer->data, &flash[1]);
+    ck_assert_int_eq(calls, 1);
+    ox_model_free(model);
+    bytes.size = 0;
+    put_external(&bytes, "flash", "12", "8");
+    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_ERROR_MODEL);
+    check_text("external data 'flash': there are no 8 bytes at offset 12");
+    bytes.size = 0;
+    put_external(&bytes, "flash", "0", "4");
+    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_ERROR_MODEL);
+    check_text("has 4 bytes of external data");
 }
 END_TEST
 
@@ -738,6 +773,7 @@ Suite *ox_suite_loader(void) {
     tcase_add_test(tests, broken_functions_are_refused);
     tcase_add_test(tests, sparse_initializers_have_a_name);
     tcase_add_test(tests, external_data);
+    tcase_add_test(tests, external_data_by_function);
     tcase_add_test(tests, every_failing_allocation_is_an_error);
     tcase_add_test(tests, every_truncation_and_flip_is_survived);
     suite_add_tcase(suite, tests);
