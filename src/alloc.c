@@ -1,4 +1,4 @@
-/* alloc.c: allocators, piles, and the allocator over a fixed buffer. */
+/* alloc.c: allocators, and the one over a fixed buffer. */
 #include "alloc.h"
 
 #include <string.h>
@@ -12,132 +12,79 @@ void ox_release(const ox_allocator *allocator, void *block, size_t size) {
         allocator->resize(allocator->context, block, size ? size : 1, 0);
 }
 
-/* ---- Piles -------------------------------------------------------------------------------------------------- */
-
-enum {
-    GRAIN = 16
-};
-
-struct ox_chunk {
-    ox_chunk *below;
-    size_t size, fill; /* bytes of data, and how many are given out */
-    _Alignas(GRAIN) unsigned char data[];
-};
-
-void ox_pile_init(ox_pile *pile, const ox_allocator *allocator, size_t limit) {
-    *pile = (ox_pile){.allocator = allocator, .limit = limit};
-}
-
-static bool pile_grow(ox_pile *pile, size_t size) {
-    /* Chunks grow with the pile, so that their number stays logarithmic. */
-    size_t data = pile->used / 4 > OX_CHUNK_BYTES ? pile->used / 4 : OX_CHUNK_BYTES;
-    if (data > ((size_t)1 << 20))
-        data = (size_t)1 << 20;
-    if (data < size)
-        data = size;
-    size_t total = sizeof(ox_chunk) + data;
-    if (total > pile->limit - pile->used && size < data) {
-        data = size;
-        total = sizeof(ox_chunk) + data;
-    }
-    if (total > pile->limit - pile->used) {
-        pile->hit_limit = true;
-        return false;
-    }
-    ox_chunk *chunk = ox_alloc(pile->allocator, total);
-    if (!chunk)
-        return false;
-    *chunk = (ox_chunk){.below = pile->top, .size = data};
-    pile->top = chunk;
-    pile->used += total;
-    return true;
-}
-
-void *ox_pile_get(ox_pile *pile, size_t size) {
-    if (size > SIZE_MAX / 2)
-        return NULL;
-    size = (size + GRAIN - 1) / GRAIN * GRAIN;
-    if (!pile->top || pile->top->size - pile->top->fill < size)
-        if (!pile_grow(pile, size))
-            return NULL;
-    void *block = pile->top->data + pile->top->fill;
-    pile->top->fill += size;
-    memset(block, 0, size);
-    return block;
-}
-
-void *ox_pile_array(ox_pile *pile, size_t count, size_t size) {
-    size_t total;
-    return ox_mul_size(count, size, &total) ? ox_pile_get(pile, total) : NULL;
-}
-
-ox_pile_mark ox_pile_save(const ox_pile *pile) {
-    return (ox_pile_mark){pile->top, pile->top ? pile->top->fill : 0};
-}
-
-void ox_pile_restore(ox_pile *pile, ox_pile_mark mark) {
-    while (pile->top != mark.top) {
-        ox_chunk *chunk = pile->top;
-        size_t total = sizeof(ox_chunk) + chunk->size;
-        pile->top = chunk->below;
-        pile->used -= total;
-        ox_release(pile->allocator, chunk, total);
-    }
-    if (pile->top)
-        pile->top->fill = mark.fill;
-    pile->hit_limit = false;
-}
-
-void ox_pile_free(ox_pile *pile) {
-    ox_pile_restore(pile, (ox_pile_mark){NULL, 0});
-}
-
-/* ---- A fixed buffer ----------------------------------------------------------------------------------------- */
-
-/* Blocks lie in the buffer in address order, each behind a header; a gap is what lies between two. First fit. */
+/* Blocks lie in the buffer in address order, each behind a header; a gap is what lies between two. What stays comes
+ * first and takes the first gap that is large enough; what is temporary comes behind it and takes the last. The gap
+ * between the two is the only one that depends on the size of the buffer, so that the same calls take the same number
+ * of bytes in each that is large enough. */
 typedef struct fixed_block {
     struct fixed_block *next;
-    size_t size;
+    size_t size; /* a multiple of OX_GRAIN; + 1 if it is temporary */
 } fixed_block;
 
 enum {
-    HEADER = (sizeof(fixed_block) + GRAIN - 1) / GRAIN * GRAIN
+    HEADER = (sizeof(fixed_block) + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN
 };
 
-static size_t round_up(size_t size) {
-    return (size + GRAIN - 1) / GRAIN * GRAIN;
+static bool is_temporary(const fixed_block *block) {
+    return block->size & 1;
 }
 
 static unsigned char *block_end(fixed_block *block) {
-    return (unsigned char *)block + HEADER + block->size;
+    return (unsigned char *)block + HEADER + (block->size & ~(size_t)1);
 }
 
+/* The first address of blocks. */
 static unsigned char *fixed_start(const ox_fixed *fixed) {
-    return fixed->buffer + (GRAIN - (uintptr_t)fixed->buffer % GRAIN) % GRAIN;
+    return fixed->buffer + (OX_GRAIN - (uintptr_t)fixed->buffer % OX_GRAIN) % OX_GRAIN;
 }
 
-static void *fixed_get(ox_fixed *fixed, size_t size) {
-    size = round_up(size);
-    unsigned char *limit = fixed->buffer + fixed->size, *at = fixed_start(fixed);
-    fixed_block *before = NULL, *after = fixed->first;
-    if (at > limit)
-        return NULL;
-    while (after && (size_t)((unsigned char *)after - at) < size + HEADER) {
-        at = block_end(after);
-        before = after;
-        after = after->next;
+/* The first address behind them. */
+static unsigned char *fixed_end(const ox_fixed *fixed) {
+    unsigned char *end = fixed->buffer + fixed->size;
+    return end - (uintptr_t)end % OX_GRAIN;
+}
+
+/* Where `size` bytes can go; *before is the block below, NULL for none. NULL if they cannot. */
+static unsigned char *find_gap(const ox_fixed *fixed, size_t size, bool temporary, fixed_block **before) {
+    unsigned char *at = fixed_start(fixed), *found = NULL;
+    fixed_block *below = NULL, *above = fixed->first;
+    for (;; at = block_end(above), below = above, above = above->next) {
+        unsigned char *end = above ? (unsigned char *)above : fixed_end(fixed);
+        bool ours = temporary ? !above || is_temporary(above) : !found && !(below && is_temporary(below));
+        if (ours && end >= at && (size_t)(end - at) >= size) {
+            found = temporary ? end - size : at;
+            *before = below;
+        }
+        if (!above)
+            return found;
     }
-    if (!after && ((size_t)(limit - at) < HEADER || (size_t)(limit - at) - HEADER < size))
+}
+
+static void note_peak(ox_fixed *fixed) {
+    unsigned char *low = fixed_start(fixed), *high = fixed_end(fixed);
+    for (fixed_block *block = fixed->first; block && high == fixed_end(fixed); block = block->next)
+        if (is_temporary(block))
+            high = (unsigned char *)block;
+        else
+            low = block_end(block);
+    size_t used = (size_t)(low - fixed->buffer) + (size_t)(fixed_end(fixed) - high);
+    if (used > fixed->peak)
+        fixed->peak = used;
+}
+
+static void *fixed_get(ox_fixed *fixed, size_t size, bool temporary) {
+    fixed_block *before = NULL;
+    size = (size + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN;
+    unsigned char *at = find_gap(fixed, HEADER + size, temporary, &before);
+    if (!at)
         return NULL;
     fixed_block *block = (fixed_block *)(void *)at;
-    *block = (fixed_block){after, size};
+    *block = (fixed_block){before ? before->next : fixed->first, size + temporary};
     if (before)
         before->next = block;
     else
         fixed->first = block;
-    size_t peak = (size_t)(block_end(block) - fixed->buffer);
-    if (peak > fixed->peak)
-        fixed->peak = peak;
+    note_peak(fixed);
     return at + HEADER;
 }
 
@@ -153,11 +100,10 @@ static void fixed_put(ox_fixed *fixed, void *data) {
     before->next = block->next;
 }
 
-static void *fixed_resize(void *context, void *block, size_t old_size, size_t new_size) {
-    ox_fixed *fixed = context;
+static void *resize(ox_fixed *fixed, void *block, size_t old_size, size_t new_size, bool temporary) {
     if (new_size > SIZE_MAX / 2)
         return NULL;
-    void *moved = new_size ? fixed_get(fixed, new_size) : NULL;
+    void *moved = new_size ? fixed_get(fixed, new_size, temporary) : NULL;
     if (new_size && !moved)
         return NULL;
     if (block) {
@@ -168,7 +114,34 @@ static void *fixed_resize(void *context, void *block, size_t old_size, size_t ne
     return moved;
 }
 
+static void *fixed_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    return resize(context, block, old_size, new_size, false);
+}
+
+static void *fixed_resize_temporary(void *context, void *block, size_t old_size, size_t new_size) {
+    return resize(context, block, old_size, new_size, true);
+}
+
 ox_allocator ox_fixed_allocator(ox_fixed *fixed, void *buffer, size_t size) {
     *fixed = (ox_fixed){.buffer = buffer, .size = size};
     return (ox_allocator){fixed_resize, fixed};
+}
+
+ox_allocator ox_temporary(const ox_allocator *allocator) {
+    return (ox_allocator){allocator->resize == fixed_resize ? fixed_resize_temporary : allocator->resize,
+                          allocator->context};
+}
+
+bool ox_fixed_extend(const ox_allocator *allocator, void *data, size_t size) {
+    if (allocator->resize != fixed_resize || size > SIZE_MAX / 2)
+        return false;
+    ox_fixed *fixed = allocator->context;
+    fixed_block *block = (fixed_block *)(void *)((unsigned char *)data - HEADER);
+    unsigned char *end = block->next ? (unsigned char *)block->next : fixed_end(fixed);
+    size = (size + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN;
+    if (size > (size_t)(end - (unsigned char *)data))
+        return false;
+    block->size = size;
+    note_peak(fixed);
+    return true;
 }

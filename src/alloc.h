@@ -7,6 +7,14 @@
 void *ox_alloc(const ox_allocator *allocator, size_t size);               /* NULL on failure; not zeroed */
 void ox_release(const ox_allocator *allocator, void *block, size_t size); /* NULL is allowed */
 
+/* The same memory, for what is given back soon: a fixed buffer gives it from its end, so that it leaves no holes among
+ * what stays. */
+ox_allocator ox_temporary(const ox_allocator *allocator);
+
+/* Makes a block `size` bytes large without moving it; false if that cannot be, and always where the memory is no fixed
+ * buffer. ox_meter_extend does the same for allocators with a meter. */
+bool ox_fixed_extend(const ox_allocator *allocator, void *block, size_t size);
+
 /* malloc and free; NULL on builds without them. */
 const ox_allocator *ox_default_allocator(void);
 
@@ -16,17 +24,20 @@ typedef struct ox_pile {
     const ox_allocator *allocator;
     ox_chunk *top;
     size_t used;  /* bytes taken from the allocator */
-    size_t limit; /* the most that may be taken; SIZE_MAX for none */
-    bool hit_limit;
+    size_t given; /* bytes given out, each piece rounded to OX_GRAIN */
 } ox_pile;
 
 typedef struct ox_pile_mark {
     ox_chunk *top;
-    size_t fill;
+    size_t fill, given;
 } ox_pile_mark;
 
-void ox_pile_init(ox_pile *pile, const ox_allocator *allocator, size_t limit);
-/* size zeroed bytes, aligned for any type; NULL if out of memory or past the limit. */
+void ox_pile_init(ox_pile *pile, const ox_allocator *allocator);
+/* A pile in a block of the caller's, aligned to OX_GRAIN, that never takes more. ox_pile_size tells how large it has to
+ * be for pieces that take `given` bytes. */
+void ox_pile_over(ox_pile *pile, void *block, size_t size);
+size_t ox_pile_size(size_t given);
+/* size zeroed bytes, aligned for any type; NULL if out of memory. */
 void *ox_pile_get(ox_pile *pile, size_t size);
 /* count * size zeroed bytes, NULL on overflow too. */
 void *ox_pile_array(ox_pile *pile, size_t count, size_t size);

@@ -173,6 +173,23 @@
 #define OX_ALIGN (OX_SMALL ? 8 : 64)
 #endif
 
+/* Alignment of every other block of memory: that of any element. */
+#ifndef OX_GRAIN
+#define OX_GRAIN (OX_SMALL ? 8 : 16)
+#endif
+
+/* 1: names of nodes and of values between inputs and outputs are kept for error texts and profiles, and which operators
+ * a model uses. 0: errors name nodes by their position. */
+#ifndef OX_KEEP_NAMES
+#define OX_KEEP_NAMES (!OX_SMALL || OX_WITH_TEXTS)
+#endif
+
+/* 1: what operators prepare is kept with the plan. 0: it is prepared for each run of a node anew, in the arena; then a
+ * plan takes little more than the shapes of values. */
+#ifndef OX_KEEP_STATE
+#define OX_KEEP_STATE (!OX_SMALL)
+#endif
+
 /* Size of the blocks that plan and model memory grow by. */
 #ifndef OX_CHUNK_BYTES
 #define OX_CHUNK_BYTES (OX_SMALL ? 256 : 4096)

@@ -32,21 +32,45 @@ ox_status ox_limits_file(const ox_limits *limits, size_t size, ox_error *error) 
     return ox_fail(error, OX_ERROR_LIMIT, "a file of %zu bytes, the limit is %zu", size, limits->file_bytes);
 }
 
-static void *meter_resize(void *context, void *block, size_t old_size, size_t new_size) {
-    ox_meter *meter = context;
+static void *resize(ox_meter *meter, const ox_allocator *from, void *block, size_t old_size, size_t new_size) {
     if (new_size > old_size && new_size - old_size > meter->limit - meter->used) {
         meter->refused = true;
         return NULL;
     }
-    void *moved = meter->from.resize(meter->from.context, block, old_size, new_size);
+    void *moved = from->resize(from->context, block, old_size, new_size);
     if (moved || !new_size)
         meter->used = meter->used - old_size + new_size;
     return moved;
 }
 
+static void *meter_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    ox_meter *meter = context;
+    return resize(meter, &meter->from, block, old_size, new_size);
+}
+
+static void *meter_resize_temporary(void *context, void *block, size_t old_size, size_t new_size) {
+    ox_meter *meter = context;
+    return resize(meter, &meter->temporary, block, old_size, new_size);
+}
+
 ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_t limit, size_t used) {
-    *meter = (ox_meter){.from = *from, .used = used, .limit = limit > used ? limit : used};
+    *meter =
+        (ox_meter){.from = *from, .temporary = ox_temporary(from), .used = used, .limit = limit > used ? limit : used};
     return (ox_allocator){meter_resize, meter};
+}
+
+bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size, size_t size) {
+    if (allocator->resize != meter_resize)
+        return ox_fixed_extend(allocator, block, size);
+    ox_meter *meter = allocator->context;
+    if (size - old_size > meter->limit - meter->used || !ox_fixed_extend(&meter->from, block, size))
+        return false;
+    meter->used += size - old_size;
+    return true;
+}
+
+ox_allocator ox_meter_temporary(ox_meter *meter) {
+    return (ox_allocator){meter_resize_temporary, meter};
 }
 
 ox_status ox_meter_explain(ox_meter *meter, ox_status status, ox_error *error) {

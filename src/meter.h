@@ -16,6 +16,7 @@ ox_status ox_limits_file(const ox_limits *limits, size_t size, ox_error *error);
 /* Counts what is taken from an allocator, and refuses what goes beyond a limit. */
 typedef struct ox_meter {
     ox_allocator from;
+    ox_allocator temporary; /* ox_temporary of it */
     size_t used, limit;
     bool refused; /* something, since it was last explained */
 } ox_meter;
@@ -23,6 +24,13 @@ typedef struct ox_meter {
 /* An allocator that takes from `from` as long as the limit allows; `used` bytes count as taken. The meter must stay
  * where it is, and serves one thread at a time. */
 ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_t limit, size_t used);
+
+/* An allocator that counts with the same meter, for what is given back soon. */
+ox_allocator ox_meter_temporary(ox_meter *meter);
+
+/* Makes a block of `old_size` bytes `size` bytes large without moving it, if the allocator (with a meter or not) can.
+ */
+bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size, size_t size);
 
 /* The status of something that used the meter: OX_ERROR_MEMORY becomes OX_ERROR_LIMIT if the meter refused, and the
  * error says so. */

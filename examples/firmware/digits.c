@@ -1,10 +1,11 @@
 /* digits.c: handwritten digits on a board without an operating system. The model is used where it lies in flash; all
  * memory comes from one buffer. Prints what each picture shows, and what that took: instructions, memory, stack. */
 #include "board.h"
-#include "digits_model.inc"
+#include "model.h"
 #include "ox.h"
 
-/* Pictures of 8 by 8 pixels, written by make: "static const picture pictures[]". */
+/* model.h and model.c are what `ox embed` writes for examples/digits/model.onnx. Pictures of 8 by 8 pixels, written by
+ * make: "static const picture pictures[]". */
 typedef struct picture {
     int label;
     unsigned char pixels[64];
@@ -17,7 +18,7 @@ enum {
     PICTURES = sizeof pictures / sizeof *pictures
 };
 
-static _Alignas(8) unsigned char buffer[DIGITS_BUFFER];
+static _Alignas(8) unsigned char buffer[model_BUFFER_BYTES];
 static const int64_t dims[] = {1, 1, 8, 8};
 static float pixels[PIXELS];
 static ox_error error;
@@ -73,7 +74,7 @@ int main(void) {
     const ox_options options = {.allocator = &allocator};
     const ox_tensor in = {.dtype = OX_FLOAT, .rank = 4, .dims = dims, .data = pixels};
     int right = 0;
-    if (!ox_model_load_memory(digits_model, sizeof digits_model, &options, &model, &error) &&
+    if (!ox_model_load_memory(model_model, sizeof model_model, &options, &model, &error) &&
         !ox_session_create(model, NULL, &session, &error) && !ox_session_set_input(session, 0, &in, &error) &&
         !ox_session_prepare(session, &error)) {
         put_line("instructions from reset until it is ready: ", board_instructions());

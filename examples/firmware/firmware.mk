@@ -1,5 +1,6 @@
 # firmware.mk: programs for boards that QEMU emulates, and how they are run. Included by the Makefile after device.mk,
-# whose TARGET chooses the board too: `make firmware TARGET=cortex-m4` and `make run-firmware TARGET=cortex-m4`.
+# whose TARGET chooses the board too: `make firmware TARGET=cortex-m4` and `make run-firmware TARGET=cortex-m4`, with
+# OPS=build/device/digits/ops.txt for a library of what the digits need.
 BOARD := examples/firmware/board
 
 # QEMU's machine; flash and RAM, address and size; ticks of the counter in a second.
@@ -23,7 +24,7 @@ hz_rv32            := 1000000000
 EMULATE      = timeout 200 $(machine_$(TARGET)) -display none -monitor none -serial null -icount shift=0 \
   -semihosting-config enable=on,target=native
 STACK_BYTES   ?= 8192
-DIGITS_BUFFER ?= 131072
+DIGITS_BUFFER ?= 12288
 MEMORY       = $(memory_$(TARGET))
 BOARD_LINK   = -nostartfiles -T $(BOARD)/firmware.ld -Wl,--gc-sections $(foreach place,1:board_flash \
   2:board_flash_size 3:board_ram 4:board_ram_size,-Wl,--defsym=$(lastword $(subst :, ,$(place)))=$(word \
@@ -39,21 +40,26 @@ $(DEVICE)/obj/examples/firmware/%.o: DEVICE_CFLAGS += -I$(BOARD) -DBOARD_HZ=$(hz
 
 FIRMWARE_SRC := examples/firmware
 
-# The model as an aligned array, and the pictures with their labels.
-$(DEVICE)/gen/digits_model.inc: $(DIGITS)/model.onnx
+# What `ox embed` writes for the model.
+DIGITS_EMBED := $(BUILD)/device/digits
+$(addprefix $(DIGITS_EMBED)/,ops.txt model.c model.h) &: $(DIGITS)/model.onnx $(BUILD)/ox
 	@mkdir -p $(@D)
-	@{ echo 'static const unsigned char digits_model[] __attribute__((aligned(8))) = {'; \
-	  od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};'; } >$@
+	$(BUILD)/ox embed $< -d batch=1 -o $(@D)
 
+$(DEVICE)/obj/digits_model.o: $(DIGITS_EMBED)/model.c $(DIGITS_EMBED)/model.h
+	@mkdir -p $(@D)
+	$(DEVICE_COMPILE) -c -o $@ $<
+
+# The pictures with their labels.
 $(DEVICE)/gen/digits_pictures.inc: $(wildcard $(DIGITS)/images/*.pgm)
 	@mkdir -p $(@D)
 	@{ echo 'static const picture pictures[] = {'; for file in $^; do name=$${file##*/}; \
 	  echo "{$${name%%_*}, {"; sed 1,3d $$file | tr -s ' \n' ',,' | sed 's/^,//'; echo '}},'; done; echo '};'; } >$@
 
-$(DEVICE)/obj/examples/firmware/digits.o: DEVICE_CFLAGS += -I$(DEVICE)/gen -DDIGITS_BUFFER=$(DIGITS_BUFFER)
-$(DEVICE)/obj/examples/firmware/digits.o: $(DEVICE)/gen/digits_model.inc $(DEVICE)/gen/digits_pictures.inc
+$(DEVICE)/obj/examples/firmware/digits.o: DEVICE_CFLAGS += -I$(DIGITS_EMBED) -Dmodel_BUFFER_BYTES=$(DIGITS_BUFFER)
+$(DEVICE)/obj/examples/firmware/digits.o: $(DIGITS_EMBED)/model.h $(DEVICE)/gen/digits_pictures.inc
 
-$(DEVICE)/digits.elf: $(DEVICE)/obj/$(FIRMWARE_SRC)/digits.o $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
+$(DEVICE)/digits.elf: $(DEVICE)/obj/$(FIRMWARE_SRC)/digits.o $(DEVICE)/obj/digits_model.o $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
 	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
 
 firmware: $(DEVICE)/digits.elf

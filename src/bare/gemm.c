@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* A panel of B: what it takes of a small memory. A row of it holds the 8 elements that Conv makes together. */
+/* A panel of B: what it takes of a small memory. Conv makes 8 columns together. */
 enum {
     DEPTH = 16,
-    PANEL_ROW = 64
+    COLUMNS = 8
 };
 
 /* Elements that are computed in another type. */
@@ -78,6 +78,11 @@ static size_t sum_size(const ox_gemm *g) {
     return size < sizeof(float) ? sizeof(float) : size;
 }
 
+/* Bytes of a row of a panel, and of a finished block. */
+static size_t panel_row(const ox_gemm *g) {
+    return COLUMNS * sum_size(g);
+}
+
 /* Elements are multiplied as they lie. */
 const ox_gemm_kernel *ox_gemm_kernel_for_base(ox_dtype dtype) {
     static const ox_gemm_kernel plain = {.rows = 1, .columns = 1, .unit = 1};
@@ -91,14 +96,19 @@ ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dim
     return OX_OK;
 }
 
+/* True if a block is finished elsewhere than in C. */
+static bool is_apart(const ox_gemm *g) {
+    return g->end && !g->over;
+}
+
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
     *plan = (ox_gemm_plan){.scratch = g->scratch};
     if (g->m == 0 || g->n == 0 || count == 0)
         return OX_OK;
     plan->rows = g->panel ? g->m : 1; /* each panel is made once */
-    plan->panel_bytes = g->panel ? DEPTH * PANEL_ROW : 0;
+    plan->panel_bytes = g->panel ? DEPTH * panel_row(g) : 0;
     OX_TRY(ox_workspace_add(call, 1, plan->panel_bytes));
-    OX_TRY(ox_workspace_add(call, g->end ? plan->rows : 0, PANEL_ROW));
+    OX_TRY(ox_workspace_add(call, is_apart(g) ? plan->rows : 0, panel_row(g)));
     return ox_workspace_add(call, 1, plan->scratch);
 }
 
@@ -115,9 +125,9 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
         p.a.data = (const char *)g->a.data + row * g->a.row + k * g->a.col;
         p.add = k > 0;
         if (g->panel) {
-            memset(panel, 0, p.depth * PANEL_ROW);
-            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, PANEL_ROW);
-            p.b = (ox_gemm_matrix){g->b.dtype, panel, PANEL_ROW, (int64_t)ox_dtype_size(g->b.dtype)};
+            memset(panel, 0, p.depth * panel_row(g));
+            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, (int64_t)panel_row(g));
+            p.b = (ox_gemm_matrix){g->b.dtype, panel, (int64_t)panel_row(g), (int64_t)ox_dtype_size(g->b.dtype)};
         } else {
             p.b = (ox_gemm_matrix){g->b.dtype, (const char *)g->b.data + column * g->b.col, g->b.row, g->b.col};
         }
@@ -127,19 +137,19 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
 }
 
 static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run, char *workspace) {
-    const int64_t size = (int64_t)sum_size(g), most = (int64_t)(PANEL_ROW / sum_size(g));
-    char *data = workspace + plan->panel_bytes, *scratch = data + (g->end ? plan->rows : 0) * PANEL_ROW;
+    const int64_t size = (int64_t)sum_size(g), row_bytes = (int64_t)panel_row(g);
+    char *data = workspace + plan->panel_bytes, *scratch = data + (is_apart(g) ? plan->rows : 0) * row_bytes;
     for (int64_t row = 0; row < g->m; row += plan->rows)
-        for (int64_t column = 0; column < g->n; column += most) {
-            const int64_t columns = g->n - column < most ? g->n - column : most;
-            block p = {.rows = (size_t)plan->rows, .columns = (size_t)columns, .c_row = PANEL_ROW, .c = data};
-            if (!g->end) {
+        for (int64_t column = 0; column < g->n; column += COLUMNS) {
+            const int64_t columns = g->n - column < COLUMNS ? g->n - column : COLUMNS;
+            block p = {.rows = (size_t)plan->rows, .columns = (size_t)columns, .c_row = (size_t)row_bytes, .c = data};
+            if (!is_apart(g)) {
                 p.c = (char *)g->c + row * g->c_row + column * size;
                 p.c_row = (size_t)g->c_row;
             }
             run_block(g, run, row, column, p, workspace);
             if (g->end)
-                g->end(g, &(ox_gemm_block){row, plan->rows, column, columns, data, PANEL_ROW, scratch});
+                g->end(g, &(ox_gemm_block){row, plan->rows, column, columns, p.c, (int64_t)p.c_row, scratch});
         }
 }
 

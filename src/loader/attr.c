@@ -97,11 +97,11 @@ static ox_status make_numbers(ox_builder *b, const attribute *p, ox_attr *attr) 
     return OX_OK;
 }
 
-static ox_status make_tensors(ox_builder *b, const attribute *p, ox_attr *attr) {
+static ox_status make_tensors(ox_builder *b, const ox_parsed *parsed, const attribute *p, ox_attr *attr) {
     const ox_tensor **tensors;
     OX_TRY(ox_build_get(b, b->pile, p->n_tensors, sizeof *tensors, &tensors));
     for (size_t i = 0; i < p->n_tensors; i++)
-        OX_TRY(ox_build_tensor(b, p->tensors[i], &tensors[i]));
+        OX_TRY(ox_build_tensor(b, parsed, p->tensors[i], &tensors[i]));
     attr->u.tensors = tensors;
     attr->count = p->n_tensors;
     return OX_OK;
@@ -115,17 +115,19 @@ static ox_status make_graphs(ox_builder *b, ox_frame *user, const ox_argument *m
                        "it is a graph, and this build of the library has no operator "
                        "with one");
     if (attr->kind == OX_ATTR_GRAPH)
-        return ox_build_graph(b, p->g, meant->frame, user->scope, user->depth + 1, &attr->u.graph);
+        return ox_build_graph(b, meant->frame->parsed, p->g, meant->frame, user->scope, user->depth + 1,
+                              &attr->u.graph);
     OX_TRY(ox_build_get(b, b->pile, p->n_graphs, sizeof *graphs, &graphs));
     for (size_t i = 0; i < p->n_graphs; i++)
-        OX_TRY(ox_build_graph(b, p->graphs[i], meant->frame, user->scope, user->depth + 1, &graphs[i]));
+        OX_TRY(ox_build_graph(b, meant->frame->parsed, p->graphs[i], meant->frame, user->scope, user->depth + 1,
+                              &graphs[i]));
     attr->u.graphs = graphs;
     attr->count = p->n_graphs;
     return OX_OK;
 }
 
 /* Values that do not depend on where the attribute is used. */
-static ox_status make_value(ox_builder *b, const attribute *p, ox_attr *attr) {
+static ox_status make_value(ox_builder *b, const ox_parsed *parsed, const attribute *p, ox_attr *attr) {
     switch (attr->kind) {
     case OX_ATTR_FLOAT:
         attr->u.f = p->f;
@@ -136,21 +138,22 @@ static ox_status make_value(ox_builder *b, const attribute *p, ox_attr *attr) {
     case OX_ATTR_STRING:
         return make_string(b, &p->s, &attr->u.s);
     case OX_ATTR_TENSOR:
-        return ox_build_tensor(b, p->t, &attr->u.tensor);
+        return ox_build_tensor(b, parsed, p->t, &attr->u.tensor);
     case OX_ATTR_FLOATS:
     case OX_ATTR_INTS:
         return make_numbers(b, p, attr);
     case OX_ATTR_STRINGS:
         return make_strings(b, p, attr);
     case OX_ATTR_TENSORS:
-        return make_tensors(b, p, attr);
+        return make_tensors(b, parsed, p, attr);
     default:
         return OX_OK;
     }
 }
 
 static ox_status make_attr(ox_builder *b, ox_frame *user, const ox_argument *meant, ox_attr *attr) {
-    const ox_attr *kept = ox_build_cached(b, meant->proto);
+    const ox_parsed *parsed = meant->frame->parsed;
+    const ox_attr *kept = ox_build_cached(b, parsed, meant->proto);
     if (kept) {
         const char *name = attr->name;
         *attr = *kept;
@@ -160,13 +163,13 @@ static ox_status make_attr(ox_builder *b, ox_frame *user, const ox_argument *mea
     OX_TRY(attr_kind(b, meant->proto, &attr->kind));
     if (attr->kind == OX_ATTR_GRAPH || attr->kind == OX_ATTR_GRAPHS)
         return make_graphs(b, user, meant, attr);
-    OX_TRY(make_value(b, meant->proto, attr));
+    OX_TRY(make_value(b, parsed, meant->proto, attr));
     ox_attr *copy;
-    if (!OX_WITH_FUNCTIONS || !b->calls)
+    if (!OX_WITH_FUNCTIONS || !b->calls || parsed != b->parsed)
         return OX_OK;
     OX_TRY(ox_build_get(b, &b->scratch, 1, sizeof *copy, &copy));
     *copy = *attr;
-    return ox_build_keep(b, meant->proto, copy);
+    return ox_build_keep(b, parsed, meant->proto, copy);
 }
 
 ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const attribute *proto, ox_argument *argument) {
@@ -207,6 +210,8 @@ static ox_status name_attrs(ox_builder *b, const Onnx__NodeProto *proto, ox_attr
 
 ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
     ox_attr *attrs;
+    if (proto->n_attribute > OX_MOST_VALUES)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "it has more than %d attributes", (int)OX_MOST_VALUES);
     node->nattrs = 0;
     if (!proto->n_attribute)
         return OX_OK;
@@ -224,7 +229,8 @@ ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *
                 ox_error_prefix(b->error, "attribute '%.*s': ", 60, attrs[i].name);
             return status;
         }
-        node->nattrs += given;
+        OX_TRY(ox_build_text(b, attrs[i].name, &attrs[node->nattrs].name));
+        node->nattrs = (ox_index)(node->nattrs + given);
     }
     node->attrs = attrs;
     return OX_OK;

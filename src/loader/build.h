@@ -20,22 +20,24 @@ typedef enum ox_origin {
     OX_FROM_OUTER
 } ox_origin;
 
-typedef struct ox_scope_value {
-    ox_value value;
+typedef struct ox_value_note {
     ox_origin origin;
     int32_t producer;    /* the node, -1 until it is there */
     int32_t captured_by; /* the last node that was found to read it in a subgraph */
-} ox_scope_value;
+} ox_value_note;
 
 /* A graph being made. Names do not matter here: functions are expanded into the graph that calls them. */
 typedef struct ox_scope {
     struct ox_scope *outer;
     ox_graph *graph;
     ox_pile pile; /* of the arrays and maps below */
-    ox_scope_value *values;
+    ox_value *values;
+    ox_value_note *notes; /* of each value */
     ox_node *nodes;
-    int32_t *captures; /* of the node being made */
-    int32_t nvalues, value_room, nnodes, node_room, ncaptures, capture_room;
+    const void *placed_values, *placed_nodes; /* where the graph's own arrays are, if they could be made beforehand */
+    ox_index *captures;                       /* of the node being made */
+    int32_t *ends;                            /* the graph's inputs or outputs, while they are listed */
+    int32_t nvalues, value_room, note_room, nnodes, node_room, ncaptures, capture_room;
     ox_map imports; /* index in the outer graph + 1 -> value */
     ox_map used;    /* names of values, filled when a name has to be made up */
     bool used_ready;
@@ -71,8 +73,9 @@ typedef struct ox_frame {
     const ox_opset_table *opsets;
     const Onnx__FunctionProto *function;
     const ox_argument *arguments;
-    ox_map argument_index; /* interned name -> argument */
-    int depth;             /* of calls and subgraphs */
+    ox_map argument_index;   /* interned name -> argument */
+    const ox_parsed *parsed; /* what the message being built was unpacked with */
+    int depth;               /* of calls and subgraphs */
 } ox_frame;
 
 typedef struct ox_use_entry {
@@ -83,11 +86,13 @@ typedef struct ox_use_entry {
 typedef struct ox_builder {
     ox_model *model;
     const Onnx__ModelProto *proto;
+    const ox_parsed *parsed; /* the model but for its graphs: functions stay unpacked while their calls are expanded */
     ox_tensor_source source;
     ox_error *error;
-    ox_pile *pile;   /* the model's */
-    ox_pile scratch; /* lives until the graph is made */
-    ox_pile frames;  /* last in, first out */
+    ox_pile *pile;          /* the model's */
+    ox_allocator temporary; /* for what follows, and for messages */
+    ox_pile scratch;        /* lives until the graph is made */
+    ox_pile frames;         /* last in, first out */
     ox_names names;
     bool for_info;
     ox_opset_table opsets;
@@ -101,7 +106,7 @@ typedef struct ox_builder {
     int calls;     /* functions being expanded */
     uint64_t serial;
     bool located; /* the error says in which node it is */
-    ox_map cache; /* what functions share: AttributeProto or TensorProto -> cached */
+    ox_map cache; /* what functions share: AttributeProto or TensorProto of a body -> cached */
     const void **cached;
     int32_t ncached, cache_room;
     ox_map use_index;
@@ -111,10 +116,19 @@ typedef struct ox_builder {
 
 #define OX_NAME_ROOM 256 /* of made-up names */
 
+/* Expanding functions may take this much work for each node that it may make: 1 KB of memory at a unit for 16 bytes. */
+enum {
+    OX_WORK_PER_NODE = 64,
+    OX_WORK_BYTES = 16
+};
+
 /* builder.c: small services. Counts some work if a function is being expanded; fails past the limit. */
 ox_status ox_build_work(ox_builder *b, uint64_t amount);
 /* The one copy of a text; NULL gives "". */
 ox_status ox_build_intern(ox_builder *b, const char *text, const char **name);
+ox_status ox_build_intern_span(ox_builder *b, ox_span text, const char **name);
+/* An interned text as it lies in the model: itself, or a copy where most names are dropped. */
+ox_status ox_build_text(ox_builder *b, const char *interned, const char **kept);
 /* An interned domain: "ai.onnx" becomes "". */
 ox_status ox_build_domain(ox_builder *b, const char *text, const char **name);
 /* size bytes in a pile, or an error. */
@@ -122,17 +136,19 @@ ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, 
 /* Makes room for one more element behind `count` in an array that lives in a pile. `array` is the address of the
  * pointer. */
 ox_status ox_build_grow(ox_builder *b, ox_pile *pile, void *array, int32_t count, int32_t *room, size_t size);
-ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uint64_t key, int32_t value);
+ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uintptr_t key, int32_t value);
 /* Small numbers, from 1, that stand for an address or for a pair of such numbers. */
 ox_status ox_build_id(ox_builder *b, const char *interned, int32_t *id);
 ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *id);
-/* What was kept for a message of a function's body, NULL if nothing. */
-const void *ox_build_cached(const ox_builder *b, const void *proto);
-ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made);
+/* What was kept for a message of a function's body, NULL if nothing. `parsed` is what it was unpacked with: what was
+ * unpacked for a while is never kept. */
+const void *ox_build_cached(const ox_builder *b, const ox_parsed *parsed, const void *proto);
+ox_status ox_build_keep(ox_builder *b, const ox_parsed *parsed, const void *proto, const void *made);
 /* True if an error found in the frame should be told where it is: the innermost and the outermost place are named. */
 bool ox_build_locate(ox_builder *b, const ox_frame *frame);
 /* A tensor in the model's pile. */
-ox_status ox_build_tensor(ox_builder *b, const Onnx__TensorProto *proto, const ox_tensor **tensor);
+ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto,
+                          const ox_tensor **tensor);
 /* Kind, element type and shape of a value. */
 ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value);
 
@@ -173,9 +189,10 @@ void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t inde
 /* Appends a node whose fields are complete. */
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node);
 
-/* graph.c: a graph, written in the frame `lexical` (NULL for the main graph) and used in the graph `outer`. */
-ox_status ox_build_graph(ox_builder *b, const Onnx__GraphProto *proto, ox_frame *lexical, ox_scope *outer, int depth,
-                         ox_graph **graph);
+/* graph.c: a graph, written in the frame `lexical` (NULL for the main graph) and used in the graph `outer`. Its nodes
+ * and values are unpacked one at a time, out of where the graph was left in the file. */
+ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_frame *lexical,
+                         ox_scope *outer, int depth, ox_graph **graph);
 
 /* sort.c: puts the nodes into an order in which each comes after those it reads from; the order of the file if that
  * is one. */

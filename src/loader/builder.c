@@ -3,27 +3,37 @@
 
 #include <string.h>
 
-/* Expanding functions may take this much work for each node that it may make: 1 KB of memory at a unit for 16 bytes. */
-enum {
-    WORK_PER_NODE = 64,
-    BYTES_PER_WORK = 16
-};
-
 ox_status ox_build_work(ox_builder *b, uint64_t amount) {
     if (!OX_WITH_FUNCTIONS || !b->calls)
         return OX_OK;
     b->work += amount;
-    if (b->work / WORK_PER_NODE <= b->limits->nodes)
+    if (b->work / OX_WORK_PER_NODE <= b->limits->nodes)
         return OX_OK;
     return ox_fail(b->error, OX_ERROR_LIMIT, "the model-local functions expand to too much for the limit of %zu nodes",
                    b->limits->nodes);
 }
 
+ox_status ox_build_intern_span(ox_builder *b, ox_span text, const char **name) {
+    OX_TRY(ox_build_work(b, 1 + text.size / 32));
+    *name =
+        ox_intern(&b->names, OX_KEEP_NAMES ? b->pile : &b->scratch, &b->temporary, (const char *)text.bytes, text.size);
+    return *name ? OX_OK : ox_fail_memory(b->error, "a name", text.size);
+}
+
 ox_status ox_build_intern(ox_builder *b, const char *text, const char **name) {
-    size_t size = text ? ox_text_size(text, SIZE_MAX) : 0;
-    OX_TRY(ox_build_work(b, 1 + size / 32));
-    *name = ox_intern(&b->names, b->pile, &b->scratch, text ? text : "", size);
-    return *name ? OX_OK : ox_fail_memory(b->error, "a name", size);
+    const char *given = text ? text : "";
+    return ox_build_intern_span(b, (ox_span){(const unsigned char *)given, ox_text_size(given, SIZE_MAX)}, name);
+}
+
+ox_status ox_build_text(ox_builder *b, const char *interned, const char **kept) {
+    const size_t size = ox_text_size(interned, SIZE_MAX);
+    char *copy;
+    *kept = OX_KEEP_NAMES ? interned : "";
+    if (OX_KEEP_NAMES || !size)
+        return OX_OK;
+    OX_TRY(ox_build_get(b, b->pile, size + 1, 1, &copy));
+    *kept = memcpy(copy, interned, size);
+    return OX_OK;
 }
 
 ox_status ox_build_domain(ox_builder *b, const char *text, const char **name) {
@@ -31,7 +41,7 @@ ox_status ox_build_domain(ox_builder *b, const char *text, const char **name) {
 }
 
 ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, void *result) {
-    OX_TRY(ox_build_work(b, 1 + (uint64_t)count * size / BYTES_PER_WORK));
+    OX_TRY(ox_build_work(b, 1 + (uint64_t)count * size / OX_WORK_BYTES));
     void *block = ox_pile_array(pile, count ? count : 1, size);
     memcpy(result, &block, sizeof block);
     return block ? OX_OK : ox_fail_memory(b->error, "the graph", count * size);
@@ -53,15 +63,21 @@ ox_status ox_build_grow(ox_builder *b, ox_pile *pile, void *array, int32_t count
     return OX_OK;
 }
 
-ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uint64_t key, int32_t value) {
+ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uintptr_t key, int32_t value) {
     return ox_map_set(map, pile, key, value) ? OX_OK : ox_fail_memory(b->error, "a table of names", map->room * 16);
 }
 
-static ox_status number(ox_builder *b, ox_map *map, uint64_t key, int32_t *id) {
+/* Two numbers make a key. */
+enum {
+    HALF_KEY = sizeof(uintptr_t) * 4,
+    MOST_IDS = sizeof(uintptr_t) > 4 ? INT32_MAX : (1 << 16) - 1
+};
+
+static ox_status number(ox_builder *b, ox_map *map, uintptr_t key, int32_t *id) {
     *id = ox_map_get(map, key, 0);
     if (*id)
         return OX_OK;
-    if (b->next_id == INT32_MAX)
+    if (b->next_id == MOST_IDS)
         return ox_fail(b->error, OX_ERROR_LIMIT, "the model has too many names");
     *id = ++b->next_id;
     return ox_build_set(b, map, &b->scratch, key, *id);
@@ -72,16 +88,18 @@ ox_status ox_build_id(ox_builder *b, const char *interned, int32_t *id) {
 }
 
 ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *id) {
-    return number(b, &b->pairs, (uint64_t)first << 32 | (uint32_t)second, id);
+    return number(b, &b->pairs, (uintptr_t)first << HALF_KEY | (uintptr_t)second, id);
 }
 
-const void *ox_build_cached(const ox_builder *b, const void *proto) {
-    int32_t i = OX_WITH_FUNCTIONS ? ox_map_get(&b->cache, OX_KEY(proto), OX_MISSING) : OX_MISSING;
+const void *ox_build_cached(const ox_builder *b, const ox_parsed *parsed, const void *proto) {
+    if (!OX_WITH_FUNCTIONS || parsed != b->parsed)
+        return NULL;
+    int32_t i = ox_map_get(&b->cache, OX_KEY(proto), OX_MISSING);
     return i < 0 ? NULL : b->cached[i];
 }
 
-ox_status ox_build_keep(ox_builder *b, const void *proto, const void *made) {
-    if (!OX_WITH_FUNCTIONS || !b->calls)
+ox_status ox_build_keep(ox_builder *b, const ox_parsed *parsed, const void *proto, const void *made) {
+    if (!OX_WITH_FUNCTIONS || !b->calls || parsed != b->parsed)
         return OX_OK;
     OX_TRY(ox_build_grow(b, &b->scratch, &b->cached, b->ncached, &b->cache_room, sizeof *b->cached));
     b->cached[b->ncached] = made;
@@ -94,25 +112,37 @@ bool ox_build_locate(ox_builder *b, const ox_frame *frame) {
     return first || !frame->depth;
 }
 
-ox_status ox_build_tensor(ox_builder *b, const Onnx__TensorProto *proto, const ox_tensor **tensor) {
-    *tensor = ox_build_cached(b, proto);
+ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto,
+                          const ox_tensor **tensor) {
+    *tensor = ox_build_cached(b, parsed, proto);
     if (*tensor)
         return OX_OK;
     ox_tensor *made;
     OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
+    b->source.parsed = parsed;
+    const size_t before = b->pile->used;
     OX_TRY(ox_payload_tensor(&b->source, proto, made));
+    if (parsed != b->parsed) /* it may be made again and again */
+        OX_TRY(ox_build_work(b, (b->pile->used - before) / OX_WORK_BYTES));
     *tensor = made;
-    return ox_build_keep(b, proto, made);
+    return ox_build_keep(b, parsed, proto, made);
 }
 
 /* ---- Types -------------------------------------------------------------------------------------------------- */
+
+static ox_status dim_name(ox_builder *b, const char *text, const char **name) {
+    OX_TRY(ox_build_intern(b, text, name));
+    return ox_build_text(b, *name, name);
+}
 
 static ox_status take_shape(ox_builder *b, const Onnx__TensorShapeProto *shape, ox_value *value) {
     if (shape->n_dim > OX_MAX_RANK)
         return ox_fail(b->error, OX_ERROR_LIMIT, "value '%.*s' has rank %zu, more than %d", 80, value->name,
                        shape->n_dim, OX_MAX_RANK);
+    ox_shape *made;
     int64_t *dims;
     const char **names;
+    OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
     OX_TRY(ox_build_get(b, b->pile, shape->n_dim, sizeof *dims, &dims));
     OX_TRY(ox_build_get(b, b->pile, shape->n_dim, sizeof *names, &names));
     for (size_t d = 0; d < shape->n_dim; d++) {
@@ -121,11 +151,10 @@ static ox_status take_shape(ox_builder *b, const Onnx__TensorShapeProto *shape, 
         bool fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value >= 0;
         dims[d] = fixed ? dim->dim_value : -1;
         if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *dim->dim_param)
-            OX_TRY(ox_build_intern(b, dim->dim_param, &names[d]));
+            OX_TRY(dim_name(b, dim->dim_param, &names[d]));
     }
-    value->rank = (int)shape->n_dim;
-    value->dims = dims;
-    value->dim_names = names;
+    *made = (ox_shape){(int)shape->n_dim, dims, names};
+    value->shape = made;
     return OX_OK;
 }
 

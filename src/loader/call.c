@@ -31,9 +31,9 @@ ox_status ox_build_functions(ox_builder *b) {
         const function_proto *f = b->proto->functions[i];
         int32_t id;
         OX_TRY(function_id(b, f->domain, f->name, f->overload, &id));
-        if (ox_map_get(&b->functions, (uint64_t)id, OX_MISSING) != OX_MISSING)
+        if (ox_map_get(&b->functions, (uintptr_t)id, OX_MISSING) != OX_MISSING)
             return ox_fail(b->error, OX_ERROR_MODEL, "function '%.*s' is defined twice", 80, f->name ? f->name : "");
-        OX_TRY(ox_build_set(b, &b->functions, &b->scratch, (uint64_t)id, (int32_t)i));
+        OX_TRY(ox_build_set(b, &b->functions, &b->scratch, (uintptr_t)id, (int32_t)i));
     }
     return OX_OK;
 }
@@ -44,7 +44,7 @@ ox_status ox_build_callee(ox_builder *b, const Onnx__NodeProto *proto, const fun
     if (!OX_WITH_FUNCTIONS || !b->functions.count)
         return OX_OK;
     OX_TRY(function_id(b, proto->domain, proto->op_type, proto->overload, &id));
-    int32_t at = ox_map_get(&b->functions, (uint64_t)id, OX_MISSING);
+    int32_t at = ox_map_get(&b->functions, (uintptr_t)id, OX_MISSING);
     if (at != OX_MISSING)
         *function = b->proto->functions[at];
     return OX_OK;
@@ -181,18 +181,18 @@ static ox_status declare_body(ox_builder *b, call *c) {
 }
 
 static ox_status append_copy(ox_builder *b, call *c, int32_t from, int32_t to) {
-    static const ox_node identity = {.name = "", .op_type = "Identity", .domain = "", .nin = 1, .nout = 1};
+    static const ox_node identity = {.name = "", .nin = 1, .nout = 1};
     ox_node node = identity;
-    int32_t *ends;
+    ox_index *ends;
     if (from < 0)
         return ox_fail(b->error, OX_ERROR_MODEL, "the function hands on an input that the call omits");
-    node.version = ox_newest_opset("");
+    node.version = (ox_index)ox_newest_opset("");
     node.op = ox_op_find("", "Identity", node.version, NULL);
     if (!node.op)
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "the function hands on an input, but Identity is not there");
     OX_TRY(ox_build_get(b, b->pile, 2, sizeof *ends, &ends));
-    ends[0] = from;
-    ends[1] = to;
+    ends[0] = (ox_index)from;
+    ends[1] = (ox_index)to;
     node.in = &ends[0];
     node.out = &ends[1];
     return ox_build_append(b, c->frame.scope, &node);
@@ -215,14 +215,15 @@ static ox_status expand(ox_builder *b, call *c) {
 static ox_status function_opsets(ox_builder *b, const function_proto *f, const ox_opset_table **opsets) {
     int32_t id;
     OX_TRY(function_id(b, f->domain, f->name, f->overload, &id));
-    ox_opset_table *table = &b->function_opsets[ox_map_get(&b->functions, (uint64_t)id, 0)];
+    ox_opset_table *table = &b->function_opsets[ox_map_get(&b->functions, (uintptr_t)id, 0)];
     *opsets = table;
     return ox_build_opsets(b, f->opset_import, f->n_opset_import, table);
 }
 
 ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, const function_proto *function) {
     call c = {.caller = frame, .node = proto, .function = function};
-    c.frame = (ox_frame){.caller = frame, .scope = frame->scope, .function = function, .depth = frame->depth + 1};
+    c.frame = (ox_frame){
+        .caller = frame, .scope = frame->scope, .function = function, .parsed = b->parsed, .depth = frame->depth + 1};
     const char *name = proto->name && *proto->name ? proto->name : proto->op_type;
     ox_format(c.prefix, sizeof c.prefix, "%.*s%.*s/", (int)sizeof c.prefix / 2, frame->prefix,
               (int)sizeof c.prefix / 2 - 2, name);

@@ -3,32 +3,34 @@
 
 #include <string.h>
 
-static const char *const no_names[OX_MAX_RANK] = {NULL};
+/* Fields of GraphProto and NodeProto. */
+enum {
+    GRAPH_NODE = 1,
+    GRAPH_NAME = 2,
+    GRAPH_INITIALIZER = 5,
+    GRAPH_INPUT = 11,
+    GRAPH_OUTPUT = 12,
+    GRAPH_VALUE_INFO = 13,
+    GRAPH_SPARSE = 15,
+    NODE_OUTPUT = 2
+};
 
 /* ---- Declaring values --------------------------------------------------------------------------------------- */
 
-static ox_status declare(ox_builder *b, ox_frame *frame, const char *text, ox_origin origin, int32_t *index) {
-    const char *name;
-    OX_TRY(ox_build_intern(b, text, &name));
+static ox_status declare(ox_builder *b, ox_frame *frame, const char *name, ox_origin origin, int32_t *index) {
     if (!*name)
         return ox_fail(b->error, OX_ERROR_MODEL, "an input or initializer has no name");
     OX_TRY(ox_scope_add(b, frame->scope, name, origin, index));
     return ox_frame_bind(b, frame, name, *index);
 }
 
-static ox_status declare_inputs(ox_builder *b, ox_frame *frame, const Onnx__GraphProto *proto) {
-    int32_t *inputs, index;
-    ox_graph *graph = frame->scope->graph;
-    OX_TRY(ox_build_get(b, b->pile, proto->n_input, sizeof *inputs, &inputs));
-    for (size_t i = 0; i < proto->n_input; i++) {
-        OX_TRY(declare(b, frame, proto->input[i]->name, OX_FROM_INPUT, &index));
-        if (proto->input[i]->type)
-            OX_TRY(ox_build_type(b, proto->input[i]->type, &frame->scope->values[index].value));
-        inputs[i] = index;
-    }
-    graph->inputs = inputs;
-    graph->ninputs = (int)proto->n_input;
-    return OX_OK;
+static ox_status declare_input(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+    const Onnx__ValueInfoProto *proto = message;
+    const char *name;
+    int32_t *index = &frame->scope->ends[i];
+    OX_TRY(ox_build_intern(b, proto->name, &name));
+    OX_TRY(declare(b, frame, name, OX_FROM_INPUT, index));
+    return proto->type ? ox_build_type(b, proto->type, &frame->scope->values[*index]) : OX_OK;
 }
 
 static ox_status string_bytes(ox_builder *b, const ox_tensor *tensor, int64_t count, int64_t *bytes) {
@@ -62,115 +64,214 @@ static ox_status check_default(ox_builder *b, const ox_value *input, const ox_te
 }
 
 /* An initializer with the name of an input is that input's default. */
-static ox_status declare_initializer(ox_builder *b, ox_frame *frame, const Onnx__TensorProto *proto) {
+static ox_status declare_initializer(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+    const Onnx__TensorProto *proto = message;
     const char *name;
     const ox_tensor *tensor;
-    OX_TRY(ox_build_tensor(b, proto, &tensor));
+    (void)i;
+    OX_TRY(ox_build_tensor(b, frame->parsed, proto, &tensor));
     OX_TRY(ox_build_intern(b, proto->name, &name));
     int32_t index = ox_map_get(&frame->names, OX_KEY(name), OX_MISSING);
     OX_TRY(count_weights(b, tensor));
     if (index == OX_MISSING) {
-        OX_TRY(declare(b, frame, proto->name, OX_FROM_INITIALIZER, &index));
-        ox_value *value = &frame->scope->values[index].value;
-        *value = (ox_value){.name = value->name, .kind = OX_KIND_TENSOR, .dtype = tensor->dtype, .rank = tensor->rank};
-        value->dims = tensor->dims;
-        value->dim_names = no_names;
-        value->outer = -1;
+        OX_TRY(declare(b, frame, name, OX_FROM_INITIALIZER, &index));
+        ox_value *value = &frame->scope->values[index];
+        value->kind = OX_KIND_TENSOR;
+        value->dtype = tensor->dtype;
     }
-    ox_value *value = &frame->scope->values[index].value;
+    ox_value *value = &frame->scope->values[index];
     OX_TRY(check_default(b, value, tensor));
     value->initializer = tensor;
     return OX_OK;
 }
 
-static ox_status declare_sparse(ox_builder *b, ox_frame *frame, const Onnx__SparseTensorProto *proto) {
+static ox_status declare_sparse(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+    const Onnx__SparseTensorProto *proto = message;
+    const char *name;
     int32_t index;
+    (void)i;
     if (!proto->values)
         return ox_fail(b->error, OX_ERROR_MODEL, "a sparse initializer has no values");
-    OX_TRY(declare(b, frame, proto->values->name, OX_FROM_INITIALIZER, &index));
-    frame->scope->values[index].value.kind = OX_KIND_SPARSE;
+    OX_TRY(ox_build_intern(b, proto->values->name, &name));
+    OX_TRY(declare(b, frame, name, OX_FROM_INITIALIZER, &index));
+    frame->scope->values[index].kind = OX_KIND_SPARSE;
     return OX_OK;
 }
 
-static ox_status declare_outputs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *node, size_t index) {
+/* The outputs of a node, which is not unpacked for that. */
+static ox_status declare_outputs(ox_builder *b, ox_frame *frame, ox_span node) {
+    ox_span text;
+    const char *name;
     int32_t value;
+    while (ox_wire_next(&node, NODE_OUTPUT, &text)) {
+        if (!text.size)
+            continue;
+        OX_TRY(ox_build_intern_span(b, text, &name));
+        OX_TRY(declare(b, frame, name, OX_FROM_NODE, &value));
+    }
+    return OX_OK;
+}
+
+static ox_status declare_results(ox_builder *b, ox_frame *frame, ox_span graph) {
     ox_status status = OX_OK;
-    for (size_t i = 0; i < node->n_output && !status; i++)
-        if (*node->output[i])
-            status = declare(b, frame, node->output[i], OX_FROM_NODE, &value);
-    if (status)
-        ox_build_name_node(b, node, index);
+    ox_span node;
+    ox_parsed parsed;
+    for (size_t i = 0; !status && ox_wire_next(&graph, GRAPH_NODE, &node); i++) {
+        status = declare_outputs(b, frame, node);
+        if (!status || ox_parse_part(&onnx__node_proto__descriptor, node, &b->temporary, &parsed, NULL))
+            continue;
+        ox_build_name_node(b, (const void *)parsed.message, i);
+        ox_parsed_free(&parsed, &b->temporary);
+    }
     return status;
 }
 
 /* What the model says of values between inputs and outputs; a statement about the outputs counts more. */
-static ox_status declare_type(ox_builder *b, ox_frame *frame, const Onnx__ValueInfoProto *proto) {
+static ox_status declare_type(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+    const Onnx__ValueInfoProto *proto = message;
     const char *name;
+    (void)i;
     OX_TRY(ox_build_intern(b, proto->name, &name));
     int32_t index = ox_map_get(&frame->names, OX_KEY(name), OX_MISSING);
-    if (index < 0 || !proto->type || frame->scope->values[index].origin != OX_FROM_NODE)
+    if (index < 0 || !proto->type || frame->scope->notes[index].origin != OX_FROM_NODE)
         return OX_OK;
-    return ox_build_type(b, proto->type, &frame->scope->values[index].value);
-}
-
-static ox_status declare_all(ox_builder *b, ox_frame *frame, const Onnx__GraphProto *proto) {
-    OX_TRY(declare_inputs(b, frame, proto));
-    for (size_t i = 0; i < proto->n_initializer; i++)
-        OX_TRY(declare_initializer(b, frame, proto->initializer[i]));
-    for (size_t i = 0; i < proto->n_sparse_initializer; i++)
-        OX_TRY(declare_sparse(b, frame, proto->sparse_initializer[i]));
-    for (size_t i = 0; i < proto->n_node; i++)
-        OX_TRY(declare_outputs(b, frame, proto->node[i], i));
-    for (size_t i = 0; i < proto->n_value_info; i++)
-        OX_TRY(declare_type(b, frame, proto->value_info[i]));
-    for (size_t i = 0; i < proto->n_output; i++)
-        OX_TRY(declare_type(b, frame, proto->output[i]));
-    return OX_OK;
+    return ox_build_type(b, proto->type, &frame->scope->values[index]);
 }
 
 /* ---- The graph ---------------------------------------------------------------------------------------------- */
 
-static ox_status build_outputs(ox_builder *b, ox_frame *frame, const Onnx__GraphProto *proto) {
-    int32_t *outputs;
-    ox_graph *graph = frame->scope->graph;
-    OX_TRY(ox_build_get(b, b->pile, proto->n_output, sizeof *outputs, &outputs));
-    for (size_t i = 0; i < proto->n_output; i++) {
-        ox_status status = ox_frame_read(b, frame, proto->output[i]->name, &outputs[i]);
-        if (!status && outputs[i] == OX_NONE)
-            status = ox_fail(b->error, OX_ERROR_MODEL, "it reads an input that the call omits");
-        if (status) {
-            ox_error_prefix(b->error, "output %zu of the graph: ", i);
-            return status;
-        }
+static ox_status build_node(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+    return ox_build_node(b, frame, message, i);
+}
+
+static ox_status build_output(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+    const Onnx__ValueInfoProto *proto = message;
+    int32_t *index = &frame->scope->ends[i];
+    ox_status status = ox_frame_read(b, frame, proto->name, index);
+    if (!status && *index == OX_NONE)
+        status = ox_fail(b->error, OX_ERROR_MODEL, "it reads an input that the call omits");
+    if (status)
+        ox_error_prefix(b->error, "output %zu of the graph: ", i);
+    return status;
+}
+
+static bool is_among(const int32_t *list, int count, int32_t v) {
+    for (int i = 0; i < count; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+/* An array of the graph: `made`, unless it was grown elsewhere. */
+static ox_status keep_array(ox_builder *b, const void *made, const void *placed, int32_t count, size_t size,
+                            const void *kept) {
+    void *copy = (void *)(uintptr_t)made;
+    if (!made || made != placed) {
+        OX_TRY(ox_build_get(b, b->pile, (size_t)count, size, &copy));
+        if (count)
+            memcpy(copy, made, (size_t)count * size);
     }
-    graph->outputs = outputs;
-    graph->noutputs = (int)proto->n_output;
+    memcpy((void *)(uintptr_t)kept, &copy, sizeof copy);
     return OX_OK;
 }
 
-/* Copies what has grown into arrays of the right size. */
+/* Names that nobody asks for go with the memory of loading. */
+static ox_status keep_names(ox_builder *b, ox_scope *scope) {
+    const ox_graph *graph = scope->graph;
+    for (int32_t n = 0; n < scope->nnodes; n++)
+        scope->nodes[n].name = "";
+    for (int32_t v = 0; v < scope->nvalues; v++) {
+        const bool input = is_among(graph->inputs, graph->ninputs, v);
+        const char *name = input || is_among(graph->outputs, graph->noutputs, v) ? scope->values[v].name : "";
+        OX_TRY(ox_build_text(b, name, &scope->values[v].name));
+    }
+    return OX_OK;
+}
+
 static ox_status finish(ox_builder *b, ox_scope *scope) {
-    ox_value *values;
-    ox_node *nodes;
-    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nvalues, sizeof *values, &values));
-    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nnodes, sizeof *nodes, &nodes));
-    for (int32_t i = 0; i < scope->nvalues; i++)
-        values[i] = scope->values[i].value;
-    for (int32_t i = 0; i < scope->nnodes; i++)
-        nodes[i] = scope->nodes[i];
-    scope->graph->values = values;
-    scope->graph->nvalues = scope->nvalues;
-    scope->graph->nodes = nodes;
-    scope->graph->nnodes = scope->nnodes;
+    ox_graph *graph = scope->graph;
+    if (!OX_KEEP_NAMES)
+        OX_TRY(keep_names(b, scope));
+    OX_TRY(keep_array(b, scope->values, scope->placed_values, scope->nvalues, sizeof *scope->values, &graph->values));
+    OX_TRY(keep_array(b, scope->nodes, scope->placed_nodes, scope->nnodes, sizeof *scope->nodes, &graph->nodes));
+    graph->nvalues = scope->nvalues;
+    graph->nnodes = scope->nnodes;
     b->model->info.node_count += (size_t)scope->nnodes;
     return OX_OK;
 }
 
-static ox_status fill(ox_builder *b, ox_frame *frame, const Onnx__GraphProto *proto) {
-    OX_TRY(declare_all(b, frame, proto));
-    for (size_t i = 0; i < proto->n_node; i++)
-        OX_TRY(ox_build_node(b, frame, proto->node[i], i));
-    OX_TRY(build_outputs(b, frame, proto));
+/* The main graph of a model without functions has as many nodes as there are in the file, and no more values than those
+ * that are named there: its arrays are made at once. */
+static ox_status reserve(ox_builder *b, ox_frame *frame, ox_span graph) {
+    ox_scope *scope = frame->scope;
+    ox_span rest = graph, node;
+    size_t values = ox_wire_count(graph, GRAPH_INPUT) + ox_wire_count(graph, GRAPH_INITIALIZER) +
+                    ox_wire_count(graph, GRAPH_SPARSE),
+           nodes = 0;
+    for (; ox_wire_next(&rest, GRAPH_NODE, &node); nodes++)
+        values += ox_wire_count(node, NODE_OUTPUT);
+    if (!ox_map_reserve(&frame->names, &b->frames, values))
+        return ox_fail_memory(b->error, "a table of names", values * sizeof(uintptr_t));
+    if (b->functions.count || scope->outer || values > OX_MOST_VALUES || nodes > OX_MOST_VALUES)
+        return OX_OK;
+    OX_TRY(ox_build_get(b, b->pile, values, sizeof *scope->values, &scope->values));
+    OX_TRY(ox_build_get(b, b->pile, nodes, sizeof *scope->nodes, &scope->nodes));
+    OX_TRY(ox_build_get(b, &scope->pile, values, sizeof *scope->notes, &scope->notes));
+    scope->value_room = scope->note_room = (int32_t)values;
+    scope->node_room = (int32_t)nodes;
+    scope->placed_values = scope->values;
+    scope->placed_nodes = scope->nodes;
+    return OX_OK;
+}
+
+typedef ox_status part_fn(ox_builder *b, ox_frame *frame, const void *message, size_t index);
+
+/* Unpacks the fields of that number one at a time. */
+static ox_status build_each(ox_builder *b, ox_frame *frame, ox_span graph, uint32_t number,
+                            const ProtobufCMessageDescriptor *type, part_fn *build) {
+    ox_status status = OX_OK;
+    ox_span part;
+    ox_parsed parsed;
+    for (size_t i = 0; !status && ox_wire_next(&graph, number, &part); i++) {
+        OX_TRY(ox_parse_part(type, part, &b->temporary, &parsed, b->error));
+        frame->parsed = &parsed;
+        status = ox_build_work(b, parsed.block_size / OX_WORK_BYTES);
+        if (!status)
+            status = build(b, frame, parsed.message, i);
+        frame->parsed = NULL;
+        ox_parsed_free(&parsed, &b->temporary);
+    }
+    return status;
+}
+
+/* The same for inputs or outputs: lists the values that they are. */
+static ox_status build_ends(ox_builder *b, ox_frame *frame, ox_span graph, uint32_t number, part_fn *build,
+                            const int32_t **ends, int *count) {
+    ox_scope *scope = frame->scope;
+    const size_t given = ox_wire_count(graph, number);
+    OX_TRY(ox_build_get(b, b->pile, given, sizeof *scope->ends, &scope->ends));
+    *ends = scope->ends;
+    *count = (int)given;
+    return build_each(b, frame, graph, number, &onnx__value_info_proto__descriptor, build);
+}
+
+static ox_status declare_all(ox_builder *b, ox_frame *frame, ox_span graph) {
+    ox_graph *made = frame->scope->graph;
+    const ProtobufCMessageDescriptor *info = &onnx__value_info_proto__descriptor;
+    OX_TRY(build_ends(b, frame, graph, GRAPH_INPUT, declare_input, &made->inputs, &made->ninputs));
+    OX_TRY(build_each(b, frame, graph, GRAPH_INITIALIZER, &onnx__tensor_proto__descriptor, declare_initializer));
+    OX_TRY(build_each(b, frame, graph, GRAPH_SPARSE, &onnx__sparse_tensor_proto__descriptor, declare_sparse));
+    OX_TRY(declare_results(b, frame, graph));
+    OX_TRY(build_each(b, frame, graph, GRAPH_VALUE_INFO, info, declare_type));
+    return build_each(b, frame, graph, GRAPH_OUTPUT, info, declare_type);
+}
+
+static ox_status fill(ox_builder *b, ox_frame *frame, ox_span graph) {
+    ox_graph *made = frame->scope->graph;
+    OX_TRY(reserve(b, frame, graph));
+    OX_TRY(declare_all(b, frame, graph));
+    OX_TRY(build_each(b, frame, graph, GRAPH_NODE, &onnx__node_proto__descriptor, build_node));
+    OX_TRY(build_ends(b, frame, graph, GRAPH_OUTPUT, build_output, &made->outputs, &made->noutputs));
     OX_TRY(ox_scope_sort(b, frame->scope));
     return finish(b, frame->scope);
 }
@@ -188,19 +289,30 @@ static ox_frame make_frame(const ox_builder *b, ox_frame *lexical, ox_scope *sco
     return frame;
 }
 
-ox_status ox_build_graph(ox_builder *b, const Onnx__GraphProto *proto, ox_frame *lexical, ox_scope *outer, int depth,
-                         ox_graph **graph) {
+/* The last one counts. */
+static ox_status graph_name(ox_builder *b, ox_span graph, const char **name) {
+    ox_span text = {0}, next;
+    while (ox_wire_next(&graph, GRAPH_NAME, &next))
+        text = next;
+    return ox_build_intern_span(b, text, name);
+}
+
+ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_frame *lexical,
+                         ox_scope *outer, int depth, ox_graph **graph) {
+    const ox_payload *left = ox_parsed_payload(parsed, proto->ox_payload);
+    const ox_span span = left ? (ox_span){parsed->bytes + left->offset, left->size} : (ox_span){0};
     if (depth > b->limits->depth)
         return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", b->limits->depth);
     ox_graph *made;
     OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
-    OX_TRY(ox_build_intern(b, proto->name, &made->name));
+    OX_TRY(graph_name(b, span, &made->name));
+    OX_TRY(ox_build_text(b, made->name, &made->name));
     made->outer = outer ? outer->graph : NULL;
     ox_scope scope = {.outer = outer, .graph = made};
-    ox_pile_init(&scope.pile, b->pile->allocator, SIZE_MAX);
+    ox_pile_init(&scope.pile, &b->temporary);
     ox_frame frame = make_frame(b, lexical, &scope, depth);
     ox_pile_mark mark = ox_pile_save(&b->frames);
-    ox_status status = fill(b, &frame, proto);
+    ox_status status = fill(b, &frame, span);
     if (!status)
         ox_pile_restore(&b->frames, mark);
     ox_pile_free(&scope.pile);

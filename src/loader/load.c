@@ -25,18 +25,19 @@ static ox_model *create(const ox_allocator *allocator, const ox_options *options
     made->options.limits = ox_limits_or(&made->options.limits, &ox_limits_default);
     made->allocator = ox_meter_allocator(&made->meter, allocator, made->options.limits.bytes, sizeof *made);
     made->options.allocator = &made->allocator;
-    ox_pile_init(&made->pile, &made->allocator, SIZE_MAX);
+    ox_pile_init(&made->pile, &made->allocator);
     return made;
 }
 
 static ox_status keep_text(ox_model *model, const char *text, const char **kept, ox_error *error) {
     size_t size = text ? ox_text_size(text, SIZE_MAX) : 0;
+    *kept = "";
+    if (!size)
+        return OX_OK;
     char *copy = ox_pile_get(&model->pile, size + 1);
     if (!copy)
         return ox_fail_memory(error, "the model", size + 1);
-    if (size)
-        memcpy(copy, text, size);
-    *kept = copy;
+    *kept = memcpy(copy, text, size);
     return OX_OK;
 }
 
@@ -104,16 +105,17 @@ static ox_status fill_info(ox_builder *b) {
     info->function_count = proto->n_functions;
     OX_TRY(keep_text(model, proto->producer_name, &info->producer_name, b->error));
     OX_TRY(keep_text(model, proto->producer_version, &info->producer_version, b->error));
-    OX_TRY(keep_text(model, proto->domain, &info->domain, b->error));
-    return keep_text(model, proto->graph->name, &info->graph_name, b->error);
+    return keep_text(model, proto->domain, &info->domain, b->error);
 }
 
 static ox_status fill_opsets(ox_builder *b) {
     ox_opset *opsets;
     OX_TRY(ox_build_opsets(b, b->proto->opset_import, b->proto->n_opset_import, &b->opsets));
     OX_TRY(ox_build_get(b, b->pile, (size_t)b->opsets.count, sizeof *opsets, &opsets));
-    for (int32_t i = 0; i < b->opsets.count; i++)
-        opsets[i] = (ox_opset){b->opsets.entries[i].domain, b->opsets.entries[i].version};
+    for (int32_t i = 0; i < b->opsets.count; i++) {
+        opsets[i].version = b->opsets.entries[i].version;
+        OX_TRY(ox_build_text(b, b->opsets.entries[i].domain, &opsets[i].domain));
+    }
     b->model->info.opsets = opsets;
     b->model->info.opset_count = (size_t)b->opsets.count;
     return OX_OK;
@@ -125,8 +127,9 @@ static ox_status build_model(ox_builder *b) {
     OX_TRY(fill_info(b));
     OX_TRY(fill_opsets(b));
     OX_TRY(ox_build_functions(b));
-    OX_TRY(ox_build_graph(b, b->proto->graph, NULL, NULL, 0, &graph));
+    OX_TRY(ox_build_graph(b, b->parsed, b->proto->graph, NULL, NULL, 0, &graph));
     b->model->graph = graph;
+    b->model->info.graph_name = graph->name;
     return ox_build_uses(b);
 }
 
@@ -134,22 +137,22 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                               ox_error *error) {
     ox_builder b = {.model = model,
                     .proto = (const Onnx__ModelProto *)(const void *)parsed->message,
+                    .parsed = parsed,
                     .error = error,
                     .pile = &model->pile,
+                    .temporary = ox_meter_temporary(&model->meter),
                     .for_info = for_info,
                     .limits = &model->options.limits};
-    b.source = (ox_tensor_source){.bytes = parsed->bytes,
-                                  .payloads = parsed->payloads,
-                                  .npayloads = parsed->npayloads,
-                                  .external_data = model->options.external_data,
+    b.source = (ox_tensor_source){.external_data = model->options.external_data,
                                   .external_context = model->options.external_context,
                                   .external = external,
                                   .context = model,
                                   .pile = &model->pile,
                                   .error = error};
-    ox_pile_init(&b.scratch, &model->allocator, SIZE_MAX);
-    ox_pile_init(&b.frames, &model->allocator, SIZE_MAX);
+    ox_pile_init(&b.scratch, &b.temporary);
+    ox_pile_init(&b.frames, &b.temporary);
     ox_status status = build_model(&b);
+    ox_names_free(&b.names, &b.temporary);
     ox_pile_free(&b.scratch);
     ox_pile_free(&b.frames);
     return status;
@@ -158,14 +161,15 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
 ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_external_fn *external, bool for_info,
                         ox_error *error) {
     ox_parsed parsed;
+    const ox_allocator temporary = ox_meter_temporary(&model->meter);
     ox_status status = ox_limits_file(&model->options.limits, size, error);
     if (!status)
-        status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &model->allocator, &parsed, error);
+        status = ox_parse(&onnx__model_proto__descriptor, bytes, size, &temporary, &parsed, error);
     if (status == OX_ERROR_MODEL) {
         ox_error_prefix(error, "this is not an ONNX model, or a damaged one: ");
     } else if (!status) {
         status = build_parsed(model, &parsed, external, for_info, error);
-        ox_parsed_free(&parsed, &model->allocator);
+        ox_parsed_free(&parsed, &temporary);
     }
     if (status) {
         status = ox_meter_explain(&model->meter, status, error);

@@ -4,13 +4,13 @@
 #include <string.h>
 
 typedef struct ox_map_entry {
-    uint64_t key;
+    uintptr_t key;
     int32_t value;
 } ox_map_entry;
 
 typedef struct ox_name {
     const char *text;
-    uint64_t hash;
+    uintptr_t hash;
 } ox_name;
 
 enum {
@@ -25,22 +25,21 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 32;
 }
 
-static ox_map_entry *find(ox_map_entry *entries, size_t room, uint64_t key) {
+static ox_map_entry *find(ox_map_entry *entries, size_t room, uintptr_t key) {
     size_t i = (size_t)mix(key) & (room - 1);
     while (entries[i].key && entries[i].key != key)
         i = (i + 1) & (room - 1);
     return &entries[i];
 }
 
-int32_t ox_map_get(const ox_map *map, uint64_t key, int32_t otherwise) {
+int32_t ox_map_get(const ox_map *map, uintptr_t key, int32_t otherwise) {
     if (!map->count)
         return otherwise;
     const ox_map_entry *entry = find(map->entries, map->room, key);
     return entry->key ? entry->value : otherwise;
 }
 
-static bool grow_map(ox_map *map, ox_pile *pile) {
-    size_t room = map->room ? map->room * 2 : FIRST_ROOM;
+static bool grow_map(ox_map *map, ox_pile *pile, size_t room) {
     ox_map_entry *entries = ox_pile_array(pile, room, sizeof *entries);
     if (!entries)
         return false;
@@ -52,8 +51,8 @@ static bool grow_map(ox_map *map, ox_pile *pile) {
     return true;
 }
 
-bool ox_map_set(ox_map *map, ox_pile *pile, uint64_t key, int32_t value) {
-    if (map->count * 2 >= map->room && !grow_map(map, pile))
+bool ox_map_set(ox_map *map, ox_pile *pile, uintptr_t key, int32_t value) {
+    if (map->count * 2 >= map->room && !grow_map(map, pile, map->room ? map->room * 2 : FIRST_ROOM))
         return false;
     ox_map_entry *entry = find(map->entries, map->room, key);
     map->count += entry->key == 0;
@@ -61,8 +60,15 @@ bool ox_map_set(ox_map *map, ox_pile *pile, uint64_t key, int32_t value) {
     return true;
 }
 
+bool ox_map_reserve(ox_map *map, ox_pile *pile, size_t count) {
+    size_t room = FIRST_ROOM;
+    while (room / 2 < count && room < SIZE_MAX / 4)
+        room *= 2;
+    return room <= map->room || grow_map(map, pile, room);
+}
+
 /* The seed is an address, which a hostile file cannot know: it cannot choose names that collide. */
-static uint64_t hash_text(const ox_names *names, const char *text, size_t size) {
+static uintptr_t hash_text(const ox_names *names, const char *text, size_t size) {
     uint64_t hash = mix((uintptr_t)names);
     for (; size >= 8; text += 8, size -= 8) {
         uint64_t word;
@@ -72,10 +78,10 @@ static uint64_t hash_text(const ox_names *names, const char *text, size_t size) 
     uint64_t rest = size;
     for (; size; text++, size--)
         rest = rest << 8 | (unsigned char)*text;
-    return mix(hash ^ rest);
+    return (uintptr_t)mix(hash ^ rest);
 }
 
-static bool same(const ox_name *name, uint64_t hash, const char *text, size_t size) {
+static bool same(const ox_name *name, uintptr_t hash, const char *text, size_t size) {
     const char *known = name->text;
     if (name->hash != hash)
         return false;
@@ -87,29 +93,36 @@ static bool same(const ox_name *name, uint64_t hash, const char *text, size_t si
     return !size && !*known;
 }
 
-static bool grow_names(ox_names *names, ox_pile *scratch) {
-    size_t room = names->room ? names->room * 2 : FIRST_ROOM;
-    ox_name *entries = ox_pile_array(scratch, room, sizeof *entries);
+void ox_names_free(ox_names *names, const ox_allocator *allocator) {
+    ox_release(allocator, names->entries, names->room * sizeof *names->entries);
+    names->entries = NULL;
+}
+
+static bool grow_names(ox_names *names, const ox_allocator *allocator) {
+    size_t room = names->room ? names->room * 2 : FIRST_ROOM, size;
+    ox_name *entries = ox_mul_size(room, sizeof *entries, &size) ? ox_alloc(allocator, size) : NULL;
     if (!entries)
         return false;
+    memset(entries, 0, size);
     for (size_t i = 0; i < names->room; i++) {
-        size_t at = (size_t)names->entries[i].hash & (room - 1);
+        size_t at = names->entries[i].hash & (room - 1);
         if (!names->entries[i].text)
             continue;
         while (entries[at].text)
             at = (at + 1) & (room - 1);
         entries[at] = names->entries[i];
     }
+    ox_names_free(names, allocator);
     names->entries = entries;
     names->room = room;
     return true;
 }
 
-const char *ox_intern(ox_names *names, ox_pile *keep, ox_pile *scratch, const char *text, size_t size) {
-    if (names->count * 2 >= names->room && !grow_names(names, scratch))
+const char *ox_intern(ox_names *names, ox_pile *keep, const ox_allocator *allocator, const char *text, size_t size) {
+    if (names->count * 2 >= names->room && !grow_names(names, allocator))
         return NULL;
-    uint64_t hash = hash_text(names, text, size);
-    size_t i = (size_t)hash & (names->room - 1);
+    uintptr_t hash = hash_text(names, text, size);
+    size_t i = hash & (names->room - 1);
     for (; names->entries[i].text; i = (i + 1) & (names->room - 1))
         if (same(&names->entries[i], hash, text, size))
             return names->entries[i].text;

@@ -11,12 +11,14 @@ typedef struct ox_map {
     size_t room, count; /* room is a power of two */
 } ox_map;
 
-#define OX_KEY(address) ((uint64_t)(uintptr_t)(address))
+#define OX_KEY(address) ((uintptr_t)(address))
 
 /* The value of a key, or `otherwise`. */
-int32_t ox_map_get(const ox_map *map, uint64_t key, int32_t otherwise);
+int32_t ox_map_get(const ox_map *map, uintptr_t key, int32_t otherwise);
 /* Sets a key, new or not. False if out of memory. */
-bool ox_map_set(ox_map *map, ox_pile *pile, uint64_t key, int32_t value);
+bool ox_map_set(ox_map *map, ox_pile *pile, uintptr_t key, int32_t value);
+/* Makes room for `count` keys at once. False if out of memory. */
+bool ox_map_reserve(ox_map *map, ox_pile *pile, size_t count);
 
 /* Each text once: equal texts have the same address. */
 typedef struct ox_names {
@@ -25,7 +27,9 @@ typedef struct ox_names {
 } ox_names;
 
 /* The one copy of text (size bytes, no zero among them), NUL-terminated, in `keep`; NULL if out of memory. The table
- * itself grows in `scratch`. */
-const char *ox_intern(ox_names *names, ox_pile *keep, ox_pile *scratch, const char *text, size_t size);
+ * itself is taken from the allocator. */
+const char *ox_intern(ox_names *names, ox_pile *keep, const ox_allocator *allocator, const char *text, size_t size);
+/* Frees the table. */
+void ox_names_free(ox_names *names, const ox_allocator *allocator);
 
 #endif

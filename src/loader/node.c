@@ -7,14 +7,14 @@ static ox_status check_arity(ox_builder *b, const ox_node *node, const char *wha
         return OX_OK;
     const char *bound = count < min ? (max == min ? "exactly" : "at least") : (max == min ? "exactly" : "at most");
     return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s%s given, but %.*s-%d takes %s %d", given, what,
-                   given == 1 ? "" : "s", 40, node->op_type, ox_op_version(node->op, node->version), bound,
+                   given == 1 ? "" : "s", 40, node->op->name, ox_op_version(node->op, node->version), bound,
                    count < min ? min : max);
 }
 
 /* Control flow has optional inputs before others that must be there, and sees to them itself. */
 static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__NodeProto *proto) {
     const ox_op *op = node->op;
-    if (!op)
+    if (!ox_op_is_known(op))
         return OX_OK;
     OX_TRY(check_arity(b, node, "input", node->nin, op->min_in, op->max_in, proto->n_input));
     OX_TRY(check_arity(b, node, "output", node->nout, op->min_out, op->max_out, proto->n_output));
@@ -24,32 +24,48 @@ static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__Node
     return OX_OK;
 }
 
-/* Indices of values; omitted ones at the end are dropped. */
-static ox_status build_values(ox_builder *b, ox_frame *frame, char *const *names, size_t count, int *n,
-                              const int32_t **result) {
-    int32_t *indices;
+/* How many there are but for omitted ones at the end. */
+static size_t count_names(char *const *names, size_t count) {
     while (count && !*names[count - 1])
         count--;
-    OX_TRY(ox_build_get(b, b->pile, count, sizeof *indices, &indices));
-    for (size_t i = 0; i < count; i++)
+    return count;
+}
+
+static ox_status build_values(ox_builder *b, ox_frame *frame, char *const *names, size_t count, ox_index *indices) {
+    for (size_t i = 0; i < count; i++) {
+        int32_t index = OX_NONE;
         if (*names[i])
-            OX_TRY(ox_frame_read(b, frame, names[i], &indices[i]));
-        else
-            indices[i] = OX_NONE;
-    *n = (int)count;
-    *result = indices;
+            OX_TRY(ox_frame_read(b, frame, names[i], &index));
+        indices[i] = (ox_index)index;
+    }
+    return OX_OK;
+}
+
+/* Inputs, and outputs behind them. */
+static ox_status build_ends(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
+    const size_t nin = count_names(proto->input, proto->n_input), nout = count_names(proto->output, proto->n_output);
+    ox_index *ends;
+    if (nin > OX_MOST_VALUES || nout > OX_MOST_VALUES)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "it has more than %d inputs or outputs", (int)OX_MOST_VALUES);
+    OX_TRY(ox_build_get(b, b->pile, nin + nout, sizeof *ends, &ends));
+    OX_TRY(build_values(b, frame, proto->input, nin, ends));
+    OX_TRY(build_values(b, frame, proto->output, nout, ends + nin));
+    node->nin = (ox_index)nin;
+    node->nout = (ox_index)nout;
+    node->in = ends;
+    node->out = ends + nin;
     return OX_OK;
 }
 
 static ox_status build_captures(ox_builder *b, ox_scope *scope, ox_node *node) {
-    int32_t *captures;
+    ox_index *captures;
     if (!scope->ncaptures)
         return OX_OK;
     OX_TRY(ox_build_get(b, b->pile, (size_t)scope->ncaptures, sizeof *captures, &captures));
     for (int32_t i = 0; i < scope->ncaptures; i++)
         captures[i] = scope->captures[i];
     node->captures = captures;
-    node->ncaptures = scope->ncaptures;
+    node->ncaptures = (ox_index)scope->ncaptures;
     scope->ncaptures = 0;
     return OX_OK;
 }
@@ -58,7 +74,7 @@ ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node) {
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->nodes, scope->nnodes, &scope->node_room, sizeof *scope->nodes));
     for (int i = 0; i < node->nout; i++)
         if (node->out[i] != OX_NONE)
-            scope->values[node->out[i]].producer = scope->nnodes;
+            scope->notes[node->out[i]].producer = scope->nnodes;
     scope->nodes[scope->nnodes++] = *node;
     return OX_OK;
 }
@@ -75,8 +91,7 @@ static ox_status build_operator(ox_builder *b, ox_frame *frame, const Onnx__Node
     ox_node node = {0};
     OX_TRY(node_name(b, frame, proto->name, &node.name));
     OX_TRY(ox_build_op(b, frame, proto, &node));
-    OX_TRY(build_values(b, frame, proto->input, proto->n_input, &node.nin, &node.in));
-    OX_TRY(build_values(b, frame, proto->output, proto->n_output, &node.nout, &node.out));
+    OX_TRY(build_ends(b, frame, proto, &node));
     OX_TRY(check_node(b, &node, proto));
     OX_TRY(ox_build_attrs(b, frame, proto, &node));
     OX_TRY(build_captures(b, frame->scope, &node));

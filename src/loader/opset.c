@@ -14,7 +14,7 @@ static int newest_opset(const ox_model *model, const char *domain) {
 static ox_status check_version(ox_builder *b, const char *domain, int64_t version) {
     int newest = newest_opset(b->model, domain);
     const char *shown = *domain ? domain : "ai.onnx";
-    if (version < 1 || version > INT32_MAX)
+    if (version < 1 || version > OX_MOST_VALUES)
         return ox_fail(b->error, OX_ERROR_MODEL, "opset_import: %lld is no version of domain '%.*s': they start at 1",
                        (long long)version, 80, shown);
     if (newest && version > newest && !b->for_info)
@@ -73,7 +73,7 @@ static ox_status node_label(ox_builder *b, const ox_node *node, const char **lab
     return ox_build_intern(b, text, label);
 }
 
-static ox_status count_use(ox_builder *b, const ox_node *node, uint64_t key) {
+static ox_status count_use(ox_builder *b, const ox_node *node, uintptr_t key) {
     int32_t at = ox_map_get(&b->use_index, key, OX_MISSING);
     if (at != OX_MISSING) {
         b->uses[at].use.count++;
@@ -81,34 +81,45 @@ static ox_status count_use(ox_builder *b, const ox_node *node, uint64_t key) {
     }
     OX_TRY(ox_build_grow(b, &b->scratch, &b->uses, b->nuses, &b->use_room, sizeof *b->uses));
     ox_use_entry *entry = &b->uses[b->nuses];
-    entry->use = (ox_op_use){node->domain, node->op_type,
-                             node->op ? ox_op_version(node->op, node->version) : node->version, 1, node->op};
+    const bool known = ox_op_is_known(node->op);
+    entry->use = (ox_op_use){node->op->domain, node->op->name,
+                             known ? ox_op_version(node->op, node->version) : node->version, 1, known};
     OX_TRY(node_label(b, node, &entry->node));
     return ox_build_set(b, &b->use_index, &b->scratch, key, b->nuses++);
 }
 
+/* A row that only names an operator that there is none of. */
+static ox_status unknown_op(ox_builder *b, const char *domain, const char *name, const ox_op **op) {
+    ox_op *made;
+    OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
+    *made = (ox_op){.domain = domain, .name = name};
+    *op = made;
+    return OX_OK;
+}
+
 ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
+    const char *domain, *type;
     int32_t type_id, id;
-    OX_TRY(ox_build_domain(b, proto->domain, &node->domain));
-    OX_TRY(ox_build_intern(b, proto->op_type, &node->op_type));
-    if (!*node->op_type)
+    OX_TRY(ox_build_domain(b, proto->domain, &domain));
+    OX_TRY(ox_build_intern(b, proto->op_type, &type));
+    if (!*type)
         return ox_fail(b->error, OX_ERROR_MODEL, "it has no op_type");
-    int32_t at = ox_map_get(&frame->opsets->index, OX_KEY(node->domain), OX_MISSING);
+    int32_t at = ox_map_get(&frame->opsets->index, OX_KEY(domain), OX_MISSING);
     if (at == OX_MISSING)
         return ox_fail(b->error, OX_ERROR_MODEL, "its domain '%.*s' is not in the opset_import of the %s", 80,
-                       *node->domain ? node->domain : "ai.onnx", frame->function ? "function" : "model");
+                       *domain ? domain : "ai.onnx", frame->function ? "function" : "model");
     const ox_opset_entry *opset = &frame->opsets->entries[at];
-    node->version = opset->version;
-    node->op = ox_op_find_in(b->model->operators, b->model->options.operator_count, node->domain, node->op_type,
-                             opset->version, NULL);
+    node->version = (ox_index)opset->version;
+    node->op = ox_op_find_in(b->model->operators, b->model->options.operator_count, domain, type, opset->version, NULL);
     if (!node->op)
-        node->op = ox_op_find(node->domain, node->op_type, opset->version, NULL);
+        node->op = ox_op_find(domain, type, opset->version, NULL);
     if (node->op)
         return OX_WITH_USES ? count_use(b, node, OX_KEY(node->op)) : OX_OK;
-    OX_TRY(ox_build_id(b, node->op_type, &type_id));
+    OX_TRY(unknown_op(b, domain, type, &node->op));
+    OX_TRY(ox_build_id(b, type, &type_id));
     OX_TRY(ox_build_pair(b, opset->id, type_id, &id));
     /* Odd, so that it is no address of an op. */
-    return count_use(b, node, (uint64_t)id * 2 + 1);
+    return count_use(b, node, (uintptr_t)id * 2 + 1);
 }
 
 static bool use_before(const ox_use_entry *a, const ox_use_entry *b) {

@@ -32,12 +32,13 @@ typedef struct layout {
 } layout;
 
 static ox_status measure(const ox_wire *wire, layout *sizes, ox_error *error) {
-    uint64_t most = OX_PARSE_BASE + (uint64_t)OX_PARSE_FACTOR * wire->skeleton_size;
-    if (wire->unpack_bytes > most)
+    uint64_t most = OX_PARSE_BASE + (uint64_t)OX_PARSE_FACTOR * wire->whole_size;
+    if (wire->whole_bytes > most)
         return ox_fail(error, OX_ERROR_LIMIT,
-                       "parsing would take %llu bytes of memory, more than the %llu allowed for a model that has %zu "
+                       "parsing would take %llu bytes of memory, more than the %llu allowed for a model that has %llu "
                        "bytes without its weights",
-                       (unsigned long long)wire->unpack_bytes, (unsigned long long)most, wire->skeleton_size);
+                       (unsigned long long)wire->whole_bytes, (unsigned long long)most,
+                       (unsigned long long)wire->whole_size);
     uint64_t room = (wire->unpack_bytes + OX_WIRE_GRAIN - 1) / OX_WIRE_GRAIN * OX_WIRE_GRAIN;
     *sizes = (layout){.room = (size_t)room};
     if (sizes->room != room || !ox_mul_size(wire->npayloads, sizeof(ox_payload), &sizes->table) ||
@@ -59,25 +60,41 @@ static ox_status unpack(const ox_wire *wire, unsigned char *room, size_t room_si
     return ox_fail(error, OX_ERROR_MODEL, "protobuf cannot parse it");
 }
 
-ox_status ox_parse(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size,
-                   const ox_allocator *allocator, ox_parsed *parsed, ox_error *error) {
-    ox_wire wire;
+static ox_status parse(const ox_wire *wire, const ox_allocator *allocator, ox_parsed *parsed, ox_error *error) {
     layout sizes = {0};
-    *parsed = (ox_parsed){0};
-    OX_TRY(ox_wire_check(type, bytes, size, &wire, error));
-    OX_TRY(measure(&wire, &sizes, error));
+    OX_TRY(measure(wire, &sizes, error));
     unsigned char *block = ox_alloc(allocator, sizes.total);
     if (!block)
         return ox_fail_memory(error, "parsing the model", sizes.total);
     ox_payload *payloads = (ox_payload *)(void *)(block + sizes.room);
     unsigned char *skeleton = block + sizes.room + sizes.table;
-    *parsed = (ox_parsed){NULL, bytes, payloads, wire.npayloads, block, sizes.total};
-    ox_status status = ox_wire_write(&wire, skeleton, payloads, error);
+    *parsed = (ox_parsed){NULL, wire->bytes, payloads, wire->npayloads, block, sizes.total};
+    ox_status status = ox_wire_write(wire, skeleton, payloads, error);
     if (!status)
-        status = unpack(&wire, block, sizes.room, skeleton, &parsed->message, error);
+        status = unpack(wire, block, sizes.room, skeleton, &parsed->message, error);
     if (status)
         ox_parsed_free(parsed, allocator);
     return status;
+}
+
+ox_status ox_parse(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size,
+                   const ox_allocator *allocator, ox_parsed *parsed, ox_error *error) {
+    ox_wire wire;
+    *parsed = (ox_parsed){0};
+    OX_TRY(ox_wire_check(type, bytes, size, &wire, error));
+    return parse(&wire, allocator, parsed, error);
+}
+
+ox_status ox_parse_part(const ProtobufCMessageDescriptor *type, ox_span part, const ox_allocator *allocator,
+                        ox_parsed *parsed, ox_error *error) {
+    ox_wire wire;
+    *parsed = (ox_parsed){0};
+    OX_TRY(ox_wire_check_part(type, part.bytes, part.size, &wire, error));
+    return parse(&wire, allocator, parsed, error);
+}
+
+const ox_payload *ox_parsed_payload(const ox_parsed *parsed, uint32_t number) {
+    return number < parsed->npayloads ? &parsed->payloads[number] : NULL;
 }
 
 void ox_parsed_free(ox_parsed *parsed, const ox_allocator *allocator) {

@@ -15,9 +15,18 @@ typedef struct ox_parsed {
     size_t block_size;
 } ox_parsed;
 
-/* Checks and unpacks a message. Nothing is left to free on failure. */
+/* Checks and unpacks a message, but for the content of graphs. Nothing is left to free on failure. */
 ox_status ox_parse(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size,
                    const ox_allocator *allocator, ox_parsed *parsed, ox_error *error);
+
+/* The same for a message that lies in one that has been checked. */
+ox_status ox_parse_part(const ProtobufCMessageDescriptor *type, ox_span part, const ox_allocator *allocator,
+                        ox_parsed *parsed, ox_error *error);
+
+/* What was left in the file under the number of a note: data of a tensor or a graph. NULL if there is no such number.
+ */
+const ox_payload *ox_parsed_payload(const ox_parsed *parsed, uint32_t number);
+
 void ox_parsed_free(ox_parsed *parsed, const ox_allocator *allocator);
 
 #endif

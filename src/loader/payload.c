@@ -112,11 +112,11 @@ static ox_status note(const ox_tensor_source *source, found *f, uint32_t field, 
 }
 
 static ox_status note_payload(const ox_tensor_source *source, const Onnx__TensorProto *proto, found *f) {
-    if (proto->ox_payload >= source->npayloads)
+    const ox_payload *payload = ox_parsed_payload(source->parsed, proto->ox_payload);
+    if (!payload)
         return ox_fail(source->error, OX_ERROR_MODEL, "payload %u does not exist", (unsigned)proto->ox_payload);
-    const ox_payload *payload = &source->payloads[proto->ox_payload];
     size_t width = payload->field == FLOAT_DATA ? 4 : payload->field == DOUBLE_DATA ? 8 : 1;
-    OX_TRY(note(source, f, payload->field, source->bytes + payload->offset, payload->size / width));
+    OX_TRY(note(source, f, payload->field, source->parsed->bytes + payload->offset, payload->size / width));
     f->stays = true;
     return OX_OK;
 }
@@ -397,7 +397,7 @@ static ox_status take_shape(const ox_tensor_source *source, const Onnx__TensorPr
     if (!ox_can_hold(elements, tensor->dtype))
         return ox_fail(source->error, OX_ERROR_MODEL, "has the impossible shape %s",
                        OX_DIMS(tensor->rank, proto->dims));
-    int64_t *dims = ox_pile_array(source->pile, proto->n_dims + 1, sizeof *dims);
+    int64_t *dims = ox_pile_array(source->pile, proto->n_dims, sizeof *dims);
     if (!dims)
         return ox_fail_memory(source->error, "its shape", proto->n_dims * sizeof *dims);
     if (proto->n_dims)

@@ -4,7 +4,7 @@
 
 #include "../tensor.h"
 #include "onnx.pb-c.h"
-#include "wire.h"
+#include "parse.h"
 
 /* Opens a file of external data; the bytes stay valid as long as the tensors made from them. */
 typedef ox_status ox_external_fn(void *context, const char *location, const unsigned char **bytes, size_t *size,
@@ -12,9 +12,7 @@ typedef ox_status ox_external_fn(void *context, const char *location, const unsi
 
 /* Where tensors take their data from, and where they are made. */
 typedef struct ox_tensor_source {
-    const unsigned char *bytes; /* the parsed message, in which payloads lie */
-    const ox_payload *payloads;
-    size_t npayloads;
+    const ox_parsed *parsed;            /* what the tensor's message was unpacked with */
     ox_external_data_fn *external_data; /* the caller's; comes first */
     void *external_context;
     ox_external_fn *external; /* NULL where external data is refused */

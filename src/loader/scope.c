@@ -5,9 +5,12 @@
 
 ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_origin origin, int32_t *index) {
     OX_TRY(ox_build_work(b, 1));
+    if (scope->nvalues >= OX_MOST_VALUES)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "a graph has more than %d values", (int)OX_MOST_VALUES);
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->values, scope->nvalues, &scope->value_room, sizeof *scope->values));
-    scope->values[scope->nvalues] = (ox_scope_value){
-        .value = {.name = name, .rank = -1, .outer = -1}, .origin = origin, .producer = -1, .captured_by = -1};
+    OX_TRY(ox_build_grow(b, &scope->pile, &scope->notes, scope->nvalues, &scope->note_room, sizeof *scope->notes));
+    scope->values[scope->nvalues] = (ox_value){.name = name, .outer = -1};
+    scope->notes[scope->nvalues] = (ox_value_note){.origin = origin, .producer = -1, .captured_by = -1};
     if (scope->used_ready)
         OX_TRY(ox_build_set(b, &scope->used, &scope->pile, OX_KEY(name), scope->nvalues));
     *index = scope->nvalues++;
@@ -16,7 +19,7 @@ ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_orig
 
 static ox_status collect_used(ox_builder *b, ox_scope *scope) {
     for (int32_t i = 0; i < scope->nvalues && !scope->used_ready; i++)
-        OX_TRY(ox_build_set(b, &scope->used, &scope->pile, OX_KEY(scope->values[i].value.name), i));
+        OX_TRY(ox_build_set(b, &scope->used, &scope->pile, OX_KEY(scope->values[i].name), i));
     scope->used_ready = true;
     return OX_OK;
 }
@@ -34,12 +37,12 @@ ox_status ox_scope_unique(ox_builder *b, ox_scope *scope, const char *wanted, co
 
 /* Notes that the node being made reads a value in a subgraph. */
 static ox_status capture(ox_builder *b, ox_scope *scope, int32_t index) {
-    if (scope->values[index].captured_by == scope->nnodes)
+    if (scope->notes[index].captured_by == scope->nnodes)
         return OX_OK;
-    scope->values[index].captured_by = scope->nnodes;
+    scope->notes[index].captured_by = scope->nnodes;
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->captures, scope->ncaptures, &scope->capture_room,
                          sizeof *scope->captures));
-    scope->captures[scope->ncaptures++] = index;
+    scope->captures[scope->ncaptures++] = (ox_index)index;
     return OX_OK;
 }
 
@@ -51,18 +54,18 @@ static ox_status import(ox_builder *b, ox_scope *to, const ox_scope *from, int32
     if (!OX_WITH_SUBGRAPHS || to == from)
         return OX_OK;
     OX_TRY(import(b, to->outer, from, index, &outer));
-    *result = ox_map_get(&to->imports, (uint64_t)outer + 1, OX_MISSING);
+    *result = ox_map_get(&to->imports, (uintptr_t)outer + 1, OX_MISSING);
     if (*result != OX_MISSING)
         return OX_OK;
     OX_TRY(capture(b, to->outer, outer));
-    OX_TRY(ox_scope_unique(b, to, to->outer->values[outer].value.name, &name));
+    OX_TRY(ox_scope_unique(b, to, to->outer->values[outer].name, &name));
     OX_TRY(ox_scope_add(b, to, name, OX_FROM_OUTER, result));
-    ox_value *value = &to->values[*result].value;
-    *value = to->outer->values[outer].value;
+    ox_value *value = &to->values[*result];
+    *value = to->outer->values[outer];
     value->name = name;
-    value->outer = outer;
+    value->outer = (ox_index)outer;
     value->initializer = NULL;
-    return ox_build_set(b, &to->imports, &to->pile, (uint64_t)outer + 1, *result);
+    return ox_build_set(b, &to->imports, &to->pile, (uintptr_t)outer + 1, *result);
 }
 
 ox_status ox_frame_resolve(ox_builder *b, ox_frame *frame, const char *name, int32_t *index) {
@@ -84,8 +87,9 @@ ox_status ox_frame_read(ox_builder *b, ox_frame *frame, const char *text, int32_
         return ox_fail(b->error, OX_ERROR_MODEL, "it reads '%.*s', which nothing produces", 80, name);
     if (*index == OX_NONE || b->for_info)
         return OX_OK;
-    const ox_scope_value *found = &frame->scope->values[*index];
-    if (found->value.kind == OX_KIND_SPARSE && (found->origin == OX_FROM_INITIALIZER || found->origin == OX_FROM_OUTER))
+    const ox_origin origin = frame->scope->notes[*index].origin;
+    if (frame->scope->values[*index].kind == OX_KIND_SPARSE &&
+        (origin == OX_FROM_INITIALIZER || origin == OX_FROM_OUTER))
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it reads '%.*s', which is a sparse tensor", 80, name);
     return OX_OK;
 }

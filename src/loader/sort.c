@@ -1,6 +1,8 @@
 /* sort.c: topological order. */
 #include "build.h"
 
+#include <string.h>
+
 /* A depth-first walk over what nodes read, with a stack of its own; `next` is how many of a node's reads are done. */
 typedef struct walk {
     ox_scope *scope;
@@ -17,7 +19,7 @@ enum {
 static int32_t source_of(const ox_scope *scope, int32_t n, int32_t k) {
     const ox_node *node = &scope->nodes[n];
     int32_t value = k < node->nin ? node->in[k] : node->captures[k - node->nin];
-    return value < 0 ? -1 : scope->values[value].producer;
+    return value < 0 ? -1 : scope->notes[value].producer;
 }
 
 /* The first node that reads what it, or one behind it, gives; NULL if there is none. */
@@ -33,9 +35,9 @@ static ox_status fail_cycle(ox_builder *b, const ox_scope *scope, int32_t n) {
     const ox_node *node = &scope->nodes[n];
     const char *out = "";
     for (int i = 0; i < node->nout && !*out; i++)
-        out = node->out[i] < 0 ? "" : scope->values[node->out[i]].value.name;
+        out = node->out[i] < 0 ? "" : scope->values[node->out[i]].name;
     return ox_fail(b->error, OX_ERROR_MODEL, "node '%.*s' (%.*s), which produces '%.*s', depends on its own output", 60,
-                   node->name, 40, node->op_type, 60, out);
+                   node->name, 40, node->op->name, 60, out);
 }
 
 /* Goes one step on from the top of the stack. next[n] is 0 before the first visit, then 1 + reads done. */
@@ -82,7 +84,7 @@ static ox_status sort(ox_builder *b, ox_scope *scope) {
         OX_TRY(visit(b, &w, n));
     for (int32_t n = 0; n < scope->nnodes; n++)
         sorted[n] = scope->nodes[w.order[n]];
-    scope->nodes = sorted;
+    memcpy(scope->nodes, sorted, count * sizeof *sorted);
     return OX_OK;
 }
 
@@ -93,5 +95,5 @@ ox_status ox_scope_sort(ox_builder *b, ox_scope *scope) {
     if (OX_WITH_SORTING)
         return sort(b, scope);
     return (ox_fail)(b->error, OX_ERROR_MODEL, "node '%.*s' (%.*s) reads what a later node gives", 60, node->name, 40,
-                     node->op_type);
+                     node->op->name);
 }

@@ -76,12 +76,9 @@ static ox_status take_parsed(const ox_parsed *parsed, const ox_allocator *alloca
     const Onnx__TensorProto *proto = (const Onnx__TensorProto *)(const void *)parsed->message;
     ox_pile pile;
     ox_tensor found;
-    ox_pile_init(&pile, allocator, SIZE_MAX);
-    ox_tensor_source source = {.bytes = parsed->bytes,
-                               .payloads = parsed->payloads,
-                               .npayloads = parsed->npayloads,
-                               .pile = &pile,
-                               .error = error};
+    const ox_allocator temporary = ox_temporary(allocator);
+    ox_pile_init(&pile, &temporary);
+    ox_tensor_source source = {.parsed = parsed, .pile = &pile, .error = error};
     ox_status status = ox_payload_tensor(&source, proto, &found);
     if (!status)
         status = copy_tensor(&found, proto->name ? proto->name : "", allocator, tensor, name, error);
@@ -92,15 +89,17 @@ static ox_status take_parsed(const ox_parsed *parsed, const ox_allocator *alloca
 ox_status ox_tensor_from_proto(const void *bytes, size_t size, const ox_options *options, ox_tensor **tensor,
                                const char **name, ox_error *error) {
     const ox_allocator *allocator = options && options->allocator ? options->allocator : ox_default_allocator();
+    ox_allocator temporary;
     ox_parsed parsed;
     *tensor = NULL;
     if (error)
         *error = (ox_error){0};
     if (!allocator || (!bytes && size))
         return ox_fail(error, OX_ERROR_ARGUMENT, allocator ? "no bytes given" : "there is no default allocator");
-    OX_TRY(ox_parse(&onnx__tensor_proto__descriptor, bytes, size, allocator, &parsed, error));
+    temporary = ox_temporary(allocator);
+    OX_TRY(ox_parse(&onnx__tensor_proto__descriptor, bytes, size, &temporary, &parsed, error));
     ox_status status = take_parsed(&parsed, allocator, tensor, name, error);
-    ox_parsed_free(&parsed, allocator);
+    ox_parsed_free(&parsed, &temporary);
     return status;
 }
 

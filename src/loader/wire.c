@@ -15,8 +15,9 @@ enum {
     FLOAT_DATA = 4,
     DOUBLE_DATA = 10,
     OX_PAYLOAD = MAX_FIELD,
-    /* Smaller data is copied: the marker takes 9 bytes, and the skeleton must not outgrow the original. */
-    MIN_PAYLOAD = 8,
+    /* Smaller data is copied: the note takes more, and the skeleton must not outgrow the original. */
+    NOTE_SIZE = 9,
+    MIN_PAYLOAD = NOTE_SIZE - 1,
     /* The most bytes of a length that protobuf-c reads, and how many tags pay for a length of that many. */
     LENGTH_WIDTH = 5,
     MIN_RUN = LENGTH_WIDTH + 1,
@@ -43,6 +44,8 @@ typedef struct walker {
     ox_payload *payloads;
     size_t written, npayloads;
     uint64_t unpack_bytes;
+    bool part;                      /* graphs were looked at before */
+    uint64_t left_size, left_bytes; /* what the graphs that are left out would add to `written` and `unpack_bytes` */
 } walker;
 
 /* One field as it lies in the message. */
@@ -101,24 +104,16 @@ static int wire_kind(ProtobufCType type) {
 
 /* ---- Errors ------------------------------------------------------------------------------------------------- */
 
-/* The field number at a position that has been read before. */
-static uint32_t skip_field(const walker *w, size_t *at, size_t end) {
+/* The number of the field at *at, and its content, in a message that has been checked; *at goes behind it. */
+static uint32_t skip_field(const unsigned char *bytes, size_t *at, size_t end, ox_span *content) {
     uint64_t tag = 0, value = 0;
-    read_varint(w->bytes, at, end, &tag);
-    switch (tag & 7) {
-    case VARINT:
-        read_varint(w->bytes, at, end, &value);
-        break;
-    case FIXED64:
-        *at += 8;
-        break;
-    case FIXED32:
-        *at += 4;
-        break;
-    default:
-        read_varint(w->bytes, at, end, &value);
-        *at += (size_t)value;
-    }
+    read_varint(bytes, at, end, &tag);
+    const unsigned kind = tag & 7;
+    if (kind == VARINT || kind == LENGTH)
+        read_varint(bytes, at, end, &value);
+    const size_t size = kind == VARINT ? 0 : kind == FIXED64 ? 8 : kind == FIXED32 ? 4 : (size_t)value;
+    *content = (ox_span){bytes + *at, size < end - *at ? size : end - *at};
+    *at += content->size;
     return (uint32_t)(tag >> 3);
 }
 
@@ -133,8 +128,9 @@ static size_t put_step(const walker *w, const level *at, uint32_t number, char *
     if (!type || type->label != PROTOBUF_C_LABEL_REPEATED || wire_kind(type->type) != LENGTH)
         return n;
     size_t index = 0;
+    ox_span content;
     for (size_t p = at->begin; p < at->at;)
-        index += skip_field(w, &p, at->end) == number;
+        index += skip_field(w->bytes, &p, at->end, &content) == number;
     return n + ox_format(text + n, size - n, "[%zu]", index);
 }
 
@@ -278,7 +274,7 @@ static void put_payload(walker *w, const field *f) {
         for (unsigned i = 0; i < 4; i++)
             w->out[w->written + sizeof tag + i] = (unsigned char)(w->npayloads >> (8 * i));
     }
-    w->written += sizeof tag + 4;
+    w->written += NOTE_SIZE;
     w->npayloads++;
 }
 
@@ -296,6 +292,27 @@ static ox_status walk_nested(walker *w, const level *at, const field *f) {
     size_t start = w->written;
     OX_TRY(walk_message(w, &inner));
     patch_length(w, width, start);
+    return OX_OK;
+}
+
+/* A graph stays in the file: in its place comes a message that has nothing but the note where it is. */
+static ox_status walk_graph(walker *w, const level *at, const field *f) {
+    level inner = {at, f->type->descriptor, f->body, f->next, f->body, at->depth + 1};
+    if (!w->part && !w->out) {
+        walker inside = *w;
+        if (inner.depth > OX_MAX_DEPTH)
+            return FAIL(w, at, "messages nest deeper than %d", OX_MAX_DEPTH);
+        OX_TRY(walk_message(&inside, &inner));
+        w->left_size = inside.left_size + (inside.written - w->written);
+        w->left_bytes = inside.left_bytes + (inside.unpack_bytes - w->unpack_bytes);
+    }
+    put(w, at->at, f->length_at);
+    if (w->out)
+        w->out[w->written] = NOTE_SIZE;
+    w->written++;
+    w->left_size -= NOTE_SIZE;
+    put_payload(w, f);
+    count_block(w, inner.type->sizeof_message);
     return OX_OK;
 }
 
@@ -375,7 +392,7 @@ static ox_status walk_content(walker *w, const level *at, const field *f) {
     if (repeated)
         w->unpack_bytes += element_bytes(f->type->type);
     if (f->type->type == PROTOBUF_C_TYPE_MESSAGE)
-        return walk_nested(w, at, f);
+        return f->type->descriptor == &onnx__graph_proto__descriptor ? walk_graph(w, at, f) : walk_nested(w, at, f);
     if (f->type->type == PROTOBUF_C_TYPE_STRING)
         return walk_string(w, at, f);
     if (f->type->type == PROTOBUF_C_TYPE_BYTES)
@@ -443,7 +460,7 @@ static ox_status walk_message(walker *w, level *at) {
         OX_TRY(find_payload(w, at, &payload));
     for (; at->at < at->end; at->at = f.next) {
         OX_TRY(read_field(w, at, &f));
-        if (!f.type || (tensor && f.number == OX_PAYLOAD))
+        if (!f.type || f.number == OX_PAYLOAD)
             continue;
         nfields++;
         if (at->at == payload) {
@@ -465,10 +482,10 @@ static ox_status walk(walker *w, const ox_wire *wire) {
     return walk_message(w, &top);
 }
 
-ox_status ox_wire_check(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size, ox_wire *wire,
-                        ox_error *error) {
-    *wire = (ox_wire){.type = type, .bytes = bytes, .size = size};
-    walker w = {.bytes = bytes, .error = error};
+static ox_status check(const ProtobufCMessageDescriptor *type, ox_span message, bool part, ox_wire *wire,
+                       ox_error *error) {
+    *wire = (ox_wire){.type = type, .bytes = message.bytes, .size = message.size};
+    walker w = {.bytes = message.bytes, .error = error, .part = part};
     OX_TRY(walk(&w, wire));
     if (w.written > MAX_SKELETON || w.npayloads > UINT32_MAX)
         return ox_fail(error, OX_ERROR_LIMIT, "%zu bytes without weights are more than the %d that can be parsed",
@@ -476,10 +493,39 @@ ox_status ox_wire_check(const ProtobufCMessageDescriptor *type, const void *byte
     wire->skeleton_size = w.written;
     wire->npayloads = w.npayloads;
     wire->unpack_bytes = w.unpack_bytes;
+    wire->whole_size = w.written + w.left_size;
+    wire->whole_bytes = w.unpack_bytes + w.left_bytes;
     return OX_OK;
+}
+
+ox_status ox_wire_check(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size, ox_wire *wire,
+                        ox_error *error) {
+    return check(type, (ox_span){bytes, size}, false, wire, error);
+}
+
+ox_status ox_wire_check_part(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size, ox_wire *wire,
+                             ox_error *error) {
+    return check(type, (ox_span){bytes, size}, true, wire, error);
 }
 
 ox_status ox_wire_write(const ox_wire *wire, unsigned char *skeleton, ox_payload *payloads, ox_error *error) {
     walker w = {.bytes = wire->bytes, .error = error, .out = skeleton, .payloads = payloads};
     return walk(&w, wire);
+}
+
+bool ox_wire_next(ox_span *rest, uint32_t number, ox_span *content) {
+    size_t at = 0;
+    bool found = false;
+    while (!found && at < rest->size)
+        found = skip_field(rest->bytes, &at, rest->size, content) == number;
+    *rest = (ox_span){rest->bytes + at, rest->size - at};
+    return found;
+}
+
+size_t ox_wire_count(ox_span rest, uint32_t number) {
+    ox_span content;
+    size_t count = 0;
+    while (ox_wire_next(&rest, number, &content))
+        count++;
+    return count;
 }

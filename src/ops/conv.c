@@ -19,10 +19,20 @@ typedef struct conv {
     bool pointwise;                    /* every output element sees one input element, in order */
     ox_gemm product;
     ox_gemm_plan plan;
-    const ox_lanes *add; /* the bias */
-    int64_t in[CONV_SPATIAL], out[CONV_SPATIAL], kernel[CONV_SPATIAL];
-    int64_t stride[CONV_SPATIAL], dilation[CONV_SPATIAL], pad[CONV_SPATIAL]; /* pad: at the start */
+    const ox_lanes *add;                                  /* the bias */
+    int64_t *in, *out, *kernel, *stride, *dilation, *pad; /* `spatial` entries each; pad: at the start */
 } conv;
+
+enum {
+    CONV_LISTS = 6 /* of those */
+};
+
+static void conv_place_lists(conv *c, int spatial, int64_t *room) {
+    int64_t **const lists[CONV_LISTS] = {&c->in, &c->out, &c->kernel, &c->stride, &c->dilation, &c->pad};
+    c->spatial = spatial;
+    for (int i = 0; i < CONV_LISTS; i++)
+        *lists[i] = room + i * spatial;
+}
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
@@ -107,7 +117,7 @@ static ox_status conv_spatial(ox_call *call, conv *c) {
         return ox_call_fail(call, OX_ERROR_MODEL,
                             "attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not '%.*s'",
                             OX_SHORT(auto_pad));
-    const int spatial = c->spatial = x->rank - 2;
+    const int spatial = c->spatial;
     OX_TRY(conv_list(call, "kernel_shape", spatial, 0, -1, shape));
     OX_TRY(conv_list(call, "strides", spatial, 1, 1, c->stride));
     OX_TRY(conv_list(call, "dilations", spatial, 1, 1, c->dilation));
@@ -140,6 +150,8 @@ static ox_status conv_geometry(ox_call *call, conv *c) {
 
 ox_status ox_infer_conv(ox_call *call) {
     conv c = {0};
+    int64_t room[CONV_LISTS * CONV_SPATIAL] = {0};
+    conv_place_lists(&c, call->in[0]->rank < 3 ? 0 : call->in[0]->rank - 2, room);
     OX_TRY(ox_call_check_dtype(call, 0, OX_SET_FLOAT));
     OX_TRY(ox_call_check_same(call, 0, 2));
     OX_TRY(conv_geometry(call, &c));
@@ -302,14 +314,17 @@ static ox_gemm conv_product(const conv *c, ox_dtype dtype, bool biased) {
     g.c_row = g.n * width;
     g.panel = c->pointwise ? NULL : conv_panel;
     g.end = biased ? add_bias : NULL;
+    g.over = true;
     g.context = c;
     return g;
 }
 
 ox_status ox_prepare_conv(ox_call *call) {
-    conv *c = ox_call_state(call, sizeof *c);
+    const int spatial = call->in[0]->rank - 2;
+    conv *c = ox_call_state(call, sizeof *c + CONV_LISTS * (size_t)spatial * sizeof *c->in);
     if (!c)
         return OX_ERROR_MEMORY;
+    conv_place_lists(c, spatial, (int64_t *)(void *)(c + 1));
     OX_TRY(conv_geometry(call, c));
     const bool biased = ox_call_given(call, 2) && !call->epilogue;
     if (ox_tensor_count(call->out[0]) == 0)

@@ -223,6 +223,7 @@ static void plan_finish(const ox_call *call, gemm *s) {
     s->move = loops->move((size_t)s->width);
     if (s->add || s->alpha != 1) {
         s->product.end = finish;
+        s->product.over = true;
         s->product.scratch = (size_t)(PIECE * s->width);
     }
 }

@@ -37,6 +37,7 @@ struct ox_gemm {
     int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
     ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
     ox_epilogue *epilogue;       /* if not NULL, it takes C after that; `c` is not used */
+    bool over;                   /* `end` may find a block in C itself, where it writes it */
     size_t scratch;              /* bytes that `end` wants */
     const void *context, *extra; /* for panel and end */
     int64_t start;               /* elements of C in the products before this one; ox_gemm_run sets it */

@@ -165,6 +165,11 @@ struct ox_op {
     unsigned flags;
 };
 
+/* False for what stands in for an operator that there is no row of. */
+static inline bool ox_op_is_known(const ox_op *op) {
+    return op->infer != NULL;
+}
+
 /* The row in force for an operator in an opset version; NULL if there is none. *newer (may be NULL) is set if the
  * table has the operator, but only from a later version on. */
 const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer);

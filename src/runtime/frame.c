@@ -3,15 +3,17 @@
 
 #include <string.h>
 
+/* ---- What planning knows ------------------------------------------------------------------------------------ */
+
 /* Notes that node `reader` (nnodes: the caller) reads value v. */
 static void note_use(ox_frame *frame, int v, int reader, bool takes_strides) {
     if (v < 0)
         return;
-    ox_slot *slot = &frame->slots[v];
-    if (reader > slot->last_use)
-        slot->last_use = reader;
+    ox_life *life = &frame->lives[v];
+    if (reader > life->last_use)
+        life->last_use = reader;
     if (!takes_strides)
-        slot->packed_only = true;
+        life->packed_only = true;
 }
 
 static void note_uses(ox_frame *frame) {
@@ -25,32 +27,8 @@ static void note_uses(ox_frame *frame) {
     }
     for (int i = 0; i < graph->noutputs; i++) {
         note_use(frame, graph->outputs[i], graph->nnodes, false);
-        frame->slots[graph->outputs[i]].is_output = true;
-        frame->outputs[i] = &frame->slots[graph->outputs[i]].tensor;
+        frame->lives[graph->outputs[i]].is_output = true;
     }
-}
-
-static ox_status create_slots(ox_frame *frame) {
-    const ox_graph *graph = frame->graph;
-    size_t count = (size_t)graph->nvalues;
-    frame->slots = ox_pile_array(&frame->fixed, count, sizeof *frame->slots);
-    frame->outputs = ox_pile_array(&frame->fixed, (size_t)graph->noutputs, sizeof *frame->outputs);
-    frame->sources = ox_pile_array(&frame->fixed, count + (size_t)graph->ninputs, sizeof *frame->sources);
-    if (!frame->slots || !frame->outputs || !frame->sources)
-        return ox_fail_memory(frame->error, "the values of a session", count * sizeof *frame->slots);
-    for (int i = 0; i < graph->ninputs; i++)
-        frame->sources[frame->nsources++] = graph->inputs[i];
-    for (size_t v = 0; v < count; v++) {
-        if (graph->values[v].outer >= 0)
-            frame->sources[frame->nsources++] = (int)v;
-        ox_slot *slot = &frame->slots[v];
-        slot->root = slot->owner = slot->last_use = -1;
-        if (graph->values[v].initializer) {
-            slot->tensor = *graph->values[v].initializer;
-            slot->constant = slot->weight = true;
-        }
-    }
-    return OX_OK;
 }
 
 /* Lists the readers of every value: counts, then positions, node by node. */
@@ -59,8 +37,8 @@ static ox_status list_readers(ox_frame *frame) {
     size_t total = (size_t)graph->noutputs;
     for (int n = 0; n < graph->nnodes; n++)
         total += (size_t)graph->nodes[n].nin + (size_t)graph->nodes[n].ncaptures;
-    frame->first_reader = ox_pile_array(&frame->fixed, (size_t)graph->nvalues + 2, sizeof *frame->first_reader);
-    frame->readers = ox_pile_array(&frame->fixed, total, sizeof *frame->readers);
+    frame->first_reader = ox_pile_array(&frame->scratch, (size_t)graph->nvalues + 2, sizeof *frame->first_reader);
+    frame->readers = ox_pile_array(&frame->scratch, total, sizeof *frame->readers);
     if (!frame->readers || !frame->first_reader)
         return ox_fail_memory(frame->error, "the values of a session", total * sizeof *frame->readers);
     /* first_reader[v + 2] counts, then [v + 1] is where the next reader of v goes, and ends where v + 1 begins. */
@@ -87,9 +65,77 @@ static ox_status list_readers(ox_frame *frame) {
     return OX_OK;
 }
 
+/* The most outputs of a node, or inputs. */
+static int most_of(const ox_graph *graph, bool outputs) {
+    int most = 1;
+    for (int n = 0; n < graph->nnodes; n++) {
+        int count = outputs ? graph->nodes[n].nout : graph->nodes[n].nin;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+ox_status ox_frame_study(ox_frame *frame) {
+    const size_t count = (size_t)frame->graph->nvalues, most = (size_t)most_of(frame->graph, true);
+    ox_frame_forget(frame);
+    frame->lives = ox_pile_array(&frame->scratch, count, sizeof *frame->lives);
+    frame->results = ox_pile_array(&frame->scratch, most, sizeof *frame->results);
+    if (!frame->lives || !frame->results)
+        return ox_fail_memory(frame->error, "planning", count * sizeof *frame->lives);
+    for (size_t v = 0; v < count; v++)
+        frame->lives[v].root = frame->lives[v].owner = frame->lives[v].last_use = -1;
+    note_uses(frame);
+    return OX_WITH_FUSION ? list_readers(frame) : OX_OK;
+}
+
+void ox_frame_forget(ox_frame *frame) {
+    ox_pile_free(&frame->scratch);
+    frame->lives = NULL;
+    frame->results = NULL;
+    frame->readers = frame->first_reader = NULL;
+}
+
+/* ---- Making frames ------------------------------------------------------------------------------------------ */
+
+static void add_source(ox_frame *frame, int v) {
+    frame->sources[frame->nsources++] = (ox_source){.value = v};
+    frame->slots[v].source = true;
+}
+
+static int count_captures(const ox_graph *graph) {
+    int count = 0;
+    for (int v = 0; v < graph->nvalues; v++)
+        count += graph->values[v].outer >= 0;
+    return count;
+}
+
+static ox_status create_slots(ox_frame *frame) {
+    const ox_graph *graph = frame->graph;
+    const size_t count = (size_t)graph->nvalues, nsources = (size_t)(graph->ninputs + count_captures(graph));
+    frame->slots = ox_pile_array(&frame->fixed, count, sizeof *frame->slots);
+    frame->outputs = ox_pile_array(&frame->fixed, (size_t)graph->noutputs, sizeof *frame->outputs);
+    frame->sources = ox_pile_array(&frame->fixed, nsources, sizeof *frame->sources);
+    if (!frame->slots || !frame->outputs || !frame->sources)
+        return ox_fail_memory(frame->error, "the values of a session", count * sizeof *frame->slots);
+    for (int i = 0; i < graph->ninputs; i++)
+        add_source(frame, graph->inputs[i]);
+    for (int v = 0; v < graph->nvalues; v++) {
+        if (graph->values[v].outer >= 0)
+            add_source(frame, v);
+        ox_slot *slot = &frame->slots[v];
+        if (graph->values[v].initializer) {
+            slot->tensor = *graph->values[v].initializer;
+            slot->constant = slot->weight = true;
+        }
+    }
+    for (int i = 0; i < graph->noutputs; i++)
+        frame->outputs[i] = &frame->slots[graph->outputs[i]].tensor;
+    return OX_OK;
+}
+
 static int count_subgraphs(const ox_node *node) {
     size_t count = 0;
-    for (size_t i = 0; i < node->nattrs && OX_WITH_SUBGRAPHS; i++)
+    for (int i = 0; i < node->nattrs && OX_WITH_SUBGRAPHS; i++)
         if (node->attrs[i].kind == OX_ATTR_GRAPH)
             count++;
         else if (node->attrs[i].kind == OX_ATTR_GRAPHS)
@@ -105,67 +151,83 @@ static ox_frame *main_frame(ox_frame *frame) {
 }
 
 static const char *input_name(const ox_call *call, int i) {
-    const ox_step *step = (const void *)call;
-    const ox_graph *graph = step->frame->graph;
-    int v = graph->nodes[step - step->frame->steps].in[i];
+    const ox_work *work = (const void *)call;
+    const ox_graph *graph = work->frame->graph;
+    int v = graph->nodes[work->node].in[i];
     return v < 0 ? NULL : graph->values[v].name;
 }
 
-static ox_status create_step(ox_frame *frame, ox_step *step, const ox_node *node) {
-    size_t nin = (size_t)node->nin, nout = (size_t)node->nout;
-    step->frame = frame;
-    step->in = ox_pile_array(&frame->fixed, 2 * nin + 1, sizeof *step->in);
-    step->out = ox_pile_array(&frame->fixed, nout + 1, sizeof *step->out);
-    step->outputs = ox_pile_array(&frame->fixed, nout + 1, sizeof *step->outputs);
-    step->nsubframes = count_subgraphs(node);
-    if (step->nsubframes)
-        step->subframes = ox_pile_array(&frame->fixed, (size_t)step->nsubframes, sizeof *step->subframes);
-    if (!step->in || !step->out || !step->outputs || (step->nsubframes && !step->subframes))
-        return ox_fail_memory(frame->error, "the nodes of a session", (nin + nout) * sizeof *step->outputs);
-    step->run_in = step->in + nin;
-    for (size_t i = 0; i < nin; i++)
-        step->in[i] = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]].tensor;
-    for (size_t k = 0; k < nout; k++)
-        step->out[k] = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]].tensor;
-    step->call = (ox_call){.op = node->op,
-                           .version = node->version,
-                           .nin = node->nin,
-                           .nout = node->nout,
-                           .in = step->in,
-                           .out = step->out,
-                           .nattrs = node->nattrs,
-                           .attrs = node->attrs,
-                           .pile = &frame->plan,
+/* The call that shows one node after the other. */
+static ox_status create_work(ox_frame *frame) {
+    const size_t nin = (size_t)most_of(frame->graph, false), nout = (size_t)most_of(frame->graph, true);
+    ox_work *work = &frame->work;
+    work->frame = frame;
+    work->in = ox_pile_array(&frame->fixed, nin, sizeof *work->in);
+    work->out = ox_pile_array(&frame->fixed, nout, sizeof *work->out);
+    if (!work->in || !work->out)
+        return ox_fail_memory(frame->error, "the nodes of a session", (nin + nout) * sizeof *work->in);
+    work->call = (ox_call){.in = work->in,
+                           .out = work->out,
                            .strings = &main_frame(frame)->text,
                            .loops = frame->loops,
                            .pool = frame->pool,
                            .store = frame->model->store,
-                           .results = frame->results,
                            .input_name = input_name,
                            .run_graph = OX_WITH_SUBGRAPHS ? ox_frame_run_graph : NULL};
     return OX_OK;
 }
 
+ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
+    const ox_node *node = &frame->graph->nodes[n];
+    ox_work *work = &frame->work;
+    ox_call *call = &work->call;
+    work->node = n;
+    for (int i = 0; i < node->nin; i++)
+        work->in[i] = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]].tensor;
+    for (int k = 0; k < node->nout; k++)
+        work->out[k] = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]].tensor;
+    call->op = node->op;
+    call->version = node->version;
+    call->nin = node->nin;
+    call->nout = node->nout;
+    call->nattrs = (size_t)node->nattrs;
+    call->attrs = node->attrs;
+    call->state = ox_frame_prepared(frame, n)->state;
+    call->epilogue = ox_frame_dense(frame, n) == n ? &frame->members[n].group->epilogue : NULL;
+    call->pile = pile;
+    call->results = frame->results;
+    call->error = frame->error;
+    call->attr_status = OX_OK;
+    return call;
+}
+
 static ox_status create_steps(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
-    int most = 1;
+    const size_t count = (size_t)graph->nnodes, members = OX_WITH_FUSION ? count : 0;
+    frame->steps = ox_pile_array(&frame->fixed, count, sizeof *frame->steps);
+    frame->members = ox_pile_array(&frame->fixed, members, sizeof *frame->members);
+    frame->prepared = ox_pile_array(&frame->fixed, OX_KEEP_STATE ? count : 1, sizeof *frame->prepared);
+    if (!frame->steps || !frame->members || !frame->prepared)
+        return ox_fail_memory(frame->error, "the nodes of a session", count * sizeof *frame->steps);
     for (int n = 0; n < graph->nnodes; n++) {
-        if (!graph->nodes[n].op)
+        ox_step *step = &frame->steps[n];
+        if (!ox_op_is_known(graph->nodes[n].op))
             return ox_fail(frame->error, OX_ERROR_UNSUPPORTED, "%s: operator %s is not supported", frame->model->path,
-                           graph->nodes[n].op_type);
-        most = graph->nodes[n].nout > most ? graph->nodes[n].nout : most;
+                           graph->nodes[n].op->name);
+        step->frame = frame;
+        step->nsubframes = (ox_index)count_subgraphs(&graph->nodes[n]);
+        if (!step->nsubframes)
+            continue;
+        step->subframes = ox_pile_array(&frame->fixed, (size_t)step->nsubframes, sizeof *step->subframes);
+        if (!step->subframes)
+            return ox_fail_memory(frame->error, "the nodes of a session", (size_t)step->nsubframes);
     }
-    frame->results = ox_pile_array(&frame->fixed, (size_t)most, sizeof *frame->results);
-    frame->steps = ox_pile_array(&frame->fixed, (size_t)graph->nnodes, sizeof *frame->steps);
-    if (!frame->results || !frame->steps)
-        return ox_fail_memory(frame->error, "the nodes of a session", (size_t)most * sizeof *frame->results);
-    for (int n = 0; n < graph->nnodes; n++)
-        OX_TRY(create_step(frame, &frame->steps[n], &graph->nodes[n]));
     return OX_OK;
 }
 
-ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_pool *pool,
-                          ox_frame *outer, ox_frame **result, ox_error *error) {
+ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options,
+                          const ox_allocator *temporary, ox_pool *pool, ox_frame *outer, ox_frame **result,
+                          ox_error *error) {
     const ox_allocator *allocator = options->allocator;
     ox_frame *frame = ox_alloc(allocator, sizeof *frame);
     *result = NULL;
@@ -179,19 +241,19 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
                         .pool = pool,
                         .outer = outer,
                         .error = error};
-    ox_pile_init(&frame->fixed, allocator, SIZE_MAX);
-    ox_pile_init(&frame->plan, allocator, SIZE_MAX);
-    ox_pile_init(&frame->text, allocator, SIZE_MAX);
+    ox_pile_init(&frame->fixed, allocator);
+    ox_pile_init(&frame->plan, allocator);
+    ox_pile_init(&frame->text, allocator);
+    ox_pile_init(&frame->scratch, temporary);
     ox_status status = create_slots(frame);
     if (status == OX_OK)
         status = create_steps(frame);
-    if (status == OX_OK && OX_WITH_FUSION)
-        status = list_readers(frame);
+    if (status == OX_OK)
+        status = create_work(frame);
     if (status != OX_OK) {
         ox_frame_free(frame);
         return status;
     }
-    note_uses(frame);
     *result = frame;
     return OX_OK;
 }
@@ -203,6 +265,7 @@ void ox_frame_free(ox_frame *frame) {
         for (int i = 0; OX_WITH_SUBGRAPHS && frame->steps[n].subframes && i < frame->steps[n].nsubframes; i++)
             ox_frame_free(frame->steps[n].subframes[i]);
     ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
+    ox_pile_free(&frame->scratch);
     ox_pile_free(&frame->text);
     ox_pile_free(&frame->plan);
     ox_pile_free(&frame->fixed);
@@ -217,21 +280,23 @@ static bool same_description(const ox_slot *slot, const ox_tensor *tensor, bool 
     return !old->strides || ox_same_dims(old->rank, old->strides, tensor->rank, tensor->strides);
 }
 
-ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool constant) {
-    ox_slot *slot = &frame->slots[v];
-    slot->given = tensor->data;
-    if (slot->shape && same_description(slot, tensor, constant))
+ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant) {
+    ox_source *from = &frame->sources[source];
+    ox_slot *slot = &frame->slots[from->value];
+    from->given = tensor->data;
+    if (from->shape && same_description(slot, tensor, constant))
         return OX_OK;
     ox_stage_forget(frame, frame->stages);
     size_t rank = (size_t)tensor->rank;
-    if (!slot->shape || slot->shape_room < tensor->rank) {
-        int64_t *shape = ox_pile_array(&frame->fixed, 4 * rank + 2, sizeof *shape);
+    if (!from->shape || from->shape_room < tensor->rank) {
+        const size_t room = OX_SMALL ? rank : 2 * rank + 1;
+        int64_t *shape = ox_pile_array(&frame->fixed, 2 * room, sizeof *shape);
         if (!shape)
-            return ox_fail_memory(frame->error, "the shape of an input", 4 * rank * sizeof *shape);
-        slot->shape = shape;
-        slot->shape_room = 2 * tensor->rank + 1;
+            return ox_fail_memory(frame->error, "the shape of an input", 2 * room * sizeof *shape);
+        from->shape = shape;
+        from->shape_room = (int)room;
     }
-    int64_t *dims = slot->shape, *strides = slot->shape + slot->shape_room;
+    int64_t *dims = from->shape, *strides = from->shape + from->shape_room;
     if (rank) {
         memcpy(dims, tensor->dims, rank * sizeof *dims);
         if (tensor->strides)
@@ -239,7 +304,7 @@ ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool con
     }
     slot->tensor = (ox_tensor){tensor->dtype, tensor->rank, dims, tensor->strides ? strides : NULL,
                                constant ? tensor->data : NULL};
-    int outer = frame->graph->values[v].outer;
+    int outer = frame->graph->values[from->value].outer;
     slot->constant = constant;
     slot->weight = outer < 0 ? constant : frame->outer->slots[outer].weight;
     slot->foreign = !constant;
@@ -248,20 +313,31 @@ ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool con
 
 void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
     *arena += frame->high_water;
-    *plan += frame->fixed.used + frame->plan.used + frame->text.used;
+    *plan += frame->fixed.used + frame->plan.used + frame->text.used + frame->scratch.used;
     for (int n = 0; n < frame->graph->nnodes; n++)
         for (int i = 0; i < frame->steps[n].nsubframes; i++)
             if (frame->steps[n].subframes[i])
                 ox_frame_memory(frame->steps[n].subframes[i], arena, plan);
 }
 
+/* "node 'name'", or what else tells it from the others. */
+static void name_node(const ox_frame *frame, int n, char *text, size_t size) {
+    const ox_node *node = &frame->graph->nodes[n];
+    const char *output = node->nout && node->out[0] >= 0 ? frame->graph->values[node->out[0]].name : "";
+    if (*node->name)
+        ox_format(text, size, "node '%.*s'", 60, node->name);
+    else if (*output)
+        ox_format(text, size, "node that gives '%.*s'", 60, output);
+    else
+        ox_format(text, size, "node %d", n);
+}
+
 ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
     const ox_node *node = &frame->graph->nodes[n];
     const char *path = frame->outer ? "" : frame->model->path, *separator = frame->outer ? "" : ": ";
-    const char *output = node->nout && node->out[0] >= 0 ? frame->graph->values[node->out[0]].name : "";
-    bool named = *node->name;
-    ox_error_prefix(frame->error, "%s%snode %s'%.*s' (%.*s%s%.*s-%d): ", path, separator, named ? "" : "that gives ",
-                    60, named ? node->name : output, 40, node->domain, *node->domain ? "." : "", 40, node->op_type,
-                    ox_op_version(node->op, node->version));
+    char name[96];
+    name_node(frame, n, name, sizeof name);
+    ox_error_prefix(frame->error, "%s%s%s (%.*s%s%.*s-%d): ", path, separator, name, 40, node->op->domain,
+                    *node->op->domain ? "." : "", 40, node->op->name, ox_op_version(node->op, node->version));
     return status;
 }

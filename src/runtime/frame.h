@@ -21,23 +21,34 @@ typedef struct ox_profile {
 
 /* A value of the graph in this frame. */
 typedef struct ox_slot {
-    ox_tensor tensor; /* what operators see; data is NULL while it is not known */
-    void *given;      /* an input's data: shown to operators when the run starts */
-    int64_t *shape;   /* room for an input's dims and strides, ... */
-    int shape_room;   /* ... so many of each */
+    ox_tensor tensor;  /* what operators see; data is NULL while it is not known */
+    bool source : 1;   /* it comes from outside */
+    bool constant : 1; /* data is known when the plan is made, and stays */
+    bool weight : 1;   /* it is constant, and lies in the model */
+    bool foreign : 1;  /* in memory that others may change: an input, a subgraph's result, or a view of those */
+    bool placed : 1;   /* its data is in the arena */
+} ox_slot;
+
+/* What comes from outside: an input or a capture. */
+typedef struct ox_source {
+    int value;
+    int shape_room; /* of `shape`: so many dims, and as many strides */
+    int64_t *shape;
+    void *given; /* the data: shown to operators when the run starts */
+} ox_source;
+
+/* What planning alone knows of a value: it is forgotten when the whole graph is planned. */
+typedef struct ox_life {
     bool packed_only; /* some reader takes no strides, or the value is an output of the graph */
     bool is_output;
-    bool constant;  /* data is known when the plan is made, and stays */
-    bool weight;    /* it is constant, and lies in the model */
     int root;       /* the value in whose buffer this one lies: itself, or what it is a view of; -1 if in none */
-    bool foreign;   /* in memory that others may change: an input, a subgraph's result, or a view of those */
     int owner;      /* the root, or the value whose buffer the root took over; -1 until that is decided */
     int last_use;   /* position of the last node that reads the value; nnodes for outputs of the graph, -1 unread */
     int read_until; /* the same, or the position of the pass that reads it for a node before */
     /* of owners: */
     int born, dies; /* positions of the nodes that the buffer must live through */
     size_t bytes, place;
-} ox_slot;
+} ox_life;
 
 /* What happens to an output that is a window on an input. */
 typedef enum ox_window {
@@ -56,6 +67,7 @@ typedef struct ox_output {
 
 /* An input that has to be packed before an operator that takes no strides. */
 typedef struct ox_packing {
+    int input; /* of the node */
     const ox_tensor *from;
     ox_tensor to;
     size_t offset; /* in the workspace */
@@ -65,33 +77,49 @@ typedef struct ox_packing {
 /* Nodes that are lane programs and run as one pass, in the place of the last of them. One member may be a dense node:
  * then the pass is its epilogue, and runs when it does. */
 typedef struct ox_group {
-    int head, tail; /* members by position, chained through ox_step.next_member */
+    int head, tail; /* members by position, chained through ox_member.next */
     int count;
     int dense; /* position of the dense node, -1 if there is none */
     ox_epilogue epilogue;
     ox_space space; /* what the pass goes over */
     ox_pass *pass;
-    size_t read; /* while the pass is written: bytes of the largest value that it reads */
-    int parts;   /* threads that it is split over */
+    int parts; /* threads that it is split over */
 } ox_group;
 
-typedef struct ox_step {
-    ox_call call; /* first: a call is found in its step */
-    ox_frame *frame;
-    const ox_tensor **in, **run_in; /* as inferred, and as run (packed where needed) */
-    ox_tensor **out;
-    ox_output *outputs;
+/* A node as a member of a group. */
+typedef struct ox_member {
+    ox_group *group; /* NULL if it is neither a lane program nor a dense node with an epilogue */
+    int next;        /* -1 at the end */
+    bool stores;     /* its result goes to memory, ... */
+    bool streams;    /* ... past the caches */
+} ox_member;
+
+/* What is prepared for the run of a node. */
+typedef struct ox_prepared {
+    void *state; /* by its operator */
     ox_packing *packings;
-    ox_group *group;      /* NULL if it is neither a lane program nor a dense node with an epilogue */
-    int next_member;      /* -1 at the end */
-    ox_reg reg;           /* while the pass is written: its result */
-    bool skip;            /* nothing to do in a run: its outputs are constants */
-    bool runs;            /* the run function is called: some output is not a window */
-    size_t place;         /* of the workspace in the arena */
-    size_t work;          /* its bytes */
+} ox_prepared;
+
+/* What a plan knows of a node. */
+typedef struct ox_step {
+    ox_frame *frame;
+    ox_output *outputs;   /* as many as the node has; NULL if none is a window */
     ox_frame **subframes; /* by number of the subgraph */
-    int nsubframes;
+    size_t place;         /* in the arena: what is prepared for each run (OX_KEEP_STATE), and the workspace, ... */
+    size_t work;          /* ... of so many bytes */
+    ox_index nsubframes;
+    bool skip; /* nothing to do in a run: its outputs are constants */
+    bool runs; /* the run function is called: some output is not a window */
 } ox_step;
+
+/* The node that a frame is at work on, as its operator sees it. */
+typedef struct ox_work {
+    ox_call call; /* first: it is found by its call */
+    ox_frame *frame;
+    int node;
+    const ox_tensor **in;
+    ox_tensor **out;
+} ox_work;
 
 /* Data that planning looked at: the plan holds while a value that is no constant has these elements, packed. */
 typedef struct ox_premise {
@@ -99,11 +127,6 @@ typedef struct ox_premise {
     const void *elements;
     struct ox_premise *next;
 } ox_premise;
-
-/* The group of a step; a constant where each node runs by itself, so that nothing of groups is linked. */
-static inline ox_group *ox_step_group(const ox_step *step) {
-    return OX_WITH_FUSION ? step->group : NULL;
-}
 
 typedef struct ox_stage {
     int first, end; /* positions of nodes */
@@ -127,12 +150,18 @@ struct ox_frame {
     ox_pile text;              /* of the main graph: bytes of the strings that this run made, in all frames */
     ox_slot *slots;
     ox_step *steps;
-    int *readers;      /* positions of the nodes that read value v, ascending: ... */
-    int *first_reader; /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
-    int *sources;      /* values that come from outside: inputs and captures */
+    ox_member *members;    /* of each node, where nodes are fused */
+    ox_prepared *prepared; /* of each node, or of the one that is at work (OX_KEEP_STATE) */
+    ox_source *sources;    /* the graph's inputs, then what it captures */
     int nsources;
-    ox_result *results;        /* of the node that is being inferred */
+    ox_work work;
     const ox_tensor **outputs; /* of the graph */
+    /* While not all of the graph is planned, or data decides how: */
+    ox_pile scratch; /* the following, and memory for a while */
+    ox_life *lives;
+    int *readers;       /* positions of the nodes that read value v, ascending: ... */
+    int *first_reader;  /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
+    ox_result *results; /* of the node that is being inferred */
     ox_stage *stages, *newest;
     unsigned char *arena;       /* aligned to OX_ALIGN, inside ... */
     unsigned char *arena_block; /* ... this block, of ... */
@@ -141,18 +170,20 @@ struct ox_frame {
     size_t high_water; /* bytes of them that the plan uses */
 };
 
-/* The dense node of a step's group; NULL if it is in none, or in one that is a pass by itself. */
-static inline ox_step *ox_step_dense(const ox_step *step) {
-    const ox_group *group = OX_WITH_EPILOGUES ? step->group : NULL;
-    return group && group->dense >= 0 ? &step->frame->steps[group->dense] : NULL;
-}
-
 /* frame.c */
-ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options, ox_pool *pool,
-                          ox_frame *outer, ox_frame **frame, ox_error *error);
+/* A frame without a plan. `temporary` is for what only planning needs. */
+ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options,
+                          const ox_allocator *temporary, ox_pool *pool, ox_frame *outer, ox_frame **frame,
+                          ox_error *error);
 void ox_frame_free(ox_frame *frame);
-/* Describes value v as an input of this shape: forgets the plan if that is new. constant: its data never changes. */
-ox_status ox_frame_set(ox_frame *frame, int v, const ox_tensor *tensor, bool constant);
+/* Describes a source as of this shape: forgets the plan if that is new. constant: its data never changes. */
+ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant);
+/* The call of node n, as it is planned; `pile` is where prepare keeps things. It is there until the next is asked for.
+ */
+ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);
+/* Makes what planning knows of values, or forgets it. */
+ox_status ox_frame_study(ox_frame *frame);
+void ox_frame_forget(ox_frame *frame);
 /* Bytes held, subframes included. */
 void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan);
 
@@ -161,16 +192,34 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan);
 ox_status ox_plan_infer(ox_frame *frame, int n, bool live);
 /* Describes output k of node n from frame->results. */
 ox_status ox_plan_describe(ox_frame *frame, int n, int k);
-/* Lets the operator of node n prepare its run; step->work are the bytes that the run wants. */
-ox_status ox_plan_prepare(ox_frame *frame, int n);
+/* The group of a node; a constant where each runs by itself, so that nothing of groups is linked. */
+static inline ox_group *ox_frame_group(const ox_frame *frame, int n) {
+    return OX_WITH_FUSION ? frame->members[n].group : NULL;
+}
+/* Position of the dense node in the group of a node; -1 if it is in none, or in one that is a pass by itself. */
+static inline int ox_frame_dense(const ox_frame *frame, int n) {
+    const ox_group *group = OX_WITH_EPILOGUES ? frame->members[n].group : NULL;
+    return group ? group->dense : -1;
+}
+/* What is prepared for the run of a node. */
+static inline ox_prepared *ox_frame_prepared(const ox_frame *frame, int n) {
+    return &frame->prepared[OX_KEEP_STATE ? n : 0];
+}
+/* How output k of a node is made. */
+static inline ox_window ox_step_window(const ox_step *step, int k) {
+    return step->outputs ? step->outputs[k].window : OX_WINDOW_NONE;
+}
+/* Lets the operator of node n prepare its run, in `pile`; step->work are the bytes that the run wants. */
+ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile);
 
 /* fuse.c: passes */
 /* Puts the nodes of a stage that are lane programs, described already, into groups that run as one pass each. */
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end);
-/* True if the value has readers outside the group of the node that gives it, or is an output of the graph. */
-bool ox_fuse_stores(const ox_frame *frame, int n);
-/* Writes the pass of a group whose last member is node n, and prepares its dense node. Errors say where they are. */
-ox_status ox_fuse_prepare(ox_frame *frame, int n);
+/* Decides which results of the group that ends at node n are streamed, once their buffers are known. */
+void ox_fuse_stream(ox_frame *frame, int n);
+/* Writes the pass of a group whose last member is node n, in `pile`, and prepares its dense node. Errors say where they
+ * are. */
+ox_status ox_fuse_prepare(ox_frame *frame, int n, ox_pile *pile);
 
 /* share.c: buffers */
 /* Decides which buffers the outputs of node n, or of the group that it ends, lie in. */
@@ -193,12 +242,12 @@ static inline size_t ox_aligned(size_t size) {
 }
 
 /* run.c */
-/* Gives a step, or the dense node of its group, its workspace of step->work bytes. */
-void ox_step_place(ox_step *step, unsigned char *work);
 /* OX_ERROR_CANCELLED at node n. */
 ox_status ox_frame_cancelled(const ox_frame *frame, int n);
-/* Runs one step: packs inputs, calls the operator, shows or copies windows. */
-ox_status ox_step_run(ox_step *step);
+/* Prepares a step, or the group that ends there. Errors say where they are. */
+ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile);
+/* Runs one step in a workspace of step->work bytes: packs inputs, calls the operator, shows or copies windows. */
+ox_status ox_step_run(ox_frame *frame, int n, unsigned char *workspace);
 /* Bytes of scratch memory for one part of a group's pass. */
 size_t ox_group_scratch(const ox_group *group);
 /* Plans the first stage, if there is none. */

@@ -9,9 +9,10 @@ enum {
 
 /* ---- Groups ------------------------------------------------------------------------------------------------- */
 
-static bool is_program(const ox_frame *frame, int n) {
+static bool is_program(ox_frame *frame, int n) {
     const ox_step *step = &frame->steps[n];
-    return !step->skip && step->outputs[0].window == OX_WINDOW_NONE && ox_elementwise_fits(&step->call);
+    return !step->skip && ox_step_window(step, 0) == OX_WINDOW_NONE &&
+           ox_elementwise_fits(ox_frame_call(frame, n, NULL));
 }
 
 /* True if the shape has one element for each row of the space, and 1 where the rows were. */
@@ -39,13 +40,13 @@ static const ox_space *common_space(const ox_space *a, const ox_space *b) {
 
 /* True if what `from` gives to `to` can stay in registers: it has the shape of the elements, or of the rows. */
 static bool fits_registers(const ox_frame *frame, const ox_space *space, const ox_group *from, const ox_group *to) {
-    for (int m = from->head; m >= 0; m = frame->steps[m].next_member) {
+    for (int m = from->head; m >= 0; m = frame->members[m].next) {
         int v = frame->graph->nodes[m].out[0];
         const ox_tensor *t = &frame->slots[v].tensor;
         if (ox_same_dims(space->rank, space->dims, t->rank, t->dims) || is_of_rows(space, t->rank, t->dims))
             continue;
         for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++)
-            if (frame->readers[r] < frame->graph->nnodes && frame->steps[frame->readers[r]].group == to)
+            if (frame->readers[r] < frame->graph->nnodes && frame->members[frame->readers[r]].group == to)
                 return false;
     }
     return true;
@@ -54,10 +55,10 @@ static bool fits_registers(const ox_frame *frame, const ox_space *space, const o
 /* The group runs where its last member stands. True if that may be n: nobody else wants a result of it before. `other`
  * is a group that is to run with it. */
 static bool can_wait(const ox_frame *frame, const ox_group *group, const ox_group *other, int n) {
-    for (int m = group->head; m >= 0; m = frame->steps[m].next_member) {
+    for (int m = group->head; m >= 0; m = frame->members[m].next) {
         int v = frame->graph->nodes[m].out[0];
         for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1] && frame->readers[r] < n; r++) {
-            const ox_group *reader = frame->steps[frame->readers[r]].group;
+            const ox_group *reader = frame->members[frame->readers[r]].group;
             if (!reader || (reader != group && reader != other))
                 return false;
         }
@@ -71,11 +72,11 @@ static void merge(ox_frame *frame, ox_group *into, ox_group *from) {
     int a = into->head, b = from->head, *link = &into->head;
     while (a >= 0 || b >= 0) {
         int *taken = b < 0 || (a >= 0 && a < b) ? &a : &b;
-        ox_step *step = &frame->steps[*taken];
+        ox_member *member = &frame->members[*taken];
         *link = into->tail = *taken;
-        step->group = into;
-        *taken = step->next_member;
-        link = &step->next_member;
+        member->group = into;
+        *taken = member->next;
+        link = &member->next;
     }
     into->count += from->count;
     into->dense = into->dense >= 0 ? into->dense : from->dense;
@@ -87,7 +88,7 @@ static void merge(ox_frame *frame, ox_group *into, ox_group *from) {
 static bool dense_reads(const ox_frame *frame, const ox_group *group, const ox_group *other) {
     const ox_node *node = group->dense < 0 ? NULL : &frame->graph->nodes[group->dense];
     for (int i = 0; node && i < node->nin; i++)
-        for (int m = other->head; m >= 0; m = frame->steps[m].next_member)
+        for (int m = other->head; m >= 0; m = frame->members[m].next)
             if (node->in[i] == frame->graph->nodes[m].out[0])
                 return true;
     return false;
@@ -112,7 +113,7 @@ static void join(ox_frame *frame, const int *giver, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin; i++) {
         int m = node->in[i] < 0 ? -1 : giver[node->in[i]];
-        ox_group *mine = frame->steps[n].group, *other = m < 0 ? NULL : frame->steps[m].group;
+        ox_group *mine = frame->members[n].group, *other = m < 0 ? NULL : frame->members[m].group;
         if (other && other != mine && go_together(frame, other, mine, n))
             merge(frame, other, mine);
     }
@@ -120,23 +121,23 @@ static void join(ox_frame *frame, const int *giver, int n) {
 
 /* What a group reads must live until the group runs. */
 static void keep_inputs(ox_frame *frame, const ox_group *group) {
-    for (int m = group->head; m >= 0; m = frame->steps[m].next_member) {
+    for (int m = group->head; m >= 0; m = frame->members[m].next) {
         const ox_node *node = &frame->graph->nodes[m];
         for (int i = 0; i < node->nin; i++) {
-            ox_slot *slot = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]];
-            if (!slot)
+            ox_life *life = node->in[i] < 0 ? NULL : &frame->lives[node->in[i]];
+            if (!life)
                 continue;
-            if (slot->read_until < group->tail)
-                slot->read_until = group->tail;
-            if (slot->owner >= 0 && frame->slots[slot->owner].dies < group->tail)
-                frame->slots[slot->owner].dies = group->tail;
+            if (life->read_until < group->tail)
+                life->read_until = group->tail;
+            if (life->owner >= 0 && frame->lives[life->owner].dies < group->tail)
+                frame->lives[life->owner].dies = group->tail;
         }
     }
 }
 
 /* Which node of the stage gives each value; -1 for none. */
 static int *find_givers(ox_frame *frame, int first, int end) {
-    int *giver = ox_pile_array(&frame->plan, (size_t)frame->graph->nvalues + 1, sizeof *giver);
+    int *giver = ox_pile_array(&frame->scratch, (size_t)frame->graph->nvalues + 1, sizeof *giver);
     for (int v = 0; giver && v < frame->graph->nvalues; v++)
         giver[v] = -1;
     for (int n = first; giver && n < end; n++)
@@ -150,11 +151,11 @@ static int *find_givers(ox_frame *frame, int first, int end) {
 static bool is_dense(const ox_frame *frame, int n) {
     const ox_step *step = &frame->steps[n];
     return OX_WITH_EPILOGUES && !frame->options->no_fuse && !step->skip && step->runs &&
-           step->call.op->flags & OX_OP_EPILOGUE;
+           frame->graph->nodes[n].op->flags & OX_OP_EPILOGUE;
 }
 
-static ox_space space_of(const ox_frame *frame, int n) {
-    const ox_call *call = &frame->steps[n].call;
+static ox_space space_of(ox_frame *frame, int n) {
+    const ox_call *call = ox_frame_call(frame, n, NULL);
     if (is_program(frame, n))
         return ox_elementwise_space(call);
     return (ox_space){.rank = call->out[0]->rank, .dims = call->out[0]->dims};
@@ -162,71 +163,98 @@ static ox_space space_of(const ox_frame *frame, int n) {
 
 static ox_status single_groups(ox_frame *frame, int first, int end) {
     for (int n = first; n < end; n++) {
-        bool dense = is_dense(frame, n);
-        frame->steps[n].group = NULL;
-        frame->steps[n].next_member = -1;
+        frame->members[n].group = NULL;
+        frame->members[n].next = -1;
+        const bool dense = is_dense(frame, n);
         if (!dense && !is_program(frame, n))
             continue;
-        ox_group *group = ox_pile_get(&frame->plan, sizeof *group);
+        ox_group *group = ox_pile_get(&frame->scratch, sizeof *group);
         if (!group)
             return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
         *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n)};
-        frame->steps[n].group = group;
+        frame->members[n].group = group;
     }
     return OX_OK;
 }
 
-ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
-    OX_TRY(single_groups(frame, first, end));
-    if (frame->options->no_fuse)
-        return OX_OK;
-    ox_pile_mark mark = ox_pile_save(&frame->plan);
-    const int *giver = find_givers(frame, first, end);
-    if (!giver)
-        return ox_fail_memory(frame->error, "the plan of a session", (size_t)frame->graph->nvalues * sizeof *giver);
-    for (int n = first; n < end; n++)
-        if (frame->steps[n].group)
-            join(frame, giver, n);
-    ox_pile_restore(&frame->plan, mark);
-    for (int n = first; n < end; n++) {
-        ox_group *group = frame->steps[n].group;
-        if (group && group->dense == n && group->count == 1)
-            frame->steps[n].group = NULL; /* nothing follows */
-        else if (group && group->tail == n)
-            keep_inputs(frame, group);
-    }
-    return OX_OK;
-}
-
-/* ---- Writing passes ----------------------------------------------------------------------------------------- */
-
-bool ox_fuse_stores(const ox_frame *frame, int n) {
+/* True if the value has readers outside the group of the node that gives it, or is an output of the graph. */
+static bool is_stored(const ox_frame *frame, int n) {
     int v = frame->graph->nodes[n].out[0];
     bool inside = false;
     for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++) {
         int reader = frame->readers[r];
-        if (reader == frame->graph->nnodes || frame->steps[reader].group != frame->steps[n].group)
+        if (reader == frame->graph->nnodes || frame->members[reader].group != frame->members[n].group)
             return true;
         inside = true;
     }
     return !inside;
 }
 
-/* Inputs that another member of the group gives are in registers already; of the others the largest counts. */
-static void find_registers(const ox_frame *frame, ox_group *group, int n, ox_reg *in) {
-    const ox_node *node = &frame->graph->nodes[n];
-    for (int i = 0; i < node->nin; i++) {
-        in[i] = -1;
-        if (node->in[i] < 0)
-            continue;
-        for (int m = group->head; m != n; m = frame->steps[m].next_member)
-            if (node->in[i] == frame->graph->nodes[m].out[0])
-                in[i] = frame->steps[m].reg;
-        const ox_tensor *tensor = &frame->slots[node->in[i]].tensor;
-        size_t bytes = (size_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype);
-        if (in[i] < 0 && bytes > group->read)
-            group->read = bytes;
+/* Groups that are left go into plan memory. */
+static ox_status keep_group(ox_frame *frame, int n) {
+    ox_group *group = ox_pile_get(&frame->plan, sizeof *group);
+    if (!group)
+        return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
+    *group = *frame->members[n].group;
+    for (int m = group->head; m >= 0; m = frame->members[m].next)
+        frame->members[m].group = group;
+    for (int m = group->head; m >= 0; m = frame->members[m].next)
+        frame->members[m].stores = is_stored(frame, m);
+    return OX_OK;
+}
+
+static ox_status join_groups(ox_frame *frame, int first, int end) {
+    const int *giver = find_givers(frame, first, end);
+    if (!giver)
+        return ox_fail_memory(frame->error, "the plan of a session", (size_t)frame->graph->nvalues * sizeof *giver);
+    for (int n = first; n < end; n++)
+        if (frame->members[n].group)
+            join(frame, giver, n);
+    for (int n = first; n < end; n++) {
+        const ox_group *group = frame->members[n].group;
+        if (group && group->dense == n && group->count == 1)
+            frame->members[n].group = NULL; /* nothing follows */
+        else if (group && group->tail == n)
+            keep_inputs(frame, group);
     }
+    return OX_OK;
+}
+
+ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
+    ox_pile_mark mark = ox_pile_save(&frame->scratch);
+    OX_TRY(single_groups(frame, first, end));
+    if (!frame->options->no_fuse)
+        OX_TRY(join_groups(frame, first, end));
+    for (int n = first; n < end; n++)
+        if (frame->members[n].group && frame->members[n].group->tail == n)
+            OX_TRY(keep_group(frame, n));
+    ox_pile_restore(&frame->scratch, mark);
+    return OX_OK;
+}
+
+/* ---- Writing passes ----------------------------------------------------------------------------------------- */
+
+/* True if a member of the group before node n gives value v. */
+static bool is_given(const ox_frame *frame, const ox_group *group, int n, int v) {
+    for (int m = group->head; m != n; m = frame->members[m].next)
+        if (frame->graph->nodes[m].out[0] == v)
+            return true;
+    return false;
+}
+
+/* Bytes of the largest value that the group reads. */
+static size_t most_read(const ox_frame *frame, const ox_group *group) {
+    size_t most = 0;
+    for (int m = group->head; m >= 0; m = frame->members[m].next) {
+        const ox_node *node = &frame->graph->nodes[m];
+        for (int i = 0; i < node->nin; i++) {
+            const int v = node->in[i];
+            const ox_tensor *tensor = v < 0 || is_given(frame, group, m, v) ? NULL : &frame->slots[v].tensor;
+            size_t bytes = tensor ? (size_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype) : 0;
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return most;
 }
 
 /* Whether a node outside the group reads what node n gives. */
@@ -234,77 +262,96 @@ static bool read_again(const ox_frame *frame, int n) {
     int v = frame->graph->nodes[n].out[0];
     for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++) {
         int reader = frame->readers[r];
-        if (reader < frame->graph->nnodes && frame->steps[reader].group != frame->steps[n].group)
+        if (reader < frame->graph->nnodes && frame->members[reader].group != frame->members[n].group)
             return true;
     }
     return false;
 }
 
-/* A large result in a buffer of its own would only push out of the caches what is needed sooner. */
-static bool is_streamed(const ox_frame *frame, const ox_group *group, int n) {
-    int v = frame->graph->nodes[n].out[0];
+/* A large result in a buffer of its own would only push out of the caches what is needed sooner. `read` are the bytes
+ * of the largest value that its group reads. */
+static bool is_streamed(const ox_frame *frame, int n, size_t read) {
+    const int v = frame->graph->nodes[n].out[0];
+    const ox_life *life = &frame->lives[v];
     size_t least = read_again(frame, n) ? OX_STREAM_BYTES : OX_STREAM_RESULT_BYTES;
-    return frame->slots[v].bytes >= least && frame->slots[v].owner == v &&
-           (ox_streams_beside_reads() || group->read < frame->slots[v].bytes);
+    return life->bytes >= least && life->owner == v && (ox_streams_beside_reads() || read < life->bytes);
+}
+
+void ox_fuse_stream(ox_frame *frame, int n) {
+    const ox_group *group = frame->members[n].group;
+    const size_t read = OX_SMALL ? 0 : most_read(frame, group);
+    for (int m = group->head; m >= 0; m = frame->members[m].next)
+        frame->members[m].streams = !OX_SMALL && frame->members[m].stores && is_streamed(frame, m, read);
+}
+
+/* The registers of inputs that another member of the group, before n, gives; -1 for the others. regs lists those of the
+ * members. */
+static void find_registers(const ox_frame *frame, const ox_group *group, int n, const ox_reg *regs, ox_reg *in) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int i = 0; i < node->nin; i++) {
+        const ox_reg *reg = regs;
+        in[i] = -1;
+        for (int m = group->head; m != n && node->in[i] >= 0; m = frame->members[m].next, reg++)
+            if (node->in[i] == frame->graph->nodes[m].out[0])
+                in[i] = *reg;
+    }
 }
 
 /* The register of a lane program's result, -1 on failure. */
-static ox_reg write_program(ox_frame *frame, ox_group *group, int n, ox_pass_builder *builder) {
-    ox_step *step = &frame->steps[n];
-    ox_reg *in = ox_pile_array(&frame->plan, (size_t)step->call.nin, sizeof *in);
+static ox_reg write_program(const ox_frame *frame, int n, ox_call *call, ox_pass_builder *builder, const ox_reg *regs) {
+    ox_reg *in = ox_pile_array(call->pile, (size_t)call->nin, sizeof *in);
     if (!in)
         return -1;
-    find_registers(frame, group, n, in);
-    return ox_elementwise_write(&step->call, builder, in);
+    find_registers(frame, frame->members[n].group, n, regs, in);
+    return ox_elementwise_write(call, builder, in);
 }
 
-static ox_status write_member(ox_frame *frame, ox_group *group, int n, ox_pass_builder *builder) {
-    ox_step *step = &frame->steps[n];
-    step->call.error = frame->error;
-    step->call.in = step->in;
+/* Writes one member; *reg is where its result is. */
+static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pass_builder *builder, const ox_reg *regs,
+                              ox_reg *reg) {
+    const ox_member *member = &frame->members[n];
+    ox_call *call = ox_frame_call(frame, n, pile);
     ox_pass_tag(builder, n);
-    step->reg =
-        ox_step_dense(step) == step ? ox_epilogue_write(&step->call, builder) : write_program(frame, group, n, builder);
-    if (step->reg < 0)
-        return ox_frame_explain(frame, n, ox_elementwise_failed(&step->call));
-    if (ox_fuse_stores(frame, n))
-        ox_pass_store(builder, step->reg, step->out[0], is_streamed(frame, group, n));
+    *reg =
+        ox_frame_dense(frame, n) == n ? ox_epilogue_write(call, builder) : write_program(frame, n, call, builder, regs);
+    if (*reg < 0)
+        return ox_frame_explain(frame, n, ox_elementwise_failed(call));
+    if (member->stores)
+        ox_pass_store(builder, *reg, call->out[0], member->streams);
     return OX_OK;
 }
 
 /* The pass runs by itself, split over threads. */
-static void prepare_pass(ox_frame *frame, ox_group *group, ox_step *step) {
+static void prepare_pass(ox_frame *frame, ox_group *group, int n) {
     const ox_space *space = &group->space;
-    size_t bytes = (size_t)ox_count(space->rank, space->dims) * ox_dtype_size(step->out[0]->dtype);
+    const ox_tensor *out = &frame->slots[frame->graph->nodes[n].out[0]].tensor;
+    size_t bytes = (size_t)ox_count(space->rank, space->dims) * ox_dtype_size(out->dtype);
     bool large = bytes >= OX_SPLIT_BYTES;
-    step->packings = NULL;
+    *ox_frame_prepared(frame, n) = (ox_prepared){0};
     group->parts = large ? ox_pool_parts(frame->pool) : 1;
-    step->work = (size_t)group->parts * ox_group_scratch(group);
+    frame->steps[n].work = (size_t)group->parts * ox_group_scratch(group);
 }
 
 /* The pass runs on what the dense node hands over. */
-static ox_status prepare_dense(ox_frame *frame, ox_group *group, ox_step *step) {
-    ox_step *dense = ox_step_dense(step);
+static ox_status prepare_dense(ox_frame *frame, ox_group *group, int n, ox_pile *pile) {
     group->epilogue.pass = group->pass;
-    dense->call.epilogue = &group->epilogue;
-    ox_status status = ox_plan_prepare(frame, group->dense);
-    step->work = dense->work;
+    ox_status status = ox_plan_prepare(frame, group->dense, pile);
+    frame->steps[n].work = frame->steps[group->dense].work;
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, group->dense, status);
 }
 
-ox_status ox_fuse_prepare(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
-    ox_group *group = step->group;
+ox_status ox_fuse_prepare(ox_frame *frame, int n, ox_pile *pile) {
+    ox_group *group = frame->members[n].group;
     const ox_space *space = &group->space;
-    group->read = 0;
-    ox_pass_builder *builder = ox_pass_begin(&frame->plan, frame->loops, space->rank, space->dims, space->row_axes);
-    for (int m = group->head; m >= 0 && builder; m = frame->steps[m].next_member)
-        OX_TRY(write_member(frame, group, m, builder));
-    group->pass = ox_pass_end(builder);
+    ox_reg *regs = ox_pile_array(pile, (size_t)group->count, sizeof *regs), *reg = regs;
+    ox_pass_builder *builder = ox_pass_begin(pile, frame->loops, space->rank, space->dims, space->row_axes);
+    for (int m = group->head; m >= 0 && builder && regs; m = frame->members[m].next)
+        OX_TRY(write_member(frame, m, pile, builder, regs, reg++));
+    group->pass = regs ? ox_pass_end(builder) : NULL;
     if (!group->pass)
         return ox_frame_explain(frame, n, ox_fail_memory(frame->error, "a pass", sizeof *group));
-    if (ox_step_dense(step))
-        return prepare_dense(frame, group, step);
-    prepare_pass(frame, group, step);
+    if (group->dense >= 0)
+        return prepare_dense(frame, group, n, pile);
+    prepare_pass(frame, group, n);
     return OX_OK;
 }

@@ -17,31 +17,45 @@ typedef enum ox_kind {
     OX_KIND_OPAQUE
 } ox_kind;
 
+/* Numbers of values, and how many there are of something: devices make do with 16 bits. */
+#if OX_SMALL
+typedef int16_t ox_index;
+enum {
+    OX_MOST_VALUES = INT16_MAX
+};
+#else
+typedef int32_t ox_index;
+enum {
+    OX_MOST_VALUES = INT32_MAX
+};
+#endif
+
+/* What a model states of a value's shape. */
+typedef struct ox_shape {
+    int rank;
+    const int64_t *dims;          /* rank entries, -1 where symbolic or not stated */
+    const char *const *dim_names; /* rank entries, NULL where not symbolic */
+} ox_shape;
+
 /* A value of a graph: input, initializer, result of a node, or a value of the outer graph that a subgraph reads. */
 typedef struct ox_value {
     const char *name; /* unique within its graph once functions are expanded, "" never */
     ox_kind kind;
     ox_dtype dtype;               /* as stated by the model, OX_UNDEFINED if not */
-    int rank;                     /* as stated, -1 if not */
-    const int64_t *dims;          /* rank entries, -1 where symbolic or not stated */
-    const char *const *dim_names; /* rank entries, NULL where not symbolic */
+    ox_index outer;               /* index of the value in the outer graph that this one stands for, -1 if none */
+    const ox_shape *shape;        /* as stated of an input or a result, NULL if not */
     const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */
-    int32_t outer;                /* index of the value in the outer graph that this one stands for, -1 if none */
 } ox_value;
 
 typedef struct ox_node {
-    const char *name; /* "" if the model gives none */
-    const char *op_type;
-    const char *domain; /* "" for ONNX's own ("ai.onnx" too) */
-    int version;        /* opset version of the domain where the node was written (model or function) */
-    const ox_op *op;    /* NULL if unsupported: only in models loaded for info */
-    int nin, nout;
-    const int32_t *in;  /* indices of values, -1 where omitted; trailing omitted ones are dropped */
-    const int32_t *out; /* likewise */
-    size_t nattrs;
-    const ox_attr *attrs; /* references to a function's attributes are resolved */
-    int ncaptures;
-    const int32_t *captures; /* values of this graph that the node's subgraphs read, each once */
+    const char *name;         /* "" if the model gives none */
+    const ox_op *op;          /* unsupported ones (ox_op_is_known) are in models loaded for info only */
+    const ox_index *in;       /* indices of values, -1 where omitted; trailing omitted ones are dropped */
+    const ox_index *out;      /* likewise */
+    const ox_index *captures; /* values of this graph that the node's subgraphs read, each once */
+    const ox_attr *attrs;     /* references to a function's attributes are resolved */
+    ox_index nin, nout, ncaptures, nattrs;
+    ox_index version; /* opset version of the domain where the node was written (model or function) */
 } ox_node;
 
 struct ox_graph {

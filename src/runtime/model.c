@@ -14,9 +14,11 @@ static void describe(const ox_value *value, ox_value_info *info) {
     if (value->kind != OX_KIND_TENSOR)
         return;
     info->dtype = value->dtype;
-    info->rank = value->rank;
-    info->dims = value->dims;
-    info->dim_names = value->dim_names;
+    if (!value->shape)
+        return;
+    info->rank = value->shape->rank;
+    info->dims = value->shape->dims;
+    info->dim_names = value->shape->dim_names;
 }
 
 ox_status ox_model_input(const ox_model *model, size_t index, ox_value_info *info) {

@@ -24,7 +24,7 @@ typedef struct placing {
 /* ---- What to place ------------------------------------------------------------------------------------------ */
 
 static bool owns_buffer(const ox_frame *frame, int v) {
-    return frame->slots[v].owner == v && frame->slots[v].bytes;
+    return frame->lives[v].owner == v && frame->lives[v].bytes;
 }
 
 /* The values of a stage are the outputs of its nodes; those of earlier stages stay where they are, if still alive. */
@@ -33,10 +33,10 @@ static void collect_values(ox_frame *frame, const ox_stage *stage, placing *p, b
         const ox_node *node = &frame->graph->nodes[n];
         for (int k = 0; k < node->nout; k++) {
             int v = node->out[k];
-            if (v < 0 || !owns_buffer(frame, v) || (earlier && frame->slots[v].dies < stage->first))
+            if (v < 0 || !owns_buffer(frame, v) || (earlier && frame->lives[v].dies < stage->first))
                 continue;
-            ox_slot *slot = &frame->slots[v];
-            p->buffers[p->count++] = (buffer){ox_aligned(slot->bytes), slot->born, slot->dies, &slot->place};
+            ox_life *life = &frame->lives[v];
+            p->buffers[p->count++] = (buffer){ox_aligned(life->bytes), life->born, life->dies, &life->place};
         }
     }
 }
@@ -218,29 +218,34 @@ static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
     return OX_OK;
 }
 
-/* Points values and workspaces of nodes [0, end) into the arena. A window's place follows its owner's; where it starts
- * is said when it is shown. */
-static void point_into_arena(ox_frame *frame, int first, int end, const unsigned char *before) {
-    for (int n = 0; n < end; n++) {
+/* Gives the values of a stage their places in an arena that starts at `arena`, which may be 0 while there is none. A
+ * window's place follows its owner's; where it starts is said when it is shown. */
+static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t arena) {
+    for (int n = stage->first; n < stage->end; n++) {
         const ox_node *node = &frame->graph->nodes[n];
-        ox_step *step = &frame->steps[n];
-        if (!step->skip)
-            ox_step_place(step, frame->arena ? frame->arena + step->place : (unsigned char *)frame);
         for (int k = 0; k < node->nout; k++) {
-            ox_slot *slot = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]];
-            if (!slot || slot->owner < 0)
+            const int v = node->out[k], owner = v < 0 ? -1 : frame->lives[v].owner;
+            if (owner < 0)
                 continue; /* a constant, in foreign memory, or only in registers */
-            ox_slot *owner = &frame->slots[slot->owner];
-            if (step->outputs[k].window != OX_WINDOW_VIEW)
-                slot->tensor.data = owner->bytes ? frame->arena + owner->place : (unsigned char *)frame;
-            else if (n < first && before)
-                slot->tensor.data = frame->arena + ((unsigned char *)slot->tensor.data - before);
+            ox_slot *slot = &frame->slots[v];
+            slot->placed = frame->lives[owner].bytes > 0;
+            slot->tensor.data = slot->placed ? (void *)(arena + frame->lives[owner].place) : (void *)frame;
         }
     }
 }
 
+/* The arena has moved: so do the values of nodes [0, end) that lie in it. */
+static void move_values(ox_frame *frame, int end, uintptr_t from) {
+    for (int n = 0; n < end; n++)
+        for (int k = 0; k < frame->graph->nodes[n].nout; k++) {
+            ox_slot *slot = frame->graph->nodes[n].out[k] < 0 ? NULL : &frame->slots[frame->graph->nodes[n].out[k]];
+            if (slot && slot->placed)
+                slot->tensor.data = frame->arena + ((uintptr_t)slot->tensor.data - from);
+        }
+}
+
 static ox_status place_buffers(placing *p, ox_frame *frame) {
-    size_t *lists = ox_pile_array(&frame->plan, 3 * p->count, sizeof *lists);
+    size_t *lists = ox_pile_array(&frame->scratch, 3 * p->count, sizeof *lists);
     if (!lists)
         return ox_fail_memory(frame->error, "placing buffers", 3 * p->count * sizeof *lists);
     p->order = lists;
@@ -252,23 +257,22 @@ static ox_status place_buffers(placing *p, ox_frame *frame) {
 }
 
 ox_status ox_place_stage(ox_frame *frame, const ox_stage *stage) {
-    ox_pile_mark mark = ox_pile_save(&frame->plan);
     size_t most = most_buffers(frame, stage);
-    placing p = {.buffers = ox_pile_array(&frame->plan, most, sizeof *p.buffers)};
+    placing p = {.buffers = ox_pile_array(&frame->scratch, most, sizeof *p.buffers)};
     if (!p.buffers)
         return ox_fail_memory(frame->error, "placing buffers", most * sizeof *p.buffers);
     collect_values(frame, stage, &p, true);
     p.fixed = p.count;
     collect_values(frame, stage, &p, false);
     collect_work(frame, stage, &p);
-    ox_status status = place_buffers(&p, frame);
-    bool first = frame->stages == NULL;
-    const unsigned char *before = frame->arena;
-    if (status == OX_OK)
-        status = grow_arena(frame, p.high_water, !first);
-    ox_pile_restore(&frame->plan, mark);
-    OX_TRY(status);
+    OX_TRY(place_buffers(&p, frame));
+    const bool first = frame->stages == NULL;
+    const uintptr_t before = first ? 0 : (uintptr_t)frame->arena;
+    point_into_arena(frame, stage, before);
+    if (first && stage->end == frame->graph->nnodes)
+        ox_frame_forget(frame); /* so that planning and the arena need not fit in memory together */
+    OX_TRY(grow_arena(frame, p.high_water, !first));
+    move_values(frame, stage->end, before);
     frame->high_water = first || p.high_water > frame->high_water ? p.high_water : frame->high_water;
-    point_into_arena(frame, stage->first, stage->end, before);
     return OX_OK;
 }

@@ -43,11 +43,7 @@ static ox_status check_size(const ox_frame *frame, const ox_result *result, int 
 }
 
 ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
-    ox_step *step = &frame->steps[n];
-    ox_call *call = &step->call;
-    call->error = frame->error;
-    call->in = step->in;
-    call->attr_status = OX_OK;
+    ox_call *call = ox_frame_call(frame, n, &frame->plan);
     call->looked_at = 0;
     for (int k = 0; k < call->nout; k++)
         frame->results[k].dtype = OX_UNDEFINED;
@@ -63,12 +59,12 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     if (status == OX_DEFER)
         status = ox_call_fail(call, OX_ERROR_UNSUPPORTED, "an input that shapes depend on has no data");
     for (int k = 0; k < call->nout && status == OX_OK; k++)
-        if (frame->results[k].dtype == OX_UNDEFINED && step->out[k])
+        if (frame->results[k].dtype == OX_UNDEFINED && call->out[k])
             status = ox_call_fail(call, OX_ERROR_MODEL, "this operator has no output %d here", k);
-        else if (step->out[k])
+        else if (call->out[k])
             status = check_size(frame, &frame->results[k], k);
     for (int k = 0; k < call->nout && status == OX_OK; k++)
-        if (step->out[k])
+        if (call->out[k])
             status = check_built(call, "output", k, frame->results[k].dtype);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
@@ -76,72 +72,105 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
 /* ---- Describing outputs ------------------------------------------------------------------------------------- */
 
 /* Copies a list of rank numbers into plan memory. */
-static int64_t *keep_list(ox_frame *frame, int rank, const int64_t *list) {
-    int64_t *kept = ox_pile_array(&frame->plan, (size_t)rank + 1, sizeof *kept);
+static const int64_t *keep_list(ox_frame *frame, int rank, const int64_t *list) {
+    int64_t *kept = ox_pile_array(&frame->plan, (size_t)rank, sizeof *kept);
     if (kept && rank)
         memcpy(kept, list, (size_t)rank * sizeof *kept);
     return kept;
 }
 
+/* The dims of an input, if they are the same: most nodes change no shape. Those of a source may change under the plan.
+ */
+static const int64_t *keep_dims(ox_frame *frame, const ox_node *node, const ox_result *result) {
+    for (int i = 0; i < node->nin; i++) {
+        const ox_slot *slot = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]];
+        if (slot && !slot->source && ox_same_dims(result->rank, result->dims, slot->tensor.rank, slot->tensor.dims))
+            return slot->tensor.dims;
+    }
+    return keep_list(frame, result->rank, result->dims);
+}
+
 /* The result as infer gave it; strides only for windows. */
-static ox_status keep_result(ox_frame *frame, const ox_result *result, ox_output *output) {
+static ox_status keep_result(ox_frame *frame, const ox_node *node, const ox_result *result, ox_tensor *seen) {
     bool window = result->view_of >= 0 || result->data;
-    int64_t *dims = keep_list(frame, result->rank, result->dims);
-    int64_t *strides = window ? keep_list(frame, result->rank, result->strides) : NULL;
-    if (!dims || (window && !strides))
-        return out_of_memory(frame, (size_t)result->rank * sizeof *dims);
-    *output = (ox_output){.input = result->view_of,
-                          .offset = result->offset,
-                          .seen = {result->dtype, result->rank, dims, strides, result->data}};
-    return OX_OK;
+    *seen = (ox_tensor){result->dtype, result->rank, keep_dims(frame, node, result), NULL, result->data};
+    if (window)
+        seen->strides = keep_list(frame, result->rank, result->strides);
+    if (seen->dims && (seen->strides || !window))
+        return OX_OK;
+    return out_of_memory(frame, (size_t)result->rank * sizeof *seen->dims);
 }
 
 /* Whether the value can be shown as a window, or has to be copied. */
-static ox_window choose_window(const ox_slot *slot, const ox_output *output, const ox_slot *source) {
-    if (slot->packed_only && !ox_tensor_is_packed(&output->seen))
+static ox_window choose_window(const ox_life *life, const ox_tensor *seen, const ox_slot *source) {
+    if (life->packed_only && !ox_tensor_is_packed(seen))
         return OX_WINDOW_COPY;
     /* What the caller gets must not change when he changes his input. */
-    return slot->is_output && source->foreign ? OX_WINDOW_COPY : OX_WINDOW_VIEW;
+    return life->is_output && source->foreign ? OX_WINDOW_COPY : OX_WINDOW_VIEW;
 }
 
-static void describe_view(ox_slot *slot, const ox_output *output, const ox_slot *source) {
+/* Value v shows what value `from` has. */
+static void describe_view(ox_frame *frame, int v, int from, const ox_output *output) {
+    ox_slot *slot = &frame->slots[v];
+    const ox_slot *source = &frame->slots[from];
     slot->tensor.strides = ox_tensor_is_packed(&output->seen) ? NULL : output->seen.strides;
-    slot->root = source->root;
     slot->foreign = source->foreign;
     slot->constant = source->constant;
     slot->weight = source->weight;
+    frame->lives[v].root = frame->lives[from].root;
     if (source->constant)
         slot->tensor.data = (char *)source->tensor.data + output->offset;
 }
 
+/* Value v, a result of node n, is the tensor `seen`, packed and not there yet. */
+static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen) {
+    ox_slot *slot = &frame->slots[v];
+    ox_life *life = &frame->lives[v];
+    slot->tensor = (ox_tensor){seen->dtype, seen->rank, seen->dims, NULL, NULL};
+    slot->constant = slot->weight = slot->foreign = slot->placed = false;
+    life->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
+    life->root = life->owner = -1;
+    life->read_until = life->last_use > n ? life->last_use : n;
+}
+
+/* The list of how the outputs of node n are made. */
+static ox_status need_outputs(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    const size_t count = (size_t)frame->graph->nodes[n].nout;
+    if (!step->outputs)
+        step->outputs = ox_pile_array(&frame->plan, count, sizeof *step->outputs);
+    return step->outputs ? OX_OK : out_of_memory(frame, count * sizeof *step->outputs);
+}
+
 ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     const ox_node *node = &frame->graph->nodes[n];
-    int v = node->out[k];
-    ox_output *output = &frame->steps[n].outputs[k];
-    OX_TRY(keep_result(frame, &frame->results[k], output));
+    const ox_result *result = &frame->results[k];
+    const int v = node->out[k], from = result->view_of < 0 ? -1 : node->in[result->view_of];
+    ox_tensor seen;
     if (v < 0)
         return OX_OK;
+    OX_TRY(keep_result(frame, node, result, &seen));
+    describe_value(frame, n, v, &seen);
+    if (from < 0 && !seen.data) {
+        frame->lives[v].root = v;
+        return OX_OK;
+    }
+    OX_TRY(need_outputs(frame, n));
     ox_slot *slot = &frame->slots[v];
-    const ox_tensor *seen = &output->seen;
-    slot->tensor = (ox_tensor){seen->dtype, seen->rank, seen->dims, NULL, NULL};
-    slot->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
-    slot->constant = slot->weight = slot->foreign = false;
-    slot->root = slot->owner = -1;
-    slot->read_until = slot->last_use > n ? slot->last_use : n;
-    if (seen->data) {
+    ox_output *output = &frame->steps[n].outputs[k];
+    *output = (ox_output){.input = result->view_of, .offset = result->offset, .seen = seen};
+    if (seen.data) {
         output->window = OX_WINDOW_GIVEN;
-        slot->tensor = *seen;
+        slot->tensor = seen;
         slot->constant = slot->weight = !(node->op->flags & OX_OP_CONTROL);
         slot->foreign = !slot->constant;
         return OX_OK;
     }
-    const ox_slot *source = output->input < 0 ? NULL : &frame->slots[node->in[output->input]];
-    if (source)
-        output->window = choose_window(slot, output, source);
+    output->window = choose_window(&frame->lives[v], &seen, &frame->slots[from]);
     if (output->window == OX_WINDOW_VIEW)
-        describe_view(slot, output, source);
+        describe_view(frame, v, from, output);
     else
-        slot->root = v;
+        frame->lives[v].root = v;
     return OX_OK;
 }
 
@@ -155,40 +184,44 @@ static ox_status add_work(const ox_frame *frame, ox_step *step, size_t size) {
     return OX_OK;
 }
 
-/* Inputs with strides, for an operator that takes none, are packed into the workspace before it runs. */
-static ox_status plan_packing(ox_frame *frame, ox_step *step, int i) {
-    ox_packing *packing = ox_pile_get(&frame->plan, sizeof *packing);
+/* An input with strides, for an operator that takes none, is packed into the workspace before it runs. */
+static ox_status plan_packing(ox_frame *frame, int n, int i, ox_pile *pile) {
+    ox_step *step = &frame->steps[n];
+    ox_prepared *prepared = ox_frame_prepared(frame, n);
+    const ox_tensor *from = frame->work.in[i];
+    ox_packing *packing = ox_pile_get(pile, sizeof *packing);
     if (!packing)
         return out_of_memory(frame, sizeof *packing);
-    const ox_tensor *from = step->in[i];
-    *packing = (ox_packing){.from = from,
+    *packing = (ox_packing){.input = i,
+                            .from = from,
                             .to = {from->dtype, from->rank, from->dims, NULL, NULL},
                             .offset = step->work,
-                            .next = step->packings};
-    step->packings = packing;
-    step->run_in[i] = &packing->to;
+                            .next = prepared->packings};
+    prepared->packings = packing;
+    frame->work.in[i] = &packing->to;
     return add_work(frame, step, (size_t)ox_tensor_count(from) * ox_dtype_size(from->dtype));
 }
 
-ox_status ox_plan_prepare(ox_frame *frame, int n) {
+ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
     ox_step *step = &frame->steps[n];
-    ox_call *call = &step->call;
-    step->packings = NULL;
+    ox_call *call = ox_frame_call(frame, n, pile);
+    *ox_frame_prepared(frame, n) = (ox_prepared){0};
     step->work = 0;
+    if (!step->runs)
+        return OX_OK;
+    call->state = NULL;
     call->workspace_size = 0;
     call->weights = 0;
     for (int i = 0; i < call->nin; i++) {
-        step->run_in[i] = step->in[i];
-        if (step->in[i] && !(call->op->flags & OX_OP_STRIDED) && !ox_tensor_is_packed(step->in[i]))
-            OX_TRY(plan_packing(frame, step, i));
         int v = frame->graph->nodes[n].in[i];
-        if (v >= 0 && i < 64 && frame->slots[v].weight && step->run_in[i] == step->in[i])
+        if (v < 0)
+            continue;
+        if (!(call->op->flags & OX_OP_STRIDED) && !ox_tensor_is_packed(call->in[i]))
+            OX_TRY(plan_packing(frame, n, i, pile));
+        else if (i < 64 && frame->slots[v].weight)
             call->weights |= (uint64_t)1 << i;
     }
-    if (!step->runs)
-        return OX_OK;
-    call->in = step->run_in;
-    call->error = frame->error;
     OX_TRY(call->op->prepare(call));
+    ox_frame_prepared(frame, n)->state = call->state;
     return add_work(frame, step, call->workspace_size);
 }

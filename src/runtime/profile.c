@@ -17,23 +17,24 @@ static uint64_t seen_bytes(const ox_tensor *tensor) {
     return bytes;
 }
 
-static bool is_among(const int32_t *list, int count, int v) {
+static bool is_among(const ox_index *list, int count, int v) {
     for (int i = 0; i < count; i++)
         if (list[i] == v)
             return true;
     return false;
 }
 
-static void count_windows(const ox_step *step, ox_profile_event *event) {
-    for (int k = 0; k < step->call.nout; k++)
-        if (step->out[k] && step->outputs[k].window == OX_WINDOW_COPY) {
+static void count_windows(const ox_frame *frame, int n, ox_profile_event *event) {
+    const ox_step *step = &frame->steps[n];
+    for (int k = 0; k < frame->graph->nodes[n].nout; k++)
+        if (ox_step_window(step, k) == OX_WINDOW_COPY) {
             event->bytes_read += seen_bytes(&step->outputs[k].seen);
             event->bytes_written += packed_bytes(&step->outputs[k].seen);
         }
 }
 
-static void count_packings(const ox_step *step, ox_profile_event *event) {
-    for (const ox_packing *p = step->packings; p; p = p->next) {
+static void count_packings(const ox_frame *frame, int n, ox_profile_event *event) {
+    for (const ox_packing *p = ox_frame_prepared(frame, n)->packings; p; p = p->next) {
         event->bytes_read += seen_bytes(p->from);
         event->bytes_written += packed_bytes(&p->to);
     }
@@ -44,28 +45,33 @@ static bool reads_data(const ox_op *op, int i) {
     return !(op->flags & OX_OP_SHAPE_ONLY) && !(op->flags & (OX_OP_LIKE | OX_OP_LIST) && i == 1);
 }
 
-static uint64_t read_bytes(const ox_step *step, int i) {
-    uint64_t bytes = seen_bytes(step->run_in[i]);
-    if (i > 0 || !(step->call.op->flags & OX_OP_PICKS) || !step->out[0])
+/* Bytes of input i, as it is packed for the run. */
+static uint64_t read_bytes(const ox_frame *frame, int n, const ox_call *call, int i) {
+    uint64_t bytes = seen_bytes(call->in[i]);
+    for (const ox_packing *p = ox_frame_prepared(frame, n)->packings; p; p = p->next)
+        if (p->input == i)
+            bytes = packed_bytes(&p->to);
+    if (i > 0 || !(call->op->flags & OX_OP_PICKS) || !call->out[0])
         return bytes;
-    uint64_t given = packed_bytes(step->out[0]);
+    uint64_t given = packed_bytes(call->out[0]);
     return given < bytes ? given : bytes;
 }
 
-static void count_kernel(const ox_frame *frame, int n, ox_profile_event *event) {
+static void count_kernel(ox_frame *frame, int n, ox_profile_event *event) {
     const ox_node *node = &frame->graph->nodes[n];
     const ox_step *step = &frame->steps[n];
+    const ox_call *call = ox_frame_call(frame, n, NULL);
     for (int i = 0; i < node->nin; i++)
-        if (step->run_in[i] && reads_data(node->op, i) && !is_among(node->in, i, node->in[i]))
-            event->bytes_read += read_bytes(step, i);
+        if (call->in[i] && reads_data(node->op, i) && !is_among(node->in, i, node->in[i]))
+            event->bytes_read += read_bytes(frame, n, call, i);
     for (int k = 0; k < node->nout; k++)
-        if (step->out[k] && step->outputs[k].window == OX_WINDOW_NONE)
-            event->bytes_written += packed_bytes(step->out[k]);
+        if (call->out[k] && ox_step_window(step, k) == OX_WINDOW_NONE)
+            event->bytes_written += packed_bytes(call->out[k]);
 }
 
 /* True if a member of the group up to m gives value v or, in one of its inputs before number `nin` of m, reads it. */
 static bool is_known(const ox_frame *frame, const ox_group *group, int m, int nin, int v) {
-    for (int o = group->head; o >= 0 && o <= m; o = frame->steps[o].next_member) {
+    for (int o = group->head; o >= 0 && o <= m; o = frame->members[o].next) {
         const ox_node *node = &frame->graph->nodes[o];
         if ((o < m && node->out[0] == v) || is_among(node->in, o < m ? node->nin : nin, v))
             return true;
@@ -74,12 +80,12 @@ static bool is_known(const ox_frame *frame, const ox_group *group, int m, int ni
 }
 
 static void count_pass(const ox_frame *frame, const ox_group *group, ox_profile_event *event) {
-    for (int m = group->head; m >= 0; m = frame->steps[m].next_member) {
+    for (int m = group->head; m >= 0; m = frame->members[m].next) {
         const ox_node *node = &frame->graph->nodes[m];
         for (int i = 0; i < node->nin; i++)
             if (node->in[i] >= 0 && reads_data(node->op, i) && !is_known(frame, group, m, i, node->in[i]))
                 event->bytes_read += seen_bytes(&frame->slots[node->in[i]].tensor);
-        if (ox_fuse_stores(frame, m))
+        if (frame->members[m].stores)
             event->bytes_written += packed_bytes(&frame->slots[node->out[0]].tensor);
     }
 }
@@ -91,30 +97,32 @@ const char *ox_step_kind_name(ox_step_kind kind) {
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-static ox_step_kind kind_of(const ox_step *step) {
-    const ox_group *group = ox_step_group(step);
-    if (step->call.op->flags & OX_OP_CONTROL)
+static ox_step_kind kind_of(const ox_frame *frame, int n) {
+    const ox_step *step = &frame->steps[n];
+    const ox_node *node = &frame->graph->nodes[n];
+    const ox_group *group = ox_frame_group(frame, n);
+    if (node->op->flags & OX_OP_CONTROL)
         return OX_STEP_CONTROL;
-    if (group && !ox_step_dense(step))
+    if (group && group->dense < 0)
         return group->count > 1 ? OX_STEP_PASS : OX_STEP_KERNEL;
     if (group || step->runs)
         return OX_STEP_KERNEL;
-    for (int k = 0; k < step->call.nout; k++)
-        if (step->out[k] && step->outputs[k].window == OX_WINDOW_COPY)
+    for (int k = 0; k < node->nout; k++)
+        if (ox_step_window(step, k) == OX_WINDOW_COPY)
             return OX_STEP_COPY;
     return OX_STEP_VIEW;
 }
 
-static void count_bytes(const ox_frame *frame, int n, ox_profile_event *event) {
+static void count_bytes(ox_frame *frame, int n, ox_profile_event *event) {
     const ox_step *step = &frame->steps[n];
-    const ox_group *group = ox_step_group(step);
+    const ox_group *group = ox_frame_group(frame, n);
     if (group) {
-        if (ox_step_dense(step))
-            count_packings(ox_step_dense(step), event);
+        if (group->dense >= 0)
+            count_packings(frame, group->dense, event);
         count_pass(frame, group, event);
     } else if (event->kind != OX_STEP_CONTROL) {
-        count_packings(step, event);
-        count_windows(step, event);
+        count_packings(frame, n, event);
+        count_windows(frame, n, event);
         if (step->runs)
             count_kernel(frame, n, event);
     }
@@ -129,11 +137,11 @@ static int depth_of(const ox_frame *frame) {
 
 ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)) {
     const ox_step *step = &frame->steps[n];
-    const ox_group *group = ox_step_group(step);
+    const ox_group *group = ox_frame_group(frame, n);
     uint64_t start = ox_host_now();
     OX_TRY(run(frame, n));
     uint64_t end = ox_host_now();
-    ox_profile_event event = {.kind = kind_of(step),
+    ox_profile_event event = {.kind = kind_of(frame, n),
                               .depth = depth_of(frame),
                               .node_count = group ? (size_t)group->count : 1,
                               .start_ns = start,
@@ -149,15 +157,16 @@ ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_
     const ox_frame *frame = step->frame;
     if (index >= event->node_count)
         return OX_ERROR_ARGUMENT;
-    const ox_group *group = ox_step_group(step);
-    int n = group ? group->head : (int)(step - frame->steps);
+    int n = (int)(step - frame->steps);
+    const ox_group *group = ox_frame_group(frame, n);
+    n = group ? group->head : n;
     for (size_t i = 0; i < index; i++)
-        n = frame->steps[n].next_member;
+        n = frame->members[n].next;
     const ox_node *node = &frame->graph->nodes[n];
     bool named = node->nout && node->out[0] >= 0;
     *result = (ox_profile_node){.name = node->name,
                                 .output = named ? frame->graph->values[node->out[0]].name : "",
-                                .domain = node->domain,
-                                .op = node->op_type};
+                                .domain = node->op->domain,
+                                .op = node->op->name};
     return OX_OK;
 }

@@ -3,40 +3,49 @@
 
 #include "../ops/bcast.h"
 
-void ox_step_place(ox_step *step, unsigned char *work) {
+ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {
+    if (ox_frame_group(frame, n))
+        return ox_fuse_prepare(frame, n, pile);
+    ox_status status = ox_plan_prepare(frame, n, pile);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+}
+
+/* Packs the inputs that need it to the start of the workspace; what is behind them is the operator's. */
+static unsigned char *pack_inputs(ox_frame *frame, int n, unsigned char *workspace) {
     size_t packed = 0;
-    ox_step *dense = ox_step_dense(step);
-    step = dense ? dense : step;
-    for (ox_packing *p = step->packings; p; p = p->next) {
-        p->to.data = work + p->offset;
+    for (ox_packing *p = ox_frame_prepared(frame, n)->packings; p; p = p->next) {
+        p->to.data = workspace + p->offset;
         size_t end = p->offset + ox_aligned((size_t)ox_tensor_count(&p->to) * ox_dtype_size(p->to.dtype));
         packed = end > packed ? end : packed;
+        ox_pack(frame->loops, frame->pool, p->from, p->to.data);
+        frame->work.in[p->input] = &p->to;
     }
-    step->call.workspace = work + packed;
+    return workspace + packed;
 }
 
-static void show_windows(ox_step *step) {
-    for (int k = 0; k < step->call.nout; k++) {
+static void show_windows(ox_frame *frame, int n) {
+    const ox_step *step = &frame->steps[n];
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int k = 0; step->outputs && k < node->nout; k++) {
         const ox_output *output = &step->outputs[k];
-        if (!step->out[k] || (output->window != OX_WINDOW_VIEW && output->window != OX_WINDOW_COPY))
+        if (node->out[k] < 0 || (output->window != OX_WINDOW_VIEW && output->window != OX_WINDOW_COPY))
             continue;
-        ox_tensor seen = output->seen;
-        seen.data = (char *)step->in[output->input]->data + output->offset;
+        ox_tensor seen = output->seen, *out = &frame->slots[node->out[k]].tensor;
+        seen.data = (char *)frame->slots[node->in[output->input]].tensor.data + output->offset;
         if (output->window == OX_WINDOW_VIEW)
-            step->out[k]->data = seen.data;
+            out->data = seen.data;
         else
-            ox_pack(step->frame->loops, step->frame->pool, &seen, step->out[k]->data);
+            ox_pack(frame->loops, frame->pool, &seen, out->data);
     }
 }
 
-ox_status ox_step_run(ox_step *step) {
-    for (const ox_packing *p = step->packings; p; p = p->next)
-        ox_pack(step->frame->loops, step->frame->pool, p->from, p->to.data);
-    if (step->runs) {
-        step->call.in = step->run_in;
-        OX_TRY(step->call.op->run(&step->call));
-    }
-    show_windows(step);
+ox_status ox_step_run(ox_frame *frame, int n, unsigned char *workspace) {
+    const ox_step *step = &frame->steps[n];
+    ox_call *call = ox_frame_call(frame, n, NULL);
+    call->workspace = pack_inputs(frame, n, workspace);
+    if (step->runs)
+        OX_TRY(call->op->run(call));
+    show_windows(frame, n);
     return OX_OK;
 }
 
@@ -72,9 +81,9 @@ static void run_pass_part(void *context, int part, int parts) {
 }
 
 /* Runs the pass that ends at node n; the first fault counts, as in one thread. */
-static ox_status run_group(ox_frame *frame, const ox_step *step) {
-    const ox_group *group = step->group;
-    pass_job job = {frame->pool, group, step->call.workspace};
+static ox_status run_group(ox_frame *frame, int n, unsigned char *workspace) {
+    const ox_group *group = frame->members[n].group;
+    pass_job job = {frame->pool, group, workspace};
     ox_pool_run(group->parts > 1 ? frame->pool : NULL, run_pass_part, &job);
     for (int part = 0; part < group->parts; part++) {
         const pass_fault *found = (const void *)(job.scratch + (size_t)part * ox_group_scratch(group));
@@ -84,25 +93,36 @@ static ox_status run_group(ox_frame *frame, const ox_step *step) {
     return OX_OK;
 }
 
-static ox_status run_node(ox_frame *frame, ox_step *step, int n) {
-    step->call.error = frame->error;
-    ox_status status = ox_step_run(step);
+static ox_status run_node(ox_frame *frame, int n, unsigned char *workspace) {
+    ox_status status = ox_step_run(frame, n, workspace);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
 /* Runs the dense node of a group, and with it the pass. */
-static ox_status run_dense(ox_frame *frame, ox_group *group) {
+static ox_status run_dense(ox_frame *frame, ox_group *group, unsigned char *workspace) {
     int node, fault;
-    OX_TRY(run_node(frame, &frame->steps[group->dense], group->dense));
+    OX_TRY(run_node(frame, group->dense, workspace));
     fault = ox_epilogue_fault(&group->epilogue, &node);
     return fault ? ox_frame_explain(frame, node, ox_elementwise_fault(frame->error, fault)) : OX_OK;
 }
 
+/* What is not kept with the plan comes first in the step's memory, the workspace behind it. */
 static ox_status run_step(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
-    if (ox_step_dense(step))
-        return run_dense(frame, step->group);
-    return ox_step_group(step) ? run_group(frame, step) : run_node(frame, step, n);
+    unsigned char *workspace = frame->arena ? frame->arena + step->place : (unsigned char *)frame;
+    if (!OX_KEEP_STATE)
+        *frame->prepared = (ox_prepared){0};
+    if (!OX_KEEP_STATE && step->runs) {
+        const size_t size = step->work;
+        ox_pile pile;
+        ox_pile_over(&pile, workspace, size);
+        OX_TRY(ox_step_prepare(frame, n, &pile));
+        workspace += size - step->work;
+        step->work = size;
+    }
+    if (ox_frame_dense(frame, n) >= 0)
+        return run_dense(frame, frame->members[n].group, workspace);
+    return ox_frame_group(frame, n) ? run_group(frame, n, workspace) : run_node(frame, n, workspace);
 }
 
 ox_status ox_frame_cancelled(const ox_frame *frame, int n) {
@@ -125,9 +145,10 @@ static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
 /* Shows operators the data of the graph's inputs, or hides it: a plan must not depend on it. */
 static void show_inputs(ox_frame *frame, bool show) {
     for (int i = 0; i < frame->nsources; i++) {
-        ox_slot *slot = &frame->slots[frame->sources[i]];
-        if (slot->shape && !slot->constant)
-            slot->tensor.data = show ? slot->given : NULL;
+        const ox_source *source = &frame->sources[i];
+        ox_slot *slot = &frame->slots[source->value];
+        if (source->shape && !slot->constant)
+            slot->tensor.data = show ? source->given : NULL;
     }
 }
 
@@ -145,7 +166,7 @@ static ox_status infer_live(ox_frame *frame, int n) {
 /* The stage that starts at node n, where data decides on shapes: the one that was planned if it still holds. */
 static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
     int n = (*stage)->end;
-    bool reports = frame->profile && frame->steps[n].call.op->flags & OX_OP_CONTROL;
+    bool reports = frame->profile && frame->graph->nodes[n].op->flags & OX_OP_CONTROL;
     OX_TRY(reports ? frame->profile->step(frame, n, infer_live) : infer_live(frame, n));
     if (!(*stage)->after || !ox_stage_holds(frame, (*stage)->after)) {
         ox_stage_forget(frame, (*stage)->after);
@@ -168,25 +189,31 @@ ox_status ox_frame_run(ox_frame *frame) {
     return OX_OK;
 }
 
+/* The frame of a subgraph, made when it is first run. */
+static ox_status subframe(ox_frame *frame, ox_step *step, int number, const ox_graph *graph, ox_frame **sub) {
+    if (!step->subframes[number])
+        OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame->scratch.allocator, frame->pool, frame,
+                               &step->subframes[number], frame->error));
+    *sub = step->subframes[number];
+    (*sub)->error = frame->error;
+    (*sub)->profile = frame->profile;
+    return OX_OK;
+}
+
 ox_status ox_frame_run_graph(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
                              const ox_tensor *const **out, int *nout) {
-    ox_step *step = (ox_step *)(void *)call;
-    ox_frame *frame = step->frame;
+    const ox_work *work = (const void *)call;
+    ox_frame *frame = work->frame, *sub;
+    ox_step *step = &frame->steps[work->node];
     if (number >= step->nsubframes || nin > graph->ninputs)
         return ox_call_fail(call, OX_ERROR_MODEL, "the subgraph takes %d inputs, not %d", graph->ninputs, nin);
-    if (!step->subframes[number])
-        OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame->pool, frame, &step->subframes[number],
-                               call->error));
-    ox_frame *sub = step->subframes[number];
-    sub->error = call->error;
-    sub->profile = frame->profile;
-    for (int v = 0; v < graph->nvalues; v++) {
-        int outer = graph->values[v].outer;
-        if (outer >= 0)
-            OX_TRY(ox_frame_set(sub, v, &frame->slots[outer].tensor, frame->slots[outer].constant));
+    OX_TRY(subframe(frame, step, number, graph, &sub));
+    for (int i = graph->ninputs; i < sub->nsources; i++) {
+        const ox_slot *outer = &frame->slots[graph->values[sub->sources[i].value].outer];
+        OX_TRY(ox_frame_set(sub, i, &outer->tensor, outer->constant));
     }
     for (int i = 0; i < nin; i++)
-        OX_TRY(ox_frame_set(sub, graph->inputs[i], in[i], false));
+        OX_TRY(ox_frame_set(sub, i, in[i], false));
     OX_TRY(ox_frame_run(sub));
     *out = sub->outputs;
     *nout = graph->noutputs;

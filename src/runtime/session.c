@@ -7,7 +7,8 @@
 struct ox_session {
     ox_options options;
     ox_meter meter;         /* what model and session hold */
-    ox_allocator allocator; /* counted by the meter */
+    ox_allocator allocator; /* counted by the meter, ... */
+    ox_allocator temporary; /* ... as this is: for what is given back soon */
     const ox_model *model;
     ox_frame *frame;
     ox_pool *pool;
@@ -38,7 +39,8 @@ static ox_status fill(ox_session *session, ox_error *error) {
     const ox_model *model = session->model;
     const ox_options *options = &session->options;
     OX_TRY(ox_pool_create(&session->allocator, options->threads, &options->limits, &session->pool, error));
-    OX_TRY(ox_frame_create(model, model->graph, options, session->pool, NULL, &session->frame, error));
+    OX_TRY(ox_frame_create(model, model->graph, options, &session->temporary, session->pool, NULL, &session->frame,
+                           error));
     size_t ninputs = (size_t)model->graph->ninputs;
     session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
     return session->set ? OX_OK : ox_fail_memory(error, "a session", ninputs);
@@ -54,6 +56,7 @@ ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_s
     *session = (ox_session){.options = merged(given, model), .model = model};
     session->allocator = ox_meter_allocator(&session->meter, allocator, session->options.limits.bytes,
                                             model->meter.used + sizeof *session);
+    session->temporary = ox_meter_temporary(&session->meter);
     session->options.allocator = &session->allocator;
     ox_status status = ox_meter_explain(&session->meter, fill(session, error), error);
     if (status == OX_OK)
@@ -76,29 +79,31 @@ void ox_session_free(ox_session *session) {
 
 /* "[batch,1,8,8]", as the model states it; "of any shape" if it does not. */
 static const char *stated_dims(const ox_value *value, ox_dims_buffer *buffer) {
-    if (value->rank < 0)
+    const ox_shape *shape = value->shape;
+    if (!shape)
         return "of any shape";
     size_t used = ox_format(buffer->text, sizeof buffer->text, "[");
-    for (int d = 0; d < value->rank; d++) {
+    for (int d = 0; d < shape->rank; d++) {
         char *at = buffer->text + used;
         size_t room = sizeof buffer->text - used;
         const char *comma = d ? "," : "";
-        if (value->dims[d] >= 0)
-            used += ox_format(at, room, "%s%lld", comma, (long long)value->dims[d]);
+        if (shape->dims[d] >= 0)
+            used += ox_format(at, room, "%s%lld", comma, (long long)shape->dims[d]);
         else
-            used += ox_format(at, room, "%s%s", comma, value->dim_names[d] ? value->dim_names[d] : "?");
+            used += ox_format(at, room, "%s%s", comma, shape->dim_names[d] ? shape->dim_names[d] : "?");
     }
     ox_format(buffer->text + used, sizeof buffer->text - used, "]");
     return buffer->text;
 }
 
 static bool fits_stated(const ox_value *value, const ox_tensor *tensor) {
-    if (value->rank < 0)
+    const ox_shape *shape = value->shape;
+    if (!shape)
         return true;
-    if (value->rank != tensor->rank)
+    if (shape->rank != tensor->rank)
         return false;
-    for (int d = 0; d < value->rank; d++)
-        if (value->dims[d] >= 0 && value->dims[d] != tensor->dims[d])
+    for (int d = 0; d < shape->rank; d++)
+        if (shape->dims[d] >= 0 && shape->dims[d] != tensor->dims[d])
             return false;
     return true;
 }
@@ -133,15 +138,14 @@ ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tenso
     if (index >= (size_t)graph->ninputs)
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no input %zu, the model has %d", session->model->path,
                        index, graph->ninputs);
-    int v = graph->inputs[index];
-    const ox_value *value = &graph->values[v];
+    const ox_value *value = &graph->values[graph->inputs[index]];
     session->frame->error = error;
     if (!tensor) {
         session->set[index] = false;
-        return value->initializer ? ox_frame_set(session->frame, v, value->initializer, true) : OX_OK;
+        return value->initializer ? ox_frame_set(session->frame, (int)index, value->initializer, true) : OX_OK;
     }
     OX_TRY(check_input(session, value, tensor, error));
-    ox_status status = ox_frame_set(session->frame, v, tensor, false);
+    ox_status status = ox_frame_set(session->frame, (int)index, tensor, false);
     session->set[index] |= status == OX_OK;
     return ox_meter_explain(&session->meter, status, error);
 }
@@ -192,11 +196,11 @@ ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *
     return OX_OK;
 }
 
-static uint32_t tensor_types(const ox_tensor *const *tensors, int count) {
+static uint32_t value_types(const ox_frame *frame, const ox_index *values, int count) {
     uint32_t types = 0;
     for (int i = 0; i < count; i++)
-        if (tensors[i] && tensors[i]->dtype != OX_UNDEFINED)
-            types |= OX_BIT(tensors[i]->dtype);
+        if (values[i] >= 0 && frame->slots[values[i]].tensor.dtype != OX_UNDEFINED)
+            types |= OX_BIT(frame->slots[values[i]].tensor.dtype);
     return types;
 }
 
@@ -206,15 +210,15 @@ static uint32_t frame_op_types(const ox_frame *frame, const ox_op_use *use) {
     for (int n = 0; n < frame->graph->nnodes; n++) {
         const ox_node *node = &frame->graph->nodes[n];
         const ox_step *step = &frame->steps[n];
-        const ox_group *group = ox_step_group(step);
+        const ox_group *group = ox_frame_group(frame, n);
         for (int i = 0; i < step->nsubframes; i++)
             if (step->subframes[i])
                 types |= frame_op_types(step->subframes[i], use);
-        if (ox_text_order(node->op_type, use->name) || ox_text_order(node->domain, use->domain) ||
+        if (ox_text_order(node->op->name, use->name) || ox_text_order(node->op->domain, use->domain) ||
             ox_op_version(node->op, node->version) != use->version)
             continue;
-        types |= tensor_types(step->in, node->nin) | tensor_types((const ox_tensor *const *)step->out, node->nout);
-        if (group && group->pass)
+        types |= value_types(frame, node->in, node->nin) | value_types(frame, node->out, node->nout);
+        if (OX_KEEP_STATE && group && group->pass)
             types |= ox_pass_types(group->pass, n);
     }
     return types;

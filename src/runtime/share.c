@@ -3,33 +3,34 @@
 #include "frame.h"
 
 static void live_until(ox_frame *frame, int owner, int position) {
-    if (owner >= 0 && frame->slots[owner].dies < position)
-        frame->slots[owner].dies = position;
+    if (owner >= 0 && frame->lives[owner].dies < position)
+        frame->lives[owner].dies = position;
 }
 
 static void own_buffer(ox_frame *frame, int v, int n) {
-    ox_slot *slot = &frame->slots[v];
-    slot->owner = v;
-    slot->born = n;
-    slot->dies = slot->read_until > n ? slot->read_until : n; /* a result that nobody reads is written all the same */
+    ox_life *life = &frame->lives[v];
+    life->owner = v;
+    life->born = n;
+    life->dies = life->read_until > n ? life->read_until : n; /* a result that nobody reads is written all the same */
 }
 
 static int owner_of_input(const ox_frame *frame, const ox_node *node, int i) {
-    return node->in[i] < 0 ? -1 : frame->slots[node->in[i]].owner;
+    return node->in[i] < 0 ? -1 : frame->lives[node->in[i]].owner;
 }
 
-/* True if slot `in` is the whole of its buffer, element for element what `out` will be. */
-static bool same_elements(const ox_frame *frame, const ox_slot *in, const ox_slot *out) {
-    return frame->slots[in->owner].bytes == out->bytes && ox_tensor_is_packed(&in->tensor) &&
-           ox_dtype_size(in->tensor.dtype) == ox_dtype_size(out->tensor.dtype) &&
-           ox_same_dims(in->tensor.rank, in->tensor.dims, out->tensor.rank, out->tensor.dims);
+/* True if value `from` is the whole of its buffer, element for element what value `to` will be. */
+static bool same_elements(const ox_frame *frame, int from, int to) {
+    const ox_tensor *in = &frame->slots[from].tensor, *out = &frame->slots[to].tensor;
+    return frame->lives[frame->lives[from].owner].bytes == frame->lives[to].bytes && ox_tensor_is_packed(in) &&
+           ox_dtype_size(in->dtype) == ox_dtype_size(out->dtype) &&
+           ox_same_dims(in->rank, in->dims, out->rank, out->dims);
 }
 
 /* True if node m reads the buffer in another way than as value v. */
 static bool reads_otherwise(const ox_frame *frame, int m, int v) {
     const ox_node *node = &frame->graph->nodes[m];
     for (int i = 0; i < node->nin; i++)
-        if (node->in[i] != v && owner_of_input(frame, node, i) == frame->slots[v].owner)
+        if (node->in[i] != v && owner_of_input(frame, node, i) == frame->lives[v].owner)
             return true;
     return false;
 }
@@ -48,13 +49,12 @@ static bool reads(const ox_frame *frame, int m, int v) {
 static bool can_replace(const ox_frame *frame, int n, int m, int i) {
     const ox_node *node = &frame->graph->nodes[m];
     int v = node->in[i], owner = owner_of_input(frame, node, i);
-    if (owner < 0 || frame->slots[owner].dies != n ||
-        !same_elements(frame, &frame->slots[v], &frame->slots[node->out[0]]))
+    if (owner < 0 || frame->lives[owner].dies != n || !same_elements(frame, v, node->out[0]))
         return false;
-    const ox_group *group = ox_step_group(&frame->steps[m]);
-    const ox_step *dense = ox_step_dense(&frame->steps[m]);
-    for (int o = group ? group->head : m; o >= 0; o = group ? frame->steps[o].next_member : -1)
-        if (reads_otherwise(frame, o, v) || ((o > m || &frame->steps[o] == dense) && reads(frame, o, v)))
+    const ox_group *group = ox_frame_group(frame, m);
+    const int dense = ox_frame_dense(frame, m);
+    for (int o = group ? group->head : m; o >= 0; o = group ? frame->members[o].next : -1)
+        if (reads_otherwise(frame, o, v) || ((o > m || o == dense) && reads(frame, o, v)))
             return false;
     return true;
 }
@@ -62,12 +62,12 @@ static bool can_replace(const ox_frame *frame, int n, int m, int i) {
 /* The buffer of what node m computes as output k. */
 static void place_result(ox_frame *frame, int n, int m, int k) {
     const ox_node *node = &frame->graph->nodes[m];
-    ox_slot *slot = &frame->slots[node->out[k]];
-    bool in_place = k == 0 && node->op->flags & OX_OP_IN_PLACE && slot->bytes;
+    ox_life *life = &frame->lives[node->out[k]];
+    bool in_place = k == 0 && node->op->flags & OX_OP_IN_PLACE && life->bytes;
     for (int i = 0; in_place && i < node->nin; i++)
         if (can_replace(frame, n, m, i)) {
-            slot->owner = owner_of_input(frame, node, i);
-            live_until(frame, slot->owner, slot->read_until);
+            life->owner = owner_of_input(frame, node, i);
+            live_until(frame, life->owner, life->read_until);
             return;
         }
     own_buffer(frame, node->out[k], n);
@@ -76,10 +76,10 @@ static void place_result(ox_frame *frame, int n, int m, int k) {
 static void share_node(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++) {
-        ox_slot *slot = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]];
-        if (!slot || slot->constant || slot->root < 0)
+        ox_life *life = node->out[k] < 0 ? NULL : &frame->lives[node->out[k]];
+        if (!life || frame->slots[node->out[k]].constant || life->root < 0)
             continue;
-        switch (frame->steps[n].outputs[k].window) {
+        switch (ox_step_window(&frame->steps[n], k)) {
         case OX_WINDOW_NONE:
             place_result(frame, n, n, k);
             break;
@@ -87,19 +87,19 @@ static void share_node(ox_frame *frame, int n) {
             own_buffer(frame, node->out[k], n);
             break;
         default:
-            slot->owner = frame->slots[slot->root].owner;
-            live_until(frame, slot->owner, slot->read_until);
+            life->owner = frame->lives[life->root].owner;
+            live_until(frame, life->owner, life->read_until);
         }
     }
 }
 
 void ox_share_outputs(ox_frame *frame, int n) {
-    const ox_group *group = ox_step_group(&frame->steps[n]);
+    const ox_group *group = ox_frame_group(frame, n);
     if (!group) {
         share_node(frame, n);
         return;
     }
-    for (int m = group->tail == n ? group->head : -1; m >= 0; m = frame->steps[m].next_member)
-        if (ox_fuse_stores(frame, m))
+    for (int m = group->tail == n ? group->head : -1; m >= 0; m = frame->members[m].next)
+        if (frame->members[m].stores)
             place_result(frame, n, m, 0);
 }

@@ -7,18 +7,12 @@
 
 /* ---- Constants ---------------------------------------------------------------------------------------------- */
 
-static ox_slot *output_slot(const ox_frame *frame, int n, int k) {
-    int v = frame->graph->nodes[n].out[k];
-    return v < 0 ? NULL : &frame->slots[v];
-}
-
 /* True if the node's outputs depend on constants and shapes only. */
 static bool is_constant(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     if (node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM))
         return false;
-    const ox_tensor *out = frame->steps[n].out[0];
-    if (node->op->flags & OX_OP_TEXT && out && out->dtype == OX_STRING)
+    if (node->op->flags & OX_OP_TEXT && node->out[0] >= 0 && frame->slots[node->out[0]].tensor.dtype == OX_STRING)
         return false;
     int nin = node->op->flags & OX_OP_SHAPE_ONLY ? 0 : node->op->flags & OX_OP_LIKE ? 1 : node->nin;
     for (int i = 0; i < nin; i++)
@@ -29,44 +23,59 @@ static bool is_constant(const ox_frame *frame, int n) {
 
 /* Bytes that keeping the outputs of node n would take. */
 static size_t kept_bytes(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
     size_t bytes = 0;
-    for (int k = 0; k < frame->graph->nodes[n].nout; k++) {
-        const ox_slot *slot = output_slot(frame, n, k);
-        if (slot && !slot->constant)
-            bytes += slot->bytes;
-    }
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0 && !frame->slots[node->out[k]].constant)
+            bytes += frame->lives[node->out[k]].bytes;
     return bytes;
 }
 
-/* Computes node n now, into plan memory. */
+/* Plan memory for the outputs of node n. */
+static ox_status make_outputs(ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int k = 0; k < node->nout; k++) {
+        const int v = node->out[k];
+        if (v < 0 || frame->slots[v].constant)
+            continue;
+        frame->slots[v].tensor.data = ox_pile_get(&frame->plan, frame->lives[v].bytes + 1);
+        if (!frame->slots[v].tensor.data)
+            return ox_fail_memory(frame->error, "a constant", frame->lives[v].bytes);
+    }
+    return OX_OK;
+}
+
+/* Computes node n, which is prepared, now. */
 static ox_status fold(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
-    for (int k = 0; k < step->call.nout; k++) {
-        ox_slot *slot = output_slot(frame, n, k);
-        if (!slot || slot->constant)
-            continue;
-        slot->tensor.data = ox_pile_get(&frame->plan, slot->bytes + 1);
-        if (!slot->tensor.data)
-            return ox_fail_memory(frame->error, "a constant", slot->bytes);
-    }
-    ox_pile_mark mark = ox_pile_save(&frame->plan);
-    unsigned char *work = ox_pile_get(&frame->plan, step->work + 1);
+    const ox_node *node = &frame->graph->nodes[n];
+    OX_TRY(make_outputs(frame, n));
+    unsigned char *work = ox_pile_get(&frame->scratch, step->work + 1);
     if (!work)
         return ox_fail_memory(frame->error, "computing a constant", step->work);
-    ox_step_place(step, work);
-    ox_status status = ox_step_run(step);
+    ox_status status = ox_step_run(frame, n, work);
     if (status == OX_OK && ox_pool_cancelled(frame->pool))
         status = ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled");
-    ox_pile_restore(&frame->plan, mark);
-    for (int k = 0; k < step->call.nout; k++) {
-        ox_slot *slot = output_slot(frame, n, k);
-        if (!slot)
+    for (int k = 0; k < node->nout; k++) {
+        if (node->out[k] < 0)
             continue;
-        slot->constant = true;
-        slot->owner = -1;
+        frame->slots[node->out[k]].constant = true;
+        frame->lives[node->out[k]].owner = -1;
     }
     step->skip = true;
     return status;
+}
+
+/* The same for a node that is not prepared, if that does not take much. */
+static ox_status try_fold(ox_frame *frame, int n) {
+    ox_pile_mark mark = ox_pile_save(&frame->scratch);
+    ox_step *step = &frame->steps[n];
+    ox_status status = ox_plan_prepare(frame, n, &frame->scratch);
+    if (status == OX_OK && step->work <= OX_FOLD_BYTES)
+        status = fold(frame, n);
+    *ox_frame_prepared(frame, n) = (ox_prepared){0};
+    ox_pile_restore(&frame->scratch, mark);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
@@ -74,20 +83,33 @@ static ox_status fold(ox_frame *frame, int n) {
 /* Shapes, windows and constants of one node. */
 static ox_status describe_node(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
+    const ox_node *node = &frame->graph->nodes[n];
     step->skip = true;
     step->runs = false;
-    for (int k = 0; k < step->call.nout; k++) {
+    step->outputs = NULL;
+    *ox_frame_prepared(frame, n) = (ox_prepared){0};
+    for (int k = 0; k < node->nout; k++) {
         OX_TRY(ox_plan_describe(frame, n, k));
-        const ox_slot *slot = output_slot(frame, n, k);
-        step->runs |= slot && step->outputs[k].window == OX_WINDOW_NONE;
-        step->skip &= !slot || slot->constant || step->outputs[k].window == OX_WINDOW_GIVEN;
+        const ox_slot *slot = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]];
+        const ox_window window = ox_step_window(step, k);
+        step->runs |= slot && window == OX_WINDOW_NONE;
+        step->skip &= !slot || slot->constant || window == OX_WINDOW_GIVEN;
     }
     if (step->skip || !is_constant(frame, n) || kept_bytes(frame, n) > OX_FOLD_BYTES)
         return OX_OK;
-    ox_status status = ox_plan_prepare(frame, n);
-    if (status == OX_OK && step->work <= OX_FOLD_BYTES)
-        status = fold(frame, n);
-    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+    return try_fold(frame, n);
+}
+
+/* Prepares a step for good, or only finds out how much memory that takes in each run. */
+static ox_status prepare_step(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    if (OX_KEEP_STATE || !step->runs)
+        return ox_step_prepare(frame, n, &frame->plan);
+    ox_pile_mark mark = ox_pile_save(&frame->scratch);
+    ox_status status = ox_step_prepare(frame, n, &frame->scratch);
+    step->work += ox_aligned(ox_pile_size(frame->scratch.given - mark.given));
+    ox_pile_restore(&frame->scratch, mark);
+    return status;
 }
 
 /* Buffers and the prepared operator of one node, or of the group that it ends. */
@@ -96,15 +118,14 @@ static ox_status prepare_node(ox_frame *frame, int n) {
     if (step->skip)
         return OX_OK;
     ox_share_outputs(frame, n);
-    const ox_group *group = ox_step_group(step);
+    const ox_group *group = ox_frame_group(frame, n);
     if (group && group->tail != n) {
         step->skip = true;
         return OX_OK;
     }
     if (group)
-        return ox_fuse_prepare(frame, n);
-    ox_status status = ox_plan_prepare(frame, n);
-    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+        ox_fuse_stream(frame, n);
+    return prepare_step(frame, n);
 }
 
 /* Remembers what inferring node n looked at, where another run may bring other data. */
@@ -112,7 +133,7 @@ static ox_status keep_premises(ox_frame *frame, ox_stage *stage, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin && i < 64; i++) {
         const ox_slot *slot = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]];
-        if (!slot || slot->constant || !(frame->steps[n].call.looked_at >> i & 1))
+        if (!slot || slot->constant || !(frame->work.call.looked_at >> i & 1))
             continue;
         size_t bytes = (size_t)ox_tensor_count(&slot->tensor) * ox_dtype_size(slot->tensor.dtype);
         ox_premise *premise = ox_pile_get(&frame->plan, sizeof *premise);
@@ -144,31 +165,39 @@ static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred)
 
 /* Groups lie in plan memory that is about to go; a stale one must not be taken for a new one at its address. */
 static void forget_groups(ox_frame *frame, int first, int end) {
-    for (int n = first; n < end && OX_WITH_FUSION; n++) {
-        frame->steps[n].group = NULL;
-        frame->steps[n].call.epilogue = NULL;
-    }
+    for (int n = first; n < end && OX_WITH_FUSION; n++)
+        frame->members[n].group = NULL;
+}
+
+static ox_status plan_stage(ox_frame *frame, ox_stage *stage, bool inferred) {
+    OX_TRY(describe_nodes(frame, stage, inferred));
+    if (OX_WITH_FUSION)
+        OX_TRY(ox_fuse_stage(frame, stage->first, stage->end));
+    for (int n = stage->first; n < stage->end; n++)
+        OX_TRY(prepare_node(frame, n));
+    ox_status status = ox_place_stage(frame, stage);
+    if (status != OX_OK && !frame->outer)
+        ox_error_prefix(frame->error, "%s: ", frame->model->path);
+    return status;
 }
 
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
-    ox_pile_mark mark = ox_pile_save(&frame->plan);
+    const bool anew = !frame->stages;
+    if (anew)
+        OX_TRY(ox_frame_study(frame));
+    ox_pile_mark mark = ox_pile_save(&frame->plan), scratch = ox_pile_save(&frame->scratch);
     ox_stage *stage = ox_pile_get(&frame->plan, sizeof *stage);
     if (!stage)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
     *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
-    ox_status status = describe_nodes(frame, stage, inferred);
-    if (status == OX_OK && OX_WITH_FUSION)
-        status = ox_fuse_stage(frame, first, stage->end);
-    for (int n = first; n < stage->end && status == OX_OK; n++)
-        status = prepare_node(frame, n);
-    if (status == OX_OK) {
-        status = ox_place_stage(frame, stage);
-        if (status != OX_OK && !frame->outer)
-            ox_error_prefix(frame->error, "%s: ", frame->model->path);
-    }
+    ox_status status = plan_stage(frame, stage, inferred);
+    if (frame->lives)
+        ox_pile_restore(&frame->scratch, scratch);
     if (status != OX_OK) {
         forget_groups(frame, first, stage->end);
         ox_pile_restore(&frame->plan, mark);
+        if (anew)
+            ox_frame_forget(frame);
         return status;
     }
     *(frame->newest ? &frame->newest->after : &frame->stages) = stage;
@@ -187,12 +216,14 @@ void ox_stage_forget(ox_frame *frame, ox_stage *stage) {
 
 /* ---- Keeping a plan ----------------------------------------------------------------------------------------- */
 
-static bool same_result(const ox_result *result, const ox_output *output) {
-    bool window = result->view_of >= 0 || result->data;
-    return result->dtype == output->seen.dtype && result->view_of == output->input &&
-           ox_same_dims(result->rank, result->dims, output->seen.rank, output->seen.dims) &&
-           (!result->data) == (output->window != OX_WINDOW_GIVEN) &&
-           (!window || ox_same_dims(result->rank, result->strides, output->seen.rank, output->seen.strides)) &&
+static bool same_result(const ox_result *result, const ox_slot *slot, const ox_output *output) {
+    const ox_tensor *seen = output ? &output->seen : &slot->tensor;
+    if (result->dtype != seen->dtype || !ox_same_dims(result->rank, result->dims, seen->rank, seen->dims))
+        return false;
+    if (!output)
+        return result->view_of < 0 && !result->data;
+    return result->view_of == output->input && (!result->data) == (output->window != OX_WINDOW_GIVEN) &&
+           ox_same_dims(result->rank, result->strides, seen->rank, seen->strides) &&
            (result->view_of < 0 || result->offset == output->offset);
 }
 
@@ -208,14 +239,17 @@ static bool same_premises(const ox_frame *frame, const ox_stage *stage) {
 }
 
 bool ox_stage_holds(ox_frame *frame, const ox_stage *stage) {
-    ox_step *step = &frame->steps[stage->first];
+    const ox_step *step = &frame->steps[stage->first];
+    const ox_node *node = &frame->graph->nodes[stage->first];
     if (!same_premises(frame, stage))
         return false;
-    for (int k = 0; k < step->call.nout; k++)
-        if (step->out[k] && !same_result(&frame->results[k], &step->outputs[k]))
+    for (int k = 0; k < node->nout; k++) {
+        const ox_output *output = ox_step_window(step, k) == OX_WINDOW_NONE ? NULL : &step->outputs[k];
+        if (node->out[k] >= 0 && !same_result(&frame->results[k], &frame->slots[node->out[k]], output))
             return false;
-    for (int k = 0; k < step->call.nout; k++)
-        if (step->out[k] && step->outputs[k].window == OX_WINDOW_GIVEN)
-            step->out[k]->data = frame->results[k].data;
+    }
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0 && ox_step_window(step, k) == OX_WINDOW_GIVEN)
+            frame->slots[node->out[k]].tensor.data = frame->results[k].data;
     return true;
 }

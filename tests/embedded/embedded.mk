@@ -37,9 +37,19 @@ device-node: $(DEVICE)/node.elf
 device-digits: $(DEVICE)/digits.elf
 	@sh tests/embedded/digits.sh $(EMULATE) -kernel $<
 
+# The digits in a buffer of exactly as many bytes as they take, and of one less.
+$(DEVICE)/obj/tests/embedded/exact.o: DEVICE_CFLAGS += -I$(DIGITS_EMBED)
+$(DEVICE)/obj/tests/embedded/exact.o: $(DIGITS_EMBED)/model.h
+$(DEVICE)/exact.elf: $(DEVICE)/obj/tests/embedded/exact.o $(DEVICE)/obj/digits_model.o $(BOARD_OBJ) $(DEVICE)/libox.a \
+  $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+device-exact: $(DEVICE)/exact.elf
+	@$(EMULATE) -kernel $<
+
 # Each part on its board, with a library of its own: all operators for the node suite, otherwise what is needed. The
 # microbit has 16 KB of RAM.
-DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 $(patsubst %,device-digits@%,cortex-m3 cortex-m4 cortex-m55 rv32)
+DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: venv
 	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
@@ -50,9 +60,14 @@ device-cases@%:
 	  STACK_BYTES=4096 device-cases
 
 device-digits@%:
-	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-digits' OPS=examples/firmware/ops.txt device-digits
+	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-digits' OPS='$(DIGITS_EMBED)/ops.txt' \
+	  device-digits
+
+device-exact@%:
+	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-digits' OPS='$(DIGITS_EMBED)/ops.txt' \
+	  device-exact
 
 device-node@%:
 	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*' device-node
 
-.PHONY: device-cases device-node device-digits device-test
+.PHONY: device-cases device-node device-digits device-exact device-test

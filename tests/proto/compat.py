@@ -10,7 +10,8 @@ import tempfile
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proto", "onnx.proto")
 
 # What differs on purpose, and why.
-OURS_ALONE = {"TensorProto.ox_payload": "the loader's note of bytes left in the file, dropped from every file it reads"}
+NOTE = "the loader's note of bytes left in the file, dropped from every file it reads"
+OURS_ALONE = {"TensorProto.ox_payload": NOTE, "GraphProto.ox_payload": NOTE}
 THEIRS_ALONE = {}
 
 

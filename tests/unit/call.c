@@ -21,7 +21,7 @@ void test_call_begin(test_call *t, const char *op, int64_t version) {
     t->call.pile = &t->pile;
     t->call.strings = &t->pile;
     t->call.loops = ox_loops_find(ox_default_isa());
-    ox_pile_init(&t->pile, ox_default_allocator(), SIZE_MAX);
+    ox_pile_init(&t->pile, ox_default_allocator());
 }
 
 void test_call_end(test_call *t) {

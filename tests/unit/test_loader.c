@@ -60,7 +60,7 @@ START_TEST(a_small_model) {
     const ox_graph *g = model->graph;
     ck_assert_int_eq(g->nnodes, 2);
     ck_assert_int_eq(g->nvalues, 4);
-    ck_assert_str_eq(g->nodes[0].op_type, "Add");
+    ck_assert_str_eq(g->nodes[0].op->name, "Add");
     ck_assert_int_eq(g->nodes[0].version, 13);
     ck_assert_ptr_nonnull(g->nodes[0].op);
     ck_assert_int_eq(g->nodes[0].in[1], find_value(g, "w"));
@@ -134,7 +134,7 @@ START_TEST(nodes_are_sorted) {
     load(&bytes);
     static const char *const order[] = {"Abs", "Neg", "Relu", "Add"};
     for (int i = 0; i < 4; i++)
-        ck_assert_str_eq(model->graph->nodes[i].op_type, order[i]);
+        ck_assert_str_eq(model->graph->nodes[i].op->name, order[i]);
     ox_model_free(model);
 }
 END_TEST
@@ -307,7 +307,7 @@ START_TEST(subgraphs_count_for_the_order) {
     ox_put_node(&graph, "Neg", "x", "late", NULL);
     ox_put_model(&bytes, &graph, 13);
     load(&bytes);
-    ck_assert_str_eq(model->graph->nodes[0].op_type, "Neg");
+    ck_assert_str_eq(model->graph->nodes[0].op->name, "Neg");
     ox_model_free(model);
 }
 END_TEST
@@ -407,7 +407,7 @@ START_TEST(functions_are_expanded) {
     static const int64_t axes[] = {5, -3, -3, -3};
     ck_assert_int_eq(g->nnodes, 8);
     for (int i = 0; i < 4; i++) {
-        ck_assert_str_eq(g->nodes[2 * i].op_type, "Softmax");
+        ck_assert_str_eq(g->nodes[2 * i].op->name, "Softmax");
         ck_assert_uint_eq(g->nodes[2 * i].nattrs, 1);
         ck_assert_int_eq(g->nodes[2 * i].attrs[0].u.i, axes[i]);
         ck_assert_int_eq(g->nodes[2 * i + 1].in[0], g->nodes[2 * i].out[0]);
@@ -427,7 +427,7 @@ START_TEST(functions_that_pass_on_their_input) {
     put_function(&bytes, "Same", "p", "p", &body, NULL);
     load(&bytes);
     ck_assert_int_eq(model->graph->nnodes, 1);
-    ck_assert_str_eq(model->graph->nodes[0].op_type, "Identity");
+    ck_assert_str_eq(model->graph->nodes[0].op->name, "Identity");
     ox_model_free(model);
 }
 END_TEST
@@ -446,7 +446,7 @@ START_TEST(graphs_given_to_functions) {
     put_function(&bytes, "Choose", "p", "r", &body, NULL);
     load(&bytes);
     const ox_node *node = &model->graph->nodes[0];
-    ck_assert_str_eq(node->op_type, "If");
+    ck_assert_str_eq(node->op->name, "If");
     ck_assert_int_eq(node->ncaptures, 1);
     ck_assert_int_eq(node->captures[0], find_value(model->graph, "x"));
     ox_model_free(model);
@@ -549,10 +549,9 @@ static void put_entry(ox_bytes *tensor, const char *key, const char *value) {
     ox_put_message(tensor, 13, &entry);
 }
 
-/* Loads a model whose initializer w, float [2], is at the location. */
-static ox_status load_external(const char *location, const char *offset, const char *length) {
-    ox_bytes tensor = {0}, graph = {0}, bytes = {0};
-    char path[128];
+/* A model whose initializer w, float [2], is at the location. */
+static void put_external(ox_bytes *bytes, const char *location, const char *offset, const char *length) {
+    ox_bytes tensor = {0}, graph = {0};
     ox_put_int(&tensor, 1, 2);
     ox_put_int(&tensor, 2, OX_FLOAT);
     ox_put_text(&tensor, 8, "w");
@@ -564,7 +563,13 @@ static ox_status load_external(const char *location, const char *offset, const c
         put_entry(&tensor, "length", length);
     ox_put_int(&tensor, 14, 1);
     ox_put_message(&graph, 5, &tensor);
-    ox_put_model(&bytes, &graph, 13);
+    ox_put_model(bytes, &graph, 13);
+}
+
+static ox_status load_external(const char *location, const char *offset, const char *length) {
+    ox_bytes bytes = {0};
+    char path[128];
+    put_external(&bytes, location, offset, length);
     write_file("model.onnx", bytes.data, bytes.size);
     snprintf(path, sizeof path, "%s/model.onnx", directory);
     return ox_model_load_file(path, NULL, &model, &error);
@@ -608,6 +613,36 @@ START_TEST(external_data) {
     snprintf(path, sizeof path, "%s/model.onnx", directory);
     unlink(path);
     rmdir(directory);
+}
+END_TEST
+
+/* Weights at a fixed address: what the model calls "flash" is an array. */
+static const float flash[4] = {1, 2, 3, 4};
+
+static const void *from_flash(void *context, const char *location, size_t offset, size_t length) {
+    ++*(int *)context;
+    if (strcmp(location, "flash") || offset > sizeof flash || length > sizeof flash - offset)
+        return NULL;
+    return (const char *)flash + offset;
+}
+
+START_TEST(external_data_by_function) {
+    ox_bytes bytes = {0};
+    int calls = 0;
+    ox_options options = {.external_data = from_flash, .external_context = &calls};
+    put_external(&bytes, "flash", "4", NULL);
+    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_OK);
+    ck_assert_ptr_eq(model->graph->values[0].initializer->data, &flash[1]);
+    ck_assert_int_eq(calls, 1);
+    ox_model_free(model);
+    bytes.size = 0;
+    put_external(&bytes, "flash", "12", "8");
+    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_ERROR_MODEL);
+    check_text("external data 'flash': there are no 8 bytes at offset 12");
+    bytes.size = 0;
+    put_external(&bytes, "flash", "0", "4");
+    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_ERROR_MODEL);
+    check_text("has 4 bytes of external data");
 }
 END_TEST
 
@@ -738,6 +773,7 @@ Suite *ox_suite_loader(void) {
     tcase_add_test(tests, broken_functions_are_refused);
     tcase_add_test(tests, sparse_initializers_have_a_name);
     tcase_add_test(tests, external_data);
+    tcase_add_test(tests, external_data_by_function);
     tcase_add_test(tests, every_failing_allocation_is_an_error);
     tcase_add_test(tests, every_truncation_and_flip_is_survived);
     suite_add_tcase(suite, tests);

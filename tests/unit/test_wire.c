@@ -96,6 +96,17 @@ START_TEST(unknown_fields_are_left_out) {
 }
 END_TEST
 
+/* The bytes of the model's graph, which stays in the file. */
+static ox_span left_graph(const ox_bytes *model) {
+    ck_assert_int_eq(parse(MODEL, model->data, model->size), OX_OK);
+    const ox_payload *left =
+        ox_parsed_payload(&parsed, ((const Onnx__ModelProto *)(const void *)parsed.message)->graph->ox_payload);
+    ck_assert(left != NULL);
+    const ox_span graph = {model->data + left->offset, left->size};
+    release();
+    return graph;
+}
+
 START_TEST(payloads_stay_in_place) {
     ox_bytes graph = {0}, model = {0};
     float data[100] = {1};
@@ -103,17 +114,53 @@ START_TEST(payloads_stay_in_place) {
     ox_put_initializer(&graph, "small", OX_FLOAT, 0, NULL, data);
     ox_put_initializer(&graph, "second", OX_FLOAT, 1, (const int64_t[]){99}, data);
     ox_put_model(&model, &graph, 13);
-    ck_assert_int_eq(parse(MODEL, model.data, model.size), OX_OK);
-    ck_assert_uint_eq(parsed.npayloads, 2);
-    ck_assert_uint_eq(parsed.payloads[0].size, 400);
-    ck_assert_uint_eq(parsed.payloads[1].size, 396);
-    ck_assert(!memcmp(model.data + parsed.payloads[1].offset, data, 396));
-    const Onnx__GraphProto *g = ((const Onnx__ModelProto *)parsed.message)->graph;
-    ck_assert_uint_eq(g->n_initializer, 3);
-    ck_assert_str_eq(g->initializer[2]->name, "second");
-    ck_assert_uint_eq(g->initializer[2]->ox_payload, 1);
-    ck_assert(!g->initializer[2]->has_raw_data);
-    ck_assert_uint_eq(g->initializer[1]->raw_data.len, 4);
+    static const char *const names[] = {"first", "small", "second"};
+    static const size_t left[] = {400, 0, 396};
+    ox_span rest = left_graph(&model), part;
+    ck_assert_uint_eq(ox_wire_count(rest, 5), 3);
+    for (size_t i = 0; ox_wire_next(&rest, 5, &part); i++) {
+        ck_assert_int_eq(ox_parse_part(TENSOR, part, ox_default_allocator(), &parsed, &error), OX_OK);
+        const Onnx__TensorProto *t = (const void *)parsed.message;
+        ck_assert_str_eq(t->name, names[i]);
+        ck_assert_int_eq(t->has_raw_data, !left[i]);
+        ck_assert_uint_eq(t->raw_data.len, left[i] ? 0 : 4);
+        ck_assert_uint_eq(parsed.npayloads, left[i] ? 1 : 0);
+        if (left[i]) {
+            ck_assert_uint_eq(t->ox_payload, 0);
+            ck_assert_uint_eq(parsed.payloads[0].size, left[i]);
+            ck_assert(!memcmp(parsed.bytes + parsed.payloads[0].offset, data, left[i]));
+        }
+        release();
+    }
+    ck_assert(!ox_wire_next(&rest, 5, &part));
+}
+END_TEST
+
+/* A graph in an attribute counts against the limit of parsing, and is left out of what is unpacked. */
+START_TEST(graphs_stay_in_place) {
+    ox_bytes inner = {0}, attr = {0}, node = {0}, graph = {0}, model = {0};
+    ox_put_text(&inner, 2, "the branch");
+    for (int i = 0; i < 100; i++)
+        ox_put_node(&inner, "Abs", "a", "b", NULL);
+    ox_put_text(&attr, 1, "then_branch");
+    ox_put_message(&attr, 6, &inner);
+    ox_put_text(&node, 4, "If");
+    ox_put_message(&node, 5, &attr);
+    ox_put_message(&graph, 1, &node);
+    ox_put_model(&model, &graph, 13);
+    ox_wire wire;
+    ck_assert_int_eq(ox_wire_check(MODEL, model.data, model.size, &wire, &error), OX_OK);
+    ck_assert_uint_gt(wire.whole_bytes, 100 * sizeof(Onnx__NodeProto));
+    ck_assert_uint_lt(wire.unpack_bytes, 10 * sizeof(Onnx__NodeProto));
+    ox_span rest = left_graph(&model), part;
+    ck_assert(ox_wire_next(&rest, 1, &part));
+    ck_assert_int_eq(ox_parse_part(&onnx__node_proto__descriptor, part, ox_default_allocator(), &parsed, &error),
+                     OX_OK);
+    const Onnx__NodeProto *made = (const void *)parsed.message;
+    ck_assert_str_eq(made->attribute[0]->name, "then_branch");
+    ck_assert_uint_eq(made->attribute[0]->g->n_node, 0);
+    ck_assert_uint_eq(ox_parsed_payload(&parsed, made->attribute[0]->g->ox_payload)->size, inner.size);
+    ck_assert(!ox_parsed_payload(&parsed, 1));
     release();
 }
 END_TEST
@@ -286,6 +333,7 @@ Suite *ox_suite_wire(void) {
     tcase_add_test(tests, broken_fields_are_refused);
     tcase_add_test(tests, unknown_fields_are_left_out);
     tcase_add_test(tests, payloads_stay_in_place);
+    tcase_add_test(tests, graphs_stay_in_place);
     tcase_add_test(tests, two_payloads_are_copied);
     tcase_add_test(tests, overlong_lengths_are_legal);
     tcase_add_test(tests, depth_is_bounded);

@@ -53,7 +53,7 @@ $(BUILD)/device/proto/onnx.pb-c.c $(BUILD)/device/proto/onnx.pb-c.h &: proto/onn
 	mv $(@D)/onnx.pb-c.new $(@D)/onnx.pb-c.c
 
 # Rewritten only when they change: everything depends on them.
-$(DEVICE)/gen/selection.h: FORCE
+$(DEVICE)/gen/selection.h: $(OPS) FORCE
 	@mkdir -p $(@D)/new
 	@awk -v dir=$(@D)/new -f tools/device/select.awk src/ox.h $(OPS) src/ops/table.inc
 	@for file in selected.inc selection.h; do cmp -s $(@D)/new/$$file $(@D)/$$file || cp $(@D)/new/$$file $(@D); done
