@@ -8,6 +8,7 @@
 enum {
     LINES = 8,
     LENGTH = OX_GEMM_VECTOR_COLUMNS,
+    PIECE = 256, /* elements of a line */
     TILE_BYTES = LINES * LENGTH * (int)sizeof(float),
     VECTOR_BYTES = LENGTH * (int)sizeof(float)
 };
@@ -34,11 +35,14 @@ static char *widen_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t k,
     return wide;
 }
 
-/* `count` lines of the matrix, `step` bytes apart, into the tile. */
+/* `count` lines of the matrix, `step` bytes apart, into the tile: a piece of each in turn, since memory serves several
+ * streams at a time faster than one. */
 static void widen_lines(const ox_gemm_plan *plan, const ox_gemm *g, int64_t count, int64_t length, const char *from,
                         int64_t step, char *tile) {
-    for (int64_t i = 0; i < count; i++)
-        widen(plan, g->b.dtype, length, from + i * step, tile + i * LENGTH * (int64_t)sizeof(float));
+    for (int64_t j = 0; j < length; j += PIECE)
+        for (int64_t i = 0; i < count; i++)
+            widen(plan, g->b.dtype, least(PIECE, length - j), from + i * step + j * (int64_t)sizeof(uint16_t),
+                  tile + (i * LENGTH + j) * (int64_t)sizeof(float));
 }
 
 static void multiply_half(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, char *stage,
