@@ -8,7 +8,7 @@
 
 #include "text.h"
 
-ox_status ox_tool_fail(ox_error *error, ox_status status, const char *format, ...) {
+ox_status(ox_tool_fail)(ox_error *error, ox_status status, const char *format, ...) {
     va_list list;
     va_start(list, format);
     vsnprintf(error->text, sizeof error->text, format, list);

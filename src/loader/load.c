@@ -175,6 +175,8 @@ ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_exte
         status = ox_meter_explain(&model->meter, status, error);
         ox_error_prefix(error, "%s: ", model->path);
         ox_model_free(model);
+    } else {
+        model->loaded_bytes = model->meter.used;
     }
     return status;
 }

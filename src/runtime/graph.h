@@ -78,7 +78,8 @@ typedef struct ox_mapping {
 } ox_mapping;
 
 struct ox_model {
-    ox_meter meter;         /* what it holds */
+    ox_meter meter;         /* what it holds: once it is loaded, only the store may touch it, behind its lock */
+    size_t loaded_bytes;    /* what it held when it had been loaded */
     ox_allocator allocator; /* counted by the meter */
     ox_options options;     /* with all limits */
     const ox_op *operators; /* of the options, as rows */

@@ -55,7 +55,7 @@ ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_s
         return ox_fail_memory(error, "a session", sizeof *session);
     *session = (ox_session){.options = merged(given, model), .model = model};
     session->allocator = ox_meter_allocator(&session->meter, allocator, session->options.limits.bytes,
-                                            model->meter.used + sizeof *session);
+                                            model->loaded_bytes + sizeof *session);
     session->temporary = ox_meter_temporary(&session->meter);
     session->options.allocator = &session->allocator;
     ox_status status = ox_meter_explain(&session->meter, fill(session, error), error);
