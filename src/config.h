@@ -178,8 +178,8 @@
 #define OX_GRAIN (OX_SMALL ? 8 : 16)
 #endif
 
-/* 1: names of nodes and of values between inputs and outputs are kept for error texts and profiles, and which operators
- * a model uses. 0: errors name nodes by their position. */
+/* 1: names of nodes and of values between inputs and outputs are kept for error texts and profiles. 0: errors name
+ * nodes by their position. */
 #ifndef OX_KEEP_NAMES
 #define OX_KEEP_NAMES (!OX_SMALL || OX_WITH_TEXTS)
 #endif

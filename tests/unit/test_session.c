@@ -204,7 +204,7 @@ static ox_status run_in_buffer(const ox_sample *sample, unsigned char *buffer, s
 
 /* Everything inside one buffer: too small is an error, large enough works, and exactly what it took is enough. */
 START_TEST(test_fixed_buffer) {
-    static _Alignas(64) unsigned char buffer[1 << 18];
+    static _Alignas(64) unsigned char buffer[1 << 20];
     const ox_sample *sample = &ox_samples[_i];
     bool worked = false;
     size_t peak, second;
