@@ -126,6 +126,11 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     return add(b, reg);
 }
 
+/* There is one loop for each operation. */
+void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
+    (void)b, (void)reg, (void)tile_lane, (void)slow;
+}
+
 /* Operators on rows run by themselves in small builds: src/ops/table.c. */
 ox_reg ox_pass_fold(ox_pass_builder *b, ox_fold fold, ox_reg reg) {
     (void)fold, (void)reg;
