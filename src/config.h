@@ -17,6 +17,11 @@
 #define OX_MOVED_TYPES (~0u)
 #endif
 
+/* The flags that some row of the operator table has, besides those that all rows of a kind have. */
+#ifndef OX_ROW_FLAGS
+#define OX_ROW_FLAGS (~0)
+#endif
+
 /* The rows of the operator table. */
 #ifndef OX_TABLE
 #define OX_TABLE "table.inc"

@@ -18,7 +18,7 @@ static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__Node
         return OX_OK;
     OX_TRY(check_arity(b, node, "input", node->nin, op->min_in, op->max_in, proto->n_input));
     OX_TRY(check_arity(b, node, "output", node->nout, op->min_out, op->max_out, proto->n_output));
-    for (int i = 0; i < op->min_in && !(op->flags & OX_OP_CONTROL); i++)
+    for (int i = 0; i < op->min_in && !ox_op_has(op, OX_OP_CONTROL); i++)
         if (node->in[i] == OX_NONE)
             return ox_fail(b->error, OX_ERROR_MODEL, "input %d is omitted, but must be given", i);
     return OX_OK;

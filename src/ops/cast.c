@@ -15,7 +15,7 @@ static ox_dtype named_dtype(ox_string to) {
 }
 
 static ox_dtype target_of(ox_call *call) {
-    if (call->op->flags & OX_OP_LIKE)
+    if (ox_op_has(call->op, OX_OP_LIKE))
         return call->in[1]->dtype;
     if (call->op->since == 1)
         return named_dtype(ox_call_string(call, "to", ""));

@@ -36,6 +36,18 @@ static void conv_place_lists(conv *c, int spatial, int64_t *room) {
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
+/* Sizes that memory has room for are divided as such: devices take a library for 64 bits. Only what is empty can have
+ * others. */
+static bool has_room(int64_t value) {
+    return value >= 0 && (uint64_t)value <= SIZE_MAX / 2;
+}
+static int64_t quotient(int64_t a, int64_t b) {
+    return (int64_t)((size_t)a / (size_t)b);
+}
+static int64_t remainder_of(int64_t a, int64_t b) {
+    return (int64_t)((size_t)a % (size_t)b);
+}
+
 /* A list attribute with `count` values of at least `least`, or `otherwise` for each. */
 static ox_status conv_list(ox_call *call, const char *name, int count, int64_t least, int64_t otherwise,
                            int64_t *list) {
@@ -51,6 +63,9 @@ static ox_status conv_list(ox_call *call, const char *name, int count, int64_t l
         if (values[i] < least)
             return ox_call_fail(call, OX_ERROR_SHAPE, "attribute '%s' has the value %lld, at least %lld is expected",
                                 name, (long long)values[i], (long long)least);
+        if (!has_room(values[i]))
+            return ox_call_fail(call, OX_ERROR_LIMIT, "attribute '%s' has the value %lld, too large for this machine",
+                                name, (long long)values[i]);
         list[i] = values[i];
     }
     return OX_OK;
@@ -64,7 +79,7 @@ static ox_status conv_dim(ox_call *call, conv *c, int d, ox_string auto_pad, int
                             (long long)c->kernel[d], (long long)c->dilation[d]);
     bool upper = ox_says(auto_pad, "SAME_UPPER"), lower = ox_says(auto_pad, "SAME_LOWER");
     if (upper || lower) {
-        c->out[d] = c->in[d] / c->stride[d] + (c->in[d] % c->stride[d] != 0);
+        c->out[d] = quotient(c->in[d], c->stride[d]) + (remainder_of(c->in[d], c->stride[d]) != 0);
         if (!c->out[d])
             return OX_OK;
         /* (out - 1) * stride < in, so that only adding the kernel can overflow. */
@@ -74,7 +89,7 @@ static ox_status conv_dim(ox_call *call, conv *c, int d, ox_string auto_pad, int
         c->pad[d] = upper ? pads / 2 : pads - pads / 2;
         return OX_OK;
     }
-    if (!ox_add_i64(c->in[d], begin, &padded) || !ox_add_i64(padded, end, &padded))
+    if (!ox_add_i64(c->in[d], begin, &padded) || !ox_add_i64(padded, end, &padded) || !has_room(padded))
         return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padding overflows", d);
     if (padded < reach)
         return ox_call_fail(call, OX_ERROR_SHAPE,
@@ -82,7 +97,7 @@ static ox_status conv_dim(ox_call *call, conv *c, int d, ox_string auto_pad, int
                             "input has %lld",
                             d, (long long)reach, (long long)padded);
     c->pad[d] = begin;
-    c->out[d] = (padded - reach) / c->stride[d] + 1;
+    c->out[d] = quotient(padded - reach, c->stride[d]) + 1;
     return OX_OK;
 }
 
@@ -92,13 +107,19 @@ static ox_status conv_channels(ox_call *call, conv *c) {
     if (x->rank < 3 || w->rank != x->rank)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same rank, at least 3", OX_INPUT(call, 0),
                             OX_INPUT(call, 1));
-    if (c->groups < 1 || x->dims[1] % c->groups || w->dims[0] % c->groups || x->dims[1] / c->groups != w->dims[1])
+    for (int d = 0; d < x->rank; d++)
+        if (!has_room(x->dims[d]) || !has_room(w->dims[d]))
+            return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s are too large for this machine", OX_INPUT(call, 0),
+                                OX_INPUT(call, 1));
+    int64_t channels;
+    if (c->groups < 1 || !has_room(c->groups) || remainder_of(w->dims[0], c->groups) ||
+        !ox_mul_i64(w->dims[1], c->groups, &channels) || channels != x->dims[1])
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: %lld group%s of %lld channels cannot be",
                             OX_INPUT(call, 0), OX_INPUT(call, 1), (long long)c->groups, c->groups == 1 ? "" : "s",
                             (long long)w->dims[1]);
     c->images = x->dims[0];
     c->in_channels = w->dims[1];
-    c->out_channels = w->dims[0] / c->groups;
+    c->out_channels = quotient(w->dims[0], c->groups);
     if (!ox_call_given(call, 2))
         return OX_OK;
     const ox_tensor *b = call->in[2];
@@ -172,8 +193,8 @@ static void advance(int rank, const int64_t *dims, int64_t *index) {
 }
 
 static void unravel(int rank, const int64_t *dims, int64_t i, int64_t *index) {
-    for (int d = rank; d-- > 0; i /= dims[d])
-        index[d] = i % dims[d];
+    for (int d = rank; d-- > 0; i = quotient(i, dims[d]))
+        index[d] = remainder_of(i, dims[d]);
 }
 
 /* For each column, where the kernel starts in the input. */
@@ -230,13 +251,13 @@ static void conv_columns(const ox_gemm *g, int64_t row, int64_t rows, int64_t co
     const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
     int64_t corner[CONV_COLUMNS * CONV_SPATIAL], tap[CONV_SPATIAL], at[CONV_COLUMNS];
     find_corners(c, column, columns, corner);
-    unravel(c->spatial, c->kernel, row % c->taps, tap);
+    unravel(c->spatial, c->kernel, remainder_of(row, c->taps), tap);
     for (int64_t first = 0; first < rows && first < c->taps; first++, advance(c->spatial, c->kernel, tap)) {
         for (int64_t j = 0; j < columns; j++)
             at[j] = seen(c, corner + j * c->spatial, tap);
         bool run = is_run(at, columns);
         for (int64_t r = first; r < rows; r += c->taps) {
-            const char *channel = (const char *)g->b.data + (row + r) / c->taps * c->in_count * width;
+            const char *channel = (const char *)g->b.data + quotient(row + r, c->taps) * c->in_count * width;
             if (run)
                 memcpy(to + r * to_row, channel + at[0] * width, (size_t)(CONV_COLUMNS * width));
             else
@@ -300,7 +321,7 @@ typedef struct conv_places {
 /* An ox_gemm_place_fn: a product for each image and group. */
 static void place(const void *places, int64_t i, ox_gemm *g) {
     const conv_places *p = places;
-    int64_t group = i % p->groups;
+    int64_t group = remainder_of(i, p->groups);
     g->a.data = offset(p->w, group * p->w_step);
     g->b.data = offset(p->x, i * p->x_step);
     g->extra = offset(p->bias, group * p->bias_step);

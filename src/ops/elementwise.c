@@ -59,13 +59,13 @@ static ox_status axis_dims(ox_call *call, int i, int *rank, int64_t *dims) {
 /* The shape that input i is broadcast with: mostly its own. */
 static ox_status input_dims(ox_call *call, int i, int *rank, int64_t *dims) {
     const ox_tensor *t = call->in[i];
-    if (i == 1 && call->op->flags & OX_OP_LEGACY)
+    if (i == 1 && ox_op_has(call->op, OX_OP_LEGACY))
         return legacy_dims(call, rank, dims);
-    if (i == 1 && call->op->flags & OX_OP_LEGACY_SLOPE) {
+    if (i == 1 && ox_op_has(call->op, OX_OP_LEGACY_SLOPE)) {
         legacy_slope_dims(call, rank, dims);
         return OX_OK;
     }
-    if (i > 0 && call->op->flags & OX_OP_AXIS && t->rank == 1 && t->dims[0] != 1)
+    if (i > 0 && ox_op_has(call->op, OX_OP_AXIS) && t->rank == 1 && t->dims[0] != 1)
         return axis_dims(call, i, rank, dims);
     *rank = t->rank;
     if (t->rank)
@@ -83,7 +83,7 @@ static ox_status broadcast_to(ox_call *call, ox_dtype dtype) {
         if (!ox_broadcast_dims(&rank, dims, other_rank, other))
             return fail_broadcast(call, 0, i);
     }
-    bool legacy = call->op->flags & OX_OP_LEGACY;
+    bool legacy = ox_op_has(call->op, OX_OP_LEGACY);
     if (legacy && !ox_same_dims(rank, dims, call->in[0]->rank, call->in[0]->dims))
         return fail_broadcast(call, 0, 1);
     return ox_call_output(call, 0, dtype, rank, dims);
@@ -274,7 +274,7 @@ ox_reg ox_emit_clip(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
 /* The shape that input i is broadcast with, as a tensor; NULL if it is its own. */
 static ox_status other_shape(ox_call *call, int i, ox_tensor **shape) {
     *shape = NULL;
-    if (i == 0 || !(call->op->flags & (OX_OP_LEGACY | OX_OP_LEGACY_SLOPE | OX_OP_AXIS)))
+    if (i == 0 || !ox_op_has(call->op, OX_OP_LEGACY | OX_OP_LEGACY_SLOPE | OX_OP_AXIS))
         return OX_OK;
     int64_t dims[OX_MAX_RANK];
     int rank;
@@ -295,7 +295,7 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
     const ox_elementwise *how = call->op->detail;
     for (int i = 0; i < call->nin; i++) {
         ox_tensor *shape;
-        if (!call->in[i] || in[i] >= 0 || (i == 1 && call->op->flags & (OX_OP_LIKE | OX_OP_LIST)))
+        if (!call->in[i] || in[i] >= 0 || (i == 1 && ox_op_has(call->op, OX_OP_LIKE | OX_OP_LIST)))
             continue;
         if (other_shape(call, i, &shape) != OX_OK)
             return -1;

@@ -170,6 +170,11 @@ static inline bool ox_op_is_known(const ox_op *op) {
     return op->infer != NULL;
 }
 
+/* Whether the operator has one of these flags, which rows name themselves; a constant where no row does. */
+static inline bool ox_op_has(const ox_op *op, unsigned flags) {
+    return (op->flags & flags & (unsigned)(OX_ROW_FLAGS)) != 0;
+}
+
 /* The row in force for an operator in an opset version; NULL if there is none. *newer (may be NULL) is set if the
  * table has the operator, but only from a later version on. */
 const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer);

@@ -74,12 +74,12 @@ static int64_t blocks_each(const softmax *s) {
 static void softmax_part(void *context, int part, int parts) {
     const softmax_job *job = context;
     const softmax *s = job->s;
-    const int64_t blocks = blocks_each(s);
+    const size_t blocks = (size_t)blocks_each(s); /* all of them lie in memory */
     int64_t first, end;
-    ox_pool_range(s->outer * blocks, part, parts, &first, &end);
+    ox_pool_range(s->outer * (int64_t)blocks, part, parts, &first, &end);
     for (int64_t i = first; i < end; i++) {
-        int64_t lane = i % blocks * OX_SOFTMAX_LANES, rest = s->inner - lane;
-        int64_t at = (i / blocks * s->n * s->inner + lane) * job->width;
+        int64_t lane = (int64_t)((size_t)i % blocks) * OX_SOFTMAX_LANES, rest = s->inner - lane;
+        int64_t at = ((int64_t)((size_t)i / blocks) * s->n * s->inner + lane) * job->width;
         job->run(s->n, s->inner, rest < OX_SOFTMAX_LANES ? rest : OX_SOFTMAX_LANES, job->from + at, job->to + at);
     }
 }

@@ -48,7 +48,7 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     for (int k = 0; k < call->nout; k++)
         frame->results[k].dtype = OX_UNDEFINED;
     ox_status status = check_inputs(call);
-    if (status == OX_OK && call->op->flags & OX_OP_CONTROL && !live)
+    if (status == OX_OK && ox_op_has(call->op, OX_OP_CONTROL) && !live)
         return OX_DEFER;
     if (status == OX_OK)
         status = call->op->infer(call);
@@ -162,7 +162,7 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     if (seen.data) {
         output->window = OX_WINDOW_GIVEN;
         slot->tensor = seen;
-        slot->constant = slot->weight = !(node->op->flags & OX_OP_CONTROL);
+        slot->constant = slot->weight = !ox_op_has(node->op, OX_OP_CONTROL);
         slot->foreign = !slot->constant;
         return OX_OK;
     }

@@ -12,9 +12,9 @@ static bool is_constant(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     if (node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM))
         return false;
-    if (node->op->flags & OX_OP_TEXT && node->out[0] >= 0 && frame->slots[node->out[0]].tensor.dtype == OX_STRING)
+    if (ox_op_has(node->op, OX_OP_TEXT) && node->out[0] >= 0 && frame->slots[node->out[0]].tensor.dtype == OX_STRING)
         return false;
-    int nin = node->op->flags & OX_OP_SHAPE_ONLY ? 0 : node->op->flags & OX_OP_LIKE ? 1 : node->nin;
+    int nin = node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_op_has(node->op, OX_OP_LIKE) ? 1 : node->nin;
     for (int i = 0; i < nin; i++)
         if (node->in[i] >= 0 && !frame->slots[node->in[i]].constant)
             return false;

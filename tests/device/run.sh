@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh: tests of the library for devices, built for the host: $BUILD/device/host has everything, others what a model
-# needs. Needs BUILD, MAKE, CC.
+# needs. Needs BUILD, MAKE, CC, PYTHON.
 set -u
 passed=0 failed=0
 dir=$BUILD/device/test
@@ -70,6 +70,17 @@ else
     bad 'a missing type is named'
     cat "$dir/out"
 fi
+# refused MODEL TEXT: the library for the digits says that of a model.
+refused() {
+    "$embed/exact" "$dir/$1.onnx" >"$dir/out" 2>&1
+    if grep -q "$2" "$dir/out"; then ok "refused: $1"; else
+        bad "refused: $1"
+        cat "$dir/out"
+    fi
+}
+expect 'models that are refused' "$PYTHON" tests/device/models.py "$dir"
+refused unsorted '(Add) reads what a later node gives'
+refused external "tensor 'w': this build of the library has no external data"
 printf 'Nonsense 3 float\n' >"$dir/wrong.txt"
 if device OPS="$dir/wrong.txt" DEVICE="$dir/wrong" >"$dir/out" 2>&1 || ! grep -q 'ox has no operator Nonsense-3' "$dir/out"; then
     bad 'an operator that ox lacks is an error of the build'

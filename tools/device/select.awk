@@ -110,6 +110,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|ROWS|DENSE)\(/ {
             features["passes"] = 1
         if (/OX_OP_CONTROL/)
             features["subgraphs"] = 1
+        for (rest = $0; match(rest, /OX_OP_[A-Z_]+/); rest = substr(rest, RSTART + RLENGTH))
+            flags[substr(rest, RSTART, RLENGTH)] = 1
     }
     else if (kept && full == before) # a version that is kept must not serve the later ones, too
         printf "GONE(\"%s\", %s, (%s))\n", domain, name, version[1] >table
@@ -129,6 +131,10 @@ END {
     if (selective) {
         print "#define OX_TYPES (0" sets["types"] ")" >header
         print "#define OX_MOVED_TYPES (OX_TYPES" sets["moved"] ")" >header
+        list = "0"
+        for (flag in flags)
+            list = list " | " flag
+        print "#define OX_ROW_FLAGS (" list ")" >header
     }
     for (i = 1; i <= nfeatures && selective; i++)
         print "#define OX_WITH_" toupper(feature[i]) " " features[feature[i]] >header
