@@ -164,7 +164,7 @@ static ox_lane *tile_loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dty
         ox_lane_set any, tiles;
     } both[] = {
         {OX_LANES_Add, OX_LANES_AddTiles}, {OX_LANES_Sub, OX_LANES_SubTiles}, {OX_LANES_Mul, OX_LANES_MulTiles}};
-    for (size_t i = 0; i < sizeof both / sizeof *both && !OX_SMALL; i++)
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++)
         if (both[i].any == lanes)
             return loop_of(b, both[i].tiles, dtype);
     return NULL;
@@ -181,7 +181,8 @@ ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *a
         args[i] = direct ? in[i] : ox_pass_widen(b, in[i]);
     dtype = ox_pass_dtype(b, args[0]);
     ox_reg reg = ox_pass_apply(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
-    ox_pass_describe(b, reg, tile_loop_of(b, lanes, dtype), OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
+    if (!OX_SMALL) /* devices run loop by loop */
+        ox_pass_describe(b, reg, tile_loop_of(b, lanes, dtype), OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
     return reg;
 }
 
