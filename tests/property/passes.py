@@ -16,6 +16,7 @@ UNARY = ["Neg", "Abs", "Relu", "Identity"]
 FLOAT_ONLY = ["Div", "Sigmoid", "Tanh", "Exp", "Sqrt", "Floor", "Reciprocal", "LeakyRelu", "PRelu"]
 REDUCE = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin"]
 TYPES = ["float", "double", "float16", "bfloat16", "int32"]
+MOST_ELEMENTS = 1 << 22
 
 
 class Graph:
@@ -67,9 +68,11 @@ class Graph:
         if op == "PRelu":
             inputs[1] = "slope"
         try:
-            self.add(op, inputs, np.broadcast_shapes(*(self.shapes[name] for name in inputs)))
+            shape = np.broadcast_shapes(*(self.shapes[name] for name in inputs))
         except ValueError:
             return
+        if np.prod(shape) <= MOST_ELEMENTS:  # [N] against [N,1] gives N * N
+            self.add(op, inputs, shape)
 
     def normalize(self):
         """What models write instead of LayerNormalization, of the value made last."""
