@@ -101,10 +101,10 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     return OX_OK;
 }
 
-/* The library has threads of its own, and gives a product as a whole. */
+/* The library has threads of its own; the pool only asks whether to go on. */
 static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     int64_t count;
-    if (!plan->batched)
+    if (!plan->batched && !ox_pool_asks(plan->pool))
         plan->pool = NULL;
     if (!ox_gemm_is_taken(g))
         return OX_OK;

@@ -284,13 +284,22 @@ static void vector_part(void *context, int part, int parts) {
 
 /* ---- The library's products ---------------------------------------------------------------------------------- */
 
+/* The whole product, or a few rows at a time where somebody may cancel it. */
 static void run_blas(const gemm_job *job) {
     const ox_gemm *g = job->gemm;
     const gemm_room room = job_room(job, 0);
+    const int64_t rows = ox_pool_piece(job->plan->pool, g->m, (double)g->n * (double)g->k);
     const bool taken = ox_gemm_is_taken(g);
     char *c = taken ? room.c : g->c;
     const int64_t c_row = taken ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
-    ox_gemm_blas(g, c, c_row);
+    for (int64_t row = 0; row < g->m; row += rows) {
+        ox_gemm strip = *g;
+        strip.m = least(rows, g->m - row);
+        strip.a.data = (const char *)g->a.data + row * g->a.row;
+        if (ox_pool_ask(job->plan->pool, room.part))
+            return;
+        ox_gemm_blas(&strip, c + row * c_row, c_row);
+    }
     take_block(g, &(ox_gemm_block){0, g->m, 0, g->n, c, c_row, room.scratch});
 }
 
