@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "status.h"
+
 typedef struct dtype_row {
     const char *name;
     uint8_t size, bits;

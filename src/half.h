@@ -2,7 +2,7 @@
 #ifndef OX_HALF_H
 #define OX_HALF_H
 
-#include "tensor.h"
+#include "dtype.h"
 
 #include <string.h>
 
