@@ -291,7 +291,7 @@ static ox_frame make_frame(const ox_builder *b, ox_frame *lexical, ox_scope *sco
 
 /* The last one counts. */
 static ox_status graph_name(ox_builder *b, ox_span graph, const char **name) {
-    ox_span text = {0}, next;
+    ox_span text = {(const unsigned char *)"", 0}, next;
     while (ox_wire_next(&graph, GRAPH_NAME, &next))
         text = next;
     return ox_build_intern_span(b, text, name);

@@ -22,8 +22,8 @@ import files  # noqa: E402
 import oxlib  # noqa: E402
 
 SANITIZED = "OX_SANITIZED" in os.environ
-# Sanitizers cost time, and reserve terabytes of addresses.
-SECONDS = 10 if SANITIZED else 1
+# Sanitizers cost time, and reserve terabytes of addresses; builds that are not optimised are slow, too.
+SECONDS = 10 if SANITIZED or "OX_SLOW" in os.environ else 1
 BYTES = 64 << 20
 DIGITS = pathlib.Path(__file__).parent.parent.parent / "examples" / "digits"
 MODELS = ["pytorch-converted/test_Conv2d", "pytorch-operator/test_operator_reduced_mean", "node/test_if",
