@@ -49,9 +49,9 @@ void ox_pile_free(ox_pile *pile);
 static inline bool ox_mul_size(size_t a, size_t b, size_t *result) {
     return !__builtin_mul_overflow(a, b, result);
 }
-/* A call where it is no instruction but a hundred bytes of them. */
+/* A call where it is no instruction but a hundred bytes of them; linkers that optimize would undo that. */
 #if OX_SMALL
-bool ox_mul_i64(int64_t a, int64_t b, int64_t *result);
+__attribute__((noinline)) bool ox_mul_i64(int64_t a, int64_t b, int64_t *result);
 #else
 static inline bool ox_mul_i64(int64_t a, int64_t b, int64_t *result) {
     return !__builtin_mul_overflow(a, b, result);

@@ -80,7 +80,7 @@ typedef struct ox_frame {
 
 typedef struct ox_use_entry {
     ox_op_use use;
-    const char *node; /* the first one's label */
+    const char *node; /* the first one's name */
 } ox_use_entry;
 
 typedef struct ox_builder {
@@ -122,6 +122,11 @@ enum {
     OX_WORK_BYTES = 16
 };
 
+/* The largest number that ox_build_id gives, and that can be one of a pair. */
+enum {
+    OX_MOST_IDS = sizeof(uintptr_t) > 4 ? INT32_MAX : (1 << 16) - 1
+};
+
 /* builder.c: small services. Counts some work if a function is being expanded; fails past the limit. */
 ox_status ox_build_work(ox_builder *b, uint64_t amount);
 /* The one copy of a text; NULL gives "". */
@@ -137,7 +142,8 @@ ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, 
  * pointer. */
 ox_status ox_build_grow(ox_builder *b, ox_pile *pile, void *array, int32_t count, int32_t *room, size_t size);
 ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uintptr_t key, int32_t value);
-/* Small numbers, from 1, that stand for an address or for a pair of such numbers. */
+/* Small numbers, from 1, that stand for an address or for a pair of numbers from 0 to OX_MOST_IDS. Equal pairs have one
+ * number whatever they mean. */
 ox_status ox_build_id(ox_builder *b, const char *interned, int32_t *id);
 ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *id);
 /* What was kept for a message of a function's body, NULL if nothing. `parsed` is what it was unpacked with: what was

@@ -69,15 +69,14 @@ ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uintptr_t key,
 
 /* Two numbers make a key. */
 enum {
-    HALF_KEY = sizeof(uintptr_t) * 4,
-    MOST_IDS = sizeof(uintptr_t) > 4 ? INT32_MAX : (1 << 16) - 1
+    HALF_KEY = sizeof(uintptr_t) * 4
 };
 
 static ox_status number(ox_builder *b, ox_map *map, uintptr_t key, int32_t *id) {
     *id = ox_map_get(map, key, 0);
     if (*id)
         return OX_OK;
-    if (b->next_id == MOST_IDS)
+    if (b->next_id == OX_MOST_IDS)
         return ox_fail(b->error, OX_ERROR_LIMIT, "the model has too many names");
     *id = ++b->next_id;
     return ox_build_set(b, map, &b->scratch, key, *id);

@@ -14,19 +14,21 @@ typedef struct ox_name {
 } ox_name;
 
 enum {
-    FIRST_ROOM = 8
+    FIRST_ROOM = 8,
+    HALF_WORD = sizeof(uintptr_t) * 4
 };
 
-static uint64_t mix(uint64_t x) {
-    x ^= x >> 32;
-    x *= UINT64_C(0x9e3779b97f4a7c15);
-    x ^= x >> 29;
-    x *= UINT64_C(0xbf58476d1ce4e5b9);
-    return x ^ x >> 32;
+/* In the machine's words: on one of 32 bits, the lower halves of the constants. */
+static uintptr_t mix(uintptr_t x) {
+    x ^= x >> HALF_WORD;
+    x *= (uintptr_t)UINT64_C(0x9e3779b97f4a7c15);
+    x ^= x >> (HALF_WORD - 3);
+    x *= (uintptr_t)UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> HALF_WORD;
 }
 
 static ox_map_entry *find(ox_map_entry *entries, size_t room, uintptr_t key) {
-    size_t i = (size_t)mix(key) & (room - 1);
+    size_t i = mix(key) & (room - 1);
     while (entries[i].key && entries[i].key != key)
         i = (i + 1) & (room - 1);
     return &entries[i];
@@ -69,16 +71,15 @@ bool ox_map_reserve(ox_map *map, ox_pile *pile, size_t count) {
 
 /* The seed is an address, which a hostile file cannot know: it cannot choose names that collide. */
 static uintptr_t hash_text(const ox_names *names, const char *text, size_t size) {
-    uint64_t hash = mix((uintptr_t)names);
-    for (; size >= 8; text += 8, size -= 8) {
-        uint64_t word;
-        memcpy(&word, text, 8);
+    uintptr_t hash = mix((uintptr_t)names), word;
+    for (; size >= sizeof word; text += sizeof word, size -= sizeof word) {
+        memcpy(&word, text, sizeof word);
         hash = mix(hash ^ word);
     }
-    uint64_t rest = size;
+    uintptr_t rest = size;
     for (; size; text++, size--)
         rest = rest << 8 | (unsigned char)*text;
-    return (uintptr_t)mix(hash ^ rest);
+    return mix(hash ^ rest);
 }
 
 static bool same(const ox_name *name, uintptr_t hash, const char *text, size_t size) {

@@ -14,7 +14,7 @@ static int newest_opset(const ox_model *model, const char *domain) {
 static ox_status check_version(ox_builder *b, const char *domain, int64_t version) {
     int newest = newest_opset(b->model, domain);
     const char *shown = *domain ? domain : "ai.onnx";
-    if (version < 1 || version > OX_MOST_VALUES)
+    if (version < 1 || version > OX_MOST_VALUES || version > OX_MOST_IDS)
         return ox_fail(b->error, OX_ERROR_MODEL, "opset_import: %lld is no version of domain '%.*s': they start at 1",
                        (long long)version, 80, shown);
     if (newest && version > newest && !b->for_info)
@@ -26,20 +26,15 @@ static ox_status check_version(ox_builder *b, const char *domain, int64_t versio
 
 /* A domain that comes twice counts with its highest version. */
 static ox_status add_opset(ox_builder *b, ox_opset_table *table, const char *domain, int64_t version) {
-    char tag[32];
-    const char *tag_name;
-    int32_t domain_id, tag_id;
+    int32_t domain_id;
     OX_TRY(check_version(b, domain, version));
     int32_t at = ox_map_get(&table->index, OX_KEY(domain), table->count);
     if (at < table->count && table->entries[at].version >= version)
         return OX_OK;
-    ox_format(tag, sizeof tag, "%d", (int)version);
-    OX_TRY(ox_build_intern(b, tag, &tag_name));
-    OX_TRY(ox_build_id(b, tag_name, &tag_id));
     OX_TRY(ox_build_id(b, domain, &domain_id));
     ox_opset_entry *entry = &table->entries[at];
     *entry = (ox_opset_entry){.domain = domain, .version = (int)version};
-    OX_TRY(ox_build_pair(b, domain_id, tag_id, &entry->id));
+    OX_TRY(ox_build_pair(b, domain_id, (int32_t)version, &entry->id));
     table->count += at == table->count;
     return ox_build_set(b, &table->index, &b->scratch, OX_KEY(domain), at);
 }
@@ -64,15 +59,6 @@ ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *import
 
 /* ---- Uses --------------------------------------------------------------------------------------------------- */
 
-static ox_status node_label(ox_builder *b, const ox_node *node, const char **label) {
-    char text[OX_NAME_ROOM];
-    if (*node->name)
-        ox_format(text, sizeof text, "node '%.*s'", 60, node->name);
-    else
-        ox_format(text, sizeof text, "1 node");
-    return ox_build_intern(b, text, label);
-}
-
 static ox_status count_use(ox_builder *b, const ox_node *node, uintptr_t key) {
     int32_t at = ox_map_get(&b->use_index, key, OX_MISSING);
     if (at != OX_MISSING) {
@@ -84,7 +70,7 @@ static ox_status count_use(ox_builder *b, const ox_node *node, uintptr_t key) {
     const bool known = ox_op_is_known(node->op);
     entry->use = (ox_op_use){node->op->domain, node->op->name,
                              known ? ox_op_version(node->op, node->version) : node->version, 1, known};
-    OX_TRY(node_label(b, node, &entry->node));
+    entry->node = node->name;
     return ox_build_set(b, &b->use_index, &b->scratch, key, b->nuses++);
 }
 
@@ -158,9 +144,9 @@ static size_t put_missing(char *text, size_t size, const ox_use_entry *entry, bo
     bool newer;
     ox_op_find(use->domain, use->name, use->version, &newer);
     const char *later = newer ? "; a later opset has it" : "";
-    if (use->count == 1)
-        return n + ox_format(text + n, size - n, "(%s%s)", entry->node, later);
-    return n + ox_format(text + n, size - n, "(%zu nodes%s)", use->count, later);
+    if (use->count == 1 && *entry->node)
+        return n + ox_format(text + n, size - n, "(node '%.*s'%s)", 60, entry->node, later);
+    return n + ox_format(text + n, size - n, "(%zu node%s%s)", use->count, use->count == 1 ? "" : "s", later);
 }
 
 static ox_status fail_missing(ox_builder *b, int32_t missing) {
