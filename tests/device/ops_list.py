@@ -18,7 +18,8 @@ FEATURES = ["texts", "operators", "functions", "external", "subgraphs", "passes"
 # All that selection.h may have, line by line.
 LINES = re.compile(r'/\* Written by tools/device/select\.awk\. \*/|#define OX_TABLE "selected\.inc"'
                    r"|#define OX_TYPES \(0(?: \| 1u << OX_[A-Z0-9]+)*\)"
-                   r"|#define OX_MOVED_TYPES \(OX_TYPES(?: \| 1u << OX_[A-Z0-9]+)*\)|#define OX_WITH_[A-Z]+ [01]")
+                   r"|#define OX_MOVED_TYPES \(OX_TYPES(?: \| 1u << OX_[A-Z0-9]+)*\)|#define OX_WITH_[A-Z]+ [01]"
+                   r"|#define OX_ROW_FLAGS \(0(?: \| OX_OP_[A-Z_]+)*\)")
 SPOILT = [b"", b"\0", b"\r", b"\t", b"#", b"with", b"with texts", b"with textz", b"with \xff", b"floatt", b"undefined",
           b"OX_FLOAT", b"dtype_count", b"-1", b"0", b"014", b"1e1", b"9" * 40, b"+14", b"14.0", b"Add", b"add 14 float", b"Add 15 float",
           b"Add 14 float)", b'")', b"*/", b"/*", b"\\", b"$(id)", b"`id`", b"; exit", b"float(", b"%s%n", b"\x1c", b"\x1b[31m", b"&", b"|",
@@ -106,6 +107,8 @@ def problem_of_result(asked, folder):
             if not re.fullmatch(r'GONE\("[\w.]*", \w+, \(\d+\)\)', line)]
     if set(rows) != {ROWS[operator] for operator in operators}:
         return f"selected.inc has {rows}"
+    if set(re.findall(r"OX_OP_\w+", defined)) != set(re.findall(r"OX_OP_\w+", " ".join(rows))):
+        return f"selection.h has other flags than {rows}"
     return None
 
 
