@@ -81,21 +81,13 @@ static const ox_op table[] = {
 #define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
     {domain,  #name,  FIRST since,      VERSIONS since,       min_in,       max_in, min_out,                           \
      max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, NULL,   flags},
+/* An operator of one output, with what its kind knows besides. */
+#define DETAILED(name, since, min_in, max_in, dtypes, infer, prepare, run, detail, flags)                              \
+    {"", #name,  FIRST since,      VERSIONS since,       min_in,       max_in, 1,                                      \
+     1,  dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, detail, flags},
 #define PROGRAM(name, since, min_in, max_in, dtypes, infer, prepare, run, flags, ...)                                  \
-    {"",                                                                                                               \
-     #name,                                                                                                            \
-     FIRST since,                                                                                                      \
-     VERSIONS since,                                                                                                   \
-     min_in,                                                                                                           \
-     max_in,                                                                                                           \
-     1,                                                                                                                \
-     1,                                                                                                                \
-     dtypes,                                                                                                           \
-     ox_infer_##infer,                                                                                                 \
-     ox_prepare_##prepare,                                                                                             \
-     ox_run_##run,                                                                                                     \
-     &(const ox_elementwise){__VA_ARGS__},                                                                             \
-     OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags)},
+    DETAILED(name, since, min_in, max_in, dtypes, infer, prepare, run, (&(const ox_elementwise){__VA_ARGS__}),         \
+             OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags))
 #define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
     PROGRAM(name, since, min_in, max_in, dtypes, infer, elementwise, elementwise, flags, ox_emit_##emit,               \
             OX_LANES_##lanes, NULL, NULL)
@@ -109,20 +101,8 @@ static const ox_op table[] = {
 #endif
 #if OX_WITH_EPILOGUES
 #define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
-    {"",                                                                                                               \
-     #name,                                                                                                            \
-     FIRST since,                                                                                                      \
-     VERSIONS since,                                                                                                   \
-     min_in,                                                                                                           \
-     max_in,                                                                                                           \
-     1,                                                                                                                \
-     1,                                                                                                                \
-     dtypes,                                                                                                           \
-     ox_infer_##run,                                                                                                   \
-     ox_prepare_##run,                                                                                                 \
-     ox_run_##run,                                                                                                     \
-     &(const ox_dense){ox_emit_##emit},                                                                                \
-     OX_OP_EPILOGUE | (flags)},
+    DETAILED(name, since, min_in, max_in, dtypes, run, run, run, (&(const ox_dense){ox_emit_##emit}),                  \
+             OX_OP_EPILOGUE | (flags))
 #endif
 /* Where a reduced build has left out a row, the one before it must not serve its versions, too. */
 #define GONE(domain, name, since) {domain, #name, FIRST since, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0},

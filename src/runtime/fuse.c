@@ -279,9 +279,9 @@ static bool is_streamed(const ox_frame *frame, int n, size_t read) {
 
 void ox_fuse_stream(ox_frame *frame, int n) {
     const ox_group *group = frame->members[n].group;
-    const size_t read = OX_SMALL ? 0 : most_read(frame, group);
+    const size_t read = most_read(frame, group);
     for (int m = group->head; m >= 0; m = frame->members[m].next)
-        frame->members[m].streams = !OX_SMALL && frame->members[m].stores && is_streamed(frame, m, read);
+        frame->members[m].streams = frame->members[m].stores && is_streamed(frame, m, read);
 }
 
 /* The registers of inputs that another member of the group, before n, gives; -1 for the others. regs lists those of the
