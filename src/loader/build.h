@@ -116,9 +116,10 @@ typedef struct ox_builder {
 
 #define OX_NAME_ROOM 256 /* of made-up names */
 
-/* Expanding functions may take this much work for each node that it may make: 1 KB of memory at a unit for 16 bytes. */
+/* Expanding functions may take this much work for each node that it may make: 256 bytes of memory at a unit for 16
+ * bytes. */
 enum {
-    OX_WORK_PER_NODE = 64,
+    OX_WORK_PER_NODE = 16,
     OX_WORK_BYTES = 16
 };
 
