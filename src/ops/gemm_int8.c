@@ -37,6 +37,22 @@ typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
 
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
+/* Adds the product for one group of k. */
+static inline __attribute__((always_inline)) void add_group(const int rows, const int vectors, const char *a,
+                                                            const char *b, ox_dot_lanes sum[][VECTORS]) {
+    ox_dot_lanes right[VECTORS];
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; j++)
+        right[j] = OX_GET(loose_lanes, b + j * OX_DOT_BYTES);
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+        const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * A_ROW);
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++)
+            sum[i][j] = ox_dot(sum[i][j], left, right[j]);
+    }
+}
+
 /* A tile of constant size: where this is inlined, all sums are in registers. */
 static inline __attribute__((always_inline)) void multiply(const int rows, const int vectors, const ox_gemm_tile *t) {
     const char *a = t->a, *b = t->b, *ahead = t->ahead;
@@ -45,20 +61,15 @@ static inline __attribute__((always_inline)) void multiply(const int rows, const
 #pragma GCC unroll 24
     for (int i = 0; i < rows * vectors; i++)
         sum[i / vectors][i % vectors] = (ox_dot_lanes){0};
-    for (int64_t k = 0; k < t->depth; k += GROUP, a += 4, b += GROUP * t->b_row, ahead += GROUP * t->ahead_step) {
-        __builtin_prefetch(ahead, 0, 2);
-        ox_dot_lanes right[VECTORS];
+    int64_t left = t->depth;
+    for (; left > (OX_GEMM_STEPS - 1) * GROUP; left -= OX_GEMM_STEPS * GROUP, ahead += t->ahead_step)
 #pragma GCC unroll 4
-        for (int j = 0; j < vectors; j++)
-            right[j] = OX_GET(loose_lanes, b + j * OX_DOT_BYTES);
-#pragma GCC unroll 6
-        for (int i = 0; i < rows; i++) {
-            const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * A_ROW);
-#pragma GCC unroll 4
-            for (int j = 0; j < vectors; j++)
-                sum[i][j] = ox_dot(sum[i][j], left, right[j]);
+        for (int step = 0; step < OX_GEMM_STEPS; step++, a += 4, b += GROUP * t->b_row) {
+            __builtin_prefetch(ahead + step * t->ahead_stream, 0, 3);
+            add_group(rows, vectors, a, b, sum);
         }
-    }
+    for (; left > 0; left -= GROUP, a += 4, b += GROUP * t->b_row)
+        add_group(rows, vectors, a, b, sum);
 #pragma GCC unroll 24
     for (int i = 0; i < rows * vectors; i++) {
         loose_lanes *to = (void *)(c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);

@@ -13,7 +13,8 @@ enum {
     OX_GEMM_DEPTH = 256,     /* most groups of elements along k in a block */
     OX_GEMM_PAD = 64,        /* bytes between the rows of a block of A: neighbours fall into different cache sets */
     OX_GEMM_PANEL_ROW = 256, /* most bytes that one k takes in a panel of B */
-    OX_GEMM_TILE_ROWS = 6    /* most rows of a tile */
+    OX_GEMM_TILE_ROWS = 6,   /* most rows of a tile */
+    OX_GEMM_STEPS = 4        /* groups of k that a tile adds in a turn of its loop */
 };
 
 /* A matrix that somebody else owns: data, and bytes from row to row and from column to column. */
@@ -24,9 +25,10 @@ typedef struct ox_gemm_matrix {
 } ox_gemm_matrix;
 
 /* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are a_row
- * bytes apart, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B
- * and not written in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. On the way, cache lines
- * from `ahead` on, one every ahead_step bytes for each k, are brought into the second-level cache. */
+ * bytes apart, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B and not written
+ * in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. On the way, every OX_GEMM_STEPS groups of
+ * k bring as many cache lines into the caches: from `ahead` on, ahead_stream bytes apart, the next ones ahead_step
+ * bytes further. */
 typedef struct ox_gemm_tile {
     int64_t rows, columns, depth;
     const char *a, *b;
@@ -35,7 +37,7 @@ typedef struct ox_gemm_tile {
     int64_t c_row;
     bool add;
     const char *ahead;
-    int64_t ahead_step;
+    int64_t ahead_stream, ahead_step;
 } ox_gemm_tile;
 typedef void ox_gemm_tile_fn(const ox_gemm_tile *tile);
 

@@ -5,8 +5,9 @@
 
 enum {
     DIRECT_PANELS = 2,
-    TILES_EACH = 4,  /* enough rows of tiles for every thread */
-    PACKED_ROWS = 16 /* of B that are laid out together: so many streams memory serves well */
+    TILES_EACH = 4,   /* enough rows of tiles for every thread */
+    PACKED_ROWS = 16, /* of B that are laid out together: so many streams memory serves well */
+    FEW_TILES = 2     /* read a panel faster than memory brings the next one, unless it comes in streams */
 };
 
 static int64_t least(int64_t a, int64_t b) {
@@ -148,6 +149,18 @@ static void find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t co
     tile->ahead = tile->b + depth * tile->b_row;
 }
 
+/* The lines of the next panel, evenly spread over the tiles that read this one; where tiles wait for memory, in several
+ * streams, in each of which the processor fetches more by itself. */
+static void look_ahead(const gemm_job *job, int64_t tiles, ox_gemm_tile *tile) {
+    const int64_t group = job->plan->kernel->group;
+    tile->ahead_stream = job->plan->direct ? 0 : pieces(tile->b_row * group, tiles);
+    tile->ahead_step = OX_GEMM_STEPS * tile->ahead_stream;
+    if (!job->plan->direct && tiles <= FEW_TILES) {
+        tile->ahead_step = tile->ahead_stream;
+        tile->ahead_stream = tile->b_row * round_up(tile->depth, group) / OX_GEMM_STEPS;
+    }
+}
+
 /* A block of C; a block of its rows of A for each block of k. */
 static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
@@ -166,13 +179,14 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         int64_t column = block->column + j - job->column, all = least(kernel->columns, job->columns - column);
         find_panel(job, k, depth, column, all, &tile);
-        tile.ahead_step = job->plan->direct ? 0 : pieces(tile.b_row, tiles);
+        look_ahead(job, tiles, &tile);
         tile.columns = least(kernel->columns, block->columns - j);
-        for (int64_t i = 0; i < block->rows; i += height, tile.ahead += depth * tile.ahead_step) {
+        for (int64_t i = 0; i < block->rows; i += height) {
             tile.rows = least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
             kernel->tile(&tile);
+            tile.ahead += depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         }
     }
 }
