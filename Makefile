@@ -31,14 +31,18 @@ LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/nul
 UNROLLFLAGS := $(shell $(CC) -Werror -funroll-loops --param max-unroll-times=4 -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && \
                  echo -funroll-loops --param max-unroll-times=4)
 
-LIB_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/ops/*.c src/runtime/*.c src/loader/*.c))
+# Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
+# what belongs to other subcommands, so that a short run has few pages of the file in memory.
+RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/runtime/*.c src/ops/pass*.c) \
+              $(addprefix src/ops/,bcast.c call.c custom.c elementwise.c isa.c table.c))
+LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard src/ops/*.c)))
 ifdef BLAS
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
 CFLAGS    += -DOX_BLAS $(shell pkg-config --cflags $(BLAS))
 else
 LIB_SRC   := $(filter-out src/ops/gemm_blas.c,$(LIB_SRC))
 endif
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/proto/onnx.pb-c.o
+LIB_OBJ  := $(BUILD)/obj/proto/onnx.pb-c.o $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 
 # The elementwise loops are built again for newer x86-64 processors, and chosen when a session starts (src/ops/isa.c).
 LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c src/ops/gemm_kernel.c \
@@ -51,6 +55,9 @@ LIB_OBJ  += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
 LIB_OBJ  += $(if $(VARIANTS),$(BUILD)/obj/src/ops/gemm_int8.vnni.o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
+LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o bench.o case% compare.o embed.o fill.o image% info.o ops.o \
+              test.o trace.o),$(TOOL_OBJ))
+RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o $(RUN_SRC:%.c=$(BUILD)/obj/%.o)
 
 all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc
 
@@ -110,13 +117,24 @@ $(BUILD)/libox.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BUILD)/libox.so: $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
+# LINKS gives the flags back if the linker takes them, with a declaration before main, and says nothing.
+# STATIC gives archives, or shared libraries where there are none.
+LINKS  = $(if $(shell echo '$(2) int main(void) { return 0; }' | $(CC) -include stdio.h -x c -o /dev/null - $(1) 2>&1),,$(1))
+STATIC = $(foreach lib,$(1),$(or $(call LINKS,-l:lib$(lib).a),-l$(lib)))
 
-# protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model.
+# A pointer that is relocated takes a bit or two of the file instead of 24 bytes, where linker and C library know how.
+PACKED = $(call LINKS,-z pack-relative-relocs,enum { known = 1 / (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 36) };)
+
+$(BUILD)/libox.so: $(LIB_OBJ)
+	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(PACKED) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
+
+# protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model. Of
+# the constants, tables come first and strings last (by name of their sections): few strings are read.
 # Plug-ins find the functions of ox.h in the command.
-$(BUILD)/ox: $(TOOL_OBJ) $(BUILD)/libox.a tools/exports.txt
-	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -o $@ $(TOOL_OBJ) $(BUILD)/libox.a -Wl,-Bstatic -lprotobuf-c -lpng16 -lz -Wl,-Bdynamic $(BLAS_LIBS) -lm -lpthread -ldl
+$(BUILD)/ox: $(TOOL_OBJ) $(LIB_OBJ) tools/exports.txt
+	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -Wl,--sort-section=name $(PACKED) -o $@ $(RUN_OBJ) \
+	  $(call STATIC,protobuf-c) $(filter-out $(RUN_OBJ),$(LIB_OBJ)) $(LATE_OBJ) $(call STATIC,png16 z) $(BLAS_LIBS) \
+	  -lm -lpthread -ldl
 
 $(BUILD)/ox.pc: tools/ox.pc.in Makefile
 	@mkdir -p $(@D)

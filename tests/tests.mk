@@ -31,6 +31,7 @@ $(BUILD)/gen/suites.inc: FORCE
 
 # check.h's macros compare values of mixed types by design.
 $(BUILD)/obj/tests/unit/%.o: CFLAGS += -I. -I$(BUILD)/gen -I$(BUILD)/proto -Wno-conversion -Wno-sign-compare
+$(BUILD)/obj/tests/unit/test_isa.o: CFLAGS += $(if $(VARIANTS),-DOX_X86_VARIANTS)
 $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 

@@ -5,6 +5,7 @@
  * highest bit flipped, which moves them by 128. Elsewhere bytes become integers of 16 bits, and are what they were. */
 #include "intrinsics.h"
 #include "lane_loops.h"
+#include "x86.h"
 
 #ifdef OX_DOT_ISA
 #define KERNEL OX_JOIN(ox_gemm_int8, OX_DOT_ISA)
@@ -201,7 +202,7 @@ extern const ox_gemm_kernel ox_gemm_int8_vnni;
 
 const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(void) {
 #if defined(OX_X86_VARIANTS) && defined(__AVX512BW__)
-    if (__builtin_cpu_supports("avx512vnni"))
+    if (OX_CPU_HAS(AVX512_VNNI))
         return &ox_gemm_int8_vnni;
 #endif
     return &KERNEL;

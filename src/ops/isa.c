@@ -1,5 +1,6 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
 #include "lanes.h"
+#include "x86.h"
 
 #include <string.h>
 
@@ -37,21 +38,13 @@ const ox_integer_loops *const ox_integer_builds[] = BUILDS(ox_integer_loops);
 
 #ifdef OX_X86_VARIANTS
 
-/* Half-precision conversions, which not every compiler knows by name. */
-static bool has_f16c(void) {
-    unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
-}
-
 static bool runs_v3(void) {
-    return has_f16c() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    return OX_CPU_HAS(AVX2) && OX_CPU_HAS(FMA) && OX_CPU_HAS(F16C) && OX_CPU_HAS(BMI1) && OX_CPU_HAS(BMI2);
 }
 
 static bool runs_v4(void) {
-    return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
+    return runs_v3() && OX_CPU_HAS(AVX512F) && OX_CPU_HAS(AVX512BW) && OX_CPU_HAS(AVX512CD) && OX_CPU_HAS(AVX512DQ) &&
+           OX_CPU_HAS(AVX512VL);
 }
 
 const ox_loops *ox_loops_find(const char *name) {
@@ -64,7 +57,9 @@ const ox_loops *ox_loops_find(const char *name) {
 }
 
 bool ox_streams_beside_reads(void) {
-    return !__builtin_cpu_is("amd");
+    unsigned a, b, c, d;
+    __cpuid(0, a, b, c, d);
+    return b != signature_AMD_ebx;
 }
 #else
 const ox_loops *ox_loops_find(const char *name) {

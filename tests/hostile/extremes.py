@@ -8,7 +8,6 @@ does not end, is named.
 Needs the Python package onnx.
 """
 
-import argparse
 import ctypes as C
 import math
 import mmap
@@ -26,6 +25,7 @@ from onnx import defs, helper
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "property"))
 import oxlib  # noqa: E402
+import trials  # noqa: E402
 
 SECONDS = 10 if "OX_SANITIZED" in os.environ else 1
 # Bytes of an element of the types that are drawn, by ONNX's names and numbers.
@@ -247,15 +247,9 @@ def work(options, first, shared):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    print(f"seed {options.seed}", flush=True)
+    options = trials.parse(5000, "--only")
     shared = memoryview(mmap.mmap(-1, 32)).cast("q")
-    done, first = [0, 0, 0], options.first
+    done, first = [0, 0, 0], 0
     while first < options.cases:
         child = os.fork()
         if not child:

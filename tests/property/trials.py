@@ -6,15 +6,21 @@ import time
 import numpy as np
 
 
-def begin(cases, *names):
-    """(options, random generator) of --seed, --cases and further options without a default; says the seed."""
+def parse(cases, *names):
+    """The options --seed, --cases and further ones without a default; says the seed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
     parser.add_argument("--cases", type=int, default=cases)
     for name in names:
         parser.add_argument(name)
     options = parser.parse_args()
-    print(f"seed {options.seed}")
+    print(f"seed {options.seed}", flush=True)
+    return options
+
+
+def begin(cases, *names):
+    """(options, random generator) of the options that parse() takes."""
+    options = parse(cases, *names)
     return options, np.random.default_rng(options.seed)
 
 
