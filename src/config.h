@@ -43,9 +43,12 @@
 #ifndef OX_WITH_EXTERNAL
 #define OX_WITH_EXTERNAL 1
 #endif
-/* ... subgraphs of nodes, and elementwise operators. */
+/* ... subgraphs of nodes, operators that compute (all others are views), and among them elementwise ones. */
 #ifndef OX_WITH_SUBGRAPHS
 #define OX_WITH_SUBGRAPHS 1
+#endif
+#ifndef OX_WITH_RUNS
+#define OX_WITH_RUNS 1
 #endif
 #ifndef OX_WITH_PASSES
 #define OX_WITH_PASSES 1
