@@ -43,7 +43,10 @@
 #ifndef OX_WITH_EXTERNAL
 #define OX_WITH_EXTERNAL 1
 #endif
-/* ... subgraphs of nodes, operators that compute (all others are views), and among them elementwise ones. */
+/* ... attributes of nodes, subgraphs among them, operators that compute (all others are views), elementwise ones. */
+#ifndef OX_WITH_ATTRIBUTES
+#define OX_WITH_ATTRIBUTES 1
+#endif
 #ifndef OX_WITH_SUBGRAPHS
 #define OX_WITH_SUBGRAPHS 1
 #endif

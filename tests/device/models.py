@@ -6,15 +6,16 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "hostile"))
 from files import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT  # noqa: E402
-from files import MODEL_GRAPH, MODEL_OPSET, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT, field, integer  # noqa: E402
+from files import MODEL_GRAPH, MODEL_OPSET, NODE_ATTRIBUTE, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT  # noqa: E402
+from files import field, integer  # noqa: E402
 
 FLOAT, INT64 = 1, 7
 TENSOR_DIMS, TENSOR_TYPE, TENSOR_NAME, TENSOR_RAW, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 9, 13, 14
 
 
-def node(op, a, b, to):
+def node(op, a, b, to, more=b""):
     names = field(NODE_INPUT, a) + field(NODE_INPUT, b) + field(NODE_OUTPUT, to)
-    return field(GRAPH_NODE, names + field(NODE_OP_TYPE, op))
+    return field(GRAPH_NODE, names + field(NODE_OP_TYPE, op) + more)
 
 
 def value(number, name, dtype=FLOAT):
@@ -39,7 +40,10 @@ def outside(name):
 
 
 def views():
-    nodes = node(b"Expand", b"w", b"pair", b"k") + node(b"Expand", b"x", b"s", b"t") + node(b"Expand", b"t", b"two", b"y")
+    """Expand has no attribute; one that is there all the same does not matter."""
+    unknown = field(NODE_ATTRIBUTE, field(1, b"unknown") + integer(3, 1) + integer(20, 2))
+    nodes = node(b"Expand", b"w", b"pair", b"k", unknown) + node(b"Expand", b"x", b"s", b"t")
+    nodes += node(b"Expand", b"t", b"two", b"y")
     lists = tensor(b"pair", INT64, "q", [3, 2]) + tensor(b"two", INT64, "q", [2, 1, 1, 1])
     return nodes + lists + tensor(b"w", FLOAT, "f", [5, 7]) + value(GRAPH_INPUT, b"s", INT64) + value(GRAPH_OUTPUT, b"k")
 

@@ -33,7 +33,7 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external subgraphs runs passes", feature, " ")
+    nfeatures = split("texts operators functions external attributes subgraphs runs passes", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -108,6 +108,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|ROWS|DENSE)\(/ {
         print >table
         if (/^(LANES|MIXED)/)
             features["passes"] = 1
+        if (!/OX_OP_NO_ATTRS/)
+            features["attributes"] = 1
         if (/OX_OP_CONTROL/)
             features["subgraphs"] = 1
         if (!/^OP.*, none, [^,]*\)$/) # a view
@@ -138,7 +140,8 @@ END {
             list = list " | " flag
         print "#define OX_ROW_FLAGS (" list ")" >header
     }
-    features["runs"] = features["runs"] || features["operators"]
+    if (features["operators"])
+        features["attributes"] = features["runs"] = 1
     for (i = 1; i <= nfeatures && selective; i++)
         print "#define OX_WITH_" toupper(feature[i]) " " features[feature[i]] >header
     exit failed
