@@ -49,7 +49,7 @@ void ox_pile_free(ox_pile *pile);
 static inline bool ox_mul_size(size_t a, size_t b, size_t *result) {
     return !__builtin_mul_overflow(a, b, result);
 }
-/* A call where it is no instruction but a hundred bytes of them; linkers that optimize would undo that. */
+/* Small builds make do with less (src/bare/bare.c), in a call that linkers which optimize would undo. */
 #if OX_SMALL
 __attribute__((noinline)) bool ox_mul_i64(int64_t a, int64_t b, int64_t *result);
 #else

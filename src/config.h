@@ -43,9 +43,15 @@
 #ifndef OX_WITH_EXTERNAL
 #define OX_WITH_EXTERNAL 1
 #endif
-/* ... subgraphs of nodes, and elementwise operators. */
+/* ... attributes of nodes, subgraphs among them, operators that compute (all others are views), elementwise ones. */
+#ifndef OX_WITH_ATTRIBUTES
+#define OX_WITH_ATTRIBUTES 1
+#endif
 #ifndef OX_WITH_SUBGRAPHS
 #define OX_WITH_SUBGRAPHS 1
+#endif
+#ifndef OX_WITH_RUNS
+#define OX_WITH_RUNS 1
 #endif
 #ifndef OX_WITH_PASSES
 #define OX_WITH_PASSES 1

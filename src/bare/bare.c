@@ -12,8 +12,10 @@ const char *ox_default_isa(void) {
     return NULL;
 }
 
+/* Factors of more than 32 bits belong to nothing that a device has room for. */
 bool ox_mul_i64(int64_t a, int64_t b, int64_t *result) {
-    return !__builtin_mul_overflow(a, b, result);
+    *result = (int64_t)(int32_t)a * (int32_t)b;
+    return a == (int32_t)a && b == (int32_t)b;
 }
 
 uint64_t ox_host_now(void) {

@@ -81,6 +81,11 @@ static size_t width_of(unsigned type) {
     return kind_of(type) == LENGTH ? sizeof(void *) : 4;
 }
 
+/* What lies in a struct at the offset that a field says. */
+static void *member(char *message, unsigned offset) {
+    return message + offset * OX_FIELD_UNIT;
+}
+
 static void *take(const ProtobufCAllocator *allocator, size_t size) {
     void *block = allocator->alloc(allocator->context, size);
     if (block)
@@ -114,7 +119,7 @@ static bool put_value(ProtobufCAllocator *allocator, const piece *p, void *to) {
 
 /* A field that is there: its has_... or its case. */
 static void note_given(char *message, const ProtobufCFieldDescriptor *field) {
-    int32_t *noted = (int32_t *)(void *)(message + field->quantifier_offset);
+    int32_t *noted = member(message, field->quantifier_offset);
     if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
         *noted = (int32_t)field->id;
     else if (field->quantifier_offset)
@@ -123,8 +128,8 @@ static void note_given(char *message, const ProtobufCFieldDescriptor *field) {
 
 /* Adds to a list; before the list has memory it only counts. */
 static bool put_listed(ProtobufCAllocator *allocator, const piece *p, char *message) {
-    size_t *count = (size_t *)(void *)(message + p->field->quantifier_offset);
-    char *list = *(char **)(void *)(message + p->field->offset);
+    size_t *count = member(message, p->field->quantifier_offset);
+    char *list = *(char **)member(message, p->field->offset);
     size_t width = width_of(p->field->type);
     piece entry = *p;
     entry.kind = kind_of(p->field->type);
@@ -144,7 +149,7 @@ static bool put_pieces(ProtobufCAllocator *allocator, const ProtobufCMessageDesc
         bool listed = p.field && p.field->label == PROTOBUF_C_LABEL_REPEATED;
         if (!p.field || (counting && !listed))
             continue;
-        if (listed ? !put_listed(allocator, &p, message) : !put_value(allocator, &p, message + p.field->offset))
+        if (listed ? !put_listed(allocator, &p, message) : !put_value(allocator, &p, member(message, p.field->offset)))
             return false;
         if (!listed)
             note_given(message, p.field);
@@ -156,8 +161,8 @@ static bool put_pieces(ProtobufCAllocator *allocator, const ProtobufCMessageDesc
 static bool make_lists(const ProtobufCAllocator *allocator, const ProtobufCMessageDescriptor *type, char *message) {
     for (unsigned i = 0; i < type->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &type->fields[i];
-        size_t *count = (size_t *)(void *)(message + field->quantifier_offset);
-        void **list = (void **)(void *)(message + field->offset);
+        size_t *count = member(message, field->quantifier_offset);
+        void **list = member(message, field->offset);
         if (field->label != PROTOBUF_C_LABEL_REPEATED || !*count)
             continue;
         *list = take(allocator, *count * width_of(field->type));

@@ -213,7 +213,7 @@ ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *
     if (proto->n_attribute > OX_MOST_VALUES)
         return ox_fail(b->error, OX_ERROR_LIMIT, "it has more than %d attributes", (int)OX_MOST_VALUES);
     node->nattrs = 0;
-    if (!proto->n_attribute)
+    if (!OX_WITH_ATTRIBUTES || !proto->n_attribute)
         return OX_OK;
     OX_TRY(ox_build_work(b, proto->n_attribute));
     OX_TRY(ox_build_get(b, b->pile, proto->n_attribute, sizeof *attrs, &attrs));

@@ -142,7 +142,7 @@ static size_t put_missing(char *text, size_t size, const ox_use_entry *entry, bo
     size_t n = ox_format(text, size, "%s%.*s%s%.*s-%lld ", first ? "" : ", ", 60, use->domain, *use->domain ? "." : "",
                          60, use->name, (long long)use->version);
     bool newer;
-    ox_op_find(use->domain, use->name, use->version, &newer);
+    ox_op_find(use->domain, use->name, (int)use->version, &newer);
     const char *later = newer ? "; a later opset has it" : "";
     if (use->count == 1 && *entry->node)
         return n + ox_format(text + n, size - n, "(node '%.*s'%s)", 60, entry->node, later);

@@ -14,9 +14,9 @@ enum {
     RAW_DATA = 9,
     FLOAT_DATA = 4,
     DOUBLE_DATA = 10,
-    OX_PAYLOAD = MAX_FIELD,
+    OX_PAYLOAD = 255,
     /* Smaller data is copied: the note takes more, and the skeleton must not outgrow the original. */
-    NOTE_SIZE = 9,
+    NOTE_SIZE = 6,
     MIN_PAYLOAD = NOTE_SIZE - 1,
     /* The most bytes of a length that protobuf-c reads, and how many tags pay for a length of that many. */
     LENGTH_WIDTH = 5,
@@ -267,7 +267,7 @@ static void patch_length(const walker *w, size_t width, size_t start) {
 }
 
 static void put_payload(walker *w, const field *f) {
-    static const unsigned char tag[5] = {0xfd, 0xff, 0xff, 0xff, 0x0f}; /* field 536870911, fixed32 */
+    static const unsigned char tag[2] = {0xfd, 0x0f}; /* of OX_PAYLOAD, fixed32 */
     if (w->out) {
         w->payloads[w->npayloads] = (ox_payload){f->body, (size_t)f->length, f->number};
         memcpy(w->out + w->written, tag, sizeof tag);

@@ -150,7 +150,8 @@ enum {
     OX_OP_TEXT = 1024,        /* strings that it gives take memory in every run: they are never folded */
     OX_OP_PICKS = 2048,       /* reads no more of input 0 than it gives */
     OX_OP_LIST = 4096,        /* input 1 is a list that infer reads, not run */
-    OX_OP_EPILOGUE = 8192     /* hands its one output to call->epilogue, if that is set; `detail` is an ox_dense */
+    OX_OP_EPILOGUE = 8192,    /* hands its one output to call->epilogue, if that is set; `detail` is an ox_dense */
+    OX_OP_NO_ATTRS = 16384    /* ONNX gives it no attributes: reduced builds of such operators alone do not read any */
 };
 
 struct ox_op {
@@ -177,17 +178,17 @@ static inline bool ox_op_has(const ox_op *op, unsigned flags) {
 
 /* The row in force for an operator in an opset version; NULL if there is none. *newer (may be NULL) is set if the
  * table has the operator, but only from a later version on. */
-const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer);
+const ox_op *ox_op_find(const char *domain, const char *name, int version, bool *newer);
 
 /* The same in a list of rows sorted by ox_op_order. */
-const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int64_t version,
+const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int version,
                            bool *newer);
 
 /* Below, at or above 0 as a row comes before, is, or comes after the rows of that domain and name. */
 int ox_op_order(const ox_op *row, const char *domain, const char *name);
 
 /* The version of the specification that is in force for a row in that version of its operator set: 14 for Add in 20. */
-int ox_op_version(const ox_op *op, int64_t opset);
+int ox_op_version(const ox_op *op, int opset);
 
 /* The newest opset version of a domain that the table knows; 0 for an unknown domain. */
 int ox_newest_opset(const char *domain);

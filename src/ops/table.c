@@ -126,7 +126,7 @@ int ox_op_order(const ox_op *row, const char *domain, const char *name) {
     return order ? order : ox_text_order(row->name, name);
 }
 
-const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int64_t version,
+const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, const char *name, int version,
                            bool *newer) {
     size_t low = 0, high = count;
     while (low < high) { /* the first row of that name */
@@ -148,7 +148,7 @@ const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, 
     return found;
 }
 
-const ox_op *ox_op_find(const char *domain, const char *name, int64_t version, bool *newer) {
+const ox_op *ox_op_find(const char *domain, const char *name, int version, bool *newer) {
     return ox_op_find_in(table, ROWS, domain, name, version, newer);
 }
 
@@ -164,10 +164,9 @@ ox_status ox_op_get(size_t index, ox_op_info *info) {
     return OX_OK;
 }
 
-int ox_op_version(const ox_op *op, int64_t opset) {
-    int version = op->since;
-    for (int v = op->since; v <= opset && v < 64; v++)
-        if (op->versions >> v & 1)
-            version = v;
-    return version;
+int ox_op_version(const ox_op *op, int opset) {
+    int version = opset < 63 ? opset : 63;
+    while (version > op->since && !(op->versions >> version & 1))
+        version--;
+    return version > op->since ? version : op->since;
 }

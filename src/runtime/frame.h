@@ -201,6 +201,10 @@ static inline int ox_frame_dense(const ox_frame *frame, int n) {
     const ox_group *group = OX_WITH_EPILOGUES ? frame->members[n].group : NULL;
     return group ? group->dense : -1;
 }
+/* Whether a step calls the run function of its operator; a constant where all operators are views. */
+static inline bool ox_step_runs(const ox_step *step) {
+    return OX_WITH_RUNS && step->runs;
+}
 /* What is prepared for the run of a node. */
 static inline ox_prepared *ox_frame_prepared(const ox_frame *frame, int n) {
     return &frame->prepared[OX_KEEP_STATE ? n : 0];

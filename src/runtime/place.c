@@ -42,7 +42,7 @@ static void collect_values(ox_frame *frame, const ox_stage *stage, placing *p, b
 }
 
 static void collect_work(ox_frame *frame, const ox_stage *stage, placing *p) {
-    for (int n = stage->first; n < stage->end; n++) {
+    for (int n = stage->first; n < stage->end && OX_WITH_RUNS; n++) {
         ox_step *step = &frame->steps[n];
         if (!step->skip && step->work)
             p->buffers[p->count++] = (buffer){step->work, n, n, &step->place};

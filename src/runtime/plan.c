@@ -207,7 +207,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
     ox_call *call = ox_frame_call(frame, n, pile);
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     step->work = 0;
-    if (!step->runs)
+    if (!ox_step_runs(step))
         return OX_OK;
     call->state = NULL;
     call->workspace_size = 0;

@@ -40,11 +40,11 @@ static void show_windows(ox_frame *frame, int n) {
 }
 
 ox_status ox_step_run(ox_frame *frame, int n, unsigned char *workspace) {
-    const ox_step *step = &frame->steps[n];
-    ox_call *call = ox_frame_call(frame, n, NULL);
-    call->workspace = pack_inputs(frame, n, workspace);
-    if (step->runs)
+    if (ox_step_runs(&frame->steps[n])) {
+        ox_call *call = ox_frame_call(frame, n, NULL);
+        call->workspace = pack_inputs(frame, n, workspace);
         OX_TRY(call->op->run(call));
+    }
     show_windows(frame, n);
     return OX_OK;
 }
@@ -110,9 +110,7 @@ static ox_status run_dense(ox_frame *frame, ox_group *group, unsigned char *work
 static ox_status run_step(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     unsigned char *workspace = frame->arena ? frame->arena + step->place : (unsigned char *)frame;
-    if (!OX_KEEP_STATE)
-        *frame->prepared = (ox_prepared){0};
-    if (!OX_KEEP_STATE && step->runs) {
+    if (!OX_KEEP_STATE && ox_step_runs(step)) {
         const size_t size = step->work;
         ox_pile pile;
         ox_pile_over(&pile, workspace, size);

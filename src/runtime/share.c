@@ -63,7 +63,7 @@ static bool can_replace(const ox_frame *frame, int n, int m, int i) {
 static void place_result(ox_frame *frame, int n, int m, int k) {
     const ox_node *node = &frame->graph->nodes[m];
     ox_life *life = &frame->lives[node->out[k]];
-    bool in_place = k == 0 && node->op->flags & OX_OP_IN_PLACE && life->bytes;
+    bool in_place = OX_WITH_RUNS && k == 0 && node->op->flags & OX_OP_IN_PLACE && life->bytes;
     for (int i = 0; in_place && i < node->nin; i++)
         if (can_replace(frame, n, m, i)) {
             life->owner = owner_of_input(frame, node, i);

@@ -103,7 +103,7 @@ static ox_status describe_node(ox_frame *frame, int n) {
 /* Prepares a step for good, or only finds out how much memory that takes in each run. */
 static ox_status prepare_step(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
-    if (OX_KEEP_STATE || !step->runs)
+    if (OX_KEEP_STATE || !ox_step_runs(step))
         return ox_step_prepare(frame, n, &frame->plan);
     ox_pile_mark mark = ox_pile_save(&frame->scratch);
     ox_status status = ox_step_prepare(frame, n, &frame->scratch);

@@ -1,27 +1,36 @@
-"""models.py DIR: writes models that a library for devices refuses: nodes out of order, external data."""
+"""models.py DIR: writes models for libraries for devices: two that are refused, for nodes out of order and for external
+data, and one that views.c runs."""
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "hostile"))
 from files import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT  # noqa: E402
-from files import MODEL_GRAPH, MODEL_OPSET, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT, field, integer  # noqa: E402
+from files import MODEL_GRAPH, MODEL_OPSET, NODE_ATTRIBUTE, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT  # noqa: E402
+from files import field, integer  # noqa: E402
 
-FLOAT = 1
-TENSOR_DIMS, TENSOR_TYPE, TENSOR_NAME, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 13, 14
+FLOAT, INT64 = 1, 7
+TENSOR_DIMS, TENSOR_TYPE, TENSOR_NAME, TENSOR_RAW, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 9, 13, 14
 
 
-def add(a, b, to):
+def node(op, a, b, to, more=b""):
     names = field(NODE_INPUT, a) + field(NODE_INPUT, b) + field(NODE_OUTPUT, to)
-    return field(GRAPH_NODE, names + field(NODE_OP_TYPE, b"Add"))
+    return field(GRAPH_NODE, names + field(NODE_OP_TYPE, op) + more)
 
 
-def value(number, name):
-    return field(number, field(1, name) + field(2, field(1, integer(1, FLOAT))))
+def value(number, name, dtype=FLOAT):
+    return field(number, field(1, name) + field(2, field(1, integer(1, dtype))))
 
 
 def model(graph):
+    """A model with the input x, the output y, and what else is in the graph before them."""
     ends = value(GRAPH_INPUT, b"x") + value(GRAPH_OUTPUT, b"y")
     return integer(1, 8) + field(MODEL_OPSET, integer(2, 14)) + field(MODEL_GRAPH, graph + ends)
+
+
+def tensor(name, dtype, form, numbers):
+    head = integer(TENSOR_DIMS, len(numbers)) + integer(TENSOR_TYPE, dtype) + field(TENSOR_NAME, name)
+    return field(GRAPH_INITIALIZER, head + field(TENSOR_RAW, struct.pack(f"<{len(numbers)}{form}", *numbers)))
 
 
 def outside(name):
@@ -30,9 +39,19 @@ def outside(name):
     return field(GRAPH_INITIALIZER, content + place + integer(TENSOR_LOCATION, 1))
 
 
+def views():
+    """Expand has no attribute; one that is there all the same does not matter."""
+    unknown = field(NODE_ATTRIBUTE, field(1, b"unknown") + integer(3, 1) + integer(20, 2))
+    nodes = node(b"Expand", b"w", b"pair", b"k", unknown) + node(b"Expand", b"x", b"s", b"t")
+    nodes += node(b"Expand", b"t", b"two", b"y")
+    lists = tensor(b"pair", INT64, "q", [3, 2]) + tensor(b"two", INT64, "q", [2, 1, 1, 1])
+    return nodes + lists + tensor(b"w", FLOAT, "f", [5, 7]) + value(GRAPH_INPUT, b"s", INT64) + value(GRAPH_OUTPUT, b"k")
+
+
 MODELS = {
-    "unsorted": model(add(b"t", b"x", b"y") + add(b"x", b"x", b"t")),
-    "external": model(add(b"x", b"w", b"y") + outside(b"w")),
+    "unsorted": model(node(b"Add", b"t", b"x", b"y") + node(b"Add", b"x", b"x", b"t")),
+    "external": model(node(b"Add", b"x", b"w", b"y") + outside(b"w")),
+    "views": model(views()),
 }
 
 for name, content in MODELS.items():

@@ -78,9 +78,13 @@ refused() {
         cat "$dir/out"
     fi
 }
-expect 'models that are refused' "$PYTHON" tests/device/models.py "$dir"
+expect 'models for these libraries' "$PYTHON" tests/device/models.py "$dir"
 refused unsorted '(Add) reads what a later node gives'
 refused external "tensor 'w': this build of the library has no external data"
+echo 'Expand 13 float int64' >"$dir/views.txt"
+expect 'a library that only has views' device OPS="$dir/views.txt" DEVICE="$dir/views"
+expect 'its program' $CC -std=c11 -Wall -Werror -Isrc -o "$dir/views/run" tests/device/views.c "$dir/views/libox.a" -lm
+expect 'it repeats and shows what it is given' "$dir/views/run" "$dir/views.onnx"
 printf 'Nonsense 3 float\n' >"$dir/wrong.txt"
 if device OPS="$dir/wrong.txt" DEVICE="$dir/wrong" >"$dir/out" 2>&1 || ! grep -q 'ox has no operator Nonsense-3' "$dir/out"; then
     bad 'an operator that ox lacks is an error of the build'

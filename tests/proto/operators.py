@@ -1,6 +1,9 @@
 """operators.py OX OPERATORS.MD: the operator table against the schemas of the Python package onnx: every version that
-was ever published of every operator that ox has; and docs/operators.md against `ox ops --markdown`."""
+was ever published of every operator that ox has, and whether a row has attributes; and docs/operators.md against
+`ox ops --markdown`."""
 
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -14,10 +17,12 @@ for line in lines.splitlines():
     if line.startswith("| ") and cells[1] != "operator" and "-" not in cells[1] and "." not in cells[1]:
         table.setdefault(cells[1], set()).update(int(version) for version in cells[2].split())
 
-published = {}
+published, attributes = {}, {}
 for schema in onnx.defs.get_all_schemas_with_history():
     if schema.domain == "":
         published.setdefault(schema.name, set()).add(schema.since_version)
+        # consumed_inputs was a hint of the first versions, which nobody heeds.
+        attributes[schema.name, schema.since_version] = set(schema.attributes) - {"consumed_inputs"}
 
 passed = failed = 0
 for name, versions in sorted(table.items()):
@@ -26,6 +31,16 @@ for name, versions in sorted(table.items()):
     else:
         failed += 1
         print(f"{name}: the table has versions {sorted(versions)}, onnx {sorted(published.get(name, []))}")
+for line in (pathlib.Path(__file__).parent.parent.parent / "src/ops/table.inc").read_text().splitlines():
+    row = re.match(r"[A-Z]+\((\w+), \(([0-9, ]+)\)", line)
+    if not row:
+        continue
+    some = any(attributes.get((row[1], int(version))) for version in row[2].split(", "))
+    if some == ("OX_OP_NO_ATTRS" not in line):
+        passed += 1
+    else:
+        failed += 1
+        print(f"{row[1]} ({row[2]}) {'has' if some else 'has no'} attributes, but the row says otherwise")
 with open(document, encoding="utf-8") as file:
     if file.read() == lines:
         passed += 1

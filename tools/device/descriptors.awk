@@ -19,16 +19,13 @@
 }
 # The members of a field: number, label, type, two offsets, messages, default, flags. There are no defaults.
 /^    / {
-    line++
     if (/&onnx__.*__(attribute_type|data_location|data_type|version|operator_status)__/)
         $0 = "    NULL,"
-    if (line == 6)
-        messages = $0
-    if (line == 6 || line == 7)
-        next
-    print
-    if (line == 8)
-        print messages
+    sub(/offsetof\(.*\)/, "& / OX_FIELD_UNIT")
+    member[++line] = $0
+    count = line == 8 ? split("1 2 3 8 4 5 6", order, " ") : 0
+    for (i = 1; i <= count; i++)
+        print member[order[i]]
     next
 }
 {

@@ -43,11 +43,13 @@ DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 device: $(DEVICE)/libox.a
 
 # Descriptors as src/bare/protobuf-c/protobuf-c.h has them: without names, and without the fields that ox never reads,
-# which are skipped then like those that nobody knows.
+# which are skipped then like those that nobody knows. Of some messages it only wants to know whether they are there.
 UNREAD := doc_string|metadata_props|denotation|training_info|configuration|device_configurations|quantization_annotation
+UNREAD_MESSAGES := Segment|Sequence|Map|Optional|Opaque
 $(BUILD)/device/proto/onnx.pb-c.c $(BUILD)/device/proto/onnx.pb-c.h &: proto/onnx.proto tools/device/descriptors.awk
 	@mkdir -p $(@D)
-	sed -E '/ ($(UNREAD)) = /d; s/^package onnx;/&\noption optimize_for = CODE_SIZE;/' $< >$(@D)/onnx.proto
+	sed -E '/ ($(UNREAD)) = /d; /message ($(UNREAD_MESSAGES)) /,/}/{/ = /d}; s/^package onnx;/&\noption optimize_for = CODE_SIZE;/' \
+	  $< >$(@D)/onnx.proto
 	protoc-c --proto_path=$(@D) --c_out=$(@D) $(@D)/onnx.proto
 	awk -f tools/device/descriptors.awk $(@D)/onnx.pb-c.c >$(@D)/onnx.pb-c.new
 	mv $(@D)/onnx.pb-c.new $(@D)/onnx.pb-c.c
@@ -66,7 +68,7 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 	@mkdir -p $(@D)
-	$(DEVICE_COMPILE) -c -o $@ $<
+	$(DEVICE_COMPILE) -Werror=overflow $(DEPFLAGS) -c -o $@ $<
 
 $(DEVICE)/libox.a: $(DEVICE_OBJ)
 	@rm -f $@

@@ -33,7 +33,7 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external subgraphs passes", feature, " ")
+    nfeatures = split("texts operators functions external attributes subgraphs runs passes", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -108,8 +108,12 @@ in_table && /^(OP|OP_IN|LANES|MIXED|ROWS|DENSE)\(/ {
         print >table
         if (/^(LANES|MIXED)/)
             features["passes"] = 1
+        if (!/OX_OP_NO_ATTRS/)
+            features["attributes"] = 1
         if (/OX_OP_CONTROL/)
             features["subgraphs"] = 1
+        if (!/^OP.*, none, [^,]*\)$/) # a view
+            features["runs"] = 1
         for (rest = $0; match(rest, /OX_OP_[A-Z_]+/); rest = substr(rest, RSTART + RLENGTH))
             flags[substr(rest, RSTART, RLENGTH)] = 1
     }
@@ -136,6 +140,8 @@ END {
             list = list " | " flag
         print "#define OX_ROW_FLAGS (" list ")" >header
     }
+    if (features["operators"])
+        features["attributes"] = features["runs"] = 1
     for (i = 1; i <= nfeatures && selective; i++)
         print "#define OX_WITH_" toupper(feature[i]) " " features[feature[i]] >header
     exit failed

@@ -40,9 +40,9 @@ typedef enum ProtobufCType {
 } ProtobufCType;
 
 enum {
-    PROTOBUF_C_FIELD_FLAG_PACKED = 1,
-    PROTOBUF_C_FIELD_FLAG_DEPRECATED = 2,
-    PROTOBUF_C_FIELD_FLAG_ONEOF = 4
+    PROTOBUF_C_FIELD_FLAG_PACKED = 0,
+    PROTOBUF_C_FIELD_FLAG_DEPRECATED = 0,
+    PROTOBUF_C_FIELD_FLAG_ONEOF = 1
 };
 
 typedef int protobuf_c_boolean;
@@ -60,14 +60,18 @@ typedef struct ProtobufCBinaryData {
     uint8_t *data;
 } ProtobufCBinaryData;
 
-/* A field of a message. descriptor is that of the field's messages, NULL for all others. */
+/* A field of a message; there are a hundred of them, so that each takes little. The offsets are in OX_FIELD_UNIT bytes.
+ * descriptor is that of the field's messages, NULL for all others. */
 typedef struct ProtobufCFieldDescriptor {
-    uint32_t id;
-    uint8_t label, type;
-    uint16_t quantifier_offset, offset;
-    uint8_t flags;
+    uint8_t id;
+    uint8_t label : 2, type : 5, flags : 1;
+    uint8_t quantifier_offset, offset;
     const void *descriptor;
 } ProtobufCFieldDescriptor;
+
+enum {
+    OX_FIELD_UNIT = 4
+};
 
 /* Names take too much. */
 #define OX_FIELD_NAME(field) ((const char *)NULL)
