@@ -12,6 +12,16 @@ enum {
     OX_MISSING = -2
 };
 
+/* A value of a graph being made. */
+typedef struct ox_value {
+    const char *name; /* unique within its graph once functions are expanded, "" never */
+    ox_kind kind;
+    ox_dtype dtype;               /* as stated by the model, OX_UNDEFINED if not */
+    ox_index outer;               /* index of the value in the outer graph that this one stands for, -1 if none */
+    const ox_shape *shape;        /* as stated of an input or a result, NULL if not */
+    const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */
+} ox_value;
+
 /* Where a value comes from. */
 typedef enum ox_origin {
     OX_FROM_INPUT,
@@ -30,13 +40,14 @@ typedef struct ox_value_note {
 typedef struct ox_scope {
     struct ox_scope *outer;
     ox_graph *graph;
-    ox_pile pile; /* of the arrays and maps below */
+    ox_pile pile; /* of the arrays and maps below, and of what values hold */
     ox_value *values;
     ox_value_note *notes; /* of each value */
     ox_node *nodes;
-    const void *placed_values, *placed_nodes; /* where the graph's own arrays are, if they could be made beforehand */
-    ox_index *captures;                       /* of the node being made */
-    int32_t *ends;                            /* the graph's inputs or outputs, while they are listed */
+    const ox_node *placed_nodes; /* where the graph's own array is, if it could be made beforehand */
+    ox_index *captures;          /* of the node being made */
+    int32_t *inputs, *outputs;   /* the graph's, by value */
+    int32_t *ends;               /* those of them that are being listed */
     int32_t nvalues, value_room, note_room, nnodes, node_room, ncaptures, capture_room;
     ox_map imports; /* index in the outer graph + 1 -> value */
     ox_map used;    /* names of values, filled when a name has to be made up */
@@ -156,8 +167,12 @@ bool ox_build_locate(ox_builder *b, const ox_frame *frame);
 /* A tensor in the model's pile. */
 ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto,
                           const ox_tensor **tensor);
-/* Kind, element type and shape of a value. */
-ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value);
+/* The same where there is a struct for it already; nothing is cached. */
+ox_status ox_build_elements(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto, ox_tensor *made);
+/* Kind, element type and shape of a value; the shape in this pile. */
+ox_status ox_build_type(ox_builder *b, ox_pile *pile, const Onnx__TypeProto *proto, ox_value *value);
+/* A shape as it lies in the model. NULL stays NULL. */
+ox_status ox_build_shape(ox_builder *b, const ox_shape *shape, const ox_shape **kept);
 
 /* scope.c: values. A name is interned. */
 ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_origin origin, int32_t *index);
