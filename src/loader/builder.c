@@ -133,70 +133,52 @@ ox_status ox_build_elements(ox_builder *b, const ox_parsed *parsed, const Onnx__
 
 /* ---- Types -------------------------------------------------------------------------------------------------- */
 
-static ox_status make_shape(ox_builder *b, ox_pile *pile, size_t rank, ox_shape **shape, int64_t **dims,
-                            const char ***names) {
-    OX_TRY(ox_build_get(b, pile, 1, sizeof **shape, shape));
-    OX_TRY(ox_build_get(b, pile, rank, sizeof **dims, dims));
-    OX_TRY(ox_build_get(b, pile, rank, sizeof **names, names));
-    **shape = (ox_shape){(int)rank, *dims, *names};
-    return OX_OK;
+static ox_status dim_name(ox_builder *b, const char *text, const char **name) {
+    OX_TRY(ox_build_intern(b, text, name));
+    return ox_build_text(b, *name, name);
 }
 
-ox_status ox_build_shape(ox_builder *b, const ox_shape *shape, const ox_shape **kept) {
-    ox_shape *made;
-    int64_t *dims;
-    const char **names;
-    *kept = NULL;
-    if (!shape)
-        return OX_OK;
-    OX_TRY(make_shape(b, b->pile, (size_t)shape->rank, &made, &dims, &names));
-    for (int d = 0; d < shape->rank; d++) {
-        dims[d] = shape->dims[d];
-        if (shape->dim_names[d])
-            OX_TRY(ox_build_text(b, shape->dim_names[d], &names[d]));
-    }
-    *kept = made;
-    return OX_OK;
-}
-
-static ox_status take_shape(ox_builder *b, ox_pile *pile, const Onnx__TensorShapeProto *shape, ox_value *value) {
+static ox_status take_shape(ox_builder *b, const Onnx__TensorShapeProto *shape, ox_value *value) {
     if (shape->n_dim > OX_MAX_RANK)
         return ox_fail(b->error, OX_ERROR_LIMIT, "value '%.*s' has rank %zu, more than %d", 80, value->name,
                        shape->n_dim, OX_MAX_RANK);
     ox_shape *made;
     int64_t *dims;
     const char **names;
-    OX_TRY(make_shape(b, pile, shape->n_dim, &made, &dims, &names));
+    OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
+    OX_TRY(ox_build_get(b, b->pile, shape->n_dim, sizeof *dims, &dims));
+    OX_TRY(ox_build_get(b, b->pile, shape->n_dim, sizeof *names, &names));
     for (size_t d = 0; d < shape->n_dim; d++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
         /* Some exporters write -1 for a dimension that they do not know. */
         bool fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value >= 0;
         dims[d] = fixed ? dim->dim_value : -1;
         if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *dim->dim_param)
-            OX_TRY(ox_build_intern(b, dim->dim_param, &names[d]));
+            OX_TRY(dim_name(b, dim->dim_param, &names[d]));
     }
+    *made = (ox_shape){(int)shape->n_dim, dims, names};
     value->shape = made;
     return OX_OK;
 }
 
-static ox_status take_tensor_type(ox_builder *b, ox_pile *pile, bool has_type, int32_t type,
-                                  const Onnx__TensorShapeProto *shape, ox_value *value) {
+static ox_status take_tensor_type(ox_builder *b, bool has_type, int32_t type, const Onnx__TensorShapeProto *shape,
+                                  ox_value *value) {
     if (has_type && (type < 0 || type >= OX_DTYPE_COUNT))
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "value '%.*s': element type %d is not known (1 to %d are)", 80,
                        value->name, (int)type, (int)OX_DTYPE_COUNT - 1);
     value->dtype = has_type ? (ox_dtype)type : OX_UNDEFINED;
-    return shape ? take_shape(b, pile, shape, value) : OX_OK;
+    return shape ? take_shape(b, shape, value) : OX_OK;
 }
 
-ox_status ox_build_type(ox_builder *b, ox_pile *pile, const Onnx__TypeProto *proto, ox_value *value) {
+ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value) {
     switch (proto->value_case) {
     case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
         value->kind = OX_KIND_TENSOR;
-        return take_tensor_type(b, pile, proto->tensor_type->has_elem_type, proto->tensor_type->elem_type,
+        return take_tensor_type(b, proto->tensor_type->has_elem_type, proto->tensor_type->elem_type,
                                 proto->tensor_type->shape, value);
     case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
         value->kind = OX_KIND_SPARSE;
-        return take_tensor_type(b, pile, proto->sparse_tensor_type->has_elem_type, proto->sparse_tensor_type->elem_type,
+        return take_tensor_type(b, proto->sparse_tensor_type->has_elem_type, proto->sparse_tensor_type->elem_type,
                                 proto->sparse_tensor_type->shape, value);
     case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
         value->kind = OX_KIND_SEQUENCE;

@@ -24,17 +24,13 @@ static ox_status declare(ox_builder *b, ox_frame *frame, const char *name, ox_or
     return ox_frame_bind(b, frame, name, *index);
 }
 
-static ox_status take_type(ox_builder *b, ox_scope *scope, const Onnx__ValueInfoProto *proto, int32_t index) {
-    return proto->type ? ox_build_type(b, &scope->pile, proto->type, &scope->values[index]) : OX_OK;
-}
-
 static ox_status declare_input(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
     const Onnx__ValueInfoProto *proto = message;
     const char *name;
     int32_t *index = &frame->scope->ends[i];
     OX_TRY(ox_build_intern(b, proto->name, &name));
     OX_TRY(declare(b, frame, name, OX_FROM_INPUT, index));
-    return take_type(b, frame->scope, proto, *index);
+    return proto->type ? ox_build_type(b, proto->type, &frame->scope->values[*index]) : OX_OK;
 }
 
 static ox_status string_bytes(ox_builder *b, const ox_tensor *tensor, int64_t count, int64_t *bytes) {
@@ -138,8 +134,9 @@ static ox_status declare_type(ox_builder *b, ox_frame *frame, const void *messag
     (void)i;
     OX_TRY(ox_build_intern(b, proto->name, &name));
     int32_t index = ox_map_get(&frame->names, OX_KEY(name), OX_MISSING);
-    return index < 0 || frame->scope->notes[index].origin != OX_FROM_NODE ? OX_OK
-                                                                          : take_type(b, frame->scope, proto, index);
+    if (index < 0 || !proto->type || frame->scope->notes[index].origin != OX_FROM_NODE)
+        return OX_OK;
+    return ox_build_type(b, proto->type, &frame->scope->values[index]);
 }
 
 /* ---- The graph ---------------------------------------------------------------------------------------------- */
@@ -178,9 +175,9 @@ static ox_status keep_ports(ox_builder *b, const ox_scope *scope, const int32_t 
     OX_TRY(ox_build_get(b, b->pile, (size_t)count, sizeof *made, &made));
     for (int i = 0; i < count; i++) {
         const ox_value *value = &scope->values[ends[i]];
-        made[i] = (ox_port){.kind = value->kind, .dtype = value->dtype, .value = (ox_index)ends[i]};
+        made[i] =
+            (ox_port){.kind = value->kind, .dtype = value->dtype, .value = (ox_index)ends[i], .shape = value->shape};
         OX_TRY(ox_build_text(b, value->name, &made[i].name));
-        OX_TRY(ox_build_shape(b, value->shape, &made[i].shape));
         OX_TRY(keep_default(b, scope, ends[i], &made[i].initial));
     }
     *ports = made;
@@ -214,11 +211,15 @@ static ox_status keep_captures(ox_builder *b, const ox_scope *scope) {
 }
 
 static ox_status keep_names(ox_builder *b, const ox_scope *scope) {
-    const char **names;
+    const char **names, **node_names;
     OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nvalues, sizeof *names, &names));
+    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nnodes, sizeof *node_names, &node_names));
     for (int32_t v = 0; v < scope->nvalues; v++)
         names[v] = scope->values[v].name;
+    if (scope->nnodes)
+        memcpy(node_names, scope->node_names, (size_t)scope->nnodes * sizeof *node_names);
     scope->graph->names = names;
+    scope->graph->node_names = node_names;
     return OX_OK;
 }
 
@@ -229,8 +230,6 @@ static ox_status keep_nodes(ox_builder *b, const ox_scope *scope) {
         if (scope->nnodes)
             memcpy(nodes, scope->nodes, (size_t)scope->nnodes * sizeof *nodes);
     }
-    for (int32_t n = 0; n < scope->nnodes && !OX_KEEP_NAMES; n++)
-        nodes[n].name = "";
     scope->graph->nodes = nodes;
     return OX_OK;
 }
@@ -243,7 +242,7 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
     OX_TRY(keep_ports(b, scope, scope->inputs, graph->ninputs, &graph->inputs));
     OX_TRY(keep_ports(b, scope, scope->outputs, graph->noutputs, &graph->outputs));
     OX_TRY(keep_weights(b, scope));
-    if (scope->imports.count)
+    if (OX_WITH_SUBGRAPHS && scope->imports.count)
         OX_TRY(keep_captures(b, scope));
     if (OX_KEEP_NAMES)
         OX_TRY(keep_names(b, scope));
@@ -313,7 +312,8 @@ static ox_status declare_all(ox_builder *b, ox_frame *frame, ox_span graph) {
     OX_TRY(build_each(b, frame, graph, GRAPH_INITIALIZER, &onnx__tensor_proto__descriptor, declare_initializer));
     OX_TRY(build_each(b, frame, graph, GRAPH_SPARSE, &onnx__sparse_tensor_proto__descriptor, declare_sparse));
     OX_TRY(declare_results(b, frame, graph));
-    OX_TRY(build_each(b, frame, graph, GRAPH_VALUE_INFO, info, declare_type));
+    if (!OX_SMALL) /* that of the outputs is enough there */
+        OX_TRY(build_each(b, frame, graph, GRAPH_VALUE_INFO, info, declare_type));
     return build_each(b, frame, graph, GRAPH_OUTPUT, info, declare_type);
 }
 

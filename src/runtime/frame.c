@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+ox_slot *ox_frame_own(const ox_frame *frame, int v) {
+    return &frame->slots[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
+}
+
+const ox_slot *ox_frame_slot(const ox_frame *frame, int v) {
+    const ox_slot *weight = ox_graph_weight(frame->graph, v);
+    return weight ? weight : ox_frame_own(frame, v);
+}
+
 /* ---- What planning knows ------------------------------------------------------------------------------------ */
 
 /* Notes that node `reader` (nnodes: the caller) reads value v. */
@@ -316,8 +325,9 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
 static void name_node(const ox_frame *frame, int n, char *text, size_t size) {
     const ox_node *node = &frame->graph->nodes[n];
     const char *output = node->nout && node->out[0] >= 0 ? ox_graph_name(frame->graph, node->out[0]) : "";
-    if (*node->name)
-        ox_format(text, size, "node '%.*s'", 60, node->name);
+    const char *name = ox_graph_node_name(frame->graph, n);
+    if (*name)
+        ox_format(text, size, "node '%.*s'", 60, name);
     else if (*output)
         ox_format(text, size, "node that gives '%.*s'", 60, output);
     else

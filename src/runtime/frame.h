@@ -171,15 +171,9 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
 /* The call of node n, as it is planned; `pile` is where prepare keeps things. It is there until the next is asked for.
  */
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);
-/* The slot of a value of this frame's own, which is no weight. */
-static inline ox_slot *ox_frame_own(const ox_frame *frame, int v) {
-    return &frame->slots[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
-}
-/* The slot of any value. */
-static inline const ox_slot *ox_frame_slot(const ox_frame *frame, int v) {
-    const ox_slot *weight = ox_graph_weight(frame->graph, v);
-    return weight ? weight : ox_frame_own(frame, v);
-}
+/* The slot of any value, and that of a value of the frame's own, which is no weight. */
+const ox_slot *ox_frame_slot(const ox_frame *frame, int v);
+ox_slot *ox_frame_own(const ox_frame *frame, int v);
 /* Makes what planning knows of values, or forgets it. */
 ox_status ox_frame_study(ox_frame *frame);
 void ox_frame_forget(ox_frame *frame);

@@ -64,7 +64,6 @@ typedef struct ox_slot {
 } ox_slot;
 
 typedef struct ox_node {
-    const char *name;         /* "" if the model gives none */
     const ox_op *op;          /* unsupported ones (ox_op_is_known) are in models loaded for info only */
     const ox_index *in;       /* indices of values, -1 where omitted; trailing omitted ones are dropped */
     const ox_index *out;      /* likewise */
@@ -80,15 +79,22 @@ struct ox_graph {
     int nvalues, nnodes, ninputs, noutputs, ncaptures;
     int nweights, first_weight; /* the values of initializers that are no inputs follow each other */
     const ox_slot *weights;     /* those: they stay as they are in every run */
-    const char *const *names;   /* of the values, unique once functions are expanded; NULL where names are dropped */
     const ox_node *nodes;       /* topologically sorted */
     const ox_port *inputs, *outputs;
     const ox_capture *captures; /* by value */
+    /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
+     * gives none. */
+    const char *const *names, *const *node_names;
 };
 
 /* The name of a value, "" where it is dropped. */
 static inline const char *ox_graph_name(const ox_graph *graph, int v) {
-    return graph->names ? graph->names[v] : "";
+    return OX_KEEP_NAMES ? graph->names[v] : "";
+}
+
+/* The same for a node. */
+static inline const char *ox_graph_node_name(const ox_graph *graph, int n) {
+    return OX_KEEP_NAMES ? graph->node_names[n] : "";
 }
 
 /* The initializer that a value is, NULL if it is none. */

@@ -164,7 +164,7 @@ ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_
         n = frame->members[n].next;
     const ox_node *node = &frame->graph->nodes[n];
     bool named = node->nout && node->out[0] >= 0;
-    *result = (ox_profile_node){.name = node->name,
+    *result = (ox_profile_node){.name = ox_graph_node_name(frame->graph, n),
                                 .output = named ? ox_graph_name(frame->graph, node->out[0]) : "",
                                 .domain = node->op->domain,
                                 .op = node->op->name};
