@@ -646,7 +646,8 @@ START_TEST(external_data_by_function) {
     ox_options options = {.external_data = from_flash, .external_context = &calls};
     put_external(&bytes, "flash", "4", NULL);
     ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_OK);
-    ck_assert_ptr_eq(weight("w"), &flash[1]);
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* others turn it in memory of their own */
+        ck_assert_ptr_eq(weight("w"), &flash[1]);
     ck_assert_int_eq(calls, 1);
     ox_model_free(model);
     bytes.size = 0;
