@@ -156,15 +156,27 @@ static ox_status build_output(ox_builder *b, ox_frame *frame, const void *messag
     return status;
 }
 
-/* The initializer that an input has is its default. */
-static ox_status keep_default(ox_builder *b, const ox_scope *scope, int32_t v, const ox_tensor **kept) {
-    ox_tensor *made;
-    *kept = NULL;
-    if (scope->notes[v].origin != OX_FROM_INPUT || !scope->values[v].initializer)
-        return OX_OK;
-    OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
-    *made = *scope->values[v].initializer;
-    *kept = made;
+/* Initializers as slots: those that inputs have come first, the others, which are values of their own, follow each
+ * other. */
+static ox_status keep_initializers(ox_builder *b, const ox_scope *scope) {
+    ox_graph *graph = scope->graph;
+    ox_slot *slot;
+    size_t count = 0;
+    for (int32_t v = 0; v < scope->nvalues; v++)
+        count += scope->values[v].initializer != NULL;
+    OX_TRY(ox_build_get(b, b->pile, count, sizeof *slot, &slot));
+    for (int32_t v = 0; v < scope->nvalues; v++) {
+        ox_value *value = &scope->values[v];
+        if (!value->initializer)
+            continue;
+        *slot = (ox_slot){.tensor = *value->initializer, .constant = true, .weight = true};
+        value->initializer = &slot->tensor;
+        if (scope->notes[v].origin == OX_FROM_INITIALIZER && !graph->nweights++) {
+            graph->first_weight = v;
+            graph->weights = slot;
+        }
+        slot++;
+    }
     return OX_OK;
 }
 
@@ -173,29 +185,16 @@ static ox_status keep_ports(ox_builder *b, const ox_scope *scope, const int32_t 
                             const ox_port **ports) {
     ox_port *made;
     OX_TRY(ox_build_get(b, b->pile, (size_t)count, sizeof *made, &made));
-    for (int i = 0; i < count; i++) {
-        const ox_value *value = &scope->values[ends[i]];
-        made[i] =
-            (ox_port){.kind = value->kind, .dtype = value->dtype, .value = (ox_index)ends[i], .shape = value->shape};
-        OX_TRY(ox_build_text(b, value->name, &made[i].name));
-        OX_TRY(keep_default(b, scope, ends[i], &made[i].initial));
-    }
     *ports = made;
-    return OX_OK;
-}
-
-/* The other initializers are declared one after the other. */
-static ox_status keep_weights(ox_builder *b, const ox_scope *scope) {
-    ox_graph *graph = scope->graph;
-    ox_slot *weights;
-    for (int32_t v = 0; v < scope->nvalues; v++)
-        if (scope->values[v].initializer && scope->notes[v].origin == OX_FROM_INITIALIZER && !graph->nweights++)
-            graph->first_weight = v;
-    OX_TRY(ox_build_get(b, b->pile, (size_t)graph->nweights, sizeof *weights, &weights));
-    for (int i = 0; i < graph->nweights; i++)
-        weights[i] =
-            (ox_slot){.tensor = *scope->values[graph->first_weight + i].initializer, .constant = true, .weight = true};
-    graph->weights = weights;
+    for (int i = 0; i < count; i++, made++) {
+        const ox_value *value = &scope->values[ends[i]];
+        *made = (ox_port){.kind = value->kind,
+                          .dtype = value->dtype,
+                          .value = (ox_index)ends[i],
+                          .shape = value->shape,
+                          .initial = value->initializer};
+        OX_TRY(ox_build_text(b, value->name, &made->name));
+    }
     return OX_OK;
 }
 
@@ -239,9 +238,9 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
     ox_graph *graph = scope->graph;
     graph->nvalues = scope->nvalues;
     graph->nnodes = scope->nnodes;
+    OX_TRY(keep_initializers(b, scope));
     OX_TRY(keep_ports(b, scope, scope->inputs, graph->ninputs, &graph->inputs));
     OX_TRY(keep_ports(b, scope, scope->outputs, graph->noutputs, &graph->outputs));
-    OX_TRY(keep_weights(b, scope));
     if (OX_WITH_SUBGRAPHS && scope->imports.count)
         OX_TRY(keep_captures(b, scope));
     if (OX_KEEP_NAMES)

@@ -45,7 +45,7 @@ typedef struct ox_port {
     ox_dtype dtype;           /* OX_UNDEFINED if not stated */
     ox_index value;           /* an output may be listed twice, be an input or an initializer */
     const ox_shape *shape;    /* NULL if not stated */
-    const ox_tensor *initial; /* an input's default, NULL if none */
+    const ox_tensor *initial; /* its initializer, NULL if there is none: the default of an input */
 } ox_port;
 
 /* A value of the outer graph that a subgraph reads. */
