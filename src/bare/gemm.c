@@ -5,10 +5,9 @@
 
 #include <string.h>
 
-/* A panel of B: what it takes of a small memory. Conv makes 8 columns together. */
 enum {
-    DEPTH = 16,
-    COLUMNS = 8
+    DEPTH = 64, /* of a panel of B, which is one column: what it takes of a small memory */
+    COLUMNS = 8 /* that are finished together, where there are no panels */
 };
 
 /* Elements that are computed in another type. */
@@ -78,9 +77,14 @@ static size_t sum_size(const ox_gemm *g) {
     return size < sizeof(float) ? sizeof(float) : size;
 }
 
-/* Bytes of a row of a panel, and of a finished block. */
-static size_t panel_row(const ox_gemm *g) {
+/* Bytes of a row of a block that is finished elsewhere than in C. */
+static size_t block_row(const ox_gemm *g) {
     return COLUMNS * sum_size(g);
+}
+
+/* Rows of a block of C; each panel is made once. */
+static int64_t block_rows(const ox_gemm *g) {
+    return g->panel ? g->m : 1;
 }
 
 /* Elements are multiplied as they lie. */
@@ -96,20 +100,19 @@ ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dim
     return OX_OK;
 }
 
-/* True if a block is finished elsewhere than in C. */
-static bool is_apart(const ox_gemm *g) {
-    return g->end && !g->over;
+/* Rows of a block that is finished elsewhere than in C, otherwise 0. */
+static int64_t rows_apart(const ox_gemm *g) {
+    return g->end && !g->over ? block_rows(g) : 0;
 }
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
-    *plan = (ox_gemm_plan){.scratch = g->scratch};
+    *plan = (ox_gemm_plan){0};
     if (g->m == 0 || g->n == 0 || count == 0)
         return OX_OK;
-    plan->rows = g->panel ? g->m : 1; /* each panel is made once */
-    plan->panel_bytes = g->panel ? DEPTH * panel_row(g) : 0;
+    plan->panel_bytes = g->panel ? DEPTH * sum_size(g) : 0;
     OX_TRY(ox_workspace_add(call, 1, plan->panel_bytes));
-    OX_TRY(ox_workspace_add(call, is_apart(g) ? plan->rows : 0, panel_row(g)));
-    return ox_workspace_add(call, 1, plan->scratch);
+    OX_TRY(ox_workspace_add(call, rows_apart(g), block_row(g)));
+    return ox_workspace_add(call, 1, g->scratch);
 }
 
 void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan) {
@@ -125,9 +128,10 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
         p.a.data = (const char *)g->a.data + row * g->a.row + k * g->a.col;
         p.add = k > 0;
         if (g->panel) {
-            memset(panel, 0, p.depth * panel_row(g));
-            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, (int64_t)panel_row(g));
-            p.b = (ox_gemm_matrix){g->b.dtype, panel, (int64_t)panel_row(g), (int64_t)ox_dtype_size(g->b.dtype)};
+            const int64_t size = (int64_t)sum_size(g);
+            memset(panel, 0, p.depth * (size_t)size);
+            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, size);
+            p.b = (ox_gemm_matrix){g->b.dtype, panel, size, size};
         } else {
             p.b = (ox_gemm_matrix){g->b.dtype, (const char *)g->b.data + column * g->b.col, g->b.row, g->b.col};
         }
@@ -137,19 +141,19 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
 }
 
 static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run, char *workspace) {
-    const int64_t size = (int64_t)sum_size(g), row_bytes = (int64_t)panel_row(g);
-    char *data = workspace + plan->panel_bytes, *scratch = data + (is_apart(g) ? plan->rows : 0) * row_bytes;
-    for (int64_t row = 0; row < g->m; row += plan->rows)
-        for (int64_t column = 0; column < g->n; column += COLUMNS) {
-            const int64_t columns = g->n - column < COLUMNS ? g->n - column : COLUMNS;
-            block p = {.rows = (size_t)plan->rows, .columns = (size_t)columns, .c_row = (size_t)row_bytes, .c = data};
-            if (!is_apart(g)) {
+    const int64_t size = (int64_t)sum_size(g), rows = block_rows(g), most = g->panel ? 1 : COLUMNS;
+    char *data = workspace + plan->panel_bytes, *scratch = data + (size_t)rows_apart(g) * block_row(g);
+    for (int64_t row = 0; row < g->m; row += rows)
+        for (int64_t column = 0; column < g->n; column += most) {
+            const int64_t columns = g->n - column < most ? g->n - column : most;
+            block p = {.rows = (size_t)rows, .columns = (size_t)columns, .c_row = block_row(g), .c = data};
+            if (!rows_apart(g)) {
                 p.c = (char *)g->c + row * g->c_row + column * size;
                 p.c_row = (size_t)g->c_row;
             }
             run_block(g, run, row, column, p, workspace);
             if (g->end)
-                g->end(g, &(ox_gemm_block){row, plan->rows, column, columns, p.c, (int64_t)p.c_row, scratch});
+                g->end(g, &(ox_gemm_block){row, rows, column, columns, p.c, (int64_t)p.c_row, scratch});
         }
 }
 

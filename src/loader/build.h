@@ -12,6 +12,16 @@ enum {
     OX_MISSING = -2
 };
 
+/* A value of a graph being made. */
+typedef struct ox_value {
+    const char *name; /* unique within its graph once functions are expanded, "" never */
+    ox_kind kind;
+    ox_dtype dtype;               /* as stated by the model, OX_UNDEFINED if not */
+    ox_index outer;               /* index of the value in the outer graph that this one stands for, -1 if none */
+    const ox_shape *shape;        /* as stated of an input or a result, NULL if not */
+    const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */
+} ox_value;
+
 /* Where a value comes from. */
 typedef enum ox_origin {
     OX_FROM_INPUT,
@@ -30,14 +40,16 @@ typedef struct ox_value_note {
 typedef struct ox_scope {
     struct ox_scope *outer;
     ox_graph *graph;
-    ox_pile pile; /* of the arrays and maps below */
+    ox_pile pile; /* of the arrays and maps below, and of what values hold */
     ox_value *values;
     ox_value_note *notes; /* of each value */
     ox_node *nodes;
-    const void *placed_values, *placed_nodes; /* where the graph's own arrays are, if they could be made beforehand */
-    ox_index *captures;                       /* of the node being made */
-    int32_t *ends;                            /* the graph's inputs or outputs, while they are listed */
-    int32_t nvalues, value_room, note_room, nnodes, node_room, ncaptures, capture_room;
+    const char **node_names;     /* where names are kept */
+    const ox_node *placed_nodes; /* where the graph's own array is, if it could be made beforehand */
+    ox_index *captures;          /* of the node being made */
+    int32_t *inputs, *outputs;   /* the graph's, by value */
+    int32_t *ends;               /* those of them that are being listed */
+    int32_t nvalues, value_room, note_room, nnodes, node_room, name_room, ncaptures, capture_room;
     ox_map imports; /* index in the outer graph + 1 -> value */
     ox_map used;    /* names of values, filled when a name has to be made up */
     bool used_ready;
@@ -156,6 +168,8 @@ bool ox_build_locate(ox_builder *b, const ox_frame *frame);
 /* A tensor in the model's pile. */
 ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto,
                           const ox_tensor **tensor);
+/* The same where there is a struct for it already; nothing is cached. */
+ox_status ox_build_elements(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto, ox_tensor *made);
 /* Kind, element type and shape of a value. */
 ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value);
 
@@ -172,8 +186,9 @@ ox_status ox_frame_bind(ox_builder *b, ox_frame *frame, const char *name, int32_
 
 /* opset.c: operator sets, and which operators are used. */
 ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *imports, size_t count, ox_opset_table *table);
-/* Fills in domain, version and op of a node; counts it. */
-ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node);
+/* Fills in version and op of a node that has this name; counts it. */
+ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, const char *name,
+                      ox_node *node);
 /* Hands the uses to the model; one error for all operators that are missing. */
 ox_status ox_build_uses(ox_builder *b);
 
@@ -193,8 +208,8 @@ ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *p
 ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index);
 /* Puts name and operator of a node in front of the error. */
 void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index);
-/* Appends a node whose fields are complete. */
-ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node);
+/* Appends a node whose fields are complete; the name is interned. */
+ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
 
 /* graph.c: a graph, written in the frame `lexical` (NULL for the main graph) and used in the graph `outer`. Its nodes
  * and values are unpacked one at a time, out of where the graph was left in the file. */

@@ -118,13 +118,17 @@ ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__Te
         return OX_OK;
     ox_tensor *made;
     OX_TRY(ox_build_get(b, b->pile, 1, sizeof *made, &made));
+    OX_TRY(ox_build_elements(b, parsed, proto, made));
+    *tensor = made;
+    return ox_build_keep(b, parsed, proto, made);
+}
+
+ox_status ox_build_elements(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto, ox_tensor *made) {
     b->source.parsed = parsed;
     const size_t before = b->pile->used;
     OX_TRY(ox_payload_tensor(&b->source, proto, made));
-    if (parsed != b->parsed) /* it may be made again and again */
-        OX_TRY(ox_build_work(b, (b->pile->used - before) / OX_WORK_BYTES));
-    *tensor = made;
-    return ox_build_keep(b, parsed, proto, made);
+    /* It may be made again and again. */
+    return parsed == b->parsed ? OX_OK : ox_build_work(b, (b->pile->used - before) / OX_WORK_BYTES);
 }
 
 /* ---- Types -------------------------------------------------------------------------------------------------- */

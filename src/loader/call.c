@@ -181,7 +181,7 @@ static ox_status declare_body(ox_builder *b, call *c) {
 }
 
 static ox_status append_copy(ox_builder *b, call *c, int32_t from, int32_t to) {
-    static const ox_node identity = {.name = "", .nin = 1, .nout = 1};
+    static const ox_node identity = {.nin = 1, .nout = 1};
     ox_node node = identity;
     ox_index *ends;
     if (from < 0)
@@ -195,7 +195,7 @@ static ox_status append_copy(ox_builder *b, call *c, int32_t from, int32_t to) {
     ends[1] = (ox_index)to;
     node.in = &ends[0];
     node.out = &ends[1];
-    return ox_build_append(b, c->frame.scope, &node);
+    return ox_build_append(b, c->frame.scope, &node, "");
 }
 
 static ox_status expand(ox_builder *b, call *c) {

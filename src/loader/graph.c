@@ -67,9 +67,10 @@ static ox_status check_default(ox_builder *b, const ox_value *input, const ox_te
 static ox_status declare_initializer(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
     const Onnx__TensorProto *proto = message;
     const char *name;
-    const ox_tensor *tensor;
+    ox_tensor *tensor;
     (void)i;
-    OX_TRY(ox_build_tensor(b, frame->parsed, proto, &tensor));
+    OX_TRY(ox_build_get(b, &frame->scope->pile, 1, sizeof *tensor, &tensor));
+    OX_TRY(ox_build_elements(b, frame->parsed, proto, tensor));
     OX_TRY(ox_build_intern(b, proto->name, &name));
     int32_t index = ox_map_get(&frame->names, OX_KEY(name), OX_MISSING);
     OX_TRY(count_weights(b, tensor));
@@ -155,47 +156,96 @@ static ox_status build_output(ox_builder *b, ox_frame *frame, const void *messag
     return status;
 }
 
-static bool is_among(const int32_t *list, int count, int32_t v) {
-    for (int i = 0; i < count; i++)
-        if (list[i] == v)
-            return true;
-    return false;
-}
-
-/* An array of the graph: `made`, unless it was grown elsewhere. */
-static ox_status keep_array(ox_builder *b, const void *made, const void *placed, int32_t count, size_t size,
-                            const void *kept) {
-    void *copy = (void *)(uintptr_t)made;
-    if (!made || made != placed) {
-        OX_TRY(ox_build_get(b, b->pile, (size_t)count, size, &copy));
-        if (count)
-            memcpy(copy, made, (size_t)count * size);
-    }
-    memcpy((void *)(uintptr_t)kept, &copy, sizeof copy);
-    return OX_OK;
-}
-
-/* Names that nobody asks for go with the memory of loading. */
-static ox_status keep_names(ox_builder *b, ox_scope *scope) {
-    const ox_graph *graph = scope->graph;
-    for (int32_t n = 0; n < scope->nnodes; n++)
-        scope->nodes[n].name = "";
+/* Initializers as slots: those that inputs have come first, the others, which are values of their own, follow each
+ * other. */
+static ox_status keep_initializers(ox_builder *b, const ox_scope *scope) {
+    ox_graph *graph = scope->graph;
+    ox_slot *slot;
+    size_t count = 0;
+    for (int32_t v = 0; v < scope->nvalues; v++)
+        count += scope->values[v].initializer != NULL;
+    OX_TRY(ox_build_get(b, b->pile, count, sizeof *slot, &slot));
     for (int32_t v = 0; v < scope->nvalues; v++) {
-        const bool input = is_among(graph->inputs, graph->ninputs, v);
-        const char *name = input || is_among(graph->outputs, graph->noutputs, v) ? scope->values[v].name : "";
-        OX_TRY(ox_build_text(b, name, &scope->values[v].name));
+        ox_value *value = &scope->values[v];
+        if (!value->initializer)
+            continue;
+        *slot = (ox_slot){.tensor = *value->initializer, .constant = true, .weight = true};
+        value->initializer = &slot->tensor;
+        if (scope->notes[v].origin == OX_FROM_INITIALIZER && !graph->nweights++) {
+            graph->first_weight = v;
+            graph->weights = slot;
+        }
+        slot++;
     }
     return OX_OK;
 }
 
+/* What the model says of inputs or outputs. */
+static ox_status keep_ports(ox_builder *b, const ox_scope *scope, const int32_t *ends, int count,
+                            const ox_port **ports) {
+    ox_port *made;
+    OX_TRY(ox_build_get(b, b->pile, (size_t)count, sizeof *made, &made));
+    *ports = made;
+    for (int i = 0; i < count; i++, made++) {
+        const ox_value *value = &scope->values[ends[i]];
+        *made = (ox_port){.kind = value->kind,
+                          .dtype = value->dtype,
+                          .value = (ox_index)ends[i],
+                          .shape = value->shape,
+                          .initial = value->initializer};
+        OX_TRY(ox_build_text(b, value->name, &made->name));
+    }
+    return OX_OK;
+}
+
+static ox_status keep_captures(ox_builder *b, const ox_scope *scope) {
+    ox_graph *graph = scope->graph;
+    ox_capture *captures;
+    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->imports.count, sizeof *captures, &captures));
+    for (int32_t v = 0; v < scope->nvalues; v++)
+        if (scope->values[v].outer >= 0)
+            captures[graph->ncaptures++] = (ox_capture){(ox_index)v, scope->values[v].outer};
+    graph->captures = captures;
+    return OX_OK;
+}
+
+static ox_status keep_names(ox_builder *b, const ox_scope *scope) {
+    const char **names, **node_names;
+    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nvalues, sizeof *names, &names));
+    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nnodes, sizeof *node_names, &node_names));
+    for (int32_t v = 0; v < scope->nvalues; v++)
+        names[v] = scope->values[v].name;
+    if (scope->nnodes)
+        memcpy(node_names, scope->node_names, (size_t)scope->nnodes * sizeof *node_names);
+    scope->graph->names = names;
+    scope->graph->node_names = node_names;
+    return OX_OK;
+}
+
+static ox_status keep_nodes(ox_builder *b, const ox_scope *scope) {
+    ox_node *nodes = scope->nodes;
+    if (!nodes || nodes != scope->placed_nodes) {
+        OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nnodes, sizeof *nodes, &nodes));
+        if (scope->nnodes)
+            memcpy(nodes, scope->nodes, (size_t)scope->nnodes * sizeof *nodes);
+    }
+    scope->graph->nodes = nodes;
+    return OX_OK;
+}
+
+/* Leaves in the model what the runtime asks for; the rest goes with the memory of loading. */
 static ox_status finish(ox_builder *b, ox_scope *scope) {
     ox_graph *graph = scope->graph;
-    if (!OX_KEEP_NAMES)
-        OX_TRY(keep_names(b, scope));
-    OX_TRY(keep_array(b, scope->values, scope->placed_values, scope->nvalues, sizeof *scope->values, &graph->values));
-    OX_TRY(keep_array(b, scope->nodes, scope->placed_nodes, scope->nnodes, sizeof *scope->nodes, &graph->nodes));
     graph->nvalues = scope->nvalues;
     graph->nnodes = scope->nnodes;
+    OX_TRY(keep_initializers(b, scope));
+    OX_TRY(keep_ports(b, scope, scope->inputs, graph->ninputs, &graph->inputs));
+    OX_TRY(keep_ports(b, scope, scope->outputs, graph->noutputs, &graph->outputs));
+    if (OX_WITH_SUBGRAPHS && scope->imports.count)
+        OX_TRY(keep_captures(b, scope));
+    if (OX_KEEP_NAMES)
+        OX_TRY(keep_names(b, scope));
+    OX_TRY(keep_nodes(b, scope));
     b->model->info.node_count += (size_t)scope->nnodes;
     return OX_OK;
 }
@@ -214,12 +264,11 @@ static ox_status reserve(ox_builder *b, ox_frame *frame, ox_span graph) {
         return ox_fail_memory(b->error, "a table of names", values * sizeof(uintptr_t));
     if (b->functions.count || scope->outer || values > OX_MOST_VALUES || nodes > OX_MOST_VALUES)
         return OX_OK;
-    OX_TRY(ox_build_get(b, b->pile, values, sizeof *scope->values, &scope->values));
+    OX_TRY(ox_build_get(b, &scope->pile, values, sizeof *scope->values, &scope->values));
     OX_TRY(ox_build_get(b, b->pile, nodes, sizeof *scope->nodes, &scope->nodes));
     OX_TRY(ox_build_get(b, &scope->pile, values, sizeof *scope->notes, &scope->notes));
     scope->value_room = scope->note_room = (int32_t)values;
     scope->node_room = (int32_t)nodes;
-    scope->placed_values = scope->values;
     scope->placed_nodes = scope->nodes;
     return OX_OK;
 }
@@ -246,11 +295,11 @@ static ox_status build_each(ox_builder *b, ox_frame *frame, ox_span graph, uint3
 
 /* The same for inputs or outputs: lists the values that they are. */
 static ox_status build_ends(ox_builder *b, ox_frame *frame, ox_span graph, uint32_t number, part_fn *build,
-                            const int32_t **ends, int *count) {
+                            int32_t **ends, int *count) {
     ox_scope *scope = frame->scope;
     const size_t given = ox_wire_count(graph, number);
-    OX_TRY(ox_build_get(b, b->pile, given, sizeof *scope->ends, &scope->ends));
-    *ends = scope->ends;
+    OX_TRY(ox_build_get(b, &scope->pile, given, sizeof **ends, ends));
+    scope->ends = *ends;
     *count = (int)given;
     return build_each(b, frame, graph, number, &onnx__value_info_proto__descriptor, build);
 }
@@ -258,11 +307,12 @@ static ox_status build_ends(ox_builder *b, ox_frame *frame, ox_span graph, uint3
 static ox_status declare_all(ox_builder *b, ox_frame *frame, ox_span graph) {
     ox_graph *made = frame->scope->graph;
     const ProtobufCMessageDescriptor *info = &onnx__value_info_proto__descriptor;
-    OX_TRY(build_ends(b, frame, graph, GRAPH_INPUT, declare_input, &made->inputs, &made->ninputs));
+    OX_TRY(build_ends(b, frame, graph, GRAPH_INPUT, declare_input, &frame->scope->inputs, &made->ninputs));
     OX_TRY(build_each(b, frame, graph, GRAPH_INITIALIZER, &onnx__tensor_proto__descriptor, declare_initializer));
     OX_TRY(build_each(b, frame, graph, GRAPH_SPARSE, &onnx__sparse_tensor_proto__descriptor, declare_sparse));
     OX_TRY(declare_results(b, frame, graph));
-    OX_TRY(build_each(b, frame, graph, GRAPH_VALUE_INFO, info, declare_type));
+    if (!OX_SMALL) /* that of the outputs is enough there */
+        OX_TRY(build_each(b, frame, graph, GRAPH_VALUE_INFO, info, declare_type));
     return build_each(b, frame, graph, GRAPH_OUTPUT, info, declare_type);
 }
 
@@ -271,7 +321,7 @@ static ox_status fill(ox_builder *b, ox_frame *frame, ox_span graph) {
     OX_TRY(reserve(b, frame, graph));
     OX_TRY(declare_all(b, frame, graph));
     OX_TRY(build_each(b, frame, graph, GRAPH_NODE, &onnx__node_proto__descriptor, build_node));
-    OX_TRY(build_ends(b, frame, graph, GRAPH_OUTPUT, build_output, &made->outputs, &made->noutputs));
+    OX_TRY(build_ends(b, frame, graph, GRAPH_OUTPUT, build_output, &frame->scope->outputs, &made->noutputs));
     OX_TRY(ox_scope_sort(b, frame->scope));
     return finish(b, frame->scope);
 }

@@ -70,8 +70,17 @@ static ox_status build_captures(ox_builder *b, ox_scope *scope, ox_node *node) {
     return OX_OK;
 }
 
-ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node) {
+static ox_status append_name(ox_builder *b, ox_scope *scope, const char *name) {
+    OX_TRY(ox_build_grow(b, &scope->pile, &scope->node_names, scope->nnodes, &scope->name_room,
+                         sizeof *scope->node_names));
+    scope->node_names[scope->nnodes] = name;
+    return OX_OK;
+}
+
+ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->nodes, scope->nnodes, &scope->node_room, sizeof *scope->nodes));
+    if (OX_KEEP_NAMES)
+        OX_TRY(append_name(b, scope, name));
     for (int i = 0; i < node->nout; i++)
         if (node->out[i] != OX_NONE)
             scope->notes[node->out[i]].producer = scope->nnodes;
@@ -89,13 +98,14 @@ static ox_status node_name(ox_builder *b, const ox_frame *frame, const char *tex
 
 static ox_status build_operator(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {
     ox_node node = {0};
-    OX_TRY(node_name(b, frame, proto->name, &node.name));
-    OX_TRY(ox_build_op(b, frame, proto, &node));
+    const char *name;
+    OX_TRY(node_name(b, frame, proto->name, &name));
+    OX_TRY(ox_build_op(b, frame, proto, name, &node));
     OX_TRY(build_ends(b, frame, proto, &node));
     OX_TRY(check_node(b, &node, proto));
     OX_TRY(ox_build_attrs(b, frame, proto, &node));
     OX_TRY(build_captures(b, frame->scope, &node));
-    return ox_build_append(b, frame->scope, &node);
+    return ox_build_append(b, frame->scope, &node, name);
 }
 
 static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {

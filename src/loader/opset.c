@@ -59,7 +59,7 @@ ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *import
 
 /* ---- Uses --------------------------------------------------------------------------------------------------- */
 
-static ox_status count_use(ox_builder *b, const ox_node *node, uintptr_t key) {
+static ox_status count_use(ox_builder *b, const ox_node *node, const char *name, uintptr_t key) {
     int32_t at = ox_map_get(&b->use_index, key, OX_MISSING);
     if (at != OX_MISSING) {
         b->uses[at].use.count++;
@@ -70,7 +70,7 @@ static ox_status count_use(ox_builder *b, const ox_node *node, uintptr_t key) {
     const bool known = ox_op_is_known(node->op);
     entry->use = (ox_op_use){node->op->domain, node->op->name,
                              known ? ox_op_version(node->op, node->version) : node->version, 1, known};
-    entry->node = node->name;
+    entry->node = name;
     return ox_build_set(b, &b->use_index, &b->scratch, key, b->nuses++);
 }
 
@@ -83,7 +83,8 @@ static ox_status unknown_op(ox_builder *b, const char *domain, const char *name,
     return OX_OK;
 }
 
-ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
+ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, const char *name,
+                      ox_node *node) {
     const char *domain, *type;
     int32_t type_id, id;
     OX_TRY(ox_build_domain(b, proto->domain, &domain));
@@ -100,12 +101,12 @@ ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProt
     if (!node->op)
         node->op = ox_op_find(domain, type, opset->version, NULL);
     if (node->op)
-        return OX_WITH_USES ? count_use(b, node, OX_KEY(node->op)) : OX_OK;
+        return OX_WITH_USES ? count_use(b, node, name, OX_KEY(node->op)) : OX_OK;
     OX_TRY(unknown_op(b, domain, type, &node->op));
     OX_TRY(ox_build_id(b, type, &type_id));
     OX_TRY(ox_build_pair(b, opset->id, type_id, &id));
     /* Odd, so that it is no address of an op. */
-    return count_use(b, node, (uintptr_t)id * 2 + 1);
+    return count_use(b, node, name, (uintptr_t)id * 2 + 1);
 }
 
 static bool use_before(const ox_use_entry *a, const ox_use_entry *b) {

@@ -22,13 +22,13 @@ static int32_t source_of(const ox_scope *scope, int32_t n, int32_t k) {
     return value < 0 ? -1 : scope->notes[value].producer;
 }
 
-/* The first node that reads what it, or one behind it, gives; NULL if there is none. */
-static const ox_node *first_unsorted(const ox_scope *scope) {
+/* The first node that reads what it, or one behind it, gives; -1 if there is none. */
+static int32_t first_unsorted(const ox_scope *scope) {
     for (int32_t n = 0; n < scope->nnodes; n++)
         for (int32_t k = 0; k < scope->nodes[n].nin + scope->nodes[n].ncaptures; k++)
             if (source_of(scope, n, k) >= n)
-                return &scope->nodes[n];
-    return NULL;
+                return n;
+    return -1;
 }
 
 static ox_status fail_cycle(ox_builder *b, const ox_scope *scope, int32_t n) {
@@ -37,7 +37,7 @@ static ox_status fail_cycle(ox_builder *b, const ox_scope *scope, int32_t n) {
     for (int i = 0; i < node->nout && !*out; i++)
         out = node->out[i] < 0 ? "" : scope->values[node->out[i]].name;
     return ox_fail(b->error, OX_ERROR_MODEL, "node '%.*s' (%.*s), which produces '%.*s', depends on its own output", 60,
-                   node->name, 40, node->op->name, 60, out);
+                   scope->node_names[n], 40, node->op->name, 60, out);
 }
 
 /* Goes one step on from the top of the stack. next[n] is 0 before the first visit, then 1 + reads done. */
@@ -75,25 +75,30 @@ static ox_status visit(ox_builder *b, walk *w, int32_t n) {
 static ox_status sort(ox_builder *b, ox_scope *scope) {
     walk w = {.scope = scope};
     ox_node *sorted;
+    const char **names;
     size_t count = (size_t)scope->nnodes;
     OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *w.stack, &w.stack));
     OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *w.next, &w.next));
     OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *w.order, &w.order));
     OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *sorted, &sorted));
+    OX_TRY(ox_build_get(b, &scope->pile, count, sizeof *names, &names));
     for (int32_t n = 0; n < scope->nnodes; n++)
         OX_TRY(visit(b, &w, n));
-    for (int32_t n = 0; n < scope->nnodes; n++)
+    for (int32_t n = 0; n < scope->nnodes; n++) {
         sorted[n] = scope->nodes[w.order[n]];
+        names[n] = scope->node_names[w.order[n]];
+    }
     memcpy(scope->nodes, sorted, count * sizeof *sorted);
+    scope->node_names = names;
     return OX_OK;
 }
 
 ox_status ox_scope_sort(ox_builder *b, ox_scope *scope) {
-    const ox_node *node = first_unsorted(scope);
-    if (!node)
+    const int32_t n = first_unsorted(scope);
+    if (n < 0)
         return OX_OK;
     if (OX_WITH_SORTING)
         return sort(b, scope);
-    return (ox_fail)(b->error, OX_ERROR_MODEL, "node '%.*s' (%.*s) reads what a later node gives", 60, node->name, 40,
-                     node->op->name);
+    return (ox_fail)(b->error, OX_ERROR_MODEL, "node %d (%.*s) reads what a later node gives", (int)n, 40,
+                     scope->nodes[n].op->name);
 }

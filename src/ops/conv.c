@@ -8,7 +8,7 @@
 
 enum {
     CONV_SPATIAL = OX_MAX_RANK - 2,
-    CONV_COLUMNS = 8 /* that are made together */
+    CONV_COLUMNS = OX_SMALL ? 1 : 8 /* that are made together */
 };
 
 typedef struct conv {
@@ -17,18 +17,18 @@ typedef struct conv {
     int64_t in_channels, out_channels; /* per group */
     int64_t taps, in_count, out_count; /* elements of a kernel, an input and an output channel */
     bool pointwise;                    /* every output element sees one input element, in order */
-    ox_gemm product;
     ox_gemm_plan plan;
-    const ox_lanes *add;                                  /* the bias */
-    int64_t *in, *out, *kernel, *stride, *dilation, *pad; /* `spatial` entries each; pad: at the start */
+    const ox_lanes *add;                    /* the bias */
+    const int64_t *in, *kernel;             /* `spatial` dims of the operands */
+    int64_t *out, *stride, *dilation, *pad; /* `spatial` entries each; pad: at the start */
 } conv;
 
 enum {
-    CONV_LISTS = 6 /* of those */
+    CONV_LISTS = 4 /* of those */
 };
 
 static void conv_place_lists(conv *c, int spatial, int64_t *room) {
-    int64_t **const lists[CONV_LISTS] = {&c->in, &c->out, &c->kernel, &c->stride, &c->dilation, &c->pad};
+    int64_t **const lists[CONV_LISTS] = {&c->out, &c->stride, &c->dilation, &c->pad};
     c->spatial = spatial;
     for (int i = 0; i < CONV_LISTS; i++)
         *lists[i] = room + i * spatial;
@@ -144,9 +144,9 @@ static ox_status conv_spatial(ox_call *call, conv *c) {
     OX_TRY(conv_list(call, "dilations", spatial, 1, 1, c->dilation));
     OX_TRY(conv_list(call, "pads", 2 * spatial, 0, 0, pads));
     c->pointwise = true;
+    c->in = x->dims + 2;
+    c->kernel = w->dims + 2;
     for (int d = 0; d < spatial; d++) {
-        c->in[d] = x->dims[d + 2];
-        c->kernel[d] = w->dims[d + 2];
         if (shape[d] >= 0 && shape[d] != c->kernel[d])
             return ox_call_fail(call, OX_ERROR_SHAPE, "kernel_shape %s does not fit %s", OX_DIMS(spatial, shape),
                                 OX_INPUT(call, 1));
@@ -311,6 +311,11 @@ static const char *offset(const void *base, int64_t bytes) {
     return base && bytes ? (const char *)base + bytes : base;
 }
 
+/* True if the bias is not left to the epilogue. */
+static bool adds_bias(const ox_call *call) {
+    return ox_call_given(call, 2) && !call->epilogue;
+}
+
 /* Where the operands are, and the bytes from one group to the next. */
 typedef struct conv_places {
     int64_t groups;
@@ -327,14 +332,16 @@ static void place(const void *places, int64_t i, ox_gemm *g) {
     g->extra = offset(p->bias, group * p->bias_step);
 }
 
-static ox_gemm conv_product(const conv *c, ox_dtype dtype, bool biased) {
+static ox_gemm conv_product(const ox_call *call, const conv *c) {
+    const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     const int64_t width = (int64_t)ox_dtype_size(dtype);
     ox_gemm g = {.m = c->out_channels, .n = c->out_count, .k = c->in_channels * c->taps};
     g.a = (ox_gemm_matrix){dtype, NULL, g.k * width, width};
     g.b = (ox_gemm_matrix){dtype, NULL, c->in_count * width, width};
     g.c_row = g.n * width;
     g.panel = c->pointwise ? NULL : conv_panel;
-    g.end = biased ? add_bias : NULL;
+    g.end = adds_bias(call) ? add_bias : NULL;
+    g.epilogue = call->epilogue;
     g.over = true;
     g.context = c;
     return g;
@@ -347,17 +354,14 @@ ox_status ox_prepare_conv(ox_call *call) {
         return OX_ERROR_MEMORY;
     conv_place_lists(c, spatial, (int64_t *)(void *)(c + 1));
     OX_TRY(conv_geometry(call, c));
-    const bool biased = ox_call_given(call, 2) && !call->epilogue;
     if (ox_tensor_count(call->out[0]) == 0)
         return OX_OK;
-    for (int i = 0; i < 2 + biased; i++)
-        if (ox_call_given(call, i))
-            OX_TRY(ox_dense_plan(call, call->in[i]));
+    for (int i = 0; i < 2 + adds_bias(call); i++)
+        OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
-    c->product = conv_product(c, ox_dtype_compute(call->in[0]->dtype), biased);
-    c->product.epilogue = call->epilogue;
-    return ox_gemm_prepare(call, &c->product, c->images * c->groups, &c->plan);
+    const ox_gemm product = conv_product(call, c);
+    return ox_gemm_prepare(call, &product, c->images * c->groups, &c->plan);
 }
 
 ox_status ox_run_conv(ox_call *call) {
@@ -368,9 +372,9 @@ ox_status ox_run_conv(ox_call *call) {
     if (count == 0)
         return OX_OK;
     ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
-    if (c->product.end)
+    ox_gemm g = conv_product(call, c);
+    if (g.end)
         b = ox_dense_in(call, &used, call->in[2]);
-    ox_gemm g = c->product;
     g.c = ox_dense_out(call, &used, count);
     const int64_t width = (int64_t)ox_dtype_size(x.dtype);
     conv_places places = {c->groups, x.data, w.data, b.data, 0, 0, 0};

@@ -68,6 +68,11 @@ typedef enum ox_gemm_way {
 } ox_gemm_way;
 
 /* How products of one shape are cut. */
+#if OX_SMALL
+typedef struct ox_gemm_plan {
+    size_t panel_bytes; /* the workspace: room for a panel */
+} ox_gemm_plan;
+#else
 typedef struct ox_gemm_plan {
     const ox_loops *loops;
     const ox_gemm_kernel *kernel;
@@ -82,6 +87,7 @@ typedef struct ox_gemm_plan {
     size_t panel_bytes;                      /* the workspace: room for panels, ... */
     size_t stage, a_bytes, c_bytes, scratch; /* ... and for each thread */
 } ox_gemm_plan;
+#endif
 
 /* Prepare: plans `count` products of this shape, types and strides, and asks for their workspace. Data may be missing
  * from g; `panels` says whether there are any. */

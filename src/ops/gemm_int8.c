@@ -152,13 +152,19 @@ static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t ro
     }
 }
 
+/* How far up the element of row r of a group is in a word, so that elements lie in memory in the order of rows, as
+ * those of A do. */
+static inline int bits_below(int r) {
+    return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? GROUP - 1 - r : r) * (32 / GROUP);
+}
+
 /* Lays out GROUP rows together; `at` has the start of each. */
 static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, shift s, u32 *to) {
     for (int64_t j = 0; j < columns; j++) {
         uint32_t word = 0;
 #pragma GCC unroll 4
         for (int r = 0; r < GROUP; r++)
-            word |= element(at[r][j * step], s) << (r * 32 / GROUP);
+            word |= element(at[r][j * step], s) << bits_below(r);
         to[j] = word;
     }
 }

@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+ox_slot *ox_frame_own(const ox_frame *frame, int v) {
+    return &frame->slots[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
+}
+
+const ox_slot *ox_frame_slot(const ox_frame *frame, int v) {
+    const ox_slot *weight = ox_graph_weight(frame->graph, v);
+    return weight ? weight : ox_frame_own(frame, v);
+}
+
 /* ---- What planning knows ------------------------------------------------------------------------------------ */
 
 /* Notes that node `reader` (nnodes: the caller) reads value v. */
@@ -26,8 +35,8 @@ static void note_uses(ox_frame *frame) {
             note_use(frame, node->captures[i], n, false);
     }
     for (int i = 0; i < graph->noutputs; i++) {
-        note_use(frame, graph->outputs[i], graph->nnodes, false);
-        frame->lives[graph->outputs[i]].is_output = true;
+        note_use(frame, graph->outputs[i].value, graph->nnodes, false);
+        frame->lives[graph->outputs[i].value].is_output = true;
     }
 }
 
@@ -57,9 +66,9 @@ static ox_status list_readers(ox_frame *frame) {
         }
         for (int i = 0; i < graph->noutputs; i++) {
             if (fill)
-                frame->readers[frame->first_reader[graph->outputs[i] + 1]++] = graph->nnodes;
+                frame->readers[frame->first_reader[graph->outputs[i].value + 1]++] = graph->nnodes;
             else
-                frame->first_reader[graph->outputs[i] + 2]++;
+                frame->first_reader[graph->outputs[i].value + 2]++;
         }
     }
     return OX_OK;
@@ -97,39 +106,31 @@ void ox_frame_forget(ox_frame *frame) {
 
 /* ---- Making frames ------------------------------------------------------------------------------------------ */
 
-static void add_source(ox_frame *frame, int v) {
+/* initial: its default, NULL if there is none. */
+static void add_source(ox_frame *frame, int v, const ox_tensor *initial) {
+    ox_slot *slot = ox_frame_own(frame, v);
     frame->sources[frame->nsources++] = (ox_source){.value = v};
-    frame->slots[v].source = true;
-}
-
-static int count_captures(const ox_graph *graph) {
-    int count = 0;
-    for (int v = 0; v < graph->nvalues; v++)
-        count += graph->values[v].outer >= 0;
-    return count;
+    slot->source = true;
+    slot->constant = slot->weight = initial != NULL;
+    if (initial)
+        slot->tensor = *initial;
 }
 
 static ox_status create_slots(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
-    const size_t count = (size_t)graph->nvalues, nsources = (size_t)(graph->ninputs + count_captures(graph));
+    const size_t count = (size_t)(graph->nvalues - graph->nweights);
+    const size_t nsources = (size_t)(graph->ninputs + graph->ncaptures);
     frame->slots = ox_pile_array(&frame->fixed, count, sizeof *frame->slots);
     frame->outputs = ox_pile_array(&frame->fixed, (size_t)graph->noutputs, sizeof *frame->outputs);
     frame->sources = ox_pile_array(&frame->fixed, nsources, sizeof *frame->sources);
     if (!frame->slots || !frame->outputs || !frame->sources)
         return ox_fail_memory(frame->error, "the values of a session", count * sizeof *frame->slots);
     for (int i = 0; i < graph->ninputs; i++)
-        add_source(frame, graph->inputs[i]);
-    for (int v = 0; v < graph->nvalues; v++) {
-        if (graph->values[v].outer >= 0)
-            add_source(frame, v);
-        ox_slot *slot = &frame->slots[v];
-        if (graph->values[v].initializer) {
-            slot->tensor = *graph->values[v].initializer;
-            slot->constant = slot->weight = true;
-        }
-    }
+        add_source(frame, graph->inputs[i].value, graph->inputs[i].initial);
+    for (int i = 0; i < graph->ncaptures; i++)
+        add_source(frame, graph->captures[i].value, NULL);
     for (int i = 0; i < graph->noutputs; i++)
-        frame->outputs[i] = &frame->slots[graph->outputs[i]].tensor;
+        frame->outputs[i] = &ox_frame_slot(frame, graph->outputs[i].value)->tensor;
     return OX_OK;
 }
 
@@ -154,7 +155,7 @@ static const char *input_name(const ox_call *call, int i) {
     const ox_work *work = (const void *)call;
     const ox_graph *graph = work->frame->graph;
     int v = graph->nodes[work->node].in[i];
-    return v < 0 ? NULL : graph->values[v].name;
+    return v < 0 ? NULL : ox_graph_name(graph, v);
 }
 
 /* The call that shows one node after the other. */
@@ -183,9 +184,9 @@ ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
     ox_call *call = &work->call;
     work->node = n;
     for (int i = 0; i < node->nin; i++)
-        work->in[i] = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]].tensor;
+        work->in[i] = node->in[i] < 0 ? NULL : &ox_frame_slot(frame, node->in[i])->tensor;
     for (int k = 0; k < node->nout; k++)
-        work->out[k] = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]].tensor;
+        work->out[k] = node->out[k] < 0 ? NULL : &ox_frame_own(frame, node->out[k])->tensor;
     call->op = node->op;
     call->version = node->version;
     call->nin = node->nin;
@@ -282,7 +283,7 @@ static bool same_description(const ox_slot *slot, const ox_tensor *tensor, bool 
 
 ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant) {
     ox_source *from = &frame->sources[source];
-    ox_slot *slot = &frame->slots[from->value];
+    ox_slot *slot = ox_frame_own(frame, from->value);
     from->given = tensor->data;
     if (from->shape && same_description(slot, tensor, constant))
         return OX_OK;
@@ -304,9 +305,9 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
     }
     slot->tensor = (ox_tensor){tensor->dtype, tensor->rank, dims, tensor->strides ? strides : NULL,
                                constant ? tensor->data : NULL};
-    int outer = frame->graph->values[from->value].outer;
+    const int capture = source - frame->graph->ninputs;
     slot->constant = constant;
-    slot->weight = outer < 0 ? constant : frame->outer->slots[outer].weight;
+    slot->weight = capture < 0 ? constant : ox_frame_slot(frame->outer, frame->graph->captures[capture].outer)->weight;
     slot->foreign = !constant;
     return OX_OK;
 }
@@ -323,9 +324,10 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
 /* "node 'name'", or what else tells it from the others. */
 static void name_node(const ox_frame *frame, int n, char *text, size_t size) {
     const ox_node *node = &frame->graph->nodes[n];
-    const char *output = node->nout && node->out[0] >= 0 ? frame->graph->values[node->out[0]].name : "";
-    if (*node->name)
-        ox_format(text, size, "node '%.*s'", 60, node->name);
+    const char *output = node->nout && node->out[0] >= 0 ? ox_graph_name(frame->graph, node->out[0]) : "";
+    const char *name = ox_graph_node_name(frame->graph, n);
+    if (*name)
+        ox_format(text, size, "node '%.*s'", 60, name);
     else if (*output)
         ox_format(text, size, "node that gives '%.*s'", 60, output);
     else

@@ -19,16 +19,6 @@ typedef struct ox_profile {
     ox_status (*step)(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)); /* ox_profile_step */
 } ox_profile;
 
-/* A value of the graph in this frame. */
-typedef struct ox_slot {
-    ox_tensor tensor;  /* what operators see; data is NULL while it is not known */
-    bool source : 1;   /* it comes from outside */
-    bool constant : 1; /* data is known when the plan is made, and stays */
-    bool weight : 1;   /* it is constant, and lies in the model */
-    bool foreign : 1;  /* in memory that others may change: an input, a subgraph's result, or a view of those */
-    bool placed : 1;   /* its data is in the arena */
-} ox_slot;
-
 /* What comes from outside: an input or a capture. */
 typedef struct ox_source {
     int value;
@@ -148,7 +138,7 @@ struct ox_frame {
     ox_pile fixed;             /* lives as long as the frame */
     ox_pile plan;              /* descriptors, prepared kernels, folded constants */
     ox_pile text;              /* of the main graph: bytes of the strings that this run made, in all frames */
-    ox_slot *slots;
+    ox_slot *slots;            /* of the values that are no weights: ox_frame_own */
     ox_step *steps;
     ox_member *members;    /* of each node, where nodes are fused */
     ox_prepared *prepared; /* of each node, or of the one that is at work (OX_KEEP_STATE) */
@@ -181,6 +171,9 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
 /* The call of node n, as it is planned; `pile` is where prepare keeps things. It is there until the next is asked for.
  */
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);
+/* The slot of any value, and that of a value of the frame's own, which is no weight. */
+const ox_slot *ox_frame_slot(const ox_frame *frame, int v);
+ox_slot *ox_frame_own(const ox_frame *frame, int v);
 /* Makes what planning knows of values, or forgets it. */
 ox_status ox_frame_study(ox_frame *frame);
 void ox_frame_forget(ox_frame *frame);

@@ -42,7 +42,7 @@ static const ox_space *common_space(const ox_space *a, const ox_space *b) {
 static bool fits_registers(const ox_frame *frame, const ox_space *space, const ox_group *from, const ox_group *to) {
     for (int m = from->head; m >= 0; m = frame->members[m].next) {
         int v = frame->graph->nodes[m].out[0];
-        const ox_tensor *t = &frame->slots[v].tensor;
+        const ox_tensor *t = &ox_frame_own(frame, v)->tensor;
         if (ox_same_dims(space->rank, space->dims, t->rank, t->dims) || is_of_rows(space, t->rank, t->dims))
             continue;
         for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++)
@@ -249,7 +249,7 @@ static size_t most_read(const ox_frame *frame, const ox_group *group) {
         const ox_node *node = &frame->graph->nodes[m];
         for (int i = 0; i < node->nin; i++) {
             const int v = node->in[i];
-            const ox_tensor *tensor = v < 0 || is_given(frame, group, m, v) ? NULL : &frame->slots[v].tensor;
+            const ox_tensor *tensor = v < 0 || is_given(frame, group, m, v) ? NULL : &ox_frame_slot(frame, v)->tensor;
             size_t bytes = tensor ? (size_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype) : 0;
             most = bytes > most ? bytes : most;
         }
@@ -324,7 +324,7 @@ static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pass_bui
 /* The pass runs by itself, split over threads. */
 static void prepare_pass(ox_frame *frame, ox_group *group, int n) {
     const ox_space *space = &group->space;
-    const ox_tensor *out = &frame->slots[frame->graph->nodes[n].out[0]].tensor;
+    const ox_tensor *out = &ox_frame_own(frame, frame->graph->nodes[n].out[0])->tensor;
     size_t bytes = (size_t)ox_count(space->rank, space->dims) * ox_dtype_size(out->dtype);
     bool large = bytes >= OX_SPLIT_BYTES;
     *ox_frame_prepared(frame, n) = (ox_prepared){0};

@@ -37,18 +37,33 @@ typedef struct ox_shape {
     const char *const *dim_names; /* rank entries, NULL where not symbolic */
 } ox_shape;
 
-/* A value of a graph: input, initializer, result of a node, or a value of the outer graph that a subgraph reads. */
-typedef struct ox_value {
-    const char *name; /* unique within its graph once functions are expanded, "" never */
+/* A value of a graph is a number: of an input, an initializer, a result of a node, or a value of the outer graph that a
+ * subgraph reads. This is an input or an output, as the model states it. */
+typedef struct ox_port {
+    const char *name; /* unique among the inputs, and among the outputs */
     ox_kind kind;
-    ox_dtype dtype;               /* as stated by the model, OX_UNDEFINED if not */
-    ox_index outer;               /* index of the value in the outer graph that this one stands for, -1 if none */
-    const ox_shape *shape;        /* as stated of an input or a result, NULL if not */
-    const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */
-} ox_value;
+    ox_dtype dtype;           /* OX_UNDEFINED if not stated */
+    ox_index value;           /* an output may be listed twice, be an input or an initializer */
+    const ox_shape *shape;    /* NULL if not stated */
+    const ox_tensor *initial; /* its initializer, NULL if there is none: the default of an input */
+} ox_port;
+
+/* A value of the outer graph that a subgraph reads. */
+typedef struct ox_capture {
+    ox_index value, outer; /* here and there */
+} ox_capture;
+
+/* A tensor of a graph, and what is known of it. */
+typedef struct ox_slot {
+    ox_tensor tensor;  /* what operators see; data is NULL while it is not known */
+    bool source : 1;   /* it comes from outside */
+    bool constant : 1; /* data is known when the plan is made, and stays */
+    bool weight : 1;   /* it is constant, and lies in the model */
+    bool foreign : 1;  /* in memory that others may change: an input, a subgraph's result, or a view of those */
+    bool placed : 1;   /* its data is in the arena */
+} ox_slot;
 
 typedef struct ox_node {
-    const char *name;         /* "" if the model gives none */
     const ox_op *op;          /* unsupported ones (ox_op_is_known) are in models loaded for info only */
     const ox_index *in;       /* indices of values, -1 where omitted; trailing omitted ones are dropped */
     const ox_index *out;      /* likewise */
@@ -61,12 +76,32 @@ typedef struct ox_node {
 struct ox_graph {
     const char *name;
     const ox_graph *outer; /* NULL for the main graph */
-    int nvalues, nnodes, ninputs, noutputs;
-    const ox_value *values;
-    const ox_node *nodes;   /* topologically sorted */
-    const int32_t *inputs;  /* indices of values, in graph order */
-    const int32_t *outputs; /* likewise; a value may be listed twice, be an input or an initializer */
+    int nvalues, nnodes, ninputs, noutputs, ncaptures;
+    int nweights, first_weight; /* the values of initializers that are no inputs follow each other */
+    const ox_slot *weights;     /* those: they stay as they are in every run */
+    const ox_node *nodes;       /* topologically sorted */
+    const ox_port *inputs, *outputs;
+    const ox_capture *captures; /* by value */
+    /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
+     * gives none. */
+    const char *const *names, *const *node_names;
 };
+
+/* The name of a value, "" where it is dropped. */
+static inline const char *ox_graph_name(const ox_graph *graph, int v) {
+    return OX_KEEP_NAMES ? graph->names[v] : "";
+}
+
+/* The same for a node. */
+static inline const char *ox_graph_node_name(const ox_graph *graph, int n) {
+    return OX_KEEP_NAMES ? graph->node_names[n] : "";
+}
+
+/* The initializer that a value is, NULL if it is none. */
+static inline const ox_slot *ox_graph_weight(const ox_graph *graph, int v) {
+    const unsigned w = (unsigned)(v - graph->first_weight);
+    return w < (unsigned)graph->nweights ? &graph->weights[w] : NULL;
+}
 
 /* A file that the model holds on to, unmapped when the model goes. */
 typedef struct ox_mapping {

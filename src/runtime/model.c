@@ -9,31 +9,31 @@ size_t ox_model_output_count(const ox_model *model) {
     return (size_t)model->graph->noutputs;
 }
 
-static void describe(const ox_value *value, ox_value_info *info) {
-    *info = (ox_value_info){.name = value->name, .rank = -1};
-    if (value->kind != OX_KIND_TENSOR)
+static void describe(const ox_port *port, ox_value_info *info) {
+    *info = (ox_value_info){.name = port->name, .rank = -1};
+    if (port->kind != OX_KIND_TENSOR)
         return;
-    info->dtype = value->dtype;
-    if (!value->shape)
+    info->dtype = port->dtype;
+    if (!port->shape)
         return;
-    info->rank = value->shape->rank;
-    info->dims = value->shape->dims;
-    info->dim_names = value->shape->dim_names;
+    info->rank = port->shape->rank;
+    info->dims = port->shape->dims;
+    info->dim_names = port->shape->dim_names;
 }
 
 ox_status ox_model_input(const ox_model *model, size_t index, ox_value_info *info) {
     if (index >= ox_model_input_count(model))
         return OX_ERROR_ARGUMENT;
-    const ox_value *value = &model->graph->values[model->graph->inputs[index]];
-    describe(value, info);
-    info->optional = value->initializer != NULL;
+    const ox_port *input = &model->graph->inputs[index];
+    describe(input, info);
+    info->optional = input->initial != NULL;
     return OX_OK;
 }
 
 ox_status ox_model_output(const ox_model *model, size_t index, ox_value_info *info) {
     if (index >= ox_model_output_count(model))
         return OX_ERROR_ARGUMENT;
-    describe(&model->graph->values[model->graph->outputs[index]], info);
+    describe(&model->graph->outputs[index], info);
     return OX_OK;
 }
 

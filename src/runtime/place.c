@@ -227,7 +227,7 @@ static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t a
             const int v = node->out[k], owner = v < 0 ? -1 : frame->lives[v].owner;
             if (owner < 0)
                 continue; /* a constant, in foreign memory, or only in registers */
-            ox_slot *slot = &frame->slots[v];
+            ox_slot *slot = ox_frame_own(frame, v);
             slot->placed = frame->lives[owner].bytes > 0;
             slot->tensor.data = slot->placed ? (void *)(arena + frame->lives[owner].place) : (void *)frame;
         }
@@ -238,7 +238,8 @@ static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t a
 static void move_values(ox_frame *frame, int end, uintptr_t from) {
     for (int n = 0; n < end; n++)
         for (int k = 0; k < frame->graph->nodes[n].nout; k++) {
-            ox_slot *slot = frame->graph->nodes[n].out[k] < 0 ? NULL : &frame->slots[frame->graph->nodes[n].out[k]];
+            const int v = frame->graph->nodes[n].out[k];
+            ox_slot *slot = v < 0 ? NULL : ox_frame_own(frame, v);
             if (slot && slot->placed)
                 slot->tensor.data = frame->arena + ((uintptr_t)slot->tensor.data - from);
         }

@@ -83,7 +83,7 @@ static const int64_t *keep_list(ox_frame *frame, int rank, const int64_t *list) 
  */
 static const int64_t *keep_dims(ox_frame *frame, const ox_node *node, const ox_result *result) {
     for (int i = 0; i < node->nin; i++) {
-        const ox_slot *slot = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]];
+        const ox_slot *slot = node->in[i] < 0 ? NULL : ox_frame_slot(frame, node->in[i]);
         if (slot && !slot->source && ox_same_dims(result->rank, result->dims, slot->tensor.rank, slot->tensor.dims))
             return slot->tensor.dims;
     }
@@ -111,8 +111,8 @@ static ox_window choose_window(const ox_life *life, const ox_tensor *seen, const
 
 /* Value v shows what value `from` has. */
 static void describe_view(ox_frame *frame, int v, int from, const ox_output *output) {
-    ox_slot *slot = &frame->slots[v];
-    const ox_slot *source = &frame->slots[from];
+    ox_slot *slot = ox_frame_own(frame, v);
+    const ox_slot *source = ox_frame_slot(frame, from);
     slot->tensor.strides = ox_tensor_is_packed(&output->seen) ? NULL : output->seen.strides;
     slot->foreign = source->foreign;
     slot->constant = source->constant;
@@ -124,7 +124,7 @@ static void describe_view(ox_frame *frame, int v, int from, const ox_output *out
 
 /* Value v, a result of node n, is the tensor `seen`, packed and not there yet. */
 static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen) {
-    ox_slot *slot = &frame->slots[v];
+    ox_slot *slot = ox_frame_own(frame, v);
     ox_life *life = &frame->lives[v];
     slot->tensor = (ox_tensor){seen->dtype, seen->rank, seen->dims, NULL, NULL};
     slot->constant = slot->weight = slot->foreign = slot->placed = false;
@@ -156,7 +156,7 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
         return OX_OK;
     }
     OX_TRY(need_outputs(frame, n));
-    ox_slot *slot = &frame->slots[v];
+    ox_slot *slot = ox_frame_own(frame, v);
     ox_output *output = &frame->steps[n].outputs[k];
     *output = (ox_output){.input = result->view_of, .offset = result->offset, .seen = seen};
     if (seen.data) {
@@ -166,7 +166,7 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
         slot->foreign = !slot->constant;
         return OX_OK;
     }
-    output->window = choose_window(&frame->lives[v], &seen, &frame->slots[from]);
+    output->window = choose_window(&frame->lives[v], &seen, ox_frame_slot(frame, from));
     if (output->window == OX_WINDOW_VIEW)
         describe_view(frame, v, from, output);
     else
@@ -218,7 +218,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
             continue;
         if (!(call->op->flags & OX_OP_STRIDED) && !ox_tensor_is_packed(call->in[i]))
             OX_TRY(plan_packing(frame, n, i, pile));
-        else if (i < 64 && frame->slots[v].weight)
+        else if (i < 64 && ox_frame_slot(frame, v)->weight)
             call->weights |= (uint64_t)1 << i;
     }
     OX_TRY(call->op->prepare(call));

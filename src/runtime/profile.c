@@ -84,9 +84,9 @@ static void count_pass(const ox_frame *frame, const ox_group *group, ox_profile_
         const ox_node *node = &frame->graph->nodes[m];
         for (int i = 0; i < node->nin; i++)
             if (node->in[i] >= 0 && reads_data(node->op, i) && !is_known(frame, group, m, i, node->in[i]))
-                event->bytes_read += seen_bytes(&frame->slots[node->in[i]].tensor);
+                event->bytes_read += seen_bytes(&ox_frame_slot(frame, node->in[i])->tensor);
         if (frame->members[m].stores)
-            event->bytes_written += packed_bytes(&frame->slots[node->out[0]].tensor);
+            event->bytes_written += packed_bytes(&ox_frame_own(frame, node->out[0])->tensor);
     }
 }
 
@@ -164,8 +164,8 @@ ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_
         n = frame->members[n].next;
     const ox_node *node = &frame->graph->nodes[n];
     bool named = node->nout && node->out[0] >= 0;
-    *result = (ox_profile_node){.name = node->name,
-                                .output = named ? frame->graph->values[node->out[0]].name : "",
+    *result = (ox_profile_node){.name = ox_graph_node_name(frame->graph, n),
+                                .output = named ? ox_graph_name(frame->graph, node->out[0]) : "",
                                 .domain = node->op->domain,
                                 .op = node->op->name};
     return OX_OK;

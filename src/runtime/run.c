@@ -30,8 +30,8 @@ static void show_windows(ox_frame *frame, int n) {
         const ox_output *output = &step->outputs[k];
         if (node->out[k] < 0 || (output->window != OX_WINDOW_VIEW && output->window != OX_WINDOW_COPY))
             continue;
-        ox_tensor seen = output->seen, *out = &frame->slots[node->out[k]].tensor;
-        seen.data = (char *)frame->slots[node->in[output->input]].tensor.data + output->offset;
+        ox_tensor seen = output->seen, *out = &ox_frame_own(frame, node->out[k])->tensor;
+        seen.data = (char *)ox_frame_slot(frame, node->in[output->input])->tensor.data + output->offset;
         if (output->window == OX_WINDOW_VIEW)
             out->data = seen.data;
         else
@@ -144,7 +144,7 @@ static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
 static void show_inputs(ox_frame *frame, bool show) {
     for (int i = 0; i < frame->nsources; i++) {
         const ox_source *source = &frame->sources[i];
-        ox_slot *slot = &frame->slots[source->value];
+        ox_slot *slot = ox_frame_own(frame, source->value);
         if (source->shape && !slot->constant)
             slot->tensor.data = show ? source->given : NULL;
     }
@@ -207,7 +207,7 @@ ox_status ox_frame_run_graph(ox_call *call, int number, const ox_graph *graph, i
         return ox_call_fail(call, OX_ERROR_MODEL, "the subgraph takes %d inputs, not %d", graph->ninputs, nin);
     OX_TRY(subframe(frame, step, number, graph, &sub));
     for (int i = graph->ninputs; i < sub->nsources; i++) {
-        const ox_slot *outer = &frame->slots[graph->values[sub->sources[i].value].outer];
+        const ox_slot *outer = ox_frame_slot(frame, graph->captures[i - graph->ninputs].outer);
         OX_TRY(ox_frame_set(sub, i, &outer->tensor, outer->constant));
     }
     for (int i = 0; i < nin; i++)

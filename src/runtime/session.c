@@ -78,8 +78,8 @@ void ox_session_free(ox_session *session) {
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
 /* "[batch,1,8,8]", as the model states it; "of any shape" if it does not. */
-static const char *stated_dims(const ox_value *value, ox_dims_buffer *buffer) {
-    const ox_shape *shape = value->shape;
+static const char *stated_dims(const ox_port *input, ox_dims_buffer *buffer) {
+    const ox_shape *shape = input->shape;
     if (!shape)
         return "of any shape";
     size_t used = ox_format(buffer->text, sizeof buffer->text, "[");
@@ -96,8 +96,8 @@ static const char *stated_dims(const ox_value *value, ox_dims_buffer *buffer) {
     return buffer->text;
 }
 
-static bool fits_stated(const ox_value *value, const ox_tensor *tensor) {
-    const ox_shape *shape = value->shape;
+static bool fits_stated(const ox_port *input, const ox_tensor *tensor) {
+    const ox_shape *shape = input->shape;
     if (!shape)
         return true;
     if (shape->rank != tensor->rank)
@@ -108,27 +108,27 @@ static bool fits_stated(const ox_value *value, const ox_tensor *tensor) {
     return true;
 }
 
-static ox_status check_input(const ox_session *session, const ox_value *value, const ox_tensor *tensor,
+static ox_status check_input(const ox_session *session, const ox_port *input, const ox_tensor *tensor,
                              ox_error *error) {
     const char *path = session->model->path;
-    if (value->kind != OX_KIND_TENSOR && value->kind != OX_KIND_UNKNOWN)
-        return ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: input '%s' is not a tensor", path, value->name);
+    if (input->kind != OX_KIND_TENSOR && input->kind != OX_KIND_UNKNOWN)
+        return ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: input '%s' is not a tensor", path, input->name);
     if (tensor->rank < 0 || tensor->rank > OX_MAX_RANK || !ox_dtype_size(tensor->dtype))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': rank %d or type %d is out of range", path,
-                       value->name, tensor->rank, (int)tensor->dtype);
+                       input->name, tensor->rank, (int)tensor->dtype);
     int64_t count = ox_tensor_count(tensor);
     if (count < 0 || (count > 0 && !tensor->data))
-        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': shape %s %s", path, value->name,
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': shape %s %s", path, input->name,
                        OX_DIMS(tensor->rank, tensor->dims), count < 0 ? "is not a shape" : "comes without data");
     if (!ox_can_hold(count, tensor->dtype))
         return ox_fail(error, OX_ERROR_LIMIT, "%s: input '%s' has shape %s, too large for this machine", path,
-                       value->name, OX_DIMS(tensor->rank, tensor->dims));
-    if (value->dtype != OX_UNDEFINED && value->dtype != tensor->dtype)
-        return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' is %s, the model wants %s", path, value->name,
-                       ox_dtype_name(tensor->dtype), ox_dtype_name(value->dtype));
-    if (!fits_stated(value, tensor))
-        return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' has shape %s, the model wants %s", path, value->name,
-                       OX_DIMS(tensor->rank, tensor->dims), stated_dims(value, &(ox_dims_buffer){{0}}));
+                       input->name, OX_DIMS(tensor->rank, tensor->dims));
+    if (input->dtype != OX_UNDEFINED && input->dtype != tensor->dtype)
+        return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' is %s, the model wants %s", path, input->name,
+                       ox_dtype_name(tensor->dtype), ox_dtype_name(input->dtype));
+    if (!fits_stated(input, tensor))
+        return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' has shape %s, the model wants %s", path, input->name,
+                       OX_DIMS(tensor->rank, tensor->dims), stated_dims(input, &(ox_dims_buffer){{0}}));
     return OX_OK;
 }
 
@@ -138,13 +138,13 @@ ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tenso
     if (index >= (size_t)graph->ninputs)
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no input %zu, the model has %d", session->model->path,
                        index, graph->ninputs);
-    const ox_value *value = &graph->values[graph->inputs[index]];
+    const ox_port *input = &graph->inputs[index];
     session->frame->error = error;
     if (!tensor) {
         session->set[index] = false;
-        return value->initializer ? ox_frame_set(session->frame, (int)index, value->initializer, true) : OX_OK;
+        return input->initial ? ox_frame_set(session->frame, (int)index, input->initial, true) : OX_OK;
     }
-    OX_TRY(check_input(session, value, tensor, error));
+    OX_TRY(check_input(session, input, tensor, error));
     ox_status status = ox_frame_set(session->frame, (int)index, tensor, false);
     session->set[index] |= status == OX_OK;
     return ox_meter_explain(&session->meter, status, error);
@@ -153,10 +153,10 @@ ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tenso
 static ox_status check_all_set(const ox_session *session, ox_error *error) {
     const ox_graph *graph = session->model->graph;
     for (int i = 0; i < graph->ninputs; i++) {
-        const ox_value *value = &graph->values[graph->inputs[i]];
-        if (!session->set[i] && !value->initializer)
+        const ox_port *input = &graph->inputs[i];
+        if (!session->set[i] && !input->initial)
             return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' (%s %s) is not set", session->model->path,
-                           value->name, ox_dtype_name(value->dtype), stated_dims(value, &(ox_dims_buffer){{0}}));
+                           input->name, ox_dtype_name(input->dtype), stated_dims(input, &(ox_dims_buffer){{0}}));
     }
     return OX_OK;
 }
@@ -199,8 +199,8 @@ ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *
 static uint32_t value_types(const ox_frame *frame, const ox_index *values, int count) {
     uint32_t types = 0;
     for (int i = 0; i < count; i++)
-        if (values[i] >= 0 && frame->slots[values[i]].tensor.dtype != OX_UNDEFINED)
-            types |= OX_BIT(frame->slots[values[i]].tensor.dtype);
+        if (values[i] >= 0 && ox_frame_slot(frame, values[i])->tensor.dtype != OX_UNDEFINED)
+            types |= OX_BIT(ox_frame_slot(frame, values[i])->tensor.dtype);
     return types;
 }
 

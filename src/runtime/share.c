@@ -20,7 +20,7 @@ static int owner_of_input(const ox_frame *frame, const ox_node *node, int i) {
 
 /* True if value `from` is the whole of its buffer, element for element what value `to` will be. */
 static bool same_elements(const ox_frame *frame, int from, int to) {
-    const ox_tensor *in = &frame->slots[from].tensor, *out = &frame->slots[to].tensor;
+    const ox_tensor *in = &ox_frame_own(frame, from)->tensor, *out = &ox_frame_own(frame, to)->tensor;
     return frame->lives[frame->lives[from].owner].bytes == frame->lives[to].bytes && ox_tensor_is_packed(in) &&
            ox_dtype_size(in->dtype) == ox_dtype_size(out->dtype) &&
            ox_same_dims(in->rank, in->dims, out->rank, out->dims);
@@ -77,7 +77,7 @@ static void share_node(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++) {
         ox_life *life = node->out[k] < 0 ? NULL : &frame->lives[node->out[k]];
-        if (!life || frame->slots[node->out[k]].constant || life->root < 0)
+        if (!life || ox_frame_own(frame, node->out[k])->constant || life->root < 0)
             continue;
         switch (ox_step_window(&frame->steps[n], k)) {
         case OX_WINDOW_NONE:

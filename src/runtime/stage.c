@@ -12,11 +12,12 @@ static bool is_constant(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     if (node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM))
         return false;
-    if (ox_op_has(node->op, OX_OP_TEXT) && node->out[0] >= 0 && frame->slots[node->out[0]].tensor.dtype == OX_STRING)
+    if (ox_op_has(node->op, OX_OP_TEXT) && node->out[0] >= 0 &&
+        ox_frame_own(frame, node->out[0])->tensor.dtype == OX_STRING)
         return false;
     int nin = node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_op_has(node->op, OX_OP_LIKE) ? 1 : node->nin;
     for (int i = 0; i < nin; i++)
-        if (node->in[i] >= 0 && !frame->slots[node->in[i]].constant)
+        if (node->in[i] >= 0 && !ox_frame_slot(frame, node->in[i])->constant)
             return false;
     return true;
 }
@@ -26,7 +27,7 @@ static size_t kept_bytes(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     size_t bytes = 0;
     for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0 && !frame->slots[node->out[k]].constant)
+        if (node->out[k] >= 0 && !ox_frame_own(frame, node->out[k])->constant)
             bytes += frame->lives[node->out[k]].bytes;
     return bytes;
 }
@@ -36,10 +37,11 @@ static ox_status make_outputs(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++) {
         const int v = node->out[k];
-        if (v < 0 || frame->slots[v].constant)
+        ox_slot *slot = v < 0 ? NULL : ox_frame_own(frame, v);
+        if (!slot || slot->constant)
             continue;
-        frame->slots[v].tensor.data = ox_pile_get(&frame->plan, frame->lives[v].bytes + 1);
-        if (!frame->slots[v].tensor.data)
+        slot->tensor.data = ox_pile_get(&frame->plan, frame->lives[v].bytes + 1);
+        if (!slot->tensor.data)
             return ox_fail_memory(frame->error, "a constant", frame->lives[v].bytes);
     }
     return OX_OK;
@@ -59,7 +61,7 @@ static ox_status fold(ox_frame *frame, int n) {
     for (int k = 0; k < node->nout; k++) {
         if (node->out[k] < 0)
             continue;
-        frame->slots[node->out[k]].constant = true;
+        ox_frame_own(frame, node->out[k])->constant = true;
         frame->lives[node->out[k]].owner = -1;
     }
     step->skip = true;
@@ -90,7 +92,7 @@ static ox_status describe_node(ox_frame *frame, int n) {
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     for (int k = 0; k < node->nout; k++) {
         OX_TRY(ox_plan_describe(frame, n, k));
-        const ox_slot *slot = node->out[k] < 0 ? NULL : &frame->slots[node->out[k]];
+        const ox_slot *slot = node->out[k] < 0 ? NULL : ox_frame_own(frame, node->out[k]);
         const ox_window window = ox_step_window(step, k);
         step->runs |= slot && window == OX_WINDOW_NONE;
         step->skip &= !slot || slot->constant || window == OX_WINDOW_GIVEN;
@@ -132,7 +134,7 @@ static ox_status prepare_node(ox_frame *frame, int n) {
 static ox_status keep_premises(ox_frame *frame, ox_stage *stage, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin && i < 64; i++) {
-        const ox_slot *slot = node->in[i] < 0 ? NULL : &frame->slots[node->in[i]];
+        const ox_slot *slot = node->in[i] < 0 ? NULL : ox_frame_slot(frame, node->in[i]);
         if (!slot || slot->constant || !(frame->work.call.looked_at >> i & 1))
             continue;
         size_t bytes = (size_t)ox_tensor_count(&slot->tensor) * ox_dtype_size(slot->tensor.dtype);
@@ -230,7 +232,7 @@ static bool same_result(const ox_result *result, const ox_slot *slot, const ox_o
 /* Elements that do not lie packed count as new ones: that costs a plan, and is no mistake. */
 static bool same_premises(const ox_frame *frame, const ox_stage *stage) {
     for (const ox_premise *p = stage->premises; p; p = p->next) {
-        const ox_tensor *now = &frame->slots[p->value].tensor;
+        const ox_tensor *now = &ox_frame_slot(frame, p->value)->tensor;
         size_t bytes = (size_t)ox_tensor_count(now) * ox_dtype_size(now->dtype);
         if (!ox_tensor_is_packed(now) || (bytes && memcmp(now->data, p->elements, bytes) != 0))
             return false;
@@ -245,11 +247,11 @@ bool ox_stage_holds(ox_frame *frame, const ox_stage *stage) {
         return false;
     for (int k = 0; k < node->nout; k++) {
         const ox_output *output = ox_step_window(step, k) == OX_WINDOW_NONE ? NULL : &step->outputs[k];
-        if (node->out[k] >= 0 && !same_result(&frame->results[k], &frame->slots[node->out[k]], output))
+        if (node->out[k] >= 0 && !same_result(&frame->results[k], ox_frame_own(frame, node->out[k]), output))
             return false;
     }
     for (int k = 0; k < node->nout; k++)
         if (node->out[k] >= 0 && ox_step_window(step, k) == OX_WINDOW_GIVEN)
-            frame->slots[node->out[k]].tensor.data = frame->results[k].data;
+            ox_frame_own(frame, node->out[k])->tensor.data = frame->results[k].data;
     return true;
 }

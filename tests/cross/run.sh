@@ -16,7 +16,8 @@ include=$BUILD/sysroot/usr/include
 CC="$triple-gcc -isystem $include -isystem $include/$triple -L$BUILD/sysroot/usr/lib/$triple"
 AR=$triple-ar
 EMULATOR="$qemu -L /usr/$triple"
-export CC AR EMULATOR
+CK_TIMEOUT_MULTIPLIER=10 # emulation is slow
+export CC AR EMULATOR CK_TIMEOUT_MULTIPLIER
 echo "$($triple-gcc -dumpmachine) under $($qemu --version | head -n 1)"
 $make --no-print-directory BUILD="$BUILD" "$BUILD/ox" "$BUILD/unit" "$BUILD/digits" || exit 1
 MAKE=$make sh tests/check.sh "$@"

@@ -26,8 +26,8 @@ static uint64_t number(uint64_t i) {
     return mixed >> (mixed % 64);
 }
 
-/* Dividends on both sides of multiples of the divisor, for divisors of all magnitudes; W is an integer that holds all
- * that can be, so that nothing wraps in C. */
+/* Dividends on both sides of multiples of the divisor, for divisors of all magnitudes; W holds all values of T, and
+ * `least` is 0 if they have no sign. A division by -1 negates, which wraps. */
 #define CHECK(T, W, dtype, least)                                                                                      \
     static void check_##T(const ox_loops *loops) {                                                                     \
         static T a[BLOCK], b[BLOCK], q[BLOCK], r[BLOCK], m[BLOCK];                                                     \
@@ -43,8 +43,11 @@ static uint64_t number(uint64_t i) {
             ck_assert_int_eq(run(loops, OX_LANES_Fmod, dtype, BLOCK, a, b, r), 0);                                     \
             ck_assert_int_eq(run(loops, OX_LANES_Mod, dtype, BLOCK, a, b, m), 0);                                      \
             for (int i = 0; i < BLOCK; i++) {                                                                          \
-                const W x = a[i], y = b[i], left = x % y, floored = left && (left ^ y) < 0 ? left + y : left;          \
-                ck_assert_msg(q[i] == (T)(x / y) && r[i] == (T)left && m[i] == (T)floored, "%s, " #T ": %lld / %lld",  \
+                const W x = a[i], y = b[i];                                                                            \
+                const bool is_signed = (least) != 0, negates = is_signed && y == (W)-1;                                \
+                const W quotient = negates ? (W)(0 - (uint64_t)x) : x / y, left = negates ? 0 : x % y;                 \
+                const W floored = is_signed && left && (int64_t)(left ^ y) < 0 ? left + y : left;                      \
+                ck_assert_msg(q[i] == (T)quotient && r[i] == (T)left && m[i] == (T)floored, "%s, " #T ": %lld / %lld", \
                               loops->name, (long long)x, (long long)y);                                                \
             }                                                                                                          \
         }                                                                                                              \
@@ -52,11 +55,11 @@ static uint64_t number(uint64_t i) {
 CHECK(int8_t, int64_t, OX_INT8, INT8_MIN)
 CHECK(int16_t, int64_t, OX_INT16, INT16_MIN)
 CHECK(int32_t, int64_t, OX_INT32, INT32_MIN)
-CHECK(int64_t, __int128, OX_INT64, INT64_MIN)
+CHECK(int64_t, int64_t, OX_INT64, INT64_MIN)
 CHECK(uint8_t, int64_t, OX_UINT8, 0)
 CHECK(uint16_t, int64_t, OX_UINT16, 0)
 CHECK(uint32_t, int64_t, OX_UINT32, 0)
-CHECK(uint64_t, __int128, OX_UINT64, 0)
+CHECK(uint64_t, uint64_t, OX_UINT64, 0)
 
 START_TEST(as_in_c) {
     const ox_loops *loops = ox_loops_find(builds[_i]);

@@ -227,7 +227,8 @@ START_TEST(concat_overflows) {
     ck_assert_int_eq(own_load(&m), OX_OK);
     const ox_tensor repeated = {OX_UINT8, 1, dims, step, &x}, plain = {OX_UINT8, 1, one, NULL, &x};
     ck_assert_int_eq(own_run(&m, 1, &repeated), OX_ERROR_LIMIT);
-    ck_assert_msg(strstr(m.error.text, "overflow") != NULL, "%s", m.error.text);
+    /* A machine of 32 bits refuses the operand already. */
+    ck_assert_msg(strstr(m.error.text, SIZE_MAX > UINT32_MAX ? "overflow" : "too large"), "%s", m.error.text);
     ck_assert_uint_lt(m.counter.peak, 65536);
     ck_assert_int_eq(own_run(&m, 1, &plain), OX_OK);
     own_end(&m);

@@ -40,8 +40,24 @@ static void check_graph_fails(const ox_bytes *nodes, ox_status status, const cha
 
 static int find_value(const ox_graph *graph, const char *name) {
     for (int i = 0; i < graph->nvalues; i++)
-        if (!strcmp(graph->values[i].name, name))
+        if (!strcmp(ox_graph_name(graph, i), name))
             return i;
+    return -1;
+}
+
+/* The elements of an initializer. */
+static const void *weight(const char *name) {
+    const ox_slot *slot = ox_graph_weight(model->graph, find_value(model->graph, name));
+    ck_assert_ptr_nonnull(slot);
+    return slot->tensor.data;
+}
+
+/* The value of the outer graph that a value of a subgraph stands for. */
+static int outer_value(const ox_graph *graph, const char *name) {
+    const int v = find_value(graph, name);
+    for (int i = 0; i < graph->ncaptures; i++)
+        if (graph->captures[i].value == v)
+            return graph->captures[i].outer;
     return -1;
 }
 
@@ -64,9 +80,8 @@ START_TEST(a_small_model) {
     ck_assert_int_eq(g->nodes[0].version, 13);
     ck_assert_ptr_nonnull(g->nodes[0].op);
     ck_assert_int_eq(g->nodes[0].in[1], find_value(g, "w"));
-    const ox_value *value = &g->values[find_value(g, "w")];
     float last; /* weights stay where the file has them, at any address */
-    memcpy(&last, (const char *)value->initializer->data + 15 * sizeof last, sizeof last);
+    memcpy(&last, (const char *)weight("w") + 15 * sizeof last, sizeof last);
     ck_assert_int_eq(last, 3);
     ox_value_info info;
     ck_assert_int_eq(ox_model_input(model, 0, &info), OX_OK);
@@ -95,7 +110,7 @@ START_TEST(weights_stay_in_place) {
         ox_put_initializer(&graph, "w", OX_FLOAT, 1, (const int64_t[]){3}, w);
         ox_put_model(&bytes, &graph, 13);
         load(&bytes);
-        const unsigned char *data = model->graph->values[find_value(model->graph, "w")].initializer->data;
+        const unsigned char *data = weight("w");
         in_place += data > bytes.data && data < bytes.data + bytes.size;
         ck_assert(!memcmp(data, w, sizeof w));
         ox_model_free(model);
@@ -114,7 +129,7 @@ START_TEST(an_initializer_may_be_an_input) {
     ox_value_info info;
     ck_assert_int_eq(ox_model_input(model, 0, &info), OX_OK);
     ck_assert(info.optional);
-    ck_assert_int_eq(model->graph->outputs[0], model->graph->inputs[0]);
+    ck_assert_int_eq(model->graph->outputs[0].value, model->graph->inputs[0].value);
     ox_model_free(model);
     ox_put_initializer(&graph, "x", OX_FLOAT, 0, NULL, &(float){4});
     bytes.size = 0;
@@ -286,11 +301,11 @@ START_TEST(subgraphs_see_outer_values) {
     ck_assert_int_eq(g->nodes[0].ncaptures, 2); /* x and c, each once */
     const ox_graph *m = g->nodes[0].attrs[1].u.graph;
     ck_assert_ptr_eq(m->outer, g);
-    ck_assert_int_eq(m->values[find_value(m, "x")].outer, find_value(g, "x"));
+    ck_assert_int_eq(outer_value(m, "x"), find_value(g, "x"));
     ck_assert_int_eq(m->nodes[1].ncaptures, 2); /* x and m */
     const ox_graph *i = m->nodes[1].attrs[0].u.graph;
-    ck_assert_int_eq(i->values[find_value(i, "x")].outer, find_value(m, "x"));
-    ck_assert_int_eq(i->values[find_value(i, "m")].outer, find_value(m, "m"));
+    ck_assert_int_eq(outer_value(i, "x"), find_value(m, "x"));
+    ck_assert_int_eq(outer_value(i, "m"), find_value(m, "m"));
     ck_assert_int_eq(i->nodes[0].in[0], find_value(i, "x"));
     ck_assert_uint_eq(model->info.node_count, 1 + 2 * (2 + 2));
     ox_model_free(model);
@@ -413,8 +428,8 @@ START_TEST(functions_are_expanded) {
         ck_assert_int_eq(g->nodes[2 * i + 1].in[0], g->nodes[2 * i].out[0]);
     }
     for (int i = 0; i < g->nvalues; i++)
-        ck_assert_int_eq(find_value(g, g->values[i].name), i); /* each name once */
-    ck_assert_int_eq(g->outputs[0], g->nodes[7].out[0]);
+        ck_assert_int_eq(find_value(g, g->names[i]), i); /* each name once */
+    ck_assert_int_eq(g->outputs[0].value, g->nodes[7].out[0]);
     ck_assert_uint_eq(model->info.function_count, 2);
     ox_model_free(model);
 }
@@ -524,7 +539,7 @@ START_TEST(sparse_initializers_have_a_name) {
     ox_put_message(&graph, 15, &sparse);
     ox_put_model(&bytes, &graph, 13);
     load(&bytes);
-    ck_assert_int_eq(model->graph->values[find_value(model->graph, "s")].kind, OX_KIND_SPARSE);
+    ck_assert_int_ge(find_value(model->graph, "s"), 0);
     ox_model_free(model);
     ox_put_node(&graph, "Abs", "s", "y", NULL);
     check_graph_fails(&graph, OX_ERROR_UNSUPPORTED, "'s', which is a sparse tensor");
@@ -587,8 +602,7 @@ START_TEST(external_data) {
     ck_assert_ptr_nonnull(mkdtemp(directory));
     write_file("w.bin", "\0\0\x80\x3f\0\0\x00\x40\0\0\x40\x40", 12); /* 1, 2, 3 */
     ck_assert_msg(load_external("w.bin", "4", "8") == OX_OK, "%s", error.text);
-    const ox_tensor *w = model->graph->values[0].initializer;
-    ck_assert(!memcmp(w->data, (const float[]){2, 3}, 8));
+    ck_assert(!memcmp(weight("w"), (const float[]){2, 3}, 8));
     ox_model_free(model);
     ck_assert_int_eq(load_external("./w.bin", NULL, NULL), OX_OK);
     ox_model_free(model);
@@ -632,7 +646,8 @@ START_TEST(external_data_by_function) {
     ox_options options = {.external_data = from_flash, .external_context = &calls};
     put_external(&bytes, "flash", "4", NULL);
     ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_OK);
-    ck_assert_ptr_eq(model->graph->values[0].initializer->data, &flash[1]);
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* others turn it in memory of their own */
+        ck_assert_ptr_eq(weight("w"), &flash[1]);
     ck_assert_int_eq(calls, 1);
     ox_model_free(model);
     bytes.size = 0;
@@ -745,7 +760,7 @@ START_TEST(large_graphs_take_linear_time) {
     ck_assert_msg(ox_model_load_memory(bytes, (size_t)(at - bytes), NULL, &model, &error) == OX_OK, "%s", error.text);
     ck_assert(clock() - start < 4 * CLOCKS_PER_SEC);
     ck_assert_int_eq(model->graph->nnodes, NODES);
-    ck_assert_int_eq(model->graph->nodes[0].in[0], model->graph->inputs[0]);
+    ck_assert_int_eq(model->graph->nodes[0].in[0], model->graph->inputs[0].value);
     ox_model_free(model);
     free(bytes);
 }

@@ -329,6 +329,9 @@ START_TEST(conv_padding) {
 }
 END_TEST
 
+/* A machine of 32 bits has no room for sizes beyond them. */
+#define WIDE(status) (SIZE_MAX > UINT32_MAX ? (status) : OX_ERROR_LIMIT)
+
 START_TEST(conv_refuses_what_does_not_fit) {
     static const struct {
         const char *name;
@@ -336,10 +339,14 @@ START_TEST(conv_refuses_what_does_not_fit) {
         size_t count;
         ox_status status;
     } cases[] = {
-        {"pads", {-1, 0}, 2, OX_ERROR_SHAPE},          {"pads", {1, 0}, 1, OX_ERROR_SHAPE},
-        {"strides", {0}, 1, OX_ERROR_SHAPE},           {"dilations", {3}, 1, OX_ERROR_SHAPE},
-        {"dilations", {INT64_MAX}, 1, OX_ERROR_SHAPE}, {"kernel_shape", {3}, 1, OX_ERROR_SHAPE},
-        {"pads", {INT64_MAX, 1}, 2, OX_ERROR_LIMIT},   {"pads", {(int64_t)1 << 62, 0}, 2, OX_ERROR_LIMIT},
+        {"pads", {-1, 0}, 2, OX_ERROR_SHAPE},
+        {"pads", {1, 0}, 1, OX_ERROR_SHAPE},
+        {"strides", {0}, 1, OX_ERROR_SHAPE},
+        {"dilations", {3}, 1, OX_ERROR_SHAPE},
+        {"dilations", {INT64_MAX}, 1, WIDE(OX_ERROR_SHAPE)},
+        {"kernel_shape", {3}, 1, OX_ERROR_SHAPE},
+        {"pads", {INT64_MAX, 1}, 2, OX_ERROR_LIMIT},
+        {"pads", {(int64_t)1 << 62, 0}, 2, OX_ERROR_LIMIT},
     };
     test_call t;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -384,8 +391,9 @@ START_TEST(conv_of_nothing_large) {
     test_call_begin(&t, "Conv", 11);
     test_call_input(&t, OX_FLOAT, DIMS(0, huge, huge), NULL);
     test_call_input(&t, OX_FLOAT, DIMS(0, huge, huge), NULL);
-    ck_assert_int_eq(test_call_run(&t, 1), OX_OK);
-    check_shape(&t, DIMS(0, 0, 1));
+    ck_assert_int_eq(test_call_run(&t, 1), WIDE(OX_OK));
+    if (WIDE(OX_OK) == OX_OK)
+        check_shape(&t, DIMS(0, 0, 1));
     test_call_end(&t);
     test_call_begin(&t, "Conv", 11);
     test_call_input(&t, OX_FLOAT, DIMS(1, 0, huge * huge), NULL);

@@ -19,7 +19,7 @@ START_TEST(integers) {
     CHECK("0 -1 4294967295", "%d %d %u", 0, -1, UINT_MAX);
     CHECK("-9223372036854775808", "%lld", LLONG_MIN);
     CHECK("18446744073709551615", "%llu", ULLONG_MAX);
-    CHECK("-2147483648 7", "%ld %lu", -2147483648L, 7UL);
+    CHECK("-2147483648 7", "%ld %lu", -2147483647L - 1, 7UL);
     CHECK("12 ff 00ff", "%zu %x %04x", (size_t)12, 255U, 255U);
 }
 END_TEST

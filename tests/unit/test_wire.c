@@ -109,7 +109,7 @@ static ox_span left_graph(const ox_bytes *model) {
 
 START_TEST(payloads_stay_in_place) {
     ox_bytes graph = {0}, model = {0};
-    float data[100] = {1};
+    float data[100] = {0x1.000002p-125F}; /* 01 00 00 01, in either order of bytes */
     ox_put_initializer(&graph, "first", OX_FLOAT, 1, (const int64_t[]){100}, data);
     ox_put_initializer(&graph, "small", OX_FLOAT, 0, NULL, data);
     ox_put_initializer(&graph, "second", OX_FLOAT, 1, (const int64_t[]){99}, data);
