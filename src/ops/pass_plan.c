@@ -113,6 +113,7 @@ static ox_reg spread(ox_pass_builder *b, int tag, ox_reg from) {
     *in = (pass_instruction){.lane = ox_pass_spread_lane,
                              .attr = rows,
                              .tag = tag,
+                             .joined = tag,
                              .nargs = 1,
                              .reg = {to, from},
                              .level = PASS_EACH,
@@ -168,6 +169,8 @@ static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
     for (int k = 1; k <= in.nargs; k++)
         if (wants_spread(pass, &in, k))
             in.reg[k] = spread(b, in.tag, in.reg[k]);
+    if (!b->failed)
+        ox_pass_join(b, &in);
     pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
     if (!added)
         return false;
