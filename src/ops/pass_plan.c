@@ -75,6 +75,21 @@ static bool is_packed(const ox_pass *pass, const pass_operand *operand) {
     return true;
 }
 
+/* Whether loops called row by row can read the one row that is there. */
+static bool is_same_row(const ox_pass *pass, const pass_operand *operand) {
+    int64_t step = operand->width;
+    for (int d = 0; d < pass->row_dims; step *= pass->space.dim[d++])
+        if (operand->steps[d] != step)
+            return false;
+    for (int d = pass->row_dims; d <= pass->block; d++)
+        if (operand->steps[d])
+            return false;
+    for (int i = 0; i < pass->ncode; i++)
+        if (pass->code[i].takes_rows && pass->code[i].reg[1] == operand->reg)
+            return false;
+    return pass->row >= OX_ROW_MIN;
+}
+
 static bool plan_operands(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
     const ox_bcast *space = &pass->space;
@@ -89,7 +104,8 @@ static bool plan_operands(ox_pass_builder *b) {
         operand->steps = steps;
         pass_level level = pass->regs[operand->reg].level = level_of(pass, steps);
         operand->first = level == PASS_ROW ? pass->row_dims : 0;
-        operand->gathered = level != PASS_ONCE && !is_packed(pass, operand);
+        pass->regs[operand->reg].same_rows = level == PASS_EACH && is_same_row(pass, operand);
+        operand->gathered = level != PASS_ONCE && !pass->regs[operand->reg].same_rows && !is_packed(pass, operand);
     }
     return true;
 }
@@ -149,9 +165,9 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         pass_level level = k ? reg->level : in->level;
         int64_t width = (int64_t)ox_dtype_size(reg->dtype);
         bool repeats = level < in->level;
-        in->by_row |= repeats && level == PASS_ROW;
+        in->by_row |= (repeats && level == PASS_ROW) || reg->same_rows;
         in->step[k] = repeats ? 0 : width;
-        in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
+        in->next[k] = reg->same_rows ? 0 : level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
     if (in->streamed < 0 && !pass->nahead)
         return;

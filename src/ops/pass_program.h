@@ -33,7 +33,8 @@ typedef struct pass_reg {
     int readers;          /* operands of instructions that it is */
     int store;            /* the store that takes it, -1 if none */
     pass_level level;
-    ox_reg spread; /* the same laid out for each element, -1 if that is not wanted */
+    bool same_rows; /* an operand that is the same in each row: one of them is there */
+    ox_reg spread;  /* the same laid out for each element, -1 if that is not wanted */
 } pass_reg;
 
 typedef struct pass_instruction {
@@ -49,7 +50,7 @@ typedef struct pass_instruction {
     pass_level level;           /* how many elements it gives */
     bool takes_rows;            /* its operand is whole rows */
     bool folds;                 /* it gives one element for each of them */
-    bool by_row;                /* called row by row: an operand changes from row to row */
+    bool by_row;                /* called row by row: an operand is one element, or the same, for each of them */
     int streamed;               /* the streamed store of its result, -1 if none */
     bool slow;                  /* its loop takes far longer than loading and storing */
     int shares;                 /* of the next tile, asked for before each call of the loop */
