@@ -283,6 +283,15 @@ static size_t rounded(size_t count) {
     return (count + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
 }
 
+/* About so many entries of `inner` elements, at least one, that end where a cache line does, if that takes no more than
+ * a quarter away: loads and stores of whole vectors, and stores past the caches, cost far more across lines. */
+static size_t by_lines(size_t entries, size_t inner) {
+    size_t unit = OX_LINE; /* of elements of a byte */
+    while (unit > 1 && (unit / 2 * inner % OX_LINE == 0 || entries % unit > entries / 4))
+        unit /= 2;
+    return entries ? entries / unit * unit : 1;
+}
+
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass *pass, const tile_pool *pool) {
     /* Elements that are there fit in memory. */
@@ -294,8 +303,8 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
         elements = (size_t)(row > 1 ? ROW_TILE : OX_TILE_BYTES) / bytes / 64 * 64;
         elements = elements > 64 ? elements : 64;
     }
-    size_t chunk = elements / inner < length ? elements / inner : length;
-    chunk = chunk ? chunk : 1;
+    size_t chunk = by_lines(elements / inner, inner);
+    chunk = chunk < length || !length ? chunk : length;
     pass->chunk = (int64_t)chunk;
     size_t tile = rounded(chunk * inner), rows = rounded(chunk * inner / row);
     for (int r = 0; r < pass->nregs; r++) {
