@@ -29,13 +29,14 @@ static void *map(size_t size) {
     if (start == MAP_FAILED)
         return NULL;
     const size_t before = (LARGE_PAGE - (uintptr_t)start % LARGE_PAGE) % LARGE_PAGE;
+    char *block = start + before;
     if (before)
         munmap(start, before);
-    munmap(start + before + wanted, LARGE_PAGE - before);
+    munmap(block + wanted, LARGE_PAGE - before);
 #ifdef MADV_HUGEPAGE
-    madvise(start + before, wanted, MADV_HUGEPAGE);
+    madvise(block, wanted, MADV_HUGEPAGE);
 #endif
-    return start + before;
+    return block;
 }
 
 static void give_back(void *block, size_t size) {

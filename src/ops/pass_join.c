@@ -18,14 +18,10 @@ static const ox_lane_set pairs[OPERATIONS][OPERATIONS] = {
     {OX_LANES_MulAdd, OX_LANES_MulSub, OX_LANES_MulMul},
 };
 
-static ox_lane *float_loop(const ox_pass_builder *b, ox_lane_set set) {
-    return OX_BUILD_OF(b->loops, set)->fn[OX_FLOAT];
-}
-
 /* Which operation on floats an instruction is; OPERATIONS if it is none of them. */
 static int operation_of(const ox_pass_builder *b, const pass_instruction *in) {
     int op = 0;
-    while (op < OPERATIONS && in->lane != float_loop(b, single[op]))
+    while (op < OPERATIONS && in->lane != OX_BUILD_OF(b->loops, single[op])->fn[OX_FLOAT])
         op++;
     return op;
 }
@@ -53,7 +49,7 @@ static bool join_pair(ox_pass_builder *b, const pass_instruction *first, pass_in
     const bool swaps = b->pass.regs[first->reg[1]].level != PASS_EACH;
     if (swaps && one == SUB)
         return false;
-    in->lane = float_loop(b, pairs[one][two]);
+    in->lane = OX_BUILD_OF(b->loops, pairs[one][two])->fn[OX_FLOAT];
     in->tile_lane = NULL;
     in->nargs = 3;
     in->reg[3] = in->reg[is_left ? 2 : 1];
