@@ -134,6 +134,11 @@
 #define OX_ROW_MIN 256
 #endif
 
+/* Blocks of at least this many bytes are mapped in large pages, not taken from malloc. */
+#ifndef OX_MAPPED_BYTES
+#define OX_MAPPED_BYTES ((size_t)4 << 20)
+#endif
+
 /* Results of at least this many bytes are stored past the caches. */
 #ifndef OX_STREAM_BYTES
 #define OX_STREAM_BYTES ((size_t)32 << 20)

@@ -104,7 +104,8 @@ check-install: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
 
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+# They watch what malloc gives.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -DOX_MAPPED_BYTES=SIZE_MAX
 ASAN_OPT   := -O1 -g -fno-omit-frame-pointer
 
 asan: venv

@@ -4,34 +4,60 @@
 #include "../host.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
-/* Blocks from this size on ask for large pages: walking page tables costs half of a memory-bound operator's time. */
+/* Walking page tables costs half of a memory-bound operator's time, and malloc gives out again what it has in small
+ * pages: large blocks are mapped by themselves. */
 enum {
-    LARGE = 4 << 20,
     LARGE_PAGE = 2 << 20
 };
 
-static void advise(void *block, size_t size) {
+static bool is_mapped(size_t size) {
+    return size >= OX_MAPPED_BYTES;
+}
+
+/* What a block of that size takes; 0 if that is too much. */
+static size_t mapped_size(size_t size) {
+    const size_t pages = size / LARGE_PAGE + (size % LARGE_PAGE != 0);
+    return pages < SIZE_MAX / LARGE_PAGE ? pages * LARGE_PAGE : 0;
+}
+
+static void *map(size_t size) {
+    const size_t wanted = mapped_size(size), room = wanted + LARGE_PAGE;
+    char *start = wanted ? mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    if (start == MAP_FAILED)
+        return NULL;
+    const size_t before = (LARGE_PAGE - (uintptr_t)start % LARGE_PAGE) % LARGE_PAGE;
+    char *block = start + before;
+    if (before)
+        munmap(start, before);
+    munmap(block + wanted, LARGE_PAGE - before);
 #ifdef MADV_HUGEPAGE
-    uintptr_t start = ((uintptr_t)block + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)block + size) / LARGE_PAGE * LARGE_PAGE;
-    if (size >= LARGE && end > start)
-        madvise((void *)start, end - start, MADV_HUGEPAGE);
-#else
-    (void)block, (void)size;
+    madvise(block, wanted, MADV_HUGEPAGE);
 #endif
+    return block;
+}
+
+static void give_back(void *block, size_t size) {
+    if (block && is_mapped(size))
+        munmap(block, mapped_size(size));
+    else
+        free(block);
 }
 
 static void *host_resize(void *context, void *block, size_t old_size, size_t new_size) {
-    (void)context, (void)old_size;
-    if (!new_size) {
-        free(block);
-        return NULL;
+    (void)context;
+    void *moved = NULL;
+    if (new_size && !is_mapped(old_size) && !is_mapped(new_size))
+        return realloc(block, new_size);
+    if (new_size) {
+        moved = is_mapped(new_size) ? map(new_size) : malloc(new_size);
+        if (moved && block)
+            memcpy(moved, block, old_size < new_size ? old_size : new_size);
     }
-    void *moved = realloc(block, new_size);
-    if (moved)
-        advise(moved, new_size);
+    if (moved || !new_size)
+        give_back(block, old_size);
     return moved;
 }
 

@@ -224,9 +224,17 @@ ox_reg ox_emit_shift(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     return ox_elementwise_apply(b, left ? OX_LANES_ShiftLeft : OX_LANES_ShiftRight, NULL, OX_UNDEFINED, 2, in);
 }
 
+/* True if input 1 is known to be that number, and has the type that the power is computed in. */
+static bool is_power_of(const ox_call *call, ox_dtype dtype, int exponent) {
+    const ox_tensor *t = call->in[1];
+    if (!(call->constants & 2) || t->dtype != dtype || ox_tensor_count(t) != 1)
+        return false;
+    return dtype == OX_FLOAT ? OX_GET(ox_f32, t->data) == (float)exponent
+                             : dtype == OX_DOUBLE && OX_GET(ox_f64, t->data) == exponent;
+}
+
 /* Powers are computed in float, double or int64, whichever holds base and exponent exactly; the store rounds once. */
 ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    (void)call;
     ox_reg base = ox_pass_widen(b, in[0]), exponent = ox_pass_widen(b, in[1]);
     ox_dtype x = ox_pass_dtype(b, base), y = ox_pass_dtype(b, exponent);
     bool small = y == OX_FLOAT || (OX_BIT(y) & OX_SET_INT && ox_dtype_size(y) <= 2);
@@ -239,6 +247,8 @@ ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
         lanes = has_sign ? OX_LANES_Pow : OX_LANES_PowUnsigned;
     }
     base = ox_pass_convert(b, base, in_type);
+    if (is_power_of(call, in_type, 2))
+        return ox_pass_apply(b, loop_of(b, OX_LANES_Mul, in_type), NULL, in_type, 2, (const ox_reg[]){base, base});
     exponent = ox_pass_convert(b, exponent, exponent_type);
     return ox_pass_apply(b, loop_of(b, lanes, in_type), NULL, in_type, 2, (const ox_reg[]){base, exponent});
 }

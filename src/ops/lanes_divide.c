@@ -112,7 +112,7 @@ static const uint32_t least_usual = 0x21800000, most_usual = 0x5d800000;
  * pairs comes out right (tests/unit/test_divide.c tries some). The steps lose the signs of zeros. */
 static inline float quotient_of_usual(float a, float b, float y) {
     const float q = a * y;
-    return copysignf(OX_MAD(OX_MAD(-b, q, a), y, q), a);
+    return OX_MAD(OX_MAD(-b, q, a), y, q);
 }
 
 /* Whether all are zeros or between 2^-60 and 2^60. */
@@ -126,6 +126,14 @@ static bool all_usual(int64_t n, const f32 *x) {
     return most <= most_usual && least >= least_usual;
 }
 
+/* Whether all are between 2^-64 and 2^64, where the steps of a divisor between 2^-60 and 2^60 do not leave the normal
+ * floats either: less than two octaves of the exponent, in one bit. */
+static bool none_is_zero_and_all_usual(int64_t n, const f32 *x) {
+    uint32_t outside = 0;
+    FOR_N outside |= ox_bits_of_float(x[i]) - 0x1f800000;
+    return !(outside & 0x40000000);
+}
+
 static int Div_f32(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     f32 *o = (void *)arg[0];
     const f32 *x = (const void *)arg[1], *y = (const void *)arg[2];
@@ -134,8 +142,10 @@ static int Div_f32(int64_t n, char *const arg[], const int64_t step[], const voi
     const float b = y[0], inverse = 1 / b;
     for (int64_t count = n; count > 0; count -= n, o += n, x += n) {
         n = count < OX_BLOCK ? count : OX_BLOCK;
-        if (all_usual(n, x))
+        if (none_is_zero_and_all_usual(n, x))
             FOR_N o[i] = quotient_of_usual(x[i], b, inverse);
+        else if (all_usual(n, x))
+            FOR_N o[i] = copysignf(quotient_of_usual(x[i], b, inverse), x[i]);
         else
             FOR_N o[i] = x[i] / b;
     }

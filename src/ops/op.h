@@ -81,6 +81,7 @@ struct ox_call {
     struct ox_pool *pool;   /* threads to split large work over; NULL for none */
     struct ox_store *store; /* prepare: where what is made of weights is kept; NULL for nowhere */
     uint64_t weights;       /* prepare: a bit for each of the first inputs whose data stays as long as the store */
+    uint64_t constants;     /* prepare: the same for inputs whose data stays as long as the plan */
     void *state;            /* what prepare left for run */
     /* prepare and run of operators with OX_OP_EPILOGUE: takes output 0, which then has no memory of its own; or NULL */
     struct ox_epilogue *epilogue;

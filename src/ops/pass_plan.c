@@ -75,6 +75,21 @@ static bool is_packed(const ox_pass *pass, const pass_operand *operand) {
     return true;
 }
 
+/* Whether loops called row by row can read the one row that is there. */
+static bool is_same_row(const ox_pass *pass, const pass_operand *operand) {
+    int64_t step = operand->width;
+    for (int d = 0; d < pass->row_dims; step *= pass->space.dim[d++])
+        if (operand->steps[d] != step)
+            return false;
+    for (int d = pass->row_dims; d <= pass->block; d++)
+        if (operand->steps[d])
+            return false;
+    for (int i = 0; i < pass->ncode; i++)
+        if (pass->code[i].takes_rows && pass->code[i].reg[1] == operand->reg)
+            return false;
+    return pass->row >= OX_ROW_MIN;
+}
+
 static bool plan_operands(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
     const ox_bcast *space = &pass->space;
@@ -89,7 +104,8 @@ static bool plan_operands(ox_pass_builder *b) {
         operand->steps = steps;
         pass_level level = pass->regs[operand->reg].level = level_of(pass, steps);
         operand->first = level == PASS_ROW ? pass->row_dims : 0;
-        operand->gathered = level != PASS_ONCE && !is_packed(pass, operand);
+        pass->regs[operand->reg].same_rows = level == PASS_EACH && is_same_row(pass, operand);
+        operand->gathered = level != PASS_ONCE && !pass->regs[operand->reg].same_rows && !is_packed(pass, operand);
     }
     return true;
 }
@@ -113,6 +129,7 @@ static ox_reg spread(ox_pass_builder *b, int tag, ox_reg from) {
     *in = (pass_instruction){.lane = ox_pass_spread_lane,
                              .attr = rows,
                              .tag = tag,
+                             .joined = tag,
                              .nargs = 1,
                              .reg = {to, from},
                              .level = PASS_EACH,
@@ -148,9 +165,9 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         pass_level level = k ? reg->level : in->level;
         int64_t width = (int64_t)ox_dtype_size(reg->dtype);
         bool repeats = level < in->level;
-        in->by_row |= repeats && level == PASS_ROW;
+        in->by_row |= (repeats && level == PASS_ROW) || reg->same_rows;
         in->step[k] = repeats ? 0 : width;
-        in->next[k] = level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
+        in->next[k] = reg->same_rows ? 0 : level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
     if (in->streamed < 0 && !pass->nahead)
         return;
@@ -168,6 +185,8 @@ static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
     for (int k = 1; k <= in.nargs; k++)
         if (wants_spread(pass, &in, k))
             in.reg[k] = spread(b, in.tag, in.reg[k]);
+    if (!b->failed)
+        ox_pass_join(b, &in);
     pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
     if (!added)
         return false;
@@ -264,6 +283,15 @@ static size_t rounded(size_t count) {
     return (count + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
 }
 
+/* About so many entries of `inner` elements, at least one, that end where a cache line does, if that takes no more than
+ * a quarter away: loads and stores of whole vectors, and stores past the caches, cost far more across lines. */
+static size_t by_lines(size_t entries, size_t inner) {
+    size_t unit = OX_LINE; /* of elements of a byte */
+    while (unit > 1 && (unit / 2 * inner % OX_LINE == 0 || entries % unit > entries / 4))
+        unit /= 2;
+    return entries ? entries / unit * unit : 1;
+}
+
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass *pass, const tile_pool *pool) {
     /* Elements that are there fit in memory. */
@@ -275,8 +303,8 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
         elements = (size_t)(row > 1 ? ROW_TILE : OX_TILE_BYTES) / bytes / 64 * 64;
         elements = elements > 64 ? elements : 64;
     }
-    size_t chunk = elements / inner < length ? elements / inner : length;
-    chunk = chunk ? chunk : 1;
+    size_t chunk = by_lines(elements / inner, inner);
+    chunk = chunk < length || !length ? chunk : length;
     pass->chunk = (int64_t)chunk;
     size_t tile = rounded(chunk * inner), rows = rounded(chunk * inner / row);
     for (int r = 0; r < pass->nregs; r++) {

@@ -30,16 +30,19 @@ typedef struct pass_reg {
     int operand;          /* -1 if not one */
     int writer;           /* the instruction that writes it, -1 if none */
     int last;             /* the last instruction that reads it, -1 if none */
+    int readers;          /* operands of instructions that it is */
     int store;            /* the store that takes it, -1 if none */
     pass_level level;
-    ox_reg spread; /* the same laid out for each element, -1 if that is not wanted */
+    bool same_rows; /* an operand that is the same in each row: one of them is there */
+    ox_reg spread;  /* the same laid out for each element, -1 if that is not wanted */
 } pass_reg;
 
 typedef struct pass_instruction {
     ox_lane *lane;
     ox_lane *tile_lane; /* the one to take in the first-level cache, NULL if there is none */
     const void *attr;
-    int tag; /* of the node it comes from */
+    int tag;    /* of the node it comes from, ... */
+    int joined; /* ... and of the one whose loop is part of it: the same if there is none */
     int nargs;
     int reg[OX_LANE_ARGS];      /* [0] is written */
     int64_t step[OX_LANE_ARGS]; /* bytes between elements, 0 for one that repeats */
@@ -47,7 +50,7 @@ typedef struct pass_instruction {
     pass_level level;           /* how many elements it gives */
     bool takes_rows;            /* its operand is whole rows */
     bool folds;                 /* it gives one element for each of them */
-    bool by_row;                /* called row by row: an operand changes from row to row */
+    bool by_row;                /* called row by row: an operand is one element, or the same, for each of them */
     int streamed;               /* the streamed store of its result, -1 if none */
     bool slow;                  /* its loop takes far longer than loading and storing */
     int shares;                 /* of the next tile, asked for before each call of the loop */
@@ -126,6 +129,10 @@ pass_instruction *ox_pass_new_instruction(ox_pass_builder *builder);
  * pass_rows.
  */
 ox_lane ox_pass_spread_lane;
+
+/* pass_join.c: makes one instruction of the last one and of `in`, the next, if one loop can do both and nobody else
+ * wants what the last one gives. Levels are known, steps are not yet. */
+void ox_pass_join(ox_pass_builder *builder, pass_instruction *in);
 
 /* pass_plan.c: cuts the space into tiles, and gives registers their places. False if memory ran out. */
 bool ox_pass_plan(ox_pass_builder *builder);

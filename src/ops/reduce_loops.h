@@ -22,10 +22,12 @@ typedef void ox_fold_fn(void *sums, int64_t n, const char *from, int64_t next, i
 typedef void ox_fold_end_fn(int64_t n, const void *sums, int64_t count, void *to);
 
 /* How a reduction of elements of a compute type is done. Sums and products are kept in double, and in 64 bits for
- * integers, so that they are rounded or cut once; the greatest and least are kept in the type itself. */
+ * integers, so that they are rounded or cut once; long rows of floats are added eight by eight first (reduce_loops.c).
+ * The greatest and least are kept in the type itself. */
 typedef struct ox_folder {
     ox_fold_fn *rows;    /* one accumulator after the other */
     ox_fold_fn *columns; /* side by side; next is the size of an element */
+    ox_fold_fn *squares; /* as `rows`, of the elements' squares in their type; NULL where there is no such loop */
     ox_fold_end_fn *end;
     int64_t width;     /* bytes of an accumulator */
     uint64_t identity; /* its first value: these bytes, from the lowest address on */

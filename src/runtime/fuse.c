@@ -306,11 +306,22 @@ static ox_reg write_program(const ox_frame *frame, int n, ox_call *call, ox_pass
     return ox_elementwise_write(call, builder, in);
 }
 
+/* A bit for each of the first inputs of node n whose data stays as long as the plan. */
+static uint64_t constant_inputs(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    uint64_t set = 0;
+    for (int i = 0; i < node->nin && i < 64; i++)
+        if (node->in[i] >= 0 && frame->slots[node->in[i]].constant)
+            set |= (uint64_t)1 << i;
+    return set;
+}
+
 /* Writes one member; *reg is where its result is. */
 static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pass_builder *builder, const ox_reg *regs,
                               ox_reg *reg) {
     const ox_member *member = &frame->members[n];
     ox_call *call = ox_frame_call(frame, n, pile);
+    call->constants = constant_inputs(frame, n);
     ox_pass_tag(builder, n);
     *reg =
         ox_frame_dense(frame, n) == n ? ox_epilogue_write(call, builder) : write_program(frame, n, call, builder, regs);

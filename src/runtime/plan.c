@@ -211,7 +211,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
         return OX_OK;
     call->state = NULL;
     call->workspace_size = 0;
-    call->weights = 0;
+    call->weights = call->constants = 0;
     for (int i = 0; i < call->nin; i++) {
         int v = frame->graph->nodes[n].in[i];
         if (v < 0)

@@ -87,9 +87,23 @@ def check_streamed(rng, harness):
         harness.failures.append(("ReduceSum", f"float {list(x.shape)} axes (1,): is not what numpy gives"))
 
 
+def check_large(harness):
+    """Rows of floats that no sum of a few of them fits, but the sum of all."""
+    x = np.full((5, 300), 3e38, np.float32)
+    x[:, 140:280] = -3e38
+    x[:, 280:] = np.arange(20) * 3e30
+    for op, right in [("ReduceSum", 5.7e32), ("ReduceMean", 1.9e30)]:
+        got = result(build(op, "float", (1,), True), "float", x, 1)
+        if np.allclose(got, right, rtol=1e-6):
+            harness.passed += 1
+        else:
+            harness.failures.append((op, f"of large floats gives {got[0, 0]}"))
+
+
 def run(rng, cases, harness):
     """Adds the cases to harness.passed and harness.failures."""
     check_streamed(rng, harness)
+    check_large(harness)
     for _ in range(cases):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
         op = str(rng.choice(ops_of(type_name)))

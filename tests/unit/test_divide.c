@@ -121,7 +121,7 @@ static int close_ones(uint64_t b, float *a) {
 /* Usual numbers with zeros of both signs, or all that there are. */
 static float dividend(uint64_t k, bool usual) {
     if (usual)
-        return float_of(k % 97 ? (number(k) & 0x807fffff) | (uint64_t)(0x48 + k % 0x60) << 23 : k << 31);
+        return float_of(k % 97 ? (number(k) & 0x807fffff) | (uint64_t)(0x3f + k % 0x80) << 23 : k << 31);
     return k % 5 ? float_of(number(k)) : k % 2 ? INFINITY : NAN;
 }
 

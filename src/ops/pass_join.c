@@ -1,0 +1,79 @@
+/* pass_join.c: two instructions of a lane program as one loop, where only the second one wants what the first one
+ * gives: that then stays in registers of the processor. Every operation is rounded as before, and so the result is the
+ * same. */
+#include "pass_program.h"
+
+/* Operations that have a loop together with another one. */
+enum {
+    ADD,
+    SUB,
+    MUL,
+    OPERATIONS
+};
+
+static const ox_lane_set single[OPERATIONS] = {OX_LANES_Add, OX_LANES_Sub, OX_LANES_Mul};
+static const ox_lane_set pairs[OPERATIONS][OPERATIONS] = {
+    {OX_LANES_AddAdd, OX_LANES_AddSub, OX_LANES_AddMul},
+    {OX_LANES_SubAdd, OX_LANES_SubSub, OX_LANES_SubMul},
+    {OX_LANES_MulAdd, OX_LANES_MulSub, OX_LANES_MulMul},
+};
+
+/* Which operation on floats an instruction is; OPERATIONS if it is none of them. */
+static int operation_of(const ox_pass_builder *b, const pass_instruction *in) {
+    int op = 0;
+    while (op < OPERATIONS && in->lane != OX_BUILD_OF(b->loops, single[op])->fn[OX_FLOAT])
+        op++;
+    return op;
+}
+
+/* A sum of squares. */
+static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
+    const pass_rows *rows = in->attr;
+    if (!in->folds || !rows->folder.squares || operation_of(b, first) != MUL || first->reg[1] != first->reg[2])
+        return false;
+    pass_rows *joined = ox_pile_get(b->pile, sizeof *joined);
+    if (!joined)
+        return false;
+    *joined = *rows;
+    joined->folder.rows = rows->folder.squares;
+    in->attr = joined;
+    in->reg[1] = first->reg[1];
+    return true;
+}
+
+static bool join_pair(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
+    const int one = operation_of(b, first), two = operation_of(b, in);
+    const bool is_left = in->reg[1] == first->reg[0];
+    if (one == OPERATIONS || two == OPERATIONS || (two == SUB && !is_left))
+        return false;
+    const bool swaps = b->pass.regs[first->reg[1]].level != PASS_EACH;
+    if (swaps && one == SUB)
+        return false;
+    in->lane = OX_BUILD_OF(b->loops, pairs[one][two])->fn[OX_FLOAT];
+    in->tile_lane = NULL;
+    in->nargs = 3;
+    in->reg[3] = in->reg[is_left ? 2 : 1];
+    in->reg[1] = first->reg[swaps ? 2 : 1];
+    in->reg[2] = first->reg[swaps ? 1 : 2];
+    return true;
+}
+
+static bool reads(const pass_instruction *in, ox_reg reg) {
+    for (int k = 1; k <= in->nargs; k++)
+        if (in->reg[k] == reg)
+            return true;
+    return false;
+}
+
+void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {
+    const pass_instruction *first = b->pass.ncode ? &b->pass.code[b->pass.ncode - 1] : NULL;
+    if (!first || !reads(in, first->reg[0]) || (in->level != PASS_EACH && !in->folds))
+        return;
+    const pass_reg *between = &b->pass.regs[first->reg[0]];
+    if (between->readers > 1 || between->store >= 0 || between->level != PASS_EACH)
+        return;
+    if (join_square(b, first, in) || join_pair(b, first, in)) {
+        in->joined = first->tag;
+        b->pass.ncode--;
+    }
+}
