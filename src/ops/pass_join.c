@@ -26,10 +26,11 @@ static int operation_of(const ox_pass_builder *b, const pass_instruction *in) {
     return op;
 }
 
-/* A sum of squares. */
+/* A sum of squares: of rows that lie one behind the other. */
 static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
     const pass_rows *rows = in->attr;
-    if (!in->folds || !rows->folder.squares || operation_of(b, first) != MUL || first->reg[1] != first->reg[2])
+    if (!in->folds || !rows->folder.squares || operation_of(b, first) != MUL || first->reg[1] != first->reg[2] ||
+        b->pass.regs[first->reg[1]].same_rows)
         return false;
     pass_rows *joined = ox_pile_get(b->pile, sizeof *joined);
     if (!joined)

@@ -84,12 +84,13 @@ class Graph:
         axes, row = self.constants[-1].name, (*shape[:-1], 1)
         self.add("ReduceMean", [x, axes], row)
         self.add("Sub", [x, mean], shape)
+        squared = centred if self.rng.random() < 0.7 else x  # some use the mean of squares for the variance
         if self.rng.random() < 0.5:
-            self.add("Mul", [centred, centred], shape)
+            self.add("Mul", [squared, squared], shape)
         else:
             kind = TensorProto.DataType.Value(self.type_name.upper())
             self.constants.append(helper.make_tensor(f"two{mean}", kind, [], [2]))
-            self.add("Pow", [centred, self.constants[-1].name], shape)
+            self.add("Pow", [squared, self.constants[-1].name], shape)
         self.add("ReduceMean", [square, axes], row)
         self.add("Sqrt", [variance], row)
         self.add("Div", [centred, deviation], shape)

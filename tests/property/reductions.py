@@ -100,10 +100,30 @@ def check_large(harness):
             harness.failures.append((op, f"of large floats gives {got[0, 0]}"))
 
 
+def check_squares(harness):
+    """The mean of squares of a row that is the only one, or stands for many."""
+    nodes = [helper.make_node("Mul", ["x", "x"], ["s"]), helper.make_node("Add", ["x", "many"], ["t"]),
+             helper.make_node("ReduceMean", ["s", "axes"], ["m"]), helper.make_node("Sub", ["t", "m"], ["y"])]
+    for rows in (1, 4):
+        x = np.arange(300, dtype=np.float32).reshape(1, 300) % 7
+        many = np.arange(rows, dtype=np.float32).reshape(rows, 1)
+        ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, None)] for name in "xy"]
+        constants = [helper.make_tensor("axes", TensorProto.INT64, [1], [-1]),
+                     helper.make_tensor("many", TensorProto.FLOAT, many.shape, many)]
+        model = helper.make_model(helper.make_graph(nodes, "graph", *ends, constants), ir_version=10,
+                                  opset_imports=[helper.make_opsetid("", 21)])
+        got = result(model.SerializeToString(), "float", x, 1)
+        if np.allclose(got, x + many - (x * x).mean(), rtol=1e-5, atol=1e-5):
+            harness.passed += 1
+        else:
+            harness.failures.append(("ReduceMean", f"of squares in {rows} rows is not what numpy gives"))
+
+
 def run(rng, cases, harness):
     """Adds the cases to harness.passed and harness.failures."""
     check_streamed(rng, harness)
     check_large(harness)
+    check_squares(harness)
     for _ in range(cases):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
         op = str(rng.choice(ops_of(type_name)))
