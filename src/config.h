@@ -119,9 +119,10 @@
 #define OX_FOLD_BYTES ((size_t)1 << (OX_SMALL ? 12 : 20))
 #endif
 
-/* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together. */
+/* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together: a plane of 56 x
+ * 56 floats fits. */
 #ifndef OX_TILE_BYTES
-#define OX_TILE_BYTES (OX_SMALL ? 512 : 8192)
+#define OX_TILE_BYTES (OX_SMALL ? 512 : 12800)
 #endif
 
 /* The longest row that a pass reduces; the registers of a pass hold whole rows. */

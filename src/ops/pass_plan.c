@@ -9,7 +9,7 @@
 enum {
     SHORT_TILE = 512,
     LONGEST_TILE = 1 << 15,
-    ROW_TILE = 2 * OX_TILE_BYTES,
+    ROW_TILE = 16 << 10,
     SLOW_SHARES = 4 /* of the next tile, that are asked for before a call of a slow loop */
 };
 
@@ -283,13 +283,23 @@ static size_t rounded(size_t count) {
     return (count + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
 }
 
-/* About so many entries of `inner` elements, at least one, that end where a cache line does, if that takes no more than
- * a quarter away: loads and stores of whole vectors, and stores past the caches, cost far more across lines. */
-static size_t by_lines(size_t entries, size_t inner) {
+/* How many entries of `inner` elements end where a cache line does, as long as cutting by them takes no more than a
+ * quarter of `most` away: loads and stores of whole vectors, and stores past the caches, cost far more across lines. */
+static size_t entries_of_lines(size_t most, size_t inner) {
     size_t unit = OX_LINE; /* of elements of a byte */
-    while (unit > 1 && (unit / 2 * inner % OX_LINE == 0 || entries % unit > entries / 4))
+    while (unit > 1 && (unit / 2 * inner % OX_LINE == 0 || most % unit > most / 4))
         unit /= 2;
-    return entries ? entries / unit * unit : 1;
+    return unit;
+}
+
+/* Entries of a tile: at most so many, so that all tiles of `length` are about as long. */
+static size_t cut_evenly(size_t length, size_t most, size_t inner) {
+    const size_t unit = entries_of_lines(most, inner), room = most / unit * unit;
+    const size_t tiles = length / room + (length % room != 0);
+    if (tiles <= 1)
+        return length ? length : 1;
+    const size_t share = length / tiles + (length % tiles != 0);
+    return (share + unit - 1) / unit * unit;
 }
 
 /* How long tiles are: all that are alive together fit the first-level cache. */
@@ -303,8 +313,7 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
         elements = (size_t)(row > 1 ? ROW_TILE : OX_TILE_BYTES) / bytes / 64 * 64;
         elements = elements > 64 ? elements : 64;
     }
-    size_t chunk = by_lines(elements / inner, inner);
-    chunk = chunk < length || !length ? chunk : length;
+    const size_t chunk = cut_evenly(length, elements / inner ? elements / inner : 1, inner);
     pass->chunk = (int64_t)chunk;
     size_t tile = rounded(chunk * inner), rows = rounded(chunk * inner / row);
     for (int r = 0; r < pass->nregs; r++) {
