@@ -4,7 +4,7 @@
 #include <string.h>
 
 ox_slot *ox_frame_own(const ox_frame *frame, int v) {
-    return &frame->slots[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
+    return &frame->own[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
 }
 
 const ox_slot *ox_frame_slot(const ox_frame *frame, int v) {
@@ -120,11 +120,11 @@ static ox_status create_slots(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     const size_t count = (size_t)(graph->nvalues - graph->nweights);
     const size_t nsources = (size_t)(graph->ninputs + graph->ncaptures);
-    frame->slots = ox_pile_array(&frame->fixed, count, sizeof *frame->slots);
+    frame->own = ox_pile_array(&frame->fixed, count, sizeof *frame->own);
     frame->outputs = ox_pile_array(&frame->fixed, (size_t)graph->noutputs, sizeof *frame->outputs);
     frame->sources = ox_pile_array(&frame->fixed, nsources, sizeof *frame->sources);
-    if (!frame->slots || !frame->outputs || !frame->sources)
-        return ox_fail_memory(frame->error, "the values of a session", count * sizeof *frame->slots);
+    if (!frame->own || !frame->outputs || !frame->sources)
+        return ox_fail_memory(frame->error, "the values of a session", count * sizeof *frame->own);
     for (int i = 0; i < graph->ninputs; i++)
         add_source(frame, graph->inputs[i].value, graph->inputs[i].initial);
     for (int i = 0; i < graph->ncaptures; i++)

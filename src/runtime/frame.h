@@ -138,7 +138,7 @@ struct ox_frame {
     ox_pile fixed;             /* lives as long as the frame */
     ox_pile plan;              /* descriptors, prepared kernels, folded constants */
     ox_pile text;              /* of the main graph: bytes of the strings that this run made, in all frames */
-    ox_slot *slots;            /* of the values that are no weights: ox_frame_own */
+    ox_slot *own;              /* of the values that are no weights: ox_frame_own */
     ox_step *steps;
     ox_member *members;    /* of each node, where nodes are fused */
     ox_prepared *prepared; /* of each node, or of the one that is at work (OX_KEEP_STATE) */

@@ -311,7 +311,7 @@ static uint64_t constant_inputs(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     uint64_t set = 0;
     for (int i = 0; i < node->nin && i < 64; i++)
-        if (node->in[i] >= 0 && frame->slots[node->in[i]].constant)
+        if (node->in[i] >= 0 && ox_frame_slot(frame, node->in[i])->constant)
             set |= (uint64_t)1 << i;
     return set;
 }

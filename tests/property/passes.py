@@ -171,8 +171,24 @@ def same_bits(a, b):
                                                  np.ascontiguousarray(b).reshape(-1).view(np.uint8))
 
 
+def check_exponent(harness):
+    """An exponent that is computed, beside a constant: passes multiply where the exponent is known to be 2."""
+    nodes = [helper.make_node("Abs", ["e"], ["r"]), helper.make_node("Add", ["w", "w"], ["c"]),
+             helper.make_node("Pow", ["x", "r"], ["p"]), helper.make_node("Add", ["p", "c"], ["y"])]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "xey"]
+    graph = helper.make_graph(nodes, "graph", ends[:2], ends[2:], [helper.make_tensor("w", TensorProto.FLOAT, [], [1])])
+    model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+    x = np.arange(5, dtype=np.float32)
+    got = run_model(model.SerializeToString(), "float", [x, np.array(-3, np.float32)], 0)
+    if np.array_equal(got, x ** 3 + 2):
+        harness.passed += 1
+    else:
+        harness.failures.append(("Pow", f"by a computed exponent gives {got}"))
+
+
 def run(rng, cases, harness):
     """Adds the cases to harness.passed and harness.failures."""
+    check_exponent(harness)
     for _ in range(cases):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
         large = bool(rng.random() < 0.1)
