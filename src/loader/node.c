@@ -24,6 +24,18 @@ static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__Node
     return OX_OK;
 }
 
+/* A type that a reduced build leaves out, where the model states it; others come to light when a session plans. */
+static ox_status check_types(ox_builder *b, const ox_scope *scope, const ox_node *node) {
+    for (int i = 0; i < node->nin && ox_op_is_known(node->op); i++) {
+        const ox_dtype dtype = node->in[i] < 0 ? OX_UNDEFINED : scope->values[node->in[i]].dtype;
+        if (dtype != OX_UNDEFINED && !ox_op_builds(node->op, dtype))
+            return (ox_fail)(b->error, OX_ERROR_UNSUPPORTED,
+                             "input %d of %.*s-%d is of type %s, which this build of the library leaves out", i, 40,
+                             node->op->name, ox_op_version(node->op, node->version), ox_dtype_name(dtype));
+    }
+    return OX_OK;
+}
+
 /* How many there are but for omitted ones at the end. */
 static size_t count_names(char *const *names, size_t count) {
     while (count && !*names[count - 1])
@@ -103,6 +115,7 @@ static ox_status build_operator(ox_builder *b, ox_frame *frame, const Onnx__Node
     OX_TRY(ox_build_op(b, frame, proto, name, &node));
     OX_TRY(build_ends(b, frame, proto, &node));
     OX_TRY(check_node(b, &node, proto));
+    OX_TRY(check_types(b, frame->scope, &node));
     OX_TRY(ox_build_attrs(b, frame, proto, &node));
     OX_TRY(build_captures(b, frame->scope, &node));
     return ox_build_append(b, frame->scope, &node, name);

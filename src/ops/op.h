@@ -177,6 +177,13 @@ static inline bool ox_op_has(const ox_op *op, unsigned flags) {
     return (op->flags & flags & (unsigned)(OX_ROW_FLAGS)) != 0;
 }
 
+/* True if this build of the library can do it with elements of that type: a reduced build has loops for some types
+ * alone, and moves some. */
+static inline bool ox_op_builds(const ox_op *op, ox_dtype dtype) {
+    const uint32_t types = op->dtypes == OX_SET_ALL ? OX_MOVED_TYPES : OX_BUILT_TYPES;
+    return types >> dtype & 1;
+}
+
 /* The row in force for an operator in an opset version; NULL if there is none. *newer (may be NULL) is set if the
  * table has the operator, but only from a later version on. */
 const ox_op *ox_op_find(const char *domain, const char *name, int version, bool *newer);

@@ -11,10 +11,8 @@ static ox_status out_of_memory(const ox_frame *frame, size_t size) {
 
 /* ---- Inferring ---------------------------------------------------------------------------------------------- */
 
-/* A reduced build has loops for some types alone. */
 static ox_status check_built(const ox_call *call, const char *what, int i, ox_dtype dtype) {
-    uint32_t types = call->op->dtypes == OX_SET_ALL ? OX_MOVED_TYPES : OX_BUILT_TYPES;
-    if (types >> dtype & 1)
+    if (ox_op_builds(call->op, dtype))
         return OX_OK;
     return (ox_call_fail)(call, OX_ERROR_UNSUPPORTED, "%s %d is of type %s, which this build of the library leaves out",
                           what, i, ox_dtype_name(dtype));

@@ -1,5 +1,5 @@
-"""models.py DIR: writes models for libraries for devices: two that are refused, for nodes out of order and for external
-data, and one that views.c runs."""
+"""models.py DIR: writes models for libraries for devices: three that are refused, for nodes out of order, external data
+and a type, and one that views.c runs."""
 import os
 import struct
 import sys
@@ -9,7 +9,7 @@ from files import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT  # no
 from files import MODEL_GRAPH, MODEL_OPSET, NODE_ATTRIBUTE, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT  # noqa: E402
 from files import field, integer  # noqa: E402
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT32, INT64 = 1, 6, 7
 TENSOR_DIMS, TENSOR_TYPE, TENSOR_NAME, TENSOR_RAW, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 9, 13, 14
 
 
@@ -51,6 +51,7 @@ def views():
 MODELS = {
     "unsorted": model(node(b"Add", b"t", b"x", b"y") + node(b"Add", b"x", b"x", b"t")),
     "external": model(node(b"Add", b"x", b"w", b"y") + outside(b"w")),
+    "integers": model(node(b"Add", b"n", b"n", b"y") + value(GRAPH_INPUT, b"n", INT32)),
     "views": model(views()),
 }
 

@@ -64,7 +64,7 @@ sed 's/ float/ double/' "$embed/ops.txt" >"$dir/double.txt"
 expect 'a library with another type' device OPS="$dir/double.txt" DEVICE="$dir/double"
 $CC -std=c11 -Isrc -o "$dir/exact_double" tests/device/exact.c "$dir/double/libox.a" -lm
 "$dir/exact_double" examples/digits/model.onnx >"$dir/out" 2>&1
-if grep -q '(Expand-13): input 0 is of type float, which this build of the library leaves out' "$dir/out"; then
+if grep -q '(Expand): input 0 of Expand-13 is of type float, which this build of the library leaves out' "$dir/out"; then
     ok 'a missing type is named'
 else
     bad 'a missing type is named'
@@ -81,6 +81,7 @@ refused() {
 expect 'models for these libraries' "$PYTHON" tests/device/models.py "$dir"
 refused unsorted '(Add) reads what a later node gives'
 refused external "tensor 'w': this build of the library has no external data"
+refused integers 'node 0 (Add): input 0 of Add-14 is of type int32, which this build of the library leaves out'
 echo 'Expand 13 float int64' >"$dir/views.txt"
 expect 'a library that only has views' device OPS="$dir/views.txt" DEVICE="$dir/views"
 expect 'its program' $CC -std=c11 -Wall -Werror -Isrc -o "$dir/views/run" tests/device/views.c "$dir/views/libox.a" -lm
