@@ -144,7 +144,7 @@ lint-cppcheck:
 
 # clang's analyzer: about four minutes of a processor, and so not a part of lint.
 analyze: $(BUILD)/proto/onnx.pb-c.h
-	@sh tests/analyze.sh -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD)/proto -- \
+	@sh tests/analyze.sh -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE= -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD)/proto -- \
 	  $(LIB_SRC) $(TOOL_SRC)
 
 FORCE:
