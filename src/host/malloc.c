@@ -17,10 +17,10 @@ static bool is_mapped(size_t size) {
     return size >= OX_MAPPED_BYTES;
 }
 
-/* What a block of that size takes; 0 if that is too much. */
+/* What a block of that size takes; 0 if that is too much: pointers into a block have differences. */
 static size_t mapped_size(size_t size) {
     const size_t pages = size / LARGE_PAGE + (size % LARGE_PAGE != 0);
-    return pages < SIZE_MAX / LARGE_PAGE ? pages * LARGE_PAGE : 0;
+    return pages < PTRDIFF_MAX / LARGE_PAGE ? pages * LARGE_PAGE : 0;
 }
 
 static void *map(size_t size) {
