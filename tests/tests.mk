@@ -55,11 +55,13 @@ $(BUILD)/node/.stamp: tests/node/generate.py $(VENV)/.stamp
 	@$(VENV)/bin/python tests/node/generate.py $(BUILD)/node
 	@touch $@
 
-# Without the packages there are no cases to generate, and nothing to fail for.
 $(VENV)/.stamp: ;
 
-conformance: $(BUILD)/ox venv
+# Without the packages there are no cases to generate, and nothing to fail for.
+node-cases: venv
 	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
+
+conformance: $(BUILD)/ox node-cases
 	@BUILD='$(BUILD)' ONNX_DATA='$(ONNX_DATA)' sh tests/node/run.sh
 
 property: $(BUILD)/libox.so venv
@@ -87,8 +89,7 @@ plugin: all venv
 errors: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 146 tests/errors/errors.py
 
-allocations: $(BUILD)/libox.so venv
-	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
+allocations: $(BUILD)/libox.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 120 tests/hostile/allocations.py --nodes $(BUILD)/node
 
 hostile: $(BUILD)/ox $(BUILD)/libox.so
@@ -153,5 +154,6 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: FORCE check venv unit compat operators cli conformance property products epilogues expand-forms views casts plugin \
-  errors hostile extremes allocations ops-list check-install asan tsan valgrind analyze lint lint-format lint-build lint-cppcheck
+.PHONY: FORCE check venv node-cases unit compat operators cli conformance property products epilogues expand-forms views \
+  casts plugin errors hostile extremes allocations ops-list check-install asan tsan valgrind analyze lint lint-format \
+  lint-build lint-cppcheck
