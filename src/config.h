@@ -119,8 +119,7 @@
 #define OX_FOLD_BYTES ((size_t)1 << (OX_SMALL ? 12 : 20))
 #endif
 
-/* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together: a plane of 56 x
- * 56 floats fits. */
+/* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together. */
 #ifndef OX_TILE_BYTES
 #define OX_TILE_BYTES (OX_SMALL ? 512 : 12800)
 #endif
@@ -147,22 +146,12 @@
 
 /* The same for results of the model, which no later node wants in a cache. */
 #ifndef OX_STREAM_RESULT_BYTES
-#define OX_STREAM_RESULT_BYTES ((size_t)8 << 20)
+#define OX_STREAM_RESULT_BYTES ((size_t)4 << 20)
 #endif
 
-/* ... this many bytes at a time. */
-#ifndef OX_STREAM_TILE
-#define OX_STREAM_TILE 1024
-#endif
-
-/* Passes ask for the next tile of operands of at least this many bytes, which do not lie in a cache, ... */
+/* Passes ask for the next tile of operands of at least this many bytes, which do not lie in a cache. */
 #ifndef OX_AHEAD_BYTES
 #define OX_AHEAD_BYTES ((size_t)8 << 20)
-#endif
-
-/* ... a few lines before each loop over this many bytes. */
-#ifndef OX_AHEAD_TILE
-#define OX_AHEAD_TILE 2048
 #endif
 
 /* Steps that write fewer bytes than this are not worth waking other threads for. */

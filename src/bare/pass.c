@@ -127,8 +127,9 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
 }
 
 /* Here there is one loop for each operation. */
-void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
-    (void)b, (void)reg, (void)tile_lane, (void)slow;
+ox_reg ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
+    (void)b, (void)tile_lane, (void)slow;
+    return reg;
 }
 
 /* Operators on rows run by themselves in small builds: src/ops/table.c. */

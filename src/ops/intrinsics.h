@@ -56,11 +56,7 @@ static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes
 }
 
 /* Stores a cache line past the caches; to is aligned to it. */
-#if defined(__AVX512F__)
-static inline void ox_stream_line(void *to, const void *from) {
-    _mm512_stream_si512(to, _mm512_loadu_si512(from));
-}
-#elif defined(__AVX__)
+#if defined(__AVX__)
 static inline void ox_stream_line(void *to, const void *from) {
     __m256i a = _mm256_loadu_si256(from);
     __m256i b = _mm256_loadu_si256((const __m256i *)from + 1);
@@ -93,6 +89,8 @@ enum {
 static inline void ox_prefetch(uintptr_t address) {
 #if defined(__GNUC__)
     __builtin_prefetch((const void *)address);
+    __asm__ volatile(
+        ""); /* gcc takes functions that do nothing else for such without effect, and leaves out the calls */
 #else
     (void)address;
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #ifdef OX_X86_VARIANTS
-#include <cpuid.h>
 #define DECLARE(type, name) extern type name##_base, name##_v3, name##_v4;
 #define BUILDS(name)                                                                                                   \
     { &name##_base, &name##_v3, &name##_v4 }
@@ -55,19 +54,9 @@ const ox_loops *ox_loops_find(const char *name) {
         return &ox_loops_v3;
     return &ox_loops_base;
 }
-
-bool ox_streams_beside_reads(void) {
-    unsigned a, b, c, d;
-    __cpuid(0, a, b, c, d);
-    return b != signature_AMD_ebx;
-}
 #else
 const ox_loops *ox_loops_find(const char *name) {
     (void)name;
     return &ox_loops_base;
-}
-
-bool ox_streams_beside_reads(void) {
-    return true;
 }
 #endif

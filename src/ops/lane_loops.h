@@ -2,6 +2,7 @@
 #ifndef OX_OPS_LANE_LOOPS_H
 #define OX_OPS_LANE_LOOPS_H
 
+#include "intrinsics.h"
 #include "lanes.h"
 
 #include <math.h>
@@ -70,7 +71,7 @@ typedef double c_f64;
 typedef b16 c_b16;
 typedef str c_str;
 
-/* The result may be an operand's memory, element for element: no iteration depends on another one. */
+/* The result may be an operand's memory, __VA_ARGS__ for element: no iteration depends on another one. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -80,6 +81,82 @@ typedef str c_str;
 #endif
 
 #define FOR_N INDEPENDENT for (int64_t i = 0; i < n; i++)
+
+/* Results that go past the caches (step[0] is below 0), a block at a time: a cache line of the smallest of the types.
+ * An operand that repeats fills a block too, which is read again and again: one body serves all kinds of steps. */
+#if OX_LANES_STREAM
+#if defined(__clang__)
+#define ONE_BY_ONE _Pragma("clang loop unroll(disable)")
+#else
+#define ONE_BY_ONE _Pragma("GCC unroll 1")
+#endif
+#define LESS_OF(a, b) ((a) < (b) ? (a) : (b))
+#define STREAMED_OPERAND(T, x, k)                                                                                      \
+    T x##_block[BLOCK];                                                                                                \
+    const int64_t next_##x = step[k] ? BLOCK : 0;                                                                      \
+    for (int64_t i = next_##x; i < BLOCK; i++)                                                                         \
+        x##_block[i] = x[0];                                                                                           \
+    x = next_##x ? x : x##_block;
+#define STREAM_BLOCKS(TO, next, ...)                                                                                   \
+    ONE_BY_ONE for (; n > 0; n -= BLOCK, o += BLOCK, next) {                                                           \
+        TO block[BLOCK] __attribute__((aligned(OX_LINE)));                                                             \
+        INDEPENDENT for (int64_t i = 0; i < BLOCK; i++) {                                                              \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+        for (size_t at = 0; at < sizeof block; at += OX_LINE)                                                          \
+            ox_stream_line((char *)o + at, (char *)block + at);                                                        \
+    }
+#define STREAM1(TO, TA, expression)                                                                                    \
+    if (step[0] < 0) {                                                                                                 \
+        enum {                                                                                                         \
+            BLOCK = OX_LINE / LESS_OF(sizeof(TO), sizeof(TA))                                                          \
+        };                                                                                                             \
+        STREAMED_OPERAND(TA, x, 1)                                                                                     \
+        STREAM_BLOCKS(TO, x += next_x, const c_##TA a = x[i]; block[i] = (TO)(expression);)                            \
+        return 0;                                                                                                      \
+    }
+#define STREAM2(TO, TA, TB, expression)                                                                                \
+    if (step[0] < 0) {                                                                                                 \
+        enum {                                                                                                         \
+            BLOCK = OX_LINE / LESS_OF(sizeof(TO), LESS_OF(sizeof(TA), sizeof(TB)))                                     \
+        };                                                                                                             \
+        STREAMED_OPERAND(TA, x, 1)                                                                                     \
+        STREAMED_OPERAND(TB, y, 2)                                                                                     \
+        STREAM_BLOCKS(TO, (x += next_x, y += next_y), const c_##TA a = x[i]; const c_##TB b = y[i];                    \
+                      block[i] = (TO)(expression);)                                                                    \
+        return fault;                                                                                                  \
+    }
+/* Of one type, but for the first operand. */
+#define STREAM3(TO, TA, expression)                                                                                    \
+    if (step[0] < 0) {                                                                                                 \
+        enum {                                                                                                         \
+            BLOCK = OX_LINE / LESS_OF(sizeof(TO), sizeof(TA))                                                          \
+        };                                                                                                             \
+        STREAMED_OPERAND(TA, x, 1)                                                                                     \
+        STREAMED_OPERAND(TO, y, 2)                                                                                     \
+        STREAMED_OPERAND(TO, z, 3)                                                                                     \
+        STREAM_BLOCKS(TO, (x += next_x, y += next_y, z += next_z), const c_##TA a = x[i]; const TO b = y[i], c = z[i]; \
+                      block[i] = (expression);)                                                                        \
+        return 0;                                                                                                      \
+    }
+/* The same by another loop, which fills a block. */
+#define STREAM_VECTORS(T, vectors)                                                                                     \
+    if (step[0] < 0 && step[1]) {                                                                                      \
+        for (int64_t count; n > 0; n -= count, o += count, x += count) {                                               \
+            T block[OX_BLOCK] __attribute__((aligned(OX_LINE)));                                                       \
+            count = LESS_OF(n, OX_BLOCK);                                                                              \
+            vectors(count, block, x, attr);                                                                            \
+            for (int64_t at = 0; at < count; at += OX_LINE / (int64_t)sizeof(T))                                       \
+                ox_stream_line(o + at, block + at);                                                                    \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+#else
+#define STREAM1(TO, TA, expression)
+#define STREAM2(TO, TA, TB, expression)
+#define STREAM3(TO, TA, expression)
+#define STREAM_VECTORS(T, vectors)
+#endif
 
 #if OX_SMALL
 /* On devices one body serves all kinds of steps. */
@@ -120,6 +197,7 @@ typedef str c_str;
         const TA *x = (const void *)arg[1];                                                                            \
         int fault = 0;                                                                                                 \
         (void)attr;                                                                                                    \
+        STREAM1(TO, TA, expression)                                                                                    \
         if (step[1]) {                                                                                                 \
             FOR_N {                                                                                                    \
                 const c_##TA a = x[i];                                                                                 \
@@ -140,6 +218,7 @@ typedef str c_str;
         const TB *y = (const void *)arg[2];                                                                            \
         int fault = 0;                                                                                                 \
         (void)attr;                                                                                                    \
+        STREAM2(TO, TA, TB, expression)                                                                                \
         if (step[1] && step[2]) {                                                                                      \
             FOR_N {                                                                                                    \
                 const c_##TA a = x[i];                                                                                 \
@@ -168,7 +247,8 @@ typedef str c_str;
     }
 #endif
 
-/* ---- Lists of types: each names the loops to expand and the element types that they serve -------------------------
+/* ---- Lists of types: each names the loops to expand and the __VA_ARGS__ types that they serve
+ * -------------------------
  */
 
 #define UINT_LOOPS(M, name, e) M(name, u8, e) M(name, u16, e) M(name, u32, e) M(name, u64, e)
@@ -268,12 +348,12 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
         }                                                                                                              \
     }
 
-/* A loop out of one over whole vectors. */
-#define MATH_WHOLE(fn, T)                                                                                              \
+/* A loop out of one over whole vectors, and of how results go past the caches. */
+#define MATH_WHOLE(fn, T, streamed)                                                                                    \
     static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
         T *o = (void *)arg[0];                                                                                         \
         const T *x = (const void *)arg[1];                                                                             \
-        int64_t done = step[1] ? n & -(int64_t)OX_VECTOR : 0;                                                          \
+        streamed int64_t done = step[1] ? n & -(int64_t)OX_VECTOR : 0;                                                 \
         fn##_vectors(done, o, x, attr);                                                                                \
         if (done == n)                                                                                                 \
             return 0;                                                                                                  \
@@ -288,7 +368,7 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
 
 #define MATH_LANE(fn, T, expression)                                                                                   \
     MATH_VECTORS(fn, T, expression)                                                                                    \
-    MATH_WHOLE(fn, T)
+    MATH_WHOLE(fn, T, STREAM1(T, T, expression))
 #endif
 
 #define MATH_(name, T, e) MATH_LANE(name##_##T, T, e)

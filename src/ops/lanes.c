@@ -113,27 +113,28 @@ ox_lane *OX_VARIANT(ox_lane_copy)(size_t width) {
 #define SELECT(T, first, second)                                                                                       \
     FOR_N {                                                                                                            \
         const T p = first, q = second;                                                                                 \
-        o[i] = c[i] ? p : q;                                                                                           \
+        o[i] = x[i] ? p : q;                                                                                           \
     }
 #define WHERE(T)                                                                                                       \
     static int where_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                       \
         T *o = (void *)arg[0];                                                                                         \
-        const u8 *c = (const void *)arg[1];                                                                            \
-        const T *x = (const void *)arg[2], *y = (const void *)arg[3];                                                  \
-        const T x0 = x[0], y0 = y[0];                                                                                  \
+        const u8 *x = (const void *)arg[1];                                                                            \
+        const T *y = (const void *)arg[2], *z = (const void *)arg[3];                                                  \
+        const T y0 = y[0], z0 = z[0];                                                                                  \
         (void)attr;                                                                                                    \
-        if (!step[1] && c[0])                                                                                          \
+        if (!step[1] && x[0])                                                                                          \
             return copy_##T(n, (char *[]){arg[0], arg[2]}, (const int64_t[]){step[0], step[2]}, NULL);                 \
         if (!step[1])                                                                                                  \
             return copy_##T(n, (char *[]){arg[0], arg[3]}, (const int64_t[]){step[0], step[3]}, NULL);                 \
+        STREAM3(T, u8, a ? b : c)                                                                                      \
         if (step[2] && step[3])                                                                                        \
-            SELECT(T, x[i], y[i])                                                                                      \
+            SELECT(T, y[i], z[i])                                                                                      \
         else if (step[2])                                                                                              \
-            SELECT(T, x[i], y0)                                                                                        \
+            SELECT(T, y[i], z0)                                                                                        \
         else if (step[3])                                                                                              \
-            SELECT(T, x0, y[i])                                                                                        \
+            SELECT(T, y0, z[i])                                                                                        \
         else                                                                                                           \
-            SELECT(T, x0, y0)                                                                                          \
+            SELECT(T, y0, z0)                                                                                          \
         return 0;                                                                                                      \
     }
 #endif

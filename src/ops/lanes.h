@@ -23,6 +23,14 @@ enum {
     OX_NEGATIVE = 2
 };
 
+/* Whether the loops that are expanded from lane_loops.h take a step[0] below 0: the result, which begins at a cache
+ * line and has a multiple of OX_LINE elements, is then best stored past the caches. */
+#if defined(__AVX__) && !OX_SMALL
+#define OX_LANES_STREAM 1
+#else
+#define OX_LANES_STREAM 0
+#endif
+
 /* The loops of one operation by the type that is computed in; NULL where there is none. */
 typedef struct ox_lanes {
     ox_lane *fn[OX_BFLOAT16 + 1]; /* nothing is computed in the types behind it */
@@ -64,6 +72,7 @@ extern const ox_integer_loops *const ox_integer_builds[];
 typedef struct ox_loops {
     const char *name;
     ox_build build;
+    bool streams; /* OX_LANES_STREAM */
     /* x -> x, of `width` bytes */
     ox_lane *(*copy)(size_t width);
     /* Conversion between types that are computed in (numbers and bool); a copy where the bits stay. NULL in a build
@@ -89,9 +98,5 @@ typedef struct ox_loops {
 
 /* The loops of that name ("base", "v3", "v4"), or if it is NULL or unknown the best ones for this processor. */
 const ox_loops *ox_loops_find(const char *name);
-
-/* Whether streaming what a pass writes pays while it reads as much: an Add of two large tensors takes three quarters of
- * the time on Intel's Ice Lake and four thirds of it on AMD's Zen 4. */
-bool ox_streams_beside_reads(void);
 
 #endif

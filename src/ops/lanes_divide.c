@@ -137,7 +137,7 @@ static bool none_is_zero_and_all_usual(int64_t n, const f32 *x) {
 static int Div_f32(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     f32 *o = (void *)arg[0];
     const f32 *x = (const void *)arg[1], *y = (const void *)arg[2];
-    if (n < OX_VECTOR || !step[1] || step[2] || !(y[0] > 0) || !all_usual(1, y))
+    if (step[0] < 0 || n < OX_VECTOR || !step[1] || step[2] || !(y[0] > 0) || !all_usual(1, y))
         return divide_any(n, arg, step, attr);
     const float b = y[0], inverse = 1 / b;
     for (int64_t count = n; count > 0; count -= n, o += n, x += n) {

@@ -35,7 +35,7 @@ static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
             }
     }
 }
-MATH_WHOLE(Log_f32, f32)
+MATH_WHOLE(Log_f32, f32, STREAM_VECTORS(f32, Log_f32_vectors))
 #endif
 MATH_LANE(Log_f64, f64, log(a))
 const ox_lanes OX_LANES(Log) = {.fn = {FLOAT_ROW(Log)}, .slow = true};
@@ -65,7 +65,7 @@ static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
         FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
     }
 }
-MATH_WHOLE(Erf_f32, f32)
+MATH_WHOLE(Erf_f32, f32, STREAM_VECTORS(f32, Erf_f32_vectors))
 #endif
 MATH_LANE(Erf_f64, f64, erf(a))
 const ox_lanes OX_LANES(Erf) = {.fn = {FLOAT_ROW(Erf)}, .slow = true};

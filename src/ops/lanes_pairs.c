@@ -13,6 +13,7 @@
         const f32 *x = (const void *)arg[1], *y = (const void *)arg[2], *z = (const void *)arg[3];                     \
         const float y0 = y[0], z0 = z[0];                                                                              \
         (void)attr;                                                                                                    \
+        STREAM3(f32, f32, e)                                                                                           \
         if (step[2] && step[3])                                                                                        \
             PAIR_LOOP(y[i], z[i], e)                                                                                   \
         else if (step[2])                                                                                              \

@@ -19,6 +19,7 @@ const ox_loops OX_VARIANT(ox_loops) = {
     .move = OX_VARIANT(ox_move_for),
     .spread = OX_SMALL ? NULL : OX_VARIANT(ox_spread_for),
     .transpose = OX_SMALL ? NULL : OX_VARIANT(ox_transpose_for),
+    .streams = OX_LANES_STREAM,
     .stream = OX_SMALL ? NULL : OX_VARIANT(ox_stream),
     .gemm_copy = OX_SMALL ? NULL : OX_VARIANT(ox_gemm_copy),
 };

@@ -35,22 +35,15 @@ static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char
 
 /* ---- Running ------------------------------------------------------------------------------------------------ */
 
-/* The next tile of an operand, on its way from memory. */
-typedef struct pass_ahead {
-    uintptr_t tile;    /* where the tile that is computed lies */
-    uintptr_t at, end; /* what of the next one is still to be asked for */
-} pass_ahead;
-
 /* What one run changes; it lies in the caller's scratch memory, so that threads can share a pass. */
 typedef struct pass_state {
     char **regs;         /* where each register is for this tile */
     const char **cursor; /* where each operand is in the outer dimensions */
     const char **laid;   /* what an operand's tile was gathered from, and ... */
     int64_t *laid_count; /* ... how many elements */
-    pass_ahead ahead[PASS_AHEAD];
-    int block;      /* tiles end in this dimension, the pass's or one further in, ... */
-    int64_t inner;  /* ... of whose entries each has so many elements */
-    int fault, tag; /* the first fault */
+    int block;           /* tiles end in this dimension, the pass's or one further in, ... */
+    int64_t inner;       /* ... of whose entries each has so many elements */
+    int fault, tag;      /* the first fault */
 } pass_state;
 
 static pass_state state_in(const ox_pass *pass, char *scratch) {
@@ -92,69 +85,53 @@ static char *place_of(const ox_pass *pass, const pass_store *store, int64_t done
 
 /* ---- Asking for the next tile ------------------------------------------------------------------------------- */
 
-/* Tiles are mostly as far from each other as the last two were; where they are not, nothing but time is lost. */
-static void look_ahead(const ox_pass *pass, pass_state *s, int64_t n) {
-    for (int i = 0; i < pass->nahead; i++) {
-        const pass_operand *operand = &pass->operands[pass->ahead[i].operand];
-        pass_ahead *ahead = &s->ahead[i];
-        const uintptr_t tile = (uintptr_t)s->regs[operand->reg];
-        ahead->at = ahead->tile ? tile + (tile - ahead->tile) : 0;
-        ahead->end = ahead->at ? ahead->at + (size_t)(n * operand->width) : 0;
-        ahead->tile = tile;
-    }
-}
-
-/* Asks for some of the next tile: many lines at once would wait for each other, and the loops for them. */
-static void ask(const ox_pass *pass, pass_state *s, int shares) {
-    for (int i = 0; i < pass->nahead; i++) {
-        pass_ahead *ahead = &s->ahead[i];
-        const uintptr_t next = ahead->at + (size_t)(pass->ahead[i].share * shares);
-        const uintptr_t stop = next < ahead->end ? next : ahead->end;
-        for (; ahead->at < stop; ahead->at += OX_LINE)
-            ox_prefetch(ahead->at);
+/* Asks, before instruction i of a tile of n elements, for its share of the next tile: of operands that lie packed. */
+static void ask(const ox_pass *pass, const pass_state *s, int i, int64_t n) {
+    for (int a = 0; a < pass->noperands && pass->ahead; a++) {
+        const pass_operand *operand = &pass->operands[a];
+        const int64_t bytes = operand->asked ? n * operand->width : 0, from = i * pass->ahead;
+        const int64_t end = from + pass->ahead < bytes ? from + pass->ahead : bytes;
+        for (int64_t at = from; at < end; at += OX_LINE)
+            ox_prefetch((uintptr_t)s->regs[operand->reg] + (uintptr_t)(bytes + at));
     }
 }
 
 /* ---- Instructions ------------------------------------------------------------------------------------------- */
 
-/* Calls the loop on `n` elements, piece by piece. What is streamed goes out after each: memory is faster when reads and
- * writes alternate. */
-static int run_pieces(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *const from[OX_LANE_ARGS],
-                      int64_t n, int64_t done) {
-    const pass_store *store = in->streamed >= 0 ? &pass->stores[in->streamed] : NULL;
-    const int64_t *steps = in->folds ? in->next : in->step;
-    char *to = store ? place_of(pass, store, done) : NULL, *arg[OX_LANE_ARGS];
-    bool kept = !store || pass->regs[in->reg[0]].last >= 0; /* read again: the whole tile is wanted */
+/* Calls the loop on n elements whose result goes past the caches: whole lines of it, for what lies before the first
+ * line and behind the last is stored as ever. */
+static int stream_stretch(const pass_instruction *in, char *const from[OX_LANE_ARGS], int64_t n) {
+    const int64_t width = in->step[0], offset = (int64_t)((uintptr_t)from[0] % OX_LINE);
+    const int64_t room = (OX_LINE - offset) % OX_LINE / width, head = room < n ? room : n;
+    const int64_t whole = offset % width ? 0 : (n - head) & -(int64_t)OX_LINE;
+    const int64_t counts[] = {head, whole, n - head - whole}, past[] = {width, -width, width};
+    int64_t step[OX_LANE_ARGS];
+    char *arg[OX_LANE_ARGS];
     int fault = 0;
+    memcpy(step, in->step, sizeof step);
     memcpy(arg, from, sizeof arg);
-    for (int64_t i = 0; i < n; i += in->piece) {
-        int64_t count = n - i < in->piece ? n - i : in->piece;
-        ask(pass, s, in->shares);
-        fault |= in->lane(count, arg, in->step, in->attr);
-        if (store)
-            pass->stream(to + i * store->width, arg[0], (size_t)(count * store->width));
-        for (int k = kept ? 0 : 1; k <= in->nargs; k++)
-            arg[k] += steps[k] * in->piece;
+    for (int i = 0; i < 3; i++) {
+        step[0] = past[i];
+        fault |= counts[i] ? in->lane(counts[i], arg, step, in->attr) : 0;
+        for (int k = 0; k <= in->nargs; k++)
+            arg[k] += in->step[k] * counts[i];
     }
     return fault;
 }
 
-/* Calls the loop on `n` elements. */
-static int run_stretch(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *const from[OX_LANE_ARGS],
-                       int64_t n, int64_t done) {
-    if (!in->piece)
-        return in->lane(n, from, in->step, in->attr);
-    return run_pieces(pass, s, in, from, n, done);
+/* Calls the loop on n elements. */
+static int run_stretch(const pass_instruction *in, char *const arg[OX_LANE_ARGS], int64_t n) {
+    return in->streamed ? stream_stretch(in, arg, n) : in->lane(n, arg, in->step, in->attr);
 }
 
-/* One instruction on a tile of n elements, `done` of the pass before it. */
-static int run_instruction(const ox_pass *pass, pass_state *s, const pass_instruction *in, char *arg[OX_LANE_ARGS],
-                           int64_t n, const int64_t count[], int64_t done) {
+/* One instruction on a tile of n elements. */
+static int run_instruction(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,
+                           const int64_t count[]) {
     int fault = 0;
     if (!in->by_row)
-        return run_stretch(pass, s, in, arg, count[in->level], done);
+        return run_stretch(in, arg, count[in->level]);
     for (int64_t i = 0; i < n; i += pass->row) {
-        fault |= run_stretch(pass, s, in, arg, pass->row, done + i);
+        fault |= run_stretch(in, arg, pass->row);
         for (int k = 0; k <= in->nargs; k++)
             arg[k] += in->next[k];
     }
@@ -165,18 +142,17 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
     for (int a = 0; a < pass->noperands; a++)
         fetch(pass, s, a, first, count);
     for (int i = 0; i < pass->nstores; i++)
-        if (!pass->stores[i].streamed)
-            s->regs[pass->stores[i].reg] = place_of(pass, &pass->stores[i], done);
+        s->regs[pass->stores[i].reg] = place_of(pass, &pass->stores[i], done);
     int64_t n = count * s->inner;
-    look_ahead(pass, s, n);
     const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = n / pass->row, [PASS_EACH] = n};
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
         char *arg[OX_LANE_ARGS];
+        ask(pass, s, i, n);
         arg[0] = s->regs[in->reg[0]];
         for (int k = 1; k <= in->nargs; k++)
             arg[k] = s->regs[in->reg[k]];
-        int fault = run_instruction(pass, s, in, arg, n, counts, done);
+        int fault = run_instruction(pass, in, arg, n, counts);
         if (fault && !s->fault) {
             s->fault = fault;
             s->tag = in->tag;

@@ -79,7 +79,6 @@ ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, c
     if (rank)
         memcpy(copy, dims, (size_t)rank * sizeof *copy);
     *b = (ox_pass_builder){.pile = pile, .loops = loops, .rank = rank, .row_axes = row_axes, .dims = copy};
-    b->pass.stream = loops->stream;
     b->pass.row = ox_count(row_axes, copy + rank - row_axes);
     return b;
 }
@@ -187,19 +186,22 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     return in->reg[0];
 }
 
-void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
+ox_reg ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
     if (reg < 0)
-        return;
+        return reg;
     pass_instruction *in = &b->pass.code[b->pass.regs[reg].writer];
     in->tile_lane = tile_lane;
     in->slow = slow;
+    in->streams = b->loops->streams;
+    return reg;
 }
 
 void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool streamed) {
     reg = ox_pass_convert(b, reg, out->dtype);
     /* Only the result of an instruction can be written where it is wanted, and only to one place. */
     if (reg >= 0 && (b->pass.regs[reg].writer < 0 || b->pass.regs[reg].store >= 0))
-        reg = ox_pass_apply(b, b->loops->copy(ox_dtype_size(out->dtype)), NULL, out->dtype, 1, &reg);
+        reg = ox_pass_describe(
+            b, ox_pass_apply(b, b->loops->copy(ox_dtype_size(out->dtype)), NULL, out->dtype, 1, &reg), NULL, false);
     pass_store *store = reg >= 0 ? PUSH(b, stores, nstores) : NULL;
     if (!store)
         return;

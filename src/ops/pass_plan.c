@@ -5,12 +5,15 @@
 
 #include <string.h>
 
-/* Short rows are put together to tiles of about this many elements. */
+/* Short rows are put together to tiles of about SHORT_TILE elements. Where one instruction leaves them to the next,
+ * they have at most MOST_ELEMENTS, or MOST_OF_ROWS bytes but at least a row: memory is faster when reads and writes
+ * alternate. */
 enum {
     SHORT_TILE = 512,
+    MOST_ELEMENTS = 1024,
+    MOST_OF_ROWS = 4096,
     LONGEST_TILE = 1 << 15,
-    ROW_TILE = 16 << 10,
-    SLOW_SHARES = 4 /* of the next tile, that are asked for before a call of a slow loop */
+    NEAR_BYTES = 16 << 10 /* what stays in the first-level cache beside the registers */
 };
 
 /* ---- Cutting the space into tiles --------------------------------------------------------------------------- */
@@ -132,8 +135,7 @@ static ox_reg spread(ox_pass_builder *b, int tag, ox_reg from) {
                              .joined = tag,
                              .nargs = 1,
                              .reg = {to, from},
-                             .level = PASS_EACH,
-                             .streamed = -1};
+                             .level = PASS_EACH};
     in->step[0] = (int64_t)width;
     in->step[1] = reg->level == PASS_ROW ? (int64_t)width : 0;
     b->pass.regs[to].level = PASS_EACH;
@@ -169,14 +171,6 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->step[k] = repeats ? 0 : width;
         in->next[k] = reg->same_rows ? 0 : level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
-    if (in->streamed < 0 && !pass->nahead)
-        return;
-    in->shares = in->slow ? SLOW_SHARES : 1;
-    in->piece = (in->streamed >= 0 || in->slow ? OX_STREAM_TILE : OX_AHEAD_TILE) / in->step[0];
-    if (!in->takes_rows)
-        return;
-    const int64_t rows = in->piece / pass->row + (in->piece < pass->row); /* whole ones */
-    in->piece = !in->folds ? rows * pass->row : in->streamed >= 0 ? in->piece : rows;
 }
 
 static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
@@ -192,7 +186,7 @@ static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
         return false;
     pass_reg *result = &pass->regs[in.reg[0]];
     result->level = in.level;
-    in.streamed = result->store >= 0 && pass->stores[result->store].streamed ? result->store : -1;
+    in.streamed = in.streams && result->store >= 0 && pass->stores[result->store].streamed && !result->readers;
     set_steps(pass, &in);
     *added = in;
     return true;
@@ -241,7 +235,7 @@ static int kind_of(const pass_reg *reg) {
 static bool needs_tile(const ox_pass *pass, const pass_reg *reg) {
     if (reg->operand >= 0)
         return pass->operands[reg->operand].gathered;
-    return reg->writer >= 0 && (reg->store < 0 || pass->stores[reg->store].streamed);
+    return reg->writer >= 0 && reg->store < 0;
 }
 
 /* The tile's place, to be scaled when the length is known. */
@@ -310,7 +304,8 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
     size_t elements = LONGEST_TILE, bytes = pool->each + pool->row / row;
     if (bytes) {
-        elements = (size_t)(row > 1 ? ROW_TILE : OX_TILE_BYTES) / bytes / 64 * 64;
+        elements = (size_t)(row > 1 ? MOST_OF_ROWS : OX_TILE_BYTES) / bytes / 64 * 64;
+        elements = pass->ncode > 1 && elements > MOST_ELEMENTS ? MOST_ELEMENTS : elements;
         elements = elements > 64 ? elements : 64;
     }
     const size_t chunk = cut_evenly(length, elements / inner ? elements / inner : 1, inner);
@@ -329,25 +324,37 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
 
 /* ---- Asking for the next tile ------------------------------------------------------------------------------- */
 
-/* Operands that come from memory, each element once, and are read where they lie. */
+/* A pass of many short loops reads memory in bursts, and each would wait for it. Processors look ahead by themselves
+ * while one loop takes most of the time, or where there are few; then asking does harm. */
 static void choose_ahead(ox_pass_builder *b) {
+    enum {
+        MANY = 4,
+        MOST = 8 * OX_LINE
+    };
     ox_pass *pass = &b->pass;
-    for (int a = 0; a < pass->noperands && pass->nahead < PASS_AHEAD; a++) {
-        const pass_operand *operand = &pass->operands[a];
-        int64_t count = ox_tensor_count(operand->tensor);
-        bool large = count >= (int64_t)OX_AHEAD_BYTES / operand->width;
-        if (large && count == ox_count(b->rank, b->dims) && !operand->gathered)
-            pass->ahead[pass->nahead++].operand = a;
+    const int64_t count = ox_count(b->rank, b->dims);
+    int64_t widest = 0;
+    for (int i = 0; i < pass->ncode; i++)
+        if (pass->code[i].slow || pass->ncode < MANY)
+            return;
+    for (int a = 0; a < pass->noperands; a++) {
+        pass_operand *operand = &pass->operands[a];
+        const bool large =
+            ox_tensor_count(operand->tensor) == count && count >= (int64_t)OX_AHEAD_BYTES / operand->width;
+        operand->asked = large && !operand->gathered;
+        widest = operand->asked && operand->width > widest ? operand->width : widest;
     }
+    const int64_t lines = (ox_pass_tile_size(pass) * widest + OX_LINE - 1) / OX_LINE;
+    const int64_t share = (lines + pass->ncode - 1) / pass->ncode * OX_LINE;
+    pass->ahead = share < MOST ? share : MOST;
 }
 
-/* Whether an operand is in the first-level cache when it is read: asked for before, or so small that it stays there. */
+/* ---- Loops for the first-level cache -------------------------------------------------------------------------- */
+
+/* Whether an operand is so small that it stays in the first-level cache. */
 static bool is_near(const ox_pass *pass, int operand) {
     const ox_tensor *tensor = pass->operands[operand].tensor;
-    for (int i = 0; i < pass->nahead; i++)
-        if (pass->ahead[i].operand == operand)
-            return true;
-    return ox_tensor_count(tensor) <= ROW_TILE / pass->operands[operand].width && pass->tiles > 1;
+    return ox_tensor_count(tensor) <= NEAR_BYTES / pass->operands[operand].width && pass->tiles > 1;
 }
 
 /* The loops of instructions that find in the first-level cache what they read, and write there. */
@@ -365,22 +372,6 @@ static void choose_tile_lanes(ox_pass *pass) {
     }
 }
 
-/* Spreads the next tile over the calls of the loops of this one. */
-static void share_ahead(ox_pass *pass) {
-    const int64_t n = ox_pass_tile_size(pass);
-    int64_t shares = 0;
-    for (int i = 0; i < pass->ncode && pass->nahead; i++) {
-        const pass_instruction *in = &pass->code[i];
-        int64_t count = in->level == PASS_EACH ? n : in->level == PASS_ROW ? n / pass->row : 1;
-        int64_t stretch = in->by_row ? pass->row : count;
-        shares += count / stretch * ((stretch + in->piece - 1) / in->piece) * in->shares;
-    }
-    for (int i = 0; i < pass->nahead; i++) {
-        int64_t bytes = n * pass->operands[pass->ahead[i].operand].width;
-        pass->ahead[i].share = (bytes + shares - 1) / shares;
-    }
-}
-
 bool ox_pass_plan(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
     if (!merge_space(b))
@@ -388,7 +379,6 @@ bool ox_pass_plan(ox_pass_builder *b) {
     choose_block(b);
     if (!plan_operands(b))
         return false;
-    choose_ahead(b);
     if (!plan_code(b))
         return false;
     tile_pool pool = {.next = ox_pile_array(b->pile, (size_t)pass->nregs, sizeof *pool.next)};
@@ -398,7 +388,7 @@ bool ox_pass_plan(ox_pass_builder *b) {
         pool.free_reg[i] = -1;
     assign_tiles(pass, &pool);
     size_tiles(pass, &pool);
-    share_ahead(pass);
+    choose_ahead(b);
     choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
     pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;

@@ -20,6 +20,7 @@ typedef struct pass_operand {
     ox_move_fn *move;
     ox_spread_fn *spread;
     int reg;
+    bool asked;    /* for, a tile ahead */
     bool gathered; /* neither packed nor one element within a tile: laid out in the register's tile first */
 } pass_operand;
 
@@ -51,10 +52,9 @@ typedef struct pass_instruction {
     bool takes_rows;            /* its operand is whole rows */
     bool folds;                 /* it gives one element for each of them */
     bool by_row;                /* called row by row: an operand is one element, or the same, for each of them */
-    int streamed;               /* the streamed store of its result, -1 if none */
     bool slow;                  /* its loop takes far longer than loading and storing */
-    int shares;                 /* of the next tile, asked for before each call of the loop */
-    int64_t piece;              /* elements (rows, if it folds) of one call of the loop, 0 for all of a tile */
+    bool streams;               /* its loop can store past the caches, ... */
+    bool streamed;              /* ... and is to */
 } pass_instruction;
 
 typedef struct pass_store {
@@ -62,7 +62,7 @@ typedef struct pass_store {
     int64_t width;
     const ox_tensor *out;
     pass_level level; /* PASS_EACH, or PASS_ROW */
-    bool streamed;    /* through a tile */
+    bool streamed;    /* past the caches, if the loop can */
 } pass_store;
 
 /* What an instruction that takes rows knows besides its operands. */
@@ -73,15 +73,6 @@ typedef struct pass_rows {
     ox_spread_fn *spread;
 } pass_rows;
 
-/* A large operand whose next tile is asked for while this one is computed. */
-enum {
-    PASS_AHEAD = 4 /* as many at most */
-};
-typedef struct pass_asked {
-    int operand;
-    int64_t share; /* bytes */
-} pass_asked;
-
 /* A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. Dimensions [0, row_dims) are a
  * row. */
 struct ox_pass {
@@ -91,15 +82,14 @@ struct ox_pass {
     int block;
     int64_t inner; /* elements in dimensions [0, block) */
     int64_t chunk;
+    int64_t ahead; /* bytes of the next tile that are asked for before each instruction; 0 if none are */
     int64_t rows;  /* tiles along dimension `block` */
     int64_t tiles; /* all of them */
-    int noperands, nregs, ncode, nstores, nahead;
+    int noperands, nregs, ncode, nstores;
     pass_operand *operands;
     pass_reg *regs;
     pass_instruction *code;
     pass_store *stores;
-    pass_asked ahead[PASS_AHEAD];
-    ox_stream_fn *stream;
     size_t tile_bytes; /* of all tiles together */
     ox_reg given;      /* set if the pass runs by ox_pass_run_given */
     size_t scratch;

@@ -234,29 +234,6 @@ ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
 
 /* ---- Writing passes ----------------------------------------------------------------------------------------- */
 
-/* True if a member of the group before node n gives value v. */
-static bool is_given(const ox_frame *frame, const ox_group *group, int n, int v) {
-    for (int m = group->head; m != n; m = frame->members[m].next)
-        if (frame->graph->nodes[m].out[0] == v)
-            return true;
-    return false;
-}
-
-/* Bytes of the largest value that the group reads. */
-static size_t most_read(const ox_frame *frame, const ox_group *group) {
-    size_t most = 0;
-    for (int m = group->head; m >= 0; m = frame->members[m].next) {
-        const ox_node *node = &frame->graph->nodes[m];
-        for (int i = 0; i < node->nin; i++) {
-            const int v = node->in[i];
-            const ox_tensor *tensor = v < 0 || is_given(frame, group, m, v) ? NULL : &ox_frame_slot(frame, v)->tensor;
-            size_t bytes = tensor ? (size_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype) : 0;
-            most = bytes > most ? bytes : most;
-        }
-    }
-    return most;
-}
-
 /* Whether a node outside the group reads what node n gives. */
 static bool read_again(const ox_frame *frame, int n) {
     int v = frame->graph->nodes[n].out[0];
@@ -268,20 +245,18 @@ static bool read_again(const ox_frame *frame, int n) {
     return false;
 }
 
-/* A large result in a buffer of its own would only push out of the caches what is needed sooner. `read` are the bytes
- * of the largest value that its group reads. */
-static bool is_streamed(const ox_frame *frame, int n, size_t read) {
+/* A large result in a buffer of its own would only push out of the caches what is needed sooner. */
+static bool is_streamed(const ox_frame *frame, int n) {
     const int v = frame->graph->nodes[n].out[0];
     const ox_life *life = &frame->lives[v];
     size_t least = read_again(frame, n) ? OX_STREAM_BYTES : OX_STREAM_RESULT_BYTES;
-    return life->bytes >= least && life->owner == v && (ox_streams_beside_reads() || read < life->bytes);
+    return life->bytes >= least && life->owner == v;
 }
 
 void ox_fuse_stream(ox_frame *frame, int n) {
     const ox_group *group = frame->members[n].group;
-    const size_t read = most_read(frame, group);
     for (int m = group->head; m >= 0; m = frame->members[m].next)
-        frame->members[m].streams = frame->members[m].stores && is_streamed(frame, m, read);
+        frame->members[m].streams = frame->members[m].stores && is_streamed(frame, m);
 }
 
 /* The registers of inputs that another member of the group, before n, gives; -1 for the others. regs lists those of the
