@@ -213,13 +213,30 @@ static void narrow_bf16(int64_t n, const f32 *x, u16 *o) {
     FOR_N o[i] = ox_bf16_from_float(x[i]);
 }
 
+/* The same for results that may go past the caches, a block of whole lines at a time. */
+#define CONVERT(name, TA, TO)                                                                                          \
+    static void all_##name(int64_t n, const TA *x, TO *o, bool past) {                                                 \
+        TO block[OX_LINE] __attribute__((aligned(OX_LINE)));                                                           \
+        for (; past && n > 0; n -= OX_LINE, x += OX_LINE, o += OX_LINE) {                                              \
+            name(OX_LINE, x, block);                                                                                   \
+            for (size_t at = 0; at < sizeof block; at += OX_LINE)                                                      \
+                ox_stream_line((char *)o + at, (char *)block + at);                                                    \
+        }                                                                                                              \
+        name(n, x, o);                                                                                                 \
+    }
+CONVERT(widen_half, u16, f32)
+CONVERT(widen_bf16, u16, f32)
+CONVERT(narrow_half, f32, u16)
+CONVERT(narrow_bf16, f32, u16)
+
 int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_dtype dtype = *(const ox_dtype *)attr;
     const int64_t count = step[1] ? n : 1;
+    const bool past = step[0] < 0 && step[1];
     if (dtype == OX_FLOAT16)
-        widen_half(count, (const void *)arg[1], (void *)arg[0]);
+        all_widen_half(count, (const void *)arg[1], (void *)arg[0], past);
     else if (dtype == OX_BFLOAT16)
-        widen_bf16(count, (const void *)arg[1], (void *)arg[0]);
+        all_widen_bf16(count, (const void *)arg[1], (void *)arg[0], past);
     else
         ox_widen(dtype, count, arg[1], (float *)(void *)arg[0]);
     if (!step[1])
@@ -230,10 +247,11 @@ int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[]
 int OX_VARIANT(ox_lane_narrow)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_narrowing *how = attr;
     const int64_t count = step[1] ? n : 1;
+    const bool past = step[0] < 0 && step[1];
     if (how->dtype == OX_FLOAT16)
-        narrow_half(count, (const void *)arg[1], (void *)arg[0]);
+        all_narrow_half(count, (const void *)arg[1], (void *)arg[0], past);
     else if (how->dtype == OX_BFLOAT16)
-        narrow_bf16(count, (const void *)arg[1], (void *)arg[0]);
+        all_narrow_bf16(count, (const void *)arg[1], (void *)arg[0], past);
     else
         ox_narrow(how, count, (const float *)(const void *)arg[1], arg[0]);
     if (!step[1])

@@ -29,11 +29,11 @@ static void fill(char *bytes, ox_dtype dtype, uint64_t seed) {
 
 /* Runs a loop both ways, with operands that repeat where a bit of `repeats` says so: not the first, mostly, which some
  * loops take for one that does not. */
-static void compare(const ox_loops *loops, const char *name, ox_lane *lane, ox_dtype dtype, int repeats) {
+static void compare(const ox_loops *loops, const char *name, ox_lane *lane, const void *attr, ox_dtype dtype,
+                    int repeats) {
     static char operands[3][COUNT * WIDEST] __attribute__((aligned(64)));
     static char plain[COUNT * WIDEST] __attribute__((aligned(64))),
         streamed[COUNT * WIDEST] __attribute__((aligned(64)));
-    const float attr[] = {1.5F, 2.5F, 0, 0};
     const int64_t width = (int64_t)ox_dtype_size(dtype);
     int64_t step[OX_LANE_ARGS] = {width};
     char *arg[OX_LANE_ARGS] = {plain};
@@ -60,12 +60,13 @@ START_TEST(every_loop_gives_the_same_past_the_caches) {
 #include "../../src/ops/lanes.inc"
 #undef LANE_SET
     };
+    static const float attr[] = {1.5F, 2.5F, 0, 0};
     const ox_loops *loops = ox_loops_find(builds[_i]);
     for (size_t s = 0; loops->streams && s < sizeof all / sizeof *all; s++) {
         const ox_lanes *set = OX_BUILD_OF(loops, all[s].set);
         for (int dtype = 1; dtype <= OX_BFLOAT16; dtype++)
             for (int repeats = 0; set->fn[dtype] && dtype != OX_STRING && repeats < 8; repeats += 2)
-                compare(loops, all[s].name, set->fn[dtype], (ox_dtype)dtype, repeats);
+                compare(loops, all[s].name, set->fn[dtype], attr, (ox_dtype)dtype, repeats);
     }
 }
 END_TEST
@@ -75,14 +76,25 @@ START_TEST(moves_and_casts_give_the_same_past_the_caches) {
     static const ox_dtype by_width[] = {OX_UINT8, OX_UINT16, OX_UINT32, OX_UINT64};
     for (int w = 0; loops->streams && w < 4; w++)
         for (int repeats = 0; repeats < 2; repeats++)
-            compare(loops, "copy", loops->copy((size_t)1 << w), by_width[w], repeats);
+            compare(loops, "copy", loops->copy((size_t)1 << w), NULL, by_width[w], repeats);
     for (int from = 1; loops->streams && from <= OX_UINT64; from++)
         for (int to = 1; to <= OX_UINT64; to++) {
             const bool numbers =
                 ox_dtype_compute((ox_dtype)from) == from && OX_BIT(from) & OX_SET_NUM && OX_BIT(to) & OX_SET_NUM;
             ox_lane *lane = numbers ? loops->cast((ox_dtype)from, (ox_dtype)to) : NULL;
             if (lane)
-                compare(loops, "cast", lane, (ox_dtype)from, 0);
+                compare(loops, "cast", lane, NULL, (ox_dtype)from, 0);
+        }
+}
+END_TEST
+
+START_TEST(small_floats_give_the_same_past_the_caches) {
+    static const ox_dtype small[] = {OX_FLOAT16, OX_BFLOAT16, OX_FLOAT8E4M3FN};
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    for (int i = 0; loops->streams && i < 3; i++)
+        for (int repeats = 0; repeats < 2; repeats++) {
+            compare(loops, "widen", loops->widen, &small[i], small[i], repeats);
+            compare(loops, "narrow", loops->narrow, &(const ox_narrowing){.dtype = small[i]}, OX_FLOAT, repeats);
         }
 }
 END_TEST
@@ -138,6 +150,7 @@ Suite *ox_suite_streams(void) {
     TCase *tests = tcase_create("streams");
     tcase_add_loop_test(tests, every_loop_gives_the_same_past_the_caches, 0, BUILDS);
     tcase_add_loop_test(tests, moves_and_casts_give_the_same_past_the_caches, 0, BUILDS);
+    tcase_add_loop_test(tests, small_floats_give_the_same_past_the_caches, 0, BUILDS);
     tcase_add_loop_test(tests, results_begin_and_end_within_lines, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
