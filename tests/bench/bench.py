@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(1, os.path.join(HERE, "..", "property"))
@@ -25,6 +26,7 @@ import products
 import report
 
 TURN_NS = 2_000_000
+SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
 TABLES = {"elementwise": models.CASES, "products": products.CASES}
 
 
@@ -38,7 +40,7 @@ def calibrate(contender):
         count *= 4
 
 
-def take_turns(present, turns):
+def take_turns(present, turns, threads):
     """{name: sorted nanoseconds per run, one for each turn}"""
     counts = {name: calibrate(contender) for name, contender in present.items()}
     times = {name: [] for name in present}
@@ -46,6 +48,8 @@ def take_turns(present, turns):
         for name, contender in present.items():
             contender.batch(1)
             times[name].append(contender.batch(counts[name]) / counts[name])
+            if threads > 1:
+                time.sleep(SPIN_S)
     return {name: sorted(values) for name, values in times.items()}
 
 
@@ -77,7 +81,7 @@ def measure(settings, case, turns):
     present, missing = contenders.make(settings, case, case.model(inputs), inputs)
     try:
         check_outputs(case, present)
-        times = take_turns(present, turns)
+        times = take_turns(present, turns, settings.threads)
     finally:
         for contender in present.values():
             contender.close()

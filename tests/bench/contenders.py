@@ -121,7 +121,6 @@ class Ort:
         options = ort.SessionOptions()
         options.intra_op_num_threads = settings.threads
         options.log_severity_level = 4
-        self.spins = settings.threads > 1
         try:
             session = ort.InferenceSession(model, options, ["CPUExecutionProvider"])
             binding = session.io_binding()
@@ -134,10 +133,7 @@ class Ort:
         self.out, self.batch_runs = out, batch_of(lambda: session.run_with_iobinding(binding))
 
     def batch(self, count):
-        ns = self.batch_runs(count)
-        if self.spins:
-            time.sleep(0.01)  # its idle threads keep the processors busy for a while, which the next one would pay for
-        return ns
+        return self.batch_runs(count)
 
     def output(self):
         return self.out
