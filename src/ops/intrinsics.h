@@ -89,8 +89,8 @@ enum {
 static inline void ox_prefetch(uintptr_t address) {
 #if defined(__GNUC__)
     __builtin_prefetch((const void *)address);
-    __asm__ volatile(
-        ""); /* gcc takes functions that do nothing else for such without effect, and leaves out the calls */
+    /* gcc takes a function that does nothing else for one without effect, and leaves its calls out. */
+    __asm__ volatile("");
 #else
     (void)address;
 #endif
