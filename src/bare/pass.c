@@ -126,10 +126,14 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     return add(b, reg);
 }
 
+ox_reg ox_pass_loop(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
+                    const ox_reg *args) {
+    return ox_pass_apply(b, lane, attr, result, nargs, args);
+}
+
 /* Here there is one loop for each operation. */
-ox_reg ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
-    (void)b, (void)tile_lane, (void)slow;
-    return reg;
+void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
+    (void)b, (void)reg, (void)tile_lane, (void)slow;
 }
 
 /* Operators on rows run by themselves in small builds: src/ops/table.c. */

@@ -180,10 +180,10 @@ ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *a
     for (int i = 0; i < nargs; i++)
         args[i] = direct ? in[i] : ox_pass_widen(b, in[i]);
     dtype = ox_pass_dtype(b, args[0]);
-    ox_reg reg = ox_pass_apply(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
-    if (OX_SMALL) /* devices run loop by loop */
-        return reg;
-    return ox_pass_describe(b, reg, tile_loop_of(b, lanes, dtype), OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
+    ox_reg reg = ox_pass_loop(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
+    if (!OX_SMALL) /* devices run loop by loop */
+        ox_pass_describe(b, reg, tile_loop_of(b, lanes, dtype), OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
+    return reg;
 }
 
 ox_lane_set ox_elementwise_lanes(const ox_call *call) {
@@ -250,15 +250,14 @@ ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     if (is_power_of(call, in_type, 2))
         return ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, (const ox_reg[]){base, base});
     exponent = ox_pass_convert(b, exponent, exponent_type);
-    base = ox_pass_apply(b, loop_of(b, lanes, in_type), NULL, in_type, 2, (const ox_reg[]){base, exponent});
-    return ox_pass_describe(b, base, NULL, true);
+    return ox_elementwise_apply(b, lanes, NULL, OX_UNDEFINED, 2, (const ox_reg[]){base, exponent});
 }
 
 ox_reg ox_emit_where(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     (void)call;
     ox_dtype dtype = ox_pass_dtype(b, in[1]);
     ox_lane *lane = OX_BUILD_OF(ox_pass_loops(b), ox_where_builds)(ox_dtype_size(dtype));
-    return ox_pass_describe(b, ox_pass_apply(b, lane, NULL, dtype, 3, in), NULL, false);
+    return ox_pass_loop(b, lane, NULL, dtype, 3, in);
 }
 
 /* A bound out of an attribute (Clip before opset 11) or input i; -1 if there is none. */

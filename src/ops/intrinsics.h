@@ -55,6 +55,11 @@ static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes
 #endif
 }
 
+/* Bytes of a cache line. */
+enum {
+    OX_LINE = 64
+};
+
 /* Stores a cache line past the caches; to is aligned to it. */
 #if defined(__AVX__)
 static inline void ox_stream_line(void *to, const void *from) {
@@ -76,14 +81,15 @@ static inline void ox_stream_line(void *to, const void *from) {
 }
 #else
 static inline void ox_stream_line(void *to, const void *from) {
-    memcpy(to, from, 64);
+    memcpy(to, from, OX_LINE);
 }
 #endif
 
-/* Bytes of a cache line. */
-enum {
-    OX_LINE = 64
-};
+/* The same for whole lines. */
+static inline void ox_stream_lines(void *to, const void *from, size_t size) {
+    for (size_t at = 0; at < size; at += OX_LINE)
+        ox_stream_line((char *)to + at, (const char *)from + at);
+}
 
 /* Asks for the cache line at an address, which need not be there. */
 static inline void ox_prefetch(uintptr_t address) {

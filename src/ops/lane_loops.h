@@ -71,7 +71,7 @@ typedef double c_f64;
 typedef b16 c_b16;
 typedef str c_str;
 
-/* The result may be an operand's memory, __VA_ARGS__ for element: no iteration depends on another one. */
+/* The result may be an operand's memory, element for element: no iteration depends on another one. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -80,6 +80,7 @@ typedef str c_str;
 #define INDEPENDENT
 #endif
 
+#define LESS_OF(a, b) ((a) < (b) ? (a) : (b))
 #define FOR_N INDEPENDENT for (int64_t i = 0; i < n; i++)
 
 /* Results that go past the caches (step[0] is below 0), a block at a time: a cache line of the smallest of the types.
@@ -90,7 +91,6 @@ typedef str c_str;
 #else
 #define ONE_BY_ONE _Pragma("GCC unroll 1")
 #endif
-#define LESS_OF(a, b) ((a) < (b) ? (a) : (b))
 #define STREAMED_OPERAND(T, x, k)                                                                                      \
     T x##_block[BLOCK];                                                                                                \
     const int64_t next_##x = step[k] ? BLOCK : 0;                                                                      \
@@ -100,11 +100,7 @@ typedef str c_str;
 #define STREAM_BLOCKS(TO, next, ...)                                                                                   \
     ONE_BY_ONE for (; n > 0; n -= BLOCK, o += BLOCK, next) {                                                           \
         TO block[BLOCK] __attribute__((aligned(OX_LINE)));                                                             \
-        INDEPENDENT for (int64_t i = 0; i < BLOCK; i++) {                                                              \
-            __VA_ARGS__                                                                                                \
-        }                                                                                                              \
-        for (size_t at = 0; at < sizeof block; at += OX_LINE)                                                          \
-            ox_stream_line((char *)o + at, (char *)block + at);                                                        \
+        INDEPENDENT for (int64_t i = 0; i < BLOCK; i++){__VA_ARGS__} ox_stream_lines(o, block, sizeof block);          \
     }
 #define STREAM1(TO, TA, expression)                                                                                    \
     if (step[0] < 0) {                                                                                                 \
@@ -146,8 +142,7 @@ typedef str c_str;
             T block[OX_BLOCK] __attribute__((aligned(OX_LINE)));                                                       \
             count = LESS_OF(n, OX_BLOCK);                                                                              \
             vectors(count, block, x, attr);                                                                            \
-            for (int64_t at = 0; at < count; at += OX_LINE / (int64_t)sizeof(T))                                       \
-                ox_stream_line(o + at, block + at);                                                                    \
+            ox_stream_lines(o, block, (size_t)count * sizeof(T));                                                      \
         }                                                                                                              \
         return 0;                                                                                                      \
     }
@@ -247,9 +242,7 @@ typedef str c_str;
     }
 #endif
 
-/* ---- Lists of types: each names the loops to expand and the __VA_ARGS__ types that they serve
- * -------------------------
- */
+/* ---- Lists of types: each names the loops to expand and the element types that they serve -------------------- */
 
 #define UINT_LOOPS(M, name, e) M(name, u8, e) M(name, u16, e) M(name, u32, e) M(name, u64, e)
 #define SINT_LOOPS(M, name, e) M(name, i8, e) M(name, i16, e) M(name, i32, e) M(name, i64, e)
@@ -353,7 +346,8 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
     static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
         T *o = (void *)arg[0];                                                                                         \
         const T *x = (const void *)arg[1];                                                                             \
-        streamed int64_t done = step[1] ? n & -(int64_t)OX_VECTOR : 0;                                                 \
+        streamed;                                                                                                      \
+        int64_t done = step[1] ? n & -(int64_t)OX_VECTOR : 0;                                                          \
         fn##_vectors(done, o, x, attr);                                                                                \
         if (done == n)                                                                                                 \
             return 0;                                                                                                  \

@@ -219,8 +219,7 @@ static void narrow_bf16(int64_t n, const f32 *x, u16 *o) {
         TO block[OX_LINE] __attribute__((aligned(OX_LINE)));                                                           \
         for (; past && n > 0; n -= OX_LINE, x += OX_LINE, o += OX_LINE) {                                              \
             name(OX_LINE, x, block);                                                                                   \
-            for (size_t at = 0; at < sizeof block; at += OX_LINE)                                                      \
-                ox_stream_line((char *)o + at, (char *)block + at);                                                    \
+            ox_stream_lines(o, block, sizeof block);                                                                   \
         }                                                                                                              \
         name(n, x, o);                                                                                                 \
     }

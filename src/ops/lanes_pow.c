@@ -174,5 +174,5 @@ static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
 
 LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
 LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
-const ox_lanes OX_LANES(Pow) = {.fn = {FLOAT_ROW(Pow), ENTRY(OX_INT64, Pow_i64)}};
-const ox_lanes OX_LANES(PowUnsigned) = {.fn = {ENTRY(OX_INT64, Pow_u64)}};
+const ox_lanes OX_LANES(Pow) = {.fn = {FLOAT_ROW(Pow), ENTRY(OX_INT64, Pow_i64)}, .slow = true};
+const ox_lanes OX_LANES(PowUnsigned) = {.fn = {ENTRY(OX_INT64, Pow_u64)}, .slow = true};

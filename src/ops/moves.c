@@ -114,8 +114,11 @@ void OX_VARIANT(ox_stream)(void *dst, const void *src, size_t size) {
         to += head;
         from += head;
         size -= head;
-        for (; size >= OX_LINE; size -= OX_LINE, to += OX_LINE, from += OX_LINE)
-            ox_stream_line(to, from);
+        const size_t lines = size / OX_LINE * OX_LINE;
+        ox_stream_lines(to, from, lines);
+        to += lines;
+        from += lines;
+        size -= lines;
     }
     memcpy(to, from, size);
 }
@@ -127,8 +130,6 @@ enum {
     SQUARE = 16,
     BAND = 128
 };
-
-#define LESS(a, b) ((a) < (b) ? (a) : (b))
 
 #define TRANSPOSE(type)                                                                                                \
     static void square_##type(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                        \
@@ -156,7 +157,7 @@ enum {
         for (int64_t band = 0; band < outer; band += BAND)                                                             \
             for (int64_t i = 0; i < inner; i += SQUARE)                                                                \
                 for (int64_t j = band; j < outer && j < band + BAND; j += SQUARE)                                      \
-                    transpose_part_##type(LESS(inner - i, SQUARE), LESS(outer - j, SQUARE),                            \
+                    transpose_part_##type(LESS_OF(inner - i, SQUARE), LESS_OF(outer - j, SQUARE),                      \
                                           dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step); \
     }
 TRANSPOSE(any8)

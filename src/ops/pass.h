@@ -41,10 +41,14 @@ void ox_pass_tag(ox_pass_builder *builder, int tag);
 ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                      const ox_reg *args);
 
-/* What else is known of the loop that gives `reg`, which is returned: it takes a step[0] below 0 (OX_LANES_STREAM),
- * where this build of the loops does. tile_lane is another loop that gives the same, faster where all that it reads and
- * writes lies in the first-level cache, or NULL. slow: it takes far longer than loading and storing. */
-ox_reg ox_pass_describe(ox_pass_builder *builder, ox_reg reg, ox_lane *tile_lane, bool slow);
+/* The same for a loop of the library, which takes a step[0] below 0 where this build of the loops does
+ * (OX_LANES_STREAM). */
+ox_reg ox_pass_loop(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
+                    const ox_reg *args);
+
+/* What else is known of the loop that gives `reg`: tile_lane is another one that gives the same, faster where all that
+ * it reads and writes lies in the first-level cache, or NULL. slow: it takes far longer than loading and storing. */
+void ox_pass_describe(ox_pass_builder *builder, ox_reg reg, ox_lane *tile_lane, bool slow);
 
 /* One element for each row, in the type that the register is computed in: the row reduced, in the order in which
  * ox_run_reduce does it. Wherever it is used, it repeats along the row. */
@@ -68,8 +72,7 @@ ox_reg ox_pass_widen(ox_pass_builder *builder, ox_reg reg);
 ox_dtype ox_pass_dtype(const ox_pass_builder *builder, ox_reg reg);
 
 /* Stores a register, converted to the output's type, to a packed tensor of the output's shape, or of one element for
- * each row. streamed: past the caches, where that can be done and no instruction reads it again; the output must then
- * not lie in the memory of an operand. */
+ * each row. streamed: past the caches, where that can be done and no instruction reads it again. */
 void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out, bool streamed);
 
 /* The element types that the instructions with a tag take and give, bit 1u << ox_dtype each. */

@@ -186,22 +186,27 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     return in->reg[0];
 }
 
-ox_reg ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
+ox_reg ox_pass_loop(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
+                    const ox_reg *args) {
+    ox_reg reg = ox_pass_apply(b, lane, attr, result, nargs, args);
+    if (reg >= 0)
+        b->pass.code[b->pass.ncode - 1].streams = b->loops->streams;
+    return reg;
+}
+
+void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
     if (reg < 0)
-        return reg;
+        return;
     pass_instruction *in = &b->pass.code[b->pass.regs[reg].writer];
     in->tile_lane = tile_lane;
     in->slow = slow;
-    in->streams = b->loops->streams;
-    return reg;
 }
 
 void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool streamed) {
     reg = ox_pass_convert(b, reg, out->dtype);
     /* Only the result of an instruction can be written where it is wanted, and only to one place. */
     if (reg >= 0 && (b->pass.regs[reg].writer < 0 || b->pass.regs[reg].store >= 0))
-        reg = ox_pass_describe(
-            b, ox_pass_apply(b, b->loops->copy(ox_dtype_size(out->dtype)), NULL, out->dtype, 1, &reg), NULL, false);
+        reg = ox_pass_loop(b, b->loops->copy(ox_dtype_size(out->dtype)), NULL, out->dtype, 1, &reg);
     pass_store *store = reg >= 0 ? PUSH(b, stores, nstores) : NULL;
     if (!store)
         return;

@@ -5,7 +5,7 @@
 static ox_reg apply_kept(ox_pass_builder *b, ox_lane *lane, const void *attr, size_t size, ox_dtype result,
                          ox_reg reg) {
     const void *kept = ox_pass_keep(b, attr, size);
-    return kept ? ox_pass_describe(b, ox_pass_apply(b, lane, kept, result, 1, &reg), NULL, false) : -1;
+    return kept ? ox_pass_loop(b, lane, kept, result, 1, &reg) : -1;
 }
 
 ox_reg ox_pass_widen(ox_pass_builder *b, ox_reg reg) {
@@ -23,7 +23,7 @@ ox_reg ox_pass_narrow(ox_pass_builder *b, ox_reg reg, const ox_narrowing *how) {
         ox_lane *lane = wide == dtype                ? ox_pass_loops(b)->cast(from, wide)
                         : ox_pass_loops(b)->cast_odd ? ox_pass_loops(b)->cast_odd(from)
                                                      : NULL;
-        reg = ox_pass_describe(b, ox_pass_apply(b, lane, NULL, wide, 1, &reg), NULL, false);
+        reg = ox_pass_loop(b, lane, NULL, wide, 1, &reg);
     }
     if (reg < 0)
         return -1;

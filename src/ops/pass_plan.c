@@ -334,8 +334,10 @@ static void choose_ahead(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
     const int64_t count = ox_count(b->rank, b->dims);
     int64_t widest = 0;
+    if (pass->ncode < MANY)
+        return;
     for (int i = 0; i < pass->ncode; i++)
-        if (pass->code[i].slow || pass->ncode < MANY)
+        if (pass->code[i].slow)
             return;
     for (int a = 0; a < pass->noperands; a++) {
         pass_operand *operand = &pass->operands[a];

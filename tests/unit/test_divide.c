@@ -1,14 +1,13 @@
 /* test_divide.c: division and remainders against C's, where that has a result. */
 #include "../../src/ops/lanes.h"
+#include "builds.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-static const char *const builds[] = {"base", "v3", "v4"};
 enum {
-    BUILDS = sizeof builds / sizeof *builds,
     BLOCK = 1 << 12
 };
 

@@ -1,5 +1,6 @@
 /* test_math.c: the loops of math functions against long double, over all exponents and at the edges. */
 #include "../../src/ops/lanes.h"
+#include "builds.h"
 
 #include <check.h>
 #include <float.h>
@@ -47,8 +48,6 @@ enum {
     BLOCK = 4096
 };
 
-static const char *const builds[] = {"base", "v3", "v4"};
-
 /* Units in the last place of the float nearest to `right` that lie between it and `got`. */
 static double distance(float got, long double right) {
     if (isnan(right) || isnan(got))
@@ -70,7 +69,7 @@ static void run(const ox_loops *loops, ox_lane_set set, int64_t n, const float *
 START_TEST(within_four_units) {
     const math_case *c = &cases[_i];
     static float x[BLOCK], y[BLOCK];
-    for (size_t b = 0; b < sizeof builds / sizeof *builds; b++) {
+    for (int b = 0; b < BUILDS; b++) {
         const ox_loops *loops = ox_loops_find(builds[b]);
         if (strcmp(loops->name, builds[b]) != 0)
             continue; /* does not run here */
@@ -101,7 +100,7 @@ START_TEST(same_bits_at_every_place) {
     float x[40], all[40], one[40];
     for (int i = 0; i < 40; i++)
         x[i] = 0.037f * (float)(i - 7);
-    for (size_t b = 0; b < sizeof builds / sizeof *builds; b++) {
+    for (int b = 0; b < BUILDS; b++) {
         const ox_loops *loops = ox_loops_find(builds[b]);
         if (strcmp(loops->name, builds[b]) != 0)
             continue; /* does not run here */
@@ -136,7 +135,7 @@ static void check_powers(const ox_loops *loops, int64_t n, const float *x, const
 /* Bases of all exponents, with results of all exponents. */
 START_TEST(powers_within_four_units) {
     static float x[BLOCK], y[BLOCK];
-    for (size_t b = 0; b < sizeof builds / sizeof *builds; b++)
+    for (int b = 0; b < BUILDS; b++)
         for (uint32_t i = 0; i < SAMPLES / 4; i += BLOCK) {
             for (uint32_t k = 0; k < BLOCK; k++) {
                 uint32_t bits = ((i + k) * 8191u + (i ^ k) % 8191u) % 0x7f800000u;
@@ -191,7 +190,7 @@ START_TEST(powers_at_the_edges) {
         x[k] = edges[k / EDGES];
         y[k] = edges[k % EDGES];
     }
-    for (size_t b = 0; b < sizeof builds / sizeof *builds; b++)
+    for (int b = 0; b < BUILDS; b++)
         for (int k = 0; k < EDGES * EDGES; k++) {
             check_powers(ox_loops_find(builds[b]), 1, x + k, y + k);
         }

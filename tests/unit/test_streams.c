@@ -1,14 +1,13 @@
 /* test_streams.c: results that go past the caches are those that do not. */
 #include "../../src/alloc.h"
 #include "../../src/ops/pass.h"
+#include "builds.h"
 
 #include <check.h>
 #include <stdint.h>
 #include <string.h>
 
-static const char *const builds[] = {"base", "v3", "v4"};
 enum {
-    BUILDS = sizeof builds / sizeof *builds,
     COUNT = 320, /* a multiple of OX_LINE, and no whole number of blocks of 256 */
     WIDEST = 16
 };
@@ -117,8 +116,8 @@ static void add(const ox_loops *loops, int64_t rows, int64_t length, bool by_row
     ox_pass_builder *builder = ox_pass_begin(&pile, loops, 2, dims, 0);
     const ox_reg in[] = {ox_pass_load(builder, &x, NULL), ox_pass_load(builder, &y, NULL)};
     ox_lane *lane = OX_BUILD_OF(loops, OX_LANES_Add)->fn[OX_FLOAT];
-    const ox_reg sum = ox_pass_apply(builder, lane, NULL, OX_FLOAT, 2, in);
-    ox_pass_store(builder, ox_pass_describe(builder, sum, NULL, false), &out, streamed);
+    const ox_reg sum = ox_pass_loop(builder, lane, NULL, OX_FLOAT, 2, in);
+    ox_pass_store(builder, sum, &out, streamed);
     ox_pass *pass = ox_pass_end(builder);
     ck_assert_ptr_nonnull(pass);
     ck_assert_uint_le(ox_pass_scratch(pass), sizeof scratch);
