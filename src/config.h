@@ -151,7 +151,7 @@
 
 /* Passes ask for the next tile of operands of at least this many bytes, which do not lie in a cache. */
 #ifndef OX_AHEAD_BYTES
-#define OX_AHEAD_BYTES ((size_t)8 << 20)
+#define OX_AHEAD_BYTES ((size_t)32 << 20)
 #endif
 
 /* Steps that write fewer bytes than this are not worth waking other threads for. */

@@ -27,6 +27,16 @@ static inline __attribute__((always_inline)) float ox_power_of_two(float rounded
 /* Polynomials are summed by pairs of terms, which do not wait for each other: a processor looks ahead for other
  * elements to compute meanwhile, but not far. */
 
+/* Limits of arguments, the lower one first. Compilers clamp by two instructions where they do not know them. */
+extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_tanh_limits[2];
+extern const float ox_erf_most; /* where the error function has reached 1 */
+
+/* x between the limits; NaN stays. */
+static inline __attribute__((always_inline)) float ox_clamped(float x, const float limits[2]) {
+    x = limits[1] < x ? limits[1] : x;
+    return x < limits[0] ? limits[0] : x;
+}
+
 /* (e^r - 1 - r) / r^2 for r between the halves of -ln 2 and ln 2. */
 static inline __attribute__((always_inline)) float ox_exp_rest(float r, float square) {
     float high = OX_MAD(0.00138825098f, square, OX_MAD(0.0083665475f, r, 0.0416672008f));
@@ -35,8 +45,7 @@ static inline __attribute__((always_inline)) float ox_exp_rest(float r, float sq
 
 /* e^x: x = 2 n ln 2 + r, and e^x is e^r 2^n 2^n, so that results below the normal floats are rounded once. */
 static inline __attribute__((always_inline)) float ox_expf(float x) {
-    const float most = x > 89.0f ? 89.0f : x;
-    x = x < -105.0f ? -105.0f : most;
+    x = ox_clamped(x, ox_exp_limits);
     float rounded = OX_MAD(x, 0.72134752f, OX_ROUND), n = rounded - OX_ROUND;
     float r = OX_MAD(n, -2 * 0.693359375f, x);
     r = OX_MAD(n, 2 * 2.12194440e-4f, r);
@@ -50,9 +59,9 @@ static inline __attribute__((always_inline)) float ox_expf(float x) {
 /* 1 / (1 + e^-x) as 2^-64 / (2^-64 + 2^-64 e^-x): the power stays a normal float for all x that matter. */
 static inline __attribute__((always_inline)) float ox_sigmoidf(float x) {
     const float round = OX_ROUND - 64;
-    const float most = -x > 105.0f ? 105.0f : -x, z = -x < -44.0f ? -44.0f : most;
-    float rounded = OX_MAD(z, 1.44269504f, round), n = rounded - round;
-    float r = OX_MAD(n, -0.693359375f, z);
+    x = ox_clamped(x, ox_sigmoid_limits);
+    float rounded = OX_MAD(x, -1.44269504f, round), n = rounded - round;
+    float r = OX_MAD(n, -0.693359375f, -x);
     r = OX_MAD(n, 2.12194440e-4f, r);
     float square = r * r, p = OX_MAD(ox_exp_rest(r, square), square, r + 1.0f);
     return 0x1p-64f / OX_MAD(p, ox_power_of_two(rounded), 0x1p-64f);
@@ -67,14 +76,10 @@ static inline __attribute__((always_inline)) float ox_expm1_near(float x) {
 
 /* tanh x = m / (m + 2) where m = e^2x - 1; it is 1 from 9.01 on. */
 static inline __attribute__((always_inline)) float ox_tanhf(float x) {
-    const float most = x > 9.01f ? 9.01f : x;
-    x = x < -9.01f ? -9.01f : most;
+    x = ox_clamped(x, ox_tanh_limits);
     float m = ox_expm1_near(x + x);
     return copysignf(m / (m + 2.0f), x);
 }
-
-/* Where the error function has reached 1. Compilers clamp by one instruction what they do not know. */
-extern const float ox_erf_most;
 
 /* erf |x| = 1 - e^(p |x|) where p is a polynomial; this is the exponent p |x|. */
 static inline __attribute__((always_inline)) float ox_erf_exponent(float x) {

@@ -5,8 +5,7 @@
 /* The library's own function for float, C's for double. */
 #define FAST(fn, x) _Generic((x), float : ox_##fn##f, default : fn)(x)
 
-/* ---- Logarithms, exponentials, trigonometry ------------------------------------------------------------------------
- */
+/* ---- Logarithms, exponentials, trigonometry ------------------------------------------------------------------ */
 
 /* ln of zeros, of negative and subnormal floats, of infinity and NaN. */
 static inline float log_of_any(float a) {
@@ -90,6 +89,8 @@ static inline double sigmoid(double a) {
     return (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP);
 }
 MATH_UNARY(Sigmoid, FAST(sigmoid, a))
+BINARY_(SigmoidMul, f32, ox_sigmoidf(a) * b)
+const ox_lanes OX_LANES(SigmoidMul) = {.fn = {ENTRY(OX_FLOAT, SigmoidMul_f32)}, .slow = true};
 
 /* a times the sigmoid of alpha a; an infinite power of e gives the right 0. */
 MATH_UNARY(Swish, a / (1 + FAST(exp, -(ALPHA *a))))

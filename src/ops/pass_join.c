@@ -8,14 +8,20 @@ enum {
     ADD,
     SUB,
     MUL,
+    MAX,
+    MIN,
+    SIGMOID,
     OPERATIONS
 };
 
-static const ox_lane_set single[OPERATIONS] = {OX_LANES_Add, OX_LANES_Sub, OX_LANES_Mul};
+static const ox_lane_set single[OPERATIONS] = {OX_LANES_Add, OX_LANES_Sub, OX_LANES_Mul,
+                                               OX_LANES_Max, OX_LANES_Min, OX_LANES_Sigmoid};
 static const ox_lane_set pairs[OPERATIONS][OPERATIONS] = {
-    {OX_LANES_AddAdd, OX_LANES_AddSub, OX_LANES_AddMul},
-    {OX_LANES_SubAdd, OX_LANES_SubSub, OX_LANES_SubMul},
-    {OX_LANES_MulAdd, OX_LANES_MulSub, OX_LANES_MulMul},
+    [ADD] = {[ADD] = OX_LANES_AddAdd, [SUB] = OX_LANES_AddSub, [MUL] = OX_LANES_AddMul},
+    [SUB] = {[ADD] = OX_LANES_SubAdd, [SUB] = OX_LANES_SubSub, [MUL] = OX_LANES_SubMul},
+    [MUL] = {[ADD] = OX_LANES_MulAdd, [SUB] = OX_LANES_MulSub, [MUL] = OX_LANES_MulMul},
+    [MAX] = {[MIN] = OX_LANES_MaxMin},
+    [SIGMOID] = {[MUL] = OX_LANES_SigmoidMul},
 };
 
 /* Which operation on floats an instruction is; OPERATIONS if it is none of them. */
@@ -44,18 +50,21 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
 
 static bool join_pair(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
     const int one = operation_of(b, first), two = operation_of(b, in);
+    const ox_lane_set both = one < OPERATIONS && two < OPERATIONS ? pairs[one][two] : NULL;
     const bool is_left = in->reg[1] == first->reg[0];
-    if (one == OPERATIONS || two == OPERATIONS || (two == SUB && !is_left))
+    if (!both || (two == SUB && !is_left))
         return false;
     const bool swaps = b->pass.regs[first->reg[1]].level != PASS_EACH;
     if (swaps && one == SUB)
         return false;
-    in->lane = OX_BUILD_OF(b->loops, pairs[one][two])->fn[OX_FLOAT];
+    const ox_reg other = in->reg[is_left ? 2 : 1];
+    in->lane = OX_BUILD_OF(b->loops, both)->fn[OX_FLOAT];
     in->tile_lane = NULL;
-    in->nargs = 3;
-    in->reg[3] = in->reg[is_left ? 2 : 1];
-    in->reg[1] = first->reg[swaps ? 2 : 1];
-    in->reg[2] = first->reg[swaps ? 1 : 2];
+    in->slow |= first->slow;
+    in->nargs = first->nargs + 1;
+    for (int k = 1; k < in->nargs; k++)
+        in->reg[k] = first->reg[swaps ? in->nargs - k : k];
+    in->reg[in->nargs] = other;
     return true;
 }
 

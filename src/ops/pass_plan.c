@@ -328,7 +328,7 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
  * while one loop takes most of the time, or where there are few; then asking does harm. */
 static void choose_ahead(ox_pass_builder *b) {
     enum {
-        MANY = 4,
+        MANY = 3,
         MOST = 8 * OX_LINE
     };
     ox_pass *pass = &b->pass;

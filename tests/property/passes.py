@@ -16,6 +16,7 @@ UNARY = ["Neg", "Abs", "Relu", "Identity"]
 FLOAT_ONLY = ["Div", "Sigmoid", "Tanh", "Exp", "Sqrt", "Floor", "Reciprocal", "LeakyRelu", "PRelu"]
 REDUCE = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin"]
 TYPES = ["float", "double", "float16", "bfloat16", "int32"]
+LIMITS = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
 MOST_ELEMENTS = 1 << 22
 
 
@@ -27,11 +28,11 @@ class Graph:
         self.known = ["in0", "in1", "in2"]
         self.shapes = {name: tuple(shape) for name, shape in zip([*self.known, "condition"], shapes)}
         self.shapes["slope"] = ()
-        self.ops = BINARY + UNARY + ["Where"] + REDUCE
+        self.ops = BINARY + UNARY + ["Where", "Clip"] + REDUCE
         if type_name == "int32":
             self.ops = [op for op in self.ops if op not in ("Sum", "Mean")]
         else:
-            self.ops = self.ops + FLOAT_ONLY + ["Softmax"] * 2
+            self.ops = self.ops + FLOAT_ONLY + ["Softmax"] * 2 + ["gate"]
 
     def pick(self):
         """A value; recent ones are preferred, so that chains get long."""
@@ -63,6 +64,12 @@ class Graph:
         if op in REDUCE + ["Softmax"]:
             self.reduce(op, picked[0])
             return
+        if op == "Clip":
+            self.clip(picked[0])
+            return
+        if op == "gate":
+            self.gate()
+            return
         count = 2 if op in BINARY + ["Div", "PRelu"] else 1
         inputs = ["condition", *picked] if op == "Where" else picked[:count]
         if op == "PRelu":
@@ -73,6 +80,26 @@ class Graph:
             return
         if np.prod(shape) <= MOST_ELEMENTS:  # [N] against [N,1] gives N * N
             self.add(op, inputs, shape)
+
+    def clip(self, name):
+        """Between two numbers, in the wrong order sometimes."""
+        kind = TensorProto.DataType.Value(self.type_name.upper())
+        limits = [LIMITS[int(self.rng.integers(0, len(LIMITS)))] for _ in range(2)]
+        limits = [int(np.nan_to_num(limit, posinf=9, neginf=-9)) for limit in limits] if kind == 6 else limits
+        for i, limit in enumerate(limits):
+            self.constants.append(helper.make_tensor(f"limit{i}of{len(self.nodes)}", kind, [], [limit]))
+        self.add("Clip", [name, *(constant.name for constant in self.constants[-2:])], self.shapes[name])
+
+    def gate(self):
+        """x times the sigmoid of x, or of something else."""
+        x, y = self.pick(), self.pick()
+        try:
+            shape = np.broadcast_shapes(self.shapes[x], self.shapes[y])
+        except ValueError:
+            return
+        if np.prod(shape) <= MOST_ELEMENTS:
+            self.add("Sigmoid", [x], self.shapes[x])
+            self.add("Mul", [y, self.known[-1]] if self.rng.random() < 0.5 else [self.known[-1], y], shape)
 
     def normalize(self):
         """What models write instead of LayerNormalization, of the value made last."""
