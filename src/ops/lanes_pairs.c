@@ -1,6 +1,7 @@
-/* lanes_pairs.c: two operations of lanes.c in one loop, (a op b) op c, each of them rounded by itself. a is never one
- * element that repeats. */
+/* lanes_pairs.c: two operations in one loop, (a op b) op c, each of them rounded by itself. a is never one element that
+ * repeats. */
 #include "lane_loops.h"
+#include "lane_order.h"
 
 #define PAIR_LOOP(second, third, e)                                                                                    \
     FOR_N {                                                                                                            \
@@ -26,12 +27,27 @@
     }                                                                                                                  \
     const ox_lanes OX_LANES(name) = {.fn = {ENTRY(OX_FLOAT, name##_f32)}};
 
-PAIR(AddAdd, (a + b) + c)
-PAIR(AddSub, (a + b) - c)
-PAIR(AddMul, (a + b) * c)
-PAIR(SubAdd, (a - b) + c)
-PAIR(SubSub, (a - b) - c)
-PAIR(SubMul, (a - b) * c)
-PAIR(MulAdd, (a * b) + c)
-PAIR(MulSub, (a * b) - c)
-PAIR(MulMul, (a * b) * c)
+#define ARITHMETIC_AFTER(first, v)                                                                                     \
+    PAIR(first##Add, (v) + c)                                                                                          \
+    PAIR(first##Sub, (v)-c)                                                                                            \
+    PAIR(first##Mul, (v)*c)
+#define ORDER_AFTER(first, v)                                                                                          \
+    PAIR(first##Max, max_f32(v, c))                                                                                    \
+    PAIR(first##Min, min_f32(v, c))
+ARITHMETIC_AFTER(Add, a + b)
+ARITHMETIC_AFTER(Sub, a - b)
+ARITHMETIC_AFTER(Mul, a *b)
+ARITHMETIC_AFTER(Max, max_f32(a, b))
+ARITHMETIC_AFTER(Min, min_f32(a, b))
+ORDER_AFTER(Add, a + b)
+ORDER_AFTER(Sub, a - b)
+ORDER_AFTER(Mul, a *b)
+ORDER_AFTER(Min, min_f32(a, b))
+PAIR(MaxMax, max_f32(max_f32(a, b), c))
+
+#define RELU_AFTER(first, v)                                                                                           \
+    BINARY_(first##Relu, f32, (v) <= 0 ? 0 : (v))                                                                      \
+    const ox_lanes OX_LANES(first##Relu) = {.fn = {ENTRY(OX_FLOAT, first##Relu_f32)}};
+RELU_AFTER(Add, a + b)
+RELU_AFTER(Sub, a - b)
+RELU_AFTER(Mul, a *b)

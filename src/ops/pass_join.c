@@ -10,17 +10,22 @@ enum {
     MUL,
     MAX,
     MIN,
+    RELU,
     SIGMOID,
     OPERATIONS
 };
 
-static const ox_lane_set single[OPERATIONS] = {OX_LANES_Add, OX_LANES_Sub, OX_LANES_Mul,
-                                               OX_LANES_Max, OX_LANES_Min, OX_LANES_Sigmoid};
+static const ox_lane_set single[OPERATIONS] = {OX_LANES_Add, OX_LANES_Sub,  OX_LANES_Mul,    OX_LANES_Max,
+                                               OX_LANES_Min, OX_LANES_Relu, OX_LANES_Sigmoid};
+#define ROW(first)                                                                                                     \
+    [ADD] = OX_LANES_##first##Add, [SUB] = OX_LANES_##first##Sub, [MUL] = OX_LANES_##first##Mul,                       \
+    [MAX] = OX_LANES_##first##Max, [MIN] = OX_LANES_##first##Min
 static const ox_lane_set pairs[OPERATIONS][OPERATIONS] = {
-    [ADD] = {[ADD] = OX_LANES_AddAdd, [SUB] = OX_LANES_AddSub, [MUL] = OX_LANES_AddMul},
-    [SUB] = {[ADD] = OX_LANES_SubAdd, [SUB] = OX_LANES_SubSub, [MUL] = OX_LANES_SubMul},
-    [MUL] = {[ADD] = OX_LANES_MulAdd, [SUB] = OX_LANES_MulSub, [MUL] = OX_LANES_MulMul},
-    [MAX] = {[MIN] = OX_LANES_MaxMin},
+    [ADD] = {ROW(Add), [RELU] = OX_LANES_AddRelu},
+    [SUB] = {ROW(Sub), [RELU] = OX_LANES_SubRelu},
+    [MUL] = {ROW(Mul), [RELU] = OX_LANES_MulRelu},
+    [MAX] = {ROW(Max)},
+    [MIN] = {ROW(Min)},
     [SIGMOID] = {[MUL] = OX_LANES_SigmoidMul},
 };
 
@@ -61,10 +66,11 @@ static bool join_pair(ox_pass_builder *b, const pass_instruction *first, pass_in
     in->lane = OX_BUILD_OF(b->loops, both)->fn[OX_FLOAT];
     in->tile_lane = NULL;
     in->slow |= first->slow;
-    in->nargs = first->nargs + 1;
-    for (int k = 1; k < in->nargs; k++)
-        in->reg[k] = first->reg[swaps ? in->nargs - k : k];
-    in->reg[in->nargs] = other;
+    for (int k = 1; k <= first->nargs; k++)
+        in->reg[k] = first->reg[swaps ? first->nargs + 1 - k : k];
+    if (in->nargs == 2)
+        in->reg[first->nargs + 1] = other;
+    in->nargs += first->nargs - 1;
     return true;
 }
 

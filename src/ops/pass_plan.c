@@ -6,11 +6,11 @@
 #include <string.h>
 
 /* Short rows are put together to tiles of about SHORT_TILE elements. Where one instruction leaves them to the next,
- * they have at most MOST_ELEMENTS, or MOST_OF_ROWS bytes but at least a row: memory is faster when reads and writes
- * alternate. */
+ * nothing that is read or written whole has more than MOST_BYTES in one, or MOST_OF_ROWS but at least a row: memory is
+ * faster when reads and writes alternate. */
 enum {
     SHORT_TILE = 512,
-    MOST_ELEMENTS = 1024,
+    MOST_BYTES = 2048,
     MOST_OF_ROWS = 4096,
     LONGEST_TILE = 1 << 15,
     NEAR_BYTES = 16 << 10 /* what stays in the first-level cache beside the registers */
@@ -296,8 +296,23 @@ static size_t cut_evenly(size_t length, size_t most, size_t inner) {
     return (share + unit - 1) / unit * unit;
 }
 
+/* Bytes of an element of the widest operand or result that has as many of them as the output. */
+static size_t widest_of(const ox_pass_builder *b) {
+    const ox_pass *pass = &b->pass;
+    const int64_t count = ox_count(b->rank, b->dims);
+    int64_t widest = 1;
+    for (int a = 0; a < pass->noperands; a++)
+        if (ox_tensor_count(pass->operands[a].tensor) == count && pass->operands[a].width > widest)
+            widest = pass->operands[a].width;
+    for (int i = 0; i < pass->nstores; i++)
+        if (pass->stores[i].level == PASS_EACH && pass->stores[i].width > widest)
+            widest = pass->stores[i].width;
+    return (size_t)widest;
+}
+
 /* How long tiles are: all that are alive together fit the first-level cache. */
-static void size_tiles(ox_pass *pass, const tile_pool *pool) {
+static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
+    ox_pass *pass = &b->pass;
     /* Elements that are there fit in memory. */
     const size_t length = (size_t)pass->space.dim[pass->block], inner = (size_t)pass->inner;
     const size_t row = (size_t)pass->row;
@@ -305,7 +320,8 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
     size_t elements = LONGEST_TILE, bytes = pool->each + pool->row / row;
     if (bytes) {
         elements = (size_t)(row > 1 ? MOST_OF_ROWS : OX_TILE_BYTES) / bytes / 64 * 64;
-        elements = pass->ncode > 1 && elements > MOST_ELEMENTS ? MOST_ELEMENTS : elements;
+        const size_t most = pass->ncode > 1 ? MOST_BYTES / widest_of(b) : elements;
+        elements = elements < most ? elements : most;
         elements = elements > 64 ? elements : 64;
     }
     const size_t chunk = cut_evenly(length, elements / inner ? elements / inner : 1, inner);
@@ -329,7 +345,7 @@ static void size_tiles(ox_pass *pass, const tile_pool *pool) {
 static void choose_ahead(ox_pass_builder *b) {
     enum {
         MANY = 3,
-        MOST = 8 * OX_LINE
+        MOST = 16 * OX_LINE
     };
     ox_pass *pass = &b->pass;
     const int64_t count = ox_count(b->rank, b->dims);
@@ -389,7 +405,7 @@ bool ox_pass_plan(ox_pass_builder *b) {
     for (int i = 0; i < KINDS; i++)
         pool.free_reg[i] = -1;
     assign_tiles(pass, &pool);
-    size_tiles(pass, &pool);
+    size_tiles(b, &pool);
     choose_ahead(b);
     choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
