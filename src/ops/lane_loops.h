@@ -81,6 +81,7 @@ typedef str c_str;
 #endif
 
 #define LESS_OF(a, b) ((a) < (b) ? (a) : (b))
+#define MORE_OF(a, b) ((a) > (b) ? (a) : (b))
 #define FOR_N INDEPENDENT for (int64_t i = 0; i < n; i++)
 
 /* Results that go past the caches (step[0] is below 0), a block at a time: a cache line of the smallest of the types.

@@ -95,9 +95,13 @@ static inline __attribute__((always_inline)) float ox_erff(float x) {
     return copysignf(ox_expm1_near(ox_erf_exponent(x)), x);
 }
 
+/* The bits of the least positive normal float, and how many there are. */
+#define OX_LEAST_NORMAL 0x00800000u
+#define OX_NORMALS 0x7f000000u
+
 /* Whether x is a positive normal float. */
 static inline __attribute__((always_inline)) bool ox_is_normal(float x) {
-    return ox_bits_of_float(x) - 0x00800000u < 0x7f000000u;
+    return ox_bits_of_float(x) - OX_LEAST_NORMAL < OX_NORMALS;
 }
 
 /* ln x of a positive normal float: x = 2^e (1 + f) with 1 + f between the roots of 1/2 and 2. */

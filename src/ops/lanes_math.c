@@ -22,10 +22,10 @@ MATH_LANE(Log_f32, f32, log_of(a))
 static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
     for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
-        int rare = 0;
+        uint32_t most = 0;
         n = (count < OX_BLOCK ? count : OX_BLOCK) & -(int64_t)OX_VECTOR;
-        FOR_N rare |= !ox_is_normal(x[i]);
-        if (!rare)
+        FOR_N most = MORE_OF(most, ox_bits_of_float(x[i]) - OX_LEAST_NORMAL);
+        if (most < OX_NORMALS)
             FOR_N o[i] = ox_logf(x[i]);
         else
             FOR_N {
