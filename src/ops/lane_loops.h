@@ -101,7 +101,10 @@ typedef str c_str;
 #define STREAM_BLOCKS(TO, next, ...)                                                                                   \
     ONE_BY_ONE for (; n > 0; n -= BLOCK, o += BLOCK, next) {                                                           \
         TO block[BLOCK] __attribute__((aligned(OX_LINE)));                                                             \
-        INDEPENDENT for (int64_t i = 0; i < BLOCK; i++){__VA_ARGS__} ox_stream_lines(o, block, sizeof block);          \
+        INDEPENDENT for (int64_t i = 0; i < BLOCK; i++) {                                                              \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+        ox_stream_lines(o, block, sizeof block);                                                                       \
     }
 #define STREAM1(TO, TA, expression)                                                                                    \
     if (step[0] < 0) {                                                                                                 \
@@ -109,7 +112,7 @@ typedef str c_str;
             BLOCK = OX_LINE / LESS_OF(sizeof(TO), sizeof(TA))                                                          \
         };                                                                                                             \
         STREAMED_OPERAND(TA, x, 1)                                                                                     \
-        STREAM_BLOCKS(TO, x += next_x, const c_##TA a = x[i]; block[i] = (TO)(expression);)                            \
+        STREAM_BLOCKS(TO, x += next_x, const c_##TA a = x[i]; block[i] = (TO)(expression))                             \
         return 0;                                                                                                      \
     }
 #define STREAM2(TO, TA, TB, expression)                                                                                \
@@ -120,7 +123,7 @@ typedef str c_str;
         STREAMED_OPERAND(TA, x, 1)                                                                                     \
         STREAMED_OPERAND(TB, y, 2)                                                                                     \
         STREAM_BLOCKS(TO, (x += next_x, y += next_y), const c_##TA a = x[i]; const c_##TB b = y[i];                    \
-                      block[i] = (TO)(expression);)                                                                    \
+                      block[i] = (TO)(expression))                                                                     \
         return fault;                                                                                                  \
     }
 /* Of one type, but for the first operand. */
@@ -133,7 +136,7 @@ typedef str c_str;
         STREAMED_OPERAND(TO, y, 2)                                                                                     \
         STREAMED_OPERAND(TO, z, 3)                                                                                     \
         STREAM_BLOCKS(TO, (x += next_x, y += next_y, z += next_z), const c_##TA a = x[i]; const TO b = y[i], c = z[i]; \
-                      block[i] = (expression);)                                                                        \
+                      block[i] = (expression))                                                                         \
         return 0;                                                                                                      \
     }
 /* The same by another loop, which fills a block. */

@@ -24,9 +24,6 @@ static inline __attribute__((always_inline)) float ox_power_of_two(float rounded
     return ox_float_of_bits(ox_bits_of_float(rounded) << 23);
 }
 
-/* Polynomials are summed by pairs of terms, which do not wait for each other: a processor looks ahead for other
- * elements to compute meanwhile, but not far. */
-
 /* Limits of arguments, the lower one first. Compilers clamp by two instructions where they do not know them. */
 extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_tanh_limits[2];
 extern const float ox_erf_most; /* where the error function has reached 1 */
@@ -36,6 +33,9 @@ static inline __attribute__((always_inline)) float ox_clamped(float x, const flo
     x = limits[1] < x ? limits[1] : x;
     return x < limits[0] ? limits[0] : x;
 }
+
+/* Polynomials are summed by pairs of terms, which do not wait for each other: a processor looks ahead for other
+ * elements to compute meanwhile, but not far. */
 
 /* (e^r - 1 - r) / r^2 for r between the halves of -ln 2 and ln 2. */
 static inline __attribute__((always_inline)) float ox_exp_rest(float r, float square) {

@@ -34,7 +34,8 @@ static inline __attribute__((always_inline)) void log_times(float a, float b, fl
     float m = ox_float_of_bits(((uint32_t)bits & 0x7fffff) + 0x3f3504f3u);
     /* The center, -ln of it, and what that lacks: chosen twice from two, which takes fewer comparisons than once from
      * three. */
-    const bool below = m<0.857f, above = m> 1.1667f;
+    const bool below = m < 0.857f;
+    const bool above = m > 1.1667f;
     float inverse = above ? 0.75f : 1.0f, center = above ? 0x49a6p-16f : 0.0f;
     float center_low = above ? -7.13653316e-06f : 0.0f;
     inverse = below ? 1.25f : inverse;

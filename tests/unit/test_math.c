@@ -197,6 +197,29 @@ START_TEST(powers_at_the_edges) {
 }
 END_TEST
 
+/* Squares, cubes and roots are what they are alone, whatever powers lie around them. */
+START_TEST(whole_powers_among_others) {
+    enum {
+        COUNT = 300
+    };
+    static const float exponents[] = {1.7f, 2, -0.3f, 3, 0.5f, 1, 4};
+    float x[COUNT], y[COUNT], got[COUNT];
+    for (int k = 0; k < COUNT; k++) {
+        x[k] = 0.25f + (float)k / 128;
+        y[k] = exponents[k % 7];
+    }
+    const int64_t step[] = {sizeof(float), sizeof(float), sizeof(float)};
+    char *arg[] = {(char *)got, (char *)x, (char *)y};
+    OX_BUILD_OF(ox_loops_find(builds[_i]), OX_LANES_Pow)->fn[OX_FLOAT](COUNT, arg, step, NULL);
+    for (int k = 0; k < COUNT; k++) {
+        const float a = x[k];
+        const float exact = y[k] == 2 ? a * a : y[k] == 3 ? a * a * a : y[k] == 0.5f ? sqrtf(a) : got[k];
+        ck_assert_msg(got[k] == exact, "pow(%a, %g), build %s: %a", (double)a, (double)y[k], builds[_i],
+                      (double)got[k]);
+    }
+}
+END_TEST
+
 Suite *ox_suite_math(void);
 Suite *ox_suite_math(void) {
     Suite *suite = suite_create("math");
@@ -207,6 +230,7 @@ Suite *ox_suite_math(void) {
     tcase_add_loop_test(tests, same_bits_at_every_place, 0, CASES);
     tcase_add_test(tests, powers_within_four_units);
     tcase_add_test(tests, powers_at_the_edges);
+    tcase_add_loop_test(tests, whole_powers_among_others, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
 }
