@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* Short rows are put together to tiles of about SHORT_TILE elements. Where one instruction leaves a tile to
- * the next, it has at most MOST_BYTES of whatever is as large as the output, or MOST_OF_ROWS but at least a row: memory
- * is faster when reads and writes alternate. */
+/* Short rows are put together to tiles of about SHORT_TILE elements. Where one instruction leaves a tile to the next,
+ * it has at most MOST_BYTES of whatever is as large as the output, or MOST_OF_ROWS but at least a row: memory is faster
+ * when reads and writes alternate. */
 enum {
     SHORT_TILE = 512,
     MOST_BYTES = 2048,

@@ -96,8 +96,6 @@ enum {
 
 #define ADD(a, b) ((a) + (b))
 #define MULTIPLY(a, b) ((a) * (b))
-#define GREATER(a, b) ((b) > (a) ? (b) : (a))
-#define LESS(a, b) ((b) < (a) ? (b) : (a))
 /* A NaN, once taken, stays. */
 #define GREATER_OR_NAN(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
 #define LESS_OR_NAN(a, b) ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
@@ -159,8 +157,8 @@ FOLD(max_f64, ox_f64, double, GREATER_OR_NAN, ROLLED)
 FOLD(min_f64, ox_f64, double, LESS_OR_NAN, ROLLED)
 
 #define FOLD_ORDER(name, type, value)                                                                                  \
-    FOLD(max_##name, type, value, GREATER, ROLLED)                                                                     \
-    FOLD(min_##name, type, value, LESS, ROLLED)
+    FOLD(max_##name, type, value, MORE_OF, ROLLED)                                                                     \
+    FOLD(min_##name, type, value, LESS_OF, ROLLED)
 FOLD_ORDER(i8, ox_i8, int8_t)
 FOLD_ORDER(u8, ox_u8, uint8_t)
 FOLD_ORDER(i32, ox_i32, int32_t)

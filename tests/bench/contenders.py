@@ -130,16 +130,13 @@ class Ort:
             session.run_with_iobinding(binding)
         except Exception as error:
             raise Missing(first_line(error)) from error
-        self.out, self.batch_runs = out, batch_of(lambda: session.run_with_iobinding(binding))
-
-    def batch(self, count):
-        return self.batch_runs(count)
+        self.out, self.batch = out, batch_of(lambda: session.run_with_iobinding(binding))
 
     def output(self):
         return self.out
 
     def close(self):
-        self.batch_runs = None
+        self.batch = None
 
 
 class Numpy:

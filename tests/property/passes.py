@@ -38,6 +38,20 @@ class Graph:
         """A value; recent ones are preferred, so that chains get long."""
         return self.known[-1 - min(int(self.rng.geometric(0.5)) - 1, len(self.known) - 1)]
 
+    def number(self, value):
+        """The name of a constant of the graph's type."""
+        kind = TensorProto.DataType.Value(self.type_name.upper())
+        self.constants.append(helper.make_tensor(f"number{len(self.constants)}", kind, [], [value]))
+        return self.constants[-1].name
+
+    def broadcast(self, *names):
+        """The shape of values together; None if there is none, or too large a one: [N] against [N,1] gives N * N."""
+        try:
+            shape = np.broadcast_shapes(*(self.shapes[name] for name in names))
+        except ValueError:
+            return None
+        return shape if np.prod(shape) <= MOST_ELEMENTS else None
+
     def add(self, op, inputs, shape, **attributes):
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, inputs, [name], name=f"node{len(self.nodes)}", **attributes))
@@ -74,30 +88,22 @@ class Graph:
         inputs = ["condition", *picked] if op == "Where" else picked[:count]
         if op == "PRelu":
             inputs[1] = "slope"
-        try:
-            shape = np.broadcast_shapes(*(self.shapes[name] for name in inputs))
-        except ValueError:
-            return
-        if np.prod(shape) <= MOST_ELEMENTS:  # [N] against [N,1] gives N * N
+        shape = self.broadcast(*inputs)
+        if shape is not None:
             self.add(op, inputs, shape)
 
     def clip(self, name):
         """Between two numbers, in the wrong order sometimes."""
-        kind = TensorProto.DataType.Value(self.type_name.upper())
         limits = [LIMITS[int(self.rng.integers(0, len(LIMITS)))] for _ in range(2)]
-        limits = [int(np.nan_to_num(limit, posinf=9, neginf=-9)) for limit in limits] if kind == 6 else limits
-        for i, limit in enumerate(limits):
-            self.constants.append(helper.make_tensor(f"limit{i}of{len(self.nodes)}", kind, [], [limit]))
-        self.add("Clip", [name, *(constant.name for constant in self.constants[-2:])], self.shapes[name])
+        if self.type_name == "int32":
+            limits = [int(np.nan_to_num(limit, posinf=9, neginf=-9)) for limit in limits]
+        self.add("Clip", [name, *map(self.number, limits)], self.shapes[name])
 
     def gate(self):
         """x times the sigmoid of x, or of something else."""
         x, y = self.pick(), self.pick()
-        try:
-            shape = np.broadcast_shapes(self.shapes[x], self.shapes[y])
-        except ValueError:
-            return
-        if np.prod(shape) <= MOST_ELEMENTS:
+        shape = self.broadcast(x, y)
+        if shape is not None:
             self.add("Sigmoid", [x], self.shapes[x])
             self.add("Mul", [y, self.known[-1]] if self.rng.random() < 0.5 else [self.known[-1], y], shape)
 
@@ -115,9 +121,7 @@ class Graph:
         if self.rng.random() < 0.5:
             self.add("Mul", [squared, squared], shape)
         else:
-            kind = TensorProto.DataType.Value(self.type_name.upper())
-            self.constants.append(helper.make_tensor(f"two{mean}", kind, [], [2]))
-            self.add("Pow", [squared, self.constants[-1].name], shape)
+            self.add("Pow", [squared, self.number(2)], shape)
         self.add("ReduceMean", [square, axes], row)
         self.add("Sqrt", [variance], row)
         self.add("Div", [centred, deviation], shape)
