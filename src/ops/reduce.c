@@ -2,6 +2,7 @@
 #include "axes.h"
 #include "dense.h"
 #include "elementwise.h"
+#include "reduce_turned.h"
 #include "walk.h"
 
 #include <string.h>
@@ -12,13 +13,21 @@ enum {
     BLOCK = 1 << 15
 };
 
+/* How the elements of results lie, as against the order in which they are taken. */
+typedef enum layout {
+    AS_TAKEN,
+    ROWS_BESIDE,   /* rows that lie as columns */
+    COLUMNS_APART, /* columns that lie as rows, or anyhow */
+    SCATTERED      /* parts of rows: the input is packed first */
+} layout;
+
 typedef struct reduce {
-    ox_folder folder;
+    ox_folder folder, joins; /* of elements, and of their accumulators */
     ox_fold_fn *fold;
     int64_t count; /* elements that go into each result */
     ox_bcast kept, reduced;
+    layout layout;
     struct reduce *blocks; /* what gives an accumulator for each whole block; NULL if rows are not cut */
-    ox_fold_fn *join;      /* folds those */
 } reduce;
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
@@ -79,7 +88,7 @@ ox_status ox_infer_global_max_pool(ox_call *call) {
 
 /* ---- Rows --------------------------------------------------------------------------------------------------- */
 
-/* True if the dimensions from `axis` on lie packed, so that ox_run_reduce folds them as one row, as a pass does. */
+/* True if the dimensions from `axis` on lie packed, so that a pass can read them as one row. */
 static bool is_packed_from(const ox_tensor *tensor, int axis) {
     uint64_t step = ox_dtype_size(tensor->dtype);
     for (int d = tensor->rank; tensor->strides && d-- > axis; step *= (uint64_t)tensor->dims[d])
@@ -120,10 +129,80 @@ static ox_status plan_axes(ox_call *call, ox_axis_set set, bool inside, const in
     return ox_plan_space(call, plan, 1, rank, dims, (const int64_t *const[]){steps});
 }
 
-/* By the shape alone, so that a result does not depend on how the work is split. */
-static ox_fold_fn *choose_fold(const reduce *r, int64_t width) {
-    bool side_by_side = r->kept.step[0] == width && r->kept.dim[0] >= 8 && r->reduced.step[0] != width;
-    return side_by_side ? r->folder.columns : r->folder.rows;
+/* In which order elements go into a result: by the shape alone, so that neither strides nor threads change a sum. */
+typedef struct order {
+    bool side_by_side; /* one after the other, many results at once */
+    int64_t run;       /* else so many at a time, by way of partial results */
+} order;
+
+static order choose_order(const ox_tensor *in, ox_axis_set set) {
+    int64_t size[2] = {1, 1}; /* of the innermost dimensions that are kept, and of those that are reduced */
+    int changes = 0;
+    bool first = false, last = false;
+    for (int d = in->rank; d-- > 0;) {
+        if (in->dims[d] == 1)
+            continue;
+        const bool inside = (set & OX_AXIS(d)) != 0;
+        if (size[0] == 1 && size[1] == 1)
+            first = last = inside;
+        changes += inside != last;
+        if (changes > 1)
+            break;
+        last = inside;
+        size[inside] *= in->dims[d];
+    }
+    return (order){!first && size[0] >= 8, size[1]};
+}
+
+static ox_status plan_space(ox_call *call, ox_axis_set set, const int64_t *strides, reduce *r, int64_t *kept) {
+    OX_TRY(plan_axes(call, set, false, strides, &r->kept, kept));
+    return plan_axes(call, set, true, strides, &r->reduced, &r->count);
+}
+
+/* Undoes what strides of 0 have merged beyond a run. */
+static void split_at(ox_bcast *plan, int64_t run) {
+    if (plan->dim[0] <= run)
+        return;
+    for (int d = plan->ndim++; d > 0; d--) {
+        plan->dim[d] = plan->dim[d - 1];
+        plan->step[d] = plan->step[d - 1];
+    }
+    plan->dim[1] /= run;
+    plan->step[1] *= run;
+    plan->dim[0] = run;
+}
+
+static layout find_layout(const reduce *r, const order *wanted, int64_t width) {
+    enum {
+        MANY = 16
+    };
+    const bool beside = r->kept.step[0] == width, many = r->kept.dim[0] >= MANY && r->reduced.dim[0] >= MANY;
+    if (wanted->side_by_side)
+        return beside ? AS_TAKEN : COLUMNS_APART;
+    if (r->reduced.dim[0] != wanted->run)
+        return SCATTERED;
+    return !OX_SMALL && beside && many && r->reduced.step[0] != width ? ROWS_BESIDE : AS_TAKEN;
+}
+
+/* Takes the elements in the order of the shape, wherever they lie. */
+static ox_status plan_order(ox_call *call, ox_axis_set set, reduce *r, int64_t *kept) {
+    const ox_tensor *in = call->in[0];
+    const size_t width = ox_dtype_size(ox_dtype_compute(in->dtype));
+    const order wanted = choose_order(in, set);
+    r->fold = wanted.side_by_side ? r->folder.columns : r->folder.rows;
+    if (!wanted.side_by_side)
+        split_at(&r->reduced, wanted.run);
+    r->layout = find_layout(r, &wanted, (int64_t)width);
+    if (r->layout != SCATTERED)
+        return OX_OK;
+    int64_t strides[OX_MAX_RANK];
+    ox_packed_strides(in->rank, in->dims, width, strides);
+    OX_TRY(plan_space(call, set, strides, r, kept));
+    return ox_workspace_add(call, ox_tensor_count(in), width);
+}
+
+static bool orders(ox_fold fold) {
+    return fold == OX_FOLD_MAX || fold == OX_FOLD_MIN;
 }
 
 /* Accumulators of sums and products are kept as they are; those of other reductions are elements anyway. */
@@ -138,19 +217,14 @@ static bool is_cut(const reduce *r, int64_t kept) {
 
 /* Blocks of a row become one more dimension that is kept. By the shape alone, so that threads do not change a sum. */
 static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kept) {
-    const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
-    const bool orders = fold == OX_FOLD_MAX || fold == OX_FOLD_MIN;
     const int64_t number = r->count / BLOCK, step = r->reduced.step[0];
     const int ndim = r->kept.ndim;
-    ox_folder joins;
-    ox_folder_fn *find = OX_BUILD_OF(call->loops, ox_folder_builds);
-    find(fold, orders ? dtype : OX_BIT(dtype) & OX_SET_FLOAT ? OX_DOUBLE : OX_INT64, &joins);
     reduce *each = ox_pile_get(call->pile, sizeof *each);
     int64_t *lists = ox_pile_array(call->pile, 2 * (size_t)ndim + 4, sizeof *lists);
     if (!each || !lists)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *each);
     *each = (reduce){.folder = r->folder, .fold = r->fold, .count = BLOCK};
-    if (!orders)
+    if (!orders(fold))
         each->folder.end = keep_accumulators;
     each->reduced = (ox_bcast){1, 1, lists, lists + 1};
     each->kept = (ox_bcast){1, ndim + 1, lists + 2, lists + 3 + ndim};
@@ -161,8 +235,15 @@ static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kep
     memcpy(each->kept.dim + 1, r->kept.dim, (size_t)ndim * sizeof *lists);
     memcpy(each->kept.step + 1, r->kept.step, (size_t)ndim * sizeof *lists);
     r->blocks = each;
-    r->join = joins.rows;
     return ox_workspace_add(call, kept * number, (size_t)r->folder.width);
+}
+
+/* False if the type is not one that reductions are computed in. */
+static bool find_folders(const ox_call *call, ox_fold fold, reduce *r) {
+    const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
+    ox_folder_fn *find = OX_BUILD_OF(call->loops, ox_folder_builds);
+    const ox_dtype sums = orders(fold) ? dtype : OX_BIT(dtype) & OX_SET_FLOAT ? OX_DOUBLE : OX_INT64;
+    return find(fold, dtype, &r->folder) && find(fold, sums, &r->joins);
 }
 
 static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
@@ -170,18 +251,18 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     reduce *r = ox_call_state(call, sizeof *r);
     if (!r)
         return OX_ERROR_MEMORY;
-    if (!OX_BUILD_OF(call->loops, ox_folder_builds)(fold, ox_dtype_compute(in->dtype), &r->folder))
+    if (!find_folders(call, fold, r))
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no reduction for this type", OX_INPUT(call, 0));
     int64_t strides[OX_MAX_RANK], kept;
     if (ox_tensor_count(call->out[0]) == 0)
         return OX_OK;
     ox_dense_strides(in, strides);
-    OX_TRY(plan_axes(call, set, false, strides, &r->kept, &kept));
-    OX_TRY(plan_axes(call, set, true, strides, &r->reduced, &r->count));
-    r->fold = choose_fold(r, (int64_t)ox_dtype_size(ox_dtype_compute(in->dtype)));
-    if (!r->count) /* nothing is read, from no memory */
-        memset(r->kept.step, 0, (size_t)r->kept.ndim * sizeof *r->kept.step);
+    OX_TRY(plan_space(call, set, strides, r, &kept));
     OX_TRY(ox_dense_plan(call, in));
+    if (r->count)
+        OX_TRY(plan_order(call, set, r, &kept));
+    else /* nothing is read, from no memory */
+        memset(r->kept.step, 0, (size_t)r->kept.ndim * sizeof *r->kept.step);
     OX_TRY(ox_dense_plan_out(call, kept));
     return is_cut(r, kept) ? plan_blocks(call, fold, r, kept) : OX_OK;
 }
@@ -213,24 +294,39 @@ ox_status ox_prepare_global_max_pool(ox_call *call) {
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-/* Results of a stretch of n <= OX_FOLD_TILE neighbours along the innermost kept dimension. */
-static void reduce_stretch(const reduce *r, int64_t n, const char *from, void *to) {
-    ox_fold_sums sums;
-    int64_t index[OX_MAX_RANK] = {0};
-    ox_fold_start(&r->folder, n, &sums);
-    if (r->count)
-        do
-            r->fold(&sums, n, from, r->kept.step[0], r->reduced.dim[0], r->reduced.step[0]);
-        while (ox_walk(&r->reduced, 1, index, &from));
-    r->folder.end(n, &sums, r->count, to);
-}
-
 typedef struct reduce_job {
+    const ox_loops *loops;
     const reduce *r;
     const char *from;
     char *to;
     int64_t count, width; /* results, and the bytes of one */
 } reduce_job;
+
+static void fold_stretch(const reduce_job *job, ox_fold_sums *sums, int64_t n, const char *from) {
+    const reduce *r = job->r;
+    const int64_t next = r->kept.step[0], length = r->reduced.dim[0], step = r->reduced.step[0];
+    if (r->layout == COLUMNS_APART)
+        ox_fold_columns_apart(job->loops, &r->folder, sums, n, from, job->width, next, length, step);
+#if !OX_SMALL
+    else if (r->layout == ROWS_BESIDE)
+        ox_fold_rows_beside(&r->folder, &r->joins, sums, n, from, job->width, length, step);
+#endif
+    else
+        r->fold(sums, n, from, next, length, step);
+}
+
+/* Results of a stretch of n <= OX_FOLD_TILE neighbours along the innermost kept dimension. */
+static void reduce_stretch(const reduce_job *job, int64_t n, const char *from, void *to) {
+    const reduce *r = job->r;
+    ox_fold_sums sums;
+    int64_t index[OX_MAX_RANK] = {0};
+    ox_fold_start(&r->folder, n, &sums);
+    if (r->count)
+        do
+            fold_stretch(job, &sums, n, from);
+        while (ox_walk(&r->reduced, 1, index, &from));
+    r->folder.end(n, &sums, r->count, to);
+}
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -246,7 +342,7 @@ static void reduce_part(void *context, int part, int parts) {
     ox_walk_to(kept, 1, at / kept->dim[0], index, &from);
     for (int64_t i = at % kept->dim[0]; at < end;) {
         int64_t n = least(least(kept->dim[0] - i, OX_FOLD_TILE), end - at);
-        reduce_stretch(job->r, n, from + i * kept->step[0], job->to + at * job->width);
+        reduce_stretch(job, n, from + i * kept->step[0], job->to + at * job->width);
         at += n;
         i += n;
         if (i == kept->dim[0]) {
@@ -265,7 +361,7 @@ static void join_blocks(const reduce_job *job, const char *accumulators) {
     for (int64_t i = 0; i < job->count; i++) {
         ox_fold_sums sum;
         ox_fold_start(&r->folder, 1, &sum);
-        r->join(&sum, 1, accumulators + i * number * width, 0, number, width);
+        r->joins.rows(&sum, 1, accumulators + i * number * width, 0, number, width);
         if (r->count % BLOCK)
             r->fold(&sum, 1, from + number * BLOCK * step, 0, r->count % BLOCK, step);
         r->folder.end(1, &sum, r->count, job->to + i * job->width);
@@ -275,7 +371,7 @@ static void join_blocks(const reduce_job *job, const char *accumulators) {
 
 static void run_blocks(ox_call *call, const reduce_job *job, double bytes, char *accumulators) {
     const reduce *each = job->r->blocks;
-    reduce_job blocks = {each, job->from, accumulators, job->count * each->kept.dim[0], each->folder.width};
+    reduce_job blocks = {job->loops, each, job->from, accumulators, job->count * each->kept.dim[0], each->folder.width};
     ox_pool_run_pieces(call->pool, bytes, reduce_part, &blocks);
     join_blocks(job, accumulators);
 }
@@ -288,8 +384,13 @@ ox_status ox_run_reduce(ox_call *call) {
     if (count == 0)
         return OX_OK;
     ox_tensor in = ox_dense_in(call, &used, call->in[0]);
+    if (r->layout == SCATTERED) {
+        void *packed = ox_workspace_take(call, &used, ox_tensor_count(&in), ox_dtype_size(in.dtype));
+        ox_pack(call->loops, call->pool, &in, packed);
+        in = (ox_tensor){in.dtype, in.rank, in.dims, NULL, packed};
+    }
     char *result = ox_dense_out(call, &used, count);
-    reduce_job job = {r, r->count ? in.data : result, result, count, (int64_t)ox_dtype_size(in.dtype)};
+    reduce_job job = {call->loops, r, r->count ? in.data : result, result, count, (int64_t)ox_dtype_size(in.dtype)};
     double bytes = (double)count * (double)r->count * (double)job.width;
     if (r->blocks)
         run_blocks(call, &job, bytes,

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-/* Partial results of a row: so many keep the processor busy and the rounding error low. */
 enum {
-    WIDE = 32,
-    NARROW = 8
+    WIDE = OX_FOLD_WIDE,
+    NARROW = OX_FOLD_NARROW,
+    BESIDE = OX_FOLD_BESIDE,
+    BLOCK = OX_FOLD_BLOCK
 };
 
 /* Partial results wider than the elements stay in registers only where the compiler does not see a loop over them;
@@ -29,8 +30,7 @@ enum {
     for (int p = 0; p < width; p++)                                                                                    \
     part[p] = op(part[p], part[p + width])
 
-/* One row into one accumulator, of its elements or of their squares. What goes into which partial result depends on its
- * place alone. */
+/* One row into one accumulator, of its elements or of their squares. */
 #define ITSELF(a) a
 #define SQUARE(a) ((a) * (a))
 #define FOLD_ROW(name, type, sum, of, op, LOOP)                                                                        \
@@ -105,22 +105,19 @@ enum {
     FOLD(prod_##name, type, sum, MULTIPLY, UNROLLED)
 #if OX_SMALL
 #define SQUARES_F32 NULL
+#define EIGHTS_F32 NULL
 FOLD_WIDE(f32, ox_f32, double)
 #else
-/* Making doubles of floats takes longer than adding floats: eight at a time are added in three steps, and only their
- * sum becomes a double. */
-enum {
-    BESIDE = 16,
-    BLOCK = 8 * BESIDE
-};
-#define AT(of, k) of(OX_GET(ox_f32, from + (i + p + (k)*BESIDE) * step))
-#define SUM_OF_FOUR(of, k) ((AT(of, k) + AT(of, k + 1)) + (AT(of, k + 2) + AT(of, k + 3)))
+#define AT(of, first, k, step) of(OX_GET(ox_f32, (first) + (k) * (step)))
+#define SUM_OF_FOUR(of, first, k, step)                                                                                \
+    ((AT(of, first, k, step) + AT(of, first, k + 1, step)) + (AT(of, first, k + 2, step) + AT(of, first, k + 3, step)))
+#define SUM_OF_EIGHT(of, first, step) (double)(SUM_OF_FOUR(of, first, 0, step) + SUM_OF_FOUR(of, first, 4, step))
 #define SUM_BLOCKS(name, of)                                                                                           \
     static inline double name(const char *from, int64_t length, int64_t step) {                                        \
         double part[BESIDE] = {0};                                                                                     \
         for (int64_t i = 0; i < length; i += BLOCK)                                                                    \
             for (int p = 0; p < BESIDE; p++)                                                                           \
-                part[p] += (double)(SUM_OF_FOUR(of, 0) + SUM_OF_FOUR(of, 4));                                          \
+                part[p] += SUM_OF_EIGHT(of, from + (i + p) * step, BESIDE * step);                                     \
         FOLD_HALF(ADD, BESIDE / 2);                                                                                    \
         FOLD_HALF(ADD, BESIDE / 4);                                                                                    \
         FOLD_HALF(ADD, BESIDE / 8);                                                                                    \
@@ -143,6 +140,14 @@ enum {
 SUM_FLOATS(sum_f32, ITSELF)
 SUM_FLOATS(squares_f32, SQUARE)
 #define SQUARES_F32 rows_squares_f32
+static void eights_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {
+    double *to = sums;
+    (void)next;
+    for (int64_t k = 0; k < length; k++, from += 8 * step)
+        for (int64_t i = 0; i < n; i++)
+            to[i] += SUM_OF_EIGHT(ITSELF, from + i * (int64_t)sizeof(ox_f32), step);
+}
+#define EIGHTS_F32 eights_f32
 FOLD_COLUMNS(sum_f32, ox_f32, double, ADD)
 FOLD(prod_f32, ox_f32, double, MULTIPLY, UNROLLED)
 #endif
@@ -206,7 +211,7 @@ static bool find_sum(ox_fold fold, ox_dtype type, ox_folder *f) {
     switch ((int)type) {
     case OX_FLOAT:
         f->rows = rows_sum_f32, f->columns = columns_sum_f32, f->end = mean ? end_mean_f32 : end_f32;
-        f->squares = SQUARES_F32;
+        f->squares = SQUARES_F32, f->eights = EIGHTS_F32;
         return true;
     case OX_DOUBLE:
         f->rows = rows_sum_f64, f->columns = columns_sum_f64, f->end = mean ? end_mean_f64 : end_f64;

@@ -1,7 +1,7 @@
 """reductions.py: reductions and Softmax against numpy, over any axes of inputs of any shape and strides.
 
 Sums are of whole numbers, so that no order of adding rounds; but for a share of the inputs, which is large enough for
-threads: its sums have to be the same for any number of them.
+threads: its sums have to be the same for any number of them. Nor do sums depend on strides.
 """
 
 import arrays
@@ -119,11 +119,47 @@ def check_squares(harness):
             harness.failures.append(("ReduceMean", f"of squares in {rows} rows is not what numpy gives"))
 
 
+def check_side_by_side(rng, harness):
+    """Rows that lie side by side, shorter and longer than what is added at a time, some with sums beyond float."""
+    for type_name in TYPES:
+        for op in ops_of(type_name):
+            for length in (16, 50, 128, 300):
+                x = values.random_values(rng, type_name, (2, length, 70), small=True).transpose(0, 2, 1)
+                if depends_on_strides(rng, build(op, type_name, (2,), True), type_name, x):
+                    harness.failures.append((op, f"{type_name} {list(x.shape)} transposed: differs from it packed"))
+                else:
+                    harness.passed += 1
+
+
+def check_repeated(rng, harness):
+    """Elements that all dimensions share which are reduced, also where a dimension that is kept lies between them."""
+    x = np.broadcast_to(rng.random((6, 1)), (50, 6, 40))
+    for axes in ((0, 2), (0,), (2,), (1, 2), (0, 1, 2)):
+        if same_as_packed(build("ReduceSum", "double", axes, True), "double", x):
+            harness.passed += 1
+        else:
+            harness.failures.append(("ReduceSum", f"axes {axes} of repeated elements: differs from them packed"))
+
+
+def same_as_packed(data, type_name, x):
+    return passes.same_bits(*(result(data, type_name, a, 1) for a in (x, np.ascontiguousarray(x))))
+
+
+def depends_on_strides(rng, data, type_name, x):
+    """True if numbers that rounding tells apart, written over x, give other bits than where they lie packed."""
+    if x.dtype.kind == "f":
+        x[...] = rng.random(x.shape)
+        x *= np.where(rng.random(x.shape[:-1] + (1,)) < 0.1, np.finfo(x.dtype).max, 1)
+    return not same_as_packed(data, type_name, x)
+
+
 def run(rng, cases, harness):
     """Adds the cases to harness.passed and harness.failures."""
     check_streamed(rng, harness)
     check_large(harness)
     check_squares(harness)
+    check_side_by_side(rng, harness)
+    check_repeated(rng, harness)
     for _ in range(cases):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
         op = str(rng.choice(ops_of(type_name)))
@@ -144,5 +180,7 @@ def run(rng, cases, harness):
             harness.failures.append((op, f"{where}: differs with two threads"))
         elif one.shape != wanted.shape or not np.allclose(one, wanted, rtol=tolerance, atol=tolerance / 100):
             harness.failures.append((op, f"{where}: is not what numpy gives"))
+        elif depends_on_strides(rng, data, type_name, x):
+            harness.failures.append((op, f"{where}: differs from the same elements packed"))
         else:
             harness.passed += 1
