@@ -45,8 +45,8 @@ endif
 LIB_OBJ  := $(BUILD)/obj/proto/onnx.pb-c.o $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 
 # The elementwise loops are built again for newer x86-64 processors, and chosen when a session starts (src/ops/isa.c).
-LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c src/ops/gemm_kernel.c \
-              src/ops/gemm_int8.c src/ops/integer_loops.c, \
+LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c \
+              src/ops/transpose_loops.c src/ops/gemm_kernel.c src/ops/gemm_int8.c src/ops/integer_loops.c, \
               $(LIB_SRC))
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 VARIANTS ?= v3 v4

@@ -78,9 +78,9 @@ typedef struct move_rows_plan {
     bool streamed;
 } move_rows_plan;
 
-static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, bool large) {
+static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, size_t whole) {
     const int64_t *step = plan->step;
-    (void)large;
+    (void)whole;
     return (move_rows_plan){.n = {plan->dim[0], plan->dim[1]},
                             .step = {{step[0], step[1]}, {step[2], step[3]}},
                             .move = loops->move(width)};
@@ -94,7 +94,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
 /* How the two innermost dimensions are copied. */
 typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
-    size_t width;
+    size_t width, whole;      /* bytes of an element, and of all rows, also those of other threads */
     bool streamed, dense, transposed;
     bool shorts, pattern; /* short rows that lie packed in dst; all of them the same */
     ox_move_fn *move;
@@ -103,7 +103,7 @@ typedef struct move_rows_plan {
     ox_stream_fn *stream;
 } move_rows_plan;
 
-static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, bool large) {
+static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, size_t whole) {
     /* Rows shorter than this leave cache lines half written, and cost a call each. */
     enum {
         STREAM_ROW = 512,
@@ -113,6 +113,7 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
     move_rows_plan rows = {.n = {plan->dim[0], plan->dim[1]},
                            .step = {{step[0], step[1]}, {step[2], step[3]}},
                            .width = width,
+                           .whole = whole,
                            .move = loops->move(width),
                            .transpose = loops->transpose(width),
                            .spread = loops->spread(width),
@@ -121,7 +122,8 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
     rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
     rows.shorts = step[0] == w && step[2] == w * plan->dim[0] && plan->dim[0] * w < SHORT_ROW && !rows.transposed;
     rows.pattern = rows.shorts && step[3] == 0;
-    rows.streamed = large && !rows.transposed && step[0] == w && plan->dim[0] >= STREAM_ROW / w;
+    /* Transposes decide by themselves. */
+    rows.streamed = rows.transposed || (whole >= OX_STREAM_BYTES && step[0] == w && plan->dim[0] >= STREAM_ROW / w);
     return rows;
 }
 
@@ -165,7 +167,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
         return;
     }
     if (p->transposed) {
-        p->transpose(p->n[0], p->n[1], dst, p->step[1][0], src, p->step[0][1]);
+        p->transpose(p->n[0], p->n[1], dst, p->step[1][0], src, p->step[0][1], p->whole);
         return;
     }
     size_t bytes = (size_t)p->n[0] * p->width;
@@ -185,7 +187,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
 #endif
 
 static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_t width, void *dst,
-                     const int64_t *dst_strides, const void *src, const int64_t *src_strides, bool large) {
+                     const int64_t *dst_strides, const void *src, const int64_t *src_strides, size_t whole) {
     int64_t dim[OX_MAX_RANK + 1], step[2 * (OX_MAX_RANK + 1)], index[OX_MAX_RANK + 1] = {0};
     ox_bcast plan = {.dim = dim, .step = step};
     ox_bcast_plan(&plan, 2, rank, dims, (const int64_t *const[]){dst_strides, src_strides});
@@ -196,7 +198,7 @@ static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_
         step[2] = step[3] = 0;
         plan.ndim = 2;
     }
-    const move_rows_plan rows = plan_rows(loops, &plan, width, large);
+    const move_rows_plan rows = plan_rows(loops, &plan, width, whole);
     char *to = dst;
     const char *from = src;
     for (;;) {
@@ -222,7 +224,7 @@ static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_
 void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst,
              const int64_t *dst_strides, const void *src, const int64_t *src_strides) {
     (void)pool;
-    move_all(loops, rank, dims, width, dst, dst_strides, src, src_strides, false);
+    move_all(loops, rank, dims, width, dst, dst_strides, src, src_strides, 0);
 }
 #else
 /* ---- Threads ------------------------------------------------------------------------------------------------ */
@@ -232,10 +234,9 @@ typedef struct move_job {
     ox_pool *pool;
     int rank, split; /* the dimension that is split */
     const int64_t *dims, *dst_strides, *src_strides;
-    size_t width;
+    size_t width, whole;
     char *dst;
     const char *src;
-    bool large;
 } move_job;
 
 /* Copies elements of shape dims, of which dimensions [0, d) are short: in slices along d and the dimensions after it,
@@ -247,7 +248,7 @@ static void move_slices(const move_job *job, int part, int d, int64_t *dims, cha
     };
     double bytes = (double)ox_count(job->rank, dims) * (double)job->width / LONGER;
     if (!ox_pool_asks(job->pool) || bytes <= (double)OX_ASK_BYTES || d == job->rank) {
-        move_all(job->loops, job->rank, dims, job->width, dst, job->dst_strides, src, job->src_strides, job->large);
+        move_all(job->loops, job->rank, dims, job->width, dst, job->dst_strides, src, job->src_strides, job->whole);
         return;
     }
     int64_t count = dims[d], slice = ox_pool_piece(job->pool, count, bytes / (double)count);
@@ -284,10 +285,9 @@ void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims
     size_t bytes = (size_t)ox_count(rank, dims) * width;
     if (!bytes) /* from no memory, perhaps */
         return;
-    bool large = bytes >= OX_STREAM_BYTES;
     int split = bytes >= OX_SPLIT_BYTES ? split_dimension(rank, dims, ox_pool_parts(pool)) : -1;
     ox_pool_run(split < 0 ? NULL : pool, move_part,
-                &(move_job){loops, pool, rank, split, dims, dst_strides, src_strides, width, dst, src, large});
+                &(move_job){loops, pool, rank, split, dims, dst_strides, src_strides, width, bytes, dst, src});
 }
 #endif
 

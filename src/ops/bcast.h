@@ -41,9 +41,10 @@ typedef void ox_spread_fn(int64_t inner, int64_t outer, char *dst, const char *s
                           int64_t outer_step);
 
 /* Copies a matrix whose rows of `inner` elements are packed in dst, `dst_step` bytes apart, and whose columns of
- * `outer` elements are packed in src, `src_step` apart. */
+ * `outer` elements are packed in src, `src_step` apart. `whole` bytes are copied in all, perhaps by many calls; if they
+ * are many, ox_stream_end has to follow. */
 typedef void ox_transpose_fn(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,
-                             int64_t src_step);
+                             int64_t src_step, size_t whole);
 
 /* Copies size bytes with stores that go past the caches, for large results that are not read soon: whole cache lines of
  * dst are not read first. ox_stream_end has to follow before another thread reads them. */

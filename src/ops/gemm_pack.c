@@ -11,7 +11,7 @@ static void lay_out(const ox_loops *loops, const ox_gemm_matrix *from, int64_t r
     if (from->col == size)
         loops->gemm_copy(rows, (size_t)(columns * size), to, to_row, data, from->row);
     else if (from->row == size)
-        loops->transpose((size_t)size)(columns, rows, to, to_row, data, from->col);
+        loops->transpose((size_t)size)(columns, rows, to, to_row, data, from->col, 0);
     else
         for (int64_t i = 0; i < rows; i++)
             loops->move((size_t)size)(columns, to + i * to_row, size, data + i * from->row, from->col);

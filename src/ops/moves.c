@@ -68,6 +68,27 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
         for (int k = 0; k < (count); k++)                                                                              \
             to[k] = value;                                                                                             \
     }
+/* The bytes of a short row, in pieces as wide as they allow; the last two overlap. */
+#define COPY_BY(type)                                                                                                  \
+    if (bytes >= (int64_t)sizeof(type)) {                                                                              \
+        for (int64_t i = 0; i + (int64_t)sizeof(type) <= bytes; i += (int64_t)sizeof(type))                            \
+            memcpy(to + i, from + i, sizeof(type));                                                                    \
+        memcpy(to + bytes - sizeof(type), from + bytes - sizeof(type), sizeof(type));                                  \
+        return;                                                                                                        \
+    }
+static inline void copy_short(char *to, const char *from, int64_t bytes) {
+    COPY_BY(any128)
+    COPY_BY(any64)
+    COPY_BY(any32)
+    COPY_BY(any16)
+    *to = *from;
+}
+
+static void copy_rows(int64_t bytes, int64_t outer, char *dst, const char *src, int64_t outer_step) {
+    for (int64_t j = 0; j < outer; j++)
+        copy_short(dst + j * bytes, src + j * outer_step, bytes);
+}
+
 #define SPREAD(type)                                                                                                   \
     static void spread_##type(int64_t inner, int64_t outer, char *dst, const char *src, int64_t inner_step,            \
                               int64_t outer_step) {                                                                    \
@@ -78,6 +99,8 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
             REPEAT(type, 3)                                                                                            \
         else if (inner_step == 0 && inner == 4)                                                                        \
             REPEAT(type, 4)                                                                                            \
+        else if (inner_step == (int64_t)sizeof(type))                                                                  \
+            copy_rows(inner *inner_step, outer, dst, src, outer_step);                                                 \
         else                                                                                                           \
             for (int64_t j = 0; j < outer; j++, to += inner)                                                           \
                 move_##type(inner, (char *)to, (int64_t)sizeof *to, src + j * outer_step, inner_step);                 \
@@ -121,63 +144,5 @@ void OX_VARIANT(ox_stream)(void *dst, const void *src, size_t size) {
         size -= lines;
     }
     memcpy(to, from, size);
-}
-
-/* ---- Transposes --------------------------------------------------------------------------------------------- */
-
-/* A square of this many rows and columns lies in few cache lines on both sides; a band of squares in few pages. */
-enum {
-    SQUARE = 16,
-    BAND = 128
-};
-
-#define TRANSPOSE(type)                                                                                                \
-    static void square_##type(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                        \
-        type square[SQUARE][SQUARE];                                                                                   \
-        for (int i = 0; i < SQUARE; i++)                                                                               \
-            memcpy(square[i], src + i * src_step, sizeof square[i]);                                                   \
-        for (int j = 0; j < SQUARE; j++) {                                                                             \
-            type *to = (type *)(void *)(dst + j * dst_step);                                                           \
-            for (int i = 0; i < SQUARE; i++)                                                                           \
-                to[i] = square[i][j];                                                                                  \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void transpose_part_##type(int64_t rows, int64_t columns, char *dst, int64_t dst_step, const char *src,     \
-                                      int64_t src_step) {                                                              \
-        if (rows == SQUARE && columns == SQUARE)                                                                       \
-            square_##type(dst, dst_step, src, src_step);                                                               \
-        else                                                                                                           \
-            for (int64_t k = 0; k < columns; k++)                                                                      \
-                move_##type(rows, dst + k * dst_step, (int64_t)sizeof(type), src + k * (int64_t)sizeof(type),          \
-                            src_step);                                                                                 \
-    }                                                                                                                  \
-    static void transpose_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,           \
-                                 int64_t src_step) {                                                                   \
-        const int64_t w = (int64_t)sizeof(type);                                                                       \
-        for (int64_t band = 0; band < outer; band += BAND)                                                             \
-            for (int64_t i = 0; i < inner; i += SQUARE)                                                                \
-                for (int64_t j = band; j < outer && j < band + BAND; j += SQUARE)                                      \
-                    transpose_part_##type(LESS_OF(inner - i, SQUARE), LESS_OF(outer - j, SQUARE),                      \
-                                          dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step); \
-    }
-TRANSPOSE(any8)
-TRANSPOSE(any16)
-TRANSPOSE(any32)
-TRANSPOSE(any64)
-TRANSPOSE(any128)
-
-ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width) {
-    switch (width) {
-    case 1:
-        return transpose_any8;
-    case 2:
-        return transpose_any16;
-    case 4:
-        return transpose_any32;
-    case 8:
-        return transpose_any64;
-    default:
-        return transpose_any128;
-    }
 }
 #endif

@@ -1,0 +1,181 @@
+/* transpose_loops.c: transposes of matrices, one loop per element width. */
+#include "intrinsics.h"
+#include "lane_loops.h"
+
+#include <string.h>
+
+#if !OX_SMALL /* devices move element by element */
+/* Elements of the vectors a and b by their numbers in both. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#define SHUFFLE(vector, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#define SHUFFLE(vector, a, b, ...) __builtin_shuffle(a, b, (vector){__VA_ARGS__})
+#endif
+
+/* The lower and the upper halves of a and b, element by element in turn. */
+#define LOWER_8(a, b) SHUFFLE(vector_8, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define UPPER_8(a, b) SHUFFLE(vector_8, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LOWER_16(a, b) SHUFFLE(vector_16, a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define UPPER_16(a, b) SHUFFLE(vector_16, a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOWER_32(a, b) SHUFFLE(vector_32, a, b, 0, 4, 1, 5)
+#define UPPER_32(a, b) SHUFFLE(vector_32, a, b, 2, 6, 3, 7)
+#define LOWER_64(a, b) SHUFFLE(vector_64, a, b, 0, 2)
+#define UPPER_64(a, b) SHUFFLE(vector_64, a, b, 1, 3)
+
+enum {
+    VECTOR = 16 /* bytes */
+};
+
+/* Blocks of vectors: as many rounds of the same shuffles as there are bits in the number of a row. */
+#define BLOCK(bits)                                                                                                    \
+    typedef uint##bits##_t vector_##bits __attribute__((vector_size(VECTOR)));                                         \
+    typedef uint##bits##_t loose_##bits __attribute__((vector_size(VECTOR), aligned(1), may_alias));                   \
+    typedef uint##bits##_t any_##bits __attribute__((aligned(1), may_alias));                                          \
+    static inline void block_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                  \
+        enum {                                                                                                         \
+            N = VECTOR / sizeof(any_##bits)                                                                            \
+        };                                                                                                             \
+        vector_##bits row[N], next[N];                                                                                 \
+        UNROLL for (int i = 0; i < N; i++) row[i] = *(const loose_##bits *)(const void *)(src + i * src_step);         \
+        UNROLL for (int round = 1; round < N; round *= 2) {                                                            \
+            UNROLL for (int i = 0; i < N / 2; i++) {                                                                   \
+                next[2 * i] = LOWER_##bits(row[i], row[i + N / 2]);                                                    \
+                next[2 * i + 1] = UPPER_##bits(row[i], row[i + N / 2]);                                                \
+            }                                                                                                          \
+            UNROLL for (int i = 0; i < N; i++) row[i] = next[i];                                                       \
+        }                                                                                                              \
+        UNROLL for (int i = 0; i < N; i++) * (loose_##bits *)(void *)(dst + i * dst_step) = row[i];                    \
+    }
+
+/* A part of a matrix: blocks, and what is left of them. */
+#define PART(bits)                                                                                                     \
+    static inline void part_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,         \
+                                   int64_t src_step) {                                                                 \
+        const int64_t w = (int64_t)sizeof(any_##bits), n = VECTOR / w;                                                 \
+        for (int64_t j = 0; j < outer; j += n) {                                                                       \
+            int64_t i = 0;                                                                                             \
+            for (; outer - j >= n && inner - i >= n; i += n)                                                           \
+                block_##bits(dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step);              \
+            for (; i < inner; i++)                                                                                     \
+                for (int64_t k = j; k < outer && k < j + n; k++)                                                       \
+                    *(any_##bits *)(void *)(dst + k * dst_step + i * w) =                                              \
+                        *(const any_##bits *)(const void *)(src + i * src_step + k * w);                               \
+        }                                                                                                              \
+    }
+
+/* Few rows on one side, packed on the other as the channels of an image are: n times `count` elements. */
+#define EACH_2(DO) DO(0) DO(1)
+#define EACH_3(DO) EACH_2(DO) DO(2)
+#define EACH_4(DO) EACH_3(DO) DO(3)
+#define ROW(c) one *restrict row_##c = (one *)(void *)((char *)rows + (c)*step);
+#define TAKE_PACKED(c) const one value_##c = packed[i + (c)];
+#define GIVE_PACKED(c) packed[i + (c)] = value_##c;
+#define TAKE_ROW(c) const one value_##c = row_##c[k];
+#define GIVE_ROW(c) row_##c[k] = value_##c;
+#define FEW(bits, count)                                                                                               \
+    static void split_##bits##_##count(int64_t n, void *rows, int64_t step, const void *from) {                        \
+        typedef any_##bits one;                                                                                        \
+        const one *restrict packed = from;                                                                             \
+        EACH_##count(ROW) for (int64_t k = 0, i = 0; k < n; k++, i += (count)) {                                       \
+            EACH_##count(TAKE_PACKED) EACH_##count(GIVE_ROW)                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void join_##bits##_##count(int64_t n, void *to, const void *rows, int64_t step) {                           \
+        typedef any_##bits one;                                                                                        \
+        one *restrict packed = to;                                                                                     \
+        EACH_##count(ROW) for (int64_t k = 0, i = 0; k < n; k++, i += (count)) {                                       \
+            EACH_##count(TAKE_ROW) EACH_##count(GIVE_PACKED)                                                           \
+        }                                                                                                              \
+    }
+#define FEW_CASE(bits, count)                                                                                          \
+    if (outer == (count) && src_step == (count)*w) {                                                                   \
+        split_##bits##_##count(inner, dst, dst_step, src);                                                             \
+        return;                                                                                                        \
+    }                                                                                                                  \
+    if (inner == (count) && dst_step == (count)*w) {                                                                   \
+        join_##bits##_##count(outer, dst, src, src_step);                                                              \
+        return;                                                                                                        \
+    }
+
+/* A matrix is copied in squares of one cache line each way, and these in bands that lie in few pages. Large matrices
+ * are stored past the caches, or, where rows do not begin at lines, the lines of the next square are asked for: the
+ * processor does not foresee them. Lines that are a multiple of NEAR bytes apart share few places of a cache: such
+ * squares go by way of a small matrix, so that all of a line is read and written at once. */
+enum {
+    BAND = 512,
+    WIDE_BAND = 2048,
+    LARGE = 4 << 20,
+    NEAR = 512
+};
+
+#define TRANSPOSE(bits)                                                                                                \
+    BLOCK(bits)                                                                                                        \
+    PART(bits)                                                                                                         \
+    FEW(bits, 2)                                                                                                       \
+    FEW(bits, 3)                                                                                                       \
+    FEW(bits, 4)                                                                                                       \
+    static void square_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step, bool past) {             \
+        const int w = (int)sizeof(any_##bits), n = VECTOR / w, side = OX_LINE / w;                                     \
+        _Alignas(OX_LINE) char lines[OX_LINE / sizeof(any_##bits)][OX_LINE];                                           \
+        for (int i = 0; i < side; i += n)                                                                              \
+            part_##bits(n, side, lines[0] + i * w, OX_LINE, src + i * src_step, src_step);                             \
+        for (int j = 0; past && j < side; j++)                                                                         \
+            ox_stream_lines(dst + j * dst_step, lines[j], OX_LINE);                                                    \
+        for (int j = 0; !past && j < side; j++)                                                                        \
+            memcpy(dst + j * dst_step, lines[j], OX_LINE);                                                             \
+    }                                                                                                                  \
+    static void transpose_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,           \
+                                 int64_t src_step, size_t whole) {                                                     \
+        const int64_t w = (int64_t)sizeof(any_##bits), side = OX_LINE / w;                                             \
+        const bool large = whole >= LARGE;                                                                             \
+        const bool past = large && (uintptr_t)dst % OX_LINE == 0 && dst_step % OX_LINE == 0;                           \
+        const bool shares = past || dst_step % NEAR == 0;                                                              \
+        const int64_t band = (past ? WIDE_BAND : BAND) / w;                                                            \
+        FEW_CASE(bits, 2)                                                                                              \
+        FEW_CASE(bits, 3)                                                                                              \
+        FEW_CASE(bits, 4)                                                                                              \
+        for (int64_t first = 0; first < outer; first += band)                                                          \
+            for (int64_t i = 0; i < inner; i += side)                                                                  \
+                for (int64_t j = first; j < outer && j < first + band; j += side) {                                    \
+                    char *to = dst + j * dst_step + i * w;                                                             \
+                    const char *from = src + i * src_step + j * w;                                                     \
+                    const int64_t rows = LESS_OF(inner - i, side), columns = LESS_OF(outer - j, side);                 \
+                    for (int64_t k = side; large && !past && k < LESS_OF(outer - j, 2 * side); k++)                    \
+                        ox_prefetch((uintptr_t)(to + k * dst_step));                                                   \
+                    if (shares && rows == side && columns == side)                                                     \
+                        square_##bits(to, dst_step, from, src_step, past);                                             \
+                    else                                                                                               \
+                        part_##bits(rows, columns, to, dst_step, from, src_step);                                      \
+                }                                                                                                      \
+    }
+TRANSPOSE(8)
+TRANSPOSE(16)
+TRANSPOSE(32)
+TRANSPOSE(64)
+
+/* Elements of 16 bytes are vectors by themselves. */
+static void transpose_128(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src, int64_t src_step,
+                          size_t whole) {
+    (void)whole;
+    for (int64_t j = 0; j < outer; j++)
+        for (int64_t i = 0; i < inner; i++)
+            memcpy(dst + j * dst_step + i * VECTOR, src + i * src_step + j * VECTOR, VECTOR);
+}
+
+ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width) {
+    switch (width) {
+    case 1:
+        return transpose_8;
+    case 2:
+        return transpose_16;
+    case 4:
+        return transpose_32;
+    case 8:
+        return transpose_64;
+    default:
+        return transpose_128;
+    }
+}
+#endif

@@ -1,0 +1,107 @@
+/* test_moves.c: the loops that copy matrices and short rows, in every build, against copies element by element. */
+#include "../../src/ops/lanes.h"
+#include "builds.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LARGE = 64 << 20, /* bytes: so many are stored past the caches */
+    GAP = 0x55        /* what lies between the rows */
+};
+
+/* Memory of exactly that many bytes, at an address that is `offset` bytes from a line of the cache. */
+typedef struct memory {
+    char *block, *data;
+    size_t size;
+} memory;
+
+static memory take(size_t size, size_t offset) {
+    memory m = {aligned_alloc(64, (offset + size + 63) / 64 * 64), NULL, size};
+    ck_assert_ptr_nonnull(m.block);
+    m.data = m.block + offset;
+    memset(m.block, GAP, (offset + size + 63) / 64 * 64);
+    return m;
+}
+
+static void fill(const memory *m) {
+    for (size_t i = 0; i < m->size; i++)
+        m->data[i] = (char)((i * 2654435761u) >> 13);
+}
+
+static void transposes(const ox_loops *loops, size_t width, int64_t inner, int64_t outer, int64_t gap, size_t offset,
+                       size_t whole) {
+    const int64_t w = (int64_t)width, to_step = (inner + gap) * w, from_step = (outer + gap) * w;
+    memory from = take((size_t)((inner - 1) * from_step + outer * w), offset),
+           to = take((size_t)((outer - 1) * to_step + inner * w), offset), plain = take(to.size, offset);
+    fill(&from);
+    for (int64_t i = 0; i < inner; i++)
+        for (int64_t j = 0; j < outer; j++)
+            memcpy(plain.data + j * to_step + i * w, from.data + i * from_step + j * w, width);
+    loops->transpose(width)(inner, outer, to.data, to_step, from.data, from_step, whole);
+    ck_assert_msg(!memcmp(to.data, plain.data, to.size),
+                  "%d x %d elements of %d bytes, %d between rows, offset %d, build %s", (int)inner, (int)outer,
+                  (int)width, (int)gap, (int)offset, loops->name);
+    free(from.block);
+    free(to.block);
+    free(plain.block);
+}
+
+START_TEST(transposes_are_transposes) {
+    /* Few rows and columns; squares of a line, with and without more; bands. */
+    static const int64_t sizes[][2] = {{1, 1},    {2, 70},   {70, 2},   {3, 129}, {129, 3}, {4, 33},
+                                       {33, 4},   {5, 5},    {16, 16},  {64, 64}, {65, 67}, {128, 48},
+                                       {48, 128}, {31, 200}, {200, 31}, {70, 600}};
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t width = 1; width <= 16; width *= 2)
+            for (int64_t gap = 0; gap < 3; gap++)
+                for (size_t whole = 0; whole <= LARGE; whole += LARGE) {
+                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, 0, whole);
+                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, width % 16, whole);
+                }
+    /* Rows that begin at lines, and share places in a cache. */
+    for (size_t width = 1; width <= 8; width *= 2)
+        for (size_t whole = 0; whole <= LARGE; whole += LARGE) {
+            transposes(loops, width, 512, 130, 0, 0, whole);
+            transposes(loops, width, 448, 70, 0, 0, whole);
+        }
+}
+END_TEST
+
+START_TEST(short_rows_follow_each_other) {
+    enum {
+        ROWS = 9
+    };
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    for (size_t width = 1; width <= 16; width *= 2)
+        for (int64_t n = 1, w = (int64_t)width; n * w <= 130; n++)
+            for (int64_t step = 0; step <= 2 * w; step += w) {
+                const int64_t next = (n - 1) * step + 3 * w;
+                memory from = take((size_t)((ROWS - 1) * next + (n - 1) * step + w), width % 16),
+                       to = take((size_t)(ROWS * n * w), width % 16), plain = take(to.size, width % 16);
+                fill(&from);
+                for (int64_t i = 0; i < ROWS * n; i++)
+                    memcpy(plain.data + i * w, from.data + i / n * next + i % n * step, width);
+                loops->spread(width)(n, ROWS, to.data, from.data, step, next);
+                ck_assert_msg(!memcmp(to.data, plain.data, to.size),
+                              "rows of %d elements of %d bytes, %d apart, build %s", (int)n, (int)width, (int)step,
+                              loops->name);
+                free(from.block);
+                free(to.block);
+                free(plain.block);
+            }
+}
+END_TEST
+
+Suite *ox_suite_moves(void);
+Suite *ox_suite_moves(void) {
+    Suite *suite = suite_create("moves");
+    TCase *tests = tcase_create("moves");
+    tcase_add_loop_test(tests, transposes_are_transposes, 0, BUILDS);
+    tcase_add_loop_test(tests, short_rows_follow_each_other, 0, BUILDS);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
