@@ -51,8 +51,8 @@ enum {
 
 /* A part of a matrix: blocks, and what is left of them. */
 #define PART(bits)                                                                                                     \
-    static inline void part_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,         \
-                                   int64_t src_step) {                                                                 \
+    static void part_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
+                            int64_t src_step) {                                                                        \
         const int64_t w = (int64_t)sizeof(any_##bits), n = VECTOR / w;                                                 \
         for (int64_t j = 0; j < outer; j += n) {                                                                       \
             int64_t i = 0;                                                                                             \
@@ -100,13 +100,15 @@ enum {
     }
 
 /* A matrix is copied in squares of one cache line each way, and these in bands that lie in few pages. Large matrices
- * are stored past the caches, or, where rows do not begin at lines, the lines of the next square are asked for: the
- * processor does not foresee them. Lines that are a multiple of NEAR bytes apart share few places of a cache: such
- * squares go by way of a small matrix, so that all of a line is read and written at once. */
+ * are stored past the caches, whole lines at a time: square by square, or, where rows do not begin at lines, RUN bytes
+ * of ROWS rows. Lines that are a multiple of NEAR bytes apart share few places of a cache: such squares go by way of a
+ * small matrix, so that all of a line is read and written at once. */
 enum {
     BAND = 512,
     WIDE_BAND = 2048,
-    LARGE = 4 << 20,
+    LARGE = 2 << 20,
+    RUN = 512,
+    ROWS = 64,
     NEAR = 512
 };
 
@@ -120,31 +122,49 @@ enum {
         const int w = (int)sizeof(any_##bits), n = VECTOR / w, side = OX_LINE / w;                                     \
         _Alignas(OX_LINE) char lines[OX_LINE / sizeof(any_##bits)][OX_LINE];                                           \
         for (int i = 0; i < side; i += n)                                                                              \
-            part_##bits(n, side, lines[0] + i * w, OX_LINE, src + i * src_step, src_step);                             \
+            for (int j = 0; j < side; j += n)                                                                          \
+                block_##bits(lines[j] + i * w, OX_LINE, src + i * src_step + j * w, src_step);                         \
         for (int j = 0; past && j < side; j++)                                                                         \
             ox_stream_lines(dst + j * dst_step, lines[j], OX_LINE);                                                    \
         for (int j = 0; !past && j < side; j++)                                                                        \
             memcpy(dst + j * dst_step, lines[j], OX_LINE);                                                             \
     }                                                                                                                  \
+    static void stream_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
+                              int64_t src_step) {                                                                      \
+        const int64_t w = (int64_t)sizeof(any_##bits), side = OX_LINE / w, run = RUN / w;                              \
+        _Alignas(OX_LINE) char rows[ROWS][RUN];                                                                        \
+        for (int64_t first = 0; first < inner; first += run)                                                           \
+            for (int64_t j = 0; j < outer; j += ROWS) {                                                                \
+                const int64_t length = LESS_OF(inner - first, run), count = LESS_OF(outer - j, ROWS);                  \
+                const char *from = src + first * src_step + j * w;                                                     \
+                char *to = dst + j * dst_step + first * w;                                                             \
+                for (int64_t i = 0; i < length; i += side)                                                             \
+                    part_##bits(LESS_OF(length - i, side), count, rows[0] + i * w, RUN, from + i * src_step,           \
+                                src_step);                                                                             \
+                for (int64_t k = 0; k < count; k++)                                                                    \
+                    OX_VARIANT(ox_stream)(to + k * dst_step, rows[k], (size_t)(length * w));                           \
+            }                                                                                                          \
+    }                                                                                                                  \
     static void transpose_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,           \
                                  int64_t src_step, size_t whole) {                                                     \
         const int64_t w = (int64_t)sizeof(any_##bits), side = OX_LINE / w;                                             \
-        const bool large = whole >= LARGE;                                                                             \
-        const bool past = large && (uintptr_t)dst % OX_LINE == 0 && dst_step % OX_LINE == 0;                           \
-        const bool shares = past || dst_step % NEAR == 0;                                                              \
+        const bool past = whole >= LARGE, at_lines = (uintptr_t)dst % OX_LINE == 0 && dst_step % OX_LINE == 0;         \
+        const bool near = past || dst_step % NEAR == 0;                                                                \
         const int64_t band = (past ? WIDE_BAND : BAND) / w;                                                            \
         FEW_CASE(bits, 2)                                                                                              \
         FEW_CASE(bits, 3)                                                                                              \
         FEW_CASE(bits, 4)                                                                                              \
+        if (past && !at_lines) {                                                                                       \
+            stream_##bits(inner, outer, dst, dst_step, src, src_step);                                                 \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int64_t first = 0; first < outer; first += band)                                                          \
             for (int64_t i = 0; i < inner; i += side)                                                                  \
                 for (int64_t j = first; j < outer && j < first + band; j += side) {                                    \
                     char *to = dst + j * dst_step + i * w;                                                             \
                     const char *from = src + i * src_step + j * w;                                                     \
                     const int64_t rows = LESS_OF(inner - i, side), columns = LESS_OF(outer - j, side);                 \
-                    for (int64_t k = side; large && !past && k < LESS_OF(outer - j, 2 * side); k++)                    \
-                        ox_prefetch((uintptr_t)(to + k * dst_step));                                                   \
-                    if (shares && rows == side && columns == side)                                                     \
+                    if (near && rows == side && columns == side)                                                       \
                         square_##bits(to, dst_step, from, src_step, past);                                             \
                     else                                                                                               \
                         part_##bits(rows, columns, to, dst_step, from, src_step);                                      \

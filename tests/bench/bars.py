@@ -4,7 +4,7 @@ import math
 import re
 
 TIE = 0.95
-NOT_ELEMENTWISE = ("tiny", "LayerNorm")
+NOT_ELEMENTWISE = ("tiny", "LayerNorm", "transpose")
 NOT_FLOAT = ("double", "float16", "bfloat16", "int32", "int8")
 YARDSTICKS = ("memcpy", "memset", "peak", "read")
 COPY_BYTES = 2 * (64 << 20)

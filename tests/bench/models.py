@@ -261,6 +261,20 @@ case("cast chain float16, add, float16", "cast", ["a: float16 4096 4096", "b: fl
 case("mask by compare and where", "activation", [f"x: {MEDIUM}", "limit: float 2048"],
      ["c = Greater(x, limit)", "d = Mul(x, limit)", "y = Where(c, x, d)"], f"y: {MEDIUM}")
 
+
+
+def transpose(name, source, perm, out):
+    case(name, "transpose", [f"a: {source}"], [f"y = Transpose(a) perm={str(perm).replace(' ', '')}"], f"y: {out}",
+         lambda result, a: np.copyto(result, a.transpose(perm)))
+
+
+transpose("transpose 4096x4096", BIG, [1, 0], BIG)
+transpose("transpose 1000x1000", "float 1000 1000", [1, 0], "float 1000 1000")
+transpose("transpose NCHW to NHWC", "float 8 256 28 28", [0, 2, 3, 1], "float 8 28 28 256")
+transpose("transpose NHWC to NCHW, float16", "float16 8 56 56 64", [0, 3, 1, 2], "float16 8 64 56 56")
+transpose("transpose image to planes, uint8", "uint8 1080 1920 3", [2, 0, 1], "uint8 3 1080 1920")
+transpose("transpose attention heads", "float 8 512 12 64", [0, 2, 1, 3], "float 8 12 512 64")
+
 binary("tiny [1]+[1]", "tiny", "Add", "float 1", "float 1", "float 1", np.add)
 binary("tiny [3,4]*[4]", "tiny", "Mul", "float 3 4", "float 4", "float 3 4", np.multiply)
 chain("tiny chain of 8", "tiny", "2 4", "4")
