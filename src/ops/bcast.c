@@ -96,7 +96,7 @@ typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
     size_t width, whole;      /* bytes of an element, and of all rows, also those of other threads */
     bool streamed, dense, transposed;
-    bool shorts, pattern; /* short rows that lie packed in dst; all of them the same */
+    bool shorts, pattern; /* short rows; all of them the same, one after the other */
     ox_move_fn *move;
     ox_transpose_fn *transpose;
     ox_spread_fn *spread;
@@ -107,7 +107,8 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
     /* Rows shorter than this leave cache lines half written, and cost a call each. */
     enum {
         STREAM_ROW = 512,
-        SHORT_ROW = 128
+        SHORT_ROW = 128,
+        SHORT_COPY = 512
     };
     const int64_t w = (int64_t)width, *step = plan->step;
     move_rows_plan rows = {.n = {plan->dim[0], plan->dim[1]},
@@ -120,8 +121,10 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
                            .stream = loops->stream};
     rows.dense = step[0] == w && step[1] == w;
     rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
-    rows.shorts = step[0] == w && step[2] == w * plan->dim[0] && plan->dim[0] * w < SHORT_ROW && !rows.transposed;
-    rows.pattern = rows.shorts && step[3] == 0;
+    const bool follow = step[0] == w && step[2] == w * plan->dim[0];
+    const int64_t bytes = plan->dim[0] * w;
+    rows.shorts = !rows.transposed && ((follow && bytes < SHORT_ROW) || (rows.dense && bytes < SHORT_COPY));
+    rows.pattern = rows.shorts && follow && step[3] == 0;
     /* Transposes decide by themselves. */
     rows.streamed = rows.transposed || (whole >= OX_STREAM_BYTES && step[0] == w && plan->dim[0] >= STREAM_ROW / w);
     return rows;
@@ -152,7 +155,7 @@ static void move_pattern(const move_rows_plan *p, char *dst, const char *src) {
     char piece[PIECE];
     int64_t bytes = p->n[0] * (int64_t)p->width, most = PIECE / bytes;
     int64_t rows = p->n[1] < most ? p->n[1] : most;
-    p->spread(p->n[0], rows, piece, src, p->step[0][1], 0);
+    p->spread(p->n[0], rows, piece, bytes, src, p->step[0][1], 0);
     for (int64_t j = 0; j < p->n[1]; j += rows)
         memcpy(dst + j * bytes, piece, (size_t)((p->n[1] - j < rows ? p->n[1] - j : rows) * bytes));
 }
@@ -163,7 +166,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
         return;
     }
     if (p->shorts) {
-        p->spread(p->n[0], p->n[1], dst, src, p->step[0][1], p->step[1][1]);
+        p->spread(p->n[0], p->n[1], dst, p->step[1][0], src, p->step[0][1], p->step[1][1]);
         return;
     }
     if (p->transposed) {

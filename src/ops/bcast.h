@@ -36,9 +36,9 @@ void ox_move(const struct ox_loops *loops, ox_pool *pool, int rank, const int64_
 /* Copies n elements along steps in bytes; the loop for an element width (1, 2, 4, 8 or 16). src_step may be 0. */
 typedef void ox_move_fn(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step);
 
-/* Lays out `outer` short rows of `inner` elements each, packed. */
-typedef void ox_spread_fn(int64_t inner, int64_t outer, char *dst, const char *src, int64_t inner_step,
-                          int64_t outer_step);
+/* Copies `outer` short rows of `inner` elements each; those of a row are packed in dst. */
+typedef void ox_spread_fn(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,
+                          int64_t inner_step, int64_t outer_step);
 
 /* Copies a matrix whose rows of `inner` elements are packed in dst, `dst_step` bytes apart, and whose columns of
  * `outer` elements are packed in src, `src_step` apart. `whole` bytes are copied in all, perhaps by many calls; if they

@@ -76,7 +76,11 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
         memcpy(to + bytes - sizeof(type), from + bytes - sizeof(type), sizeof(type));                                  \
         return;                                                                                                        \
     }
+typedef struct line {
+    char bytes[OX_LINE];
+} line;
 static inline void copy_short(char *to, const char *from, int64_t bytes) {
+    COPY_BY(line)
     COPY_BY(any128)
     COPY_BY(any64)
     COPY_BY(any32)
@@ -84,26 +88,28 @@ static inline void copy_short(char *to, const char *from, int64_t bytes) {
     *to = *from;
 }
 
-static void copy_rows(int64_t bytes, int64_t outer, char *dst, const char *src, int64_t outer_step) {
+static void copy_rows(int64_t bytes, int64_t outer, char *dst, int64_t dst_step, const char *src, int64_t src_step) {
     for (int64_t j = 0; j < outer; j++)
-        copy_short(dst + j * bytes, src + j * outer_step, bytes);
+        copy_short(dst + j * dst_step, src + j * src_step, bytes);
 }
 
 #define SPREAD(type)                                                                                                   \
-    static void spread_##type(int64_t inner, int64_t outer, char *dst, const char *src, int64_t inner_step,            \
-                              int64_t outer_step) {                                                                    \
+    static void spread_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
+                              int64_t inner_step, int64_t outer_step) {                                                \
+        const int64_t w = (int64_t)sizeof(type);                                                                       \
+        const bool repeats = inner_step == 0 && dst_step == inner * w;                                                 \
         type *to = (type *)(void *)dst;                                                                                \
-        if (inner_step == 0 && inner == 2)                                                                             \
+        if (repeats && inner == 2)                                                                                     \
             REPEAT(type, 2)                                                                                            \
-        else if (inner_step == 0 && inner == 3)                                                                        \
+        else if (repeats && inner == 3)                                                                                \
             REPEAT(type, 3)                                                                                            \
-        else if (inner_step == 0 && inner == 4)                                                                        \
+        else if (repeats && inner == 4)                                                                                \
             REPEAT(type, 4)                                                                                            \
-        else if (inner_step == (int64_t)sizeof(type))                                                                  \
-            copy_rows(inner *inner_step, outer, dst, src, outer_step);                                                 \
+        else if (inner_step == w)                                                                                      \
+            copy_rows(inner *w, outer, dst, dst_step, src, outer_step);                                                \
         else                                                                                                           \
-            for (int64_t j = 0; j < outer; j++, to += inner)                                                           \
-                move_##type(inner, (char *)to, (int64_t)sizeof *to, src + j * outer_step, inner_step);                 \
+            for (int64_t j = 0; j < outer; j++)                                                                        \
+                move_##type(inner, dst + j * dst_step, w, src + j * outer_step, inner_step);                           \
     }
 SPREAD(any8)
 SPREAD(any16)

@@ -20,7 +20,7 @@ static char *gather(const ox_pass *pass, int a, int d, int64_t count, const char
     }
     if (d == operand->first + 1 && step != 0) {
         int64_t inner = pass->space.dim[operand->first];
-        operand->spread(inner, count, dst, src, operand->steps[operand->first], step);
+        operand->spread(inner, count, dst, inner * (int64_t)operand->width, src, operand->steps[operand->first], step);
         return dst + count * inner * operand->width;
     }
     char *end = gather(pass, a, d - 1, pass->space.dim[d - 1], src, dst);

@@ -62,6 +62,6 @@ ox_reg ox_pass_softmax(ox_pass_builder *b, ox_reg reg) {
 
 int ox_pass_spread_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const pass_rows *rows = attr;
-    rows->spread(rows->row, n / rows->row, arg[0], arg[1], 0, step[1]);
+    rows->spread(rows->row, n / rows->row, arg[0], rows->row * step[0], arg[1], 0, step[1]);
     return 0;
 }

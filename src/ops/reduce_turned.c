@@ -11,7 +11,7 @@ void ox_fold_columns_apart(const struct ox_loops *loops, const ox_folder *folder
     enum {
         TILE = OX_SMALL ? 8 : 64
     };
-    char tile[TILE * TILE * sizeof(double)];
+    _Alignas(double) char tile[TILE * TILE * sizeof(double)];
     for (int64_t i = 0; i < n; i += TILE)
         for (int64_t k = 0; k < length; k += TILE) {
             const int64_t columns = n - i < TILE ? n - i : TILE, rows = length - k < TILE ? length - k : TILE;

@@ -71,27 +71,32 @@ START_TEST(transposes_are_transposes) {
 }
 END_TEST
 
-START_TEST(short_rows_follow_each_other) {
+/* Rows of n elements, `step` bytes apart in the source; in the result rows are `next` bytes apart. */
+static void rows(const ox_loops *loops, size_t width, int64_t n, int64_t step, int64_t next) {
     enum {
         ROWS = 9
     };
+    const int64_t w = (int64_t)width, from_next = (n - 1) * step + 3 * w;
+    memory from = take((size_t)((ROWS - 1) * from_next + (n - 1) * step + w), width % 16),
+           to = take((size_t)((ROWS - 1) * next + n * w), width % 16), plain = take(to.size, width % 16);
+    fill(&from);
+    for (int64_t i = 0; i < ROWS * n; i++)
+        memcpy(plain.data + i / n * next + i % n * w, from.data + i / n * from_next + i % n * step, width);
+    loops->spread(width)(n, ROWS, to.data, next, from.data, step, from_next);
+    ck_assert_msg(!memcmp(to.data, plain.data, to.size), "rows of %d elements of %d bytes, %d apart, to %d, build %s",
+                  (int)n, (int)width, (int)step, (int)next, loops->name);
+    free(from.block);
+    free(to.block);
+    free(plain.block);
+}
+
+START_TEST(short_rows_are_copied) {
     const ox_loops *loops = ox_loops_find(builds[_i]);
     for (size_t width = 1; width <= 16; width *= 2)
         for (int64_t n = 1, w = (int64_t)width; n * w <= 130; n++)
             for (int64_t step = 0; step <= 2 * w; step += w) {
-                const int64_t next = (n - 1) * step + 3 * w;
-                memory from = take((size_t)((ROWS - 1) * next + (n - 1) * step + w), width % 16),
-                       to = take((size_t)(ROWS * n * w), width % 16), plain = take(to.size, width % 16);
-                fill(&from);
-                for (int64_t i = 0; i < ROWS * n; i++)
-                    memcpy(plain.data + i * w, from.data + i / n * next + i % n * step, width);
-                loops->spread(width)(n, ROWS, to.data, from.data, step, next);
-                ck_assert_msg(!memcmp(to.data, plain.data, to.size),
-                              "rows of %d elements of %d bytes, %d apart, build %s", (int)n, (int)width, (int)step,
-                              loops->name);
-                free(from.block);
-                free(to.block);
-                free(plain.block);
+                rows(loops, width, n, step, n * w);
+                rows(loops, width, n, step, (n + 2) * w);
             }
 }
 END_TEST
@@ -101,7 +106,7 @@ Suite *ox_suite_moves(void) {
     Suite *suite = suite_create("moves");
     TCase *tests = tcase_create("moves");
     tcase_add_loop_test(tests, transposes_are_transposes, 0, BUILDS);
-    tcase_add_loop_test(tests, short_rows_follow_each_other, 0, BUILDS);
+    tcase_add_loop_test(tests, short_rows_are_copied, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
 }
