@@ -103,9 +103,9 @@ void ox_fold_rows_beside(const ox_folder *folder, const ox_folder *joins, void *
     parts part;
     for (int64_t i = 0; i < n; i += ROWS) {
         const matrix m = {folder, joins, from + i * width, n - i < ROWS ? n - i : ROWS, width, length, step};
-        char *to = (char *)sums + i * folder->width;
+        void *to = (char *)sums + i * folder->width;
         if (folder->eights && length >= BLOCK)
-            sum_floats(&m, (double *)to, &part);
+            sum_floats(&m, to, &part);
         else
             fold_rest(&m, 0, to, &part);
     }
