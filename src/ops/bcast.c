@@ -104,11 +104,12 @@ typedef struct move_rows_plan {
 } move_rows_plan;
 
 static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, size_t whole) {
-    /* Rows shorter than this leave cache lines half written, and cost a call each. */
+    /* Rows shorter than this leave cache lines half written, and cost a call each; in a cache a call costs more. */
     enum {
         STREAM_ROW = 512,
         SHORT_ROW = 128,
-        SHORT_COPY = 512
+        SHORT_CACHED_ROW = 512,
+        CACHED = 4 << 20
     };
     const int64_t w = (int64_t)width, *step = plan->step;
     move_rows_plan rows = {.n = {plan->dim[0], plan->dim[1]},
@@ -123,7 +124,8 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
     rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
     const bool follow = step[0] == w && step[2] == w * plan->dim[0];
     const int64_t bytes = plan->dim[0] * w;
-    rows.shorts = !rows.transposed && ((follow && bytes < SHORT_ROW) || (rows.dense && bytes < SHORT_COPY));
+    rows.shorts = !rows.transposed && ((follow && bytes < SHORT_ROW) ||
+                                       (rows.dense && bytes < (whole < CACHED ? SHORT_CACHED_ROW : SHORT_ROW)));
     rows.pattern = rows.shorts && follow && step[3] == 0;
     /* Transposes decide by themselves. */
     rows.streamed = rows.transposed || (whole >= OX_STREAM_BYTES && step[0] == w && plan->dim[0] >= STREAM_ROW / w);
