@@ -1,16 +1,9 @@
 /* moves.c: strided copies, one loop per element width. */
 #include "intrinsics.h"
 #include "lane_loops.h"
+#include "moves.h"
 
 #include <string.h>
-
-typedef uint16_t __attribute__((aligned(1), may_alias)) any16;
-typedef uint32_t __attribute__((aligned(1), may_alias)) any32;
-typedef uint64_t __attribute__((aligned(1), may_alias)) any64;
-typedef struct __attribute__((may_alias, packed)) any128 {
-    uint64_t half[2];
-} any128;
-typedef uint8_t any8;
 
 #if OX_SMALL
 /* Copies n elements; one loop per element width. */
@@ -46,28 +39,18 @@ MOVE(any64)
 MOVE(any128)
 
 ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
-    switch (width) {
-    case 1:
-        return move_any8;
-    case 2:
-        return move_any16;
-    case 4:
-        return move_any32;
-    case 8:
-        return move_any64;
-    default:
-        return move_any128;
-    }
+    return OX_BY_WIDTH(width, move);
 }
 
 #if !OX_SMALL /* devices move element by element */
-/* Short rows, one after another: the rows of one element that repeats are what broadcasting makes most. */
+/* Rows of one element that repeats, one after another: what broadcasting makes most. */
 #define REPEAT(type, count)                                                                                            \
     for (int64_t j = 0; j < outer; j++, to += (count)) {                                                               \
         const type value = *(const type *)(const void *)(src + j * outer_step);                                        \
         for (int k = 0; k < (count); k++)                                                                              \
             to[k] = value;                                                                                             \
     }
+
 /* The bytes of a short row, in pieces as wide as they allow; the last two overlap. */
 #define COPY_BY(type)                                                                                                  \
     if (bytes >= (int64_t)sizeof(type)) {                                                                              \
@@ -79,6 +62,7 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
 typedef struct line {
     char bytes[OX_LINE];
 } line;
+
 static inline void copy_short(char *to, const char *from, int64_t bytes) {
     COPY_BY(line)
     COPY_BY(any128)
@@ -118,18 +102,7 @@ SPREAD(any64)
 SPREAD(any128)
 
 ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width) {
-    switch (width) {
-    case 1:
-        return spread_any8;
-    case 2:
-        return spread_any16;
-    case 4:
-        return spread_any32;
-    case 8:
-        return spread_any64;
-    default:
-        return spread_any128;
-    }
+    return OX_BY_WIDTH(width, spread);
 }
 
 /* ---- Streaming ---------------------------------------------------------------------------------------------- */

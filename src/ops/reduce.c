@@ -135,23 +135,18 @@ typedef struct order {
     int64_t run;       /* else so many at a time, by way of partial results */
 } order;
 
+/* The elements of dimensions before *end that are all reduced, or all kept; *end is then the outermost of them. */
+static int64_t take_group(const ox_tensor *in, ox_axis_set set, bool reduced, int *end) {
+    int64_t size = 1;
+    for (; *end > 0 && (in->dims[*end - 1] == 1 || ((set & OX_AXIS(*end - 1)) != 0) == reduced); --*end)
+        size *= in->dims[*end - 1];
+    return size;
+}
+
 static order choose_order(const ox_tensor *in, ox_axis_set set) {
-    int64_t size[2] = {1, 1}; /* of the innermost dimensions that are kept, and of those that are reduced */
-    int changes = 0;
-    bool first = false, last = false;
-    for (int d = in->rank; d-- > 0;) {
-        if (in->dims[d] == 1)
-            continue;
-        const bool inside = (set & OX_AXIS(d)) != 0;
-        if (size[0] == 1 && size[1] == 1)
-            first = last = inside;
-        changes += inside != last;
-        if (changes > 1)
-            break;
-        last = inside;
-        size[inside] *= in->dims[d];
-    }
-    return (order){!first && size[0] >= 8, size[1]};
+    int end = in->rank;
+    const int64_t beside = take_group(in, set, false, &end);
+    return (order){beside >= 8, take_group(in, set, true, &end)};
 }
 
 static ox_status plan_space(ox_call *call, ox_axis_set set, const int64_t *strides, reduce *r, int64_t *kept) {

@@ -79,9 +79,9 @@ static void fold_rest(const matrix *m, int64_t first, void *sums, parts *part) {
 /* Floats, whole blocks of which are added eight by eight; where those sums overflow, all is done in double. */
 static void sum_floats(const matrix *m, double *sums, parts *part) {
     const int64_t whole = m->length & -(int64_t)BLOCK;
-    double first[ROWS], again[ROWS];
+    double again[ROWS];
     bool finite = true;
-    memcpy(first, sums, (size_t)m->n * sizeof *sums);
+    memcpy(again, sums, (size_t)m->n * sizeof *sums);
     ox_fold_start(m->folder, BESIDE * m->n, part);
     fold_parts(m, m->folder->eights, BESIDE, 0, whole / BLOCK, part);
     halve_parts(m, BESIDE, 1, part);
@@ -91,7 +91,6 @@ static void sum_floats(const matrix *m, double *sums, parts *part) {
         finite &= isfinite(sums[i]) != 0;
     if (finite)
         return;
-    memcpy(again, first, sizeof again);
     fold_rest(m, 0, again, part);
     for (int64_t i = 0; i < m->n; i++)
         if (!isfinite(sums[i]))

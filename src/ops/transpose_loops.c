@@ -1,6 +1,7 @@
 /* transpose_loops.c: transposes of matrices, one loop per element width. */
 #include "intrinsics.h"
 #include "lane_loops.h"
+#include "moves.h"
 
 #include <string.h>
 
@@ -32,10 +33,9 @@ enum {
 #define BLOCK(bits)                                                                                                    \
     typedef uint##bits##_t vector_##bits __attribute__((vector_size(VECTOR)));                                         \
     typedef uint##bits##_t loose_##bits __attribute__((vector_size(VECTOR), aligned(1), may_alias));                   \
-    typedef uint##bits##_t any_##bits __attribute__((aligned(1), may_alias));                                          \
     static inline void block_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                  \
         enum {                                                                                                         \
-            N = VECTOR / sizeof(any_##bits)                                                                            \
+            N = VECTOR / sizeof(any##bits)                                                                             \
         };                                                                                                             \
         vector_##bits row[N], next[N];                                                                                 \
         UNROLL for (int i = 0; i < N; i++) row[i] = *(const loose_##bits *)(const void *)(src + i * src_step);         \
@@ -53,15 +53,14 @@ enum {
 #define PART(bits)                                                                                                     \
     static void part_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
                             int64_t src_step) {                                                                        \
-        const int64_t w = (int64_t)sizeof(any_##bits), n = VECTOR / w;                                                 \
+        const int64_t w = (int64_t)sizeof(any##bits), n = VECTOR / w;                                                  \
         for (int64_t j = 0; j < outer; j += n) {                                                                       \
             int64_t i = 0;                                                                                             \
             for (; outer - j >= n && inner - i >= n; i += n)                                                           \
                 block_##bits(dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step);              \
             for (; i < inner; i++)                                                                                     \
                 for (int64_t k = j; k < outer && k < j + n; k++)                                                       \
-                    *(any_##bits *)(void *)(dst + k * dst_step + i * w) =                                              \
-                        *(const any_##bits *)(const void *)(src + i * src_step + k * w);                               \
+                    OX_AT(any##bits, dst + k * dst_step + i * w) = OX_GET(any##bits, src + i * src_step + k * w);      \
         }                                                                                                              \
     }
 
@@ -76,14 +75,14 @@ enum {
 #define GIVE_ROW(c) row_##c[k] = value_##c;
 #define FEW(bits, count)                                                                                               \
     static void split_##bits##_##count(int64_t n, void *rows, int64_t step, const void *from) {                        \
-        typedef any_##bits one;                                                                                        \
+        typedef any##bits one;                                                                                         \
         const one *restrict packed = from;                                                                             \
         EACH_##count(ROW) for (int64_t k = 0, i = 0; k < n; k++, i += (count)) {                                       \
             EACH_##count(TAKE_PACKED) EACH_##count(GIVE_ROW)                                                           \
         }                                                                                                              \
     }                                                                                                                  \
     static void join_##bits##_##count(int64_t n, void *to, const void *rows, int64_t step) {                           \
-        typedef any_##bits one;                                                                                        \
+        typedef any##bits one;                                                                                         \
         one *restrict packed = to;                                                                                     \
         EACH_##count(ROW) for (int64_t k = 0, i = 0; k < n; k++, i += (count)) {                                       \
             EACH_##count(TAKE_ROW) EACH_##count(GIVE_PACKED)                                                           \
@@ -119,19 +118,20 @@ enum {
     FEW(bits, 3)                                                                                                       \
     FEW(bits, 4)                                                                                                       \
     static void square_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step, bool past) {             \
-        const int w = (int)sizeof(any_##bits), n = VECTOR / w, side = OX_LINE / w;                                     \
-        _Alignas(OX_LINE) char lines[OX_LINE / sizeof(any_##bits)][OX_LINE];                                           \
+        const int w = (int)sizeof(any##bits), n = VECTOR / w, side = OX_LINE / w;                                      \
+        _Alignas(OX_LINE) char lines[OX_LINE / sizeof(any##bits)][OX_LINE];                                            \
         for (int i = 0; i < side; i += n)                                                                              \
             for (int j = 0; j < side; j += n)                                                                          \
                 block_##bits(lines[j] + i * w, OX_LINE, src + i * src_step + j * w, src_step);                         \
-        for (int j = 0; past && j < side; j++)                                                                         \
-            ox_stream_lines(dst + j * dst_step, lines[j], OX_LINE);                                                    \
-        for (int j = 0; !past && j < side; j++)                                                                        \
-            memcpy(dst + j * dst_step, lines[j], OX_LINE);                                                             \
+        for (int j = 0; j < side; j++)                                                                                 \
+            if (past)                                                                                                  \
+                ox_stream_lines(dst + j * dst_step, lines[j], OX_LINE);                                                \
+            else                                                                                                       \
+                memcpy(dst + j * dst_step, lines[j], OX_LINE);                                                         \
     }                                                                                                                  \
     static void stream_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
                               int64_t src_step) {                                                                      \
-        const int64_t w = (int64_t)sizeof(any_##bits), side = OX_LINE / w, run = RUN / w;                              \
+        const int64_t w = (int64_t)sizeof(any##bits), side = OX_LINE / w, run = RUN / w;                               \
         _Alignas(OX_LINE) char rows[ROWS][RUN];                                                                        \
         for (int64_t first = 0; first < inner; first += run)                                                           \
             for (int64_t j = 0; j < outer; j += ROWS) {                                                                \
@@ -145,9 +145,9 @@ enum {
                     OX_VARIANT(ox_stream)(to + k * dst_step, rows[k], (size_t)(length * w));                           \
             }                                                                                                          \
     }                                                                                                                  \
-    static void transpose_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,           \
-                                 int64_t src_step, size_t whole) {                                                     \
-        const int64_t w = (int64_t)sizeof(any_##bits), side = OX_LINE / w;                                             \
+    static void transpose_any##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,        \
+                                    int64_t src_step, size_t whole) {                                                  \
+        const int64_t w = (int64_t)sizeof(any##bits), side = OX_LINE / w;                                              \
         const bool past = whole >= LARGE, at_lines = (uintptr_t)dst % OX_LINE == 0 && dst_step % OX_LINE == 0;         \
         const bool near = past || dst_step % NEAR == 0;                                                                \
         const int64_t band = (past ? WIDE_BAND : BAND) / w;                                                            \
@@ -176,26 +176,15 @@ TRANSPOSE(32)
 TRANSPOSE(64)
 
 /* Elements of 16 bytes are vectors by themselves. */
-static void transpose_128(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src, int64_t src_step,
-                          size_t whole) {
+static void transpose_any128(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,
+                             int64_t src_step, size_t whole) {
     (void)whole;
     for (int64_t j = 0; j < outer; j++)
         for (int64_t i = 0; i < inner; i++)
-            memcpy(dst + j * dst_step + i * VECTOR, src + i * src_step + j * VECTOR, VECTOR);
+            OX_AT(any128, dst + j * dst_step + i * VECTOR) = OX_GET(any128, src + i * src_step + j * VECTOR);
 }
 
 ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width) {
-    switch (width) {
-    case 1:
-        return transpose_8;
-    case 2:
-        return transpose_16;
-    case 4:
-        return transpose_32;
-    case 8:
-        return transpose_64;
-    default:
-        return transpose_128;
-    }
+    return OX_BY_WIDTH(width, transpose);
 }
 #endif

@@ -262,7 +262,6 @@ case("mask by compare and where", "activation", [f"x: {MEDIUM}", "limit: float 2
      ["c = Greater(x, limit)", "d = Mul(x, limit)", "y = Where(c, x, d)"], f"y: {MEDIUM}")
 
 
-
 def transpose(name, source, perm, out):
     case(name, "transpose", [f"a: {source}"], [f"y = Transpose(a) perm={str(perm).replace(' ', '')}"], f"y: {out}",
          lambda result, a: np.copyto(result, a.transpose(perm)))
