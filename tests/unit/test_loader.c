@@ -1,56 +1,11 @@
-/* test_loader.c: from bytes to a graph: values, nodes, attributes, subgraphs, functions, external data, errors. */
+/* test_loader.c: from bytes to a graph: values, nodes, attributes, subgraphs, functions, errors. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "src/runtime/graph.h"
-#include "tests/unit/onnx_bytes.h"
-
-static ox_error error;
-static ox_model *model;
-
-static ox_status load_with(const ox_bytes *bytes, const ox_options *options) {
-    return ox_model_load_memory(bytes->data, bytes->size, options, &model, &error);
-}
-
-static void load(const ox_bytes *bytes) {
-    ck_assert_msg(load_with(bytes, NULL) == OX_OK, "%s", error.text);
-}
-
-static void check_text(const char *text) {
-    ck_assert_msg(strstr(error.text, text) != NULL, "'%s' is not in '%s'", text, error.text);
-}
-
-static void check_fails(const ox_bytes *bytes, ox_status status, const char *text) {
-    ck_assert_msg(load_with(bytes, NULL) == status, "%d: %s", error.status, error.text);
-    ck_assert(!model);
-    check_text(text);
-}
-
-/* A model of the graph that has x as its input, fails to load with the text. */
-static void check_graph_fails(const ox_bytes *nodes, ox_status status, const char *text) {
-    ox_bytes graph = *nodes, bytes = {0};
-    ox_put_input(&graph, "x", OX_FLOAT, -1, NULL);
-    ox_put_model(&bytes, &graph, 13);
-    check_fails(&bytes, status, text);
-}
-
-static int find_value(const ox_graph *graph, const char *name) {
-    for (int i = 0; i < graph->nvalues; i++)
-        if (!strcmp(ox_graph_name(graph, i), name))
-            return i;
-    return -1;
-}
-
-/* The elements of an initializer. */
-static const void *weight(const char *name) {
-    const ox_slot *slot = ox_graph_weight(model->graph, find_value(model->graph, name));
-    ck_assert_ptr_nonnull(slot);
-    return slot->tensor.data;
-}
+#include "tests/unit/loading.h"
 
 /* The value of the outer graph that a value of a subgraph stands for. */
 static int outer_value(const ox_graph *graph, const char *name) {
@@ -530,137 +485,6 @@ START_TEST(expansion_is_bounded) {
 }
 END_TEST
 
-/* ---- Sparse and external data ------------------------------------------------------------------------------- */
-
-START_TEST(sparse_initializers_have_a_name) {
-    ox_bytes tensor = {0}, sparse = {0}, graph = {0}, bytes = {0};
-    ox_put_text(&tensor, 8, "s");
-    ox_put_message(&sparse, 1, &tensor);
-    ox_put_message(&graph, 15, &sparse);
-    ox_put_model(&bytes, &graph, 13);
-    load(&bytes);
-    ck_assert_int_ge(find_value(model->graph, "s"), 0);
-    ox_model_free(model);
-    ox_put_node(&graph, "Abs", "s", "y", NULL);
-    check_graph_fails(&graph, OX_ERROR_UNSUPPORTED, "'s', which is a sparse tensor");
-}
-END_TEST
-
-static char directory[64];
-
-static void write_file(const char *name, const void *data, size_t size) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "wb");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(data, 1, size, file), size);
-    fclose(file);
-}
-
-static void put_entry(ox_bytes *tensor, const char *key, const char *value) {
-    ox_bytes entry = {0};
-    ox_put_text(&entry, 1, key);
-    ox_put_text(&entry, 2, value);
-    ox_put_message(tensor, 13, &entry);
-}
-
-/* A model whose initializer w, float [2], is at the location. */
-static void put_external(ox_bytes *bytes, const char *location, const char *offset, const char *length) {
-    ox_bytes tensor = {0}, graph = {0};
-    ox_put_int(&tensor, 1, 2);
-    ox_put_int(&tensor, 2, OX_FLOAT);
-    ox_put_text(&tensor, 8, "w");
-    put_entry(&tensor, "location", location);
-    put_entry(&tensor, "checksum", "not looked at");
-    if (offset)
-        put_entry(&tensor, "offset", offset);
-    if (length)
-        put_entry(&tensor, "length", length);
-    ox_put_int(&tensor, 14, 1);
-    ox_put_message(&graph, 5, &tensor);
-    ox_put_model(bytes, &graph, 13);
-}
-
-static ox_status load_external(const char *location, const char *offset, const char *length) {
-    ox_bytes bytes = {0};
-    char path[128];
-    put_external(&bytes, location, offset, length);
-    write_file("model.onnx", bytes.data, bytes.size);
-    snprintf(path, sizeof path, "%s/model.onnx", directory);
-    return ox_model_load_file(path, NULL, &model, &error);
-}
-
-static void check_external_fails(const char *location, const char *offset, const char *length, const char *text) {
-    ck_assert_int_ne(load_external(location, offset, length), OX_OK);
-    check_text("model.onnx: ");
-    check_text(text);
-}
-
-START_TEST(external_data) {
-    char path[128];
-    strcpy(directory, "ox_test_XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    write_file("w.bin", "\0\0\x80\x3f\0\0\x00\x40\0\0\x40\x40", 12); /* 1, 2, 3 */
-    ck_assert_msg(load_external("w.bin", "4", "8") == OX_OK, "%s", error.text);
-    ck_assert(!memcmp(weight("w"), (const float[]){2, 3}, 8));
-    ox_model_free(model);
-    ck_assert_int_eq(load_external("./w.bin", NULL, NULL), OX_OK);
-    ox_model_free(model);
-    check_external_fails("w.bin", "8", "8", "has 12 bytes, too few for 8 from offset 8");
-    check_external_fails("w.bin", "8", NULL, "has 12 bytes, too few for 8 from offset 8");
-    snprintf(path, sizeof path, "%zu", SIZE_MAX);
-    check_external_fails("w.bin", path, "8", path);
-    check_external_fails("w.bin", "99999999999999999999", "8", "offset '99999999999999999999'");
-    check_external_fails("w.bin", "-1", "8", "offset '-1'");
-    check_external_fails("w.bin", "0", "4", "has 4 bytes of external data");
-    check_external_fails("absent.bin", NULL, NULL, "absent.bin");
-    check_external_fails("", NULL, NULL, "must be a path inside");
-    check_external_fails("../w.bin", NULL, NULL, "without '..'");
-    check_external_fails("a/../../w.bin", NULL, NULL, "without '..'");
-    check_external_fails("/etc/passwd", NULL, NULL, "must be a path inside");
-    snprintf(path, sizeof path, "%s/link", directory);
-    ck_assert_int_eq(symlink("/etc/passwd", path), 0);
-    check_external_fails("link", NULL, NULL, "leads out of the model's directory");
-    unlink(path);
-    snprintf(path, sizeof path, "%s/w.bin", directory);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/model.onnx", directory);
-    unlink(path);
-    rmdir(directory);
-}
-END_TEST
-
-/* Weights at a fixed address: what the model calls "flash" is an array. */
-static const float flash[4] = {1, 2, 3, 4};
-
-static const void *from_flash(void *context, const char *location, size_t offset, size_t length) {
-    ++*(int *)context;
-    if (strcmp(location, "flash") || offset > sizeof flash || length > sizeof flash - offset)
-        return NULL;
-    return (const char *)flash + offset;
-}
-
-START_TEST(external_data_by_function) {
-    ox_bytes bytes = {0};
-    int calls = 0;
-    ox_options options = {.external_data = from_flash, .external_context = &calls};
-    put_external(&bytes, "flash", "4", NULL);
-    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_OK);
-    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* others turn it in memory of their own */
-        ck_assert_ptr_eq(weight("w"), &flash[1]);
-    ck_assert_int_eq(calls, 1);
-    ox_model_free(model);
-    bytes.size = 0;
-    put_external(&bytes, "flash", "12", "8");
-    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_ERROR_MODEL);
-    check_text("external data 'flash': there are no 8 bytes at offset 12");
-    bytes.size = 0;
-    put_external(&bytes, "flash", "0", "4");
-    ck_assert_int_eq(ox_model_load_memory(bytes.data, bytes.size, &options, &model, &error), OX_ERROR_MODEL);
-    check_text("has 4 bytes of external data");
-}
-END_TEST
-
 /* ---- Hostile circumstances ---------------------------------------------------------------------------------- */
 
 typedef struct counter {
@@ -786,9 +610,6 @@ Suite *ox_suite_loader(void) {
     tcase_add_test(tests, functions_that_pass_on_their_input);
     tcase_add_test(tests, graphs_given_to_functions);
     tcase_add_test(tests, broken_functions_are_refused);
-    tcase_add_test(tests, sparse_initializers_have_a_name);
-    tcase_add_test(tests, external_data);
-    tcase_add_test(tests, external_data_by_function);
     tcase_add_test(tests, every_failing_allocation_is_an_error);
     tcase_add_test(tests, every_truncation_and_flip_is_survived);
     suite_add_tcase(suite, tests);
