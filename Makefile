@@ -97,10 +97,12 @@ $(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIA
 $(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is faster in halves of the widest registers, what computes in whole ones.
 VECTOR_WIDTH := 256
-WIDE := lanes_divide lanes_math lanes_order lanes_pairs lanes_pow lanes_tiles reduce_loops softmax_loops gemm_kernel integer_loops
+WIDE := lanes_chain lanes_divide lanes_math lanes_order lanes_pow lanes_tiles reduce_loops softmax_loops gemm_kernel integer_loops
 $(WIDE:%=$(BUILD)/obj/src/ops/%.v4.o): VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
-$(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/ops/%.$(v).o,lanes lanes_pairs lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
+$(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/ops/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
+# Loops of four vectors that compilers must unroll, or these would not stay in registers.
+$(BUILD)/obj/src/ops/lanes_chain%o: CFLAGS += -O3
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
 $(BUILD)/obj/%.vnni.o: CFLAGS += -DOX_ISA=v4 -DOX_DOT_ISA=vnni -march=x86-64-v4 -mavx512vnni

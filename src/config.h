@@ -149,6 +149,11 @@
 #define OX_STREAM_RESULT_BYTES ((size_t)4 << 20)
 #endif
 
+/* Loops whose results go past the caches ask for operands of at least this many bytes ahead. */
+#ifndef OX_ASKED_BYTES
+#define OX_ASKED_BYTES ((size_t)8 << 20)
+#endif
+
 /* Passes ask for the next tile of operands of at least this many bytes, which do not lie in a cache. */
 #ifndef OX_AHEAD_BYTES
 #define OX_AHEAD_BYTES ((size_t)32 << 20)

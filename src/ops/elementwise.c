@@ -247,8 +247,13 @@ ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
         lanes = has_sign ? OX_LANES_Pow : OX_LANES_PowUnsigned;
     }
     base = ox_pass_convert(b, base, in_type);
-    if (is_power_of(call, in_type, 2))
-        return ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, (const ox_reg[]){base, base});
+    if (is_power_of(call, in_type, 2) || is_power_of(call, in_type, 3)) {
+        const ox_reg square =
+            ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, (const ox_reg[]){base, base});
+        return is_power_of(call, in_type, 2) || square < 0
+                   ? square
+                   : ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, (const ox_reg[]){square, base});
+    }
     exponent = ox_pass_convert(b, exponent, exponent_type);
     return ox_elementwise_apply(b, lanes, NULL, OX_UNDEFINED, 2, (const ox_reg[]){base, exponent});
 }

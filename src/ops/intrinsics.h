@@ -21,6 +21,24 @@ static inline void ox_widen_vector(void *to, const void *from) {
 static inline void ox_narrow_vector(void *to, const void *from) {
     _mm_storeu_si128(to, _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+/* Past the caches; to is aligned. */
+static inline void ox_narrow_past(void *to, const void *from) {
+    _mm_stream_si128(to, _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+/* The same for OX_HALF_WIDEST of them. */
+#if defined(__AVX512F__)
+#define OX_HALF_WIDEST 16
+static inline void ox_widen_widest(void *to, const void *from) {
+    _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256(from)));
+}
+static inline void ox_narrow_widest(void *to, const void *from) {
+    _mm256_storeu_si256(to, _mm512_cvtps_ph(_mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#else
+#define OX_HALF_WIDEST OX_HALF_VECTOR
+#define ox_widen_widest ox_widen_vector
+#define ox_narrow_widest ox_narrow_vector
+#endif
 #endif
 
 /* Lanes of 32 bits that hold OX_DOT_VALUES integers each: four bytes, or two of 16 bits where no instruction adds four
@@ -91,15 +109,44 @@ static inline void ox_stream_lines(void *to, const void *from, size_t size) {
         ox_stream_line((char *)to + at, (const char *)from + at);
 }
 
-/* Asks for the cache line at an address, which need not be there. */
-static inline void ox_prefetch(uintptr_t address) {
-#if defined(__GNUC__)
-    __builtin_prefetch((const void *)address);
-    /* gcc takes a function that does nothing else for one without effect, and leaves its calls out. */
-    __asm__ volatile("");
+/* The same for whole vectors that are in registers. */
+static inline void ox_stream_vectors(void *to, const void *from, size_t size) {
+#if defined(__AVX512F__)
+    for (size_t at = 0; at < size; at += OX_LINE)
+        _mm512_stream_si512((void *)((char *)to + at), _mm512_loadu_si512((const char *)from + at));
 #else
-    (void)address;
+    ox_stream_lines(to, from, size);
 #endif
+}
+
+/* Asks for the cache line at an address, which need not be there; _far: no nearer than the second-level cache. */
+#if defined(__GNUC__)
+/* gcc takes a function that does nothing else for one without effect, and leaves its calls out. */
+#define OX_PREFETCH(address, locality)                                                                                 \
+    __builtin_prefetch((const void *)(address), 0, locality);                                                          \
+    __asm__ volatile("")
+#else
+#define OX_PREFETCH(address, locality) (void)(address)
+#endif
+static inline void ox_prefetch(uintptr_t address) {
+    OX_PREFETCH(address, 3);
+}
+static inline void ox_prefetch_far(uintptr_t address) {
+    OX_PREFETCH(address, 2);
+}
+
+/* Asks for what comes behind `size` bytes that are read next, one piece after the other. What will be wanted soon comes
+ * into the first-level cache, what will be wanted later into the second-level one: only so many lines can be under way
+ * to the first one. */
+static inline void ox_ask_lines(uintptr_t from, size_t size) {
+    enum {
+        SOON = 1 << 10,
+        LATER = 16 << 10
+    };
+    for (size_t at = 0; at < size; at += OX_LINE) {
+        ox_prefetch(from + SOON + at);
+        ox_prefetch_far(from + LATER + at);
+    }
 }
 
 /* Makes streamed bytes visible to other threads. */

@@ -1,5 +1,5 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
-#include "lanes.h"
+#include "chain.h"
 #include "x86.h"
 
 #include <string.h>
@@ -24,6 +24,10 @@ DECLARE(const ox_loops, ox_loops)
 
 DECLARE(ox_where_fn, ox_lane_where)
 ox_where_fn *const ox_where_builds[] = BUILDS(ox_lane_where);
+#if !OX_SMALL
+DECLARE(ox_lane, ox_chain_run)
+ox_lane *const ox_chain_builds[] = BUILDS(ox_chain_run);
+#endif
 DECLARE(ox_folder_fn, ox_folder_find)
 ox_folder_fn *const ox_folder_builds[] = BUILDS(ox_folder_find);
 DECLARE(ox_softmax_fn, ox_softmax_f32)

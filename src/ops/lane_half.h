@@ -30,6 +30,11 @@ static inline half_floats some_halves(const u16 *x, int64_t step, int64_t count)
     return floats;
 }
 
+/* As many halves as a cache line holds. */
+enum {
+    HALVES = OX_LINE / sizeof(uint16_t)
+};
+
 #define HALF_LANE(name, e)                                                                                             \
     static inline half_floats name##_vector(half_floats a, half_floats b) {                                            \
         return e;                                                                                                      \
@@ -40,6 +45,22 @@ static inline half_floats some_halves(const u16 *x, int64_t step, int64_t count)
         const int64_t whole = n & -(int64_t)OX_HALF_VECTOR, left = n - whole;                                          \
         half_floats a = some_halves(x, step[1], 0), b = some_halves(y, step[2], 0), result;                            \
         (void)attr;                                                                                                    \
+        for (int64_t i = 0; i < n && step[0] < 0; i += HALVES) {                                                       \
+            if (step[1] < 0)                                                                                           \
+                ox_ask_lines((uintptr_t)(x + i), OX_LINE);                                                             \
+            if (step[2] < 0)                                                                                           \
+                ox_ask_lines((uintptr_t)(y + i), OX_LINE);                                                             \
+            for (int k = 0; k < HALVES; k += OX_HALF_VECTOR) {                                                         \
+                if (step[1])                                                                                           \
+                    ox_widen_vector(&a, x + i + k);                                                                    \
+                if (step[2])                                                                                           \
+                    ox_widen_vector(&b, y + i + k);                                                                    \
+                result = name##_vector(a, b);                                                                          \
+                ox_narrow_past(o + i + k, &result);                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        if (step[0] < 0)                                                                                               \
+            return 0;                                                                                                  \
         for (int64_t i = 0; i < whole; i += OX_HALF_VECTOR) {                                                          \
             if (step[1])                                                                                               \
                 ox_widen_vector(&a, x + i);                                                                            \

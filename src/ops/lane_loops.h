@@ -95,12 +95,16 @@ typedef str c_str;
 #define STREAMED_OPERAND(T, x, k)                                                                                      \
     T x##_block[BLOCK];                                                                                                \
     const int64_t next_##x = step[k] ? BLOCK : 0;                                                                      \
+    const bool asked_##x = step[k] < 0;                                                                                \
     for (int64_t i = next_##x; i < BLOCK; i++)                                                                         \
         x##_block[i] = x[0];                                                                                           \
     x = next_##x ? x : x##_block;
-#define STREAM_BLOCKS(TO, next, ...)                                                                                   \
+#define ASK(x)                                                                                                         \
+    if (asked_##x)                                                                                                     \
+        ox_ask_lines((uintptr_t)x, BLOCK * sizeof *x);
+#define STREAM_BLOCKS(TO, asks, next, ...)                                                                             \
     ONE_BY_ONE for (; n > 0; n -= BLOCK, o += BLOCK, next) {                                                           \
-        TO block[BLOCK] __attribute__((aligned(OX_LINE)));                                                             \
+        asks TO block[BLOCK] __attribute__((aligned(OX_LINE)));                                                        \
         INDEPENDENT for (int64_t i = 0; i < BLOCK; i++) {                                                              \
             __VA_ARGS__;                                                                                               \
         }                                                                                                              \
@@ -112,7 +116,7 @@ typedef str c_str;
             BLOCK = OX_LINE / LESS_OF(sizeof(TO), sizeof(TA))                                                          \
         };                                                                                                             \
         STREAMED_OPERAND(TA, x, 1)                                                                                     \
-        STREAM_BLOCKS(TO, x += next_x, const c_##TA a = x[i]; block[i] = (TO)(expression))                             \
+        STREAM_BLOCKS(TO, ASK(x), x += next_x, const c_##TA a = x[i]; block[i] = (TO)(expression))                     \
         return 0;                                                                                                      \
     }
 #define STREAM2(TO, TA, TB, expression)                                                                                \
@@ -122,7 +126,7 @@ typedef str c_str;
         };                                                                                                             \
         STREAMED_OPERAND(TA, x, 1)                                                                                     \
         STREAMED_OPERAND(TB, y, 2)                                                                                     \
-        STREAM_BLOCKS(TO, (x += next_x, y += next_y), const c_##TA a = x[i]; const c_##TB b = y[i];                    \
+        STREAM_BLOCKS(TO, ASK(x) ASK(y), (x += next_x, y += next_y), const c_##TA a = x[i]; const c_##TB b = y[i];     \
                       block[i] = (TO)(expression))                                                                     \
         return fault;                                                                                                  \
     }
@@ -135,8 +139,8 @@ typedef str c_str;
         STREAMED_OPERAND(TA, x, 1)                                                                                     \
         STREAMED_OPERAND(TO, y, 2)                                                                                     \
         STREAMED_OPERAND(TO, z, 3)                                                                                     \
-        STREAM_BLOCKS(TO, (x += next_x, y += next_y, z += next_z), const c_##TA a = x[i]; const TO b = y[i], c = z[i]; \
-                      block[i] = (expression))                                                                         \
+        STREAM_BLOCKS(TO, ASK(x) ASK(y) ASK(z), (x += next_x, y += next_y, z += next_z), const c_##TA a = x[i];        \
+                      const TO b = y[i], c = z[i]; block[i] = (expression))                                            \
         return 0;                                                                                                      \
     }
 /* The same by another loop, which fills a block. */

@@ -29,4 +29,23 @@
 EXTREMES(f32, float, uint32_t)
 EXTREMES(f64, double, uint64_t)
 
+/* Max and Min against a limit that the order of operands does for: a comparison with NaN gives x, as does one of two
+ * zeros. A lower limit of +0 has +0 added, which makes that of -0, and any other one -0, which changes nothing. What
+ * cannot be had that way is left to the functions above. */
+static inline bool is_low(float limit) {
+    return !isnan(limit);
+}
+static inline bool is_high(float limit) {
+    return !isnan(limit) && (limit != 0 || !signbit(limit));
+}
+static inline float zero_below(float limit) {
+    return limit == 0 && !signbit(limit) ? 0.0f : -0.0f;
+}
+static inline float at_least(float x, float limit, float zero) {
+    return (limit > x ? limit : x) + zero;
+}
+static inline float at_most(float x, float limit) {
+    return (limit < x ? limit : x) + -0.0f;
+}
+
 #endif

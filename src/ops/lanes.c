@@ -1,7 +1,7 @@
 /* lanes.c: the loops of elementwise operators, expanded from one template. An operation is an expression over a, b, c;
  * the types it is expanded for are a list. */
 #include "lane_half.h"
-#include "lane_loops.h"
+#include "lane_maps.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,9 +11,7 @@
 #define ARITHMETIC(name, e)                                                                                            \
     RING_LOOPS(BINARY_, name, e)                                                                                       \
     SMALL_LOOPS(name, e) const ox_lanes OX_LANES(name) = {.fn = {RING_ROW(name), SMALL_ROW(name)}};
-ARITHMETIC(Add, a + b)
-ARITHMETIC(Sub, a - b)
-ARITHMETIC(Mul, a *b)
+ARITHMETIC_MAPS(ARITHMETIC)
 
 /* a < 0 ? slope * a : a; integers wrap. */
 UINT_LOOPS(BINARY_, PRelu, ((void)b, a))
@@ -64,15 +62,12 @@ const ox_lanes OX_LANES(Equal) = {.fn = {RING_ROW(Equal), ENTRY(OX_BOOL, Equal_b
 
 /* ---- One operand -------------------------------------------------------------------------------------------- */
 
-UNARY3(Abs, a, a < 0 ? (int64_t)(0 - (uint64_t)a) : a, MATH(fabs, a))
-UNARY3(Neg, 0 - a, (int64_t)(0 - (uint64_t)a), -a)
+NUMBER_MAPS(UNARY3)
 UNARY3(Sign, a != 0, (a > 0) - (a < 0), a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a)
-UNARY3(Relu, a, a > 0 ? a : 0, a <= 0 ? 0 : a)
-UNARY(Floor, FLOAT, MATH(floor, a))
-UNARY(Ceil, FLOAT, MATH(ceil, a))
-UNARY(Sqrt, FLOAT, MATH(sqrt, a))
-UNARY(Reciprocal, FLOAT, 1 / a)
-UNARY(LeakyRelu, FLOAT, a < 0 ? a * *(const float *)attr : a)
+#define REAL_LOOP(name, e) UNARY(name, FLOAT, e)
+REAL_MAPS(REAL_LOOP)
+/* a < -lambd: a + bias; a > lambd: a - bias; otherwise 0. */
+UNARY(Shrink, FLOAT, a<-ALPHA ? a + BETA : a> ALPHA ? a - BETA : 0)
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 

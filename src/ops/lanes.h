@@ -24,7 +24,8 @@ enum {
 };
 
 /* Whether the loops that are expanded from lane_loops.h take a step[0] below 0: the result, which begins at a cache
- * line and has a multiple of OX_LINE elements, is then best stored past the caches. */
+ * line and has a multiple of OX_LINE elements, is then best stored past the caches. Operands whose steps are below 0,
+ * too, come from memory, and are best asked for ahead. */
 #if defined(__AVX__) && !OX_SMALL
 #define OX_LANES_STREAM 1
 #else

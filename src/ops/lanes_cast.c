@@ -215,9 +215,11 @@ static void narrow_bf16(int64_t n, const f32 *x, u16 *o) {
 
 /* The same for results that may go past the caches, a block of whole lines at a time. */
 #define CONVERT(name, TA, TO)                                                                                          \
-    static void all_##name(int64_t n, const TA *x, TO *o, bool past) {                                                 \
+    static void all_##name(int64_t n, const TA *x, TO *o, bool past, bool asked) {                                     \
         TO block[OX_LINE] __attribute__((aligned(OX_LINE)));                                                           \
         for (; past && n > 0; n -= OX_LINE, x += OX_LINE, o += OX_LINE) {                                              \
+            if (asked)                                                                                                 \
+                ox_ask_lines((uintptr_t)x, sizeof(TA) * OX_LINE);                                                      \
             name(OX_LINE, x, block);                                                                                   \
             ox_stream_lines(o, block, sizeof block);                                                                   \
         }                                                                                                              \
@@ -233,9 +235,9 @@ int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[]
     const int64_t count = step[1] ? n : 1;
     const bool past = step[0] < 0 && step[1];
     if (dtype == OX_FLOAT16)
-        all_widen_half(count, (const void *)arg[1], (void *)arg[0], past);
+        all_widen_half(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else if (dtype == OX_BFLOAT16)
-        all_widen_bf16(count, (const void *)arg[1], (void *)arg[0], past);
+        all_widen_bf16(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else
         ox_widen(dtype, count, arg[1], (float *)(void *)arg[0]);
     if (!step[1])
@@ -248,9 +250,9 @@ int OX_VARIANT(ox_lane_narrow)(int64_t n, char *const arg[], const int64_t step[
     const int64_t count = step[1] ? n : 1;
     const bool past = step[0] < 0 && step[1];
     if (how->dtype == OX_FLOAT16)
-        all_narrow_half(count, (const void *)arg[1], (void *)arg[0], past);
+        all_narrow_half(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else if (how->dtype == OX_BFLOAT16)
-        all_narrow_bf16(count, (const void *)arg[1], (void *)arg[0], past);
+        all_narrow_bf16(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else
         ox_narrow(how, count, (const float *)(const void *)arg[1], arg[0]);
     if (!step[1])

@@ -1,9 +1,5 @@
 /* lanes_math.c: the loops of math functions, activations and quantisation. */
-#include "lane_loops.h"
-#include "lane_math.h"
-
-/* The library's own function for float, C's for double. */
-#define FAST(fn, x) _Generic((x), float : ox_##fn##f, default : fn)(x)
+#include "lane_maps.h"
 
 /* ---- Logarithms, exponentials, trigonometry ------------------------------------------------------------------ */
 
@@ -39,7 +35,7 @@ MATH_WHOLE(Log_f32, f32, STREAM_VECTORS(f32, Log_f32_vectors))
 MATH_LANE(Log_f64, f64, log(a))
 const ox_lanes OX_LANES(Log) = {.fn = {FLOAT_ROW(Log)}, .slow = true};
 
-MATH_UNARY(Exp, FAST(exp, a))
+MATH_MAPS(MATH_UNARY)
 MATH_UNARY(Acos, MATH(acos, a))
 MATH_UNARY(Acosh, MATH(acosh, a))
 MATH_UNARY(Asin, MATH(asin, a))
@@ -51,7 +47,6 @@ MATH_UNARY(Cosh, MATH(cosh, a))
 MATH_UNARY(Sin, MATH(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
 MATH_UNARY(Tan, MATH(tan, a))
-MATH_UNARY(Tanh, FAST(tanh, a))
 #if OX_SMALL
 MATH_LANE(Erf_f32, f32, ox_erff(a))
 #else
@@ -71,52 +66,17 @@ const ox_lanes OX_LANES(Erf) = {.fn = {FLOAT_ROW(Erf)}, .slow = true};
 
 /* ---- Activations -------------------------------------------------------------------------------------------- */
 
-#define ALPHA ((const float *)attr)[0]
-#define BETA ((const float *)attr)[1]
-
 /* What is positive of a, and what is not (with NaN). */
 #define ABOVE (a > 0 ? a : 0)
 #define BELOW (a > 0 ? 0 : a)
 
-/* e to no positive power: no overflow. */
-#define SMALL_EXP FAST(exp, -MATH(fabs, a))
 MATH_UNARY(Softplus, ABOVE + MATH(log1p, SMALL_EXP))
 MATH_UNARY(Elu, ABOVE + ALPHA * MATH(expm1, BELOW))
 MATH_UNARY(Celu, ABOVE + ALPHA * MATH(expm1, BELOW / ALPHA))
 MATH_UNARY(Selu, BETA *(ABOVE + ALPHA * MATH(expm1, BELOW)))
 
-static inline double sigmoid(double a) {
-    return (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP);
-}
-MATH_UNARY(Sigmoid, FAST(sigmoid, a))
-BINARY_(SigmoidMul, f32, ox_sigmoidf(a) * b)
-const ox_lanes OX_LANES(SigmoidMul) = {.fn = {ENTRY(OX_FLOAT, SigmoidMul_f32)}, .slow = true};
-
-/* a times the sigmoid of alpha a; an infinite power of e gives the right 0. */
-MATH_UNARY(Swish, a / (1 + FAST(exp, -(ALPHA *a))))
-
-/* tanh(ln(1 + e^a)) = n / (n + 2) where n = e^a (e^a + 2); it is 1 long before n overflows. */
-#define MISH_EXP FAST(exp, (a > 40 ? 40 : a))
-#define MISH_N (MISH_EXP * (MISH_EXP + 2))
-MATH_UNARY(Mish, a *(MISH_N / (MISH_N + 2)))
-
 /* a (1 + erf(a / sqrt 2)) / 2; erfc loses nothing where a is negative. */
 MATH_UNARY(Gelu, a / 2 * MATH(erfc, a *REAL(-0.70710678118654752440)))
-/* a (1 + tanh u) / 2 is a times the sigmoid of 2 u, where u = sqrt(2 / pi) (a + 0.044715 a^3). */
-MATH_UNARY(GeluTanh, a / (1 + FAST(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))
-
-/* Half-way cases go to the even integer: the rounding mode is left alone. */
-UNARY(Round, FLOAT, MATH(rint, a))
-UNARY(Softsign, FLOAT, a / (1 + MATH(fabs, a)))
-UNARY(ThresholdedRelu, FLOAT, a > ALPHA ? a : 0)
-
-/* a < -lambd: a + bias; a > lambd: a - bias; otherwise 0. */
-UNARY(Shrink, FLOAT, a<-ALPHA ? a + BETA : a> ALPHA ? a - BETA : 0)
-
-#define CLAMPED(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))
-UNARY(HardSigmoid, FLOAT, CLAMPED(ALPHA *a + BETA))
-UNARY(HardSwish, FLOAT, a *CLAMPED(a / 6 + (float)0.5))
-
 /* ---- Tests -------------------------------------------------------------------------------------------------- */
 
 #define TEST_(name, T, e) LANE1(name##_##T, u8, T, e)

@@ -1,7 +1,6 @@
 /* lanes_tiles.c: loops of lanes.c again, for operands and results that lie in the first-level cache: there, vectors of
  * twice the width take half of the time; where there is a wait for memory, they are the slower ones. */
-#include "lane_loops.h"
+#include "lane_maps.h"
 
-BINARY(AddTiles, FLOAT, a + b)
-BINARY(SubTiles, FLOAT, a - b)
-BINARY(MulTiles, FLOAT, a *b)
+#define TILES(name, e) BINARY(name##Tiles, FLOAT, e)
+ARITHMETIC_MAPS(TILES)

@@ -100,18 +100,18 @@ static void ask(const ox_pass *pass, const pass_state *s, int i, int64_t n) {
 
 /* Calls the loop on n elements whose result goes past the caches: whole lines of it, for what lies before the first
  * line and behind the last is stored as ever. */
-static int stream_stretch(const pass_instruction *in, char *const from[OX_LANE_ARGS], int64_t n) {
+static int stream_stretch(const pass_instruction *in, char *const from[OX_CHAIN_ARGS], int64_t n) {
     const int64_t width = in->step[0], offset = (int64_t)((uintptr_t)from[0] % OX_LINE);
     const int64_t room = (OX_LINE - offset) % OX_LINE / width, head = room < n ? room : n;
     const int64_t whole = offset % width ? 0 : (n - head) & -(int64_t)OX_LINE;
-    const int64_t counts[] = {head, whole, n - head - whole}, past[] = {width, -width, width};
-    int64_t step[OX_LANE_ARGS];
-    char *arg[OX_LANE_ARGS];
+    const int64_t counts[] = {head, whole, n - head - whole};
+    int64_t step[OX_CHAIN_ARGS];
+    char *arg[OX_CHAIN_ARGS];
     int fault = 0;
-    memcpy(step, in->step, sizeof step);
-    memcpy(arg, from, sizeof arg);
+    memcpy(arg, from, ((size_t)in->nargs + 1) * sizeof *arg);
     for (int i = 0; i < 3; i++) {
-        step[0] = past[i];
+        for (int k = 0; k <= in->nargs; k++)
+            step[k] = i == 1 && (k == 0 || in->asked >> k & 1) ? -in->step[k] : in->step[k];
         fault |= counts[i] ? in->lane(counts[i], arg, step, in->attr) : 0;
         for (int k = 0; k <= in->nargs; k++)
             arg[k] += in->step[k] * counts[i];
@@ -120,12 +120,12 @@ static int stream_stretch(const pass_instruction *in, char *const from[OX_LANE_A
 }
 
 /* Calls the loop on n elements. */
-static int run_stretch(const pass_instruction *in, char *const arg[OX_LANE_ARGS], int64_t n) {
+static int run_stretch(const pass_instruction *in, char *const arg[OX_CHAIN_ARGS], int64_t n) {
     return in->streamed ? stream_stretch(in, arg, n) : in->lane(n, arg, in->step, in->attr);
 }
 
 /* One instruction on a tile of n elements. */
-static int run_instruction(const ox_pass *pass, const pass_instruction *in, char *arg[OX_LANE_ARGS], int64_t n,
+static int run_instruction(const ox_pass *pass, const pass_instruction *in, char *arg[OX_CHAIN_ARGS], int64_t n,
                            const int64_t count[]) {
     int fault = 0;
     if (!in->by_row)
@@ -147,7 +147,7 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
     const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = n / pass->row, [PASS_EACH] = n};
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
-        char *arg[OX_LANE_ARGS];
+        char *arg[OX_CHAIN_ARGS];
         ask(pass, s, i, n);
         arg[0] = s->regs[in->reg[0]];
         for (int k = 1; k <= in->nargs; k++)

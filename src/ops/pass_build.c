@@ -175,7 +175,7 @@ ox_reg ox_pass_apply(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dty
     pass_instruction *in = PUSH(b, code, ncode);
     if (!in)
         return -1;
-    *in = (pass_instruction){.lane = lane, .attr = attr, .tag = b->tag, .joined = b->tag, .nargs = nargs};
+    *in = (pass_instruction){.lane = lane, .attr = attr, .tag = b->tag, .nargs = nargs};
     for (int k = 0; k < nargs; k++) {
         in->reg[k + 1] = args[k];
         b->pass.regs[args[k]].readers++;
@@ -217,9 +217,9 @@ void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool st
 
 uint32_t ox_pass_types(const ox_pass *pass, int tag) {
     uint32_t types = 0;
-    for (int i = 0; i < pass->ncode; i++)
-        for (int k = 0; k <= pass->code[i].nargs && (pass->code[i].tag == tag || pass->code[i].joined == tag); k++)
-            types |= OX_BIT(pass->regs[pass->code[i].reg[k]].dtype);
+    for (int i = 0; i < pass->nwritten; i++)
+        for (int k = 0; k <= pass->written[i].nargs && pass->written[i].tag == tag; k++)
+            types |= OX_BIT(pass->regs[pass->written[i].reg[k]].dtype);
     return types;
 }
 

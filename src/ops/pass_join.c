@@ -3,44 +3,21 @@
  * same. */
 #include "pass_program.h"
 
-/* Operations that have a loop together with another one. */
-enum {
-    ADD,
-    SUB,
-    MUL,
-    MAX,
-    MIN,
-    RELU,
-    SIGMOID,
-    OPERATIONS
-};
+#define LANES(name) OX_LANES_##name,
+static const ox_lane_set linked[] = {OX_PAIR_LINKS(LANES) OX_MAP_LINKS(LANES)};
 
-static const ox_lane_set single[OPERATIONS] = {OX_LANES_Add, OX_LANES_Sub,  OX_LANES_Mul,    OX_LANES_Max,
-                                               OX_LANES_Min, OX_LANES_Relu, OX_LANES_Sigmoid};
-#define ROW(first)                                                                                                     \
-    [ADD] = OX_LANES_##first##Add, [SUB] = OX_LANES_##first##Sub, [MUL] = OX_LANES_##first##Mul,                       \
-    [MAX] = OX_LANES_##first##Max, [MIN] = OX_LANES_##first##Min
-static const ox_lane_set pairs[OPERATIONS][OPERATIONS] = {
-    [ADD] = {ROW(Add), [RELU] = OX_LANES_AddRelu},
-    [SUB] = {ROW(Sub), [RELU] = OX_LANES_SubRelu},
-    [MUL] = {ROW(Mul), [RELU] = OX_LANES_MulRelu},
-    [MAX] = {ROW(Max)},
-    [MIN] = {ROW(Min)},
-    [SIGMOID] = {[MUL] = OX_LANES_SigmoidMul},
-};
-
-/* Which operation on floats an instruction is; OPERATIONS if it is none of them. */
-static int operation_of(const ox_pass_builder *b, const pass_instruction *in) {
-    int op = 0;
-    while (op < OPERATIONS && in->lane != OX_BUILD_OF(b->loops, single[op])->fn[OX_FLOAT])
-        op++;
-    return op;
+/* Which operation on floats an instruction is; OX_LINKS if it is none that can be a link. */
+static ox_link_kind kind_of(const ox_pass_builder *b, const pass_instruction *in) {
+    int kind = 0;
+    while (kind < OX_LINKS && in->lane != OX_BUILD_OF(b->loops, linked[kind])->fn[OX_FLOAT])
+        kind++;
+    return (ox_link_kind)kind;
 }
 
 /* A sum of squares: of rows that lie one behind the other. */
 static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
     const pass_rows *rows = in->attr;
-    if (!in->folds || !rows->folder.squares || operation_of(b, first) != MUL || first->reg[1] != first->reg[2] ||
+    if (!in->folds || !rows->folder.squares || kind_of(b, first) != OX_LINK_Mul || first->reg[1] != first->reg[2] ||
         b->pass.regs[first->reg[1]].same_rows)
         return false;
     pass_rows *joined = ox_pile_get(b->pile, sizeof *joined);
@@ -53,24 +30,55 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
     return true;
 }
 
-static bool join_pair(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
-    const int one = operation_of(b, first), two = operation_of(b, in);
-    const ox_lane_set both = one < OPERATIONS && two < OPERATIONS ? pairs[one][two] : NULL;
-    const bool is_left = in->reg[1] == first->reg[0];
-    if (!both || (two == SUB && !is_left))
+/* The type of 16 bits that an instruction by this loop widens or rounds to; OX_UNDEFINED if it does not. */
+static ox_dtype half_of(const ox_pass_builder *b, const pass_instruction *in, ox_lane *lane, int reg) {
+    const ox_dtype dtype = b->pass.regs[in->reg[reg]].dtype;
+    return in->lane == lane && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16) ? dtype : OX_UNDEFINED;
+}
+
+/* Makes a chain out of an instruction, if it can be its beginning: what it takes is there for each element. */
+static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
+    const ox_link_kind kind = kind_of(b, in);
+    const ox_dtype half = half_of(b, in, b->loops->widen, 1);
+    ox_chain *chain = kind < OX_LINKS || half ? ox_pile_get(b->pile, sizeof *chain) : NULL;
+    if (!chain)
         return false;
-    const bool swaps = b->pass.regs[first->reg[1]].level != PASS_EACH;
-    if (swaps && one == SUB)
-        return false;
-    const ox_reg other = in->reg[is_left ? 2 : 1];
-    in->lane = OX_BUILD_OF(b->loops, both)->fn[OX_FLOAT];
+    const bool is_right = b->pass.regs[in->reg[1]].level != PASS_EACH;
+    *chain = (ox_chain){.from = half ? half : OX_FLOAT, .to = OX_FLOAT};
+    if (kind < OX_LINKS)
+        chain->links[chain->count++] = (ox_link){kind, is_right, in->attr};
+    if (is_right) {
+        const ox_reg left = in->reg[1];
+        in->reg[1] = in->reg[2];
+        in->reg[2] = left;
+    }
+    in->lane = OX_BUILD_OF(b->loops, ox_chain_builds);
     in->tile_lane = NULL;
-    in->slow |= first->slow;
-    for (int k = 1; k <= first->nargs; k++)
-        in->reg[k] = first->reg[swaps ? first->nargs + 1 - k : k];
+    in->attr = in->chain = chain;
+    return true;
+}
+
+static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
+    const ox_link_kind kind = kind_of(b, in);
+    const ox_dtype half = half_of(b, in, b->loops->narrow, 0);
+    if ((kind == OX_LINKS && !half) || (!first->chain && !begin_chain(b, first)))
+        return false;
+    ox_chain *chain = first->chain;
+    if (chain->to != OX_FLOAT || chain->count == OX_CHAIN_LINKS)
+        return false;
+    const bool is_right = in->reg[1] != first->reg[0];
+    pass_instruction both = *first;
+    if (half)
+        chain->to = half;
+    else
+        chain->links[chain->count++] = (ox_link){kind, is_right, in->attr};
+    both.reg[0] = in->reg[0];
     if (in->nargs == 2)
-        in->reg[first->nargs + 1] = other;
-    in->nargs += first->nargs - 1;
+        both.reg[++both.nargs] = in->reg[is_right ? 1 : 2];
+    both.tag = in->tag;
+    both.slow |= in->slow;
+    both.streams = in->streams;
+    *in = both;
     return true;
 }
 
@@ -82,14 +90,12 @@ static bool reads(const pass_instruction *in, ox_reg reg) {
 }
 
 void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {
-    const pass_instruction *first = b->pass.ncode ? &b->pass.code[b->pass.ncode - 1] : NULL;
+    pass_instruction *first = b->pass.ncode ? &b->pass.code[b->pass.ncode - 1] : NULL;
     if (!first || !reads(in, first->reg[0]) || (in->level != PASS_EACH && !in->folds))
         return;
     const pass_reg *between = &b->pass.regs[first->reg[0]];
     if (between->readers > 1 || between->store >= 0 || between->level != PASS_EACH)
         return;
-    if (join_square(b, first, in) || join_pair(b, first, in)) {
-        in->joined = first->tag;
+    if (join_square(b, first, in) || join_links(b, first, in))
         b->pass.ncode--;
-    }
 }

@@ -129,13 +129,8 @@ static ox_reg spread(ox_pass_builder *b, int tag, ox_reg from) {
     reg = &b->pass.regs[from];
     reg->spread = to;
     *rows = (pass_rows){.row = b->pass.row, .spread = b->loops->spread(width)};
-    *in = (pass_instruction){.lane = ox_pass_spread_lane,
-                             .attr = rows,
-                             .tag = tag,
-                             .joined = tag,
-                             .nargs = 1,
-                             .reg = {to, from},
-                             .level = PASS_EACH};
+    *in = (pass_instruction){
+        .lane = ox_pass_spread_lane, .attr = rows, .tag = tag, .nargs = 1, .reg = {to, from}, .level = PASS_EACH};
     in->step[0] = (int64_t)width;
     in->step[1] = reg->level == PASS_ROW ? (int64_t)width : 0;
     b->pass.regs[to].level = PASS_EACH;
@@ -194,8 +189,8 @@ static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
 
 /* Levels and steps of all instructions, in their order. */
 static bool plan_code(ox_pass_builder *b) {
-    const pass_instruction *code = b->pass.code;
-    int count = b->pass.ncode;
+    const pass_instruction *code = b->pass.written = b->pass.code;
+    int count = b->pass.nwritten = b->pass.ncode;
     b->pass.code = NULL;
     b->pass.ncode = b->code_room = 0;
     for (int i = 0; i < count; i++)
@@ -338,7 +333,13 @@ static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
         pass->tiles *= pass->space.dim[d];
 }
 
-/* ---- Asking for the next tile ------------------------------------------------------------------------------- */
+/* ---- Asking for what comes next ---------------------------------------------------------------------------- */
+
+/* Whether an operand has as many elements as the output, and too many for the caches. */
+static bool is_large(const ox_pass_builder *b, const pass_operand *operand, size_t bytes) {
+    const int64_t count = ox_count(b->rank, b->dims);
+    return ox_tensor_count(operand->tensor) == count && count >= (int64_t)bytes / operand->width && !operand->gathered;
+}
 
 /* A pass of many short loops reads memory in bursts, and each would wait for it. Processors look ahead by themselves
  * while one loop takes most of the time, or where there are few; then asking does harm. */
@@ -348,7 +349,6 @@ static void choose_ahead(ox_pass_builder *b) {
         MOST = 16 * OX_LINE
     };
     ox_pass *pass = &b->pass;
-    const int64_t count = ox_count(b->rank, b->dims);
     int64_t widest = 0;
     if (pass->ncode < MANY)
         return;
@@ -357,14 +357,28 @@ static void choose_ahead(ox_pass_builder *b) {
             return;
     for (int a = 0; a < pass->noperands; a++) {
         pass_operand *operand = &pass->operands[a];
-        const bool large =
-            ox_tensor_count(operand->tensor) == count && count >= (int64_t)OX_AHEAD_BYTES / operand->width;
-        operand->asked = large && !operand->gathered;
+        operand->asked = is_large(b, operand, OX_AHEAD_BYTES);
         widest = operand->asked && operand->width > widest ? operand->width : widest;
     }
     const int64_t lines = (ox_pass_tile_size(pass) * widest + OX_LINE - 1) / OX_LINE;
     const int64_t share = (lines + pass->ncode - 1) / pass->ncode * OX_LINE;
     pass->ahead = share < MOST ? share : MOST;
+}
+
+/* Loops whose results go past the caches ask for what comes from memory. One loop of two large operands is faster
+ * without. */
+static void choose_asked(ox_pass_builder *b) {
+    ox_pass *pass = &b->pass;
+    for (int i = 0; i < pass->ncode; i++) {
+        pass_instruction *in = &pass->code[i];
+        uint32_t asked = 0;
+        for (int k = 1; k <= in->nargs && in->streamed; k++) {
+            const int operand = pass->regs[in->reg[k]].operand;
+            if (operand >= 0 && is_large(b, &pass->operands[operand], OX_ASKED_BYTES))
+                asked |= 1U << k;
+        }
+        in->asked = in->chain || !(asked & (asked - 1)) ? asked : 0;
+    }
 }
 
 /* ---- Loops for the first-level cache -------------------------------------------------------------------------- */
@@ -407,6 +421,7 @@ bool ox_pass_plan(ox_pass_builder *b) {
     assign_tiles(pass, &pool);
     size_tiles(b, &pool);
     choose_ahead(b);
+    choose_asked(b);
     choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
     pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;

@@ -3,6 +3,7 @@
 #define OX_OPS_PASS_PROGRAM_H
 
 #include "bcast.h"
+#include "chain.h"
 #include "pass.h"
 
 /* How often a register changes within a tile. */
@@ -42,19 +43,20 @@ typedef struct pass_instruction {
     ox_lane *lane;
     ox_lane *tile_lane; /* the one to take in the first-level cache, NULL if there is none */
     const void *attr;
-    int tag;    /* of the node it comes from, ... */
-    int joined; /* ... and of the one whose loop is part of it: the same if there is none */
+    ox_chain *chain; /* the same, where it is one */
+    int tag;         /* of the node it comes from */
     int nargs;
-    int reg[OX_LANE_ARGS];      /* [0] is written */
-    int64_t step[OX_LANE_ARGS]; /* bytes between elements, 0 for one that repeats */
-    int64_t next[OX_LANE_ARGS]; /* bytes between rows, where it is called row by row */
-    pass_level level;           /* how many elements it gives */
-    bool takes_rows;            /* its operand is whole rows */
-    bool folds;                 /* it gives one element for each of them */
-    bool by_row;                /* called row by row: an operand is one element, or the same, for each of them */
-    bool slow;                  /* its loop takes far longer than loading and storing */
-    bool streams;               /* its loop can store past the caches, ... */
-    bool streamed;              /* ... and is to */
+    int reg[OX_CHAIN_ARGS];      /* [0] is written */
+    int64_t step[OX_CHAIN_ARGS]; /* bytes between elements, 0 for one that repeats */
+    int64_t next[OX_CHAIN_ARGS]; /* bytes between rows, where it is called row by row */
+    pass_level level;            /* how many elements it gives */
+    bool takes_rows;             /* its operand is whole rows */
+    bool folds;                  /* it gives one element for each of them */
+    bool by_row;                 /* called row by row: an operand is one element, or the same, for each of them */
+    bool slow;                   /* its loop takes far longer than loading and storing */
+    bool streams;                /* its loop can store past the caches, ... */
+    bool streamed;               /* ... and is to; ... */
+    uint32_t asked;              /* ... then bit k: operand k is asked for ahead */
 } pass_instruction;
 
 typedef struct pass_store {
@@ -85,10 +87,11 @@ struct ox_pass {
     int64_t ahead; /* bytes of the next tile that are asked for before each instruction; 0 if none are */
     int64_t rows;  /* tiles along dimension `block` */
     int64_t tiles; /* all of them */
-    int noperands, nregs, ncode, nstores;
+    int noperands, nregs, ncode, nwritten, nstores;
     pass_operand *operands;
     pass_reg *regs;
     pass_instruction *code;
+    const pass_instruction *written; /* the instructions before some of them were joined */
     pass_store *stores;
     size_t tile_bytes; /* of all tiles together */
     ox_reg given;      /* set if the pass runs by ox_pass_run_given */

@@ -1,0 +1,70 @@
+/* lane_maps.h: operations that are one expression over a and b. They are expanded into loops (lanes*.c) and, for
+ * floats, into links of chains (lanes_chain.c). Included by lanes*.c only. */
+#ifndef OX_OPS_LANE_MAPS_H
+#define OX_OPS_LANE_MAPS_H
+
+#include "lane_loops.h"
+#include "lane_math.h"
+
+/* The library's own function for float, C's for double. */
+#define FAST(fn, x) _Generic((x), float : ox_##fn##f, default : fn)(x)
+
+/* What an operation has for attributes. */
+#define ALPHA ((const float *)attr)[0]
+#define BETA ((const float *)attr)[1]
+
+#define ARITHMETIC_MAPS(M)                                                                                             \
+    M(Add, a + b)                                                                                                      \
+    M(Sub, a - b)                                                                                                      \
+    M(Mul, (a * b))
+
+/* For unsigned integers, signed ones, and real numbers. */
+#define NUMBER_MAPS(M)                                                                                                 \
+    M(Abs, a, a < 0 ? (int64_t)(0 - (uint64_t)a) : a, MATH(fabs, a))                                                   \
+    M(Neg, 0 - a, (int64_t)(0 - (uint64_t)a), -a)                                                                      \
+    M(Relu, a, a > 0 ? a : 0, a <= 0 ? 0 : a)
+
+/* Both are computed, whatever a is: only then can compilers choose between whole vectors. */
+static inline float bent_f32(float a, float slope) {
+    return a < 0 ? a * slope : a;
+}
+static inline double bent_f64(double a, double slope) {
+    return a < 0 ? a * slope : a;
+}
+#define BENT(a, slope) _Generic(a, float : bent_f32, default : bent_f64)(a, slope)
+
+/* Of a real number. Round: half-way cases go to the even integer; the rounding mode is left alone. */
+#define CLAMPED(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))
+#define REAL_MAPS(M)                                                                                                   \
+    M(Ceil, MATH(ceil, a))                                                                                             \
+    M(Floor, MATH(floor, a))                                                                                           \
+    M(HardSigmoid, CLAMPED(ALPHA *a + BETA))                                                                           \
+    M(HardSwish, a *CLAMPED(a / 6 + (float)0.5))                                                                       \
+    M(LeakyRelu, BENT(a, ALPHA))                                                                                       \
+    M(Reciprocal, 1 / a)                                                                                               \
+    M(Round, MATH(rint, a))                                                                                            \
+    M(Softsign, a / (1 + MATH(fabs, a)))                                                                               \
+    M(Sqrt, MATH(sqrt, a))                                                                                             \
+    M(ThresholdedRelu, a > ALPHA ? a : 0)
+
+/* e to no positive power: no overflow. */
+#define SMALL_EXP FAST(exp, -MATH(fabs, a))
+static inline double sigmoid(double a) {
+    return (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP);
+}
+
+/* The same, of functions that take long.
+ * GeluTanh: a (1 + tanh u) / 2 is a times the sigmoid of 2 u, where u = sqrt(2 / pi) (a + 0.044715 a^3).
+ * Mish: tanh(ln(1 + e^a)) = n / (n + 2) where n = e^a (e^a + 2); it is 1 long before n overflows.
+ * Swish: a times the sigmoid of alpha a; an infinite power of e gives the right 0. */
+#define MISH_EXP FAST(exp, (a > 40 ? 40 : a))
+#define MISH_N (MISH_EXP * (MISH_EXP + 2))
+#define MATH_MAPS(M)                                                                                                   \
+    M(Exp, FAST(exp, a))                                                                                               \
+    M(GeluTanh, a / (1 + FAST(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))                  \
+    M(Mish, a *(MISH_N / (MISH_N + 2)))                                                                                \
+    M(Sigmoid, FAST(sigmoid, a))                                                                                       \
+    M(Swish, a / (1 + FAST(exp, -(ALPHA * a))))                                                                        \
+    M(Tanh, FAST(tanh, a))
+
+#endif

@@ -1,0 +1,152 @@
+/* test_chain.c: chains give what the loops of their operations give one after the other. */
+#include "../../src/ops/chain.h"
+#include "builds.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    LONGEST = 320, /* a multiple of OX_LINE */
+    CHAINS = 2000
+};
+
+static uint64_t drawn;
+static unsigned draw(unsigned below) {
+    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(drawn >> 33) % below;
+}
+
+static float draw_float(void) {
+    static const float special[] = {0.0F, -0.0F, 1, -1, 0.5F, 3, INFINITY, -INFINITY, NAN, 0x1p-149F, 1e30F, -1e-30F};
+    return draw(8) ? (float)((int)draw(4001) - 2000) / 256 : special[draw(sizeof special / sizeof *special)];
+}
+
+static const ox_lane_set lanes[] = {
+#define LANES(name) OX_LANES_##name,
+    OX_PAIR_LINKS(LANES) OX_MAP_LINKS(LANES)
+#undef LANES
+};
+static const char *const names[] = {
+#define NAME(name) #name,
+    OX_PAIR_LINKS(NAME) OX_MAP_LINKS(NAME)
+#undef NAME
+};
+
+typedef struct drawn_chain {
+    ox_chain chain;
+    int nargs; /* the first one and those of the links */
+    int64_t n, step[OX_CHAIN_ARGS];
+    char arg[OX_CHAIN_ARGS][LONGEST * sizeof(float)] __attribute__((aligned(64)));
+} drawn_chain;
+
+static const float attr[] = {1.5F, 2.5F};
+
+static void draw_operand(drawn_chain *c, bool repeats) {
+    float *x = (float *)(void *)c->arg[++c->nargs];
+    c->step[c->nargs] = repeats ? 0 : (int64_t)sizeof *x;
+    for (int i = 0; i < LONGEST; i++)
+        x[i] = draw_float();
+}
+
+static void draw_chain(drawn_chain *c, int kind) {
+    static const ox_dtype ends[] = {OX_FLOAT, OX_FLOAT, OX_FLOAT16, OX_BFLOAT16};
+    c->nargs = 0;
+    c->n = 1 + draw(LONGEST);
+    c->chain = (ox_chain){.from = ends[draw(4)], .to = ends[draw(4)]};
+    draw_operand(c, false);
+    c->step[1] = (int64_t)ox_dtype_size(c->chain.from);
+    const int count = 1 + (int)draw(OX_CHAIN_LINKS);
+    for (int i = 0; i < count; i++) {
+        const ox_link_kind one = (ox_link_kind)(i ? (int)draw(OX_LINKS) : kind);
+        c->chain.links[c->chain.count++] = (ox_link){one, one <= OX_LINK_LAST_PAIR && draw(2), attr};
+        if (one <= OX_LINK_LAST_PAIR)
+            draw_operand(c, draw(2));
+    }
+}
+
+/* The same by the loops, into `to`. */
+static void run_loops(const ox_loops *loops, const drawn_chain *c, char *to) {
+    static char one[LONGEST * sizeof(float)], two[LONGEST * sizeof(float)];
+    const int64_t width = (int64_t)sizeof(float), half = 2;
+    char *at = one, *next = two;
+    int k = 1;
+    memcpy(one, c->arg[1], sizeof one);
+    if (c->chain.from != OX_FLOAT) {
+        loops->widen(c->n, (char *[]){next, at}, (const int64_t[]){width, half}, &c->chain.from);
+        memcpy(one, two, sizeof one);
+    }
+    for (int i = 0; i < c->chain.count; i++) {
+        const ox_link *link = &c->chain.links[i];
+        const bool pair = link->kind <= OX_LINK_LAST_PAIR;
+        char *other = pair ? (char *)(uintptr_t)c->arg[++k] : NULL;
+        const int64_t step = pair ? c->step[k] : 0;
+        char *arg[] = {next, link->is_right ? other : at, link->is_right ? at : other};
+        const int64_t steps[] = {width, link->is_right ? step : width, link->is_right ? width : step};
+        OX_BUILD_OF(loops, lanes[link->kind])->fn[OX_FLOAT](c->n, arg, steps, attr);
+        char *swap = at;
+        at = next;
+        next = swap;
+    }
+    if (c->chain.to == OX_FLOAT)
+        memcpy(to, at, (size_t)(c->n * width));
+    else
+        loops->narrow(c->n, (char *[]){to, at}, (const int64_t[]){half, width},
+                      &(const ox_narrowing){.dtype = c->chain.to});
+}
+
+/* Whether elements i are the same; all NaN are. */
+static bool is_same(ox_dtype dtype, const char *a, const char *b, int64_t i) {
+    const size_t width = ox_dtype_size(dtype);
+    float x = 0, y = 0;
+    ox_widen(dtype == OX_FLOAT ? OX_BFLOAT16 : dtype, 1, a + (size_t)i * width, &x);
+    ox_widen(dtype == OX_FLOAT ? OX_BFLOAT16 : dtype, 1, b + (size_t)i * width, &y);
+    if (dtype == OX_FLOAT) {
+        memcpy(&x, a + (size_t)i * width, width);
+        memcpy(&y, b + (size_t)i * width, width);
+    }
+    return isnan(x) ? isnan(y) : x == y && !signbit(x) == !signbit(y);
+}
+
+/* Runs the chain into its first operand's memory, or elsewhere; past the caches, if it can. */
+static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bool past) {
+    static char expected[LONGEST * sizeof(float)], out[LONGEST * sizeof(float)] __attribute__((aligned(64)));
+    char *arg[OX_CHAIN_ARGS] = {in_place ? c->arg[1] : out};
+    const int64_t width = (int64_t)ox_dtype_size(c->chain.to);
+    int64_t step[OX_CHAIN_ARGS];
+    if (past)
+        c->n = LONGEST;
+    run_loops(loops, c, expected);
+    step[0] = past ? -width : width;
+    for (int k = 1; k <= c->nargs; k++) {
+        arg[k] = c->arg[k];
+        step[k] = past && draw(2) ? -c->step[k] : c->step[k];
+    }
+    OX_BUILD_OF(loops, ox_chain_builds)(c->n, arg, step, &c->chain);
+    for (int64_t i = 0; i < c->n; i++)
+        ck_assert_msg(is_same(c->chain.to, arg[0], expected, i),
+                      "build %s: %s first of %d, from %s to %s, %d of %d%s%s", loops->name,
+                      names[c->chain.links[0].kind], c->chain.count, ox_dtype_name(c->chain.from),
+                      ox_dtype_name(c->chain.to), (int)i, (int)c->n, in_place ? ", in place" : "",
+                      past ? ", past the caches" : "");
+}
+
+START_TEST(chains_give_what_their_loops_give) {
+    static drawn_chain c;
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    drawn = 1;
+    for (int i = 0; i < CHAINS; i++) {
+        draw_chain(&c, i % OX_LINKS);
+        check_chain(loops, &c, c.chain.from == c.chain.to && draw(2), loops->streams && draw(3) == 0);
+    }
+}
+END_TEST
+
+Suite *ox_suite_chain(void);
+Suite *ox_suite_chain(void) {
+    Suite *suite = suite_create("chain");
+    TCase *tests = tcase_create("chain");
+    tcase_add_loop_test(tests, chains_give_what_their_loops_give, 0, BUILDS);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
