@@ -11,7 +11,7 @@ enum {
 };
 
 /* The operations that are links; those of two operands first. */
-#define OX_PAIR_LINKS(M) M(Add) M(Sub) M(Mul) M(Div) M(Max) M(Min) M(PRelu)
+#define OX_PAIR_LINKS(M) M(Add) M(Sub) M(Mul) M(Div) M(Max) M(Min) M(PRelu) M(Quantize) M(Offset)
 #define OX_NUMBER_LINKS(M) M(Abs) M(Neg) M(Relu) M(Ceil) M(Floor) M(Reciprocal) M(Round) M(Sqrt)
 #define OX_BENT_LINKS(M) M(HardSigmoid) M(HardSwish) M(LeakyRelu) M(Softsign) M(ThresholdedRelu)
 #define OX_MATH_LINKS(M) M(Erf) M(Exp) M(GeluTanh) M(Mish) M(Sigmoid) M(Swish) M(Tanh)
@@ -31,9 +31,14 @@ typedef struct ox_link {
     const void *attr; /* as of the operation's loop */
 } ox_link;
 
+/* The types at the ends of a chain: what is not float is converted as the loops of casts do. */
+enum {
+    OX_CHAIN_ENDS = OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16) | OX_BIT(OX_INT8) | OX_BIT(OX_UINT8) |
+                    OX_BIT(OX_INT16) | OX_BIT(OX_UINT16) | OX_BIT(OX_INT32)
+};
+
 /* The attribute of the loop. arg[1] is what the first link takes, one element after the other; each link of two
- * operands takes the next one. Both ends are float, or a floating type of 16 bits, which is widened and rounded there.
- * step[0] may be below 0 (OX_LANES_STREAM). */
+ * operands takes the next one. step[0] may be below 0 (OX_LANES_STREAM). */
 typedef struct ox_chain {
     ox_dtype from, to;
     int count;

@@ -109,13 +109,21 @@ static inline void ox_stream_lines(void *to, const void *from, size_t size) {
         ox_stream_line((char *)to + at, (const char *)from + at);
 }
 
-/* The same for whole vectors that are in registers. */
+/* The same for what is in registers of the widest kind, and for what is in registers of half a cache line. */
+static inline void ox_stream_halves(void *to, const void *from, size_t size) {
+#if defined(__AVX__)
+    for (size_t at = 0; at < size; at += OX_LINE / 2)
+        _mm256_stream_si256((void *)((char *)to + at), _mm256_loadu_si256((const void *)((const char *)from + at)));
+#else
+    memcpy(to, from, size);
+#endif
+}
 static inline void ox_stream_vectors(void *to, const void *from, size_t size) {
 #if defined(__AVX512F__)
     for (size_t at = 0; at < size; at += OX_LINE)
         _mm512_stream_si512((void *)((char *)to + at), _mm512_loadu_si512((const char *)from + at));
 #else
-    ox_stream_lines(to, from, size);
+    ox_stream_halves(to, from, size);
 #endif
 }
 
@@ -135,17 +143,19 @@ static inline void ox_prefetch_far(uintptr_t address) {
     OX_PREFETCH(address, 2);
 }
 
+/* How far ahead what is read is asked for. */
+enum {
+    OX_SOON = 1 << 10,
+    OX_LATER = 16 << 10
+};
+
 /* Asks for what comes behind `size` bytes that are read next, one piece after the other. What will be wanted soon comes
  * into the first-level cache, what will be wanted later into the second-level one: only so many lines can be under way
  * to the first one. */
 static inline void ox_ask_lines(uintptr_t from, size_t size) {
-    enum {
-        SOON = 1 << 10,
-        LATER = 16 << 10
-    };
     for (size_t at = 0; at < size; at += OX_LINE) {
-        ox_prefetch(from + SOON + at);
-        ox_prefetch_far(from + LATER + at);
+        ox_prefetch(from + OX_SOON + at);
+        ox_prefetch_far(from + OX_LATER + at);
     }
 }
 

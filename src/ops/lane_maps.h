@@ -13,6 +13,37 @@
 #define ALPHA ((const float *)attr)[0]
 #define BETA ((const float *)attr)[1]
 
+/* What a condition chooses from is computed in any case: only then can compilers choose between whole vectors. */
+static inline float bent_f32(float a, float slope) {
+    return a < 0 ? a * slope : a;
+}
+static inline double bent_f64(double a, double slope) {
+    return a < 0 ? a * slope : a;
+}
+#define BENT(a, slope) _Generic(a, float : bent_f32, default : bent_f64)(a, slope)
+static inline float within_f32(float a, float least, float most) {
+    return a > least ? (a < most ? a : most) : least;
+}
+static inline double within_f64(double a, double least, double most) {
+    return a > least ? (a < most ? a : most) : least;
+}
+#define WITHIN(a, least, most) _Generic(a, float : within_f32, default : within_f64)(a, least, most)
+
+/* C leaves conversions out of range undefined; here they give the lowest value of the integer. */
+static inline int32_t int32_of_f32(float a) {
+    return a >= -0x1p31f && a < 0x1p31f ? (int32_t)a : INT32_MIN;
+}
+static inline int32_t int32_of_f64(double a) {
+    return a > -2147483649.0 && a < 2147483648.0 ? (int32_t)a : INT32_MIN;
+}
+#define INT32_OF(a) _Generic(a, float : int32_of_f32, default : int32_of_f64)(a)
+
+/* A rounded number and b, between two limits; NaN gives the smaller one. A zero point of 0 changes nothing, not even
+ * the sign of a zero. */
+#define QUANTIZE_MAPS(M)                                                                                               \
+    M(Quantize, WITHIN(MATH(rint, a) + b, ALPHA, BETA))                                                                \
+    M(Offset, a + (b == 0 ? -0.0F : b))
+
 #define ARITHMETIC_MAPS(M)                                                                                             \
     M(Add, a + b)                                                                                                      \
     M(Sub, a - b)                                                                                                      \
@@ -23,15 +54,6 @@
     M(Abs, a, a < 0 ? (int64_t)(0 - (uint64_t)a) : a, MATH(fabs, a))                                                   \
     M(Neg, 0 - a, (int64_t)(0 - (uint64_t)a), -a)                                                                      \
     M(Relu, a, a > 0 ? a : 0, a <= 0 ? 0 : a)
-
-/* Both are computed, whatever a is: only then can compilers choose between whole vectors. */
-static inline float bent_f32(float a, float slope) {
-    return a < 0 ? a * slope : a;
-}
-static inline double bent_f64(double a, double slope) {
-    return a < 0 ? a * slope : a;
-}
-#define BENT(a, slope) _Generic(a, float : bent_f32, default : bent_f64)(a, slope)
 
 /* Of a real number. Round: half-way cases go to the even integer; the rounding mode is left alone. */
 #define CLAMPED(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))

@@ -1,15 +1,12 @@
 /* lanes_cast.c: loops that convert between element types. */
 #include "../half.h"
 #include "intrinsics.h"
-#include "lane_loops.h"
+#include "lane_maps.h"
 
 #include <math.h>
 #include <string.h>
 
 /* C leaves conversions out of range undefined; here they give the lowest value of the wider integer. */
-static inline int32_t int32_of(double a) {
-    return a > -2147483649.0 && a < 2147483648.0 ? (int32_t)a : INT32_MIN;
-}
 static inline int64_t int64_of(double a) {
     return a >= -9223372036854775808.0 && a < 9223372036854775808.0 ? (int64_t)a : INT64_MIN;
 }
@@ -37,9 +34,9 @@ FROM_INT(i64)
 
 /* From a floating type: through int32 where that holds the narrow types, so that -1.0 to uint8 is 255. */
 #define FROM_FLOAT(T)                                                                                                  \
-    LANE1(T##_to_8, u8, T, int32_of(a))                                                                                \
-    LANE1(T##_to_16, u16, T, int32_of(a))                                                                              \
-    LANE1(T##_to_32, u32, T, int32_of(a))                                                                              \
+    LANE1(T##_to_8, u8, T, INT32_OF(a))                                                                                \
+    LANE1(T##_to_16, u16, T, INT32_OF(a))                                                                              \
+    LANE1(T##_to_32, u32, T, INT32_OF(a))                                                                              \
     LANE1(T##_to_u32, u32, T, int64_of(a))                                                                             \
     LANE1(T##_to_64, u64, T, int64_of(a))                                                                              \
     LANE1(T##_to_u64, u64, T, uint64_of(a))                                                                            \

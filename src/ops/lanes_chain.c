@@ -32,13 +32,11 @@ typedef void link_fn(STATE);
 struct link {
     link_fn *fn;
     char *operand; /* where it begins, if it has one */
+    float one;     /* the operand that repeats, */
+    float zero;    /* and what is added behind it as a lower limit (lane_order.h) */
     union {
-        const void *attr; /* of an operation of one operand */
+        const void *attr; /* of an operation */
         int64_t width;    /* bytes of an element that is asked for */
-        struct {
-            float one;  /* the operand that repeats, */
-            float zero; /* and what is added behind it as a lower limit (lane_order.h) */
-        };
     };
 };
 
@@ -54,7 +52,9 @@ struct link {
     static void name(STATE) {                                                                                          \
         float v[BLOCK];                                                                                                \
         EACH_VECTOR(FROM_VECTOR)                                                                                       \
+        const void *attr = l->attr;                                                                                    \
         known;                                                                                                         \
+        (void)attr;                                                                                                    \
         EACH_OF_BLOCK {                                                                                                \
             const float a = left, b = right;                                                                           \
             (void)b;                                                                                                   \
@@ -64,7 +64,7 @@ struct link {
         NEXT;                                                                                                          \
     }
 
-#define MAP_LINK(name, e) LINK(map_##name, const void *attr = l->attr; (void)attr, v[i], 0, e)
+#define MAP_LINK(name, e) LINK(map_##name, , v[i], 0, e)
 #define NUMBER_LINK(name, uint_e, sint_e, float_e) MAP_LINK(name, float_e)
 NUMBER_MAPS(NUMBER_LINK)
 REAL_MAPS(MAP_LINK)
@@ -79,6 +79,7 @@ MAP_LINK(Erf, ox_erff(a))
     LINK(each_##name, ELEMENTS(f32), y[i], v[i], e)                                                                    \
     LINK(one_##name, const float one = l->one, one, v[i], e)
 ARITHMETIC_MAPS(PAIR_LINKS)
+QUANTIZE_MAPS(PAIR_LINKS)
 PAIR_LINKS(Div, a / b)
 PAIR_LINKS(Max, max_f32(a, b))
 PAIR_LINKS(Min, min_f32(a, b))
@@ -94,12 +95,6 @@ static link_fn *const pair_links[][4] = {OX_PAIR_LINKS(PAIR_ROW)};
 static link_fn *const map_links[] = {OX_MAP_LINKS(MAP_ROW)};
 
 /* ---- Links at the ends --------------------------------------------------------------------------------------- */
-
-#if OX_LANES_STREAM
-#define PAST_CACHES ox_stream_lines
-#else /* nobody asks for it */
-#define PAST_CACHES memcpy
-#endif
 
 static void load(STATE) {
     const char *from = l->operand + at * (int64_t)sizeof(float);
@@ -117,44 +112,56 @@ static void stream(STATE) {
     ox_stream_vectors(l->operand + at * (int64_t)sizeof(float), v, sizeof v);
 }
 
-/* The same for elements of 16 bits, which `widen` and `narrow` convert. */
-#define HALF_ENDS(T, widen, narrow)                                                                                    \
-    static void load_##T(STATE) {                                                                                      \
+/* The same for elements of another type: `widen` makes v[i] of y[i], and `narrow` o[i] of v[i]. */
+#define ENDS(name, T, widen, narrow)                                                                                   \
+    static void load_##name(STATE) {                                                                                   \
         float v[BLOCK];                                                                                                \
-        ELEMENTS(u16);                                                                                                 \
+        ELEMENTS(T);                                                                                                   \
         widen;                                                                                                         \
         EACH_VECTOR(TO_VECTOR)                                                                                         \
         NEXT;                                                                                                          \
     }                                                                                                                  \
-    static void store_##T(STATE) {                                                                                     \
+    static void store_##name(STATE) {                                                                                  \
         float v[BLOCK];                                                                                                \
-        u16 *o = (u16 *)(void *)l->operand + at;                                                                       \
+        T *o = (T *)(void *)l->operand + at;                                                                           \
         EACH_VECTOR(FROM_VECTOR)                                                                                       \
         narrow;                                                                                                        \
     }                                                                                                                  \
-    static void stream_##T(STATE) {                                                                                    \
+    static void stream_##name(STATE) {                                                                                 \
         float v[BLOCK];                                                                                                \
-        uint16_t o[BLOCK];                                                                                             \
+        T o[BLOCK];                                                                                                    \
         EACH_VECTOR(FROM_VECTOR)                                                                                       \
         narrow;                                                                                                        \
-        PAST_CACHES((u16 *)(void *)l->operand + at, o, sizeof o);                                                      \
+        ox_stream_halves((T *)(void *)l->operand + at, o, sizeof o);                                                   \
     }
-HALF_ENDS(bf16, EACH_OF_BLOCK v[i] = ox_float_from_bf16((uint16_t)y[i]), EACH_OF_BLOCK o[i] = ox_bf16_from_float(v[i]))
+#define INTEGER_ENDS(T) ENDS(T, T, EACH_OF_BLOCK v[i] = (float)y[i], EACH_OF_BLOCK o[i] = (T)INT32_OF(v[i]))
+INTEGER_ENDS(i8)
+INTEGER_ENDS(u8)
+INTEGER_ENDS(i16)
+INTEGER_ENDS(u16)
+INTEGER_ENDS(i32)
+ENDS(bf16, u16, EACH_OF_BLOCK v[i] = ox_float_from_bf16((uint16_t)y[i]), EACH_OF_BLOCK o[i] = ox_bf16_from_float(v[i]))
 #ifdef OX_HALF_WIDEST
 #define BY_WIDEST for (int i = 0; i < BLOCK; i += OX_HALF_WIDEST)
-HALF_ENDS(half, BY_WIDEST ox_widen_widest(v + i, y + i), BY_WIDEST ox_narrow_widest(o + i, v + i))
+ENDS(half, u16, BY_WIDEST ox_widen_widest(v + i, y + i), BY_WIDEST ox_narrow_widest(o + i, v + i))
 #else
-HALF_ENDS(half, EACH_OF_BLOCK v[i] = ox_float_from_half((uint16_t)y[i]), EACH_OF_BLOCK o[i] = ox_half_from_float(v[i]))
+ENDS(half, u16, EACH_OF_BLOCK v[i] = ox_float_from_half((uint16_t)y[i]), EACH_OF_BLOCK o[i] = ox_half_from_float(v[i]))
 #endif
 
 typedef struct end_links {
     link_fn *load, *store, *stream;
 } end_links;
-static end_links ends_of(ox_dtype dtype) {
-    return dtype == OX_FLOAT16    ? (end_links){load_half, store_half, stream_half}
-           : dtype == OX_BFLOAT16 ? (end_links){load_bf16, store_bf16, stream_bf16}
-                                  : (end_links){load, store, stream};
-}
+#define ENDS_ROW(dtype, name) [dtype] = {load_##name, store_##name, stream_##name}
+static const end_links ends[] = {
+    [OX_FLOAT] = {load, store, stream},
+    ENDS_ROW(OX_FLOAT16, half),
+    ENDS_ROW(OX_BFLOAT16, bf16),
+    ENDS_ROW(OX_INT8, i8),
+    ENDS_ROW(OX_UINT8, u8),
+    ENDS_ROW(OX_INT16, i16),
+    ENDS_ROW(OX_UINT16, u16),
+    ENDS_ROW(OX_INT32, i32),
+};
 
 static void ask(STATE) {
     ox_ask_lines((uintptr_t)(l->operand + at * l->width), (size_t)(BLOCK * l->width));
@@ -165,7 +172,7 @@ static void ask(STATE) {
 
 /* The link of two operands, the other one of which lies at y. */
 static link pair_of(const ox_link *how, char *y, int64_t step) {
-    link l = {.fn = pair_links[how->kind][2 * how->is_right + !step], .operand = y};
+    link l = {.fn = pair_links[how->kind][2 * how->is_right + !step], .operand = y, .attr = how->attr};
     if (step)
         return l;
     l.one = *(const f32 *)(const void *)y;
@@ -183,7 +190,7 @@ static void bind(const ox_chain *chain, int nargs, char *const arg[], const int6
     for (int a = 1; a <= nargs; a++)
         if (step[a] < 0)
             *links++ = (link){.fn = ask, .operand = arg[a], .width = -step[a]};
-    *links++ = (link){.fn = ends_of(chain->from).load, .operand = arg[1]};
+    *links++ = (link){.fn = ends[chain->from].load, .operand = arg[1]};
     for (int i = 0; i < chain->count; i++) {
         const ox_link *how = &chain->links[i];
         if (how->kind > OX_LINK_LAST_PAIR) {
@@ -193,8 +200,7 @@ static void bind(const ox_chain *chain, int nargs, char *const arg[], const int6
         k++;
         *links++ = pair_of(how, arg[k], step[k]);
     }
-    const end_links ends = ends_of(chain->to);
-    *links = (link){.fn = step[0] < 0 ? ends.stream : ends.store, .operand = arg[0]};
+    *links = (link){.fn = step[0] < 0 ? ends[chain->to].stream : ends[chain->to].store, .operand = arg[0]};
 }
 
 ox_lane OX_VARIANT(ox_chain_run);

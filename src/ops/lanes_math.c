@@ -87,8 +87,5 @@ TEST(IsInf, (a == INFINITY && *(const int *)attr & OX_POSITIVE) || (a == -INFINI
 
 /* ---- Quantization ------------------------------------------------------------------------------------------- */
 
-/* attr: the smallest and the largest integer; NaN gives the smallest */
-#define ROUNDED (MATH(rint, a) + b)
-BINARY(Quantize, FLOAT, ROUNDED > ALPHA ? (ROUNDED < BETA ? ROUNDED : BETA) : ALPHA)
-/* A zero point of 0 changes nothing, not even the sign of a zero. */
-BINARY(Offset, FLOAT, a + (b == 0 ? -0.0F : b))
+#define REAL_PAIR(name, e) BINARY(name, FLOAT, e)
+QUANTIZE_MAPS(REAL_PAIR)

@@ -91,8 +91,11 @@ static void ask(const ox_pass *pass, const pass_state *s, int i, int64_t n) {
         const pass_operand *operand = &pass->operands[a];
         const int64_t bytes = operand->asked ? n * operand->width : 0, from = i * pass->ahead;
         const int64_t end = from + pass->ahead < bytes ? from + pass->ahead : bytes;
-        for (int64_t at = from; at < end; at += OX_LINE)
-            ox_prefetch((uintptr_t)s->regs[operand->reg] + (uintptr_t)(bytes + at));
+        for (int64_t at = from; at < end; at += OX_LINE) {
+            const uintptr_t next = (uintptr_t)s->regs[operand->reg] + (uintptr_t)(bytes + at);
+            ox_prefetch(next);
+            ox_prefetch_far(next + OX_LATER);
+        }
     }
 }
 

@@ -30,21 +30,26 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
     return true;
 }
 
-/* The type of 16 bits that an instruction by this loop widens or rounds to; OX_UNDEFINED if it does not. */
-static ox_dtype half_of(const ox_pass_builder *b, const pass_instruction *in, ox_lane *lane, int reg) {
-    const ox_dtype dtype = b->pass.regs[in->reg[reg]].dtype;
-    return in->lane == lane && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16) ? dtype : OX_UNDEFINED;
+/* The type that an instruction converts to float, or from float; OX_UNDEFINED if it does not, or no chain can. */
+static ox_dtype end_of(const ox_pass_builder *b, const pass_instruction *in, bool to_float) {
+    const ox_dtype from = b->pass.regs[in->reg[1]].dtype, to = b->pass.regs[in->reg[0]].dtype;
+    const ox_dtype other = to_float ? from : to;
+    if ((to_float ? to : from) != OX_FLOAT || other == OX_FLOAT || !(OX_BIT(other) & OX_CHAIN_ENDS))
+        return OX_UNDEFINED;
+    ox_lane *small = to_float ? b->loops->widen : b->loops->narrow;
+    ox_lane *lane = ox_dtype_compute(other) == OX_FLOAT ? small : b->loops->cast(from, to);
+    return in->lane == lane ? other : OX_UNDEFINED;
 }
 
 /* Makes a chain out of an instruction, if it can be its beginning: what it takes is there for each element. */
 static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
     const ox_link_kind kind = kind_of(b, in);
-    const ox_dtype half = half_of(b, in, b->loops->widen, 1);
-    ox_chain *chain = kind < OX_LINKS || half ? ox_pile_get(b->pile, sizeof *chain) : NULL;
+    const ox_dtype end = end_of(b, in, true);
+    ox_chain *chain = kind < OX_LINKS || end ? ox_pile_get(b->pile, sizeof *chain) : NULL;
     if (!chain)
         return false;
     const bool is_right = b->pass.regs[in->reg[1]].level != PASS_EACH;
-    *chain = (ox_chain){.from = half ? half : OX_FLOAT, .to = OX_FLOAT};
+    *chain = (ox_chain){.from = end ? end : OX_FLOAT, .to = OX_FLOAT};
     if (kind < OX_LINKS)
         chain->links[chain->count++] = (ox_link){kind, is_right, in->attr};
     if (is_right) {
@@ -60,16 +65,16 @@ static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
 
 static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
     const ox_link_kind kind = kind_of(b, in);
-    const ox_dtype half = half_of(b, in, b->loops->narrow, 0);
-    if ((kind == OX_LINKS && !half) || (!first->chain && !begin_chain(b, first)))
+    const ox_dtype end = end_of(b, in, false);
+    if ((kind == OX_LINKS && !end) || (!first->chain && !begin_chain(b, first)))
         return false;
     ox_chain *chain = first->chain;
     if (chain->to != OX_FLOAT || chain->count == OX_CHAIN_LINKS)
         return false;
     const bool is_right = in->reg[1] != first->reg[0];
     pass_instruction both = *first;
-    if (half)
-        chain->to = half;
+    if (end)
+        chain->to = end;
     else
         chain->links[chain->count++] = (ox_link){kind, is_right, in->attr};
     both.reg[0] = in->reg[0];

@@ -11,7 +11,7 @@
 enum {
     SHORT_TILE = 512,
     MOST_BYTES = 2048,
-    MOST_OF_ROWS = 4096,
+    MOST_OF_ROWS = 8192,
     LONGEST_TILE = 1 << 15,
     NEAR_BYTES = 16 << 10 /* what stays in the first-level cache beside the registers */
 };
@@ -335,8 +335,8 @@ static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
 
 /* ---- Asking for what comes next ---------------------------------------------------------------------------- */
 
-/* Whether an operand has as many elements as the output, and too many for the caches. */
-static bool is_large(const ox_pass_builder *b, const pass_operand *operand, size_t bytes) {
+/* Whether an operand has as many elements as the output, at least so many bytes of them. */
+static bool is_whole(const ox_pass_builder *b, const pass_operand *operand, size_t bytes) {
     const int64_t count = ox_count(b->rank, b->dims);
     return ox_tensor_count(operand->tensor) == count && count >= (int64_t)bytes / operand->width && !operand->gathered;
 }
@@ -357,7 +357,7 @@ static void choose_ahead(ox_pass_builder *b) {
             return;
     for (int a = 0; a < pass->noperands; a++) {
         pass_operand *operand = &pass->operands[a];
-        operand->asked = is_large(b, operand, OX_AHEAD_BYTES);
+        operand->asked = is_whole(b, operand, OX_AHEAD_BYTES);
         widest = operand->asked && operand->width > widest ? operand->width : widest;
     }
     const int64_t lines = (ox_pass_tile_size(pass) * widest + OX_LINE - 1) / OX_LINE;
@@ -365,19 +365,26 @@ static void choose_ahead(ox_pass_builder *b) {
     pass->ahead = share < MOST ? share : MOST;
 }
 
-/* Loops whose results go past the caches ask for what comes from memory. One loop of two large operands is faster
- * without. */
+/* Loops whose results go past the caches ask for what comes from memory. One operation on two operands that are as
+ * large as the output is faster without. */
 static void choose_asked(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
     for (int i = 0; i < pass->ncode; i++) {
         pass_instruction *in = &pass->code[i];
         uint32_t asked = 0;
+        int whole = 0; /* operands with as many elements as the output, each of them once */
         for (int k = 1; k <= in->nargs && in->streamed; k++) {
             const int operand = pass->regs[in->reg[k]].operand;
-            if (operand >= 0 && is_large(b, &pass->operands[operand], OX_ASKED_BYTES))
+            int first = 1;
+            while (in->reg[first] != in->reg[k])
+                first++;
+            if (first < k || operand < 0 || !is_whole(b, &pass->operands[operand], 0))
+                continue;
+            whole++;
+            if (is_whole(b, &pass->operands[operand], OX_ASKED_BYTES))
                 asked |= 1U << k;
         }
-        in->asked = in->chain || !(asked & (asked - 1)) ? asked : 0;
+        in->asked = in->chain || whole == 1 ? asked : 0;
     }
 }
 

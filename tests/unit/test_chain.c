@@ -50,10 +50,14 @@ static void draw_operand(drawn_chain *c, bool repeats) {
 }
 
 static void draw_chain(drawn_chain *c, int kind) {
-    static const ox_dtype ends[] = {OX_FLOAT, OX_FLOAT, OX_FLOAT16, OX_BFLOAT16};
+    static const ox_dtype ends[] = {OX_FLOAT, OX_FLOAT, OX_FLOAT16, OX_BFLOAT16, OX_INT8,
+                                    OX_UINT8, OX_INT16, OX_UINT16,  OX_INT32};
+    enum {
+        ENDS = sizeof ends / sizeof *ends
+    };
     c->nargs = 0;
     c->n = 1 + draw(LONGEST);
-    c->chain = (ox_chain){.from = ends[draw(4)], .to = ends[draw(4)]};
+    c->chain = (ox_chain){.from = ends[draw(ENDS)], .to = ends[draw(ENDS)]};
     draw_operand(c, false);
     c->step[1] = (int64_t)ox_dtype_size(c->chain.from);
     const int count = 1 + (int)draw(OX_CHAIN_LINKS);
@@ -65,17 +69,27 @@ static void draw_chain(drawn_chain *c, int kind) {
     }
 }
 
+/* n elements at x, of one of the types at the ends, as another one at y. */
+static void convert(const ox_loops *loops, int64_t n, ox_dtype from, char *x, ox_dtype to, char *y) {
+    const int64_t step[] = {(int64_t)ox_dtype_size(to), (int64_t)ox_dtype_size(from)};
+    char *arg[] = {y, x};
+    if (from == to)
+        memcpy(y, x, (size_t)(n * step[0]));
+    else if (from != OX_FLOAT && ox_dtype_compute(from) == OX_FLOAT)
+        loops->widen(n, arg, step, &from);
+    else if (to != OX_FLOAT && ox_dtype_compute(to) == OX_FLOAT)
+        loops->narrow(n, arg, step, &(const ox_narrowing){.dtype = to});
+    else
+        loops->cast(from, to)(n, arg, step, NULL);
+}
+
 /* The same by the loops, into `to`. */
 static void run_loops(const ox_loops *loops, const drawn_chain *c, char *to) {
     static char one[LONGEST * sizeof(float)], two[LONGEST * sizeof(float)];
-    const int64_t width = (int64_t)sizeof(float), half = 2;
+    const int64_t width = (int64_t)sizeof(float);
     char *at = one, *next = two;
     int k = 1;
-    memcpy(one, c->arg[1], sizeof one);
-    if (c->chain.from != OX_FLOAT) {
-        loops->widen(c->n, (char *[]){next, at}, (const int64_t[]){width, half}, &c->chain.from);
-        memcpy(one, two, sizeof one);
-    }
+    convert(loops, c->n, c->chain.from, (char *)(uintptr_t)c->arg[1], OX_FLOAT, one);
     for (int i = 0; i < c->chain.count; i++) {
         const ox_link *link = &c->chain.links[i];
         const bool pair = link->kind <= OX_LINK_LAST_PAIR;
@@ -88,24 +102,16 @@ static void run_loops(const ox_loops *loops, const drawn_chain *c, char *to) {
         at = next;
         next = swap;
     }
-    if (c->chain.to == OX_FLOAT)
-        memcpy(to, at, (size_t)(c->n * width));
-    else
-        loops->narrow(c->n, (char *[]){to, at}, (const int64_t[]){half, width},
-                      &(const ox_narrowing){.dtype = c->chain.to});
+    convert(loops, c->n, OX_FLOAT, at, c->chain.to, to);
 }
 
 /* Whether elements i are the same; all NaN are. */
-static bool is_same(ox_dtype dtype, const char *a, const char *b, int64_t i) {
-    const size_t width = ox_dtype_size(dtype);
-    float x = 0, y = 0;
-    ox_widen(dtype == OX_FLOAT ? OX_BFLOAT16 : dtype, 1, a + (size_t)i * width, &x);
-    ox_widen(dtype == OX_FLOAT ? OX_BFLOAT16 : dtype, 1, b + (size_t)i * width, &y);
-    if (dtype == OX_FLOAT) {
-        memcpy(&x, a + (size_t)i * width, width);
-        memcpy(&y, b + (size_t)i * width, width);
-    }
-    return isnan(x) ? isnan(y) : x == y && !signbit(x) == !signbit(y);
+static bool is_same(const ox_loops *loops, ox_dtype dtype, char *a, char *b, int64_t i) {
+    const int64_t width = (int64_t)ox_dtype_size(dtype);
+    float x, y;
+    convert(loops, 1, dtype, a + i * width, OX_FLOAT, (char *)&x);
+    convert(loops, 1, dtype, b + i * width, OX_FLOAT, (char *)&y);
+    return (isnan(x) && isnan(y)) || !memcmp(a + i * width, b + i * width, (size_t)width);
 }
 
 /* Runs the chain into its first operand's memory, or elsewhere; past the caches, if it can. */
@@ -124,7 +130,7 @@ static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bo
     }
     OX_BUILD_OF(loops, ox_chain_builds)(c->n, arg, step, &c->chain);
     for (int64_t i = 0; i < c->n; i++)
-        ck_assert_msg(is_same(c->chain.to, arg[0], expected, i),
+        ck_assert_msg(is_same(loops, c->chain.to, arg[0], expected, i),
                       "build %s: %s first of %d, from %s to %s, %d of %d%s%s", loops->name,
                       names[c->chain.links[0].kind], c->chain.count, ox_dtype_name(c->chain.from),
                       ox_dtype_name(c->chain.to), (int)i, (int)c->n, in_place ? ", in place" : "",
