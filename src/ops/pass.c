@@ -107,15 +107,14 @@ static int stream_stretch(const pass_instruction *in, char *const from[OX_CHAIN_
     const int64_t width = in->step[0], offset = (int64_t)((uintptr_t)from[0] % OX_LINE);
     const int64_t room = (OX_LINE - offset) % OX_LINE / width, head = room < n ? room : n;
     const int64_t whole = offset % width ? 0 : (n - head) & -(int64_t)OX_LINE;
+    if (whole == n)
+        return in->lane(n, from, in->past, in->attr);
     const int64_t counts[] = {head, whole, n - head - whole};
-    int64_t step[OX_CHAIN_ARGS];
     char *arg[OX_CHAIN_ARGS];
     int fault = 0;
     memcpy(arg, from, ((size_t)in->nargs + 1) * sizeof *arg);
     for (int i = 0; i < 3; i++) {
-        for (int k = 0; k <= in->nargs; k++)
-            step[k] = i == 1 && (k == 0 || in->asked >> k & 1) ? -in->step[k] : in->step[k];
-        fault |= counts[i] ? in->lane(counts[i], arg, step, in->attr) : 0;
+        fault |= counts[i] ? in->lane(counts[i], arg, i == 1 ? in->past : in->step, in->attr) : 0;
         for (int k = 0; k <= in->nargs; k++)
             arg[k] += in->step[k] * counts[i];
     }

@@ -21,8 +21,10 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
         b->pass.regs[first->reg[1]].same_rows)
         return false;
     pass_rows *joined = ox_pile_get(b->pile, sizeof *joined);
-    if (!joined)
+    if (!joined) {
+        ox_pass_fail(b);
         return false;
+    }
     *joined = *rows;
     joined->folder.rows = rows->folder.squares;
     in->attr = joined;
@@ -45,9 +47,13 @@ static ox_dtype end_of(const ox_pass_builder *b, const pass_instruction *in, boo
 static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
     const ox_link_kind kind = kind_of(b, in);
     const ox_dtype end = end_of(b, in, true);
-    ox_chain *chain = kind < OX_LINKS || end ? ox_pile_get(b->pile, sizeof *chain) : NULL;
-    if (!chain)
+    if (kind == OX_LINKS && !end)
         return false;
+    ox_chain *chain = ox_pile_get(b->pile, sizeof *chain);
+    if (!chain) {
+        ox_pass_fail(b);
+        return false;
+    }
     const bool is_right = b->pass.regs[in->reg[1]].level != PASS_EACH;
     *chain = (ox_chain){.from = end ? end : OX_FLOAT, .to = OX_FLOAT};
     if (kind < OX_LINKS)

@@ -365,27 +365,31 @@ static void choose_ahead(ox_pass_builder *b) {
     pass->ahead = share < MOST ? share : MOST;
 }
 
+/* The first operand with as many elements as the output from k on that no earlier one of the instruction is; nargs + 1
+ * if there is none. */
+static int next_whole(const ox_pass_builder *b, const pass_instruction *in, int k) {
+    for (; k <= in->nargs; k++) {
+        const int operand = b->pass.regs[in->reg[k]].operand;
+        int first = 1;
+        while (in->reg[first] != in->reg[k])
+            first++;
+        if (first == k && operand >= 0 && is_whole(b, &b->pass.operands[operand], 0))
+            break;
+    }
+    return k;
+}
+
 /* Loops whose results go past the caches ask for what comes from memory. One operation on two operands that are as
  * large as the output is faster without. */
-static void choose_asked(ox_pass_builder *b) {
-    ox_pass *pass = &b->pass;
-    for (int i = 0; i < pass->ncode; i++) {
-        pass_instruction *in = &pass->code[i];
-        uint32_t asked = 0;
-        int whole = 0; /* operands with as many elements as the output, each of them once */
-        for (int k = 1; k <= in->nargs && in->streamed; k++) {
-            const int operand = pass->regs[in->reg[k]].operand;
-            int first = 1;
-            while (in->reg[first] != in->reg[k])
-                first++;
-            if (first < k || operand < 0 || !is_whole(b, &pass->operands[operand], 0))
-                continue;
-            whole++;
-            if (is_whole(b, &pass->operands[operand], OX_ASKED_BYTES))
-                asked |= 1U << k;
-        }
-        in->asked = in->chain || whole == 1 ? asked : 0;
-    }
+static void choose_asked(ox_pass_builder *b, pass_instruction *in) {
+    const int first = next_whole(b, in, 1);
+    memcpy(in->past, in->step, sizeof in->past);
+    in->past[0] = -in->step[0];
+    if (!in->chain && next_whole(b, in, first + 1) <= in->nargs)
+        return;
+    for (int k = first; k <= in->nargs; k = next_whole(b, in, k + 1))
+        if (is_whole(b, &b->pass.operands[b->pass.regs[in->reg[k]].operand], OX_ASKED_BYTES))
+            in->past[k] = -in->step[k];
 }
 
 /* ---- Loops for the first-level cache -------------------------------------------------------------------------- */
@@ -428,7 +432,8 @@ bool ox_pass_plan(ox_pass_builder *b) {
     assign_tiles(pass, &pool);
     size_tiles(b, &pool);
     choose_ahead(b);
-    choose_asked(b);
+    for (int i = 0; i < pass->ncode; i++)
+        choose_asked(b, &pass->code[i]);
     choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
     pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;

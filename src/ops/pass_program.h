@@ -48,6 +48,7 @@ typedef struct pass_instruction {
     int nargs;
     int reg[OX_CHAIN_ARGS];      /* [0] is written */
     int64_t step[OX_CHAIN_ARGS]; /* bytes between elements, 0 for one that repeats */
+    int64_t past[OX_CHAIN_ARGS]; /* the steps where its result goes past the caches: some are below 0 */
     int64_t next[OX_CHAIN_ARGS]; /* bytes between rows, where it is called row by row */
     pass_level level;            /* how many elements it gives */
     bool takes_rows;             /* its operand is whole rows */
@@ -55,8 +56,7 @@ typedef struct pass_instruction {
     bool by_row;                 /* called row by row: an operand is one element, or the same, for each of them */
     bool slow;                   /* its loop takes far longer than loading and storing */
     bool streams;                /* its loop can store past the caches, ... */
-    bool streamed;               /* ... and is to; ... */
-    uint32_t asked;              /* ... then bit k: operand k is asked for ahead */
+    bool streamed;               /* ... and is to */
 } pass_instruction;
 
 typedef struct pass_store {

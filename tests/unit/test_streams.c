@@ -26,8 +26,8 @@ static void fill(char *bytes, ox_dtype dtype, uint64_t seed) {
     }
 }
 
-/* Runs a loop both ways, with operands that repeat where a bit of `repeats` says so: not the first, mostly, which some
- * loops take for one that does not. */
+/* Runs a loop both ways, the second time asking for what it reads, with operands that repeat where a bit of `repeats`
+ * says so: not the first, mostly, which some loops take for one that does not. */
 static void compare(const ox_loops *loops, const char *name, ox_lane *lane, const void *attr, ox_dtype dtype,
                     int repeats) {
     static char operands[3][COUNT * WIDEST] __attribute__((aligned(64)));
@@ -45,7 +45,8 @@ static void compare(const ox_loops *loops, const char *name, ox_lane *lane, cons
     memset(streamed, 0x55, sizeof streamed);
     const int fault = lane(COUNT, arg, step, attr);
     arg[0] = streamed;
-    step[0] = -width;
+    for (int k = 0; k < OX_LANE_ARGS; k++)
+        step[k] = -step[k];
     ck_assert_msg(lane(COUNT, arg, step, attr) == fault && !memcmp(plain, streamed, sizeof plain),
                   "%s of %s, build %s, repeated operands %d", name, ox_dtype_name(dtype), loops->name, repeats);
 }
