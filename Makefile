@@ -31,6 +31,10 @@ LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/nul
 UNROLLFLAGS := $(shell $(CC) -Werror -funroll-loops --param max-unroll-times=4 -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && \
                  echo -funroll-loops --param max-unroll-times=4)
 
+# Links of chains work on four vectors at a time: their instructions are best mixed before registers are given out.
+CHAINFLAGS := -O3 $(shell $(CC) -Werror -fschedule-insns -fsched-pressure -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && \
+                echo -fschedule-insns -fsched-pressure)
+
 # Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
 # what belongs to other subcommands, so that a short run has few pages of the file in memory.
 RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/runtime/*.c src/ops/pass*.c) \
@@ -101,8 +105,8 @@ WIDE := lanes_chain lanes_divide lanes_math lanes_order lanes_pow lanes_tiles re
 $(WIDE:%=$(BUILD)/obj/src/ops/%.v4.o): VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/ops/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
-# Loops of four vectors that compilers must unroll, or these would not stay in registers.
-$(BUILD)/obj/src/ops/lanes_chain%o: CFLAGS += -O3
+# Compilers must unroll these loops, or the vectors would not stay in registers.
+$(BUILD)/obj/src/ops/lanes_chain%o: CFLAGS += $(CHAINFLAGS)
 $(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
 $(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
 $(BUILD)/obj/%.vnni.o: CFLAGS += -DOX_ISA=v4 -DOX_DOT_ISA=vnni -march=x86-64-v4 -mavx512vnni

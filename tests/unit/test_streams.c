@@ -131,7 +131,7 @@ START_TEST(results_begin_and_end_within_lines) {
     static const int64_t shapes[][2] = {{1, 5}, {1, 100}, {1, 1000}, {3, 300}, {2, 1025}, {7, 64}, {60, 31}};
     const ox_loops *loops = ox_loops_find(builds[_i]);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        for (int offset = 0; offset < 64; offset += 2) {
+        for (int offset = 0; offset < 64; offset += OX_UNALIGNED ? 2 : 4) {
             memset(plain, 0x55, sizeof plain);
             memset(streamed, 0x55, sizeof streamed);
             for (int by_row = 0; by_row < 2; by_row++) {
