@@ -111,6 +111,13 @@ enum {
     NEAR = 512
 };
 
+/* Asks for so many bytes of each of some rows, no nearer than the second-level cache. */
+static inline void ask_rows(const char *from, int64_t step, int64_t rows, int64_t bytes) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t at = 0; at < bytes; at += OX_LINE)
+            ox_prefetch_far((uintptr_t)from + (uintptr_t)(r * step + at));
+}
+
 #define TRANSPOSE(bits)                                                                                                \
     BLOCK(bits)                                                                                                        \
     PART(bits)                                                                                                         \
@@ -138,9 +145,11 @@ enum {
                 const int64_t length = LESS_OF(inner - first, run), count = LESS_OF(outer - j, ROWS);                  \
                 const char *from = src + first * src_step + j * w;                                                     \
                 char *to = dst + j * dst_step + first * w;                                                             \
-                for (int64_t i = 0; i < length; i += side)                                                             \
-                    part_##bits(LESS_OF(length - i, side), count, rows[0] + i * w, RUN, from + i * src_step,           \
-                                src_step);                                                                             \
+                for (int64_t i = 0; i < length; i += side) {                                                           \
+                    const int64_t some = LESS_OF(length - i, side);                                                    \
+                    ask_rows(from + i * src_step + ROWS * w, src_step, some, ROWS * w);                                \
+                    part_##bits(some, count, rows[0] + i * w, RUN, from + i * src_step, src_step);                     \
+                }                                                                                                      \
                 for (int64_t k = 0; k < count; k++)                                                                    \
                     OX_VARIANT(ox_stream)(to + k * dst_step, rows[k], (size_t)(length * w));                           \
             }                                                                                                          \
@@ -164,6 +173,10 @@ enum {
                     char *to = dst + j * dst_step + i * w;                                                             \
                     const char *from = src + i * src_step + j * w;                                                     \
                     const int64_t rows = LESS_OF(inner - i, side), columns = LESS_OF(outer - j, side);                 \
+                    if (past) {                                                                                        \
+                        ask_rows(from + side * src_step, src_step, side, OX_LINE);                                     \
+                        ask_rows(from + 4 * OX_LINE, src_step, side, OX_LINE);                                         \
+                    }                                                                                                  \
                     if (near && rows == side && columns == side)                                                       \
                         square_##bits(to, dst_step, from, src_step, past);                                             \
                     else                                                                                               \
