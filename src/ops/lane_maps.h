@@ -31,7 +31,7 @@ static inline double within_f64(double a, double least, double most) {
 
 /* C leaves conversions out of range undefined; here they give the lowest value of the integer. */
 static inline int32_t int32_of_f32(float a) {
-    return a >= -0x1p31f && a < 0x1p31f ? (int32_t)a : INT32_MIN;
+    return a >= -2147483648.0f && a < 2147483648.0f ? (int32_t)a : INT32_MIN;
 }
 static inline int32_t int32_of_f64(double a) {
     return a > -2147483649.0 && a < 2147483648.0 ? (int32_t)a : INT32_MIN;

@@ -241,6 +241,15 @@ static bool find_folders(const ox_call *call, ox_fold fold, reduce *r) {
     return find(fold, dtype, &r->folder) && find(fold, sums, &r->joins);
 }
 
+/* The loop for elements that come from memory. */
+static void ask_ahead(reduce *r) {
+    const ox_folder *f = &r->folder;
+    if (r->fold == f->rows && f->rows_asking)
+        r->fold = f->rows_asking;
+    else if (r->fold == f->columns && f->columns_asking)
+        r->fold = f->columns_asking;
+}
+
 static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     const ox_tensor *in = call->in[0];
     reduce *r = ox_call_state(call, sizeof *r);
@@ -259,7 +268,14 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     else /* nothing is read, from no memory */
         memset(r->kept.step, 0, (size_t)r->kept.ndim * sizeof *r->kept.step);
     OX_TRY(ox_dense_plan_out(call, kept));
-    return is_cut(r, kept) ? plan_blocks(call, fold, r, kept) : OX_OK;
+    if (is_cut(r, kept))
+        OX_TRY(plan_blocks(call, fold, r, kept));
+    if ((uint64_t)ox_tensor_count(in) * ox_dtype_size(in->dtype) >= OX_ASKED_BYTES) {
+        ask_ahead(r);
+        if (r->blocks)
+            ask_ahead(r->blocks);
+    }
+    return OX_OK;
 }
 
 static ox_status prepare_axes(ox_call *call, ox_fold fold) {
