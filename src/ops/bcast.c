@@ -97,6 +97,7 @@ typedef struct move_rows_plan {
     size_t width, whole;      /* bytes of an element, and of all rows, also those of other threads */
     bool streamed, dense, transposed;
     bool shorts, pattern; /* short rows; all of them the same, one after the other */
+    bool asked;           /* rows apart from each other that come from memory */
     ox_move_fn *move;
     ox_transpose_fn *transpose;
     ox_spread_fn *spread;
@@ -127,6 +128,7 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
     rows.shorts = !rows.transposed && ((follow && bytes < SHORT_ROW) ||
                                        (rows.dense && bytes < (whole < CACHED ? SHORT_CACHED_ROW : SHORT_ROW)));
     rows.pattern = rows.shorts && follow && step[3] == 0;
+    rows.asked = rows.dense && whole >= OX_ASKED_BYTES && step[3] != bytes && step[3] != 0 && bytes <= OX_LATER;
     /* Transposes decide by themselves. */
     rows.streamed = rows.transposed || (whole >= OX_STREAM_BYTES && step[0] == w && plan->dim[0] >= STREAM_ROW / w);
     return rows;
@@ -162,6 +164,13 @@ static void move_pattern(const move_rows_plan *p, char *dst, const char *src) {
         memcpy(dst + j * bytes, piece, (size_t)((p->n[1] - j < rows ? p->n[1] - j : rows) * bytes));
 }
 
+/* Asks for a row some rows behind the one at src. */
+static void ask_row(const move_rows_plan *p, const char *src, size_t bytes) {
+    const uintptr_t from = (uintptr_t)src + (uintptr_t)(OX_LATER / (int64_t)bytes * p->step[1][1]);
+    for (size_t at = 0; at < bytes; at += OX_LINE)
+        ox_prefetch_far(from + at);
+}
+
 static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
     if (p->pattern) {
         move_pattern(p, dst, src);
@@ -178,7 +187,9 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
     size_t bytes = (size_t)p->n[0] * p->width;
     /* A long outer and a short inner dimension: the longer one makes the loop. */
     int inner = p->n[0] >= p->n[1] || p->n[0] >= 8 ? 0 : 1, outer = 1 - inner;
-    for (int64_t j = 0; j < p->n[p->dense || p->streamed ? 1 : outer]; j++)
+    for (int64_t j = 0; j < p->n[p->dense || p->streamed ? 1 : outer]; j++) {
+        if (p->asked)
+            ask_row(p, src + j * p->step[1][1], bytes);
         if (p->dense && p->streamed)
             p->stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->dense)
@@ -188,6 +199,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
         else
             p->move(p->n[inner], dst + j * p->step[outer][0], p->step[inner][0], src + j * p->step[outer][1],
                     p->step[inner][1]);
+    }
 }
 #endif
 
