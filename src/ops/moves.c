@@ -77,6 +77,25 @@ static void copy_rows(int64_t bytes, int64_t outer, char *dst, int64_t dst_step,
         copy_short(dst + j * dst_step, src + j * src_step, bytes);
 }
 
+/* Rows of at least a cache line, each of one element that repeats; the last two pieces overlap. */
+#define FILL(type)                                                                                                     \
+    static void fill_##type(int64_t bytes, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
+                            int64_t src_step) {                                                                        \
+        for (int64_t j = 0; j < outer; j++, dst += dst_step, src += src_step) {                                        \
+            type piece[OX_LINE / sizeof(type)];                                                                        \
+            for (size_t k = 0; k < sizeof piece / sizeof *piece; k++)                                                  \
+                piece[k] = *(const type *)(const void *)src;                                                           \
+            for (int64_t at = 0; at + OX_LINE < bytes; at += OX_LINE)                                                  \
+                memcpy(dst + at, piece, OX_LINE);                                                                      \
+            memcpy(dst + bytes - OX_LINE, piece, OX_LINE);                                                             \
+        }                                                                                                              \
+    }
+FILL(any8)
+FILL(any16)
+FILL(any32)
+FILL(any64)
+FILL(any128)
+
 #define SPREAD(type)                                                                                                   \
     static void spread_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
                               int64_t inner_step, int64_t outer_step) {                                                \
@@ -89,6 +108,8 @@ static void copy_rows(int64_t bytes, int64_t outer, char *dst, int64_t dst_step,
             REPEAT(type, 3)                                                                                            \
         else if (repeats && inner == 4)                                                                                \
             REPEAT(type, 4)                                                                                            \
+        else if (inner_step == 0 && inner * w >= OX_LINE)                                                              \
+            fill_##type(inner *w, outer, dst, dst_step, src, outer_step);                                              \
         else if (inner_step == w)                                                                                      \
             copy_rows(inner *w, outer, dst, dst_step, src, outer_step);                                                \
         else                                                                                                           \

@@ -315,7 +315,7 @@ static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     size_t elements = LONGEST_TILE, bytes = pool->each + pool->row / row;
     if (bytes) {
         elements = (size_t)(row > 1 ? MOST_OF_ROWS : OX_TILE_BYTES) / bytes / 64 * 64;
-        const size_t most = pass->ncode > 1 ? MOST_BYTES / widest_of(b) : elements;
+        const size_t most = pass->ncode > 1 && row == 1 ? MOST_BYTES / widest_of(b) : elements;
         elements = elements < most ? elements : most;
         elements = elements > 64 ? elements : 64;
     }
