@@ -289,12 +289,19 @@ static void move_part(void *context, int part, int parts) {
     move_slices(job, part, 0, dims, job->dst + to, job->src + from);
 }
 
-/* The outermost dimension that gives every part something to do; -1 if none does. */
+/* The outermost dimension that gives all parts about as much to do, or else every one something; -1 if none does. */
 static int split_dimension(int rank, const int64_t *dims, int parts) {
-    for (int d = 0; d < rank && parts > 1; d++)
+    enum {
+        EVEN = 8 /* entries for each part, so that one more does not matter */
+    };
+    int some = -1;
+    for (int d = rank; d-- > 0 && parts > 1;)
         if (dims[d] >= parts)
+            some = d;
+    for (int d = 0; d < rank && parts > 1; d++)
+        if (dims[d] >= parts && (dims[d] % parts == 0 || dims[d] >= EVEN * parts))
             return d;
-    return -1;
+    return some;
 }
 
 void ox_move(const ox_loops *loops, ox_pool *pool, int rank, const int64_t *dims, size_t width, void *dst,
