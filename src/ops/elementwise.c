@@ -224,13 +224,15 @@ ox_reg ox_emit_shift(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     return ox_elementwise_apply(b, left ? OX_LANES_ShiftLeft : OX_LANES_ShiftRight, NULL, OX_UNDEFINED, 2, in);
 }
 
-/* True if input 1 is known to be that number, and has the type that the power is computed in. */
-static bool is_power_of(const ox_call *call, ox_dtype dtype, int exponent) {
+/* Input 1 if it is known to be 2 or 3, and has the type that the power is computed in; 0 otherwise. */
+static int known_power(const ox_call *call, ox_dtype dtype) {
     const ox_tensor *t = call->in[1];
     if (!(call->constants & 2) || t->dtype != dtype || ox_tensor_count(t) != 1)
-        return false;
-    return dtype == OX_FLOAT ? OX_GET(ox_f32, t->data) == (float)exponent
-                             : dtype == OX_DOUBLE && OX_GET(ox_f64, t->data) == exponent;
+        return 0;
+    const double exponent = dtype == OX_FLOAT    ? (double)OX_GET(ox_f32, t->data)
+                            : dtype == OX_DOUBLE ? OX_GET(ox_f64, t->data)
+                                                 : 0;
+    return exponent == 2 ? 2 : exponent == 3 ? 3 : 0;
 }
 
 /* Powers are computed in float, double or int64, whichever holds base and exponent exactly; the store rounds once. */
@@ -247,12 +249,12 @@ ox_reg ox_emit_pow(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
         lanes = has_sign ? OX_LANES_Pow : OX_LANES_PowUnsigned;
     }
     base = ox_pass_convert(b, base, in_type);
-    if (is_power_of(call, in_type, 2) || is_power_of(call, in_type, 3)) {
-        const ox_reg square =
-            ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, (const ox_reg[]){base, base});
-        return is_power_of(call, in_type, 2) || square < 0
-                   ? square
-                   : ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, (const ox_reg[]){square, base});
+    const int power = known_power(call, in_type);
+    if (power) {
+        ox_reg product = base;
+        for (int k = 1; k < power && product >= 0; k++)
+            product = ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, (const ox_reg[]){product, base});
+        return product;
     }
     exponent = ox_pass_convert(b, exponent, exponent_type);
     return ox_elementwise_apply(b, lanes, NULL, OX_UNDEFINED, 2, (const ox_reg[]){base, exponent});

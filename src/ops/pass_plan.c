@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Short rows are put together to tiles of about SHORT_TILE elements. Where one instruction leaves a tile to the next,
- * it has at most MOST_BYTES of whatever is as large as the output, or MOST_OF_ROWS but at least a row: memory is faster
- * when reads and writes alternate. */
+ * it has at most MOST_BYTES of whatever is as large as the output: memory is faster when reads and writes alternate. A
+ * tile of rows has at most MOST_OF_ROWS bytes of registers, but at least a row. */
 enum {
     SHORT_TILE = 512,
     MOST_BYTES = 2048,
