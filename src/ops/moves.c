@@ -81,9 +81,12 @@ static void copy_rows(int64_t bytes, int64_t outer, char *dst, int64_t dst_step,
 #define FILL(type)                                                                                                     \
     static void fill_##type(int64_t bytes, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
                             int64_t src_step) {                                                                        \
+        enum {                                                                                                         \
+            COUNT = OX_LINE / sizeof(type)                                                                             \
+        };                                                                                                             \
         for (int64_t j = 0; j < outer; j++, dst += dst_step, src += src_step) {                                        \
-            type piece[OX_LINE / sizeof(type)];                                                                        \
-            for (size_t k = 0; k < sizeof piece / sizeof *piece; k++)                                                  \
+            type piece[COUNT];                                                                                         \
+            for (int k = 0; k < COUNT; k++)                                                                            \
                 piece[k] = *(const type *)(const void *)src;                                                           \
             for (int64_t at = 0; at + OX_LINE < bytes; at += OX_LINE)                                                  \
                 memcpy(dst + at, piece, OX_LINE);                                                                      \

@@ -168,11 +168,11 @@ static void columns_asking_f32(void *sums, int64_t n, const char *from, int64_t 
     enum {
         ROWS = 8 /* a multiple of what is added at a time */
     };
-    for (int64_t k = 0; k < length; k += ROWS, from += ROWS * step) {
-        for (int64_t r = ROWS; r < 2 * ROWS; r++)
+    for (int64_t k = 0; k < length; k += ROWS) {
+        for (int64_t r = k + ROWS; r < k + 2 * ROWS; r++)
             for (int64_t at = 0; at < n * (int64_t)sizeof(ox_f32); at += OX_LINE)
                 ox_prefetch_far((uintptr_t)from + (uintptr_t)(r * step + at));
-        columns_sum_f32(sums, n, from, next, LESS_OF(length - k, ROWS), step);
+        columns_sum_f32(sums, n, from + k * step, next, LESS_OF(length - k, ROWS), step);
     }
 }
 #define ASKING_F32 rows_asking_f32, f->columns_asking = columns_asking_f32

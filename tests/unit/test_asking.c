@@ -1,0 +1,127 @@
+/* test_asking.c: what asks for its operands ahead gives what it gives without. */
+#include "../../src/alloc.h"
+#include "../../src/ops/bcast.h"
+#include "../../src/ops/pass.h"
+#include "builds.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS = 2100, /* of more than OX_ASKED_BYTES together */
+    LENGTH = 1024
+};
+
+static float *numbers(int64_t count) {
+    float *x = malloc((size_t)count * sizeof *x);
+    ck_assert_ptr_nonnull(x);
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (float)(i * 7919 % 1009) / 64 - 8;
+    return x;
+}
+
+START_TEST(sums_of_rows_and_columns) {
+    static const int64_t lengths[] = {1, 7, 8, 9, 31, 127, 128, 129, 700};
+    ox_folder folder;
+    float *x = numbers(300 * 700);
+    ck_assert(OX_BUILD_OF(ox_loops_find(builds[_i]), ox_folder_builds)(OX_FOLD_SUM, OX_FLOAT, &folder));
+    for (size_t l = 0; folder.rows_asking && l < sizeof lengths / sizeof *lengths; l++)
+        for (int64_t n = 1; n <= OX_FOLD_TILE; n += 51) {
+            const int64_t w = (int64_t)sizeof *x;
+            ox_fold_sums plain, asking;
+            ox_fold_start(&folder, n, &plain);
+            ox_fold_start(&folder, n, &asking);
+            for (int64_t step = w; step <= 2 * w && 2 * lengths[l] <= 700; step += w) {
+                folder.rows(&plain, n, (char *)x, 700 * w, lengths[l], step);
+                folder.rows_asking(&asking, n, (char *)x, 700 * w, lengths[l], step);
+            }
+            folder.columns(&plain, n, (char *)x, w, lengths[l], 300 * w);
+            folder.columns_asking(&asking, n, (char *)x, w, lengths[l], 300 * w);
+            ck_assert_msg(!memcmp(&plain, &asking, (size_t)n * sizeof *plain.f64), "%d sums of %d, build %s", (int)n,
+                          (int)lengths[l], builds[_i]);
+        }
+    free(x);
+}
+END_TEST
+
+/* (a + row) * row, or only the sum of that and the sums of its rows, past the caches or not. */
+static void run_pass(const ox_loops *loops, const float *a, const float *row, float *to, float *sums, int operations,
+                     bool past) {
+    const int64_t dims[] = {ROWS, LENGTH}, last[] = {LENGTH}, column[] = {ROWS, 1};
+    const ox_tensor x = {.dtype = OX_FLOAT, .rank = 2, .dims = dims, .data = (void *)(uintptr_t)a};
+    const ox_tensor y = {.dtype = OX_FLOAT, .rank = 1, .dims = last, .data = (void *)(uintptr_t)row};
+    const ox_tensor out = {.dtype = OX_FLOAT, .rank = 2, .dims = dims, .data = to};
+    const ox_tensor folded = {.dtype = OX_FLOAT, .rank = 2, .dims = column, .data = sums};
+    ox_lane *const lanes[] = {OX_BUILD_OF(loops, OX_LANES_Add)->fn[OX_FLOAT],
+                              OX_BUILD_OF(loops, OX_LANES_Mul)->fn[OX_FLOAT]};
+    ox_pile pile;
+    int tag;
+    ox_pile_init(&pile, ox_default_allocator());
+    ox_pass_builder *builder = ox_pass_begin(&pile, loops, 2, dims, operations ? 0 : 1);
+    ox_reg reg = ox_pass_load(builder, &x, NULL);
+    for (int i = 0; i < operations; i++)
+        reg =
+            ox_pass_loop(builder, lanes[i], NULL, OX_FLOAT, 2, (const ox_reg[]){reg, ox_pass_load(builder, &y, NULL)});
+    if (!operations)
+        reg = ox_pass_fold(builder, OX_FOLD_SUM, reg);
+    ox_pass_store(builder, reg, operations ? &out : &folded, past);
+    ox_pass *pass = ox_pass_end(builder);
+    ck_assert_ptr_nonnull(pass);
+    void *scratch = aligned_alloc(64, (ox_pass_scratch(pass) + 63) / 64 * 64 + 64);
+    ck_assert_ptr_nonnull(scratch);
+    ck_assert_int_eq(ox_pass_run(pass, scratch, 0, ox_pass_tiles(pass), &tag), 0);
+    free(scratch);
+    ox_pile_free(&pile);
+}
+
+START_TEST(passes_over_large_operands) {
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    const size_t bytes = (size_t)ROWS * LENGTH * sizeof(float);
+    float *a = numbers(ROWS * LENGTH), *to = aligned_alloc(64, bytes), sums[ROWS];
+    ck_assert_ptr_nonnull(to);
+    for (int operations = 0; operations <= 2; operations++) {
+        run_pass(loops, a, a + 5, to, sums, operations, true);
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < ROWS; i++) {
+            double sum = 0;
+            for (int64_t j = 0; j < LENGTH; j++) {
+                const float x = a[i * LENGTH + j], y = a[5 + j];
+                sum += (double)x;
+                wrong += operations && to[i * LENGTH + j] != (operations == 1 ? x + y : (x + y) * y);
+            }
+            wrong += !operations && sums[i] != (float)sum; /* of 64ths: exact in any order */
+        }
+        ck_assert_msg(!wrong, "%d of %d operations, build %s", (int)wrong, operations, builds[_i]);
+    }
+    free(to);
+    free(a);
+}
+END_TEST
+
+/* The last half of each row, which thus lie apart. */
+START_TEST(rows_of_large_copies) {
+    enum {
+        HALF = LENGTH / 2
+    };
+    const int64_t dims[] = {2 * ROWS, HALF}, w = (int64_t)sizeof(float), from[] = {LENGTH * w, w}, to[] = {HALF * w, w};
+    float *a = numbers(2 * ROWS * LENGTH), *b = malloc(sizeof(float) * 2 * ROWS * HALF);
+    ck_assert_ptr_nonnull(b);
+    ox_move(ox_loops_find(builds[_i]), NULL, 2, dims, sizeof(float), b, to, a + HALF, from);
+    for (int64_t i = 0; i < 2 * ROWS; i++)
+        ck_assert(!memcmp(b + i * HALF, a + i * LENGTH + HALF, sizeof(float) * HALF));
+    free(b);
+    free(a);
+}
+END_TEST
+
+Suite *ox_suite_asking(void);
+Suite *ox_suite_asking(void) {
+    Suite *suite = suite_create("asking");
+    TCase *tests = tcase_create("asking");
+    tcase_add_loop_test(tests, sums_of_rows_and_columns, 0, BUILDS);
+    tcase_add_loop_test(tests, passes_over_large_operands, 0, BUILDS);
+    tcase_add_loop_test(tests, rows_of_large_copies, 0, BUILDS);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
