@@ -224,15 +224,14 @@ ox_reg ox_emit_shift(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     return ox_elementwise_apply(b, left ? OX_LANES_ShiftLeft : OX_LANES_ShiftRight, NULL, OX_UNDEFINED, 2, in);
 }
 
-/* Input 1 if it is known to be 2 or 3, and has the type that the power is computed in; 0 otherwise. */
+/* Input 1 if it is known to be 2 or 3, and has the type that the power is computed in; 0 otherwise. No number is
+ * converted: devices without doubles would need functions for that. */
+#define POWER(e) ((e) == 2 ? 2 : (e) == 3 ? 3 : 0)
 static int known_power(const ox_call *call, ox_dtype dtype) {
     const ox_tensor *t = call->in[1];
     if (!(call->constants & 2) || t->dtype != dtype || ox_tensor_count(t) != 1)
         return 0;
-    const double exponent = dtype == OX_FLOAT    ? (double)OX_GET(ox_f32, t->data)
-                            : dtype == OX_DOUBLE ? OX_GET(ox_f64, t->data)
-                                                 : 0;
-    return exponent == 2 ? 2 : exponent == 3 ? 3 : 0;
+    return dtype == OX_FLOAT ? POWER(OX_GET(ox_f32, t->data)) : dtype == OX_DOUBLE ? POWER(OX_GET(ox_f64, t->data)) : 0;
 }
 
 /* Powers are computed in float, double or int64, whichever holds base and exponent exactly; the store rounds once. */
