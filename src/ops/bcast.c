@@ -165,10 +165,9 @@ static void move_pattern(const move_rows_plan *p, char *dst, const char *src) {
 }
 
 /* Asks for a row some rows behind the one at src. */
-static void ask_row(const move_rows_plan *p, const char *src, size_t bytes) {
-    const uintptr_t from = (uintptr_t)src + (uintptr_t)(OX_LATER / (int64_t)bytes * p->step[1][1]);
-    for (size_t at = 0; at < bytes; at += OX_LINE)
-        ox_prefetch_far(from + at);
+static void ask_row(const move_rows_plan *p, const char *src, int64_t bytes) {
+    const int64_t step = p->step[1][1];
+    ox_ask_rows((uintptr_t)src + (uintptr_t)(OX_LATER / bytes * step), step, 1, bytes);
 }
 
 static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
@@ -189,7 +188,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
     int inner = p->n[0] >= p->n[1] || p->n[0] >= 8 ? 0 : 1, outer = 1 - inner;
     for (int64_t j = 0; j < p->n[p->dense || p->streamed ? 1 : outer]; j++) {
         if (p->asked)
-            ask_row(p, src + j * p->step[1][1], bytes);
+            ask_row(p, src + j * p->step[1][1], (int64_t)bytes);
         if (p->dense && p->streamed)
             p->stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->dense)
@@ -295,12 +294,12 @@ static int split_dimension(int rank, const int64_t *dims, int parts) {
         EVEN = 8 /* entries for each part, so that one more does not matter */
     };
     int some = -1;
-    for (int d = rank; d-- > 0 && parts > 1;)
-        if (dims[d] >= parts)
-            some = d;
-    for (int d = 0; d < rank && parts > 1; d++)
+    for (int d = 0; d < rank && parts > 1; d++) {
         if (dims[d] >= parts && (dims[d] % parts == 0 || dims[d] >= EVEN * parts))
             return d;
+        if (dims[d] >= parts && some < 0)
+            some = d;
+    }
     return some;
 }
 

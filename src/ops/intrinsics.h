@@ -159,6 +159,13 @@ static inline void ox_ask_lines(uintptr_t from, size_t size) {
     }
 }
 
+/* Asks for so many bytes of each of some rows, no nearer than the second-level cache. */
+static inline void ox_ask_rows(uintptr_t from, int64_t step, int64_t rows, int64_t bytes) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t at = 0; at < bytes; at += OX_LINE)
+            ox_prefetch_far(from + (uintptr_t)(r * step + at));
+}
+
 /* Makes streamed bytes visible to other threads. */
 static inline void ox_stream_end(void) {
 #if defined(__SSE2__)

@@ -169,9 +169,7 @@ static void columns_asking_f32(void *sums, int64_t n, const char *from, int64_t 
         ROWS = 8 /* a multiple of what is added at a time */
     };
     for (int64_t k = 0; k < length; k += ROWS) {
-        for (int64_t r = k + ROWS; r < k + 2 * ROWS; r++)
-            for (int64_t at = 0; at < n * (int64_t)sizeof(ox_f32); at += OX_LINE)
-                ox_prefetch_far((uintptr_t)from + (uintptr_t)(r * step + at));
+        ox_ask_rows((uintptr_t)from + (uintptr_t)((k + ROWS) * step), step, ROWS, n * (int64_t)sizeof(ox_f32));
         columns_sum_f32(sums, n, from + k * step, next, LESS_OF(length - k, ROWS), step);
     }
 }

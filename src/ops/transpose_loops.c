@@ -111,13 +111,6 @@ enum {
     NEAR = 512
 };
 
-/* Asks for so many bytes of each of some rows, no nearer than the second-level cache. */
-static inline void ask_rows(uintptr_t from, int64_t step, int64_t rows, int64_t bytes) {
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t at = 0; at < bytes; at += OX_LINE)
-            ox_prefetch_far(from + (uintptr_t)(r * step + at));
-}
-
 #define TRANSPOSE(bits)                                                                                                \
     BLOCK(bits)                                                                                                        \
     PART(bits)                                                                                                         \
@@ -147,7 +140,7 @@ static inline void ask_rows(uintptr_t from, int64_t step, int64_t rows, int64_t 
                 char *to = dst + j * dst_step + first * w;                                                             \
                 for (int64_t i = 0; i < length; i += side) {                                                           \
                     const int64_t some = LESS_OF(length - i, side);                                                    \
-                    ask_rows((uintptr_t)(from + i * src_step) + (uintptr_t)(ROWS * w), src_step, some, ROWS * w);      \
+                    ox_ask_rows((uintptr_t)(from + i * src_step) + (uintptr_t)(ROWS * w), src_step, some, ROWS * w);   \
                     part_##bits(some, count, rows[0] + i * w, RUN, from + i * src_step, src_step);                     \
                 }                                                                                                      \
                 for (int64_t k = 0; k < count; k++)                                                                    \
@@ -174,8 +167,8 @@ static inline void ask_rows(uintptr_t from, int64_t step, int64_t rows, int64_t 
                     const char *from = src + i * src_step + j * w;                                                     \
                     const int64_t rows = LESS_OF(inner - i, side), columns = LESS_OF(outer - j, side);                 \
                     if (past) {                                                                                        \
-                        ask_rows((uintptr_t)from + (uintptr_t)(side * src_step), src_step, side, OX_LINE);             \
-                        ask_rows((uintptr_t)from + 4 * OX_LINE, src_step, side, OX_LINE);                              \
+                        ox_ask_rows((uintptr_t)from + (uintptr_t)(side * src_step), src_step, side, OX_LINE);          \
+                        ox_ask_rows((uintptr_t)from + 4 * OX_LINE, src_step, side, OX_LINE);                           \
                     }                                                                                                  \
                     if (near && rows == side && columns == side)                                                       \
                         square_##bits(to, dst_step, from, src_step, past);                                             \
