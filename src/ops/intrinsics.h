@@ -73,6 +73,18 @@ static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes
 #endif
 }
 
+/* Floats of a table of OX_PLACES, at the places that the lowest bits of `at` say, so many at a time. Only where an
+ * instruction does that: half of a table at a time would be as slow as computing more. */
+enum {
+    OX_PLACES = 16
+};
+#if defined(__AVX512F__)
+#define OX_LOOKUP 16
+static inline void ox_lookup(float *to, const float *table, const uint32_t *at) {
+    _mm512_storeu_ps(to, _mm512_permutexvar_ps(_mm512_loadu_si512(at), _mm512_loadu_ps(table)));
+}
+#endif
+
 /* Bytes of a cache line. */
 enum {
     OX_LINE = 64

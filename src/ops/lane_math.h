@@ -4,6 +4,7 @@
 #define OX_OPS_LANE_MATH_H
 
 #include "../half.h"
+#include "intrinsics.h"
 
 #include <math.h>
 
@@ -27,6 +28,7 @@ static inline __attribute__((always_inline)) float ox_power_of_two(float rounded
 /* Limits of arguments, the lower one first. Compilers clamp by two instructions where they do not know them. */
 extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_tanh_limits[2];
 extern const float ox_erf_most; /* where the error function has reached 1 */
+extern const float ox_erf_table[6][OX_PLACES];
 
 /* x between the limits; NaN stays. */
 static inline __attribute__((always_inline)) float ox_clamped(float x, const float limits[2]) {
@@ -81,6 +83,40 @@ static inline __attribute__((always_inline)) float ox_tanhf(float x) {
     return copysignf(m / (m + 2.0f), x);
 }
 
+#ifdef OX_LOOKUP
+/* gcc must not unroll these loops before it makes vectors of them. */
+#if defined(__clang__)
+#define OX_EACH_FOUND for (int i = 0; i < OX_LOOKUP; i++)
+#else
+#define OX_EACH_FOUND _Pragma("GCC unroll 1") for (int i = 0; i < OX_LOOKUP; i++)
+#endif
+
+/* erf of OX_LOOKUP floats: |x| is r from the middle of one of OX_PLACES intervals, for each of which the table has the
+ * coefficients of a polynomial of r. */
+#define OX_ERF_STEP 0.25390625f
+#define OX_ERF_TERM(power)                                                                                             \
+    ox_lookup(term, ox_erf_table[power], at);                                                                          \
+    OX_EACH_FOUND sum[i] = OX_MAD(sum[i], r[i], term[i]);
+static inline __attribute__((always_inline)) void ox_erf_some(float *o, const float *x) {
+    const float round = 0x1.8p23f;
+    float r[OX_LOOKUP], sum[OX_LOOKUP], term[OX_LOOKUP];
+    uint32_t at[OX_LOOKUP];
+    OX_EACH_FOUND {
+        float z = fabsf(x[i]);
+        z = ox_erf_most < z ? ox_erf_most : z;
+        float rounded = OX_MAD(z, 1 / OX_ERF_STEP, round);
+        at[i] = ox_bits_of_float(rounded);
+        r[i] = OX_MAD(rounded - round, -OX_ERF_STEP, z);
+    }
+    ox_lookup(sum, ox_erf_table[5], at);
+    OX_ERF_TERM(4)
+    OX_ERF_TERM(3)
+    OX_ERF_TERM(2)
+    OX_ERF_TERM(1)
+    OX_ERF_TERM(0)
+    OX_EACH_FOUND o[i] = copysignf(sum[i], x[i]);
+}
+#else
 /* erf |x| = 1 - e^(p |x|) where p is a polynomial; this is the exponent p |x|. */
 static inline __attribute__((always_inline)) float ox_erf_exponent(float x) {
     float z = fabsf(x);
@@ -94,6 +130,7 @@ static inline __attribute__((always_inline)) float ox_erf_exponent(float x) {
 static inline __attribute__((always_inline)) float ox_erff(float x) {
     return copysignf(ox_expm1_near(ox_erf_exponent(x)), x);
 }
+#endif
 
 /* The bits of the least positive normal float, and how many there are. */
 #define OX_LEAST_NORMAL 0x00800000u

@@ -69,7 +69,18 @@ struct link {
 NUMBER_MAPS(NUMBER_LINK)
 REAL_MAPS(MAP_LINK)
 MATH_MAPS(MAP_LINK)
+#ifdef OX_LOOKUP
+static void map_Erf(STATE) {
+    float v[BLOCK];
+    EACH_VECTOR(FROM_VECTOR)
+    for (int i = 0; i < BLOCK; i += OX_LOOKUP)
+        ox_erf_some(v + i, v + i);
+    EACH_VECTOR(TO_VECTOR)
+    NEXT;
+}
+#else
 MAP_LINK(Erf, ox_erff(a))
+#endif
 
 /* The other operand is an element of each place, or one that repeats, and the right one or the left one. */
 #define ELEMENTS(T) const T *y = (const T *)(const void *)l->operand + at

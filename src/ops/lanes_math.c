@@ -50,6 +50,14 @@ MATH_UNARY(Tan, MATH(tan, a))
 #if OX_SMALL
 MATH_LANE(Erf_f32, f32, ox_erff(a))
 #else
+#ifdef OX_LOOKUP
+static void Erf_f32_vectors(int64_t n, f32 *o, const f32 *x, const void *attr) {
+    (void)attr;
+    n &= -(int64_t)OX_VECTOR;
+    for (int64_t i = 0; i < n; i += OX_LOOKUP)
+        ox_erf_some(o + i, x + i);
+}
+#else
 static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
     for (int64_t n = 0; count > 0; count -= n, o += n, x += n) {
@@ -59,6 +67,7 @@ static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
         FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
     }
 }
+#endif
 MATH_WHOLE(Erf_f32, f32, STREAM_VECTORS(f32, Erf_f32_vectors))
 #endif
 MATH_LANE(Erf_f64, f64, erf(a))

@@ -1,4 +1,4 @@
-"""fit.py: the coefficients of src/ops/lane_math.h and lanes_pow.c: weighted least squares at Chebyshev points, reweighted
+"""fit.py: the coefficients of src/ops/lane_math.h, lane_math.c and lanes_pow.c: weighted least squares at Chebyshev points, reweighted
 towards the largest error until it is level (Lawson). Prints them from the highest power down, as C, with the largest
 weighted error: that of the result, relative to it."""
 
@@ -57,3 +57,12 @@ show("e^r of twice the range", exp_rest, share(lambda r: r**2, mp.exp), -2 * hal
 show("erf: ln(1 - erf(z)) / z", lambda z: mp.log(mp.erfc(z)) / z, share(lambda z: z * mp.erfc(z), mp.erf), 1e-9, 3.925, 8)
 show("ln: (ln(1 + f) - f) / f^2", log_rest, share(lambda f: f**2, mp.log1p), 0.5**0.5 - 1, 2**0.5 - 1, 7)
 show("pow: (ln(1 + f) - f + f^2 / 2) / f^3", log_third, share(lambda f: f**3, mp.log1p), -0.143, 0.16675, 5)
+
+PLACES, STEP = 16, 65 / 256
+intervals = [fit(lambda r: mp.erf(r) / r, lambda r: r / mp.erf(r), 1e-9, STEP / 2, 4)]
+intervals[0] = np.append(0, intervals[0][0]), intervals[0][1]
+for middle in STEP * np.arange(1, PLACES):
+    intervals.append(fit(lambda r: mp.erf(middle + r), lambda r: 1 / mp.erf(middle + r), -STEP / 2, STEP / 2, 5))
+print(f"erf around multiples of {STEP}, a power in a row: error {max(error for _, error in intervals):.2e}")
+for row in zip(*(coefficients for coefficients, _ in intervals)):
+    print("    {" + ", ".join(f"{c:.9g}f" for c in row) + "},")
