@@ -22,13 +22,16 @@ const char *ox_default_isa(void);
 ox_status ox_crew_start(ox_pool *pool, ox_crew **crew, ox_error *error);
 void ox_crew_stop(ox_crew *crew);
 
-/* Runs part 0 in this thread and the other parts in the crew's, and returns when all are done. */
+/* Whether it is one of the crew's threads that asks. */
+bool ox_crew_has_this_thread(const ox_crew *crew);
+
+/* Runs part 0 in this thread and the others in any, and returns when all are done. */
 void ox_crew_run(ox_crew *crew, ox_pool_fn *fn, void *context);
 
 /* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */
 size_t ox_host_cache(int level);
 
-/* Nanoseconds of a clock that only goes forward. Asked only while a session is profiled. */
+/* Nanoseconds of a clock that only goes forward. */
 uint64_t ox_host_now(void);
 
 #endif

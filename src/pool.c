@@ -55,10 +55,10 @@ void ox_pool_resume(ox_pool *pool) {
         atomic_store_explicit(&pool->cancelled, false, memory_order_relaxed);
 }
 
-bool ox_pool_ask(ox_pool *pool, int part) {
+bool ox_pool_ask(ox_pool *pool) {
     if (!ox_pool_asks(pool))
         return false;
-    if (part == 0 && !ox_pool_cancelled(pool) && pool->cancel(pool->cancel_context))
+    if (!ox_pool_cancelled(pool) && !ox_crew_has_this_thread(pool->crew) && pool->cancel(pool->cancel_context))
         atomic_store_explicit(&pool->cancelled, true, memory_order_relaxed);
     return ox_pool_cancelled(pool);
 }
@@ -79,7 +79,7 @@ typedef struct pieces {
 
 static void run_pieces(void *context, int part, int parts) {
     const pieces *p = context;
-    for (int i = 0; i < p->each && !ox_pool_ask(p->pool, part); i++)
+    for (int i = 0; i < p->each && !ox_pool_ask(p->pool); i++)
         p->fn(p->context, part * p->each + i, parts * p->each);
 }
 

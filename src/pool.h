@@ -60,8 +60,8 @@ static inline bool ox_pool_cancelled(const ox_pool *pool) {
     (void)pool;
     return false;
 }
-static inline bool ox_pool_ask(ox_pool *pool, int part) {
-    (void)pool, (void)part;
+static inline bool ox_pool_ask(ox_pool *pool) {
+    (void)pool;
     return false;
 }
 static inline int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes) {
@@ -111,9 +111,9 @@ static inline bool ox_pool_cancelled(const ox_pool *pool) {
     return pool && atomic_load_explicit(&pool->cancelled, memory_order_relaxed);
 }
 
-/* Part `part`, between two pieces of work of about OX_ASK_BYTES: true if the rest is not to be done. The caller's
- * function is asked in part 0 alone, which runs in the caller's thread. */
-bool ox_pool_ask(ox_pool *pool, int part);
+/* Between two pieces of work of about OX_ASK_BYTES: true if the rest is not to be done. The caller's function is asked
+ * in the caller's thread alone. */
+bool ox_pool_ask(ox_pool *pool);
 
 /* ox_pool_run for work that moves this many bytes, or takes as long as that: in one thread if it is small, in more
  * parts than there are threads if somebody may cancel it. A part must not keep anything by its number. */

@@ -257,7 +257,7 @@ typedef struct move_job {
 
 /* Copies elements of shape dims, of which dimensions [0, d) are short: in slices along d and the dimensions after it,
  * asking between them whether to go on. */
-static void move_slices(const move_job *job, int part, int d, int64_t *dims, char *dst, const char *src) {
+static void move_slices(const move_job *job, int d, int64_t *dims, char *dst, const char *src) {
     /* Narrower slices of a transpose would leave cache lines half used. */
     enum {
         LONGER = 4
@@ -268,9 +268,9 @@ static void move_slices(const move_job *job, int part, int d, int64_t *dims, cha
         return;
     }
     int64_t count = dims[d], slice = ox_pool_piece(job->pool, count, bytes / (double)count);
-    for (int64_t i = 0; i < count && !ox_pool_ask(job->pool, part); i += slice) {
+    for (int64_t i = 0; i < count && !ox_pool_ask(job->pool); i += slice) {
         dims[d] = count - i < slice ? count - i : slice;
-        move_slices(job, part, d + 1, dims, dst + i * job->dst_strides[d], src + i * job->src_strides[d]);
+        move_slices(job, d + 1, dims, dst + i * job->dst_strides[d], src + i * job->src_strides[d]);
     }
     dims[d] = count;
 }
@@ -285,7 +285,7 @@ static void move_part(void *context, int part, int parts) {
         dims[d] = end - first;
     }
     int64_t to = d < 0 ? 0 : first * job->dst_strides[d], from = d < 0 ? 0 : first * job->src_strides[d];
-    move_slices(job, part, 0, dims, job->dst + to, job->src + from);
+    move_slices(job, 0, dims, job->dst + to, job->src + from);
 }
 
 /* The outermost dimension that gives all parts about as much to do, or else every one something; -1 if none does. */

@@ -30,7 +30,6 @@ static const void *offset(const ox_gemm_matrix *matrix, int64_t row, int64_t col
 
 /* What a thread works in. */
 typedef struct gemm_room {
-    int part; /* of the pool */
     char *stage, *a, *c;
     void *scratch;
 } gemm_room;
@@ -38,7 +37,7 @@ typedef struct gemm_room {
 static gemm_room room_of(const ox_gemm_plan *plan, char *workspace, int part) {
     char *at = workspace + (size_t)ox_gemm_panel_copies(plan) * plan->panel_bytes;
     at += (size_t)part * ox_gemm_part_bytes(plan);
-    gemm_room room = {.part = part, .stage = at, .a = at + plan->stage};
+    gemm_room room = {.stage = at, .a = at + plan->stage};
     room.c = room.a + plan->a_bytes;
     room.scratch = room.c + plan->c_bytes;
     return room;
@@ -215,7 +214,7 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
     for (int64_t i = 0; i < block->rows && !g->k; i++)
         memset(block->data + i * block->data_row, 0, (size_t)(block->columns * size));
     for (int64_t d = 0; d < job->plan->depths; d++) {
-        if (ox_pool_ask(job->plan->pool, room->part))
+        if (ox_pool_ask(job->plan->pool))
             return;
         add_depth(job, room, d, block);
     }
@@ -275,7 +274,7 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
     const ox_gemm *g = job->turned;
     const int64_t size = (int64_t)ox_dtype_size(plan->kernel->c);
     for (int64_t j = first; j < end; j += plan->columns) {
-        if (ox_pool_ask(plan->pool, room->part))
+        if (ox_pool_ask(plan->pool))
             return;
         int64_t columns = least(plan->columns, end - j);
         char *c = ox_gemm_is_taken(g) ? room->c : (char *)g->c + j * size;
@@ -310,7 +309,7 @@ static void run_blas(const gemm_job *job) {
         ox_gemm strip = *g;
         strip.m = least(rows, g->m - row);
         strip.a.data = (const char *)g->a.data + row * g->a.row;
-        if (ox_pool_ask(job->plan->pool, room.part))
+        if (ox_pool_ask(job->plan->pool))
             return;
         ox_gemm_blas(&strip, c + row * c_row, c_row);
     }

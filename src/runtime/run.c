@@ -76,7 +76,7 @@ static void run_pass_part(void *context, int part, int parts) {
     while (first < end && !found->fault) {
         int64_t stop = end - first < piece ? end : first + piece;
         found->fault = ox_pass_run(job->group->pass, scratch + ox_aligned(sizeof *found), first, stop, &found->node);
-        first = stop < end && ox_pool_ask(job->pool, part) ? end : stop;
+        first = stop < end && ox_pool_ask(job->pool) ? end : stop;
     }
 }
 
@@ -131,7 +131,7 @@ static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
     for (int n = stage->first; n < stage->end; n++) {
         if (frame->steps[n].skip)
             continue;
-        if (ox_pool_ask(frame->pool, 0))
+        if (ox_pool_ask(frame->pool))
             return ox_frame_cancelled(frame, n);
         OX_TRY(frame->profile ? frame->profile->step(frame, n, run_step) : run_step(frame, n));
         if (ox_pool_cancelled(frame->pool))

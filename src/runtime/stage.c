@@ -151,7 +151,7 @@ static ox_status keep_premises(ox_frame *frame, ox_stage *stage, int n) {
 
 static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred) {
     for (int n = stage->first; n < frame->graph->nnodes; stage->end = ++n) {
-        if (ox_pool_ask(frame->pool, 0))
+        if (ox_pool_ask(frame->pool))
             return ox_frame_cancelled(frame, n);
         ox_status status = inferred && n == stage->first ? OX_OK : ox_plan_infer(frame, n, false);
         if (status == OX_DEFER)

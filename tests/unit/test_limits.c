@@ -3,6 +3,7 @@
 #include "own_model.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,8 +242,12 @@ typedef struct asker {
     long asked, cancel_at; /* 0: never */
 } asker;
 
+static pthread_t caller;
+static bool asked_elsewhere;
+
 static bool ask(void *context) {
     asker *a = context;
+    asked_elsewhere |= !pthread_equal(pthread_self(), caller);
     a->asked++;
     return a->cancel_at && a->asked >= a->cancel_at;
 }
@@ -251,6 +256,8 @@ static asker a;
 
 static void begin_asking(int threads) {
     a = (asker){0};
+    caller = pthread_self();
+    asked_elsewhere = false;
     m.options.limits.cancel = ask;
     m.options.limits.cancel_context = &a;
     m.options.threads = threads;
@@ -317,6 +324,7 @@ START_TEST(cancelled_inside) {
     ck_assert_int_eq(a.asked, 4);
     a = (asker){0};
     ck_assert_int_eq(own_run(&m, step->inputs, tensors), OX_OK);
+    ck_assert(!asked_elsewhere);
     own_end(&m);
     free(x);
 }
