@@ -83,25 +83,31 @@ static inline __attribute__((always_inline)) float ox_tanhf(float x) {
     return copysignf(m / (m + 2.0f), x);
 }
 
+/* What is computed by tables takes as many floats at a time as are looked up at once, and elsewhere one. gcc must not
+ * unroll these loops before it makes vectors of them. */
 #ifdef OX_LOOKUP
-/* gcc must not unroll these loops before it makes vectors of them. */
-#if defined(__clang__)
-#define OX_EACH_FOUND for (int i = 0; i < OX_LOOKUP; i++)
+#define OX_SOME OX_LOOKUP
 #else
-#define OX_EACH_FOUND _Pragma("GCC unroll 1") for (int i = 0; i < OX_LOOKUP; i++)
+#define OX_SOME 1
+#endif
+#if defined(__clang__)
+#define OX_EACH_OF_SOME for (int i = 0; i < OX_SOME; i++)
+#else
+#define OX_EACH_OF_SOME _Pragma("GCC unroll 1") for (int i = 0; i < OX_SOME; i++)
 #endif
 
-/* erf of OX_LOOKUP floats: |x| is r from the middle of one of OX_PLACES intervals, for each of which the table has the
+#ifdef OX_LOOKUP
+/* erf of OX_SOME floats: |x| is r from the middle of one of OX_PLACES intervals, for each of which the table has the
  * coefficients of a polynomial of r. */
 #define OX_ERF_STEP 0.25390625f
 #define OX_ERF_TERM(power)                                                                                             \
     ox_lookup(term, ox_erf_table[power], at);                                                                          \
-    OX_EACH_FOUND sum[i] = OX_MAD(sum[i], r[i], term[i]);
+    OX_EACH_OF_SOME sum[i] = OX_MAD(sum[i], r[i], term[i]);
 static inline __attribute__((always_inline)) void ox_erf_some(float *o, const float *x) {
     const float round = 0x1.8p23f;
-    float r[OX_LOOKUP], sum[OX_LOOKUP], term[OX_LOOKUP];
-    uint32_t at[OX_LOOKUP];
-    OX_EACH_FOUND {
+    float r[OX_SOME], sum[OX_SOME], term[OX_SOME];
+    uint32_t at[OX_SOME];
+    OX_EACH_OF_SOME {
         float z = fabsf(x[i]);
         z = ox_erf_most < z ? ox_erf_most : z;
         float rounded = OX_MAD(z, 1 / OX_ERF_STEP, round);
@@ -114,7 +120,7 @@ static inline __attribute__((always_inline)) void ox_erf_some(float *o, const fl
     OX_ERF_TERM(2)
     OX_ERF_TERM(1)
     OX_ERF_TERM(0)
-    OX_EACH_FOUND o[i] = copysignf(sum[i], x[i]);
+    OX_EACH_OF_SOME o[i] = copysignf(sum[i], x[i]);
 }
 #else
 /* erf |x| = 1 - e^(p |x|) where p is a polynomial; this is the exponent p |x|. */

@@ -73,7 +73,7 @@ MATH_MAPS(MAP_LINK)
 static void map_Erf(STATE) {
     float v[BLOCK];
     EACH_VECTOR(FROM_VECTOR)
-    for (int i = 0; i < BLOCK; i += OX_LOOKUP)
+    for (int i = 0; i < BLOCK; i += OX_SOME)
         ox_erf_some(v + i, v + i);
     EACH_VECTOR(TO_VECTOR)
     NEXT;

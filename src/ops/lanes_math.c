@@ -54,7 +54,7 @@ MATH_LANE(Erf_f32, f32, ox_erff(a))
 static void Erf_f32_vectors(int64_t n, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
     n &= -(int64_t)OX_VECTOR;
-    for (int64_t i = 0; i < n; i += OX_LOOKUP)
+    for (int64_t i = 0; i < n; i += OX_SOME)
         ox_erf_some(o + i, x + i);
 }
 #else

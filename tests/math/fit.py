@@ -57,6 +57,7 @@ show("e^r of twice the range", exp_rest, share(lambda r: r**2, mp.exp), -2 * hal
 show("erf: ln(1 - erf(z)) / z", lambda z: mp.log(mp.erfc(z)) / z, share(lambda z: z * mp.erfc(z), mp.erf), 1e-9, 3.925, 8)
 show("ln: (ln(1 + f) - f) / f^2", log_rest, share(lambda f: f**2, mp.log1p), 0.5**0.5 - 1, 2**0.5 - 1, 7)
 show("pow: (ln(1 + f) - f + f^2 / 2) / f^3", log_third, share(lambda f: f**3, mp.log1p), -0.143, 0.16675, 5)
+show("the same of sixteen centers", log_third, share(lambda f: f**3, mp.log1p), -0.03715, 0.06256, 3)
 
 PLACES, STEP = 16, 65 / 256
 intervals = [fit(lambda r: mp.erf(r) / r, lambda r: r / mp.erf(r), 1e-9, STEP / 2, 4)]
