@@ -85,10 +85,45 @@ static inline void ox_lookup(float *to, const float *table, const uint32_t *at) 
 }
 #endif
 
+/* x 2^n of whole numbers n, rounded once; OX_LOOKUP of them. */
+#if defined(__AVX512F__)
+#define OX_HAS_SCALE
+static inline void ox_scale(float *to, const float *x, const float *n) {
+    _mm512_storeu_ps(to, _mm512_scalef_ps(_mm512_loadu_ps(x), _mm512_loadu_ps(n)));
+}
+#endif
+
 /* Bytes of a cache line. */
 enum {
     OX_LINE = 64
 };
+
+/* Copies the first `size` bytes of some cache lines, which are all there on one side: in `lines`. */
+#if defined(__AVX512BW__)
+#define OX_FIRST_BYTES(size, at)                                                                                       \
+    _bzhi_u64(~0ull, (size) < (at) ? 0 : (size) - (at) < OX_LINE ? (unsigned)((size) - (at)) : OX_LINE)
+static inline void ox_load_first(void *lines, size_t whole, const void *from, size_t size) {
+    for (size_t at = 0; at < whole; at += OX_LINE) {
+        const __m512i rest = _mm512_loadu_si512((char *)lines + at);
+        _mm512_storeu_si512((char *)lines + at,
+                            _mm512_mask_loadu_epi8(rest, OX_FIRST_BYTES(size, at), (const char *)from + at));
+    }
+}
+static inline void ox_store_first(void *to, size_t size, const void *lines, size_t whole) {
+    for (size_t at = 0; at < whole; at += OX_LINE)
+        _mm512_mask_storeu_epi8((char *)to + at, OX_FIRST_BYTES(size, at),
+                                _mm512_loadu_si512((const char *)lines + at));
+}
+#else
+static inline void ox_load_first(void *lines, size_t whole, const void *from, size_t size) {
+    (void)whole;
+    memcpy(lines, from, size);
+}
+static inline void ox_store_first(void *to, size_t size, const void *lines, size_t whole) {
+    (void)whole;
+    memcpy(to, lines, size);
+}
+#endif
 
 /* Stores a cache line past the caches; to is aligned to it. */
 #if defined(__AVX__)

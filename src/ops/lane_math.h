@@ -96,6 +96,23 @@ static inline __attribute__((always_inline)) float ox_tanhf(float x) {
 #define OX_EACH_OF_SOME _Pragma("GCC unroll 1") for (int i = 0; i < OX_SOME; i++)
 #endif
 
+/* e^x of OX_SOME floats. */
+static inline __attribute__((always_inline)) void ox_exp_some(float *o, const float *x) {
+#ifdef OX_HAS_SCALE
+    float r[OX_SOME], p[OX_SOME], n[OX_SOME];
+    OX_EACH_OF_SOME {
+        float a = ox_clamped(x[i], ox_exp_limits), rounded = OX_MAD(a, 1.44269504f, OX_ROUND);
+        n[i] = rounded - OX_ROUND;
+        r[i] = OX_MAD(n[i], 2.12194440e-4f, OX_MAD(n[i], -0.693359375f, a));
+        float square = r[i] * r[i];
+        p[i] = OX_MAD(ox_exp_rest(r[i], square), square, r[i] + 1.0f);
+    }
+    ox_scale(o, p, n);
+#else
+    OX_EACH_OF_SOME o[i] = ox_expf(x[i]);
+#endif
+}
+
 #ifdef OX_LOOKUP
 /* erf of OX_SOME floats: |x| is r from the middle of one of OX_PLACES intervals, for each of which the table has the
  * coefficients of a polynomial of r. */

@@ -20,36 +20,80 @@
     }
 #else
 enum {
-    PARTS = 16 /* greatest elements and sums that a row keeps at a time */
+    PARTS = 16, /* greatest elements and sums that a row keeps at a time */
+    ADDED = 512 /* elements that are added up in their own type before that sum is added in double */
 };
 
+/* All parts become one, in x[0]. */
+#define JOIN_HALVES(half, x, expression)                                                                               \
+    for (int p = 0; p < (half); p++)                                                                                   \
+        x[p] = expression(x[p], x[p + (half)]);
+#define JOIN_PARTS(x, expression)                                                                                      \
+    JOIN_HALVES(8, x, expression)                                                                                      \
+    JOIN_HALVES(4, x, expression)                                                                                      \
+    JOIN_HALVES(2, x, expression)                                                                                      \
+    JOIN_HALVES(1, x, expression)
+#define SUM_OF(a, b) ((a) + (b))
+
 /* One softmax over n neighbours. Which element goes into which partial result depends on its place alone. */
-#define SOFTMAX_ROW(name, T, exponential)                                                                              \
+#define SOFTMAX_ROW(name, T, exponentials)                                                                             \
     static void name(int64_t n, const T *x, T *o) {                                                                    \
         const int64_t whole = n & -(int64_t)PARTS;                                                                     \
-        c_##T part[PARTS], most = x[0];                                                                                \
-        double sums[PARTS] = {0}, sum = 0;                                                                             \
-        for (int p = 0; p < PARTS; p++)                                                                                \
-            part[p] = x[0];                                                                                            \
+        const size_t left = (size_t)(n - whole) * sizeof(T);                                                           \
+        c_##T greatest[PARTS], power[PARTS], rest[PARTS], added[PARTS] = {0};                                          \
+        double sums[PARTS] = {0};                                                                                      \
+        for (int p = 0; p < PARTS; p++) {                                                                              \
+            greatest[p] = x[0];                                                                                        \
+            rest[p] = -INFINITY; /* neither the greatest, nor a part of the sum */                                     \
+        }                                                                                                              \
+        ox_load_first(rest, sizeof rest, x + whole, left);                                                             \
         for (int64_t i = 0; i < whole; i += PARTS)                                                                     \
             for (int p = 0; p < PARTS; p++)                                                                            \
-                part[p] = x[i + p] > part[p] ? x[i + p] : part[p];                                                     \
+                greatest[p] = MORE_OF(x[i + p], greatest[p]);                                                          \
         for (int p = 0; p < PARTS; p++)                                                                                \
-            most = part[p] > most ? part[p] : most;                                                                    \
-        for (int64_t i = whole; i < n; i++)                                                                            \
-            most = x[i] > most ? x[i] : most;                                                                          \
-        INDEPENDENT for (int64_t i = 0; i < n; i++) o[i] = exponential(x[i] - most);                                   \
+            greatest[p] = MORE_OF(rest[p], greatest[p]);                                                               \
+        JOIN_PARTS(greatest, MORE_OF)                                                                                  \
+        const c_##T most = greatest[0];                                                                                \
+        for (int64_t i = 0; i < whole; i += PARTS) {                                                                   \
+            for (int p = 0; p < PARTS; p++)                                                                            \
+                power[p] = x[i + p] - most;                                                                            \
+            exponentials(power);                                                                                       \
+            for (int p = 0; p < PARTS; p++) {                                                                          \
+                o[i + p] = power[p];                                                                                   \
+                added[p] += power[p];                                                                                  \
+            }                                                                                                          \
+            if ((i + PARTS) % ADDED == 0)                                                                              \
+                for (int p = 0; p < PARTS; p++) {                                                                      \
+                    sums[p] += (double)added[p];                                                                       \
+                    added[p] = 0;                                                                                      \
+                }                                                                                                      \
+        }                                                                                                              \
+        if (left) {                                                                                                    \
+            for (int p = 0; p < PARTS; p++)                                                                            \
+                rest[p] -= most;                                                                                       \
+            exponentials(rest);                                                                                        \
+            for (int p = 0; p < PARTS; p++)                                                                            \
+                added[p] += rest[p];                                                                                   \
+        }                                                                                                              \
+        for (int p = 0; p < PARTS; p++)                                                                                \
+            sums[p] += (double)added[p];                                                                               \
+        JOIN_PARTS(sums, SUM_OF)                                                                                       \
+        const c_##T share = (c_##T)(1 / sums[0]);                                                                      \
         for (int64_t i = 0; i < whole; i += PARTS)                                                                     \
             for (int p = 0; p < PARTS; p++)                                                                            \
-                sums[p] += (double)o[i + p];                                                                           \
-        for (int64_t i = whole; i < n; i++)                                                                            \
-            sum += (double)o[i];                                                                                       \
+                o[i + p] *= share;                                                                                     \
         for (int p = 0; p < PARTS; p++)                                                                                \
-            sum += sums[p];                                                                                            \
-        const c_##T total = (c_##T)sum;                                                                                \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            o[i] /= total;                                                                                             \
+            rest[p] *= share;                                                                                          \
+        ox_store_first(o + whole, left, rest, sizeof rest);                                                            \
     }
+static inline void exponentials_f32(float *x) {
+    for (int i = 0; i < PARTS; i += OX_SOME)
+        ox_exp_some(x + i, x + i);
+}
+static inline void exponentials_f64(double *x) {
+    for (int i = 0; i < PARTS; i++)
+        x[i] = exp(x[i]);
+}
 
 /* Several side by side. */
 #define SOFTMAX_LANES(name, T, exponential)                                                                            \
@@ -67,14 +111,14 @@ enum {
                 sum[l] += (double)o[i * step + l];                                                                     \
         }                                                                                                              \
         for (int64_t l = 0; l < lanes; l++)                                                                            \
-            most[l] = (c_##T)sum[l];                                                                                   \
+            most[l] = (c_##T)(1 / sum[l]);                                                                             \
         for (int64_t i = 0; i < n; i++)                                                                                \
             for (int64_t l = 0; l < lanes; l++)                                                                        \
-                o[i * step + l] /= most[l];                                                                            \
+                o[i * step + l] *= most[l];                                                                            \
     }
 
 #define SOFTMAX(name, T, exponential)                                                                                  \
-    SOFTMAX_ROW(row_##T, T, exponential)                                                                               \
+    SOFTMAX_ROW(row_##T, T, exponentials_##T)                                                                          \
     SOFTMAX_LANES(lanes_##T, T, exponential)                                                                           \
     void OX_VARIANT(name)(int64_t n, int64_t step, int64_t lanes, const void *from, void *to) {                        \
         if (step == 1)                                                                                                 \
