@@ -54,8 +54,12 @@ MATH_LANE(Erf_f32, f32, ox_erff(a))
 static void Erf_f32_vectors(int64_t n, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
     n &= -(int64_t)OX_VECTOR;
-    for (int64_t i = 0; i < n; i += OX_SOME)
-        ox_erf_some(o + i, x + i);
+    for (int64_t i = 0; i < n; i += OX_SOME) {
+        float v[OX_SOME];
+        memcpy(v, x + i, sizeof v);
+        ox_erf_some(v, v);
+        memcpy(o + i, v, sizeof v);
+    }
 }
 #else
 static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {

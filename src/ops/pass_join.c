@@ -27,7 +27,6 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
     }
     *joined = *rows;
     joined->folder.rows = rows->folder.squares;
-    joined->folder.rows_asking = NULL;
     in->attr = joined;
     in->reg[1] = first->reg[1];
     return true;

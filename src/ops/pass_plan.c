@@ -379,13 +379,10 @@ static int next_whole(const ox_pass_builder *b, const pass_instruction *in, int 
     return k;
 }
 
-/* Loops whose results go past the caches ask for what comes from memory, and so do those that reduce rows, unless the
- * pass does. One operation on two operands that are as large as the output is faster without. */
+/* Loops whose results go past the caches ask for what comes from memory. One operation on two operands that are as
+ * large as the output is faster without. */
 static void choose_asked(ox_pass_builder *b, pass_instruction *in) {
     const int first = next_whole(b, in, 1);
-    if (in->folds && !b->pass.ahead && first == 1 &&
-        is_whole(b, &b->pass.operands[b->pass.regs[in->reg[1]].operand], OX_ASKED_BYTES))
-        in->step[1] = -in->step[1];
     memcpy(in->past, in->step, sizeof in->past);
     in->past[0] = -in->step[0];
     if (!in->chain && next_whole(b, in, first + 1) <= in->nargs)

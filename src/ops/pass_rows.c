@@ -3,17 +3,16 @@
 
 /* ---- Folding rows ------------------------------------------------------------------------------------------- */
 
-/* n rows that lie packed one after the other; in memory, if the step is below 0. */
+/* n rows that lie packed one after the other. */
 static int fold_lane(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const pass_rows *rows = attr;
     const ox_folder *folder = &rows->folder;
-    const int64_t width = step[1] < 0 ? -step[1] : step[1], next = rows->row * width;
-    ox_fold_fn *fold = step[1] < 0 && folder->rows_asking ? folder->rows_asking : folder->rows;
+    const int64_t width = step[1], next = rows->row * width;
     for (int64_t i = 0; i < n; i += OX_FOLD_TILE) {
         int64_t count = n - i < OX_FOLD_TILE ? n - i : OX_FOLD_TILE;
         ox_fold_sums sums;
         ox_fold_start(folder, count, &sums);
-        fold(&sums, count, arg[1] + i * next, next, rows->row, width);
+        folder->rows(&sums, count, arg[1] + i * next, next, rows->row, width);
         folder->end(count, &sums, rows->row, arg[0] + i * step[0]);
     }
     return 0;

@@ -2,6 +2,7 @@
 #include "axes.h"
 #include "dense.h"
 #include "elementwise.h"
+#include "intrinsics.h"
 #include "reduce_turned.h"
 #include "walk.h"
 
@@ -27,6 +28,7 @@ typedef struct reduce {
     int64_t count; /* elements that go into each result */
     ox_bcast kept, reduced;
     layout layout;
+    bool asks;             /* columns that come from memory */
     struct reduce *blocks; /* what gives an accumulator for each whole block; NULL if rows are not cut */
 } reduce;
 
@@ -241,15 +243,6 @@ static bool find_folders(const ox_call *call, ox_fold fold, reduce *r) {
     return find(fold, dtype, &r->folder) && find(fold, sums, &r->joins);
 }
 
-/* The loop for elements that come from memory. */
-static void ask_ahead(reduce *r) {
-    const ox_folder *f = &r->folder;
-    if (r->fold == f->rows && f->rows_asking)
-        r->fold = f->rows_asking;
-    else if (r->fold == f->columns && f->columns_asking)
-        r->fold = f->columns_asking;
-}
-
 static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     const ox_tensor *in = call->in[0];
     reduce *r = ox_call_state(call, sizeof *r);
@@ -270,11 +263,8 @@ static ox_status prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
     OX_TRY(ox_dense_plan_out(call, kept));
     if (is_cut(r, kept))
         OX_TRY(plan_blocks(call, fold, r, kept));
-    if ((uint64_t)ox_tensor_count(in) * ox_dtype_size(in->dtype) >= OX_ASKED_BYTES) {
-        ask_ahead(r);
-        if (r->blocks)
-            ask_ahead(r->blocks);
-    }
+    r->asks = !OX_SMALL && r->fold == r->folder.columns &&
+              ox_tensor_count(in) >= (int64_t)(OX_ASKED_BYTES / ox_dtype_size(in->dtype));
     return OX_OK;
 }
 
@@ -313,6 +303,29 @@ typedef struct reduce_job {
     int64_t count, width; /* results, and the bytes of one */
 } reduce_job;
 
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+#if !OX_SMALL
+/* The next rows of columns are asked for, a piece at a time, before some are added. */
+static void fold_asking(const reduce_job *job, char *sums, int64_t n, const char *from, int64_t length, int64_t step) {
+    enum {
+        ROWS = 8,
+        BYTES = 4 * OX_LINE
+    };
+    const ox_folder *folder = &job->r->folder;
+    const int64_t some = BYTES / job->width;
+    for (int64_t k = 0; k < length; k += ROWS)
+        for (int64_t i = 0; i < n; i += some) {
+            const char *at = from + k * step + i * job->width;
+            ox_ask_rows((uintptr_t)at + (uintptr_t)(ROWS * step), step, ROWS, BYTES);
+            folder->columns(sums + i * folder->width, least(n - i, some), at, job->width, least(length - k, ROWS),
+                            step);
+        }
+}
+#endif
+
 static void fold_stretch(const reduce_job *job, ox_fold_sums *sums, int64_t n, const char *from) {
     const reduce *r = job->r;
     const int64_t next = r->kept.step[0], length = r->reduced.dim[0], step = r->reduced.step[0];
@@ -321,6 +334,8 @@ static void fold_stretch(const reduce_job *job, ox_fold_sums *sums, int64_t n, c
 #if !OX_SMALL
     else if (r->layout == ROWS_BESIDE)
         ox_fold_rows_beside(&r->folder, &r->joins, sums, n, from, job->width, length, step);
+    else if (r->asks)
+        fold_asking(job, (char *)sums, n, from, length, step);
 #endif
     else
         r->fold(sums, n, from, next, length, step);
@@ -337,10 +352,6 @@ static void reduce_stretch(const reduce_job *job, int64_t n, const char *from, v
             fold_stretch(job, &sums, n, from);
         while (ox_walk(&r->reduced, 1, index, &from));
     r->folder.end(n, &sums, r->count, to);
-}
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* A part of the results: no sum is split. */

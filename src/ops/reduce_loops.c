@@ -106,19 +106,18 @@ enum {
 #if OX_SMALL
 #define SQUARES_F32 NULL
 #define EIGHTS_F32 NULL
-#define ASKING_F32 NULL
 FOLD_WIDE(f32, ox_f32, double)
 #else
+/* The first element last: compilers load the operands of a sum from the last one on, and memory is read nearly twice as
+ * fast upwards. */
 #define AT(of, first, k, step) of(OX_GET(ox_f32, (first) + (k) * (step)))
 #define SUM_OF_FOUR(of, first, k, step)                                                                                \
-    ((AT(of, first, k, step) + AT(of, first, k + 1, step)) + (AT(of, first, k + 2, step) + AT(of, first, k + 3, step)))
-#define SUM_OF_EIGHT(of, first, step) (double)(SUM_OF_FOUR(of, first, 0, step) + SUM_OF_FOUR(of, first, 4, step))
-#define SUM_BLOCKS(name, of, asks)                                                                                     \
+    ((AT(of, first, k + 3, step) + AT(of, first, k + 2, step)) + (AT(of, first, k + 1, step) + AT(of, first, k, step)))
+#define SUM_OF_EIGHT(of, first, step) (double)(SUM_OF_FOUR(of, first, 4, step) + SUM_OF_FOUR(of, first, 0, step))
+#define SUM_BLOCKS(name, of)                                                                                           \
     static inline double name(const char *from, int64_t length, int64_t step) {                                        \
         double part[BESIDE] = {0};                                                                                     \
         for (int64_t i = 0; i < length; i += BLOCK) {                                                                  \
-            if (asks)                                                                                                  \
-                ox_ask_lines((uintptr_t)(from + i * step), BLOCK * sizeof(float));                                     \
             for (int p = 0; p < BESIDE; p++)                                                                           \
                 part[p] += SUM_OF_EIGHT(of, from + (i + p) * step, BESIDE * step);                                     \
         }                                                                                                              \
@@ -128,9 +127,9 @@ FOLD_WIDE(f32, ox_f32, double)
         return part[0] + part[1];                                                                                      \
     }
 /* Whole blocks, then the rest. Where sums of floats overflow, all is done in double. */
-#define SUM_ROW(name, of, LOOP, asks)                                                                                  \
+#define SUM_ROW(name, of, LOOP)                                                                                        \
     FOLD_ROW(wide_##name, ox_f32, double, of, ADD, LOOP)                                                               \
-    SUM_BLOCKS(blocks_##name, of, asks)                                                                                \
+    SUM_BLOCKS(blocks_##name, of)                                                                                      \
     static inline double name(double first, const char *from, int64_t length, int64_t step) {                          \
         const int64_t whole = length & -(int64_t)BLOCK;                                                                \
         const double start = whole ? first + blocks_##name(from, whole, step) : first;                                 \
@@ -138,8 +137,8 @@ FOLD_WIDE(f32, ox_f32, double)
         return whole && !isfinite(total) ? wide_##name(first, from, length, step) : total;                             \
     }
 #define SUM_FLOATS(name, of)                                                                                           \
-    SUM_ROW(packed_##name, of, UNROLLED, false)                                                                        \
-    SUM_ROW(strided_##name, of, ROLLED, false)                                                                         \
+    SUM_ROW(packed_##name, of, UNROLLED)                                                                               \
+    SUM_ROW(strided_##name, of, ROLLED)                                                                                \
     FOLD_ROWS(name, ox_f32, double)
 SUM_FLOATS(sum_f32, ITSELF)
 SUM_FLOATS(squares_f32, SQUARE)
@@ -154,26 +153,6 @@ static void eights_f32(void *sums, int64_t n, const char *from, int64_t next, in
 #define EIGHTS_F32 eights_f32
 FOLD_COLUMNS(sum_f32, ox_f32, double, ADD)
 
-SUM_ROW(packed_asking, ITSELF, UNROLLED, true)
-static void rows_asking_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {
-    if (step != (int64_t)sizeof(ox_f32)) {
-        rows_sum_f32(sums, n, from, next, length, step);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++)
-        ((double *)sums)[i] = packed_asking(((double *)sums)[i], from + i * next, length, step);
-}
-/* The next rows of a matrix are asked for, before so many are added to its columns' sums. */
-static void columns_asking_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {
-    enum {
-        ROWS = 8 /* a multiple of what is added at a time */
-    };
-    for (int64_t k = 0; k < length; k += ROWS) {
-        ox_ask_rows((uintptr_t)from + (uintptr_t)((k + ROWS) * step), step, ROWS, n * (int64_t)sizeof(ox_f32));
-        columns_sum_f32(sums, n, from + k * step, next, LESS_OF(length - k, ROWS), step);
-    }
-}
-#define ASKING_F32 rows_asking_f32, f->columns_asking = columns_asking_f32
 FOLD(prod_f32, ox_f32, double, MULTIPLY, UNROLLED)
 #endif
 FOLD_WIDE(f64, ox_f64, double)
@@ -236,7 +215,7 @@ static bool find_sum(ox_fold fold, ox_dtype type, ox_folder *f) {
     switch ((int)type) {
     case OX_FLOAT:
         f->rows = rows_sum_f32, f->columns = columns_sum_f32, f->end = mean ? end_mean_f32 : end_f32;
-        f->squares = SQUARES_F32, f->eights = EIGHTS_F32, f->rows_asking = ASKING_F32;
+        f->squares = SQUARES_F32, f->eights = EIGHTS_F32;
         return true;
     case OX_DOUBLE:
         f->rows = rows_sum_f64, f->columns = columns_sum_f64, f->end = mean ? end_mean_f64 : end_f64;

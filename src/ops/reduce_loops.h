@@ -35,9 +35,8 @@ typedef void ox_fold_end_fn(int64_t n, const void *sums, int64_t count, void *to
 /* How a reduction of elements of a compute type is done. Sums and products are kept in double, and in 64 bits for
  * integers, so that they are rounded or cut once. The greatest and least are kept in the type itself. */
 typedef struct ox_folder {
-    ox_fold_fn *rows;                         /* one accumulator after the other */
-    ox_fold_fn *columns;                      /* side by side, each in order; next is the size of an element */
-    ox_fold_fn *rows_asking, *columns_asking; /* the same for elements that come from memory, NULL for most types */
+    ox_fold_fn *rows;    /* one accumulator after the other */
+    ox_fold_fn *columns; /* side by side, each in order; next is the size of an element */
     ox_fold_fn *squares; /* as `rows`, of the elements' squares in their type; NULL where there is no such loop */
     ox_fold_fn *eights;  /* as `columns`, of 8 * length floats, eight of which are added first; NULL for others */
     ox_fold_end_fn *end;
@@ -47,7 +46,7 @@ typedef struct ox_folder {
 
 /* Accumulators of any type, as many as are kept on the stack at a time. */
 enum {
-    OX_FOLD_TILE = 256
+    OX_FOLD_TILE = OX_SMALL ? 256 : 2048
 };
 typedef union ox_fold_sums {
     double f64[OX_FOLD_TILE];
