@@ -14,7 +14,7 @@ enum {
 #define OX_PAIR_LINKS(M) M(Add) M(Sub) M(Mul) M(Div) M(Max) M(Min) M(PRelu) M(Quantize) M(Offset)
 #define OX_NUMBER_LINKS(M) M(Abs) M(Neg) M(Relu) M(Ceil) M(Floor) M(Reciprocal) M(Round) M(Sqrt)
 #define OX_BENT_LINKS(M) M(HardSigmoid) M(HardSwish) M(LeakyRelu) M(Softsign) M(ThresholdedRelu)
-#define OX_MATH_LINKS(M) M(Erf) M(Exp) M(GeluTanh) M(Mish) M(Sigmoid) M(Swish) M(Tanh)
+#define OX_MATH_LINKS(M) M(Erf) M(Exp) M(Gelu) M(GeluTanh) M(Mish) M(Sigmoid) M(Swish) M(Tanh)
 #define OX_MAP_LINKS(M) OX_NUMBER_LINKS(M) OX_BENT_LINKS(M) OX_MATH_LINKS(M)
 typedef enum ox_link_kind {
 #define NAME(name) OX_LINK_##name,

@@ -88,8 +88,6 @@ MATH_UNARY(Elu, ABOVE + ALPHA * MATH(expm1, BELOW))
 MATH_UNARY(Celu, ABOVE + ALPHA * MATH(expm1, BELOW / ALPHA))
 MATH_UNARY(Selu, BETA *(ABOVE + ALPHA * MATH(expm1, BELOW)))
 
-/* a (1 + erf(a / sqrt 2)) / 2; erfc loses nothing where a is negative. */
-MATH_UNARY(Gelu, a / 2 * MATH(erfc, a *REAL(-0.70710678118654752440)))
 /* ---- Tests -------------------------------------------------------------------------------------------------- */
 
 #define TEST_(name, T, e) LANE1(name##_##T, u8, T, e)

@@ -129,13 +129,6 @@ static inline bool is_usual(float a, float b, float product) {
 }
 #endif
 
-/* e^(product + rest), between the ends of the normal floats. */
-static inline __attribute__((always_inline)) float exp_of_sum(float product, float rest) {
-    float rounded = OX_MAD(product + rest, 1.44269504f, OX_ROUND), n = rounded - OX_ROUND;
-    float r = OX_MAD(n, -0.693359375f, product) + OX_MAD(n, 2.12194440e-4f, rest), square = r * r;
-    return OX_MAD(ox_exp_rest(r, square), square, r + 1.0f) * ox_power_of_two(rounded);
-}
-
 #define POWER(T, any)                                                                                                  \
     static inline c_##T power_##T(c_##T a, c_##T b) {                                                                  \
         const c_##T root = ROOT, other = any(a, b);                                                                    \
@@ -167,11 +160,11 @@ POWER(f64, pow)
             if (!digits)                                                                                               \
                 FOR_N rare |= has_own_loop(second(i));                                                                 \
             if (!rare)                                                                                                 \
-                FOR_N o[from + i] = exp_of_sum(product[i], rest[i]);                                                   \
+                FOR_N o[from + i] = ox_exp_of_sum(product[i], rest[i], 0);                                             \
             else                                                                                                       \
                 FOR_N {                                                                                                \
                     const float a = first(i), b = second(i), other = power_f32(a, b);                                  \
-                    const float quick = exp_of_sum(product[i], rest[i]);                                               \
+                    const float quick = ox_exp_of_sum(product[i], rest[i], 0);                                         \
                     o[from + i] = is_usual(a, b, product[i] + rest[i]) ? quick : other;                                \
                 }                                                                                                      \
         }                                                                                                              \

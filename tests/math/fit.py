@@ -67,3 +67,11 @@ for middle in STEP * np.arange(1, PLACES):
 print(f"erf around multiples of {STEP}, a power in a row: error {max(error for _, error in intervals):.2e}")
 for row in zip(*(coefficients for coefficients, _ in intervals)):
     print("    {" + ", ".join(f"{c:.9g}f" for c in row) + "},")
+
+
+def gelu_rest(t):
+    u = (1 / t - 1) / mp.mpf(0.35)
+    return mp.erfc(u / mp.sqrt(2)) * mp.exp(u * u / 2) / (2 * t)
+
+
+show("Gelu: e^(u^2 / 2) (1 - erf(u / sqrt 2)) / 2t", gelu_rest, lambda t: 1 / gelu_rest(t), 1 / (1 + 0.35 * 14.6), 1, 8)

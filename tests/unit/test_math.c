@@ -12,6 +12,9 @@ typedef long double exact_fn(long double x);
 static long double exact_sigmoid(long double x) {
     return 1 / (1 + expl(-x));
 }
+static long double exact_gelu(long double x) {
+    return x < -100 ? 0 : x / 2 * erfcl(-x * 0.70710678118654752440084436210485L);
+}
 static long double exact_sqrt(long double x) {
     return sqrtl(x);
 }
@@ -24,23 +27,15 @@ typedef struct math_case {
 } math_case;
 
 static const math_case cases[] = {
-    {"Exp", OX_LANES_Exp, expl, 4},
-    {"Log", OX_LANES_Log, logl, 4},
-    {"Tanh", OX_LANES_Tanh, tanhl, 4},
-    {"Erf", OX_LANES_Erf, erfl, 4},
-    {"Sigmoid", OX_LANES_Sigmoid, exact_sigmoid, 4},
-    {"Sqrt", OX_LANES_Sqrt, exact_sqrt, 0.5},
-    {"Sin", OX_LANES_Sin, sinl, 4},
-    {"Cos", OX_LANES_Cos, cosl, 4},
-    {"Tan", OX_LANES_Tan, tanl, 4},
-    {"Asin", OX_LANES_Asin, asinl, 4},
-    {"Acos", OX_LANES_Acos, acosl, 4},
-    {"Atan", OX_LANES_Atan, atanl, 4},
-    {"Sinh", OX_LANES_Sinh, sinhl, 4},
-    {"Cosh", OX_LANES_Cosh, coshl, 4},
-    {"Asinh", OX_LANES_Asinh, asinhl, 4},
-    {"Acosh", OX_LANES_Acosh, acoshl, 4},
-    {"Atanh", OX_LANES_Atanh, atanhl, 4},
+    {"Exp", OX_LANES_Exp, expl, 4},           {"Log", OX_LANES_Log, logl, 4},
+    {"Tanh", OX_LANES_Tanh, tanhl, 4},        {"Erf", OX_LANES_Erf, erfl, 4},
+    {"Gelu", OX_LANES_Gelu, exact_gelu, 8},   {"Sigmoid", OX_LANES_Sigmoid, exact_sigmoid, 4},
+    {"Sqrt", OX_LANES_Sqrt, exact_sqrt, 0.5}, {"Sin", OX_LANES_Sin, sinl, 4},
+    {"Cos", OX_LANES_Cos, cosl, 4},           {"Tan", OX_LANES_Tan, tanl, 4},
+    {"Asin", OX_LANES_Asin, asinl, 4},        {"Acos", OX_LANES_Acos, acosl, 4},
+    {"Atan", OX_LANES_Atan, atanl, 4},        {"Sinh", OX_LANES_Sinh, sinhl, 4},
+    {"Cosh", OX_LANES_Cosh, coshl, 4},        {"Asinh", OX_LANES_Asinh, asinhl, 4},
+    {"Acosh", OX_LANES_Acosh, acoshl, 4},     {"Atanh", OX_LANES_Atanh, atanhl, 4},
 };
 enum {
     CASES = sizeof cases / sizeof *cases,
