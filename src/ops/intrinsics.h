@@ -83,11 +83,7 @@ enum {
 static inline void ox_lookup(float *to, const float *table, const uint32_t *at) {
     _mm512_storeu_ps(to, _mm512_permutexvar_ps(_mm512_loadu_si512(at), _mm512_loadu_ps(table)));
 }
-#endif
-
-/* x 2^n of whole numbers n, rounded once; OX_LOOKUP of them. */
-#if defined(__AVX512F__)
-#define OX_HAS_SCALE
+/* x 2^n of whole numbers n, rounded once; as many. */
 static inline void ox_scale(float *to, const float *x, const float *n) {
     _mm512_storeu_ps(to, _mm512_scalef_ps(_mm512_loadu_ps(x), _mm512_loadu_ps(n)));
 }

@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) float ox_tanhf(float x) {
 
 /* e^x of OX_SOME floats. */
 static inline __attribute__((always_inline)) void ox_exp_some(float *o, const float *x) {
-#ifdef OX_HAS_SCALE
+#ifdef OX_LOOKUP
     float r[OX_SOME], p[OX_SOME], n[OX_SOME];
     OX_EACH_OF_SOME {
         float a = ox_clamped(x[i], ox_exp_limits), rounded = OX_MAD(a, 1.44269504f, OX_ROUND);
