@@ -134,7 +134,7 @@ ox_status ox_crew_start(ox_pool *pool, ox_crew **result, ox_error *error) {
     ox_crew *crew = ox_alloc(&pool->allocator, crew_size(pool));
     if (!crew)
         return ox_fail_memory(error, "a thread pool", crew_size(pool));
-    *crew = (ox_crew){.pool = pool, .taken = pool->threads, .is_long = true};
+    *crew = (ox_crew){.pool = pool, .taken = pool->threads, .place = -1, .is_long = true};
     pthread_mutex_init(&crew->mutex, NULL);
     pthread_cond_init(&crew->wake, NULL);
     for (; crew->started < pool->threads - 1; crew->started++) {

@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) float third_term(float f, float squ
 #else
 /* 3/4, 1 or 5/4 inverted: |f| is at most 1/6. Chosen twice from two, which takes fewer comparisons than once from
  * three. */
-#define LEAST_FRACTION 0x1.66a09ep-1f /* the root of 1/2 */
+#define LEAST_FRACTION 0x1.6a09e6p-1f /* the root of 1/2 */
 static inline __attribute__((always_inline)) void find_centers(const float *m, centers *c) {
     const bool below = *m < 0.857f;
     const bool above = *m > 1.1667f;
