@@ -82,7 +82,13 @@ typedef str c_str;
 
 #define LESS_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MORE_OF(a, b) ((a) > (b) ? (a) : (b))
+#define SUM_OF(a, b) ((a) + (b))
 #define FOR_N INDEPENDENT for (int64_t i = 0; i < n; i++)
+
+/* The upper half of 2 * width partial results goes into the lower one. */
+#define FOLD_HALF(op, part, width)                                                                                     \
+    for (int p = 0; p < (width); p++)                                                                                  \
+    (part)[p] = op((part)[p], (part)[p + (width)])
 
 /* Results that go past the caches (step[0] is below 0), a block at a time: a cache line of the smallest of the types.
  * An operand that repeats fills a block too, which is read again and again: one body serves all kinds of steps. */

@@ -25,10 +25,6 @@ enum {
     LOOP for (int p = 0; p < width; p++) part[p] = (sum)of(OX_GET(type, from + p * step))
 #define FOLD_PARTS(LOOP, type, sum, of, op, width)                                                                     \
     LOOP for (int p = 0; p < width; p++) part[p] = op(part[p], (sum)of(OX_GET(type, from + (i + p) * step)))
-/* The upper half of 2 * width partial results into the lower. */
-#define FOLD_HALF(op, width)                                                                                           \
-    for (int p = 0; p < width; p++)                                                                                    \
-    part[p] = op(part[p], part[p + width])
 
 /* One row into one accumulator, of its elements or of their squares. */
 #define ITSELF(a) a
@@ -41,8 +37,8 @@ enum {
             LOAD_PARTS(LOOP, type, sum, of, WIDE);                                                                     \
             for (i = WIDE; i + WIDE <= length; i += WIDE)                                                              \
                 FOLD_PARTS(LOOP, type, sum, of, op, WIDE);                                                             \
-            FOLD_HALF(op, WIDE / 2);                                                                                   \
-            FOLD_HALF(op, WIDE / 4);                                                                                   \
+            FOLD_HALF(op, part, WIDE / 2);                                                                             \
+            FOLD_HALF(op, part, WIDE / 4);                                                                             \
         } else if (length >= NARROW) {                                                                                 \
             LOAD_PARTS(ROLLED, type, sum, of, NARROW);                                                                 \
             i = NARROW;                                                                                                \
@@ -50,8 +46,8 @@ enum {
         if (i) {                                                                                                       \
             for (; i + NARROW <= length; i += NARROW)                                                                  \
                 FOLD_PARTS(ROLLED, type, sum, of, op, NARROW);                                                         \
-            FOLD_HALF(op, NARROW / 2);                                                                                 \
-            FOLD_HALF(op, NARROW / 4);                                                                                 \
+            FOLD_HALF(op, part, NARROW / 2);                                                                           \
+            FOLD_HALF(op, part, NARROW / 4);                                                                           \
             const sum rest = op(part[0], part[1]);                                                                     \
             first = op(first, rest);                                                                                   \
         }                                                                                                              \
@@ -94,14 +90,13 @@ enum {
                 to[i] = op(to[i], (sum)OX_GET(type, from + i * width));                                                \
     }
 
-#define ADD(a, b) ((a) + (b))
 #define MULTIPLY(a, b) ((a) * (b))
 /* A NaN, once taken, stays. */
 #define GREATER_OR_NAN(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
 #define LESS_OR_NAN(a, b) ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
 
 #define FOLD_WIDE(name, type, sum)                                                                                     \
-    FOLD(sum_##name, type, sum, ADD, UNROLLED)                                                                         \
+    FOLD(sum_##name, type, sum, SUM_OF, UNROLLED)                                                                      \
     FOLD(prod_##name, type, sum, MULTIPLY, UNROLLED)
 #if OX_SMALL
 #define SQUARES_F32 NULL
@@ -121,14 +116,14 @@ FOLD_WIDE(f32, ox_f32, double)
             for (int p = 0; p < BESIDE; p++)                                                                           \
                 part[p] += SUM_OF_EIGHT(of, from + (i + p) * step, BESIDE * step);                                     \
         }                                                                                                              \
-        FOLD_HALF(ADD, BESIDE / 2);                                                                                    \
-        FOLD_HALF(ADD, BESIDE / 4);                                                                                    \
-        FOLD_HALF(ADD, BESIDE / 8);                                                                                    \
+        FOLD_HALF(SUM_OF, part, BESIDE / 2);                                                                           \
+        FOLD_HALF(SUM_OF, part, BESIDE / 4);                                                                           \
+        FOLD_HALF(SUM_OF, part, BESIDE / 8);                                                                           \
         return part[0] + part[1];                                                                                      \
     }
 /* Whole blocks, then the rest. Where sums of floats overflow, all is done in double. */
 #define SUM_ROW(name, of, LOOP)                                                                                        \
-    FOLD_ROW(wide_##name, ox_f32, double, of, ADD, LOOP)                                                               \
+    FOLD_ROW(wide_##name, ox_f32, double, of, SUM_OF, LOOP)                                                            \
     SUM_BLOCKS(blocks_##name, of)                                                                                      \
     static inline double name(double first, const char *from, int64_t length, int64_t step) {                          \
         const int64_t whole = length & -(int64_t)BLOCK;                                                                \
@@ -151,7 +146,7 @@ static void eights_f32(void *sums, int64_t n, const char *from, int64_t next, in
             to[i] += SUM_OF_EIGHT(ITSELF, from + i * (int64_t)sizeof(ox_f32), step);
 }
 #define EIGHTS_F32 eights_f32
-FOLD_COLUMNS(sum_f32, ox_f32, double, ADD)
+FOLD_COLUMNS(sum_f32, ox_f32, double, SUM_OF)
 
 FOLD(prod_f32, ox_f32, double, MULTIPLY, UNROLLED)
 #endif

@@ -24,16 +24,12 @@ enum {
     ADDED = 512 /* elements that are added up in their own type before that sum is added in double */
 };
 
-/* All parts become one, in x[0]. */
-#define JOIN_HALVES(half, x, expression)                                                                               \
-    for (int p = 0; p < (half); p++)                                                                                   \
-        x[p] = expression(x[p], x[p + (half)]);
-#define JOIN_PARTS(x, expression)                                                                                      \
-    JOIN_HALVES(8, x, expression)                                                                                      \
-    JOIN_HALVES(4, x, expression)                                                                                      \
-    JOIN_HALVES(2, x, expression)                                                                                      \
-    JOIN_HALVES(1, x, expression)
-#define SUM_OF(a, b) ((a) + (b))
+/* All parts become one, in part[0]. */
+#define JOIN_PARTS(op, part)                                                                                           \
+    FOLD_HALF(op, part, PARTS / 2);                                                                                    \
+    FOLD_HALF(op, part, PARTS / 4);                                                                                    \
+    FOLD_HALF(op, part, PARTS / 8);                                                                                    \
+    FOLD_HALF(op, part, PARTS / 16);
 
 /* One softmax over n neighbours. Which element goes into which partial result depends on its place alone. */
 #define SOFTMAX_ROW(name, T, exponentials)                                                                             \
@@ -52,7 +48,7 @@ enum {
                 greatest[p] = MORE_OF(x[i + p], greatest[p]);                                                          \
         for (int p = 0; p < PARTS; p++)                                                                                \
             greatest[p] = MORE_OF(rest[p], greatest[p]);                                                               \
-        JOIN_PARTS(greatest, MORE_OF)                                                                                  \
+        JOIN_PARTS(MORE_OF, greatest)                                                                                  \
         const c_##T most = greatest[0];                                                                                \
         for (int64_t i = 0; i < whole; i += PARTS) {                                                                   \
             for (int p = 0; p < PARTS; p++)                                                                            \
@@ -77,7 +73,7 @@ enum {
         }                                                                                                              \
         for (int p = 0; p < PARTS; p++)                                                                                \
             sums[p] += (double)added[p];                                                                               \
-        JOIN_PARTS(sums, SUM_OF)                                                                                       \
+        JOIN_PARTS(SUM_OF, sums)                                                                                       \
         const c_##T share = (c_##T)(1 / sums[0]);                                                                      \
         for (int64_t i = 0; i < whole; i += PARTS)                                                                     \
             for (int p = 0; p < PARTS; p++)                                                                            \
