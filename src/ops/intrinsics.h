@@ -41,6 +41,18 @@ static inline void ox_narrow_widest(void *to, const void *from) {
 #endif
 #endif
 
+/* Two rows of 16 bytes in one vector; the lower and the upper halves of the rows of a and b, element by element in
+ * turn, by the bits of an element. */
+#if defined(__AVX2__)
+typedef __m256i ox_row_pair;
+#define OX_PAIR_LOAD(bits, first, second)                                                                              \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const void *)(first))),                            \
+                            _mm_loadu_si128((const void *)(second)), 1)
+#define OX_PAIR_STORE(bits, to, pair) _mm256_storeu_si256((void *)(to), pair)
+#define OX_PAIR_LOWER(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OX_PAIR_UPPER(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#endif
+
 /* Lanes of 32 bits that hold OX_DOT_VALUES integers each: four bytes, or two of 16 bits where no instruction adds four
  * products of bytes without saturating. ox_dot adds, to each lane, the products of what a and b hold there; the bytes
  * of a are unsigned and those of b signed. Sums wrap. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #if !OX_SMALL /* devices move element by element */
-/* Elements of the vectors a and b by their numbers in both. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define SHUFFLE(vector, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
@@ -15,7 +14,15 @@
 #define SHUFFLE(vector, a, b, ...) __builtin_shuffle(a, b, (vector){__VA_ARGS__})
 #endif
 
-/* The lower and the upper halves of a and b, element by element in turn. */
+enum {
+    ROW = 16 /* bytes of a row of a block, which has as many rows as those have elements */
+};
+
+/* Vectors of one row: the lower and the upper halves of a and b, element by element in turn. */
+#define ROW_LOAD(bits, from, below) (*(const loose_##bits *)(const void *)(from))
+#define ROW_STORE(bits, to, row) (*(loose_##bits *)(void *)(to) = (row))
+#define ROW_LOWER(bits, a, b) LOWER_##bits(a, b)
+#define ROW_UPPER(bits, a, b) UPPER_##bits(a, b)
 #define LOWER_8(a, b) SHUFFLE(vector_8, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define UPPER_8(a, b) SHUFFLE(vector_8, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define LOWER_16(a, b) SHUFFLE(vector_16, a, b, 0, 8, 1, 9, 2, 10, 3, 11)
@@ -25,38 +32,51 @@
 #define LOWER_64(a, b) SHUFFLE(vector_64, a, b, 0, 2)
 #define UPPER_64(a, b) SHUFFLE(vector_64, a, b, 1, 3)
 
-enum {
-    VECTOR = 16 /* bytes */
-};
-
-/* Blocks of vectors: as many rounds of the same shuffles as there are bits in the number of a row. */
-#define BLOCK(bits)                                                                                                    \
-    typedef uint##bits##_t vector_##bits __attribute__((vector_size(VECTOR)));                                         \
-    typedef uint##bits##_t loose_##bits __attribute__((vector_size(VECTOR), aligned(1), may_alias));                   \
-    static inline void block_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                  \
+/* A block, or as many as a vector holds rows, one below the other: as many rounds of the same shuffles as there are
+ * bits in the number of a row. */
+#define TURN(bits, name, vector, OF)                                                                                   \
+    static inline void name##_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                 \
         enum {                                                                                                         \
-            N = VECTOR / sizeof(any##bits)                                                                             \
+            N = ROW / sizeof(any##bits)                                                                                \
         };                                                                                                             \
-        vector_##bits row[N], next[N];                                                                                 \
-        UNROLL for (int i = 0; i < N; i++) row[i] = *(const loose_##bits *)(const void *)(src + i * src_step);         \
+        vector row[N], next[N];                                                                                        \
+        UNROLL for (int i = 0; i < N; i++) row[i] = OF##_LOAD(bits, src + i * src_step, src + (i + N) * src_step);     \
         UNROLL for (int round = 1; round < N; round *= 2) {                                                            \
             UNROLL for (int i = 0; i < N / 2; i++) {                                                                   \
-                next[2 * i] = LOWER_##bits(row[i], row[i + N / 2]);                                                    \
-                next[2 * i + 1] = UPPER_##bits(row[i], row[i + N / 2]);                                                \
+                next[2 * i] = OF##_LOWER(bits, row[i], row[i + N / 2]);                                                \
+                next[2 * i + 1] = OF##_UPPER(bits, row[i], row[i + N / 2]);                                            \
             }                                                                                                          \
             UNROLL for (int i = 0; i < N; i++) row[i] = next[i];                                                       \
         }                                                                                                              \
-        UNROLL for (int i = 0; i < N; i++) * (loose_##bits *)(void *)(dst + i * dst_step) = row[i];                    \
+        UNROLL for (int i = 0; i < N; i++) OF##_STORE(bits, dst + i * dst_step, row[i]);                               \
     }
+#if defined(OX_PAIR_LOAD)
+enum {
+    MOST = 2 * ROW /* bytes of a column of blocks */
+};
+#define BLOCKS(bits) TURN(bits, blocks, ox_row_pair, OX_PAIR)
+#else
+enum {
+    MOST = ROW
+};
+#define BLOCKS(bits) TURN(bits, blocks, vector_##bits, ROW)
+#endif
+#define BLOCK(bits)                                                                                                    \
+    typedef uint##bits##_t vector_##bits __attribute__((vector_size(ROW)));                                            \
+    typedef uint##bits##_t loose_##bits __attribute__((vector_size(ROW), aligned(1), may_alias));                      \
+    TURN(bits, block, vector_##bits, ROW)                                                                              \
+    BLOCKS(bits)
 
 /* A part of a matrix: blocks, and what is left of them. */
 #define PART(bits)                                                                                                     \
     static void part_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
                             int64_t src_step) {                                                                        \
-        const int64_t w = (int64_t)sizeof(any##bits), n = VECTOR / w;                                                  \
+        const int64_t w = (int64_t)sizeof(any##bits), n = ROW / w, most = MOST / w;                                    \
         for (int64_t j = 0; j < outer; j += n) {                                                                       \
             int64_t i = 0;                                                                                             \
-            for (; outer - j >= n && inner - i >= n; i += n)                                                           \
+            for (; outer - j >= n && inner - i >= most; i += most)                                                     \
+                blocks_##bits(dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step);             \
+            for (; most > n && outer - j >= n && inner - i >= n; i += n)                                               \
                 block_##bits(dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step);              \
             for (; i < inner; i++)                                                                                     \
                 for (int64_t k = j; k < outer && k < j + n; k++)                                                       \
@@ -100,12 +120,15 @@ enum {
 
 /* A matrix is copied in squares of one cache line each way, and these in bands that lie in few pages. Large matrices
  * are stored past the caches, whole lines at a time: square by square, or, where rows do not begin at lines, RUN bytes
- * of ROWS rows. Lines that are a multiple of NEAR bytes apart share few places of a cache: such squares go by way of a
- * small matrix, so that all of a line is read and written at once. */
+ * of ROWS rows; smaller ones of these, which the last cache keeps, go down TALL rows block by block, so that what is
+ * stored makes few streams. Lines that are a multiple of NEAR bytes apart share few places of a cache: such squares go
+ * by way of a small matrix, so that all of a line is read and written at once. */
 enum {
     BAND = 512,
     WIDE_BAND = 2048,
     LARGE = 2 << 20,
+    KEPT = 8 << 20,
+    TALL = 512,
     RUN = 512,
     ROWS = 64,
     NEAR = 512
@@ -118,11 +141,11 @@ enum {
     FEW(bits, 3)                                                                                                       \
     FEW(bits, 4)                                                                                                       \
     static void square_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step, bool past) {             \
-        const int w = (int)sizeof(any##bits), n = VECTOR / w, side = OX_LINE / w;                                      \
+        const int w = (int)sizeof(any##bits), n = ROW / w, most = MOST / w, side = OX_LINE / w;                        \
         _Alignas(OX_LINE) char lines[OX_LINE / sizeof(any##bits)][OX_LINE];                                            \
-        for (int i = 0; i < side; i += n)                                                                              \
+        for (int i = 0; i < side; i += most)                                                                           \
             for (int j = 0; j < side; j += n)                                                                          \
-                block_##bits(lines[j] + i * w, OX_LINE, src + i * src_step + j * w, src_step);                         \
+                blocks_##bits(lines[j] + i * w, OX_LINE, src + i * src_step + j * w, src_step);                        \
         for (int j = 0; j < side; j++)                                                                                 \
             if (past)                                                                                                  \
                 ox_stream_lines(dst + j * dst_step, lines[j], OX_LINE);                                                \
@@ -156,6 +179,11 @@ enum {
         FEW_CASE(bits, 2)                                                                                              \
         FEW_CASE(bits, 3)                                                                                              \
         FEW_CASE(bits, 4)                                                                                              \
+        if (past && whole < KEPT && !at_lines && src_step % NEAR != 0) {                                               \
+            for (int64_t i = 0; i < inner; i += TALL)                                                                  \
+                part_##bits(LESS_OF(inner - i, TALL), outer, dst + i * w, dst_step, src + i * src_step, src_step);     \
+            return;                                                                                                    \
+        }                                                                                                              \
         if (past && !at_lines) {                                                                                       \
             stream_##bits(inner, outer, dst, dst_step, src, src_step);                                                 \
             return;                                                                                                    \
@@ -187,7 +215,7 @@ static void transpose_any128(int64_t inner, int64_t outer, char *dst, int64_t ds
     (void)whole;
     for (int64_t j = 0; j < outer; j++)
         for (int64_t i = 0; i < inner; i++)
-            OX_AT(any128, dst + j * dst_step + i * VECTOR) = OX_GET(any128, src + i * src_step + j * VECTOR);
+            OX_AT(any128, dst + j * dst_step + i * ROW) = OX_GET(any128, src + i * src_step + j * ROW);
 }
 
 ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width) {
