@@ -101,7 +101,7 @@ typedef struct move_rows_plan {
     ox_move_fn *move;
     ox_transpose_fn *transpose;
     ox_spread_fn *spread;
-    ox_stream_fn *stream;
+    ox_copy_fn *copy, *stream;
 } move_rows_plan;
 
 static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, size_t width, size_t whole) {
@@ -120,6 +120,7 @@ static move_rows_plan plan_rows(const ox_loops *loops, const ox_bcast *plan, siz
                            .move = loops->move(width),
                            .transpose = loops->transpose(width),
                            .spread = loops->spread(width),
+                           .copy = loops->copy_bytes,
                            .stream = loops->stream};
     rows.dense = step[0] == w && step[1] == w;
     rows.transposed = step[0] == w && step[3] == w && step[1] != 0 && !rows.dense;
@@ -161,7 +162,7 @@ static void move_pattern(const move_rows_plan *p, char *dst, const char *src) {
     int64_t rows = p->n[1] < most ? p->n[1] : most;
     p->spread(p->n[0], rows, piece, bytes, src, p->step[0][1], 0);
     for (int64_t j = 0; j < p->n[1]; j += rows)
-        memcpy(dst + j * bytes, piece, (size_t)((p->n[1] - j < rows ? p->n[1] - j : rows) * bytes));
+        p->copy(dst + j * bytes, piece, (size_t)((p->n[1] - j < rows ? p->n[1] - j : rows) * bytes));
 }
 
 /* Asks for a row some rows behind the one at src. */
@@ -192,7 +193,7 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
         if (p->dense && p->streamed)
             p->stream(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->dense)
-            memcpy(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
+            p->copy(dst + j * p->step[1][0], src + j * p->step[1][1], bytes);
         else if (p->streamed)
             stream_row(p, dst + j * p->step[1][0], src + j * p->step[1][1]);
         else

@@ -46,9 +46,10 @@ typedef void ox_spread_fn(int64_t inner, int64_t outer, char *dst, int64_t dst_s
 typedef void ox_transpose_fn(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,
                              int64_t src_step, size_t whole);
 
-/* Copies size bytes with stores that go past the caches, for large results that are not read soon: whole cache lines of
- * dst are not read first. ox_stream_end has to follow before another thread reads them. */
-typedef void ox_stream_fn(void *dst, const void *src, size_t size);
+/* Copies size bytes to another place: as memcpy does, or (`stream`) with stores that go past the caches, for large
+ * results that are not read soon: whole cache lines of dst are not read first. ox_stream_end has to follow before
+ * another thread reads them. */
+typedef void ox_copy_fn(void *dst, const void *src, size_t size);
 
 /* Copies a tensor of any strides into packed memory. */
 void ox_pack(const struct ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void *dst);

@@ -1,5 +1,6 @@
 /* gather.c: Gather. */
 #include "dense.h"
+#include "lanes.h"
 #include "walk.h"
 
 #include <string.h>
@@ -108,7 +109,8 @@ static ox_status gather_offsets(ox_call *call, const gather *g, size_t *used, in
         OX_AT(type, to + i * (int64_t)sizeof(type)) = OX_GET(type, from + offsets[i]);                                 \
     return
 
-static void copy_blocks(char *to, const char *from, int64_t block, int64_t n, const int64_t *offsets) {
+static void copy_blocks(ox_copy_fn *copy, char *to, const char *from, int64_t block, int64_t n,
+                        const int64_t *offsets) {
     switch (block) {
     case 1:
         COPY_ELEMENTS(ox_u8);
@@ -120,7 +122,7 @@ static void copy_blocks(char *to, const char *from, int64_t block, int64_t n, co
         COPY_ELEMENTS(ox_u64);
     default:
         for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * block, from + offsets[i], (size_t)block);
+            copy(to + i * block, from + offsets[i], (size_t)block);
     }
 }
 
@@ -155,7 +157,7 @@ static void gather_part(void *context, int part, int parts) {
     for (int64_t i = at % g->count; at < end; i = 0) {
         int64_t n = g->count - i < end - at ? g->count - i : end - at;
         if (g->packed)
-            copy_blocks(to + at * g->block, from, g->block, n, job->offsets + i);
+            copy_blocks(job->call->loops->copy_bytes, to + at * g->block, from, g->block, n, job->offsets + i);
         else
             move_blocks(job->call, to + at * g->block, from, n, job->offsets + i);
         at += n;

@@ -28,7 +28,7 @@ ox_lane OX_VARIANT(ox_lane_widen), OX_VARIANT(ox_lane_narrow), OX_VARIANT(ox_lan
 ox_move_fn *OX_VARIANT(ox_move_for)(size_t width);
 ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width);
 ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width);
-ox_stream_fn OX_VARIANT(ox_stream);
+ox_copy_fn OX_VARIANT(ox_copy_bytes), OX_VARIANT(ox_stream);
 ox_folder_fn OX_VARIANT(ox_folder_find);
 ox_softmax_fn OX_VARIANT(ox_softmax_f32), OX_VARIANT(ox_softmax_f64);
 const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype);

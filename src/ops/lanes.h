@@ -92,7 +92,7 @@ typedef struct ox_loops {
     ox_move_fn *(*move)(size_t width);
     ox_spread_fn *(*spread)(size_t width);
     ox_transpose_fn *(*transpose)(size_t width);
-    ox_stream_fn *stream;
+    ox_copy_fn *copy_bytes, *stream;
     /* Rows of the operands of matrix products. */
     ox_gemm_copy_fn *gemm_copy;
 } ox_loops;

@@ -20,6 +20,7 @@ const ox_loops OX_VARIANT(ox_loops) = {
     .spread = OX_SMALL ? NULL : OX_VARIANT(ox_spread_for),
     .transpose = OX_SMALL ? NULL : OX_VARIANT(ox_transpose_for),
     .streams = OX_LANES_STREAM,
+    .copy_bytes = OX_VARIANT(ox_copy_bytes),
     .stream = OX_SMALL ? NULL : OX_VARIANT(ox_stream),
     .gemm_copy = OX_SMALL ? NULL : OX_VARIANT(ox_gemm_copy),
 };

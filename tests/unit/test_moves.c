@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum {
-    LARGE = 64 << 20, /* bytes: so many are stored past the caches */
-    GAP = 0x55        /* what lies between the rows */
+    GAP = 0x55 /* what lies between the rows */
 };
 
 /* Memory of exactly that many bytes, at an address that is `offset` bytes from a line of the cache. */
@@ -51,22 +50,24 @@ static void transposes(const ox_loops *loops, size_t width, int64_t inner, int64
 
 START_TEST(transposes_are_transposes) {
     /* Few rows and columns; squares of a line, with and without more; bands. */
-    static const int64_t sizes[][2] = {{1, 1},    {2, 70},   {70, 2},   {3, 129}, {129, 3}, {4, 33},
-                                       {33, 4},   {5, 5},    {16, 16},  {64, 64}, {65, 67}, {128, 48},
-                                       {48, 128}, {31, 200}, {200, 31}, {70, 600}};
+    static const int64_t sizes[][2] = {{1, 1},    {2, 70},   {70, 2},   {3, 129},  {129, 3}, {4, 33},
+                                       {33, 4},   {5, 5},    {16, 16},  {64, 64},  {65, 67}, {128, 48},
+                                       {48, 128}, {31, 200}, {200, 31}, {70, 600}, {530, 37}};
+    /* Kept in the caches line by line, kept there in few streams, and stored past them. */
+    static const size_t wholes[] = {0, 4 << 20, 64 << 20};
     const ox_loops *loops = ox_loops_find(builds[_i]);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t width = 1; width <= 16; width *= 2)
             for (int64_t gap = 0; gap < 3; gap++)
-                for (size_t whole = 0; whole <= LARGE; whole += LARGE) {
-                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, 0, whole);
-                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, width % 16, whole);
+                for (int k = 0; k < 3; k++) {
+                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, 0, wholes[k]);
+                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, width % 16, wholes[k]);
                 }
     /* Rows that begin at lines, and share places in a cache. */
     for (size_t width = 1; width <= 8; width *= 2)
-        for (size_t whole = 0; whole <= LARGE; whole += LARGE) {
-            transposes(loops, width, 512, 130, 0, 0, whole);
-            transposes(loops, width, 448, 70, 0, 0, whole);
+        for (int k = 0; k < 3; k++) {
+            transposes(loops, width, 512, 130, 0, 0, wholes[k]);
+            transposes(loops, width, 448, 70, 0, 0, wholes[k]);
         }
 }
 END_TEST
@@ -101,12 +102,37 @@ START_TEST(short_rows_are_copied) {
 }
 END_TEST
 
+/* Nothing before and nothing behind them is written, wherever lines begin in both. */
+START_TEST(bytes_are_copied) {
+    enum {
+        MOST = 2048,
+        EDGE = 64
+    };
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    memory from = take(MOST + EDGE, 0), to = take(MOST + 2 * EDGE, 0), plain = take(MOST + 2 * EDGE, 0);
+    fill(&from);
+    for (size_t size = 0; size <= MOST; size += size % 512 < 66 ? 1 : 37)
+        for (size_t offset = 0; offset < EDGE; offset += 9) {
+            memset(to.data, GAP, to.size);
+            memset(plain.data, GAP, plain.size);
+            memcpy(plain.data + EDGE - offset, from.data + offset / 2, size);
+            loops->copy_bytes(to.data + EDGE - offset, from.data + offset / 2, size);
+            ck_assert_msg(!memcmp(to.data, plain.data, to.size), "%d bytes, offset %d, build %s", (int)size,
+                          (int)offset, loops->name);
+        }
+    free(from.block);
+    free(to.block);
+    free(plain.block);
+}
+END_TEST
+
 Suite *ox_suite_moves(void);
 Suite *ox_suite_moves(void) {
     Suite *suite = suite_create("moves");
     TCase *tests = tcase_create("moves");
     tcase_add_loop_test(tests, transposes_are_transposes, 0, BUILDS);
     tcase_add_loop_test(tests, short_rows_are_copied, 0, BUILDS);
+    tcase_add_loop_test(tests, bytes_are_copied, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
 }
