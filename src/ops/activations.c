@@ -1,6 +1,8 @@
 /* activations.c: activation functions and other functions of one operand: shapes and lane programs. */
 #include "elementwise.h"
 
+#include <math.h>
+
 /* A floating-point attribute and its default. */
 typedef struct float_attr {
     const char *name;
@@ -68,10 +70,10 @@ ox_status ox_infer_test(ox_call *call) {
 }
 
 ox_reg ox_emit_is_inf(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    int *signs = ox_pile_get(call->pile, sizeof *signs);
-    if (!signs)
+    float *wanted = ox_pile_get(call->pile, 2 * sizeof *wanted);
+    if (!wanted)
         return -1;
-    *signs = (ox_call_int(call, "detect_positive", 1) ? OX_POSITIVE : 0) |
-             (ox_call_int(call, "detect_negative", 1) ? OX_NEGATIVE : 0);
-    return ox_elementwise_apply(b, ox_elementwise_lanes(call), signs, OX_BOOL, 1, in);
+    wanted[0] = ox_call_int(call, "detect_positive", 1) ? INFINITY : NAN; /* nothing equals NaN */
+    wanted[1] = ox_call_int(call, "detect_negative", 1) ? -INFINITY : NAN;
+    return ox_elementwise_apply(b, ox_elementwise_lanes(call), wanted, OX_BOOL, 1, in);
 }

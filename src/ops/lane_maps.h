@@ -56,12 +56,16 @@ static inline int32_t int32_of_f64(double a) {
     M(Relu, a, a > 0 ? a : 0, a <= 0 ? 0 : a)
 
 /* Of a real number. Round: half-way cases go to the even integer; the rounding mode is left alone. */
-#define CLAMPED(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))
+#define CLAMPED(x) _Generic(a, float : ox_clamped, default : clamped_f64)(x, ox_unit_limits)
+static inline double clamped_f64(double x, const float limits[2]) {
+    x = (double)limits[1] < x ? (double)limits[1] : x;
+    return x < (double)limits[0] ? (double)limits[0] : x;
+}
 #define REAL_MAPS(M)                                                                                                   \
     M(Ceil, MATH(ceil, a))                                                                                             \
     M(Floor, MATH(floor, a))                                                                                           \
     M(HardSigmoid, CLAMPED(ALPHA *a + BETA))                                                                           \
-    M(HardSwish, a *CLAMPED(a / 6 + (float)0.5))                                                                       \
+    M(HardSwish, a *CLAMPED(a *REAL(0.16666666666666666667) + REAL(0.5)))                                              \
     M(LeakyRelu, BENT(a, ALPHA))                                                                                       \
     M(Reciprocal, 1 / a)                                                                                               \
     M(Round, MATH(rint, a))                                                                                            \

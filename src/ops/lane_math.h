@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) float ox_power_of_two(float rounded
 }
 
 /* Limits of arguments, the lower one first. Compilers clamp by two instructions where they do not know them. */
-extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_tanh_limits[2];
+extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_tanh_limits[2], ox_unit_limits[2];
 extern const float ox_erf_most;   /* where the error function has reached 1 */
 extern const float ox_gelu_least; /* what the normal distribution is 0 at, in float, below zero */
 extern const float ox_erf_table[6][OX_PLACES];

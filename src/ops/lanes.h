@@ -17,12 +17,6 @@ enum {
     OX_FAULT_NUMBER = 2   /* a string that is no number, or none that the type holds */
 };
 
-/* Signs of infinity that IsInf looks for. */
-enum {
-    OX_POSITIVE = 1,
-    OX_NEGATIVE = 2
-};
-
 /* Whether the loops that are expanded from lane_loops.h take a step[0] below 0: the result, which begins at a cache
  * line and has a multiple of OX_LINE elements, is then best stored past the caches. Operands whose steps are below 0,
  * too, come from memory, and are best asked for ahead. */

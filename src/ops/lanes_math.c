@@ -94,7 +94,7 @@ MATH_UNARY(Selu, BETA *(ABOVE + ALPHA * MATH(expm1, BELOW)))
 #define TEST(name, e) FLOAT_LOOPS(TEST_, name, e) const ox_lanes OX_LANES(name) = {.fn = {FLOAT_ROW(name)}};
 
 TEST(IsNaN, a != a)
-TEST(IsInf, (a == INFINITY && *(const int *)attr & OX_POSITIVE) || (a == -INFINITY && *(const int *)attr & OX_NEGATIVE))
+TEST(IsInf, (a == ALPHA) | (a == BETA))
 
 /* ---- Quantization ------------------------------------------------------------------------------------------- */
 
