@@ -1,7 +1,10 @@
 /* lanes_divide.c: the loops of division and remainder. */
 #include "lane_half.h"
 #include "lane_loops.h"
-#include "lane_math.h"
+#include "lane_maps.h"
+
+#include <float.h>
+#include <string.h>
 
 /* a / b towards zero. A divisor of 0 is replaced (the loop reports it), and so is -1 where the quotient of the smallest
  * integer would not fit. Processors divide floats many at a time and integers one by one. */
@@ -78,14 +81,6 @@ FLOORED(i8)
 FLOORED(i16)
 FLOORED(i32)
 FLOORED(i64)
-static float floored_f32(float a, float b) {
-    float r = fmodf(a, b);
-    return r == 0 ? copysignf(r, b) : (r < 0) != (b < 0) ? r + b : r;
-}
-static double floored_f64(double a, double b) {
-    double r = fmod(a, b);
-    return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
-}
 
 #define DIV_(name, T, e) DIVIDING(Div_##T, T, quotient_##T(a, b))
 #define FMOD_(name, T, e) DIVIDING(Fmod_##T, T, remainder_##T(a, b))
@@ -156,13 +151,56 @@ BINARY_(Div, f32, a / b)
 #endif
 const ox_lanes OX_LANES(Div) = {.fn = {NUM_ROW(Div), SMALL_ROW(Div)}};
 
+/* ---- Remainders of floats ----------------------------------------------------------------------------------- */
+
+/* What makes a remainder with the divisor's sign of one with the dividend's. */
+static inline float floored_f32(float r, float b) {
+    const float other = (r < 0) != (b < 0) ? r + b : r;
+    return r == 0 ? copysignf(r, b) : other;
+}
+static inline double floored_f64(double r, double b) {
+    return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+BINARY_(Fmod, f64, fmod(a, b))
+BINARY_(Mod, f64, floored_f64(fmod(a, b), b))
+#if OX_SMALL
+BINARY_(Fmod, f32, fmodf(a, b))
+BINARY_(Mod, f32, floored_f32(fmodf(a, b), b))
+#else
+/* Where it stays below 2^27, the quotient of two floats is farther from the next integer than a double's rounding, and
+ * the rest is exact. C's function divides bit by bit. */
+static inline bool is_far(float a, float b) {
+    return !(fabsf(a) < 0x1p27f * fabsf(b)) | !(fabsf(b) <= FLT_MAX);
+}
+static inline float remainder_near(float a, float b) {
+    const double quotient = (double)a / (double)b;
+    return copysignf((float)((double)a - (double)INT32_OF(quotient) * (double)b), a);
+}
+#define REMAINDER_LANE(fn, near, any)                                                                                  \
+    LANE2(fn##_near, f32, f32, f32, (fault |= is_far(a, b), near))                                                     \
+    LANE2(fn##_any, f32, f32, f32, any)                                                                                \
+    static int fn(int64_t count, char *const arg[], const int64_t step[], const void *attr) {                          \
+        f32 block[OX_BLOCK];                                                                                           \
+        const int64_t width = (int64_t)sizeof *block, steps[] = {width, step[1], step[2]};                             \
+        for (int64_t at = 0; at < count; at += OX_BLOCK) {                                                             \
+            const int64_t n = LESS_OF(count - at, OX_BLOCK);                                                           \
+            char *const part[] = {(char *)block, arg[1] + (step[1] ? at * width : 0),                                  \
+                                  arg[2] + (step[2] ? at * width : 0)};                                                \
+            if (fn##_near(n, part, steps, attr))                                                                       \
+                fn##_any(n, part, steps, attr);                                                                        \
+            memcpy(arg[0] + at * width, block, (size_t)(n * width));                                                   \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+REMAINDER_LANE(Fmod_f32, remainder_near(a, b), fmodf(a, b))
+REMAINDER_LANE(Mod_f32, floored_f32(remainder_near(a, b), b), floored_f32(fmodf(a, b), b))
+#endif
+
 /* The remainder with the dividend's sign. */
 UINT_LOOPS(FMOD_, Fmod, )
 SINT_LOOPS(FMOD_, Fmod, )
-FLOAT_LOOPS(BINARY_, Fmod, _Generic(a, float : fmodf, default : fmod)(a, b))
 const ox_lanes OX_LANES(Fmod) = {.fn = {NUM_ROW(Fmod)}};
 
 UINT_LOOPS(UMOD_, Mod, )
 SINT_LOOPS(MOD_, Mod, )
-FLOAT_LOOPS(BINARY_, Mod, _Generic(a, float : floored_f32, default : floored_f64)(a, b))
 const ox_lanes OX_LANES(Mod) = {.fn = {NUM_ROW(Mod)}};

@@ -146,6 +146,39 @@ START_TEST(floats_by_one_divisor) {
 }
 END_TEST
 
+/* ---- Remainders of floats --------------------------------------------------------------------------------------- */
+
+static void check_remainder(const ox_loops *loops, const char *op, float a, float b, float is, float right) {
+    if (isnan(right) ? !isnan(is) : memcmp(&is, &right, sizeof right))
+        ck_abort_msg("%s: %s of %a and %a is %a", loops->name, op, (double)a, (double)b, (double)is);
+}
+
+/* Dividends next to multiples of the divisor, up to the quotient that C's function is left to and beyond; all floats.
+ */
+START_TEST(remainders_of_floats) {
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    static float a[BLOCK], b[BLOCK], r[BLOCK], m[BLOCK];
+    for (uint64_t round = 0; round < 200; round++) {
+        const bool all = round % 4 == 3;
+        for (uint64_t i = 0; i < BLOCK; i++) {
+            const uint64_t k = round * BLOCK + i;
+            const float divisor = float_of((number(k * 5) & 0x807fffff) | (uint64_t)(0x3f + k % 0x40) << 23);
+            const float multiple = (float)(number(k * 3) % (round % 4 == 2 ? 1u << 30 : 1u << 24)) * divisor;
+            b[i] = all ? float_of(number(k * 7)) : divisor;
+            a[i] = all ? dividend(k, false) : k % 3 ? nextafterf(multiple, k % 3 == 1 ? 0 : INFINITY) : multiple;
+        }
+        ck_assert_int_eq(run(loops, OX_LANES_Fmod, OX_FLOAT, BLOCK, a, b, r), 0);
+        ck_assert_int_eq(run(loops, OX_LANES_Mod, OX_FLOAT, BLOCK, a, b, m), 0);
+        for (int i = 0; i < BLOCK; i++) {
+            const float right = fmodf(a[i], b[i]);
+            const float floored = right == 0 ? copysignf(0, b[i]) : (right < 0) != (b[i] < 0) ? right + b[i] : right;
+            check_remainder(loops, "Mod with fmod=1", a[i], b[i], r[i], right);
+            check_remainder(loops, "Mod", a[i], b[i], m[i], floored);
+        }
+    }
+}
+END_TEST
+
 Suite *ox_suite_divide(void);
 Suite *ox_suite_divide(void) {
     Suite *suite = suite_create("divide");
@@ -154,6 +187,7 @@ Suite *ox_suite_divide(void) {
     tcase_add_loop_test(tests, as_in_c, 0, BUILDS);
     tcase_add_loop_test(tests, a_zero_is_found_at_every_place, 0, BUILDS);
     tcase_add_loop_test(tests, floats_by_one_divisor, 0, BUILDS);
+    tcase_add_loop_test(tests, remainders_of_floats, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
 }
