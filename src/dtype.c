@@ -1,5 +1,5 @@
 /* dtype.c: the element types, and the small floating types' way to float and back. */
-#include "half.h"
+#include "tiny.h"
 
 #include <string.h>
 
@@ -65,17 +65,10 @@ ox_dtype ox_dtype_from_name(const char *name) {
 
 /* ---- Formats of 8 bits and less ----------------------------------------------------------------------------- */
 
-/* Sign, exponent and mantissa of the formats that fit one byte; `top` is the largest finite code without sign. */
-typedef struct tiny_format {
-    int exponent_bits, mantissa_bits, bias;
-    uint8_t top;
-    uint8_t infinity, nan; /* codes, 0 if the format has none */
-} tiny_format;
-
-static const tiny_format *tiny_format_of(ox_dtype dtype) {
-    static const tiny_format e4m3fn = {4, 3, 7, 0x7e, 0, 0x7f}, e4m3fnuz = {4, 3, 8, 0x7f, 0, 0x80},
-                             e5m2 = {5, 2, 15, 0x7b, 0x7c, 0x7e}, e5m2fnuz = {5, 2, 16, 0x7f, 0, 0x80},
-                             e2m1 = {2, 1, 1, 0x07, 0, 0}, e2m3 = {2, 3, 1, 0x1f, 0, 0}, e3m2 = {3, 2, 3, 0x1f, 0, 0};
+const ox_tiny *ox_tiny_of(ox_dtype dtype) {
+    static const ox_tiny e4m3fn = {4, 3, 7, 0x7e, 0, 0x7f}, e4m3fnuz = {4, 3, 8, 0x7f, 0, 0x80},
+                         e5m2 = {5, 2, 15, 0x7b, 0x7c, 0x7e}, e5m2fnuz = {5, 2, 16, 0x7f, 0, 0x80},
+                         e2m1 = {2, 1, 1, 0x07, 0, 0}, e2m3 = {2, 3, 1, 0x1f, 0, 0}, e3m2 = {3, 2, 3, 0x1f, 0, 0};
     switch ((int)dtype) {
     case OX_FLOAT8E4M3FN:
         return &e4m3fn;
@@ -96,68 +89,9 @@ static const tiny_format *tiny_format_of(ox_dtype dtype) {
     }
 }
 
-/* 2 to the power of a normal float's exponent. */
-static float power_of_two(int exponent) {
-    return ox_float_of_bits((uint32_t)(exponent + 127) << 23);
-}
-
-static float float_from_tiny(const tiny_format *f, uint32_t code) {
-    int width = 1 + f->exponent_bits + f->mantissa_bits;
-    uint32_t sign = code >> (width - 1) & 1, magnitude = code & ((1u << (width - 1)) - 1);
-    if (f->nan && (code == f->nan || (f->nan < 0x80 && magnitude > f->top && magnitude != f->infinity)))
-        return ox_float_of_bits(0x7fc00000u | sign << 31);
-    float value;
-    int exponent = (int)(magnitude >> f->mantissa_bits);
-    uint32_t mantissa = magnitude & ((1u << f->mantissa_bits) - 1);
-    if (f->infinity && magnitude == f->infinity)
-        value = ox_float_of_bits(0x7f800000u);
-    else if (exponent)
-        value = (float)(mantissa | 1u << f->mantissa_bits) * power_of_two(exponent - f->bias - f->mantissa_bits);
-    else
-        value = (float)mantissa * power_of_two(1 - f->bias - f->mantissa_bits);
-    return sign ? -value : value;
-}
-
-/* Rounds a non-negative finite float to the format's grid: nearest, ties to even; may exceed f->top. */
-static uint32_t tiny_magnitude(const tiny_format *f, uint32_t bits) {
-    int exponent = (int)(bits >> 23) - 127 + f->bias;
-    uint32_t mantissa = (bits & 0x7fffff) | (bits >> 23 ? 0x800000u : 0);
-    int shift = 23 - f->mantissa_bits;
-    if (exponent < 1) { /* subnormal in the target */
-        shift += 1 - exponent;
-        exponent = 1;
-    }
-    if (shift > 25)
-        return 0;
-    uint32_t kept = mantissa >> shift, rest = mantissa & ((1u << shift) - 1), half = 1u << (shift - 1);
-    kept += rest > half || (rest == half && (kept & 1));
-    return kept + ((uint32_t)(exponent - 1) << f->mantissa_bits);
-}
-
-/* Formats without NaN give a zero for it, of the opposite sign. */
-static uint32_t tiny_nan(const tiny_format *f, uint32_t sign, uint32_t sign_bit) {
-    return !f->nan ? sign ^ sign_bit : f->nan == sign_bit ? f->nan : f->nan | sign;
-}
-
-static uint8_t tiny_from_float(const tiny_format *f, bool overflow, float value) {
-    uint32_t bits = ox_bits_of_float(value), sign_bit = 1u << (f->exponent_bits + f->mantissa_bits);
-    uint32_t sign = bits >> 31 ? sign_bit : 0;
-    if (value != value)
-        return (uint8_t)tiny_nan(f, sign, sign_bit);
-    bits &= 0x7fffffff;
-    uint32_t magnitude = bits >= 0x7f800000u ? f->top + 1u : tiny_magnitude(f, bits);
-    if (magnitude > f->top && overflow && f->nan)
-        return (uint8_t)(f->infinity ? f->infinity | sign : tiny_nan(f, sign, sign_bit));
-    if (magnitude > f->top)
-        magnitude = f->top;
-    if (f->nan == sign_bit && !magnitude) /* the code of -0 is NaN */
-        sign = 0;
-    return (uint8_t)(sign | magnitude);
-}
-
 /* 2^(code - 127); 255 is NaN. */
 static float float_from_e8m0(uint32_t code) {
-    return code == 255 ? ox_float_of_bits(0x7fc00000u) : code ? power_of_two((int)code - 127) : 0x1p-127f;
+    return code == 255 ? ox_float_of_bits(0x7fc00000u) : code ? ox_float_of_bits(code << 23) : 0x1p-127f;
 }
 
 /* 2^(code - 127) next to the magnitude; there is neither sign nor zero. */
@@ -179,9 +113,9 @@ static uint8_t e8m0_from_float(const ox_narrowing *how, float value) {
 /* ---- All of them -------------------------------------------------------------------------------------------- */
 
 float ox_float_from_bits(ox_dtype dtype, uint32_t bits) {
-    const tiny_format *f = tiny_format_of(dtype);
+    const ox_tiny *f = ox_tiny_of(dtype);
     if (f)
-        return float_from_tiny(f, bits & 0xff);
+        return ox_float_from_tiny(f, bits & 0xff);
     switch ((int)dtype) {
     case OX_FLOAT16:
         return ox_float_from_half((uint16_t)bits);
@@ -195,7 +129,7 @@ float ox_float_from_bits(ox_dtype dtype, uint32_t bits) {
 }
 
 ox_dtype ox_dtype_compute(ox_dtype dtype) {
-    bool widened = dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT8E8M0 || tiny_format_of(dtype);
+    bool widened = dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT8E8M0 || ox_tiny_of(dtype);
     return widened ? OX_FLOAT : dtype;
 }
 
@@ -218,8 +152,8 @@ void ox_widen(ox_dtype dtype, int64_t n, const void *from, float *restrict to) {
     else if (dtype == OX_FLOAT8E8M0)
         EACH(n, to, float_from_e8m0(narrow[i]));
     else {
-        const tiny_format *f = tiny_format_of(dtype);
-        EACH(n, to, float_from_tiny(f, narrow[i]));
+        const ox_tiny *f = ox_tiny_of(dtype);
+        EACH(n, to, ox_float_from_tiny(f, narrow[i]));
     }
 }
 
@@ -227,7 +161,7 @@ void ox_narrow(const ox_narrowing *how, int64_t n, const float *restrict from, v
     any_u16 *restrict wide = to;
     uint8_t *restrict narrow = to;
     const any_float *restrict in = from;
-    const tiny_format *f = tiny_format_of(how->dtype);
+    const ox_tiny *f = ox_tiny_of(how->dtype);
     if (!OX_HAS_ANY(OX_SET_WIDENED))
         return;
     if (how->dtype == OX_FLOAT16)
@@ -237,5 +171,5 @@ void ox_narrow(const ox_narrowing *how, int64_t n, const float *restrict from, v
     else if (!f)
         EACH(n, narrow, e8m0_from_float(how, in[i]));
     else
-        EACH(n, narrow, tiny_from_float(f, how->overflow, in[i]));
+        EACH(n, narrow, (uint8_t)ox_tiny_from_float(f, ox_tiny_beyond(f, how->overflow), in[i]));
 }

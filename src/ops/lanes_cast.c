@@ -1,5 +1,5 @@
 /* lanes_cast.c: loops that convert between element types. */
-#include "../half.h"
+#include "../tiny.h"
 #include "intrinsics.h"
 #include "lane_maps.h"
 
@@ -133,17 +133,15 @@ static inline float odd_of_double(double a) {
     return odd(rounded, rounded == a || a != a, fabs((double)rounded) > fabs(a));
 }
 
+/* Of a number that no double holds exactly, the last 12 bits only matter as "not zero". */
 static inline float odd_of_uint64(uint64_t a) {
-    int shift = 0;
-    while (a >> shift >> 32)
-        shift += 8;
-    /* What is shifted out only matters as "not zero". */
-    uint64_t top = a >> shift | ((a & (((uint64_t)1 << shift) - 1)) != 0);
-    return odd_of_double((double)top) * (float)((uint64_t)1 << shift);
+    const uint64_t cut = (a & ~(uint64_t)0xfff) | (uint64_t)((a & 0xfff) != 0) << 11;
+    return odd_of_double((double)(a >> 53 ? cut : a));
 }
 
 static inline float odd_of_int64(int64_t a) {
-    return a < 0 ? -odd_of_uint64(0 - (uint64_t)a) : odd_of_uint64((uint64_t)a);
+    const float magnitude = odd_of_uint64(a < 0 ? 0 - (uint64_t)a : (uint64_t)a);
+    return a < 0 ? -magnitude : magnitude;
 }
 
 LANE1(odd_f64, f32, f64, odd_of_double(a))
@@ -210,6 +208,22 @@ static void narrow_bf16(int64_t n, const f32 *x, u16 *o) {
     FOR_N o[i] = ox_bf16_from_float(x[i]);
 }
 
+/* Formats of a byte: what is known of one is not read again after each byte that is stored. */
+static void widen_tiny(const ox_tiny *tiny, int64_t n, const u8 *x, f32 *o) {
+    const ox_tiny format = *tiny;
+    FOR_N o[i] = ox_float_from_tiny(&format, x[i]);
+}
+static void narrow_tiny(const ox_tiny *tiny, bool overflow, int64_t count, const f32 *x, u8 *o) {
+    const ox_tiny format = *tiny;
+    const uint32_t beyond = ox_tiny_beyond(tiny, overflow);
+    uint32_t codes[OX_BLOCK]; /* gcc makes no vectors of choices between bytes */
+    for (int64_t n = 0; count > 0; count -= n, x += n, o += n) {
+        n = LESS_OF(count, OX_BLOCK);
+        FOR_N codes[i] = ox_tiny_from_float(&format, beyond, x[i]);
+        FOR_N o[i] = (u8)codes[i];
+    }
+}
+
 /* The same for results that may go past the caches, a block of whole lines at a time. */
 #define CONVERT(name, TA, TO)                                                                                          \
     static void all_##name(int64_t n, const TA *x, TO *o, bool past, bool asked) {                                     \
@@ -229,12 +243,15 @@ CONVERT(narrow_bf16, f32, u16)
 
 int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_dtype dtype = *(const ox_dtype *)attr;
+    const ox_tiny *tiny = ox_tiny_of(dtype);
     const int64_t count = step[1] ? n : 1;
     const bool past = step[0] < 0 && step[1];
     if (dtype == OX_FLOAT16)
         all_widen_half(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else if (dtype == OX_BFLOAT16)
         all_widen_bf16(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
+    else if (tiny)
+        widen_tiny(tiny, count, (const void *)arg[1], (void *)arg[0]);
     else
         ox_widen(dtype, count, arg[1], (float *)(void *)arg[0]);
     if (!step[1])
@@ -244,12 +261,15 @@ int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[]
 
 int OX_VARIANT(ox_lane_narrow)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_narrowing *how = attr;
+    const ox_tiny *tiny = ox_tiny_of(how->dtype);
     const int64_t count = step[1] ? n : 1;
     const bool past = step[0] < 0 && step[1];
     if (how->dtype == OX_FLOAT16)
         all_narrow_half(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else if (how->dtype == OX_BFLOAT16)
         all_narrow_bf16(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
+    else if (tiny)
+        narrow_tiny(tiny, how->overflow, count, (const void *)arg[1], (void *)arg[0]);
     else
         ox_narrow(how, count, (const float *)(const void *)arg[1], arg[0]);
     if (!step[1])
