@@ -1,4 +1,5 @@
-/* integer_loops.c: what surrounds products of bytes. Built once for each kind of processor. */
+/* integer_loops.c: what surrounds products of bytes, and their making of floats. Built once for each kind of processor.
+ */
 #include "lane_loops.h"
 
 enum {
@@ -80,4 +81,17 @@ static void requantize(int64_t n, const ox_requantization *how, const char *row,
         requantize_by(n, how, 0, sums, (u8 *)bytes);
 }
 
-const ox_integer_loops OX_VARIANT(ox_integer_loops) = {sum_bytes, offset, requantize};
+/* ---- Quantization ------------------------------------------------------------------------------------------- */
+
+static void quantize(int64_t n, float scale, float zero, const char *floats, char *bytes) {
+    const f32 *x = (const f32 *)(const void *)floats;
+    u8 *o = (u8 *)bytes;
+    FOR_N {
+        float value = rintf(x[i] / scale) + zero;
+        value = value > 0 ? value : 0;
+        value = value < 255 ? value : 255;
+        o[i] = (u8)(int32_t)value;
+    }
+}
+
+const ox_integer_loops OX_VARIANT(ox_integer_loops) = {sum_bytes, offset, requantize, quantize};

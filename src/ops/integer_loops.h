@@ -1,4 +1,4 @@
-/* integer_loops.h: what surrounds products of bytes, built for each kind of processor. */
+/* integer_loops.h: what surrounds products of bytes, and their making of floats, built for each kind of processor. */
 #ifndef OX_OPS_INTEGER_LOOPS_H
 #define OX_OPS_INTEGER_LOOPS_H
 
@@ -28,10 +28,14 @@ typedef struct ox_requantization {
 } ox_requantization;
 typedef void ox_requantize_fn(int64_t n, const ox_requantization *how, const char *sums, char *bytes);
 
+/* Makes n floats unsigned bytes: divided by scale, rounded to nearest even, plus zero, saturated; 0 for NaN. */
+typedef void ox_quantize_fn(int64_t n, float scale, float zero, const char *floats, char *bytes);
+
 typedef struct ox_integer_loops {
     ox_sum_bytes_fn *sum;
     ox_offset_fn *offset;
     ox_requantize_fn *requantize;
+    ox_quantize_fn *quantize;
 } ox_integer_loops;
 
 #endif

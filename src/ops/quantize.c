@@ -2,8 +2,8 @@
 #include "elementwise.h"
 
 #include "bcast.h"
-
-#include <math.h>
+#include "integer_loops.h"
+#include "reduce_loops.h"
 
 enum {
     X,
@@ -258,26 +258,49 @@ ox_status ox_infer_dynamic_quantize(ox_call *call) {
     return ox_call_output(call, 2, OX_UINT8, 0, NULL);
 }
 
-typedef float __attribute__((aligned(1), may_alias)) any_float;
+typedef struct bytes_job {
+    ox_quantize_fn *quantize;
+    int64_t count;
+    float scale, zero;
+    const char *x;
+    char *y;
+} bytes_job;
 
-static uint8_t to_uint8(float value) {
-    return (uint8_t)(value > 0 ? value < 255 ? value : 255 : 0);
+static void bytes_part(void *context, int part, int parts) {
+    const bytes_job *job = context;
+    int64_t first, end;
+    ox_pool_range(job->count, part, parts, &first, &end);
+    job->quantize(end - first, job->scale, job->zero, job->x + first * (int64_t)sizeof(float), job->y + first);
+}
+
+/* The least or the greatest of x and 0. */
+static float extreme_of(const ox_call *call, ox_fold fold) {
+    const ox_tensor *x = call->in[X];
+    const int64_t count = ox_tensor_count(x);
+    ox_folder folder;
+    float sum = 0, extreme = 0;
+    if (!count || !OX_BUILD_OF(call->loops, ox_folder_builds)(fold, OX_FLOAT, &folder))
+        return 0;
+    folder.rows(&sum, 1, x->data, 0, count, sizeof(float));
+    folder.end(1, &sum, count, &extreme);
+    return extreme;
 }
 
 /* The range of x, widened to hold 0, on 0 to 255. */
 ox_status ox_run_dynamic_quantize(ox_call *call) {
-    const any_float *x = call->in[X]->data;
-    int64_t n = ox_tensor_count(call->in[X]);
-    float low = 0, high = 0;
-    for (int64_t i = 0; i < n; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
+    const float low = extreme_of(call, OX_FOLD_MIN), high = extreme_of(call, OX_FOLD_MAX);
+    const float scale = (high == low ? 1 : high - low) / 255, from = -low;
+    uint8_t zero;
+    bytes_job job = {.quantize = OX_BUILD_OF(call->loops, ox_integer_builds)->quantize,
+                     .count = ox_tensor_count(call->in[X]),
+                     .scale = scale,
+                     .x = call->in[X]->data};
+    job.quantize(1, scale, 0, (const char *)&from, (char *)&zero);
+    job.zero = zero;
+    if (call->out[0]) {
+        job.y = call->out[0]->data;
+        ox_pool_run_pieces(call->pool, (double)job.count * sizeof(float), bytes_part, &job);
     }
-    float scale = (high == low ? 1 : high - low) / 255;
-    uint8_t zero = to_uint8(rintf(-low / scale));
-    uint8_t *y = call->out[0] ? call->out[0]->data : NULL;
-    for (int64_t i = 0; y && i < n; i++)
-        y[i] = to_uint8(rintf(x[i] / scale) + zero);
     if (call->out[1])
         *(float *)call->out[1]->data = scale;
     if (call->out[2])
