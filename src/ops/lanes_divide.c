@@ -184,7 +184,7 @@ static inline float remainder_near(float a, float b) {
         const int64_t width = (int64_t)sizeof *block, steps[] = {width, step[1], step[2]};                             \
         for (int64_t at = 0; at < count; at += OX_BLOCK) {                                                             \
             const int64_t n = LESS_OF(count - at, OX_BLOCK);                                                           \
-            char *const part[] = {(char *)block, arg[1] + (step[1] ? at * width : 0),                                  \
+            char *const part[] = {(char *)&block[0], arg[1] + (step[1] ? at * width : 0),                              \
                                   arg[2] + (step[2] ? at * width : 0)};                                                \
             if (fn##_near(n, part, steps, attr))                                                                       \
                 fn##_any(n, part, steps, attr);                                                                        \
