@@ -1,5 +1,6 @@
 /* dense.c: workspace and widened copies. */
 #include "dense.h"
+#include "lanes.h"
 
 static size_t aligned(size_t size) {
     return (size + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
@@ -44,18 +45,45 @@ ox_status ox_dense_plan(ox_call *call, const ox_tensor *tensor) {
     return ox_tensor_is_packed(tensor) ? OX_OK : ox_workspace_add(call, count, ox_dtype_size(tensor->dtype));
 }
 
+/* A conversion by the processor's loop. */
+typedef struct convert_job {
+    ox_lane *lane;
+    const void *attr;
+    int64_t count, to_size, from_size;
+    char *to, *from;
+} convert_job;
+
+static void convert_part(void *context, int part, int parts) {
+    const convert_job *job = context;
+    const int64_t step[] = {job->to_size, job->from_size};
+    int64_t first, end;
+    ox_pool_range(job->count, part, parts, &first, &end);
+    char *const arg[] = {job->to + first * job->to_size, job->from + first * job->from_size};
+    job->lane(end - first, arg, step, job->attr);
+}
+
+static void convert(const ox_call *call, convert_job job) {
+    ox_pool_run_pieces(call->pool, (double)job.count * (double)(job.to_size + job.from_size), convert_part, &job);
+}
+
 ox_tensor ox_dense_in(const ox_call *call, size_t *used, const ox_tensor *tensor) {
     if (is_native(tensor))
         return *tensor;
     int64_t count = ox_tensor_count(tensor);
     float *wide = ox_workspace_take(call, used, count, sizeof *wide);
-    const void *from = tensor->data;
+    void *from = tensor->data;
     if (!ox_tensor_is_packed(tensor)) {
         void *packed = ox_workspace_take(call, used, count, ox_dtype_size(tensor->dtype));
         ox_pack(call->loops, call->pool, tensor, packed);
         from = packed;
     }
-    ox_widen(tensor->dtype, count, from, wide);
+    convert(call, (convert_job){.lane = call->loops->widen,
+                                .attr = &tensor->dtype,
+                                .count = count,
+                                .to_size = sizeof *wide,
+                                .from_size = (int64_t)ox_dtype_size(tensor->dtype),
+                                .to = (char *)wide,
+                                .from = from});
     return (ox_tensor){OX_FLOAT, tensor->rank, tensor->dims, NULL, wide};
 }
 
@@ -81,8 +109,14 @@ void *ox_dense_out(const ox_call *call, size_t *used, int64_t count) {
     return call->epilogue ? NULL : call->out[0]->data;
 }
 
-void ox_dense_store(const ox_call *call, int64_t count, const void *computed) {
+void ox_dense_store(const ox_call *call, int64_t count, void *computed) {
     const ox_tensor *out = call->out[0];
     if (is_rounded(call))
-        ox_narrow(&(ox_narrowing){.dtype = out->dtype}, count, computed, out->data);
+        convert(call, (convert_job){.lane = call->loops->narrow,
+                                    .attr = &(ox_narrowing){.dtype = out->dtype},
+                                    .count = count,
+                                    .to_size = (int64_t)ox_dtype_size(out->dtype),
+                                    .from_size = sizeof(float),
+                                    .to = out->data,
+                                    .from = computed});
 }

@@ -39,6 +39,6 @@ ox_status ox_dense_plan_out(ox_call *call, int64_t count);
 void *ox_dense_out(const ox_call *call, size_t *used, int64_t count);
 
 /* Run: brings the computed elements into output 0, rounding once, unless they were computed in place or taken. */
-void ox_dense_store(const ox_call *call, int64_t count, const void *computed);
+void ox_dense_store(const ox_call *call, int64_t count, void *computed);
 
 #endif
