@@ -42,9 +42,8 @@ static inline __attribute__((always_inline)) float ox_float_from_bf16(uint16_t b
 }
 
 static inline __attribute__((always_inline)) uint16_t ox_bf16_from_float(float value) {
-    uint32_t bits = ox_bits_of_float(value);
-    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000u ? (bits >> 16 | 0x40) : rounded);
+    uint32_t bits = ox_bits_of_float(value), rounded = bits + 0x7fffu + (bits >> 16 & 1);
+    return (uint16_t)((value != value ? bits | 0x400000u : rounded) >> 16);
 }
 
 #endif
