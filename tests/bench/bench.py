@@ -2,8 +2,9 @@
 table of elementwise models (models.py) or that of matrix products (products.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Each turn is one run that
-is not measured and then as many as fill two milliseconds. What counts is the median of the turns. The outputs are
-compared, because a fast wrong answer is none.
+is not measured and then as many as fill two milliseconds. The table is gone through in some rounds, each with models
+and memory of its own, and what counts is the median of all turns. The outputs are compared, because a fast wrong answer
+is none.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import products
 import report
 
 TURN_NS = 2_000_000
+ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by a third of a case's turns at most
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
 TABLES = {"elementwise": models.CASES, "products": products.CASES}
 
@@ -41,7 +43,7 @@ def calibrate(contender):
 
 
 def take_turns(present, turns, threads):
-    """{name: sorted nanoseconds per run, one for each turn}"""
+    """{name: nanoseconds per run, one for each turn}"""
     counts = {name: calibrate(contender) for name, contender in present.items()}
     times = {name: [] for name in present}
     for _ in range(turns):
@@ -50,7 +52,7 @@ def take_turns(present, turns, threads):
             times[name].append(contender.batch(counts[name]) / counts[name])
             if threads > 1:
                 time.sleep(SPIN_S)
-    return {name: sorted(values) for name, values in times.items()}
+    return times
 
 
 def disagreement(case, ours, theirs):
@@ -77,6 +79,7 @@ def check_outputs(case, present):
 
 
 def measure(settings, case, turns):
+    """The times of one round, and all else that is known of the case."""
     inputs = case.arrays()
     present, missing = contenders.make(settings, case, case.model(inputs), inputs)
     try:
@@ -86,8 +89,14 @@ def measure(settings, case, turns):
         for contender in present.values():
             contender.close()
     written = case.output_array().nbytes
-    result = {"name": case.name, "group": case.group, "bytes": sum(a.nbytes for a in inputs) + written,
-              "out_bytes": written, "work": case.work, "missing": missing}
+    return times, {"name": case.name, "group": case.group, "bytes": sum(a.nbytes for a in inputs) + written,
+                   "out_bytes": written, "work": case.work, "missing": missing}
+
+
+def summarize(rounds):
+    """The record of a case: the turns of all its rounds, as if of one."""
+    result = rounds[0][1]
+    times = {name: sorted(ns for times, _ in rounds for ns in times[name]) for name in rounds[0][0]}
     for key, share in [("median_ns", 0.5), ("p10_ns", 0.1), ("p90_ns", 0.9)]:
         result[key] = {name: values[int(share * (len(values) - 1) + 0.5)] for name, values in times.items()}
     return result
@@ -115,7 +124,8 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=1, choices=[1, 2], help="threads of every contender")
     parser.add_argument("--table", default="elementwise", choices=TABLES, help="which cases")
     parser.add_argument("--filter", default="", metavar="RE", help="only cases whose name or group matches")
-    parser.add_argument("--quick", action="store_true", help="5 turns instead of 21: for a look, not for a record")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"one round of 5 turns instead of {ROUNDS} of {TURNS}: for a look, not for a record")
     parser.add_argument("--json", metavar="FILE", help="write all that was measured")
     parser.add_argument("--timer", default="build/bench/timer.so", help="the library built from timer.c")
     parser.add_argument("--peers", help="the library built from tests/bench/peers")
@@ -133,13 +143,18 @@ def main():
         return
     settings = contenders.Settings(arguments.threads, arguments.timer, arguments.peers)
     settings.model_dir = os.path.dirname(os.path.abspath(arguments.timer))
+    rounds, turns = (1, 5) if arguments.quick else (ROUNDS, TURNS)
     record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings),
-              "threads": arguments.threads, "ox_threads": settings.ox_threads, "quick": arguments.quick, "cases": []}
+              "threads": arguments.threads, "ox_threads": settings.ox_threads, "rounds": rounds, "turns": turns, "cases": []}
     print(report.heading(record))
-    for case in wanted:
-        record["cases"].append(measure(settings, case, 5 if arguments.quick else 21))
-        print(report.row(record, record["cases"][-1]), flush=True)
-        gc.collect()
+    measured = {case.name: [] for case in wanted}
+    for left in reversed(range(rounds)):
+        for case in wanted:
+            measured[case.name].append(measure(settings, case, turns))
+            gc.collect()
+            if not left:
+                record["cases"].append(summarize(measured[case.name]))
+                print(report.row(record, record["cases"][-1]), flush=True)
     record["start"] = measure_start(arguments, settings.model_dir) if arguments.table == "elementwise" else None
     print(report.summary(record))
     if arguments.json:

@@ -196,7 +196,7 @@ def markdown_section(records, command, plot_name):
     """All records of one table."""
     first = records[0]
     start = start_text(first)
-    top = texts.section(first, command, plot_name, 5 if first["quick"] else 21)
+    top = texts.section(first, command, plot_name)
     return "\n\n".join([top, *([start + "."] if start else []), *(markdown_record(r, first) for r in records)]) + "\n"
 
 

@@ -3,11 +3,12 @@
 HEAD = """# Benchmarks
 
 `make bench` on a quiet machine writes this page. Every case is a small ONNX model. All contenders run it in one process
-and take turns, with the same inputs; each turn is one run to warm up and then two milliseconds of runs, and what is
-shown is the median of the turns. Memory for outputs is there before the first run: ONNX Runtime has inputs and output
-bound in advance, numpy and OpenBLAS write into an array that they are given, and freed blocks are kept for the peers
-that return new tensors. ox is called in a loop in C, and so are OpenBLAS, rten and tract; the calls of ONNX Runtime and
-numpy come from Python, which costs each of them some tenths of a microsecond and matters in the tiny cases only.
+and take turns, with the same inputs; each turn is one run to warm up and then two milliseconds of runs. A table is gone
+through in some rounds, each with models and memory of its own, and what is shown is the median of all turns. Memory for
+outputs is there before the first run: ONNX Runtime has inputs and output bound in advance, numpy and OpenBLAS write into
+an array that they are given, and freed blocks are kept for the peers that return new tensors. ox is called in a loop in
+C, and so are OpenBLAS, rten and tract; the calls of ONNX Runtime and numpy come from Python, which costs each of them
+some tenths of a microsecond and matters in the tiny cases only.
 
 *x/ox* is the time of x divided by ox's: above 1, ox is faster. *best* is the fastest of the others; "slower" marks
 cases in which it is more than 5 % faster than ox.
@@ -27,10 +28,10 @@ for double, of float32 for all other types, so that what integers reach may be a
 }
 
 
-def section(record, command, plot_name, turns):
+def section(record, command, plot_name):
     """The title, the introduction and the facts of the section of a record's table."""
     machine = record["machine"]
-    facts = [("command", f"`{command}`, {turns} turns"), ("processor", "{processor}, {cores} cores".format(**machine)),
+    facts = [("command", f"`{command}`, {record['rounds']} rounds of {record['turns']} turns"), ("processor", "{processor}, {cores} cores".format(**machine)),
              ("vectors", machine["vectors"]), ("caches", machine["caches"]),
              ("memory", f"{machine['memory_gib']} GiB"), ("system", machine["system"]),
              ("versions", ", ".join(f"{name} {version}" for name, version in record["versions"].items()))]
