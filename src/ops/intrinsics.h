@@ -85,16 +85,27 @@ static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes
 #endif
 }
 
-/* Floats of a table of OX_PLACES, at the places that the lowest bits of `at` say, so many at a time. Only where an
- * instruction does that: half of a table at a time would be as slow as computing more. */
+/* OX_PICKED elements of 4 bytes, each from one of as many places, which the lowest bits of `at` say. */
+#if defined(__AVX512F__)
+#define OX_PICKED 16
+static inline void ox_pick(void *to, const void *from, const uint32_t *at) {
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi32(_mm512_loadu_si512(at), _mm512_loadu_si512(from)));
+}
+#elif defined(__AVX2__)
+#define OX_PICKED 8
+static inline void ox_pick(void *to, const void *from, const uint32_t *at) {
+    _mm256_storeu_si256(to,
+                        _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from), _mm256_loadu_si256((const void *)at)));
+}
+#endif
+
+/* So many floats are looked up in a table of OX_PLACES at a time. Only where an instruction does that: half of a table
+ * at a time would be as slow as computing more. */
 enum {
     OX_PLACES = 16
 };
 #if defined(__AVX512F__)
-#define OX_LOOKUP 16
-static inline void ox_lookup(float *to, const float *table, const uint32_t *at) {
-    _mm512_storeu_ps(to, _mm512_permutexvar_ps(_mm512_loadu_si512(at), _mm512_loadu_ps(table)));
-}
+#define OX_LOOKUP OX_PICKED
 /* x 2^n of whole numbers n, rounded once; as many. */
 static inline void ox_scale(float *to, const float *x, const float *n) {
     _mm512_storeu_ps(to, _mm512_scalef_ps(_mm512_loadu_ps(x), _mm512_loadu_ps(n)));

@@ -120,7 +120,7 @@ static inline __attribute__((always_inline)) void ox_exp_some(float *o, const fl
  * coefficients of a polynomial of r. */
 #define OX_ERF_STEP 0.25390625f
 #define OX_ERF_TERM(power)                                                                                             \
-    ox_lookup(term, ox_erf_table[power], at);                                                                          \
+    ox_pick(term, ox_erf_table[power], at);                                                                            \
     OX_EACH_OF_SOME sum[i] = OX_MAD(sum[i], r[i], term[i]);
 static inline __attribute__((always_inline)) void ox_erf_some(float *o, const float *x) {
     const float round = 0x1.8p23f;
@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) void ox_erf_some(float *o, const fl
         at[i] = ox_bits_of_float(rounded);
         r[i] = OX_MAD(rounded - round, -OX_ERF_STEP, z);
     }
-    ox_lookup(sum, ox_erf_table[5], at);
+    ox_pick(sum, ox_erf_table[5], at);
     OX_ERF_TERM(4)
     OX_ERF_TERM(3)
     OX_ERF_TERM(2)

@@ -60,9 +60,9 @@ static const float centers_low[OX_PLACES] = {0.0f,
 static inline __attribute__((always_inline)) void find_centers(const float *m, centers *c) {
     uint32_t at[OX_SOME];
     OX_EACH_OF_SOME at[i] = ox_bits_of_float(m[i]) >> 19;
-    ox_lookup(c->inverse, inverses, at);
-    ox_lookup(c->high, centers_high, at);
-    ox_lookup(c->low, centers_low, at);
+    ox_pick(c->inverse, inverses, at);
+    ox_pick(c->high, centers_high, at);
+    ox_pick(c->low, centers_low, at);
 }
 static inline __attribute__((always_inline)) float third_term(float f, float square) {
     return OX_MAD(OX_MAD(-0.157708687f, f, 0.200169733f), square, OX_MAD(-0.250012346f, f, 0.333333294f));

@@ -117,11 +117,43 @@ FILL(any32)
 FILL(any64)
 FILL(any128)
 
+/* Packed elements of `width` bytes, each `count` times, in whole vectors. Returns how many elements that were. */
+static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *to, const char *from) {
+#ifdef OX_PICKED
+    enum {
+        BYTES = OX_PICKED * sizeof(uint32_t),
+        MOST = OX_LINE / sizeof(uint32_t),
+        ONE = 1 << 16
+    };
+    if ((width != 4 && width != 8) || count > MOST)
+        return 0;
+    uint32_t at[MOST][OX_PICKED];
+    const uint32_t pair = width == 8, share = ONE / (uint32_t)count + 1; /* of so small numbers, a division */
+    for (uint32_t k = 0; k < count; k++)
+        for (uint32_t i = 0; i < OX_PICKED; i++) {
+            const uint32_t half = k * OX_PICKED + i;
+            at[k][i] = (half >> pair) * share / ONE << pair | (half & pair);
+        }
+    const int64_t whole = n & -(BYTES / width);
+    for (int64_t i = 0; i < whole * width; i += BYTES)
+        for (int64_t k = 0; k < count; k++, to += BYTES)
+            ox_pick(to, from + i, at[k]);
+    return whole;
+#else
+    (void)width, (void)count, (void)n, (void)to, (void)from;
+    return 0;
+#endif
+}
+
 #define SPREAD(type)                                                                                                   \
     static void spread_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
                               int64_t inner_step, int64_t outer_step) {                                                \
         const int64_t w = (int64_t)sizeof(type);                                                                       \
         const bool repeats = inner_step == 0 && dst_step == inner * w;                                                 \
+        if (repeats && inner > 1 && inner * w < OX_LINE && outer_step == w) {                                          \
+            const int64_t done = repeat_by_vectors(w, inner, outer, dst, src);                                         \
+            dst += done * dst_step, src += done * w, outer -= done;                                                    \
+        }                                                                                                              \
         type *to = (type *)(void *)dst;                                                                                \
         if (repeats && inner == 2)                                                                                     \
             REPEAT(type, 2)                                                                                            \

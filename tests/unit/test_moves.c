@@ -72,12 +72,13 @@ START_TEST(transposes_are_transposes) {
 }
 END_TEST
 
-/* Rows of n elements, `step` bytes apart in the source; in the result rows are `next` bytes apart. */
-static void rows(const ox_loops *loops, size_t width, int64_t n, int64_t step, int64_t next) {
+/* Rows of n elements, `step` bytes apart in the source, with a gap behind each; in the result rows are `next` bytes
+ * apart. */
+static void rows(const ox_loops *loops, size_t width, int64_t n, int64_t step, int64_t gap, int64_t next) {
     enum {
-        ROWS = 9
+        ROWS = 37
     };
-    const int64_t w = (int64_t)width, from_next = (n - 1) * step + 3 * w;
+    const int64_t w = (int64_t)width, from_next = (n - 1) * step + w + gap;
     memory from = take((size_t)((ROWS - 1) * from_next + (n - 1) * step + w), width % 16),
            to = take((size_t)((ROWS - 1) * next + n * w), width % 16), plain = take(to.size, width % 16);
     fill(&from);
@@ -96,8 +97,9 @@ START_TEST(short_rows_are_copied) {
     for (size_t width = 1; width <= 16; width *= 2)
         for (int64_t n = 1, w = (int64_t)width; n * w <= 130; n++)
             for (int64_t step = 0; step <= 2 * w; step += w) {
-                rows(loops, width, n, step, n * w);
-                rows(loops, width, n, step, (n + 2) * w);
+                rows(loops, width, n, step, 0, n * w);
+                rows(loops, width, n, step, 2 * w, n * w);
+                rows(loops, width, n, step, 2 * w, (n + 2) * w);
             }
 }
 END_TEST
