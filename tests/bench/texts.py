@@ -31,7 +31,8 @@ for double, of float32 for all other types, so that what integers reach may be a
 def section(record, command, plot_name):
     """The title, the introduction and the facts of the section of a record's table."""
     machine = record["machine"]
-    facts = [("command", f"`{command}`, {record['rounds']} rounds of {record['turns']} turns"), ("processor", "{processor}, {cores} cores".format(**machine)),
+    facts = [("command", f"`{command}`, {record['rounds']} rounds of {record['turns']} turns"),
+             ("processor", "{processor}, {cores} cores".format(**machine)),
              ("vectors", machine["vectors"]), ("caches", machine["caches"]),
              ("memory", f"{machine['memory_gib']} GiB"), ("system", machine["system"]),
              ("versions", ", ".join(f"{name} {version}" for name, version in record["versions"].items()))]
