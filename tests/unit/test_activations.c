@@ -1,4 +1,6 @@
 /* test_activations.c: functions of one operand, quantisation and Dropout, against formulas and values written here. */
+#include "src/ops/lanes.h"
+#include "tests/unit/builds.h"
 #include "tests/unit/call.h"
 
 #include <check.h>
@@ -330,6 +332,40 @@ START_TEST(quantized_as_the_data_want) {
 }
 END_TEST
 
+static float saturated(float value) {
+    return value < 0 ? 0 : value > 255 ? 255 : value;
+}
+
+/* Numbers of all lengths; ranges without zero, and ranges of which it is an end. */
+START_TEST(many_quantized_as_the_data_want) {
+    enum {
+        MOST = 1000
+    };
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    static float x[MOST];
+    for (int n = 1; n <= MOST; n += n < 70 ? 1 : 93)
+        for (int offset = -2; offset <= 2; offset++) {
+            float low = 0, high = 0;
+            for (int i = 0; i < n; i++) {
+                x[i] = (float)((i * 7919 + n) % 1000) * 0.003f + (float)offset;
+                low = x[i] < low ? x[i] : low;
+                high = x[i] > high ? x[i] : high;
+            }
+            const float scale = (high - low) / 255, zero = saturated(rintf(-low / scale));
+            test_call t;
+            test_call_begin(&t, "DynamicQuantizeLinear", 11);
+            t.call.loops = loops;
+            test_call_input(&t, OX_FLOAT, DIMS(n), x);
+            ck_assert_int_eq(test_call_run(&t, 3), OX_OK);
+            const uint8_t *y = t.outputs[0].data;
+            ck_assert(*(const float *)t.outputs[1].data == scale && *(const uint8_t *)t.outputs[2].data == zero);
+            for (int i = 0; i < n; i++)
+                ck_assert_int_eq(y[i], (int)saturated(rintf(x[i] / scale) + zero));
+            test_call_end(&t);
+        }
+}
+END_TEST
+
 /* ---- Dropout ------------------------------------------------------------------------------------------------ */
 
 START_TEST(dropout_drops_nothing) {
@@ -386,6 +422,7 @@ Suite *ox_suite_activations(void) {
     tcase_add_test(c, dequantized_by_block);
     tcase_add_test(c, scales_that_do_not_fit);
     tcase_add_test(c, quantized_as_the_data_want);
+    tcase_add_loop_test(c, many_quantized_as_the_data_want, 0, BUILDS);
     tcase_add_test(c, dropout_drops_nothing);
     tcase_add_test(c, dropout_at_random_is_refused);
     suite_add_tcase(suite, c);
