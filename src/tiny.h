@@ -27,16 +27,16 @@ static inline __attribute__((always_inline)) float ox_float_from_tiny(const ox_t
     return ox_float_of_bits(result | sign);
 }
 
-/* What is too large becomes: the largest value, or with `overflow` infinity or NaN. */
+/* The code, without sign, of what is too large: the largest value, or with `overflow` infinity or NaN. */
 static inline uint32_t ox_tiny_beyond(const ox_tiny *f, bool overflow) {
     return !overflow || !f->nan ? f->top : f->infinity ? f->infinity : f->nan;
 }
 
-/* Types without NaN give a zero for it, of the opposite sign. */
+/* The code of a value; ox_tiny_beyond gives `beyond`. Types without NaN give a zero for it, of the opposite sign. */
 static inline __attribute__((always_inline)) uint32_t ox_tiny_from_float(const ox_tiny *f, uint32_t beyond,
                                                                          float value) {
     const int shift = 23 - f->mantissa_bits, width = f->exponent_bits + f->mantissa_bits;
-    const uint32_t sign_bit = 1u << width, least_sign = sign_bit & ~(uint32_t)f->nan; /* of what has one, if zeros do */
+    const uint32_t sign_bit = 1u << width, sign_of_zero = sign_bit & ~(uint32_t)f->nan; /* none if its code is NaN's */
     const uint32_t one = (uint32_t)(127 - f->bias) << 23;
     const uint32_t bits = ox_bits_of_float(value), absolute = bits & 0x7fffffff;
     /* Adding a power of two whose last place is that of the subnormals rounds to nearest even. */
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) uint32_t ox_tiny_from_float(const o
     magnitude = magnitude > f->top ? beyond : magnitude;
     magnitude = absolute > 0x7f800000u ? f->nan : magnitude;
     sign ^= absolute > 0x7f800000u ? (uint32_t)!f->nan << width : 0;
-    return magnitude | (sign & (magnitude ? sign_bit : least_sign));
+    return magnitude | (sign & (magnitude ? sign_bit : sign_of_zero));
 }
 
 #endif
