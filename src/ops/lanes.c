@@ -67,14 +67,13 @@ UNARY3(Sign, a != 0, (a > 0) - (a < 0), a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a)
 #define REAL_LOOP(name, e) UNARY(name, FLOAT, e)
 REAL_MAPS(REAL_LOOP)
 /* a < -lambd: a + bias; a > lambd: a - bias; otherwise 0. */
-static inline float shrunk_f32(float a, float limit, float bias) {
-    const float less = a - bias, more = a + bias, above = a > limit ? less : 0;
-    return a < -limit ? more : above;
-}
-static inline double shrunk_f64(double a, double limit, double bias) {
-    const double less = a - bias, more = a + bias, above = a > limit ? less : 0;
-    return a < -limit ? more : above;
-}
+#define SHRUNK(name, real)                                                                                             \
+    static inline real name(real a, real limit, real bias) {                                                           \
+        const real less = a - bias, more = a + bias, above = a > limit ? less : 0;                                     \
+        return a < -limit ? more : above;                                                                              \
+    }
+SHRUNK(shrunk_f32, float)
+SHRUNK(shrunk_f64, double)
 UNARY(Shrink, FLOAT, (_Generic(a, float : shrunk_f32, default : shrunk_f64)(a, ALPHA, BETA)))
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */

@@ -243,17 +243,16 @@ CONVERT(narrow_bf16, f32, u16)
 
 int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_dtype dtype = *(const ox_dtype *)attr;
-    const ox_tiny *tiny = ox_tiny_of(dtype);
     const int64_t count = step[1] ? n : 1;
     const bool past = step[0] < 0 && step[1];
     if (dtype == OX_FLOAT16)
         all_widen_half(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else if (dtype == OX_BFLOAT16)
         all_widen_bf16(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
-    else if (tiny)
-        widen_tiny(tiny, count, (const void *)arg[1], (void *)arg[0]);
-    else
+    else if (dtype == OX_FLOAT8E8M0)
         ox_widen(dtype, count, arg[1], (float *)(void *)arg[0]);
+    else
+        widen_tiny(ox_tiny_of(dtype), count, (const void *)arg[1], (void *)arg[0]);
     if (!step[1])
         repeat(n, arg, sizeof(float));
     return 0;
@@ -261,17 +260,16 @@ int OX_VARIANT(ox_lane_widen)(int64_t n, char *const arg[], const int64_t step[]
 
 int OX_VARIANT(ox_lane_narrow)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_narrowing *how = attr;
-    const ox_tiny *tiny = ox_tiny_of(how->dtype);
     const int64_t count = step[1] ? n : 1;
     const bool past = step[0] < 0 && step[1];
     if (how->dtype == OX_FLOAT16)
         all_narrow_half(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
     else if (how->dtype == OX_BFLOAT16)
         all_narrow_bf16(count, (const void *)arg[1], (void *)arg[0], past, step[1] < 0);
-    else if (tiny)
-        narrow_tiny(tiny, how->overflow, count, (const void *)arg[1], (void *)arg[0]);
-    else
+    else if (how->dtype == OX_FLOAT8E8M0)
         ox_narrow(how, count, (const float *)(const void *)arg[1], arg[0]);
+    else
+        narrow_tiny(ox_tiny_of(how->dtype), how->overflow, count, (const void *)arg[1], (void *)arg[0]);
     if (!step[1])
         repeat(n, arg, ox_dtype_size(how->dtype));
     return 0;

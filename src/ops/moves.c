@@ -125,7 +125,7 @@ static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *
         MOST = OX_LINE / sizeof(uint32_t),
         ONE = 1 << 16
     };
-    if ((width != 4 && width != 8) || count > MOST)
+    if ((width != 4 && width != 8) || count * width >= OX_LINE)
         return 0;
     uint32_t at[MOST][OX_PICKED];
     const uint32_t pair = width == 8, share = ONE / (uint32_t)count + 1; /* of so small numbers, a division */
@@ -150,7 +150,7 @@ static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *
                               int64_t inner_step, int64_t outer_step) {                                                \
         const int64_t w = (int64_t)sizeof(type);                                                                       \
         const bool repeats = inner_step == 0 && dst_step == inner * w;                                                 \
-        if (repeats && inner > 1 && inner * w < OX_LINE && outer_step == w) {                                          \
+        if (repeats && inner > 1 && outer_step == w) {                                                                 \
             const int64_t done = repeat_by_vectors(w, inner, outer, dst, src);                                         \
             dst += done * dst_step, src += done * w, outer -= done;                                                    \
         }                                                                                                              \

@@ -124,6 +124,12 @@ static float dividend(uint64_t k, bool usual) {
     return k % 5 ? float_of(number(k)) : k % 2 ? INFINITY : NAN;
 }
 
+/* The same bits, or NaN. */
+static void check_float(const ox_loops *loops, const char *op, float a, float b, float is, float right) {
+    if (isnan(right) ? !isnan(is) : memcmp(&is, &right, sizeof right))
+        ck_abort_msg("%s: %s of %a and %a is %a", loops->name, op, (double)a, (double)b, (double)is);
+}
+
 START_TEST(floats_by_one_divisor) {
     const ox_loops *loops = ox_loops_find(builds[_i]);
     static float a[BLOCK], q[BLOCK];
@@ -137,21 +143,13 @@ START_TEST(floats_by_one_divisor) {
         char *arg[] = {(char *)q, (char *)a, (char *)(uintptr_t)&b};
         const int64_t step[] = {sizeof *q, sizeof *a, 0};
         ck_assert_int_eq(OX_BUILD_OF(loops, OX_LANES_Div)->fn[OX_FLOAT](n, arg, step, NULL), 0);
-        for (int i = 0; i < n; i++) {
-            const float right = a[i] / b;
-            if (isnan(right) ? !isnan(q[i]) : memcmp(&q[i], &right, sizeof right))
-                ck_abort_msg("%s: %a / %a is %a", loops->name, (double)a[i], (double)b, (double)q[i]);
-        }
+        for (int i = 0; i < n; i++)
+            check_float(loops, "Div", a[i], b, q[i], a[i] / b);
     }
 }
 END_TEST
 
 /* ---- Remainders of floats --------------------------------------------------------------------------------------- */
-
-static void check_remainder(const ox_loops *loops, const char *op, float a, float b, float is, float right) {
-    if (isnan(right) ? !isnan(is) : memcmp(&is, &right, sizeof right))
-        ck_abort_msg("%s: %s of %a and %a is %a", loops->name, op, (double)a, (double)b, (double)is);
-}
 
 /* Dividends next to multiples of the divisor, up to the quotient that C's function is left to and beyond; all floats.
  */
@@ -172,8 +170,8 @@ START_TEST(remainders_of_floats) {
         for (int i = 0; i < BLOCK; i++) {
             const float right = fmodf(a[i], b[i]);
             const float floored = right == 0 ? copysignf(0, b[i]) : (right < 0) != (b[i] < 0) ? right + b[i] : right;
-            check_remainder(loops, "Mod with fmod=1", a[i], b[i], r[i], right);
-            check_remainder(loops, "Mod", a[i], b[i], m[i], floored);
+            check_float(loops, "Mod with fmod=1", a[i], b[i], r[i], right);
+            check_float(loops, "Mod", a[i], b[i], m[i], floored);
         }
     }
 }
