@@ -95,27 +95,50 @@ static void copy_rows(int64_t bytes, int64_t outer, char *dst, int64_t dst_step,
         copy_short(dst + j * dst_step, src + j * src_step, bytes);
 }
 
-/* Rows of at least a cache line, each of one element that repeats; the last two pieces overlap. */
-#define FILL(type)                                                                                                     \
+/* A cache line of elements; its bytes, wherever they lie; and none of them followed by all. */
+typedef uint8_t line_any8 __attribute__((vector_size(OX_LINE)));
+typedef uint16_t line_any16 __attribute__((vector_size(OX_LINE)));
+typedef uint32_t line_any32 __attribute__((vector_size(OX_LINE)));
+typedef uint64_t line_any64 __attribute__((vector_size(OX_LINE)));
+typedef uint64_t line_bytes __attribute__((vector_size(OX_LINE), aligned(1), may_alias));
+static const uint64_t none_and_all[2 * OX_LINE / 8] = {
+    [OX_LINE / 8] = UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+/* Rows of at least a cache line, each of one element that repeats; the last two pieces of a row overlap. But stores
+ * across lines take twice as long: what follows the first of the rows that lie one behind the other is stored by whole
+ * lines, which begin with the end of the row before and go on behind the row, where the next one will be stored. */
+#define FILL(type, repeated)                                                                                           \
     static void fill_##type(int64_t bytes, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
                             int64_t src_step) {                                                                        \
-        enum {                                                                                                         \
-            COUNT = OX_LINE / sizeof(type)                                                                             \
-        };                                                                                                             \
-        for (int64_t j = 0; j < outer; j++, dst += dst_step, src += src_step) {                                        \
-            type piece[COUNT];                                                                                         \
-            for (int k = 0; k < COUNT; k++)                                                                            \
-                piece[k] = *(const type *)(const void *)src;                                                           \
+        const int64_t most = (bytes + OX_LINE - 1 - (int64_t)sizeof(type)) / OX_LINE * OX_LINE;                        \
+        const bool packed = dst_step == bytes && bytes % OX_LINE && (uintptr_t)dst % sizeof(type) == 0;                \
+        for (; outer > 0; outer--, dst += dst_step, src += src_step) {                                                 \
+            type value = *(const type *)(const void *)src;                                                             \
+            line_any64 all = repeated;                                                                                 \
             for (int64_t at = 0; at + OX_LINE < bytes; at += OX_LINE)                                                  \
-                memcpy(dst + at, piece, OX_LINE);                                                                      \
-            memcpy(dst + bytes - OX_LINE, piece, OX_LINE);                                                             \
+                *(line_bytes *)(void *)(dst + at) = all;                                                               \
+            *(line_bytes *)(void *)(dst + bytes - OX_LINE) = all;                                                      \
+            while (packed && (outer - 1) * bytes >= most + OX_LINE) {                                                  \
+                outer--, dst += bytes, src += src_step;                                                                \
+                const uintptr_t offset = (uintptr_t)dst % OX_LINE;                                                     \
+                const line_any64 own = *(const line_bytes *)((const char *)none_and_all + OX_LINE - offset);           \
+                const line_any64 before = all & ~own;                                                                  \
+                char *to = dst - offset;                                                                               \
+                value = *(const type *)(const void *)src;                                                              \
+                all = repeated;                                                                                        \
+                *(line_bytes *)(void *)to = before | (all & own);                                                      \
+                for (int64_t at = OX_LINE; at <= most; at += OX_LINE)                                                  \
+                    *(line_bytes *)(void *)(to + at) = all;                                                            \
+            }                                                                                                          \
         }                                                                                                              \
     }
-FILL(any8)
-FILL(any16)
-FILL(any32)
-FILL(any64)
-FILL(any128)
+#define REPEATED(type) (line_any64)((line_##type){0} + value)
+FILL(any8, REPEATED(any8))
+FILL(any16, REPEATED(any16))
+FILL(any32, REPEATED(any32))
+FILL(any64, REPEATED(any64))
+#define HALVES value.half[0], value.half[1]
+FILL(any128, ((line_any64){HALVES, HALVES, HALVES, HALVES}))
 
 /* Packed elements of `width` bytes, each `count` times, in whole vectors. Returns how many elements that were. */
 static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *to, const char *from) {

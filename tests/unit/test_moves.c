@@ -3,6 +3,7 @@
 #include "builds.h"
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,21 @@ enum {
 /* Memory of exactly that many bytes, at an address that is `offset` bytes from a line of the cache. */
 typedef struct memory {
     char *block, *data;
-    size_t size;
+    size_t size, whole; /* bytes from data on, and of the block */
 } memory;
 
 static memory take(size_t size, size_t offset) {
-    memory m = {aligned_alloc(64, (offset + size + 63) / 64 * 64), NULL, size};
+    const size_t whole = (offset + size + 63) / 64 * 64;
+    memory m = {aligned_alloc(64, whole), NULL, size, whole};
     ck_assert_ptr_nonnull(m.block);
     m.data = m.block + offset;
-    memset(m.block, GAP, (offset + size + 63) / 64 * 64);
+    memset(m.block, GAP, whole);
     return m;
+}
+
+/* Whether two of one size and offset are the same, what lies before and behind them included. */
+static bool same(const memory *a, const memory *b) {
+    return !memcmp(a->block, b->block, a->whole);
 }
 
 static void fill(const memory *m) {
@@ -40,9 +47,8 @@ static void transposes(const ox_loops *loops, size_t width, int64_t inner, int64
         for (int64_t j = 0; j < outer; j++)
             memcpy(plain.data + j * to_step + i * w, from.data + i * from_step + j * w, width);
     loops->transpose(width)(inner, outer, to.data, to_step, from.data, from_step, whole);
-    ck_assert_msg(!memcmp(to.data, plain.data, to.size),
-                  "%d x %d elements of %d bytes, %d between rows, offset %d, build %s", (int)inner, (int)outer,
-                  (int)width, (int)gap, (int)offset, loops->name);
+    ck_assert_msg(same(&to, &plain), "%d x %d elements of %d bytes, %d between rows, offset %d, build %s", (int)inner,
+                  (int)outer, (int)width, (int)gap, (int)offset, loops->name);
     free(from.block);
     free(to.block);
     free(plain.block);
@@ -72,20 +78,19 @@ START_TEST(transposes_are_transposes) {
 }
 END_TEST
 
-/* Rows of n elements, `step` bytes apart in the source, with a gap behind each; in the result rows are `next` bytes
- * apart. */
-static void rows(const ox_loops *loops, size_t width, int64_t n, int64_t step, int64_t gap, int64_t next) {
-    enum {
-        ROWS = 37
-    };
+/* Some rows of n elements, `step` bytes apart in the source, with a gap behind each; in the result rows are `next`
+ * bytes apart. */
+static void rows(const ox_loops *loops, size_t width, int64_t count, int64_t n, int64_t step, int64_t gap,
+                 int64_t next) {
     const int64_t w = (int64_t)width, from_next = (n - 1) * step + w + gap;
-    memory from = take((size_t)((ROWS - 1) * from_next + (n - 1) * step + w), width % 16),
-           to = take((size_t)((ROWS - 1) * next + n * w), width % 16), plain = take(to.size, width % 16);
+    const size_t offset = (size_t)(n % 2 ? n * w : n) % 64;
+    memory from = take((size_t)((count - 1) * from_next + (n - 1) * step + w), offset),
+           to = take((size_t)((count - 1) * next + n * w), offset), plain = take(to.size, offset);
     fill(&from);
-    for (int64_t i = 0; i < ROWS * n; i++)
+    for (int64_t i = 0; i < count * n; i++)
         memcpy(plain.data + i / n * next + i % n * w, from.data + i / n * from_next + i % n * step, width);
-    loops->spread(width)(n, ROWS, to.data, next, from.data, step, from_next);
-    ck_assert_msg(!memcmp(to.data, plain.data, to.size), "rows of %d elements of %d bytes, %d apart, to %d, build %s",
+    loops->spread(width)(n, count, to.data, next, from.data, step, from_next);
+    ck_assert_msg(same(&to, &plain), "%d rows of %d elements of %d bytes, %d apart, to %d, build %s", (int)count,
                   (int)n, (int)width, (int)step, (int)next, loops->name);
     free(from.block);
     free(to.block);
@@ -97,10 +102,20 @@ START_TEST(short_rows_are_copied) {
     for (size_t width = 1; width <= 16; width *= 2)
         for (int64_t n = 1, w = (int64_t)width; n * w <= 130; n++)
             for (int64_t step = 0; step <= 2 * w; step += w) {
-                rows(loops, width, n, step, 0, n * w);
-                rows(loops, width, n, step, 2 * w, n * w);
-                rows(loops, width, n, step, 2 * w, (n + 2) * w);
+                rows(loops, width, 37, n, step, 0, n * w);
+                rows(loops, width, 37, n, step, 2 * w, n * w);
+                rows(loops, width, 37, n, step, 2 * w, (n + 2) * w);
             }
+}
+END_TEST
+
+/* Wherever the rows begin, and however many there are. */
+START_TEST(elements_fill_rows) {
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    for (size_t width = 1; width <= 16; width *= 2)
+        for (int64_t n = 64 / (int64_t)width, w = (int64_t)width; n * w <= 330; n++)
+            for (int64_t count = 1; count <= 21; count += count < 5 ? 1 : 4)
+                rows(loops, width, count, n, 0, 0, n * w);
 }
 END_TEST
 
@@ -119,8 +134,7 @@ START_TEST(bytes_are_copied) {
             memset(plain.data, GAP, plain.size);
             memcpy(plain.data + EDGE - offset, from.data + offset / 2, size);
             loops->copy_bytes(to.data + EDGE - offset, from.data + offset / 2, size);
-            ck_assert_msg(!memcmp(to.data, plain.data, to.size), "%d bytes, offset %d, build %s", (int)size,
-                          (int)offset, loops->name);
+            ck_assert_msg(same(&to, &plain), "%d bytes, offset %d, build %s", (int)size, (int)offset, loops->name);
         }
     free(from.block);
     free(to.block);
@@ -134,6 +148,7 @@ Suite *ox_suite_moves(void) {
     TCase *tests = tcase_create("moves");
     tcase_add_loop_test(tests, transposes_are_transposes, 0, BUILDS);
     tcase_add_loop_test(tests, short_rows_are_copied, 0, BUILDS);
+    tcase_add_loop_test(tests, elements_fill_rows, 0, BUILDS);
     tcase_add_loop_test(tests, bytes_are_copied, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
