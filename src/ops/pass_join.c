@@ -14,21 +14,42 @@ static ox_link_kind kind_of(const ox_pass_builder *b, const pass_instruction *in
     return (ox_link_kind)kind;
 }
 
-/* A sum of squares: of rows that lie one behind the other. */
+/* Whether an instruction is the difference of rows that lie one behind the other from one element for each. */
+static bool is_deviation(const ox_pass_builder *b, const pass_instruction *in) {
+    const pass_reg *regs = b->pass.regs;
+    return kind_of(b, in) == OX_LINK_Sub && regs[in->reg[1]].level == PASS_EACH && !regs[in->reg[1]].same_rows &&
+           regs[in->reg[2]].level != PASS_EACH;
+}
+
+/* Whether a fold can take what the squares that `in` gives are of. */
+static bool folds_squares(const ox_pass_builder *b, const pass_instruction *in, const pass_instruction *fold) {
+    const pass_rows *rows = fold->attr;
+    return fold->folds && fold->reg[1] == in->reg[0] && rows->folder.squares && kind_of(b, in) == OX_LINK_Mul &&
+           in->reg[1] == in->reg[2] && !b->pass.regs[in->reg[1]].same_rows;
+}
+
+/* A sum of squares, and one of squares of differences: the last instruction but one. */
 static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
-    const pass_rows *rows = in->attr;
-    if (!in->folds || !rows->folder.squares || kind_of(b, first) != OX_LINK_Mul || first->reg[1] != first->reg[2] ||
-        b->pass.regs[first->reg[1]].same_rows)
+    if (!folds_squares(b, first, in))
         return false;
     pass_rows *joined = ox_pile_get(b->pile, sizeof *joined);
     if (!joined) {
         ox_pass_fail(b);
         return false;
     }
-    *joined = *rows;
-    joined->folder.rows = rows->folder.squares;
+    *joined = *(const pass_rows *)in->attr;
+    joined->folder.rows = joined->folder.squares;
     in->attr = joined;
     in->reg[1] = first->reg[1];
+    const pass_instruction *before = b->pass.ncode > 1 ? first - 1 : NULL;
+    const pass_reg *between = &b->pass.regs[in->reg[1]];
+    joined->deviates = before && before->reg[0] == in->reg[1] && between->readers == 2 && between->store < 0 &&
+                       is_deviation(b, before);
+    if (joined->deviates) {
+        in->reg[in->nargs = 2] = before->reg[2];
+        in->reg[1] = before->reg[1];
+        b->pass.ncode--;
+    }
     return true;
 }
 
@@ -98,6 +119,27 @@ static bool reads(const pass_instruction *in, ox_reg reg) {
         if (in->reg[k] == reg)
             return true;
     return false;
+}
+
+bool ox_pass_is_again(const ox_pass_builder *b, int i) {
+    const ox_pass *pass = &b->pass;
+    const pass_instruction *in = &pass->written[i];
+    int readers = 0;
+    if (pass->row < OX_ROW_MIN || !is_deviation(b, in) || pass->regs[in->reg[0]].store >= 0)
+        return false;
+    const int operand = pass->regs[in->reg[1]].operand;
+    if (operand < 0 || pass->operands[operand].gathered)
+        return false;
+    for (int j = i + 1; j < pass->nwritten; j++) {
+        const pass_instruction *reader = &pass->written[j];
+        if (!reads(reader, in->reg[0]))
+            continue;
+        readers++;
+        if (reader->reg[1] == reader->reg[2] ? j + 1 == pass->nwritten || !folds_squares(b, reader, reader + 1)
+                                             : kind_of(b, reader) == OX_LINKS)
+            return false;
+    }
+    return readers > 1;
 }
 
 void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {

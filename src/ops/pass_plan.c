@@ -168,8 +168,27 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
     }
 }
 
+static bool plan_instruction(ox_pass_builder *b, pass_instruction in);
+
+/* What gives a register that `in` reads, once more before `in`. */
+static bool repeat(ox_pass_builder *b, pass_instruction *in, ox_reg reg) {
+    pass_instruction again = *b->pass.regs[reg].again;
+    again.reg[0] = ox_pass_new_reg(b, b->pass.regs[reg].dtype);
+    if (again.reg[0] < 0)
+        return false;
+    for (int k = 1; k <= in->nargs; k++)
+        if (in->reg[k] == reg) {
+            in->reg[k] = again.reg[0];
+            b->pass.regs[again.reg[0]].readers++;
+        }
+    return plan_instruction(b, again);
+}
+
 static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
     ox_pass *pass = &b->pass;
+    for (int k = 1; k <= in.nargs; k++)
+        if (pass->regs[in.reg[k]].again && !repeat(b, &in, in.reg[k]))
+            return false;
     in.level = result_level(pass, &in);
     for (int k = 1; k <= in.nargs; k++)
         if (wants_spread(pass, &in, k))
@@ -194,7 +213,9 @@ static bool plan_code(ox_pass_builder *b) {
     b->pass.code = NULL;
     b->pass.ncode = b->code_room = 0;
     for (int i = 0; i < count; i++)
-        if (!plan_instruction(b, code[i]))
+        if (ox_pass_is_again(b, i))
+            b->pass.regs[code[i].reg[0]].again = &code[i];
+        else if (!plan_instruction(b, code[i]))
             return false;
     for (int i = 0; i < b->pass.ncode; i++) {
         const pass_instruction *in = &b->pass.code[i];
@@ -305,6 +326,20 @@ static size_t widest_of(const ox_pass_builder *b) {
     return (size_t)widest;
 }
 
+/* Bytes of an element of all operands of which rows are read more than once. */
+static size_t read_again(const ox_pass *pass) {
+    size_t bytes = 0;
+    for (int a = 0; a < pass->noperands && pass->row > 1; a++) {
+        const pass_reg *reg = &pass->regs[pass->operands[a].reg];
+        int readers = 0;
+        for (int i = 0; i < pass->ncode && reg->level == PASS_EACH && !reg->same_rows; i++)
+            for (int k = 1; k <= pass->code[i].nargs; k++)
+                readers += pass->code[i].reg[k] == pass->operands[a].reg;
+        bytes += readers > 1 ? (size_t)pass->operands[a].width : 0;
+    }
+    return bytes;
+}
+
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     ox_pass *pass = &b->pass;
@@ -312,7 +347,8 @@ static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     const size_t length = (size_t)pass->space.dim[pass->block], inner = (size_t)pass->inner;
     const size_t row = (size_t)pass->row;
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
-    size_t elements = LONGEST_TILE, bytes = pool->each + pool->row / row;
+    size_t elements = LONGEST_TILE, kept = read_again(pass);
+    const size_t bytes = (pool->each > kept ? pool->each : kept) + pool->row / row;
     if (bytes) {
         elements = (size_t)(row > 1 ? MOST_OF_ROWS : OX_TILE_BYTES) / bytes / 64 * 64;
         const size_t most = pass->ncode > 1 && row == 1 ? MOST_BYTES / widest_of(b) : elements;
@@ -341,30 +377,6 @@ static bool is_whole(const ox_pass_builder *b, const pass_operand *operand, size
     return ox_tensor_count(operand->tensor) == count && count >= (int64_t)bytes / operand->width && !operand->gathered;
 }
 
-/* A pass of many short loops reads memory in bursts, and each would wait for it. Processors look ahead by themselves
- * while one loop takes most of the time, or where there are few; then asking does harm. */
-static void choose_ahead(ox_pass_builder *b) {
-    enum {
-        MANY = 3,
-        MOST = 16 * OX_LINE
-    };
-    ox_pass *pass = &b->pass;
-    int64_t widest = 0;
-    if (pass->ncode < MANY)
-        return;
-    for (int i = 0; i < pass->ncode; i++)
-        if (pass->code[i].slow)
-            return;
-    for (int a = 0; a < pass->noperands; a++) {
-        pass_operand *operand = &pass->operands[a];
-        operand->asked = is_whole(b, operand, OX_AHEAD_BYTES);
-        widest = operand->asked && operand->width > widest ? operand->width : widest;
-    }
-    const int64_t lines = (ox_pass_tile_size(pass) * widest + OX_LINE - 1) / OX_LINE;
-    const int64_t share = (lines + pass->ncode - 1) / pass->ncode * OX_LINE;
-    pass->ahead = share < MOST ? share : MOST;
-}
-
 /* The first operand with as many elements as the output from k on that no earlier one of the instruction is; nargs + 1
  * if there is none. */
 static int next_whole(const ox_pass_builder *b, const pass_instruction *in, int k) {
@@ -390,6 +402,39 @@ static void choose_asked(ox_pass_builder *b, pass_instruction *in) {
     for (int k = first; k <= in->nargs; k = next_whole(b, in, k + 1))
         if (is_whole(b, &b->pass.operands[b->pass.regs[in->reg[k]].operand], OX_ASKED_BYTES))
             in->past[k] = -in->step[k];
+}
+
+/* Whether a loop over rows asks for an operand: early enough, for it takes most of the time. */
+static bool is_asked(const ox_pass *pass, const pass_operand *operand) {
+    for (int i = 0; i < pass->ncode && pass->row > 1; i++)
+        for (int k = 1; k <= pass->code[i].nargs && pass->code[i].streamed; k++)
+            if (pass->code[i].reg[k] == operand->reg && pass->code[i].past[k] < 0)
+                return true;
+    return false;
+}
+
+/* A pass of many short loops reads memory in bursts, and each would wait for it. Processors look ahead by themselves
+ * while one loop takes most of the time, or where there are few; then asking does harm. */
+static void choose_ahead(ox_pass_builder *b) {
+    enum {
+        MANY = 3,
+        MOST = 16 * OX_LINE
+    };
+    ox_pass *pass = &b->pass;
+    int64_t widest = 0;
+    if (pass->ncode < MANY)
+        return;
+    for (int i = 0; i < pass->ncode; i++)
+        if (pass->code[i].slow)
+            return;
+    for (int a = 0; a < pass->noperands; a++) {
+        pass_operand *operand = &pass->operands[a];
+        operand->asked = is_whole(b, operand, OX_AHEAD_BYTES) && !is_asked(pass, operand);
+        widest = operand->asked && operand->width > widest ? operand->width : widest;
+    }
+    const int64_t lines = (ox_pass_tile_size(pass) * widest + OX_LINE - 1) / OX_LINE;
+    const int64_t share = (lines + pass->ncode - 1) / pass->ncode * OX_LINE;
+    pass->ahead = share < MOST ? share : MOST;
 }
 
 /* ---- Loops for the first-level cache -------------------------------------------------------------------------- */
@@ -431,9 +476,9 @@ bool ox_pass_plan(ox_pass_builder *b) {
         pool.free_reg[i] = -1;
     assign_tiles(pass, &pool);
     size_tiles(b, &pool);
-    choose_ahead(b);
     for (int i = 0; i < pass->ncode; i++)
         choose_asked(b, &pass->code[i]);
+    choose_ahead(b);
     choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;
     pass->scratch = pass->tile_bytes + sizeof(char *) * pointers + sizeof(int64_t) * (size_t)pass->noperands;

@@ -35,8 +35,9 @@ typedef struct pass_reg {
     int readers;          /* operands of instructions that it is */
     int store;            /* the store that takes it, -1 if none */
     pass_level level;
-    bool same_rows; /* an operand that is the same in each row: one of them is there */
-    ox_reg spread;  /* the same laid out for each element, -1 if that is not wanted */
+    bool same_rows;                       /* an operand that is the same in each row: one of them is there */
+    ox_reg spread;                        /* the same laid out for each element, -1 if that is not wanted */
+    const struct pass_instruction *again; /* what each of its readers does by itself; NULL if it is kept for them */
 } pass_reg;
 
 typedef struct pass_instruction {
@@ -71,6 +72,7 @@ typedef struct pass_store {
 typedef struct pass_rows {
     int64_t row;      /* elements in a row */
     ox_folder folder; /* ox_pass_fold */
+    bool deviates;    /* it folds squares of differences from another operand */
     ox_softmax_fn *softmax;
     ox_spread_fn *spread;
 } pass_rows;
@@ -126,6 +128,10 @@ ox_lane ox_pass_spread_lane;
 /* pass_join.c: makes one instruction of the last one and of `in`, the next, if one loop can do both and nobody else
  * wants what the last one gives. Levels are known, steps are not yet. */
 void ox_pass_join(ox_pass_builder *builder, pass_instruction *in);
+
+/* pass_join.c: whether instruction i of those that were written is done faster with each of its readers than once: the
+ * difference of an operand from one element for each row, which would be kept for a whole row. */
+bool ox_pass_is_again(const ox_pass_builder *builder, int i);
 
 /* pass_plan.c: cuts the space into tiles, and gives registers their places. False if memory ran out. */
 bool ox_pass_plan(ox_pass_builder *builder);

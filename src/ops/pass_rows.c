@@ -12,7 +12,11 @@ static int fold_lane(int64_t n, char *const arg[], const int64_t step[], const v
         int64_t count = n - i < OX_FOLD_TILE ? n - i : OX_FOLD_TILE;
         ox_fold_sums sums;
         ox_fold_start(folder, count, &sums);
-        folder->rows(&sums, count, arg[1] + i * next, next, rows->row, width);
+        const char *from = arg[1] + i * next;
+        if (rows->deviates)
+            folder->deviations(&sums, count, from, next, rows->row, arg[2] + i * step[2], step[2]);
+        else
+            folder->rows(&sums, count, from, next, rows->row, width);
         folder->end(count, &sums, rows->row, arg[0] + i * step[0]);
     }
     return 0;

@@ -22,17 +22,19 @@ enum {
 #define ROLLED
 
 #define LOAD_PARTS(LOOP, type, sum, of, width)                                                                         \
-    LOOP for (int p = 0; p < width; p++) part[p] = (sum)of(OX_GET(type, from + p * step))
+    LOOP for (int p = 0; p < width; p++) part[p] = (sum)of(OX_GET(type, from + p * step), less)
 #define FOLD_PARTS(LOOP, type, sum, of, op, width)                                                                     \
-    LOOP for (int p = 0; p < width; p++) part[p] = op(part[p], (sum)of(OX_GET(type, from + (i + p) * step)))
+    LOOP for (int p = 0; p < width; p++) part[p] = op(part[p], (sum)of(OX_GET(type, from + (i + p) * step), less))
 
-/* One row into one accumulator, of its elements or of their squares. */
-#define ITSELF(a) a
-#define SQUARE(a) ((a) * (a))
+/* One row into one accumulator, of its elements, of their squares, or of those of their differences from one. */
+#define ITSELF(a, less) a
+#define SQUARE(a, less) ((a) * (a))
+#define DEVIATION(a, less) (((a) - (less)) * ((a) - (less)))
 #define FOLD_ROW(name, type, sum, of, op, LOOP)                                                                        \
-    static inline sum name(sum first, const char *from, int64_t length, int64_t step) {                                \
+    static inline sum name(sum first, const char *from, int64_t length, int64_t step, type less) {                     \
         sum part[WIDE];                                                                                                \
         int64_t i = 0;                                                                                                 \
+        (void)less;                                                                                                    \
         if (length >= WIDE) {                                                                                          \
             LOAD_PARTS(LOOP, type, sum, of, WIDE);                                                                     \
             for (i = WIDE; i + WIDE <= length; i += WIDE)                                                              \
@@ -52,7 +54,7 @@ enum {
             first = op(first, rest);                                                                                   \
         }                                                                                                              \
         for (; i < length; i++)                                                                                        \
-            first = op(first, (sum)of(OX_GET(type, from + i * step)));                                                 \
+            first = op(first, (sum)of(OX_GET(type, from + i * step), less));                                           \
         return first;                                                                                                  \
     }
 
@@ -67,9 +69,9 @@ enum {
         const int64_t width = (int64_t)sizeof(type);                                                                   \
         sum *to = sums;                                                                                                \
         for (int64_t i = 0; step == width && i < n; i++, from += next)                                                 \
-            to[i] = packed_##name(to[i], from, length, width);                                                         \
+            to[i] = packed_##name(to[i], from, length, width, 0);                                                      \
         for (int64_t i = 0; step != width && i < n; i++, from += next)                                                 \
-            to[i] = strided_##name(to[i], from, length, step);                                                         \
+            to[i] = strided_##name(to[i], from, length, step, 0);                                                      \
     }
 
 #define FOLD_COLUMNS(name, type, sum, op)                                                                              \
@@ -100,18 +102,20 @@ enum {
     FOLD(prod_##name, type, sum, MULTIPLY, UNROLLED)
 #if OX_SMALL
 #define SQUARES_F32 NULL
+#define DEVIATIONS_F32 NULL
 #define EIGHTS_F32 NULL
 FOLD_WIDE(f32, ox_f32, double)
 #else
 /* The first element last: compilers load the operands of a sum from the last one on, and memory is read nearly twice as
  * fast upwards. */
-#define AT(of, first, k, step) of(OX_GET(ox_f32, (first) + (k) * (step)))
+#define AT(of, first, k, step) of(OX_GET(ox_f32, (first) + (k) * (step)), less)
 #define SUM_OF_FOUR(of, first, k, step)                                                                                \
     ((AT(of, first, k + 3, step) + AT(of, first, k + 2, step)) + (AT(of, first, k + 1, step) + AT(of, first, k, step)))
 #define SUM_OF_EIGHT(of, first, step) (double)(SUM_OF_FOUR(of, first, 4, step) + SUM_OF_FOUR(of, first, 0, step))
 #define SUM_BLOCKS(name, of)                                                                                           \
-    static inline double name(const char *from, int64_t length, int64_t step) {                                        \
+    static inline double name(const char *from, int64_t length, int64_t step, ox_f32 less) {                           \
         double part[BESIDE] = {0};                                                                                     \
+        (void)less;                                                                                                    \
         for (int64_t i = 0; i < length; i += BLOCK) {                                                                  \
             for (int p = 0; p < BESIDE; p++)                                                                           \
                 part[p] += SUM_OF_EIGHT(of, from + (i + p) * step, BESIDE * step);                                     \
@@ -125,11 +129,11 @@ FOLD_WIDE(f32, ox_f32, double)
 #define SUM_ROW(name, of, LOOP)                                                                                        \
     FOLD_ROW(wide_##name, ox_f32, double, of, SUM_OF, LOOP)                                                            \
     SUM_BLOCKS(blocks_##name, of)                                                                                      \
-    static inline double name(double first, const char *from, int64_t length, int64_t step) {                          \
+    static inline double name(double first, const char *from, int64_t length, int64_t step, ox_f32 less) {             \
         const int64_t whole = length & -(int64_t)BLOCK;                                                                \
-        const double start = whole ? first + blocks_##name(from, whole, step) : first;                                 \
-        const double total = wide_##name(start, from + whole * step, length - whole, step);                            \
-        return whole && !isfinite(total) ? wide_##name(first, from, length, step) : total;                             \
+        const double start = whole ? first + blocks_##name(from, whole, step, less) : first;                           \
+        const double total = wide_##name(start, from + whole * step, length - whole, step, less);                      \
+        return whole && !isfinite(total) ? wide_##name(first, from, length, step, less) : total;                       \
     }
 #define SUM_FLOATS(name, of)                                                                                           \
     SUM_ROW(packed_##name, of, UNROLLED)                                                                               \
@@ -138,9 +142,18 @@ FOLD_WIDE(f32, ox_f32, double)
 SUM_FLOATS(sum_f32, ITSELF)
 SUM_FLOATS(squares_f32, SQUARE)
 #define SQUARES_F32 rows_squares_f32
+SUM_ROW(deviations, DEVIATION, UNROLLED)
+static void deviations_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, const char *less,
+                           int64_t less_step) {
+    double *to = sums;
+    for (int64_t i = 0; i < n; i++, from += next, less += less_step)
+        to[i] = deviations(to[i], from, length, sizeof(ox_f32), OX_GET(ox_f32, less));
+}
+#define DEVIATIONS_F32 deviations_f32
 static void eights_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {
     double *to = sums;
-    (void)next;
+    const ox_f32 less = 0;
+    (void)next, (void)less;
     for (int64_t k = 0; k < length; k++, from += 8 * step)
         for (int64_t i = 0; i < n; i++)
             to[i] += SUM_OF_EIGHT(ITSELF, from + i * (int64_t)sizeof(ox_f32), step);
@@ -210,7 +223,7 @@ static bool find_sum(ox_fold fold, ox_dtype type, ox_folder *f) {
     switch ((int)type) {
     case OX_FLOAT:
         f->rows = rows_sum_f32, f->columns = columns_sum_f32, f->end = mean ? end_mean_f32 : end_f32;
-        f->squares = SQUARES_F32, f->eights = EIGHTS_F32;
+        f->squares = SQUARES_F32, f->deviations = DEVIATIONS_F32, f->eights = EIGHTS_F32;
         return true;
     case OX_DOUBLE:
         f->rows = rows_sum_f64, f->columns = columns_sum_f64, f->end = mean ? end_mean_f64 : end_f64;

@@ -29,6 +29,10 @@ enum {
  * `next` bytes further. Never called with length 0. What an accumulator gets does not depend on n. */
 typedef void ox_fold_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step);
 
+/* The same for the squares of what packed elements differ from one for each accumulator, `less_step` bytes apart. */
+typedef void ox_fold_from_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, const char *less,
+                             int64_t less_step);
+
 /* Turns n accumulators into packed elements of the compute type; `count` elements went into each. */
 typedef void ox_fold_end_fn(int64_t n, const void *sums, int64_t count, void *to);
 
@@ -38,7 +42,8 @@ typedef struct ox_folder {
     ox_fold_fn *rows;    /* one accumulator after the other */
     ox_fold_fn *columns; /* side by side, each in order; next is the size of an element */
     ox_fold_fn *squares; /* as `rows`, of the elements' squares in their type; NULL where there is no such loop */
-    ox_fold_fn *eights;  /* as `columns`, of 8 * length floats, eight of which are added first; NULL for others */
+    ox_fold_from_fn *deviations; /* the same for differences; NULL where `squares` is */
+    ox_fold_fn *eights; /* as `columns`, of 8 * length floats, eight of which are added first; NULL for others */
     ox_fold_end_fn *end;
     int64_t width;     /* bytes of an accumulator */
     uint64_t identity; /* its first value: these bytes, from the lowest address on */
