@@ -104,6 +104,35 @@ typedef uint64_t line_bytes __attribute__((vector_size(OX_LINE), aligned(1), may
 static const uint64_t none_and_all[2 * OX_LINE / 8] = {
     [OX_LINE / 8] = UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
+/* Packed elements of `width` bytes, each `count` times, which is less than a line, in whole vectors. Returns how many
+ * elements that were. */
+static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *to, const char *from) {
+#ifdef OX_PICKED
+    enum {
+        BYTES = OX_PICKED * sizeof(uint32_t),
+        MOST = OX_LINE / sizeof(uint32_t),
+        ONE = 1 << 16
+    };
+    if (width != 4 && width != 8)
+        return 0;
+    uint32_t at[MOST][OX_PICKED];
+    const uint32_t pair = width == 8, share = ONE / (uint32_t)count + 1; /* of so small numbers, a division */
+    for (uint32_t k = 0; k < count; k++)
+        for (uint32_t i = 0; i < OX_PICKED; i++) {
+            const uint32_t half = k * OX_PICKED + i;
+            at[k][i] = (half >> pair) * share / ONE << pair | (half & pair);
+        }
+    const int64_t whole = n & -(BYTES / width);
+    for (int64_t i = 0; i < whole * width; i += BYTES)
+        for (int64_t k = 0; k < count; k++, to += BYTES)
+            ox_pick(to, from + i, at[k]);
+    return whole;
+#else
+    (void)width, (void)count, (void)n, (void)to, (void)from;
+    return 0;
+#endif
+}
+
 /* Rows of at least a cache line, each of one element that repeats; the last two pieces of a row overlap. But stores
  * across lines take twice as long: what follows the first of the rows that lie one behind the other is stored by whole
  * lines, which begin with the end of the row before and go on behind the row, where the next one will be stored. */
@@ -132,50 +161,37 @@ static const uint64_t none_and_all[2 * OX_LINE / 8] = {
             }                                                                                                          \
         }                                                                                                              \
     }
-#define REPEATED(type) (line_any64)((line_##type){0} + value)
-FILL(any8, REPEATED(any8))
-FILL(any16, REPEATED(any16))
-FILL(any32, REPEATED(any32))
-FILL(any64, REPEATED(any64))
-#define HALVES value.half[0], value.half[1]
-FILL(any128, ((line_any64){HALVES, HALVES, HALVES, HALVES}))
 
-/* Packed elements of `width` bytes, each `count` times, in whole vectors. Returns how many elements that were. */
-static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *to, const char *from) {
-#ifdef OX_PICKED
-    enum {
-        BYTES = OX_PICKED * sizeof(uint32_t),
-        MOST = OX_LINE / sizeof(uint32_t),
-        ONE = 1 << 16
-    };
-    if ((width != 4 && width != 8) || count * width >= OX_LINE)
-        return 0;
-    uint32_t at[MOST][OX_PICKED];
-    const uint32_t pair = width == 8, share = ONE / (uint32_t)count + 1; /* of so small numbers, a division */
-    for (uint32_t k = 0; k < count; k++)
-        for (uint32_t i = 0; i < OX_PICKED; i++) {
-            const uint32_t half = k * OX_PICKED + i;
-            at[k][i] = (half >> pair) * share / ONE << pair | (half & pair);
-        }
-    const int64_t whole = n & -(BYTES / width);
-    for (int64_t i = 0; i < whole * width; i += BYTES)
-        for (int64_t k = 0; k < count; k++, to += BYTES)
-            ox_pick(to, from + i, at[k]);
-    return whole;
-#else
-    (void)width, (void)count, (void)n, (void)to, (void)from;
-    return 0;
-#endif
-}
+/* Shorter rows, one behind the other: a line from the start of each on, whatever it goes on in. Returns how many rows
+ * that were: the last ones have no such line. */
+#define FILL_SHORT(type, repeated)                                                                                     \
+    static int64_t fill_short_##type(int64_t bytes, int64_t outer, char *dst, const char *src, int64_t src_step) {     \
+        int64_t j = 0;                                                                                                 \
+        for (; (outer - j) * bytes >= OX_LINE; j++, dst += bytes, src += src_step) {                                   \
+            const type value = *(const type *)(const void *)src;                                                       \
+            *(line_bytes *)(void *)dst = repeated;                                                                     \
+        }                                                                                                              \
+        return j;                                                                                                      \
+    }
+#define FILLS(type, repeated) FILL(type, repeated) FILL_SHORT(type, repeated)
+#define REPEATED(type) (line_any64)((line_##type){0} + value)
+FILLS(any8, REPEATED(any8))
+FILLS(any16, REPEATED(any16))
+FILLS(any32, REPEATED(any32))
+FILLS(any64, REPEATED(any64))
+#define HALVES value.half[0], value.half[1]
+FILLS(any128, ((line_any64){HALVES, HALVES, HALVES, HALVES}))
 
 #define SPREAD(type)                                                                                                   \
     static void spread_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
                               int64_t inner_step, int64_t outer_step) {                                                \
         const int64_t w = (int64_t)sizeof(type);                                                                       \
         const bool repeats = inner_step == 0 && dst_step == inner * w;                                                 \
-        if (repeats && inner > 1 && outer_step == w) {                                                                 \
-            const int64_t done = repeat_by_vectors(w, inner, outer, dst, src);                                         \
-            dst += done * dst_step, src += done * w, outer -= done;                                                    \
+        if (repeats && inner > 1 && inner * w < OX_LINE) {                                                             \
+            int64_t done = outer_step == w ? repeat_by_vectors(w, inner, outer, dst, src) : 0;                         \
+            if (!done && inner > 4)                                                                                    \
+                done = fill_short_##type(inner * w, outer, dst, src, outer_step);                                      \
+            dst += done * dst_step, src += done * outer_step, outer -= done;                                           \
         }                                                                                                              \
         type *to = (type *)(void *)dst;                                                                                \
         if (repeats && inner == 2)                                                                                     \
