@@ -10,10 +10,6 @@ enum {
     FEW_TILES = 2     /* read a panel faster than memory brings the next one, unless it comes in streams */
 };
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t pieces(int64_t count, int64_t size) {
     return count / size + (count % size != 0);
 }
@@ -65,8 +61,8 @@ static gemm_room job_room(const gemm_job *job, int part) {
 /* The range of k that block i of `depths` covers. */
 static int64_t depth_range(const ox_gemm_kernel *kernel, int64_t k, int64_t i, int64_t depths, int64_t *first) {
     const int64_t groups = pieces(k, kernel->group), each = groups / depths, longer = groups % depths;
-    *first = (each * i + least(i, longer)) * kernel->group;
-    return least((each + (i < longer)) * kernel->group, k - *first);
+    *first = (each * i + ox_least(i, longer)) * kernel->group;
+    return ox_least((each + (i < longer)) * kernel->group, k - *first);
 }
 
 /* ---- Panels ------------------------------------------------------------------------------------------------- */
@@ -104,9 +100,9 @@ static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *s
         int64_t k, depth = depth_range(kernel, g->k, d, plan->depths, &k), step = flat ? PACKED_ROWS : depth;
         for (int64_t r = 0; r < depth; r += step)
             for (int64_t p = first; p < end; p++) {
-                int64_t column = p * kernel->columns, columns = least(kernel->columns, job->columns - column);
+                int64_t column = p * kernel->columns, columns = ox_least(kernel->columns, job->columns - column);
                 char *panel = job->panels + panel_offset(kernel, job->columns, k, depth, column);
-                pack_rows(plan, g, k + r, least(step, depth - r), job->column + column, columns,
+                pack_rows(plan, g, k + r, ox_least(step, depth - r), job->column + column, columns,
                           panel + r * panel_row(kernel, columns), stage);
             }
     }
@@ -176,12 +172,12 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
                        kernel->a_row, room->stage);
     }
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
-        int64_t column = block->column + j - job->column, all = least(kernel->columns, job->columns - column);
+        int64_t column = block->column + j - job->column, all = ox_least(kernel->columns, job->columns - column);
         find_panel(job, k, depth, column, all, &tile);
         look_ahead(job, tiles, &tile);
-        tile.columns = least(kernel->columns, block->columns - j);
+        tile.columns = ox_least(kernel->columns, block->columns - j);
         for (int64_t i = 0; i < block->rows; i += height) {
-            tile.rows = least(height, block->rows - i);
+            tile.rows = ox_least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
             kernel->tile(&tile);
@@ -227,7 +223,7 @@ static void compute_blocks(const gemm_job *job, const gemm_room *room, int64_t r
     for (int64_t j = column; j < column_end; j += plan->columns)
         for (int64_t i = row; i < row_end; i += plan->rows) {
             ox_gemm_block block = {.row = i, .column = j};
-            block.rows = least(plan->rows, row_end - i), block.columns = least(plan->columns, column_end - j);
+            block.rows = ox_least(plan->rows, row_end - i), block.columns = ox_least(plan->columns, column_end - j);
             compute_block(job, room, &block);
         }
 }
@@ -241,12 +237,12 @@ static void compute_part(void *context, int part, int parts) {
     int64_t first, end;
     if (rows >= TILES_EACH * parts || rows >= columns) {
         ox_pool_range(rows, part, parts, &first, &end);
-        compute_blocks(job, &room, first * kernel->rows, least(end * kernel->rows, m), job->column,
+        compute_blocks(job, &room, first * kernel->rows, ox_least(end * kernel->rows, m), job->column,
                        job->column + job->columns);
     } else {
         ox_pool_range(columns, part, parts, &first, &end);
         compute_blocks(job, &room, 0, m, job->column + first * kernel->columns,
-                       job->column + least(end * kernel->columns, job->columns));
+                       job->column + ox_least(end * kernel->columns, job->columns));
     }
 }
 
@@ -260,7 +256,7 @@ static void run_panels(gemm_job *job, ox_pool *pool) {
     }
     for (int64_t column = 0; column < g->n; column += job->plan->chunk) {
         job->column = column;
-        job->columns = least(job->plan->chunk, g->n - column);
+        job->columns = ox_least(job->plan->chunk, g->n - column);
         ox_pool_run(pool, pack_part, job);
         ox_pool_run(pool, compute_part, job);
     }
@@ -276,7 +272,7 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
     for (int64_t j = first; j < end; j += plan->columns) {
         if (ox_pool_ask(plan->pool))
             return;
-        int64_t columns = least(plan->columns, end - j);
+        int64_t columns = ox_least(plan->columns, end - j);
         char *c = ox_gemm_is_taken(g) ? room->c : (char *)g->c + j * size;
         ox_gemm_vector(plan, g, j, columns, room->stage, c);
         ox_gemm_block block = {0, 1, j, columns, c, columns * size, room->scratch};
@@ -292,7 +288,7 @@ static void vector_part(void *context, int part, int parts) {
     const int64_t unit = job->plan->kernel->columns;
     int64_t first, end;
     ox_pool_range(pieces(job->turned->n, unit), part, parts, &first, &end);
-    compute_vector(job, &room, first * unit, least(end * unit, job->turned->n));
+    compute_vector(job, &room, first * unit, ox_least(end * unit, job->turned->n));
 }
 
 /* ---- The library's products ---------------------------------------------------------------------------------- */
@@ -307,7 +303,7 @@ static void run_blas(const gemm_job *job) {
     const int64_t c_row = taken ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
     for (int64_t row = 0; row < g->m; row += rows) {
         ox_gemm strip = *g;
-        strip.m = least(rows, g->m - row);
+        strip.m = ox_least(rows, g->m - row);
         strip.a.data = (const char *)g->a.data + row * g->a.row;
         if (ox_pool_ask(job->plan->pool))
             return;

@@ -14,10 +14,6 @@ enum {
 };
 _Static_assert(TILE_BYTES + VECTOR_BYTES + LENGTH * sizeof(uint16_t) <= OX_GEMM_STAGE, "the stage is too small");
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static const char *at(const ox_gemm_matrix *matrix, int64_t row, int64_t column) {
     return (const char *)matrix->data + row * matrix->row + column * matrix->col;
 }
@@ -41,7 +37,7 @@ static void widen_lines(const ox_gemm_plan *plan, const ox_gemm *g, int64_t coun
                         int64_t step, char *tile) {
     for (int64_t j = 0; j < length; j += PIECE)
         for (int64_t i = 0; i < count; i++)
-            widen(plan, g->b.dtype, least(PIECE, length - j), from + i * step + j * (int64_t)sizeof(uint16_t),
+            widen(plan, g->b.dtype, ox_least(PIECE, length - j), from + i * step + j * (int64_t)sizeof(uint16_t),
                   tile + (i * LENGTH + j) * (int64_t)sizeof(float));
 }
 
@@ -49,11 +45,11 @@ static void multiply_half(const ox_gemm_plan *plan, const ox_gemm *g, int64_t co
                           char *c) {
     const int64_t width = sizeof(float), line = LENGTH * width;
     for (int64_t k = 0, depth; k < g->k; k += depth) {
-        depth = least(LENGTH, g->k - k);
+        depth = ox_least(LENGTH, g->k - k);
         const char *a = widen_vector(plan, g, k, depth, stage);
         const bool along = plan->way == OX_GEMM_ROW_VECTOR;
         for (int64_t i = 0, lines; i < (along ? depth : columns); i += lines) {
-            lines = least(LINES, (along ? depth : columns) - i);
+            lines = ox_least(LINES, (along ? depth : columns) - i);
             if (along) {
                 widen_lines(plan, g, lines, columns, at(&g->b, k + i, column), g->b.row, stage);
                 plan->kernel->row_vector(columns, lines, a + i * width, width, stage, line, c);

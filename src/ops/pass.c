@@ -90,7 +90,7 @@ static void ask(const ox_pass *pass, const pass_state *s, int i, int64_t n) {
     for (int a = 0; a < pass->noperands && pass->ahead; a++) {
         const pass_operand *operand = &pass->operands[a];
         const int64_t bytes = operand->asked ? n * operand->width : 0, from = i * pass->ahead;
-        const int64_t end = from + pass->ahead < bytes ? from + pass->ahead : bytes;
+        const int64_t end = ox_least(from + pass->ahead, bytes);
         for (int64_t at = from; at < end; at += OX_LINE) {
             const uintptr_t next = (uintptr_t)s->regs[operand->reg] + (uintptr_t)(bytes + at);
             ox_prefetch(next);
@@ -105,7 +105,7 @@ static void ask(const ox_pass *pass, const pass_state *s, int i, int64_t n) {
  * line and behind the last is stored as ever. */
 static int stream_stretch(const pass_instruction *in, char *const from[OX_CHAIN_ARGS], int64_t n) {
     const int64_t width = in->step[0], offset = (int64_t)((uintptr_t)from[0] % OX_LINE);
-    const int64_t room = (OX_LINE - offset) % OX_LINE / width, head = room < n ? room : n;
+    const int64_t room = (OX_LINE - offset) % OX_LINE / width, head = ox_least(room, n);
     const int64_t whole = offset % width ? 0 : (n - head) & -(int64_t)OX_LINE;
     if (whole == n)
         return in->lane(n, from, in->past, in->attr);
@@ -201,7 +201,7 @@ int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, 
         seek(pass, &s, index, outer);
     for (int64_t tile = first; tile < end; tile++) {
         int64_t from = row * pass->chunk;
-        int64_t count = length - from < pass->chunk ? length - from : pass->chunk;
+        int64_t count = ox_least(length - from, pass->chunk);
         run_tile(pass, &s, from, count, (outer * length + from) * pass->inner);
         if (++row == pass->rows) {
             row = 0;
@@ -224,8 +224,7 @@ static int64_t cut_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t 
         s->inner /= pass->space.dim[--s->block];
     int64_t length = pass->space.dim[s->block], count = ox_pass_tile_size(pass) / s->inner;
     *from = at / s->inner % length;
-    count = length - *from < count ? length - *from : count;
-    return left / s->inner < count ? left / s->inner : count;
+    return ox_least(ox_least(length - *from, count), left / s->inner);
 }
 
 static void run_given(const ox_pass *pass, pass_state *s, char *given, int64_t first, int64_t count) {

@@ -434,7 +434,7 @@ static void choose_ahead(ox_pass_builder *b) {
     }
     const int64_t lines = (ox_pass_tile_size(pass) * widest + OX_LINE - 1) / OX_LINE;
     const int64_t share = (lines + pass->ncode - 1) / pass->ncode * OX_LINE;
-    pass->ahead = share < MOST ? share : MOST;
+    pass->ahead = ox_least(share, MOST);
 }
 
 /* ---- Loops for the first-level cache -------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ static int fold_lane(int64_t n, char *const arg[], const int64_t step[], const v
     const ox_folder *folder = &rows->folder;
     const int64_t width = step[1], next = rows->row * width;
     for (int64_t i = 0; i < n; i += OX_FOLD_TILE) {
-        int64_t count = n - i < OX_FOLD_TILE ? n - i : OX_FOLD_TILE;
+        int64_t count = ox_least(n - i, OX_FOLD_TILE);
         ox_fold_sums sums;
         ox_fold_start(folder, count, &sums);
         const char *from = arg[1] + i * next;

@@ -303,10 +303,6 @@ typedef struct reduce_job {
     int64_t count, width; /* results, and the bytes of one */
 } reduce_job;
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 #if !OX_SMALL
 /* The next rows of columns are asked for, a piece at a time, before some are added. */
 static void fold_asking(const reduce_job *job, char *sums, int64_t n, const char *from, int64_t length, int64_t step) {
@@ -320,7 +316,7 @@ static void fold_asking(const reduce_job *job, char *sums, int64_t n, const char
         for (int64_t i = 0; i < n; i += some) {
             const char *at = from + k * step + i * job->width;
             ox_ask_rows((uintptr_t)at + (uintptr_t)(ROWS * step), step, ROWS, BYTES);
-            folder->columns(sums + i * folder->width, least(n - i, some), at, job->width, least(length - k, ROWS),
+            folder->columns(sums + i * folder->width, ox_least(n - i, some), at, job->width, ox_least(length - k, ROWS),
                             step);
         }
 }
@@ -363,7 +359,7 @@ static void reduce_part(void *context, int part, int parts) {
     ox_pool_range(job->count, part, parts, &at, &end);
     ox_walk_to(kept, 1, at / kept->dim[0], index, &from);
     for (int64_t i = at % kept->dim[0]; at < end;) {
-        int64_t n = least(least(kept->dim[0] - i, OX_FOLD_TILE), end - at);
+        int64_t n = ox_least(ox_least(kept->dim[0] - i, OX_FOLD_TILE), end - at);
         reduce_stretch(job, n, from + i * kept->step[0], job->to + at * job->width);
         at += n;
         i += n;
