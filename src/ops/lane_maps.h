@@ -90,7 +90,6 @@ static inline double gelu(double a) {
 #define MISH_EXP FAST(exp, (a > 40 ? 40 : a))
 #define MISH_N (MISH_EXP * (MISH_EXP + 2))
 #define MATH_MAPS(M)                                                                                                   \
-    M(Exp, FAST(exp, a))                                                                                               \
     M(Gelu, FAST(gelu, a))                                                                                             \
     M(GeluTanh, a / (1 + FAST(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))                  \
     M(Mish, a *(MISH_N / (MISH_N + 2)))                                                                                \

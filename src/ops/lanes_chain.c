@@ -70,16 +70,20 @@ NUMBER_MAPS(NUMBER_LINK)
 REAL_MAPS(MAP_LINK)
 MATH_MAPS(MAP_LINK)
 #ifdef OX_LOOKUP
-static void map_Erf(STATE) {
-    float v[BLOCK];
-    EACH_VECTOR(FROM_VECTOR)
-    for (int i = 0; i < BLOCK; i += OX_SOME)
-        ox_erf_some(v + i, v + i);
-    EACH_VECTOR(TO_VECTOR)
-    NEXT;
-}
+#define SOME_LINK(name, some)                                                                                          \
+    static void map_##name(STATE) {                                                                                    \
+        float v[BLOCK];                                                                                                \
+        EACH_VECTOR(FROM_VECTOR)                                                                                       \
+        for (int i = 0; i < BLOCK; i += OX_SOME)                                                                       \
+            some(v + i, v + i);                                                                                        \
+        EACH_VECTOR(TO_VECTOR)                                                                                         \
+        NEXT;                                                                                                          \
+    }
+SOME_LINK(Erf, ox_erf_some)
+SOME_LINK(Exp, ox_exp_some)
 #else
 MAP_LINK(Erf, ox_erff(a))
+MAP_LINK(Exp, ox_expf(a))
 #endif
 
 /* The other operand is an element of each place, or one that repeats, and the right one or the left one. */

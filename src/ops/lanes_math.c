@@ -47,20 +47,25 @@ MATH_UNARY(Cosh, MATH(cosh, a))
 MATH_UNARY(Sin, MATH(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
 MATH_UNARY(Tan, MATH(tan, a))
-#if OX_SMALL
-MATH_LANE(Erf_f32, f32, ox_erff(a))
-#else
 #ifdef OX_LOOKUP
-static void Erf_f32_vectors(int64_t n, f32 *o, const f32 *x, const void *attr) {
-    (void)attr;
-    n &= -(int64_t)OX_VECTOR;
-    for (int64_t i = 0; i < n; i += OX_SOME) {
-        float v[OX_SOME];
-        memcpy(v, x + i, sizeof v);
-        ox_erf_some(v, v);
-        memcpy(o + i, v, sizeof v);
-    }
-}
+/* Of OX_SOME floats at a time. */
+#define SOME_VECTORS(name, some)                                                                                       \
+    static void name##_vectors(int64_t n, f32 *o, const f32 *x, const void *attr) {                                    \
+        (void)attr;                                                                                                    \
+        n &= -(int64_t)OX_VECTOR;                                                                                      \
+        for (int64_t i = 0; i < n; i += OX_SOME) {                                                                     \
+            float v[OX_SOME];                                                                                          \
+            memcpy(v, x + i, sizeof v);                                                                                \
+            some(v, v);                                                                                                \
+            memcpy(o + i, v, sizeof v);                                                                                \
+        }                                                                                                              \
+    }                                                                                                                  \
+    MATH_WHOLE(name, f32, STREAM_VECTORS(f32, name##_vectors))
+SOME_VECTORS(Erf_f32, ox_erf_some)
+SOME_VECTORS(Exp_f32, ox_exp_some)
+#elif OX_SMALL
+MATH_LANE(Erf_f32, f32, ox_erff(a))
+MATH_LANE(Exp_f32, f32, ox_expf(a))
 #else
 static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
@@ -71,9 +76,11 @@ static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
         FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
     }
 }
-#endif
 MATH_WHOLE(Erf_f32, f32, STREAM_VECTORS(f32, Erf_f32_vectors))
+MATH_LANE(Exp_f32, f32, ox_expf(a))
 #endif
+MATH_LANE(Exp_f64, f64, exp(a))
+const ox_lanes OX_LANES(Exp) = {.fn = {FLOAT_ROW(Exp)}, .slow = true};
 MATH_LANE(Erf_f64, f64, erf(a))
 const ox_lanes OX_LANES(Erf) = {.fn = {FLOAT_ROW(Erf)}, .slow = true};
 
