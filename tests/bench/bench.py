@@ -1,10 +1,10 @@
 """bench.py: measures ox against ONNX Runtime, numpy or OpenBLAS and, where they were built, rten and tract, on the
 table of elementwise models (models.py) or that of matrix products (products.py).
 
-All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Each turn is one run that
-is not measured and then as many as fill two milliseconds. The table is gone through in some rounds, each with models
-and memory of its own, and what counts is the median of all turns. The outputs are compared, because a fast wrong answer
-is none.
+All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Before each turn a copy
+fills the caches, so that nobody finds there what another one read. A turn is one run that is not measured and then as
+many as fill two milliseconds. The table is gone through in some rounds, each with models and memory of its own, and
+what counts is the median of all turns. The outputs are compared, because a fast wrong answer is none.
 """
 
 import argparse
@@ -48,6 +48,7 @@ def take_turns(present, turns, threads):
     times = {name: [] for name in present}
     for _ in range(turns):
         for name, contender in present.items():
+            present["memcpy"].batch(1)
             contender.batch(1)
             times[name].append(contender.batch(counts[name]) / counts[name])
             if threads > 1:

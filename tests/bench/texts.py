@@ -3,12 +3,13 @@
 HEAD = """# Benchmarks
 
 `make bench` on a quiet machine writes this page. Every case is a small ONNX model. All contenders run it in one process
-and take turns, with the same inputs; each turn is one run to warm up and then two milliseconds of runs. A table is gone
-through in some rounds, each with models and memory of its own, and what is shown is the median of all turns. Memory for
-outputs is there before the first run: ONNX Runtime has inputs and output bound in advance, numpy and OpenBLAS write into
-an array that they are given, and freed blocks are kept for the peers that return new tensors. ox is called in a loop in
-C, and so are OpenBLAS, rten and tract; the calls of ONNX Runtime and numpy come from Python, which costs each of them
-some tenths of a microsecond and matters in the tiny cases only.
+and take turns, with the same inputs. Before each turn a copy of 64 MiB fills the caches, so that nobody finds there what
+another one read; a turn is one run to warm up and then two milliseconds of runs. A table is gone through in some rounds,
+each with models and memory of its own, and what is shown is the median of all turns. Memory for outputs is there before
+the first run: ONNX Runtime has inputs and output bound in advance, numpy and OpenBLAS write into an array that they are
+given, and freed blocks are kept for the peers that return new tensors. ox is called in a loop in C, and so are OpenBLAS,
+rten and tract; the calls of ONNX Runtime and numpy come from Python, which costs each of them some tenths of a
+microsecond and matters in the tiny cases only.
 
 *x/ox* is the time of x divided by ox's: above 1, ox is faster. *best* is the fastest of the others; "slower" marks
 cases in which it is more than 5 % faster than ox.
