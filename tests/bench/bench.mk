@@ -1,7 +1,7 @@
 # bench.mk: `make bench` measures ox against its peers and writes docs/benchmarks.md, a section and a plot for each of
 # TABLES; included by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'` prints and
 # writes no page.
-# PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this.
+# PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this; CI runs a few cases.
 BENCH ?=
 PEERS ?=
 TABLES ?= elementwise products

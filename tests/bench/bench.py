@@ -27,31 +27,31 @@ import products
 import report
 
 TURN_NS = 2_000_000
+MOST_RUNS = 1 << 20
 ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by a third of a case's turns at most
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
 TABLES = {"elementwise": models.CASES, "products": products.CASES}
 
 
 def calibrate(contender):
-    """The number of runs that fill a turn."""
+    """The number of runs that fill a turn, by batches that grow until one does: the first runs alone would tell more of
+    the caches than of what follows."""
     count = 1
-    while True:
-        ns = contender.batch(count)
-        if ns >= TURN_NS / 4 or count >= 1 << 20:
-            return max(1, min(1 << 20, round(count * TURN_NS / max(ns, 1))))
-        count *= 4
+    while (ns := contender.batch(count)) < TURN_NS and count < MOST_RUNS:
+        count = min(MOST_RUNS, 4 * count, max(count + 1, round(count * TURN_NS / max(ns, 1))))
+    return count
 
 
-def take_turns(present, turns, threads):
+def take_turns(present, turns, settings):
     """{name: nanoseconds per run, one for each turn}"""
     counts = {name: calibrate(contender) for name, contender in present.items()}
     times = {name: [] for name in present}
     for _ in range(turns):
         for name, contender in present.items():
-            present["memcpy"].batch(1)
+            settings.copy()
             contender.batch(1)
             times[name].append(contender.batch(counts[name]) / counts[name])
-            if threads > 1:
+            if settings.threads > 1:
                 time.sleep(SPIN_S)
     return times
 
@@ -85,7 +85,7 @@ def measure(settings, case, turns):
     present, missing = contenders.make(settings, case, case.model(inputs), inputs)
     try:
         check_outputs(case, present)
-        times = take_turns(present, turns, settings.threads)
+        times = take_turns(present, turns, settings)
     finally:
         for contender in present.values():
             contender.close()

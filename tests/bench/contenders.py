@@ -63,6 +63,9 @@ class Settings:
         self.blas = load_blas(threads)
         self.copy_from, self.copy_to = (np.ones(COPY_BYTES, np.uint8) for _ in range(2))
 
+    def copy(self):
+        np.copyto(self.copy_to, self.copy_from)
+
 
 def load_peers(path, threads):
     os.environ["RTEN_NUM_THREADS"] = str(threads)
@@ -216,7 +219,7 @@ class Memcpy:
     def __init__(self, settings, case, model, inputs, out):
         if case.work:
             raise Missing("a product")
-        self.batch = batch_of(lambda: np.copyto(settings.copy_to, settings.copy_from))
+        self.batch = batch_of(settings.copy)
 
     def close(self):
         self.batch = None
