@@ -144,9 +144,9 @@
 #define OX_STREAM_BYTES ((size_t)32 << 20)
 #endif
 
-/* The same for results of the model, which no later node wants in a cache. */
+/* The same for results of the model, which no later node wants in a cache, and for all transposes. */
 #ifndef OX_STREAM_RESULT_BYTES
-#define OX_STREAM_RESULT_BYTES ((size_t)4 << 20)
+#define OX_STREAM_RESULT_BYTES ((size_t)6 << 20)
 #endif
 
 /* Loops whose results go past the caches ask for operands of at least this many bytes ahead. */

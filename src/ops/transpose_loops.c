@@ -67,20 +67,33 @@ enum {
     TURN(bits, block, vector_##bits, ROW)                                                                              \
     BLOCKS(bits)
 
-/* A part of a matrix: blocks, and what is left of them. */
+/* Where what is left of `count` elements begins when some were moved: whole blocks may move some of them once more. */
+static inline int64_t rest_of(int64_t count, int64_t moved, int64_t block) {
+    return moved == count || count < block ? moved : LESS_OF(moved, count - block);
+}
+
+/* A part of a matrix: blocks, of which the last ones overlap those before them; less than a block goes by elements. */
 #define PART(bits)                                                                                                     \
     static void part_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
                             int64_t src_step) {                                                                        \
         const int64_t w = (int64_t)sizeof(any##bits), n = ROW / w, most = MOST / w;                                    \
-        for (int64_t j = 0; j < outer; j += n) {                                                                       \
+        if (inner < n || outer < n) {                                                                                  \
+            for (int64_t j = 0; j < outer; j++)                                                                        \
+                for (int64_t i = 0; i < inner; i++)                                                                    \
+                    OX_AT(any##bits, dst + j * dst_step + i * w) = OX_GET(any##bits, src + i * src_step + j * w);      \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t next = 0; next < outer; next += n) {                                                              \
+            const int64_t j = LESS_OF(next, outer - n);                                                                \
+            char *to = dst + j * dst_step;                                                                             \
+            const char *from = src + j * w;                                                                            \
             int64_t i = 0;                                                                                             \
-            for (; outer - j >= n && inner - i >= most; i += most)                                                     \
-                blocks_##bits(dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step);             \
-            for (; most > n && outer - j >= n && inner - i >= n; i += n)                                               \
-                block_##bits(dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step);              \
-            for (; i < inner; i++)                                                                                     \
-                for (int64_t k = j; k < outer && k < j + n; k++)                                                       \
-                    OX_AT(any##bits, dst + k * dst_step + i * w) = OX_GET(any##bits, src + i * src_step + k * w);      \
+            for (; inner - i >= most; i += most)                                                                       \
+                blocks_##bits(to + i * w, dst_step, from + i * src_step, src_step);                                    \
+            for (; i < inner; i += n) {                                                                                \
+                const int64_t k = LESS_OF(i, inner - n);                                                               \
+                block_##bits(to + k * w, dst_step, from + k * src_step, src_step);                                     \
+            }                                                                                                          \
         }                                                                                                              \
     }
 
@@ -118,21 +131,45 @@ enum {
         return;                                                                                                        \
     }
 
-/* A matrix is copied in squares of one cache line each way, and these in bands that lie in few pages. Large matrices
- * are stored past the caches, whole lines at a time: square by square, or, where rows do not begin at lines, RUN bytes
- * of ROWS rows; smaller ones of these, which the last cache keeps, go down TALL rows block by block, so that what is
- * stored makes few streams. Lines that are a multiple of NEAR bytes apart share few places of a cache: such squares go
- * by way of a small matrix, so that all of a line is read and written at once. */
+/* A matrix that the last cache keeps goes down strips one cache line wide, TALL rows at a time, so that what is stored
+ * makes as many streams as a line has elements, and asks meanwhile for the next two lines of each row. Rows of the
+ * result that are a multiple of NEAR bytes for each byte of an element apart share too few places of a cache for that:
+ * fewer of them are written at a time, or, when the rows that are read share places, too, squares go by way of a small
+ * matrix. The strips of two lines share what they ask for: each asks for both next lines of its part of the rows (`odd`
+ * columns of the two lines have been gone down before). What the last cache does not keep is stored past the caches,
+ * line by line. */
 enum {
-    BAND = 512,
-    WIDE_BAND = 2048,
-    LARGE = 2 << 20,
-    KEPT = 8 << 20,
+    SMALL = 16 << 10, /* bytes of a matrix that needs no strips */
     TALL = 512,
-    RUN = 512,
-    ROWS = 64,
-    NEAR = 512
+    NEAR = 1024,
+    SHARED = 512, /* bytes between rows that share places when they are read */
+    BAND = 2048,  /* bytes of each row that are gone down together, so that they lie in few pages */
+    HELD = 512,   /* rows of the result of which the end of a line is held until the rest of it comes */
+    PAIR = 2 * OX_LINE,
+    LONG = 4 * PAIR /* bytes of a row that is mostly whole lines, wherever it begins */
 };
+
+/* Stores past the caches a line of each of some rows that begin anywhere: the end of what is held of the row, and of
+ * the new line behind that as much as there is place for. The new one is held then. */
+static void stream_shifted(int rows, char *dst, int64_t step, char *held, bool begins) {
+    for (int r = 0; r < rows; r++, held += PAIR) {
+        char *to = dst + r * step;
+        const size_t past = (uintptr_t)to % OX_LINE;
+        if (begins && past != 0)
+            memcpy(to, held + OX_LINE, OX_LINE - past);
+        else
+            ox_stream_lines(to - past, held + OX_LINE - past, OX_LINE);
+        memcpy(held, held + OX_LINE, OX_LINE);
+    }
+}
+
+/* Stores what is held when the rows end. */
+static void end_shifted(int64_t rows, char *dst, int64_t step, const char *held) {
+    for (int64_t r = 0; r < rows; r++, held += PAIR) {
+        const size_t past = (uintptr_t)(dst + r * step) % OX_LINE;
+        memcpy(dst + r * step - past, held + PAIR - past, past);
+    }
+}
 
 #define TRANSPOSE(bits)                                                                                                \
     BLOCK(bits)                                                                                                        \
@@ -140,69 +177,105 @@ enum {
     FEW(bits, 2)                                                                                                       \
     FEW(bits, 3)                                                                                                       \
     FEW(bits, 4)                                                                                                       \
-    static void square_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step, bool past) {             \
+    static void rest_##bits(int64_t inner, int64_t rows, int64_t outer, int64_t columns, char *dst, int64_t dst_step,  \
+                            const char *src, int64_t src_step) {                                                       \
+        const int64_t w = (int64_t)sizeof(any##bits), i = rest_of(inner, rows, ROW / w),                               \
+                      j = rest_of(outer, columns, ROW / w);                                                            \
+        if (i < inner)                                                                                                 \
+            part_##bits(inner - i, columns, dst + i * w, dst_step, src + i * src_step, src_step);                      \
+        for (int64_t k = 0; k < inner && j < outer; k += TALL)                                                         \
+            part_##bits(LESS_OF(inner - k, TALL), outer - j, dst + j * dst_step + k * w, dst_step,                     \
+                        src + j * w + k * src_step, src_step);                                                         \
+    }                                                                                                                  \
+    static inline void square_##bits(char *dst, int64_t dst_step, const char *src, int64_t src_step) {                 \
         const int w = (int)sizeof(any##bits), n = ROW / w, most = MOST / w, side = OX_LINE / w;                        \
-        _Alignas(OX_LINE) char lines[OX_LINE / sizeof(any##bits)][OX_LINE];                                            \
         for (int i = 0; i < side; i += most)                                                                           \
             for (int j = 0; j < side; j += n)                                                                          \
-                blocks_##bits(lines[j] + i * w, OX_LINE, src + i * src_step + j * w, src_step);                        \
-        for (int j = 0; j < side; j++)                                                                                 \
-            if (past)                                                                                                  \
-                ox_stream_lines(dst + j * dst_step, lines[j], OX_LINE);                                                \
-            else                                                                                                       \
-                memcpy(dst + j * dst_step, lines[j], OX_LINE);                                                         \
+                blocks_##bits(dst + j * dst_step + i * w, dst_step, src + i * src_step + j * w, src_step);             \
+    }                                                                                                                  \
+    static inline __attribute__((always_inline)) void down_##bits(int64_t rows, int columns, bool squares, char *dst,  \
+                                                                  int64_t dst_step, const char *src, int64_t src_step, \
+                                                                  uintptr_t next) {                                    \
+        const int w = (int)sizeof(any##bits), n = ROW / w, side = OX_LINE / w, step = squares ? side : MOST / w;       \
+        const int share = step * columns / (2 * side);                                                                 \
+        _Alignas(OX_LINE) char lines[OX_LINE / sizeof(any##bits)][OX_LINE];                                            \
+        for (int64_t i = 0; i < rows; i += step) {                                                                     \
+            char *to = dst + i * w;                                                                                    \
+            const char *from = src + i * src_step;                                                                     \
+            ox_ask_rows(next + (uintptr_t)(i / step * share * src_step), src_step, share, PAIR);                       \
+            if (squares) {                                                                                             \
+                square_##bits(lines[0], OX_LINE, from, src_step);                                                      \
+                for (int j = 0; j < side; j++)                                                                         \
+                    memcpy(to + j * dst_step, lines[j], OX_LINE);                                                      \
+            } else {                                                                                                   \
+                UNROLL for (int j = 0; j < columns; j += n)                                                            \
+                    blocks_##bits(to + j * dst_step, dst_step, from + j * w, src_step);                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void keep_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,                \
+                            int64_t src_step) {                                                                        \
+        const int w = (int)sizeof(any##bits), n = ROW / w, most = MOST / w, side = OX_LINE / w;                        \
+        const bool near = dst_step % (NEAR * w) == 0, squares = near && src_step % SHARED == 0;                        \
+        const int step = squares ? side : most, some = near && !squares ? n : side;                                    \
+        const int64_t rows = inner / step * step, columns = outer / side * side;                                       \
+        for (int64_t first = 0; first < rows; first += TALL)                                                           \
+            for (int64_t j = 0; j < columns; j += some) {                                                              \
+                const int64_t count = LESS_OF(rows - first, TALL), odd = j % (2 * side);                               \
+                const char *from = src + first * src_step + j * w;                                                     \
+                const uintptr_t next =                                                                                 \
+                    (uintptr_t)from + (uintptr_t)(odd * TALL / (2 * side) * src_step - odd * w + PAIR);                \
+                char *to = dst + j * dst_step + first * w;                                                             \
+                if (squares)                                                                                           \
+                    down_##bits(count, side, true, to, dst_step, from, src_step, next);                                \
+                else if (near)                                                                                         \
+                    down_##bits(count, n, false, to, dst_step, from, src_step, next);                                  \
+                else                                                                                                   \
+                    down_##bits(count, side, false, to, dst_step, from, src_step, next);                               \
+            }                                                                                                          \
+        rest_##bits(inner, rows, outer, columns, dst, dst_step, src, src_step);                                        \
     }                                                                                                                  \
     static void stream_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
-                              int64_t src_step) {                                                                      \
-        const int64_t w = (int64_t)sizeof(any##bits), side = OX_LINE / w, run = RUN / w;                               \
-        _Alignas(OX_LINE) char rows[ROWS][RUN];                                                                        \
-        for (int64_t first = 0; first < inner; first += run)                                                           \
-            for (int64_t j = 0; j < outer; j += ROWS) {                                                                \
-                const int64_t length = LESS_OF(inner - first, run), count = LESS_OF(outer - j, ROWS);                  \
-                const char *from = src + first * src_step + j * w;                                                     \
-                char *to = dst + j * dst_step + first * w;                                                             \
-                for (int64_t i = 0; i < length; i += side) {                                                           \
-                    const int64_t some = LESS_OF(length - i, side);                                                    \
-                    ox_ask_rows((uintptr_t)(from + i * src_step) + (uintptr_t)(ROWS * w), src_step, some, ROWS * w);   \
-                    part_##bits(some, count, rows[0] + i * w, RUN, from + i * src_step, src_step);                     \
+                              int64_t src_step, bool at_lines) {                                                       \
+        const int w = (int)sizeof(any##bits), side = OX_LINE / w;                                                      \
+        const int64_t rows = inner / side * side, columns = outer / side * side;                                       \
+        const int64_t band = at_lines ? BAND / w : HELD;                                                               \
+        _Alignas(OX_LINE) char held[HELD * PAIR];                                                                      \
+        for (int64_t first = 0; first < columns; first += band) {                                                      \
+            const int64_t end = LESS_OF(first + band, columns);                                                        \
+            for (int64_t i = 0; i < rows; i += side)                                                                   \
+                for (int64_t j = first; j < end; j += side) {                                                          \
+                    const char *from = src + i * src_step + j * w;                                                     \
+                    char *to = dst + j * dst_step + i * w, *lines = held + (j - first) * PAIR;                         \
+                    ox_ask_rows((uintptr_t)from + (uintptr_t)(side * src_step), src_step, side, OX_LINE);              \
+                    ox_ask_rows((uintptr_t)from + 4 * OX_LINE, src_step, side, OX_LINE);                               \
+                    if (at_lines) {                                                                                    \
+                        square_##bits(held, OX_LINE, from, src_step);                                                  \
+                        for (int c = 0; c < side; c++)                                                                 \
+                            ox_stream_lines(to + c * dst_step, held + c * OX_LINE, OX_LINE);                           \
+                    } else {                                                                                           \
+                        square_##bits(lines + OX_LINE, PAIR, from, src_step);                                          \
+                        stream_shifted(side, to, dst_step, lines, i == 0);                                             \
+                    }                                                                                                  \
                 }                                                                                                      \
-                for (int64_t k = 0; k < count; k++)                                                                    \
-                    OX_VARIANT(ox_stream)(to + k * dst_step, rows[k], (size_t)(length * w));                           \
-            }                                                                                                          \
+            if (!at_lines && rows > 0)                                                                                 \
+                end_shifted(end - first, dst + first * dst_step + rows * w, dst_step, held);                           \
+        }                                                                                                              \
+        rest_##bits(inner, rows, outer, columns, dst, dst_step, src, src_step);                                        \
     }                                                                                                                  \
     static void transpose_any##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,        \
                                     int64_t src_step, size_t whole) {                                                  \
-        const int64_t w = (int64_t)sizeof(any##bits), side = OX_LINE / w;                                              \
-        const bool past = whole >= LARGE, at_lines = (uintptr_t)dst % OX_LINE == 0 && dst_step % OX_LINE == 0;         \
-        const bool near = past || dst_step % NEAR == 0;                                                                \
-        const int64_t band = (past ? WIDE_BAND : BAND) / w;                                                            \
+        const int64_t w = (int64_t)sizeof(any##bits);                                                                  \
+        const bool at_lines = (uintptr_t)dst % OX_LINE == 0 && dst_step % OX_LINE == 0;                                \
         FEW_CASE(bits, 2)                                                                                              \
         FEW_CASE(bits, 3)                                                                                              \
         FEW_CASE(bits, 4)                                                                                              \
-        if (past && whole < KEPT && !at_lines && src_step % NEAR != 0) {                                               \
-            for (int64_t i = 0; i < inner; i += TALL)                                                                  \
-                part_##bits(LESS_OF(inner - i, TALL), outer, dst + i * w, dst_step, src + i * src_step, src_step);     \
-            return;                                                                                                    \
-        }                                                                                                              \
-        if (past && !at_lines) {                                                                                       \
-            stream_##bits(inner, outer, dst, dst_step, src, src_step);                                                 \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (int64_t first = 0; first < outer; first += band)                                                          \
-            for (int64_t i = 0; i < inner; i += side)                                                                  \
-                for (int64_t j = first; j < outer && j < first + band; j += side) {                                    \
-                    char *to = dst + j * dst_step + i * w;                                                             \
-                    const char *from = src + i * src_step + j * w;                                                     \
-                    const int64_t rows = LESS_OF(inner - i, side), columns = LESS_OF(outer - j, side);                 \
-                    if (past) {                                                                                        \
-                        ox_ask_rows((uintptr_t)from + (uintptr_t)(side * src_step), src_step, side, OX_LINE);          \
-                        ox_ask_rows((uintptr_t)from + 4 * OX_LINE, src_step, side, OX_LINE);                           \
-                    }                                                                                                  \
-                    if (near && rows == side && columns == side)                                                       \
-                        square_##bits(to, dst_step, from, src_step, past);                                             \
-                    else                                                                                               \
-                        part_##bits(rows, columns, to, dst_step, from, src_step);                                      \
-                }                                                                                                      \
+        if (inner * outer * w <= SMALL)                                                                                \
+            part_##bits(inner, outer, dst, dst_step, src, src_step);                                                   \
+        else if (whole < OX_STREAM_RESULT_BYTES || (!at_lines && inner * w < LONG))                                    \
+            keep_##bits(inner, outer, dst, dst_step, src, src_step);                                                   \
+        else                                                                                                           \
+            stream_##bits(inner, outer, dst, dst_step, src, src_step, at_lines);                                       \
     }
 TRANSPOSE(8)
 TRANSPOSE(16)

@@ -37,9 +37,10 @@ static void fill(const memory *m) {
         m->data[i] = (char)((i * 2654435761u) >> 13);
 }
 
-static void transposes(const ox_loops *loops, size_t width, int64_t inner, int64_t outer, int64_t gap, size_t offset,
-                       size_t whole) {
-    const int64_t w = (int64_t)width, to_step = (inner + gap) * w, from_step = (outer + gap) * w;
+/* Rows of the result are `to_row` elements apart, those of the source `from_row`. */
+static void transposes(const ox_loops *loops, size_t width, int64_t inner, int64_t outer, int64_t to_row,
+                       int64_t from_row, size_t offset, size_t whole) {
+    const int64_t w = (int64_t)width, to_step = to_row * w, from_step = from_row * w;
     memory from = take((size_t)((inner - 1) * from_step + outer * w), offset),
            to = take((size_t)((outer - 1) * to_step + inner * w), offset), plain = take(to.size, offset);
     fill(&from);
@@ -47,34 +48,32 @@ static void transposes(const ox_loops *loops, size_t width, int64_t inner, int64
         for (int64_t j = 0; j < outer; j++)
             memcpy(plain.data + j * to_step + i * w, from.data + i * from_step + j * w, width);
     loops->transpose(width)(inner, outer, to.data, to_step, from.data, from_step, whole);
-    ck_assert_msg(same(&to, &plain), "%d x %d elements of %d bytes, %d between rows, offset %d, build %s", (int)inner,
-                  (int)outer, (int)width, (int)gap, (int)offset, loops->name);
+    ck_assert_msg(same(&to, &plain), "%d x %d elements of %d bytes, rows %d and %d apart, offset %d, build %s",
+                  (int)inner, (int)outer, (int)width, (int)to_row, (int)from_row, (int)offset, loops->name);
     free(from.block);
     free(to.block);
     free(plain.block);
 }
 
 START_TEST(transposes_are_transposes) {
-    /* Few rows and columns; squares of a line, with and without more; bands. */
-    static const int64_t sizes[][2] = {{1, 1},    {2, 70},   {70, 2},   {3, 129},  {129, 3}, {4, 33},
-                                       {33, 4},   {5, 5},    {16, 16},  {64, 64},  {65, 67}, {128, 48},
-                                       {48, 128}, {31, 200}, {200, 31}, {70, 600}, {530, 37}};
-    /* Kept in the caches line by line, kept there in few streams, and stored past them. */
-    static const size_t wholes[] = {0, 4 << 20, 64 << 20};
+    /* Few rows and columns; squares of a line, with and without more; strips, also above one another. */
+    static const int64_t sizes[][2] = {{1, 1},    {2, 70},   {70, 2},   {3, 129},   {129, 3},  {4, 33},   {33, 4},
+                                       {5, 5},    {16, 16},  {64, 64},  {65, 67},   {128, 48}, {48, 128}, {31, 200},
+                                       {200, 31}, {70, 600}, {530, 37}, {600, 140}, {448, 70}};
+    /* Rows that share places in a cache where they are written, and where they are read, too. */
+    static const int64_t near[][2] = {{1024, 142}, {1024, 512}, {512, 512}};
+    static const size_t wholes[] = {0, 64 << 20}; /* kept in the caches, and stored past them */
     const ox_loops *loops = ox_loops_find(builds[_i]);
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (size_t width = 1; width <= 16; width *= 2)
-            for (int64_t gap = 0; gap < 3; gap++)
-                for (int k = 0; k < 3; k++) {
-                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, 0, wholes[k]);
-                    transposes(loops, width, sizes[s][0], sizes[s][1], gap, width % 16, wholes[k]);
-                }
-    /* Rows that begin at lines, and share places in a cache. */
-    for (size_t width = 1; width <= 8; width *= 2)
-        for (int k = 0; k < 3; k++) {
-            transposes(loops, width, 512, 130, 0, 0, wholes[k]);
-            transposes(loops, width, 448, 70, 0, 0, wholes[k]);
-        }
+    for (size_t width = 1; width <= 16; width *= 2)
+        for (size_t offset = 0; offset <= width % 16; offset += width)
+            for (int k = 0; k < 2; k++) {
+                for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+                    for (int64_t gap = 0; gap < 3; gap++)
+                        transposes(loops, width, sizes[s][0], sizes[s][1], sizes[s][0] + gap, sizes[s][1] + gap, offset,
+                                   wholes[k]);
+                for (size_t s = 0; s < sizeof near / sizeof *near; s++)
+                    transposes(loops, width, 146, 142, near[s][0], near[s][1], offset, wholes[k]);
+            }
 }
 END_TEST
 
@@ -146,6 +145,7 @@ Suite *ox_suite_moves(void);
 Suite *ox_suite_moves(void) {
     Suite *suite = suite_create("moves");
     TCase *tests = tcase_create("moves");
+    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, transposes_are_transposes, 0, BUILDS);
     tcase_add_loop_test(tests, short_rows_are_copied, 0, BUILDS);
     tcase_add_loop_test(tests, elements_fill_rows, 0, BUILDS);
