@@ -12,6 +12,15 @@
 #include <emmintrin.h>
 #endif
 
+/* Bytes of the widest vectors. */
+#if defined(__AVX512F__)
+#define OX_WIDEST 64
+#elif defined(__AVX__)
+#define OX_WIDEST 32
+#else
+#define OX_WIDEST 16
+#endif
+
 #if defined(__F16C__)
 /* float16 to float and back, rounding to nearest even; this many at a time. */
 #define OX_HALF_VECTOR 8

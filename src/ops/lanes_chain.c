@@ -7,14 +7,7 @@
 #include "lane_order.h"
 
 #if !OX_SMALL /* devices run loop by loop */
-#if defined(__AVX512F__)
-#define WIDTH 64 /* bytes of a vector */
-#elif defined(__AVX__)
-#define WIDTH 32
-#else
-#define WIDTH 16
-#endif
-typedef float vector __attribute__((vector_size(WIDTH)));
+typedef float vector __attribute__((vector_size(OX_WIDEST)));
 
 /* The vectors of a block: as many as calls pass in registers. */
 #define EACH_VECTOR(M) M(0) M(1) M(2) M(3)
@@ -22,7 +15,7 @@ typedef float vector __attribute__((vector_size(WIDTH)));
 #define NO_VECTORS none, none, none, none
 #define STATE const link *l, int64_t at, vector v0, vector v1, vector v2, vector v3
 enum {
-    LANES = WIDTH / sizeof(float),
+    LANES = OX_WIDEST / sizeof(float),
     BLOCK = 4 * LANES
 };
 #define NEXT l[1].fn(l + 1, at, VECTORS)
@@ -41,8 +34,8 @@ struct link {
 };
 
 /* A link sees its elements as v[0] ... v[BLOCK - 1]: compilers know each vector's place in that. */
-#define FROM_VECTOR(k) memcpy(v + k * LANES, &v##k, WIDTH);
-#define TO_VECTOR(k) memcpy(&v##k, v + k * LANES, WIDTH);
+#define FROM_VECTOR(k) memcpy(v + k * LANES, &v##k, OX_WIDEST);
+#define TO_VECTOR(k) memcpy(&v##k, v + k * LANES, OX_WIDEST);
 #define EACH_OF_BLOCK INDEPENDENT for (int i = 0; i < BLOCK; i++)
 
 /* ---- Links of one operand, and of two ------------------------------------------------------------------------ */
@@ -113,13 +106,13 @@ static link_fn *const map_links[] = {OX_MAP_LINKS(MAP_ROW)};
 
 static void load(STATE) {
     const char *from = l->operand + at * (int64_t)sizeof(float);
-#define LOAD(k) memcpy(&v##k, from + k * WIDTH, WIDTH);
+#define LOAD(k) memcpy(&v##k, from + k * OX_WIDEST, OX_WIDEST);
     EACH_VECTOR(LOAD)
     NEXT;
 }
 static void store(STATE) {
     char *to = l->operand + at * (int64_t)sizeof(float);
-#define STORE(k) memcpy(to + k * WIDTH, &v##k, WIDTH);
+#define STORE(k) memcpy(to + k * OX_WIDEST, &v##k, OX_WIDEST);
     EACH_VECTOR(STORE)
 }
 static void stream(STATE) {

@@ -95,14 +95,29 @@ static void copy_rows(int64_t bytes, int64_t outer, char *dst, int64_t dst_step,
         copy_short(dst + j * dst_step, src + j * src_step, bytes);
 }
 
-/* A cache line of elements; its bytes, wherever they lie; and none of them followed by all. */
-typedef uint8_t line_any8 __attribute__((vector_size(OX_LINE)));
-typedef uint16_t line_any16 __attribute__((vector_size(OX_LINE)));
-typedef uint32_t line_any32 __attribute__((vector_size(OX_LINE)));
-typedef uint64_t line_any64 __attribute__((vector_size(OX_LINE)));
-typedef uint64_t line_bytes __attribute__((vector_size(OX_LINE), aligned(1), may_alias));
+/* The widest vectors; their bytes, wherever they lie; and none of a cache line followed by all of it. Wider ones would
+ * be put together element by element. */
+typedef uint8_t wide_any8 __attribute__((vector_size(OX_WIDEST)));
+typedef uint16_t wide_any16 __attribute__((vector_size(OX_WIDEST)));
+typedef uint32_t wide_any32 __attribute__((vector_size(OX_WIDEST)));
+typedef uint64_t wide_any64 __attribute__((vector_size(OX_WIDEST)));
+typedef uint64_t wide_bytes __attribute__((vector_size(OX_WIDEST), aligned(1), may_alias));
 static const uint64_t none_and_all[2 * OX_LINE / 8] = {
     [OX_LINE / 8] = UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+static inline void fill_line(char *to, wide_any64 all) {
+    for (size_t at = 0; at < OX_LINE; at += OX_WIDEST)
+        *(wide_bytes *)(void *)(to + at) = all;
+}
+
+/* The same, but the first bytes are others. */
+static inline void fill_end_and_line(char *to, wide_any64 before, size_t first, wide_any64 all) {
+    const char *bits = (const char *)none_and_all + OX_LINE - first;
+    for (size_t at = 0; at < OX_LINE; at += OX_WIDEST) {
+        const wide_any64 own = *(const wide_bytes *)(const void *)(bits + at);
+        *(wide_bytes *)(void *)(to + at) = (before & ~own) | (all & own);
+    }
+}
 
 /* Packed elements of `width` bytes, each `count` times, which is less than a line, in whole vectors. Returns how many
  * elements that were. */
@@ -143,21 +158,19 @@ static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *
         const bool packed = dst_step == bytes && bytes % OX_LINE && (uintptr_t)dst % sizeof(type) == 0;                \
         for (; outer > 0; outer--, dst += dst_step, src += src_step) {                                                 \
             type value = *(const type *)(const void *)src;                                                             \
-            line_any64 all = repeated;                                                                                 \
+            wide_any64 all = repeated;                                                                                 \
             for (int64_t at = 0; at + OX_LINE < bytes; at += OX_LINE)                                                  \
-                *(line_bytes *)(void *)(dst + at) = all;                                                               \
-            *(line_bytes *)(void *)(dst + bytes - OX_LINE) = all;                                                      \
+                fill_line(dst + at, all);                                                                              \
+            fill_line(dst + bytes - OX_LINE, all);                                                                     \
             while (packed && (outer - 1) * bytes >= most + OX_LINE) {                                                  \
                 outer--, dst += bytes, src += src_step;                                                                \
-                const uintptr_t offset = (uintptr_t)dst % OX_LINE;                                                     \
-                const line_any64 own = *(const line_bytes *)((const char *)none_and_all + OX_LINE - offset);           \
-                const line_any64 before = all & ~own;                                                                  \
-                char *to = dst - offset;                                                                               \
+                const uintptr_t first = (uintptr_t)dst % OX_LINE;                                                      \
+                const wide_any64 before = all;                                                                         \
                 value = *(const type *)(const void *)src;                                                              \
                 all = repeated;                                                                                        \
-                *(line_bytes *)(void *)to = before | (all & own);                                                      \
+                fill_end_and_line(dst - first, before, first, all);                                                    \
                 for (int64_t at = OX_LINE; at <= most; at += OX_LINE)                                                  \
-                    *(line_bytes *)(void *)(to + at) = all;                                                            \
+                    fill_line(dst - first + at, all);                                                                  \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -169,18 +182,23 @@ static int64_t repeat_by_vectors(int64_t width, int64_t count, int64_t n, char *
         int64_t j = 0;                                                                                                 \
         for (; (outer - j) * bytes >= OX_LINE; j++, dst += bytes, src += src_step) {                                   \
             const type value = *(const type *)(const void *)src;                                                       \
-            *(line_bytes *)(void *)dst = repeated;                                                                     \
+            fill_line(dst, repeated);                                                                                  \
         }                                                                                                              \
         return j;                                                                                                      \
     }
 #define FILLS(type, repeated) FILL(type, repeated) FILL_SHORT(type, repeated)
-#define REPEATED(type) (line_any64)((line_##type){0} + value)
+#define REPEATED(type) (wide_any64)((wide_##type){0} + value)
 FILLS(any8, REPEATED(any8))
 FILLS(any16, REPEATED(any16))
 FILLS(any32, REPEATED(any32))
 FILLS(any64, REPEATED(any64))
-#define HALVES value.half[0], value.half[1]
-FILLS(any128, ((line_any64){HALVES, HALVES, HALVES, HALVES}))
+static inline wide_any64 repeated_any128(any128 value) {
+    wide_any64 all;
+    for (size_t i = 0; i < OX_WIDEST / sizeof(uint64_t); i++)
+        all[i] = value.half[i % 2];
+    return all;
+}
+FILLS(any128, repeated_any128(value))
 
 #define SPREAD(type)                                                                                                   \
     static void spread_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
