@@ -6,8 +6,27 @@
 #include <float.h>
 #include <string.h>
 
-/* a / b towards zero. A divisor of 0 is replaced (the loop reports it), and so is -1 where the quotient of the smallest
- * integer would not fit. Processors divide floats many at a time and integers one by one. */
+/* a / b towards zero. A divisor of 0 is replaced (the loop reports it), and so is -1, as the quotient of the smallest
+ * integer would not fit. */
+#define QUOTIENT_UNSIGNED(T)                                                                                           \
+    static inline c_##T quotient_##T(c_##T a, c_##T b) {                                                               \
+        return (c_##T)(a / (b == 0 ? 1 : b));                                                                          \
+    }
+#define QUOTIENT_SIGNED(T)                                                                                             \
+    static inline c_##T quotient_##T(c_##T a, c_##T b) {                                                               \
+        return b == -1 ? (c_##T)(0 - (uint64_t)a) : (c_##T)(a / (b == 0 ? 1 : b));                                     \
+    }
+QUOTIENT_UNSIGNED(u64)
+QUOTIENT_SIGNED(i64)
+#if OX_SMALL
+QUOTIENT_UNSIGNED(u8)
+QUOTIENT_UNSIGNED(u16)
+QUOTIENT_UNSIGNED(u32)
+QUOTIENT_SIGNED(i8)
+QUOTIENT_SIGNED(i16)
+QUOTIENT_SIGNED(i32)
+#else
+/* Processors divide floats many at a time and integers one by one. */
 
 /* A quotient of integers that a float holds exactly is at least 1 / |b| away from the next integer, far more than the
  * float's rounding. */
@@ -30,19 +49,23 @@ static inline uint32_t quotient_u32(uint32_t a, uint32_t b) {
     const uint32_t divisor = b == 0 ? 1 : b;
     return (uint32_t)((double)a * inverse_above((float)divisor, (double)divisor));
 }
+/* What floats make of a / b, smaller by 2^-21 of it, is at most the quotient, and leaves less than |b| + 2^11, which
+ * has the sign of a; what they make of that leaves less than 2 |b|. */
+static inline uint32_t size_of_i32(int32_t a) {
+    return a < 0 ? 0 - (uint32_t)a : (uint32_t)a;
+}
 static inline int32_t quotient_i32(int32_t a, int32_t b) {
-    const int32_t divisor = (uint32_t)b + 1 <= 1 ? 1 : b; /* neither 0 nor -1 */
-    const int32_t q = (int32_t)((double)a * inverse_above((float)divisor, (double)divisor));
-    const uint32_t minus = 0 - (uint32_t)(b == -1);
-    return (int32_t)(((uint32_t)q ^ minus) - minus);
+    const int32_t divisor = b + (b == 0);
+    const float inverse = (1 - 0x1p-21f) / (float)divisor;
+    const uint32_t most = (uint32_t)(int32_t)((float)a * inverse);
+    const int32_t rest = (int32_t)((uint32_t)a - most * (uint32_t)divisor);
+    const uint32_t more = most + (uint32_t)(int32_t)((float)rest * inverse);
+    const int32_t left = (int32_t)((uint32_t)a - more * (uint32_t)divisor);
+    const uint32_t one = (uint32_t)((a ^ b) >> 31) | 1;
+    return (int32_t)(more + (size_of_i32(left) >= size_of_i32(divisor) ? one : 0));
 }
 
-static inline uint64_t quotient_u64(uint64_t a, uint64_t b) {
-    return a / (b == 0 ? 1 : b);
-}
-static inline int64_t quotient_i64(int64_t a, int64_t b) {
-    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / (b == 0 ? 1 : b);
-}
+#endif
 
 /* A loop that divides by its second operand: looks for zeros in it first. */
 #define DIVIDING(fn, T, expression)                                                                                    \
@@ -52,7 +75,7 @@ static inline int64_t quotient_i64(int64_t a, int64_t b) {
         const int64_t divisors = step[2] ? n : 1;                                                                      \
         T zero = 0;                                                                                                    \
         for (int64_t i = 0; i < divisors; i++)                                                                         \
-            zero = (T)(zero | (y[i] == 0));                                                                            \
+            zero = (T)(zero | (y[i] == 0 ? (T)-1 : 0));                                                                \
         fn##_loop(n, arg, step, attr);                                                                                 \
         return zero ? OX_FAULT_DIVISOR : 0;                                                                            \
     }
