@@ -27,7 +27,8 @@ static inline __attribute__((always_inline)) float ox_power_of_two(float rounded
 }
 
 /* Limits of arguments, the lower one first. Compilers clamp by two instructions where they do not know them. */
-extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_tanh_limits[2], ox_unit_limits[2];
+extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_unit_limits[2];
+extern const float ox_tanh_most;  /* where the hyperbolic tangent has reached 1 */
 extern const float ox_erf_most;   /* where the error function has reached 1 */
 extern const float ox_gelu_least; /* what the normal distribution is 0 at, in float, below zero */
 extern const float ox_erf_table[6][OX_PLACES];
@@ -78,11 +79,22 @@ static inline __attribute__((always_inline)) float ox_expm1_near(float x) {
     return OX_MAD(OX_MAD(ox_exp_rest(r, square), square, r), power, power - 1.0f);
 }
 
-/* tanh x = m / (m + 2) where m = e^2x - 1; it is 1 from 9.01 on. */
+/* tanh x = 2h / (1 + h^2) where h = tanh (x / 2) = n / 2d, and n and d are polynomials: that is nd / (nd + e^2) with
+ * e = d - n / 2, and never above 1. What h lacks matters the less, the nearer it is to 1. */
 static inline __attribute__((always_inline)) float ox_tanhf(float x) {
-    x = ox_clamped(x, ox_tanh_limits);
-    float m = ox_expm1_near(x + x);
-    return copysignf(m / (m + 2.0f), x);
+    float z = fabsf(x);
+    z = ox_tanh_most < z ? ox_tanh_most : z;
+    float square = z * z;
+    float n = OX_MAD(OX_MAD(0.00011434301f, square, 0.0297778976f), z * square, z);
+    float above = OX_MAD(OX_MAD(1.23089603e-06f, square, 0.00120697871f), square, 0.113111197f) * square; /* d - 1 */
+    float nd = OX_MAD(n, above, n), below = OX_MAD(n, -0.5f, above);                                      /* e - 1 */
+#ifdef OX_FUSED_MAD
+    float e = below + 1.0f, y = nd / OX_MAD(e, e, nd);
+#else /* a rounded square would be too far off */
+    float y = nd / (OX_MAD(below, below + 2.0f, nd) + 1.0f);
+    y = 1.0f < y ? 1.0f : y;
+#endif
+    return ox_float_of_bits(ox_bits_of_float(y) | (ox_bits_of_float(x) & 0x80000000u));
 }
 
 /* What is computed by tables takes as many floats at a time as are looked up at once, and elsewhere one. gcc must not
