@@ -49,6 +49,7 @@ static inline uint32_t quotient_u32(uint32_t a, uint32_t b) {
     const uint32_t divisor = b == 0 ? 1 : b;
     return (uint32_t)((double)a * inverse_above((float)divisor, (double)divisor));
 }
+
 /* What floats make of a / b, smaller by 2^-21 of it, is at most the quotient, and leaves less than |b| + 2^11, which
  * has the sign of a; what they make of that leaves less than 2 |b|. */
 static inline uint32_t size_of_i32(int32_t a) {
@@ -61,10 +62,9 @@ static inline int32_t quotient_i32(int32_t a, int32_t b) {
     const int32_t rest = (int32_t)((uint32_t)a - most * (uint32_t)divisor);
     const uint32_t more = most + (uint32_t)(int32_t)((float)rest * inverse);
     const int32_t left = (int32_t)((uint32_t)a - more * (uint32_t)divisor);
-    const uint32_t one = (uint32_t)((a ^ b) >> 31) | 1;
+    const uint32_t one = (a ^ b) < 0 ? UINT32_MAX : 1;
     return (int32_t)(more + (size_of_i32(left) >= size_of_i32(divisor) ? one : 0));
 }
-
 #endif
 
 /* A loop that divides by its second operand: looks for zeros in it first. */
