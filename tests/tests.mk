@@ -38,8 +38,9 @@ $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 $(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/libox.a
 	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt $(BLAS_LIBS) -lm
 
+# The sanitizers keep little of what the runner freed: each test is a process of its own, which copies and searches it.
 unit: $(BUILD)/unit
-	@$(EMULATOR) $(BUILD)/unit
+	@$(if $(SANITIZE),ASAN_OPTIONS=quarantine_size_mb=8) $(EMULATOR) $(BUILD)/unit
 
 compat: venv
 	@$(VENV_RUN) 1 tests/proto/compat.py
