@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) float ox_tanhf(float x) {
     float y = nd / (OX_MAD(below, below + 2.0f, nd) + 1.0f);
     y = 1.0f < y ? 1.0f : y;
 #endif
-    return ox_float_of_bits(ox_bits_of_float(y) | (ox_bits_of_float(x) & 0x80000000u));
+    return ox_float_of_bits(ox_bits_of_float(y) | (ox_bits_of_float(x) & 0x80000000u)); /* y has no sign */
 }
 
 /* What is computed by tables takes as many floats at a time as are looked up at once, and elsewhere one. gcc must not

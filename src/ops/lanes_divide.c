@@ -50,11 +50,12 @@ static inline uint32_t quotient_u32(uint32_t a, uint32_t b) {
     return (uint32_t)((double)a * inverse_above((float)divisor, (double)divisor));
 }
 
-/* What floats make of a / b, smaller by 2^-21 of it, is at most the quotient, and leaves less than |b| + 2^11, which
- * has the sign of a; what they make of that leaves less than 2 |b|. */
 static inline uint32_t size_of_i32(int32_t a) {
     return a < 0 ? 0 - (uint32_t)a : (uint32_t)a;
 }
+
+/* What floats make of a / b, smaller by 2^-21 of it, is at most the quotient, and leaves less than |b| + 2^11, which
+ * has the sign of a; what they make of that leaves less than 2 |b|. */
 static inline int32_t quotient_i32(int32_t a, int32_t b) {
     const int32_t divisor = b + (b == 0);
     const float inverse = (1 - 0x1p-21f) / (float)divisor;

@@ -30,7 +30,7 @@ static uint64_t number(uint64_t i) {
 #define CHECK(T, W, dtype, least)                                                                                      \
     static void check_##T(const ox_loops *loops) {                                                                     \
         static T a[BLOCK], b[BLOCK], q[BLOCK], r[BLOCK], m[BLOCK];                                                     \
-        for (uint64_t round = 0; round < 24; round++) {                                                                \
+        for (uint64_t round = 0; round < 64; round++) {                                                                \
             for (uint64_t i = 0; i < BLOCK; i++) {                                                                     \
                 const uint64_t k = round * BLOCK + i, divisor = k % 2 ? number(k) : 0 - number(k);                     \
                 b[i] = (T)divisor == 0 ? (T)-1 : (T)divisor;                                                           \
@@ -133,7 +133,7 @@ static void check_float(const ox_loops *loops, const char *op, float a, float b,
 START_TEST(floats_by_one_divisor) {
     const ox_loops *loops = ox_loops_find(builds[_i]);
     static float a[BLOCK], q[BLOCK];
-    for (uint64_t round = 0; round < 12000; round++) {
+    for (uint64_t round = 0; round < 30000; round++) {
         const uint64_t mantissa = 0x800000 | (round % 4 ? number(round * 7) : round % 8 ? round / 4 : ~(round / 4));
         const uint64_t exponent = round % 10 ? 0x96 : round / 10;
         const float b = float_of((mantissa & 0x7fffff) | exponent << 23);
@@ -156,7 +156,7 @@ END_TEST
 START_TEST(remainders_of_floats) {
     const ox_loops *loops = ox_loops_find(builds[_i]);
     static float a[BLOCK], b[BLOCK], r[BLOCK], m[BLOCK];
-    for (uint64_t round = 0; round < 80; round++) {
+    for (uint64_t round = 0; round < 200; round++) {
         const bool all = round % 4 == 3;
         for (uint64_t i = 0; i < BLOCK; i++) {
             const uint64_t k = round * BLOCK + i;

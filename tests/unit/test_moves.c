@@ -59,7 +59,7 @@ START_TEST(transposes_are_transposes) {
     /* Few rows and columns; squares of a line, with and without more; strips, also above one another. */
     static const int64_t sizes[][2] = {{1, 1},    {2, 70},   {70, 2},   {3, 129},   {129, 3},  {4, 33},   {33, 4},
                                        {5, 5},    {16, 16},  {64, 64},  {65, 67},   {128, 48}, {48, 128}, {31, 200},
-                                       {200, 31}, {70, 600}, {530, 37}, {600, 140}, {448, 70}};
+                                       {200, 31}, {70, 600}, {530, 37}, {600, 140}, {448, 70}, {512, 130}};
     /* Rows that share places in a cache where they are written, and where they are read, too. */
     static const int64_t near[][2] = {{1024, 142}, {1024, 512}, {512, 512}};
     static const size_t wholes[] = {0, 64 << 20}; /* kept in the caches, and stored past them */
