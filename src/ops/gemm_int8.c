@@ -2,7 +2,8 @@
  * and once more for those that add four products of bytes in one instruction.
  *
  * Such instructions take unsigned bytes on the left and signed ones on the right; bytes of the other kind have their
- * highest bit flipped, which moves them by 128. Elsewhere bytes become integers of 16 bits, and are what they were. */
+ * highest bit flipped, which moves them by 128. Elsewhere bytes on the left become integers of 16 bits and are what
+ * they were; those on the right become that as they are loaded, so that their panels take half the memory. */
 #include "intrinsics.h"
 #include "lane_loops.h"
 #include "x86.h"
@@ -25,10 +26,18 @@ enum {
     VECTORS = OX_DOT_BYTES == 64 ? 4 : 2,
     COLUMNS = LANES * VECTORS,
     GROUP = OX_DOT_VALUES,
-    WIDTH = 4 / GROUP, /* bytes of an element in panels */
     DEPTH = OX_GEMM_DEPTH * GROUP,
-    A_ROW = DEPTH * WIDTH + OX_GEMM_PAD
+    A_WIDTH = 4 / GROUP, /* bytes of an element of A in a block */
+    A_ROW = DEPTH * A_WIDTH + OX_GEMM_PAD,
+    B_VECTOR = LANES * GROUP /* bytes of B that make a vector */
 };
+
+/* The elements of a column in a group of rows of B. */
+#if OX_DOT_VALUES == 4
+typedef u32 column_group;
+#else
+typedef u16 column_group;
+#endif
 
 #if OX_UNALIGNED
 typedef ox_dot_lanes __attribute__((may_alias, aligned(1))) loose_lanes;
@@ -44,7 +53,7 @@ static inline __attribute__((always_inline)) void add_group(const int rows, cons
     ox_dot_lanes right[VECTORS];
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; j++)
-        right[j] = OX_GET(loose_lanes, b + j * OX_DOT_BYTES);
+        right[j] = ox_dot_load(b + j * B_VECTOR);
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
         const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * A_ROW);
@@ -113,76 +122,61 @@ static void tile(const ox_gemm_tile *t) {
 
 /* ---- Packing ------------------------------------------------------------------------------------------------ */
 
-/* What is done to the bytes of an operand: a bit that is flipped, and what is taken off after that. */
-typedef struct shift {
-    uint32_t flip, less;
-} shift;
-
-static shift shift_for(ox_dtype dtype, ox_dtype wanted) {
-    if (GROUP == 4)
-        return (shift){dtype == wanted ? 0 : 0x80, 0};
-    return dtype == OX_INT8 ? (shift){0x80, 0x80} : (shift){0, 0};
-}
-
-/* An element as it is in panels, in the low bits. */
-static inline uint32_t element(uint8_t byte, shift s) {
-    return ((byte ^ s.flip) - s.less) & (0xFFFFFFFFU >> (32 - 32 / GROUP));
-}
-
-static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, shift s, char *to) {
+static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, bool is_signed, char *to) {
+    const uint8_t flip = is_signed ? 0x80 : 0;
     for (int64_t k = 0; k < count; k++)
-        if (WIDTH == 1)
-            ((u8 *)to)[k] = (uint8_t)element(from[k * step], s);
+        if (GROUP == 4)
+            ((u8 *)to)[k] = from[k * step] ^ flip;
         else
-            ((u16 *)(void *)to)[k] = (uint16_t)element(from[k * step], s);
+            ((u16 *)(void *)to)[k] = (uint16_t)((from[k * step] ^ flip) - flip);
 }
 
 /* An ox_gemm_pack_fn. Zeros beyond `columns` make what B has there count nothing. */
 static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
                    char *to, int64_t to_row, char *stage) {
     const uint8_t *data = from->data;
-    const shift s = shift_for(from->dtype, OX_UINT8);
+    const bool is_signed = from->dtype == OX_INT8;
     (void)loops, (void)stage;
     for (int64_t i = 0; i < rows; i++, data += from->row, to += to_row) {
         if (from->col == 1)
-            pack_row(data, 1, columns, s, to);
+            pack_row(data, 1, columns, is_signed, to);
         else
-            pack_row(data, from->col, columns, s, to);
-        memset(to + columns * WIDTH, 0, (size_t)((width - columns) * WIDTH));
+            pack_row(data, from->col, columns, is_signed, to);
+        memset(to + columns * A_WIDTH, 0, (size_t)((width - columns) * A_WIDTH));
     }
 }
 
 /* How far up the element of row r of a group is in a word, so that elements lie in memory in the order of rows, as
  * those of A do. */
 static inline int bits_below(int r) {
-    return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? GROUP - 1 - r : r) * (32 / GROUP);
+    return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? GROUP - 1 - r : r) * 8;
 }
 
 /* Lays out GROUP rows together; `at` has the start of each. */
-static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, shift s, u32 *to) {
+static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, uint8_t flip, column_group *to) {
     for (int64_t j = 0; j < columns; j++) {
         uint32_t word = 0;
 #pragma GCC unroll 4
         for (int r = 0; r < GROUP; r++)
-            word |= element(at[r][j * step], s) << bits_below(r);
-        to[j] = word;
+            word |= (uint32_t)(at[r][j * step] ^ flip) << bits_below(r);
+        to[j] = (column_group)word;
     }
 }
 
 /* An ox_gemm_pack_fn. Rows beyond the last are as that one, since A has zeros there. */
 static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
                    char *to, int64_t to_row, char *stage) {
-    const shift s = shift_for(from->dtype, OX_INT8);
+    const uint8_t flip = from->dtype == OX_UINT8 ? 0x80 : 0;
     (void)loops, (void)stage;
     for (int64_t k = 0; k < rows; k += GROUP, to += GROUP * to_row) {
         const uint8_t *at[GROUP];
         for (int64_t r = 0; r < GROUP; r++)
             at[r] = (const uint8_t *)from->data + (k + r < rows ? k + r : rows - 1) * from->row;
-        u32 *words = (u32 *)(void *)to;
+        column_group *words = (column_group *)(void *)to;
         if (from->col == 1)
-            pack_group(at, 1, columns, s, words);
+            pack_group(at, 1, columns, flip, words);
         else
-            pack_group(at, from->col, columns, s, words);
+            pack_group(at, from->col, columns, flip, words);
         memset(words + columns, 0, (size_t)(width - columns) * sizeof *words);
     }
 }
@@ -190,7 +184,7 @@ static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t ro
 extern const ox_gemm_kernel KERNEL;
 const ox_gemm_kernel KERNEL = {
     .a = GROUP == 4 ? OX_UINT8 : OX_INT16,
-    .b = GROUP == 4 ? OX_INT8 : OX_INT16,
+    .b = OX_INT8,
     .c = OX_INT32,
     .rows = OX_GEMM_TILE_ROWS,
     .columns = COLUMNS,

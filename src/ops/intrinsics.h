@@ -50,6 +50,21 @@ static inline void ox_narrow_widest(void *to, const void *from) {
 #endif
 #endif
 
+/* The widest vectors of 32 bits, with integers of 16 bits in them that lie packed anywhere. */
+typedef uint32_t ox_words __attribute__((vector_size(OX_WIDEST)));
+static inline ox_words ox_load_words(const void *from) {
+#if defined(__AVX512F__)
+    return (ox_words)_mm512_cvtepu16_epi32(_mm256_loadu_si256(from));
+#elif defined(__AVX2__)
+    return (ox_words)_mm256_cvtepu16_epi32(_mm_loadu_si128(from));
+#else
+    typedef uint16_t narrow __attribute__((vector_size(OX_WIDEST / 2)));
+    narrow values;
+    memcpy(&values, from, sizeof values);
+    return __builtin_convertvector(values, ox_words);
+#endif
+}
+
 /* Two rows of 16 bytes in one vector; the lower and the upper halves of the rows of a and b, element by element in
  * turn, by the bits of an element. */
 #if defined(__AVX2__)
@@ -60,6 +75,16 @@ typedef __m256i ox_row_pair;
 #define OX_PAIR_STORE(bits, to, pair) _mm256_storeu_si256((void *)(to), pair)
 #define OX_PAIR_LOWER(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
 #define OX_PAIR_UPPER(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#endif
+
+/* Makes a compiler finish a sum of products before it goes on. gcc would first multiply for all sums, and has not so
+ * many registers. */
+#if defined(__AVX512F__)
+#define OX_KEEP(sum) __asm__("" : "+v"(sum))
+#elif defined(__SSE2__)
+#define OX_KEEP(sum) __asm__("" : "+x"(sum))
+#else
+#define OX_KEEP(sum) (void)(sum)
 #endif
 
 /* Lanes of 32 bits that hold OX_DOT_VALUES integers each: four bytes, or two of 16 bits where no instruction adds four
@@ -82,15 +107,39 @@ static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes
 #if defined(__AVX512VNNI__)
     return (ox_dot_lanes)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
 #elif defined(__AVX512BW__)
-    return sum + (ox_dot_lanes)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+    sum += (ox_dot_lanes)_mm512_madd_epi16((__m512i)a, (__m512i)b);
 #elif defined(__AVX2__)
-    return sum + (ox_dot_lanes)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+    sum += (ox_dot_lanes)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
-    return sum + (ox_dot_lanes)_mm_madd_epi16((__m128i)a, (__m128i)b);
+    sum += (ox_dot_lanes)_mm_madd_epi16((__m128i)a, (__m128i)b);
 #else
     typedef int32_t lanes __attribute__((vector_size(OX_DOT_BYTES)));
     const lanes low = ((lanes)(a << 16) >> 16) * ((lanes)(b << 16) >> 16), high = ((lanes)a >> 16) * ((lanes)b >> 16);
-    return sum + (ox_dot_lanes)low + (ox_dot_lanes)high;
+    sum += (ox_dot_lanes)low + (ox_dot_lanes)high;
+#endif
+    OX_KEEP(sum);
+    return sum;
+}
+
+/* The lanes of b, whose bytes lie packed anywhere. */
+static inline ox_dot_lanes ox_dot_load(const void *bytes) {
+#if OX_DOT_VALUES == 4
+    ox_dot_lanes lanes;
+    memcpy(&lanes, bytes, sizeof lanes);
+    return lanes;
+#elif defined(__AVX512BW__)
+    return (ox_dot_lanes)_mm512_cvtepi8_epi16(_mm256_loadu_si256(bytes));
+#elif defined(__AVX2__)
+    return (ox_dot_lanes)_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes));
+#elif defined(__SSE2__)
+    const __m128i values = _mm_loadl_epi64(bytes);
+    return (ox_dot_lanes)_mm_srai_epi16(_mm_unpacklo_epi8(values, values), 8);
+#else
+    typedef int8_t narrow __attribute__((vector_size(OX_DOT_BYTES / 2)));
+    typedef int16_t wide __attribute__((vector_size(OX_DOT_BYTES)));
+    narrow values;
+    memcpy(&values, bytes, sizeof values);
+    return (ox_dot_lanes) __builtin_convertvector(values, wide);
 #endif
 }
 
