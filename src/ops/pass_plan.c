@@ -11,7 +11,7 @@
 enum {
     SHORT_TILE = 512,
     MOST_BYTES = 2048,
-    MOST_OF_ROWS = 8192,
+    MOST_OF_ROWS = 16384,
     LONGEST_TILE = 1 << 15,
     NEAR_BYTES = 16 << 10 /* what stays in the first-level cache beside the registers */
 };

@@ -1,4 +1,5 @@
 /* reduce_loops.c: the loops of the reductions, expanded for each element type. */
+#include "intrinsics.h"
 #include "lane_loops.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@ enum {
     WIDE = OX_FOLD_WIDE,
     NARROW = OX_FOLD_NARROW,
     BESIDE = OX_FOLD_BESIDE,
-    BLOCK = OX_FOLD_BLOCK
+    BLOCK = OX_FOLD_BLOCK,
+    LANES = OX_WIDEST / (int)sizeof(float)
 };
 
 /* Partial results wider than the elements stay in registers only where the compiler does not see a loop over them;
@@ -115,11 +117,12 @@ FOLD_WIDE(f32, ox_f32, double)
 #define SUM_BLOCKS(name, of)                                                                                           \
     static inline double name(const char *from, int64_t length, int64_t step, ox_f32 less) {                           \
         double part[BESIDE] = {0};                                                                                     \
+        int64_t i = 0;                                                                                                 \
         (void)less;                                                                                                    \
-        for (int64_t i = 0; i < length; i += BLOCK) {                                                                  \
-            for (int p = 0; p < BESIDE; p++)                                                                           \
+        do                                                                                                             \
+            UNROLLED for (int first = 0; first < BESIDE; first += LANES) for (int p = first; p < first + LANES; p++)   \
                 part[p] += SUM_OF_EIGHT(of, from + (i + p) * step, BESIDE * step);                                     \
-        }                                                                                                              \
+        while ((i += BLOCK) < length);                                                                                 \
         FOLD_HALF(SUM_OF, part, BESIDE / 2);                                                                           \
         FOLD_HALF(SUM_OF, part, BESIDE / 4);                                                                           \
         FOLD_HALF(SUM_OF, part, BESIDE / 8);                                                                           \
@@ -132,7 +135,8 @@ FOLD_WIDE(f32, ox_f32, double)
     static inline double name(double first, const char *from, int64_t length, int64_t step, ox_f32 less) {             \
         const int64_t whole = length & -(int64_t)BLOCK;                                                                \
         const double start = whole ? first + blocks_##name(from, whole, step, less) : first;                           \
-        const double total = wide_##name(start, from + whole * step, length - whole, step, less);                      \
+        const double total =                                                                                           \
+            whole < length ? wide_##name(start, from + whole * step, length - whole, step, less) : start;              \
         return whole && !isfinite(total) ? wide_##name(first, from, length, step, less) : total;                       \
     }
 #define SUM_FLOATS(name, of)                                                                                           \
