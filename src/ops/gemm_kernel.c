@@ -89,8 +89,8 @@ static inline vector_f32 load_half(const char *from) {
     return wide;
 #else
     const ox_words bits = ox_load_words(from), magnitude = (bits & 0x7fff) << 13;
-    const ox_words scaled = (ox_words)((vector_f32)magnitude * 0x1p112f),
-                   special = (ox_words)((bits & 0x7c00) == 0x7c00);
+    const ox_words scaled = (ox_words)((vector_f32)magnitude * 0x1p112f);
+    const ox_words special = (ox_words)((bits & 0x7c00) == 0x7c00);
     return (vector_f32)((bits & 0x8000) << 16 | (special & (magnitude | 0x7f800000)) | (~special & scaled));
 #endif
 }
