@@ -18,8 +18,9 @@ static float widened(ox_dtype dtype, int bits) {
 
 static void check_value(const char *build, ox_dtype dtype, int bits, float have) {
     const float expected = widened(dtype, bits);
-    ck_assert_msg(isnan(expected) ? isnan(have) : have == expected, "build %s, type %d: %x: %a instead of %a", build,
-                  (int)dtype, (unsigned)bits, (double)have, (double)expected);
+    if (isnan(expected) ? !isnan(have) : have != expected) /* a check of its own for each value would take a minute */
+        ck_abort_msg("build %s, type %d: %x: %a instead of %a", build, (int)dtype, (unsigned)bits, (double)have,
+                     (double)expected);
 }
 
 /* 1 times each value, along rows of WIDTH of them. */
