@@ -114,6 +114,7 @@ FOLD_WIDE(f32, ox_f32, double)
 #define SUM_OF_FOUR(of, first, k, step)                                                                                \
     ((AT(of, first, k + 3, step) + AT(of, first, k + 2, step)) + (AT(of, first, k + 1, step) + AT(of, first, k, step)))
 #define SUM_OF_EIGHT(of, first, step) (double)(SUM_OF_FOUR(of, first, 4, step) + SUM_OF_FOUR(of, first, 0, step))
+/* A vector of partial results at a time: compilers would keep those of a loop over several vectors in memory. */
 #define SUM_BLOCKS(name, of)                                                                                           \
     static inline double name(const char *from, int64_t length, int64_t step, ox_f32 less) {                           \
         double part[BESIDE] = {0};                                                                                     \

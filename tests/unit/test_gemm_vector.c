@@ -18,7 +18,7 @@ static float widened(ox_dtype dtype, int bits) {
 
 static void check_value(const char *build, ox_dtype dtype, int bits, float have) {
     const float expected = widened(dtype, bits);
-    if (isnan(expected) ? !isnan(have) : have != expected) /* a check of its own for each value would take a minute */
+    if (isnan(expected) ? !isnan(have) : have != expected) /* a million checks are slow */
         ck_abort_msg("build %s, type %d: %x: %a instead of %a", build, (int)dtype, (unsigned)bits, (double)have,
                      (double)expected);
 }
