@@ -132,8 +132,8 @@ ox_reg ox_pass_loop(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dtyp
 }
 
 /* Here there is one loop for each operation. */
-void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
-    (void)b, (void)reg, (void)tile_lane, (void)slow;
+void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, ox_lane *row_lane, bool slow) {
+    (void)b, (void)reg, (void)tile_lane, (void)row_lane, (void)slow;
 }
 
 /* Operators on rows run by themselves in small builds: src/ops/table.c. */

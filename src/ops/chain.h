@@ -41,8 +41,11 @@ enum {
  * operands takes the next one. step[0] may be below 0 (OX_LANES_STREAM). */
 typedef struct ox_chain {
     ox_dtype from, to;
+    int nargs; /* behind the result */
     int count;
     ox_link links[OX_CHAIN_LINKS];
+    int64_t row;                 /* elements in a row, 0 if there are none ... */
+    int64_t next[OX_CHAIN_ARGS]; /* ... and bytes from one row of an argument to the next one */
 } ox_chain;
 
 extern ox_lane *const ox_chain_builds[];

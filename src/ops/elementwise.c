@@ -158,16 +158,19 @@ static ox_lane *loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dtype dt
     return (size_t)dtype < sizeof set->fn / sizeof *set->fn ? set->fn[dtype] : NULL;
 }
 
-/* Loops with the same results that are faster in the first-level cache; NULL where there are none. */
-static ox_lane *tile_loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dtype dtype) {
+/* Says which other loops give the same results, and where they are faster. */
+static void describe(ox_pass_builder *b, ox_reg reg, ox_lane_set lanes, ox_dtype dtype) {
     static const struct {
-        ox_lane_set any, tiles;
-    } both[] = {
-        {OX_LANES_Add, OX_LANES_AddTiles}, {OX_LANES_Sub, OX_LANES_SubTiles}, {OX_LANES_Mul, OX_LANES_MulTiles}};
-    for (size_t i = 0; i < sizeof both / sizeof *both; i++)
-        if (both[i].any == lanes)
-            return loop_of(b, both[i].tiles, dtype);
-    return NULL;
+        ox_lane_set any, tiles, rows;
+    } others[] = {{OX_LANES_Add, OX_LANES_AddTiles, OX_LANES_AddRows},
+                  {OX_LANES_Sub, OX_LANES_SubTiles, OX_LANES_SubRows},
+                  {OX_LANES_Mul, OX_LANES_MulTiles, OX_LANES_MulRows},
+                  {NULL, OX_LANES_none, OX_LANES_none}};
+    size_t i = 0;
+    while (others[i].any && others[i].any != lanes)
+        i++;
+    ox_pass_describe(b, reg, loop_of(b, others[i].tiles, dtype), loop_of(b, others[i].rows, dtype),
+                     OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
 }
 
 ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *attr, ox_dtype result, int nargs,
@@ -182,7 +185,7 @@ ox_reg ox_elementwise_apply(ox_pass_builder *b, ox_lane_set lanes, const void *a
     dtype = ox_pass_dtype(b, args[0]);
     ox_reg reg = ox_pass_loop(b, loop_of(b, lanes, dtype), attr, result ? result : dtype, nargs, args);
     if (!OX_SMALL) /* devices run loop by loop */
-        ox_pass_describe(b, reg, tile_loop_of(b, lanes, dtype), OX_BUILD_OF(ox_pass_loops(b), lanes)->slow);
+        describe(b, reg, lanes, dtype);
     return reg;
 }
 

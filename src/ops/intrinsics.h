@@ -290,6 +290,14 @@ static inline void ox_ask_rows(uintptr_t from, int64_t step, int64_t rows, int64
             ox_prefetch_far(from + (uintptr_t)(r * step + at));
 }
 
+/* Behind calls of functions that take vectors: what was left in them would be waited for by those who use less of
+ * them. */
+static inline void ox_vectors_end(void) {
+#if defined(__AVX__)
+    _mm256_zeroupper();
+#endif
+}
+
 /* Makes streamed bytes visible to other threads. */
 static inline void ox_stream_end(void) {
 #if defined(__SSE2__)

@@ -204,12 +204,29 @@ static link pair_of(const ox_link *how, char *y, int64_t step) {
     return l;
 }
 
-/* Links with their operands. */
-static void bind(const ox_chain *chain, int nargs, char *const arg[], const int64_t step[], link *links) {
+/* What the loop is called with. */
+typedef struct chain_call {
+    const ox_chain *chain;
+    char *const *arg;
+    int count;                                        /* arguments behind the result */
+    int64_t row;                                      /* elements in a row; all if there are none */
+    int64_t step[OX_CHAIN_ARGS], next[OX_CHAIN_ARGS]; /* bytes from element to element, and from row to row */
+} chain_call;
+
+/* The link that takes an argument, and what it does if it takes two. */
+typedef struct chain_place {
+    link *link;
+    const ox_link *how;
+} chain_place;
+
+/* Links with their operands, each at its place. */
+static void bind(const chain_call *call, char *const arg[], const int64_t step[], link *links, chain_place *place) {
+    const ox_chain *chain = call->chain;
     int k = 1;
-    for (int a = 1; a <= nargs; a++)
+    for (int a = 1; a <= call->count; a++)
         if (step[a] < 0)
             *links++ = (link){.fn = ask, .operand = arg[a], .width = -step[a]};
+    place[1] = (chain_place){links, NULL};
     *links++ = (link){.fn = ends[chain->from].load, .operand = arg[1]};
     for (int i = 0; i < chain->count; i++) {
         const ox_link *how = &chain->links[i];
@@ -217,40 +234,168 @@ static void bind(const ox_chain *chain, int nargs, char *const arg[], const int6
             *links++ = (link){.fn = map_links[how->kind - OX_LINK_PAIRS], .attr = how->attr};
             continue;
         }
-        k++;
+        place[++k] = (chain_place){links, how};
         *links++ = pair_of(how, arg[k], step[k]);
     }
     *links = (link){.fn = step[0] < 0 ? ends[chain->to].stream : ends[chain->to].store, .operand = arg[0]};
 }
 
+/* A place: element `at`, which belongs to a row that ends at element `end`. */
+typedef struct chain_at {
+    int64_t at, row, end;
+} chain_at;
+
+static void go_on(const chain_call *call, chain_at *place, int64_t count) {
+    for (place->at += count; place->end <= place->at; place->end += call->row)
+        place->row++;
+}
+
+/* Elements of an argument, laid out. One for each row is so for the whole of it, whatever is to follow there: a length
+ * that changes would cost more. */
+typedef float chain_block[2 * BLOCK];
+
+static void lay_out(const chain_call *call, int k, const chain_at *from, int64_t count, float *block) {
+    const int64_t step = call->step[k], most = LESS_OF(call->row, BLOCK);
+    const char *x = call->arg[k] + from->row * call->next[k];
+    char *to = (char *)block;
+    int64_t length = from->end - from->at;
+    for (; count > 0; count -= length, length = call->row, x += call->next[k]) {
+        length = LESS_OF(count, length);
+        if (step) {
+            memcpy(to, x + (to == (char *)block ? from->at - from->end + call->row : 0) * step,
+                   (size_t)(length * step));
+            to += length * step;
+            continue;
+        }
+        float one, *each = (float *)(void *)to;
+        memcpy(&one, x, sizeof one);
+        for (int64_t i = 0; i < most; i += LANES)
+            for (int64_t p = 0; p < LANES; p++)
+                each[i + p] = one;
+        to += length * (int64_t)sizeof one;
+    }
+}
+
+/* What is less than a block goes through the same loop, as a block that is filled up. */
+static void run_some(const chain_call *call, const chain_at *from, int64_t count) {
+    const vector none = {0};
+    chain_block blocks[OX_CHAIN_ARGS];
+    char *part[OX_CHAIN_ARGS];
+    int64_t step[OX_CHAIN_ARGS];
+    link links[2 * OX_CHAIN_ARGS];
+    chain_place place[OX_CHAIN_ARGS];
+    part[0] = (char *)blocks[0];
+    step[0] = call->step[0];
+    for (int k = 1; k <= call->count; k++) {
+        part[k] = call->arg[k];
+        step[k] = call->step[k] || !call->next[k] ? call->step[k] : (int64_t)sizeof(float);
+        if (!step[k])
+            continue;
+        for (int64_t i = 0; i < BLOCK; i += LANES)
+            memcpy(blocks[k] + i, &none, sizeof none);
+        lay_out(call, k, from, count, blocks[k]);
+        part[k] = (char *)blocks[k];
+    }
+    bind(call, part, step, links, place);
+    links[0].fn(links, 0, NO_VECTORS);
+    memcpy(call->arg[0] + from->at * step[0], blocks[0], (size_t)(count * step[0]));
+}
+
+/* Links for whole blocks of a row, and for those that lie in several rows: what does not go on from one row to the next
+ * is laid out for these. */
+typedef struct chain_links {
+    link within[2 * OX_CHAIN_ARGS], across[2 * OX_CHAIN_ARGS];
+    chain_place place[OX_CHAIN_ARGS], place_across[OX_CHAIN_ARGS];
+    int nturned, turned[OX_CHAIN_ARGS]; /* arguments that do not go on */
+} chain_links;
+
+static void bind_rows(const chain_call *call, const int64_t step[], chain_links *l) {
+    int64_t across[OX_CHAIN_ARGS];
+    bind(call, call->arg, step, l->within, l->place);
+    l->nturned = 0;
+    if (!call->chain->row)
+        return;
+    for (int k = 0; k <= call->count; k++) {
+        across[k] = step[k];
+        if (k == 0 || call->next[k] == call->row * call->step[k])
+            continue;
+        across[k] = call->step[k] ? call->step[k] : (int64_t)sizeof(float);
+        l->turned[l->nturned++] = k;
+    }
+    bind(call, call->arg, across, l->across, l->place_across);
+}
+
+/* Where element 0 would lie: links count from there. */
+static char *origin(const void *from, int64_t elements, int64_t width) {
+    return (char *)((uintptr_t)from - (uintptr_t)(elements * width));
+}
+
+static void run_within(const chain_call *call, chain_links *l, chain_at *from) {
+    const vector none = {0};
+    for (int i = 0; i < l->nturned; i++) {
+        const int k = l->turned[i];
+        char *x = call->arg[k] + from->row * call->next[k];
+        if (call->step[k])
+            l->place[k].link->operand = origin(x, from->end - call->row, call->step[k]);
+        else
+            *l->place[k].link = pair_of(l->place[k].how, x, 0);
+    }
+    int64_t at = from->at;
+    for (; from->end - at >= BLOCK; at += BLOCK)
+        l->within[0].fn(l->within, at, NO_VECTORS);
+    go_on(call, from, at - from->at);
+}
+
+static void run_across(const chain_call *call, chain_links *l, chain_at *from) {
+    const vector none = {0};
+    chain_block blocks[OX_CHAIN_ARGS];
+    for (int i = 0; i < l->nturned; i++) {
+        const int k = l->turned[i];
+        lay_out(call, k, from, BLOCK, blocks[k]);
+        l->place_across[k].link->operand =
+            origin(blocks[k], from->at, call->step[k] ? call->step[k] : (int64_t)sizeof(float));
+    }
+    l->across[0].fn(l->across, from->at, NO_VECTORS);
+    go_on(call, from, BLOCK);
+}
+
 ox_lane OX_VARIANT(ox_chain_run);
 int OX_VARIANT(ox_chain_run)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_chain *chain = attr;
-    const int64_t whole = n & -(int64_t)BLOCK, left = n - whole;
-    const vector none = {0};
-    link links[2 * OX_CHAIN_ARGS];
-    int nargs = 1;
-    for (int i = 0; i < chain->count; i++)
-        nargs += chain->links[i].kind <= OX_LINK_LAST_PAIR;
-    if (whole)
-        bind(chain, nargs, arg, step, links);
-    for (int64_t at = 0; at < whole; at += BLOCK)
-        links[0].fn(links, at, NO_VECTORS);
-    if (!left)
-        return 0;
-    /* What is left over goes through the same loop, as a block that is filled up. */
-    float rest[OX_CHAIN_ARGS][BLOCK];
-    char *part[OX_CHAIN_ARGS] = {(char *)rest[0]};
-    for (int k = 1; k <= nargs; k++) {
-        part[k] = step[k] ? (char *)rest[k] : arg[k];
-        if (step[k]) {
-            memset(rest[k], 0, sizeof rest[k]);
-            memcpy(rest[k], arg[k] + whole * step[k], (size_t)(left * step[k]));
+    int64_t given[OX_CHAIN_ARGS];
+    chain_call call; /* to clear it takes as long as a short chain */
+    call.chain = chain;
+    call.arg = arg;
+    call.count = chain->nargs;
+    call.row = chain->row ? chain->row : n;
+    for (int k = 0; k <= call.count; k++) {
+        given[k] = step[k];
+        call.step[k] = step[k] < 0 ? -step[k] : step[k];
+        call.next[k] = chain->row ? chain->next[k] : 0;
+    }
+    chain_at from = {.end = call.row};
+    if (step[0] < 0) {
+        const int64_t offset = (int64_t)((uintptr_t)arg[0] % OX_LINE), first = (OX_LINE - offset) % OX_LINE;
+        if (offset % call.step[0])
+            given[0] = call.step[0];
+        else if (first && n) {
+            const int64_t count = LESS_OF(first / call.step[0], n);
+            run_some(&call, &from, count);
+            go_on(&call, &from, count);
         }
     }
-    bind(chain, nargs, part, step, links);
-    links[0].fn(links, 0, NO_VECTORS);
-    memcpy(arg[0] + whole * step[0], rest[0], (size_t)(left * step[0]));
+    if (n - from.at >= BLOCK) {
+        chain_links links;
+        bind_rows(&call, given, &links);
+        while (n - from.at >= BLOCK)
+            if (from.end - from.at >= BLOCK)
+                run_within(&call, &links, &from);
+            else
+                run_across(&call, &links, &from);
+    }
+    if (from.at < n)
+        run_some(&call, &from, n - from.at);
+    ox_vectors_end();
     return 0;
 }
 #endif

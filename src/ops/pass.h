@@ -47,8 +47,10 @@ ox_reg ox_pass_loop(ox_pass_builder *builder, ox_lane *lane, const void *attr, o
                     const ox_reg *args);
 
 /* What else is known of the loop that gives `reg`: tile_lane is another one that gives the same, faster where all that
- * it reads and writes lies in the first-level cache, or NULL. slow: it takes far longer than loading and storing. */
-void ox_pass_describe(ox_pass_builder *builder, ox_reg reg, ox_lane *tile_lane, bool slow);
+ * it reads and writes lies in the first-level cache, or NULL. row_lane is one for an operand of one element, whose step
+ * is 0, for each row of as many elements as its attribute (int64_t) says, or NULL. slow: it takes far longer than
+ * loading and storing. */
+void ox_pass_describe(ox_pass_builder *builder, ox_reg reg, ox_lane *tile_lane, ox_lane *row_lane, bool slow);
 
 /* One element for each row, in the type that the register is computed in: the row reduced, in the order in which
  * ox_run_reduce does it. Wherever it is used, it repeats along the row. */

@@ -80,6 +80,7 @@ ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, c
         memcpy(copy, dims, (size_t)rank * sizeof *copy);
     *b = (ox_pass_builder){.pile = pile, .loops = loops, .rank = rank, .row_axes = row_axes, .dims = copy};
     b->pass.row = ox_count(row_axes, copy + rank - row_axes);
+    b->pass.given = -1;
     return b;
 }
 
@@ -194,11 +195,12 @@ ox_reg ox_pass_loop(ox_pass_builder *b, ox_lane *lane, const void *attr, ox_dtyp
     return reg;
 }
 
-void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, bool slow) {
+void ox_pass_describe(ox_pass_builder *b, ox_reg reg, ox_lane *tile_lane, ox_lane *row_lane, bool slow) {
     if (reg < 0)
         return;
     pass_instruction *in = &b->pass.code[b->pass.regs[reg].writer];
     in->tile_lane = tile_lane;
+    in->row_lane = row_lane;
     in->slow = slow;
 }
 

@@ -76,7 +76,7 @@ static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
         return false;
     }
     const bool is_right = b->pass.regs[in->reg[1]].level != PASS_EACH;
-    *chain = (ox_chain){.from = end ? end : OX_FLOAT, .to = OX_FLOAT};
+    *chain = (ox_chain){.from = end ? end : OX_FLOAT, .to = OX_FLOAT, .nargs = in->nargs};
     if (kind < OX_LINKS)
         chain->links[chain->count++] = (ox_link){kind, is_right, in->attr};
     if (is_right) {
@@ -85,7 +85,7 @@ static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
         in->reg[2] = left;
     }
     in->lane = OX_BUILD_OF(b->loops, ox_chain_builds);
-    in->tile_lane = NULL;
+    in->tile_lane = in->row_lane = NULL;
     in->attr = in->chain = chain;
     return true;
 }
@@ -107,6 +107,7 @@ static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruc
     both.reg[0] = in->reg[0];
     if (in->nargs == 2)
         both.reg[++both.nargs] = in->reg[is_right ? 1 : 2];
+    chain->nargs = both.nargs;
     both.tag = in->tag;
     both.slow |= in->slow;
     both.streams = in->streams;
@@ -125,7 +126,7 @@ bool ox_pass_is_again(const ox_pass_builder *b, int i) {
     const ox_pass *pass = &b->pass;
     const pass_instruction *in = &pass->written[i];
     int readers = 0;
-    if (pass->row < OX_ROW_MIN || !is_deviation(b, in) || pass->regs[in->reg[0]].store >= 0)
+    if (!b->row_axes || pass->row < OX_ROW_MIN || !is_deviation(b, in) || pass->regs[in->reg[0]].store >= 0)
         return false;
     const int operand = pass->regs[in->reg[1]].operand;
     if (operand < 0 || pass->operands[operand].gathered)
@@ -140,6 +141,23 @@ bool ox_pass_is_again(const ox_pass_builder *b, int i) {
             return false;
     }
     return readers > 1;
+}
+
+bool ox_pass_is_chain(const ox_pass_builder *b) {
+    const ox_pass *pass = &b->pass;
+    const pass_instruction *before = NULL;
+    for (int i = 0; i < pass->ncode; i++) {
+        const pass_instruction *in = &pass->code[i];
+        const pass_reg *result = &pass->regs[in->reg[0]];
+        const bool is_last = i + 1 == pass->ncode;
+        const bool is_end = (!before && end_of(b, in, true)) || (is_last && end_of(b, in, false));
+        if (kind_of(b, in) == OX_LINKS && !is_end)
+            return false;
+        if ((before && !reads(in, before->reg[0])) || (!is_last && (result->readers > 1 || result->store >= 0)))
+            return false;
+        before = in;
+    }
+    return pass->ncode > 1 && pass->ncode <= OX_CHAIN_LINKS;
 }
 
 void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {

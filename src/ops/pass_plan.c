@@ -1,65 +1,19 @@
-/* pass_plan.c: laying out lane programs: how the space is cut into tiles, what changes how often, and where registers
- * lie. */
+/* pass_plan.c: laying out lane programs: what changes how often, how long tiles are, and where registers lie. */
 #include "intrinsics.h"
 #include "pass_program.h"
 
 #include <string.h>
 
-/* Short rows are put together to tiles of about SHORT_TILE elements. Where one instruction leaves a tile to the next,
- * it has at most MOST_BYTES of whatever is as large as the output: memory is faster when reads and writes alternate. A
- * tile of rows has at most MOST_OF_ROWS bytes of registers, but at least a row. */
+/* Where one instruction leaves a tile to the next, it has at most MOST_BYTES of whatever is as large as the output:
+ * memory is faster when reads and writes alternate. A tile of rows has at most MOST_OF_ROWS bytes of registers, but at
+ * least a row. */
 enum {
-    SHORT_TILE = 512,
     MOST_BYTES = 2048,
     MOST_OF_ROWS = 16384,
-    LONGEST_TILE = 1 << 15,
     NEAR_BYTES = 16 << 10 /* what stays in the first-level cache beside the registers */
 };
 
-/* ---- Cutting the space into tiles --------------------------------------------------------------------------- */
-
-/* Strides that are 0 along a row and never outside: as one more operand, they keep the dimensions of rows apart. */
-static const int64_t *row_strides(ox_pass_builder *b) {
-    int outer = b->rank - b->row_axes;
-    int64_t *strides = ox_pile_array(b->pile, (size_t)b->rank + 1, sizeof *strides);
-    if (strides)
-        ox_packed_strides(outer, b->dims, 1, strides);
-    return strides;
-}
-
-/* Merged dimensions, and the steps of the operands and of the rows through them. */
-static bool merge_space(ox_pass_builder *b) {
-    ox_bcast *space = &b->pass.space;
-    size_t room = (size_t)b->rank + 2, n = (size_t)b->pass.noperands;
-    const int64_t **strides = ox_pile_array(b->pile, n + 1, sizeof *strides);
-    space->dim = ox_pile_array(b->pile, room, sizeof(int64_t));
-    space->step = ox_pile_array(b->pile, room * (n + 1), sizeof(int64_t));
-    if (!strides || !space->dim || !space->step)
-        return false;
-    if (n)
-        memcpy(strides, b->strides, n * sizeof *strides);
-    strides[n] = row_strides(b);
-    if (!strides[n])
-        return false;
-    ox_bcast_plan(space, (int)n + 1, b->rank, b->dims, strides);
-    return true;
-}
-
-static void choose_block(ox_pass_builder *b) {
-    ox_pass *pass = &b->pass;
-    ox_bcast *space = &pass->space;
-    pass->inner = 1;
-    while (b->row_axes && pass->row_dims < space->ndim &&
-           space->step[pass->row_dims * space->nargs + pass->noperands] == 0)
-        pass->inner *= space->dim[pass->row_dims++];
-    if (pass->row_dims == space->ndim)
-        space->dim[space->ndim++] = 1; /* all is one row */
-    pass->block = pass->row_dims;
-    if (space->dim[0] >= OX_ROW_MIN)
-        return;
-    while (pass->block + 1 < space->ndim && pass->inner * space->dim[pass->block] <= SHORT_TILE)
-        pass->inner *= space->dim[pass->block++];
-}
+/* ---- Operands ---------------------------------------------------------------------------------------------- */
 
 /* How often an operand changes within a tile. */
 static pass_level level_of(const ox_pass *pass, const int64_t *steps) {
@@ -79,7 +33,8 @@ static bool is_packed(const ox_pass *pass, const pass_operand *operand) {
 }
 
 /* Whether loops called row by row can read the one row that is there. */
-static bool is_same_row(const ox_pass *pass, const pass_operand *operand) {
+static bool is_same_row(const ox_pass_builder *b, const pass_operand *operand) {
+    const ox_pass *pass = &b->pass;
     int64_t step = operand->width;
     for (int d = 0; d < pass->row_dims; step *= pass->space.dim[d++])
         if (operand->steps[d] != step)
@@ -90,7 +45,7 @@ static bool is_same_row(const ox_pass *pass, const pass_operand *operand) {
     for (int i = 0; i < pass->ncode; i++)
         if (pass->code[i].takes_rows && pass->code[i].reg[1] == operand->reg)
             return false;
-    return pass->row >= OX_ROW_MIN;
+    return pass->row >= ox_pass_least_row(b);
 }
 
 static bool plan_operands(ox_pass_builder *b) {
@@ -107,7 +62,7 @@ static bool plan_operands(ox_pass_builder *b) {
         operand->steps = steps;
         pass_level level = pass->regs[operand->reg].level = level_of(pass, steps);
         operand->first = level == PASS_ROW ? pass->row_dims : 0;
-        pass->regs[operand->reg].same_rows = level == PASS_EACH && is_same_row(pass, operand);
+        pass->regs[operand->reg].same_rows = level == PASS_EACH && is_same_row(b, operand);
         operand->gathered = level != PASS_ONCE && !pass->regs[operand->reg].same_rows && !is_packed(pass, operand);
     }
     return true;
@@ -148,12 +103,24 @@ static pass_level result_level(const ox_pass *pass, const pass_instruction *in) 
     return level;
 }
 
-/* Loops over rows that are short would cost more than laying out what belongs to them. */
-static bool wants_spread(const ox_pass *pass, const pass_instruction *in, int k) {
-    pass_level level = pass->regs[in->reg[k]].level;
+/* Whether the loop goes over rows by itself. */
+static bool goes_over_rows(const ox_pass *pass, const pass_instruction *in) {
+    if (in->chain || !in->row_lane)
+        return in->chain;
+    const pass_reg *first = &pass->regs[in->reg[1]], *second = &pass->regs[in->reg[2]];
+    const int64_t bytes = pass->row * (int64_t)ox_dtype_size(first->dtype);
+    return bytes >= OX_LINE && !first->same_rows && !second->same_rows &&
+           ((first->level == PASS_EACH && second->level == PASS_ROW) ||
+            (first->level == PASS_ROW && second->level == PASS_EACH));
+}
+
+/* Calls for rows that are short would cost more than laying out what belongs to them. */
+static bool wants_spread(const ox_pass_builder *b, const pass_instruction *in, int k) {
+    pass_level level = b->pass.regs[in->reg[k]].level;
     if (in->takes_rows)
-        return level != PASS_EACH;
-    return in->level == PASS_EACH && level == PASS_ROW && pass->row < OX_ROW_MIN;
+        return k == 1 && level != PASS_EACH;
+    return in->level == PASS_EACH && level == PASS_ROW && !goes_over_rows(&b->pass, in) &&
+           b->pass.row < ox_pass_least_row(b);
 }
 
 static void set_steps(const ox_pass *pass, pass_instruction *in) {
@@ -165,6 +132,18 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->by_row |= (repeats && level == PASS_ROW) || reg->same_rows;
         in->step[k] = repeats ? 0 : width;
         in->next[k] = reg->same_rows ? 0 : level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
+    }
+    if (!in->by_row || !goes_over_rows(pass, in))
+        return;
+    in->by_row = false;
+    in->over_rows = true;
+    if (in->chain) {
+        in->chain->row = pass->row;
+        memcpy(in->chain->next, in->next, sizeof in->next);
+    } else {
+        in->lane = in->row_lane;
+        in->tile_lane = NULL;
+        in->attr = &pass->row;
     }
 }
 
@@ -190,32 +169,52 @@ static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
         if (pass->regs[in.reg[k]].again && !repeat(b, &in, in.reg[k]))
             return false;
     in.level = result_level(pass, &in);
-    for (int k = 1; k <= in.nargs; k++)
-        if (wants_spread(pass, &in, k))
-            in.reg[k] = spread(b, in.tag, in.reg[k]);
-    if (!b->failed)
-        ox_pass_join(b, &in);
+    ox_pass_join(b, &in);
     pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
     if (!added)
         return false;
-    pass_reg *result = &pass->regs[in.reg[0]];
-    result->level = in.level;
+    pass->regs[in.reg[0]].level = in.level;
+    *added = in;
+    return true;
+}
+
+/* An instruction as it is to run, behind those that lay out operands for it. */
+static bool finish_instruction(ox_pass_builder *b, pass_instruction in) {
+    const ox_pass *pass = &b->pass;
+    for (int k = 1; k <= in.nargs; k++)
+        if (wants_spread(b, &in, k))
+            in.reg[k] = spread(b, in.tag, in.reg[k]);
+    pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
+    if (!added)
+        return false;
+    const pass_reg *result = &pass->regs[in.reg[0]];
     in.streamed = in.streams && result->store >= 0 && pass->stores[result->store].streamed && !result->readers;
     set_steps(pass, &in);
     *added = in;
     return true;
 }
 
-/* Levels and steps of all instructions, in their order. */
-static bool plan_code(ox_pass_builder *b) {
-    const pass_instruction *code = b->pass.written = b->pass.code;
-    int count = b->pass.nwritten = b->pass.ncode;
+/* The instructions, which others are to replace. */
+static const pass_instruction *take_code(ox_pass_builder *b, int *count) {
+    const pass_instruction *code = b->pass.code;
+    *count = b->pass.ncode;
     b->pass.code = NULL;
     b->pass.ncode = b->code_room = 0;
+    return code;
+}
+
+/* Levels and steps of all instructions, in their order. */
+static bool plan_code(ox_pass_builder *b) {
+    const pass_instruction *code = b->pass.written = take_code(b, &b->pass.nwritten);
+    int count = b->pass.nwritten;
     for (int i = 0; i < count; i++)
         if (ox_pass_is_again(b, i))
             b->pass.regs[code[i].reg[0]].again = &code[i];
         else if (!plan_instruction(b, code[i]))
+            return false;
+    code = take_code(b, &count);
+    for (int i = 0; i < count; i++)
+        if (!finish_instruction(b, code[i]))
             return false;
     for (int i = 0; i < b->pass.ncode; i++) {
         const pass_instruction *in = &b->pass.code[i];
@@ -312,24 +311,11 @@ static size_t cut_evenly(size_t length, size_t most, size_t inner) {
     return (share + unit - 1) / unit * unit;
 }
 
-/* Bytes of an element of the widest operand or result that has as many of them as the output. */
-static size_t widest_of(const ox_pass_builder *b) {
-    const ox_pass *pass = &b->pass;
-    const int64_t count = ox_count(b->rank, b->dims);
-    int64_t widest = 1;
-    for (int a = 0; a < pass->noperands; a++)
-        if (ox_tensor_count(pass->operands[a].tensor) == count && pass->operands[a].width > widest)
-            widest = pass->operands[a].width;
-    for (int i = 0; i < pass->nstores; i++)
-        if (pass->stores[i].level == PASS_EACH && pass->stores[i].width > widest)
-            widest = pass->stores[i].width;
-    return (size_t)widest;
-}
-
 /* Bytes of an element of all operands of which rows are read more than once. */
-static size_t read_again(const ox_pass *pass) {
+static size_t read_again(const ox_pass_builder *b) {
+    const ox_pass *pass = &b->pass;
     size_t bytes = 0;
-    for (int a = 0; a < pass->noperands && pass->row > 1; a++) {
+    for (int a = 0; a < pass->noperands && b->row_axes; a++) {
         const pass_reg *reg = &pass->regs[pass->operands[a].reg];
         int readers = 0;
         for (int i = 0; i < pass->ncode && reg->level == PASS_EACH && !reg->same_rows; i++)
@@ -340,6 +326,14 @@ static size_t read_again(const ox_pass *pass) {
     return bytes;
 }
 
+/* The instructions that do more than lay out an operand. */
+static int count_loops(const ox_pass *pass) {
+    int loops = 0;
+    for (int i = 0; i < pass->ncode; i++)
+        loops += pass->code[i].lane != ox_pass_spread_lane;
+    return loops;
+}
+
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     ox_pass *pass = &b->pass;
@@ -347,11 +341,11 @@ static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     const size_t length = (size_t)pass->space.dim[pass->block], inner = (size_t)pass->inner;
     const size_t row = (size_t)pass->row;
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
-    size_t elements = LONGEST_TILE, kept = read_again(pass);
+    size_t elements = OX_LONGEST_TILE, kept = read_again(b);
     const size_t bytes = (pool->each > kept ? pool->each : kept) + pool->row / row;
     if (bytes) {
-        elements = (size_t)(row > 1 ? MOST_OF_ROWS : OX_TILE_BYTES) / bytes / 64 * 64;
-        const size_t most = pass->ncode > 1 && row == 1 ? MOST_BYTES / widest_of(b) : elements;
+        elements = (size_t)(b->row_axes ? MOST_OF_ROWS : OX_TILE_BYTES) / bytes / 64 * 64;
+        const size_t most = count_loops(pass) > 1 && !b->row_axes ? MOST_BYTES / ox_pass_widest(b) : elements;
         elements = elements < most ? elements : most;
         elements = elements > 64 ? elements : 64;
     }
@@ -404,12 +398,22 @@ static void choose_asked(ox_pass_builder *b, pass_instruction *in) {
             in->past[k] = -in->step[k];
 }
 
+/* Loops that go over rows by themselves find whole lines in what goes past the caches, wherever rows end. */
+static void choose_past(ox_pass_builder *b, pass_instruction *in) {
+    choose_asked(b, in);
+    if (in->streamed && in->over_rows)
+        memcpy(in->step, in->past, sizeof in->step);
+    in->streamed &= !in->over_rows;
+}
+
 /* Whether a loop over rows asks for an operand: early enough, for it takes most of the time. */
 static bool is_asked(const ox_pass *pass, const pass_operand *operand) {
     for (int i = 0; i < pass->ncode && pass->row > 1; i++)
-        for (int k = 1; k <= pass->code[i].nargs && pass->code[i].streamed; k++)
-            if (pass->code[i].reg[k] == operand->reg && pass->code[i].past[k] < 0)
+        for (int k = 1; k <= pass->code[i].nargs; k++) {
+            const int64_t *step = pass->code[i].streamed ? pass->code[i].past : pass->code[i].step;
+            if (pass->code[i].reg[k] == operand->reg && step[k] < 0)
                 return true;
+        }
     return false;
 }
 
@@ -462,9 +466,8 @@ static void choose_tile_lanes(ox_pass *pass) {
 
 bool ox_pass_plan(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
-    if (!merge_space(b))
+    if (!ox_pass_cut(b))
         return false;
-    choose_block(b);
     if (!plan_operands(b))
         return false;
     if (!plan_code(b))
@@ -477,7 +480,7 @@ bool ox_pass_plan(ox_pass_builder *b) {
     assign_tiles(pass, &pool);
     size_tiles(b, &pool);
     for (int i = 0; i < pass->ncode; i++)
-        choose_asked(b, &pass->code[i]);
+        choose_past(b, &pass->code[i]);
     choose_ahead(b);
     choose_tile_lanes(pass);
     size_t pointers = (size_t)pass->nregs + 2 * (size_t)pass->noperands;

@@ -1,4 +1,5 @@
-/* pass_program.h: a lane program as it is written (pass_build.c), laid out (pass_plan.c) and run (pass.c). */
+/* pass_program.h: a lane program as it is written (pass_build.c), cut into tiles (pass_space.c), laid out (pass_plan.c)
+ * and run (pass.c). */
 #ifndef OX_OPS_PASS_PROGRAM_H
 #define OX_OPS_PASS_PROGRAM_H
 
@@ -43,6 +44,7 @@ typedef struct pass_reg {
 typedef struct pass_instruction {
     ox_lane *lane;
     ox_lane *tile_lane; /* the one to take in the first-level cache, NULL if there is none */
+    ox_lane *row_lane;  /* the one to take for an operand of one element for each row, NULL if there is none */
     const void *attr;
     ox_chain *chain; /* the same, where it is one */
     int tag;         /* of the node it comes from */
@@ -55,6 +57,7 @@ typedef struct pass_instruction {
     bool takes_rows;             /* its operand is whole rows */
     bool folds;                  /* it gives one element for each of them */
     bool by_row;                 /* called row by row: an operand is one element, or the same, for each of them */
+    bool over_rows;              /* its loop goes over such rows by itself */
     bool slow;                   /* its loop takes far longer than loading and storing */
     bool streams;                /* its loop can store past the caches, ... */
     bool streamed;               /* ... and is to */
@@ -96,7 +99,7 @@ struct ox_pass {
     const pass_instruction *written; /* the instructions before some of them were joined */
     pass_store *stores;
     size_t tile_bytes; /* of all tiles together */
-    ox_reg given;      /* set if the pass runs by ox_pass_run_given */
+    ox_reg given;      /* of ox_pass_run_given, -1 if the pass does not run by that */
     size_t scratch;
 };
 
@@ -109,6 +112,7 @@ struct ox_pass_builder {
     int rank, row_axes;
     const int64_t *dims;
     const int64_t **strides; /* of each operand, rank entries */
+    bool is_chain;           /* ox_pass_is_chain */
     int operand_room, reg_room, code_room, store_room;
     ox_pass pass;
 };
@@ -129,9 +133,26 @@ ox_lane ox_pass_spread_lane;
  * wants what the last one gives. Levels are known, steps are not yet. */
 void ox_pass_join(ox_pass_builder *builder, pass_instruction *in);
 
+/* pass_join.c: whether the instructions, as they are written, make one chain. */
+bool ox_pass_is_chain(const ox_pass_builder *builder);
+
 /* pass_join.c: whether instruction i of those that were written is done faster with each of its readers than once: the
  * difference of an operand from one element for each row, which would be kept for a whole row. */
 bool ox_pass_is_again(const ox_pass_builder *builder, int i);
+
+/* The most elements of a tile, but for those of a row. */
+enum {
+    OX_LONGEST_TILE = 1 << 15
+};
+
+/* pass_space.c: merges the dimensions of the space, and chooses those of rows and of tiles. False if memory ran out. */
+bool ox_pass_cut(ox_pass_builder *builder);
+
+/* pass_space.c: rows of fewer elements are laid out for loops that would be called for each of them. */
+int64_t ox_pass_least_row(const ox_pass_builder *builder);
+
+/* pass_space.c: bytes of an element of the widest operand or result that has as many of them as the output. */
+size_t ox_pass_widest(const ox_pass_builder *builder);
 
 /* pass_plan.c: cuts the space into tiles, and gives registers their places. False if memory ran out. */
 bool ox_pass_plan(ox_pass_builder *builder);

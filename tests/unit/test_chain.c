@@ -35,16 +35,18 @@ static const char *const names[] = {
 
 typedef struct drawn_chain {
     ox_chain chain;
-    int nargs; /* the first one and those of the links */
-    int64_t n, step[OX_CHAIN_ARGS];
+    int64_t n, row, step[OX_CHAIN_ARGS]; /* a row is all elements where the chain has none */
     char arg[OX_CHAIN_ARGS][LONGEST * sizeof(float)] __attribute__((aligned(64)));
 } drawn_chain;
 
 static const float attr[] = {1.5F, 2.5F};
 
-static void draw_operand(drawn_chain *c, bool repeats) {
-    float *x = (float *)(void *)c->arg[++c->nargs];
-    c->step[c->nargs] = repeats ? 0 : (int64_t)sizeof *x;
+/* From row to row it goes on as within a row, begins again, or goes on by an element. */
+static void draw_operand(drawn_chain *c, size_t width, bool repeats) {
+    const int k = ++c->chain.nargs;
+    float *x = (float *)(void *)c->arg[k];
+    c->step[k] = repeats ? 0 : (int64_t)width;
+    c->chain.next[k] = draw(2) ? c->row * c->step[k] : repeats ? (int64_t)width : 0;
     for (int i = 0; i < LONGEST; i++)
         x[i] = draw_float();
 }
@@ -55,17 +57,19 @@ static void draw_chain(drawn_chain *c, int kind) {
     enum {
         ENDS = sizeof ends / sizeof *ends
     };
-    c->nargs = 0;
-    c->n = 1 + draw(LONGEST);
+    c->n = c->row = 1 + draw(LONGEST);
     c->chain = (ox_chain){.from = ends[draw(ENDS)], .to = ends[draw(ENDS)]};
-    draw_operand(c, false);
-    c->step[1] = (int64_t)ox_dtype_size(c->chain.from);
+    if (draw(2)) {
+        c->row = c->chain.row = 1 + draw((unsigned)c->n);
+        c->n -= c->n % c->row;
+    }
+    draw_operand(c, ox_dtype_size(c->chain.from), false);
     const int count = 1 + (int)draw(OX_CHAIN_LINKS);
     for (int i = 0; i < count; i++) {
         const ox_link_kind one = (ox_link_kind)(i ? (int)draw(OX_LINKS) : kind);
         c->chain.links[c->chain.count++] = (ox_link){one, one <= OX_LINK_LAST_PAIR && draw(2), attr};
         if (one <= OX_LINK_LAST_PAIR)
-            draw_operand(c, draw(2));
+            draw_operand(c, sizeof(float), draw(2));
     }
 }
 
@@ -83,26 +87,31 @@ static void convert(const ox_loops *loops, int64_t n, ox_dtype from, char *x, ox
         loops->cast(from, to)(n, arg, step, NULL);
 }
 
-/* The same by the loops, into `to`. */
-static void run_loops(const ox_loops *loops, const drawn_chain *c, char *to) {
+/* Argument k of a row. */
+static char *arg_of_row(const drawn_chain *c, int k, int64_t row) {
+    return (char *)(uintptr_t)c->arg[k] + row * (c->chain.row ? c->chain.next[k] : 0);
+}
+
+/* The same by the loops for one row, into `to`. */
+static void run_loops(const ox_loops *loops, const drawn_chain *c, int64_t row, char *to) {
     static char one[LONGEST * sizeof(float)], two[LONGEST * sizeof(float)];
     const int64_t width = (int64_t)sizeof(float);
     char *at = one, *next = two;
     int k = 1;
-    convert(loops, c->n, c->chain.from, (char *)(uintptr_t)c->arg[1], OX_FLOAT, one);
+    convert(loops, c->row, c->chain.from, arg_of_row(c, 1, row), OX_FLOAT, one);
     for (int i = 0; i < c->chain.count; i++) {
         const ox_link *link = &c->chain.links[i];
         const bool pair = link->kind <= OX_LINK_LAST_PAIR;
-        char *other = pair ? (char *)(uintptr_t)c->arg[++k] : NULL;
+        char *other = pair ? arg_of_row(c, ++k, row) : NULL;
         const int64_t step = pair ? c->step[k] : 0;
         char *arg[] = {next, link->is_right ? other : at, link->is_right ? at : other};
         const int64_t steps[] = {width, link->is_right ? step : width, link->is_right ? width : step};
-        OX_BUILD_OF(loops, lanes[link->kind])->fn[OX_FLOAT](c->n, arg, steps, attr);
+        OX_BUILD_OF(loops, lanes[link->kind])->fn[OX_FLOAT](c->row, arg, steps, attr);
         char *swap = at;
         at = next;
         next = swap;
     }
-    convert(loops, c->n, OX_FLOAT, at, c->chain.to, to);
+    convert(loops, c->row, OX_FLOAT, at, c->chain.to, to);
 }
 
 /* Whether elements i are the same; all NaN are. */
@@ -114,26 +123,29 @@ static bool is_same(const ox_loops *loops, ox_dtype dtype, char *a, char *b, int
     return (isnan(x) && isnan(y)) || !memcmp(a + i * width, b + i * width, (size_t)width);
 }
 
-/* Runs the chain into its first operand's memory, or elsewhere; past the caches, if it can. */
+/* Runs the chain into its first operand's memory, or elsewhere; past the caches, if it can: from a line on, but for
+ * rows. */
 static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bool past) {
-    static char expected[LONGEST * sizeof(float)], out[LONGEST * sizeof(float)] __attribute__((aligned(64)));
-    char *arg[OX_CHAIN_ARGS] = {in_place ? c->arg[1] : out};
+    static char expected[LONGEST * sizeof(float)], out[(LONGEST + 64) * sizeof(float)] __attribute__((aligned(64)));
     const int64_t width = (int64_t)ox_dtype_size(c->chain.to);
+    char *arg[OX_CHAIN_ARGS] = {in_place ? c->arg[1] : out + (c->chain.row ? width * draw(64) : 0)};
     int64_t step[OX_CHAIN_ARGS];
-    if (past)
-        c->n = LONGEST;
-    run_loops(loops, c, expected);
+    if (past && !c->chain.row)
+        c->n = c->row = LONGEST;
+    for (int64_t row = 0; row * c->row < c->n; row++)
+        run_loops(loops, c, row, expected + row * c->row * width);
     step[0] = past ? -width : width;
-    for (int k = 1; k <= c->nargs; k++) {
+    for (int k = 1; k <= c->chain.nargs; k++) {
+        const bool goes_on = !c->chain.row || c->chain.next[k] == c->row * c->step[k];
         arg[k] = c->arg[k];
-        step[k] = past && draw(2) ? -c->step[k] : c->step[k];
+        step[k] = past && goes_on && draw(2) ? -c->step[k] : c->step[k];
     }
     OX_BUILD_OF(loops, ox_chain_builds)(c->n, arg, step, &c->chain);
     for (int64_t i = 0; i < c->n; i++)
         ck_assert_msg(is_same(loops, c->chain.to, arg[0], expected, i),
-                      "build %s: %s first of %d, from %s to %s, %d of %d%s%s", loops->name,
+                      "build %s: %s first of %d, from %s to %s, %d of %d in rows of %d%s%s", loops->name,
                       names[c->chain.links[0].kind], c->chain.count, ox_dtype_name(c->chain.from),
-                      ox_dtype_name(c->chain.to), (int)i, (int)c->n, in_place ? ", in place" : "",
+                      ox_dtype_name(c->chain.to), (int)i, (int)c->n, (int)c->row, in_place ? ", in place" : "",
                       past ? ", past the caches" : "");
 }
 
@@ -143,7 +155,8 @@ START_TEST(chains_give_what_their_loops_give) {
     drawn = 1;
     for (int i = 0; i < CHAINS; i++) {
         draw_chain(&c, i % OX_LINKS);
-        check_chain(loops, &c, c.chain.from == c.chain.to && draw(2), loops->streams && draw(3) == 0);
+        const bool goes_on = !c.chain.row || c.chain.next[1];
+        check_chain(loops, &c, goes_on && c.chain.from == c.chain.to && draw(2), loops->streams && draw(3) == 0);
     }
 }
 END_TEST

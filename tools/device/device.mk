@@ -36,7 +36,7 @@ DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_LTO) $(DEVICE_ARCH) -ffunction-sections -f
   -fno-trapping-math -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
 DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/ops/gemm_% src/runtime/fuse.c \
-  $(addprefix src/ops/,epilogue.c pass.c pass_build.c pass_join.c pass_plan.c pass_rows.c),$(LIB_SRC)) \
+  $(addprefix src/ops/,epilogue.c pass.c pass_build.c pass_join.c pass_plan.c pass_rows.c pass_space.c),$(LIB_SRC)) \
   $(sort $(wildcard src/bare/*.c))
 DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 
@@ -71,6 +71,7 @@ $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 	$(DEVICE_COMPILE) -Werror=overflow $(DEPFLAGS) -c -o $@ $<
 
 $(DEVICE)/libox.a: $(DEVICE_OBJ)
+	@rm -f $@
 	@rm -f $@
 	$(if $(V),,@echo "  AR  $@" &&) $(DEVICE_AR) rcs $@ $^
 
