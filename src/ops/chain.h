@@ -38,7 +38,7 @@ enum {
 };
 
 /* The attribute of the loop. arg[1] is what the first link takes, one element after the other; each link of two
- * operands takes the next one. step[0] may be below 0 (OX_LANES_STREAM). */
+ * operands takes the next one. step[0] may be below 0 (OX_LANES_STREAM), wherever the result begins. */
 typedef struct ox_chain {
     ox_dtype from, to;
     int nargs; /* behind the result */

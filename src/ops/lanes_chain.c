@@ -190,18 +190,19 @@ static void ask(STATE) {
 
 /* ---- Running ------------------------------------------------------------------------------------------------- */
 
-/* The link of two operands, the other one of which lies at y. */
-static link pair_of(const ox_link *how, char *y, int64_t step) {
-    link l = {.fn = pair_links[how->kind][2 * how->is_right + !step], .operand = y, .attr = how->attr};
+/* Makes *l the link of two operands, the other one of which lies at y. */
+static void bind_pair(link *l, const ox_link *how, char *y, int64_t step) {
+    l->fn = pair_links[how->kind][2 * how->is_right + !step];
+    l->operand = y;
+    l->attr = how->attr;
     if (step)
-        return l;
-    l.one = *(const f32 *)(const void *)y;
-    l.zero = zero_below(l.one);
-    if (how->kind == OX_LINK_Max && is_low(l.one))
-        l.fn = Max_limit;
-    if (how->kind == OX_LINK_Min && is_high(l.one))
-        l.fn = Min_limit;
-    return l;
+        return;
+    l->one = *(const f32 *)(const void *)y;
+    l->zero = zero_below(l->one);
+    if (how->kind == OX_LINK_Max && is_low(l->one))
+        l->fn = Max_limit;
+    if (how->kind == OX_LINK_Min && is_high(l->one))
+        l->fn = Min_limit;
 }
 
 /* What the loop is called with. */
@@ -235,7 +236,7 @@ static void bind(const chain_call *call, char *const arg[], const int64_t step[]
             continue;
         }
         place[++k] = (chain_place){links, how};
-        *links++ = pair_of(how, arg[k], step[k]);
+        bind_pair(links++, how, arg[k], step[k]);
     }
     *links = (link){.fn = step[0] < 0 ? ends[chain->to].stream : ends[chain->to].store, .operand = arg[0]};
 }
@@ -254,16 +255,20 @@ static void go_on(const chain_call *call, chain_at *place, int64_t count) {
  * that changes would cost more. */
 typedef float chain_block[2 * BLOCK];
 
+/* Bytes of an element that is laid out. */
+static int64_t laid_width(const chain_call *call, int k) {
+    return call->step[k] ? call->step[k] : (int64_t)sizeof(float);
+}
+
 static void lay_out(const chain_call *call, int k, const chain_at *from, int64_t count, float *block) {
     const int64_t step = call->step[k], most = LESS_OF(call->row, BLOCK);
     const char *x = call->arg[k] + from->row * call->next[k];
     char *to = (char *)block;
-    int64_t length = from->end - from->at;
-    for (; count > 0; count -= length, length = call->row, x += call->next[k]) {
-        length = LESS_OF(count, length);
+    int64_t first = call->row - (from->end - from->at); /* of the row's elements */
+    for (int64_t length; count > 0; count -= length, first = 0, x += call->next[k]) {
+        length = LESS_OF(count, call->row - first);
         if (step) {
-            memcpy(to, x + (to == (char *)block ? from->at - from->end + call->row : 0) * step,
-                   (size_t)(length * step));
+            memcpy(to, x + first * step, (size_t)(length * step));
             to += length * step;
             continue;
         }
@@ -288,9 +293,10 @@ static void run_some(const chain_call *call, const chain_at *from, int64_t count
     step[0] = call->step[0];
     for (int k = 1; k <= call->count; k++) {
         part[k] = call->arg[k];
-        step[k] = call->step[k] || !call->next[k] ? call->step[k] : (int64_t)sizeof(float);
-        if (!step[k])
+        step[k] = 0;
+        if (!call->step[k] && !call->next[k])
             continue;
+        step[k] = laid_width(call, k);
         for (int64_t i = 0; i < BLOCK; i += LANES)
             memcpy(blocks[k] + i, &none, sizeof none);
         lay_out(call, k, from, count, blocks[k]);
@@ -319,7 +325,7 @@ static void bind_rows(const chain_call *call, const int64_t step[], chain_links 
         across[k] = step[k];
         if (k == 0 || call->next[k] == call->row * call->step[k])
             continue;
-        across[k] = call->step[k] ? call->step[k] : (int64_t)sizeof(float);
+        across[k] = laid_width(call, k);
         l->turned[l->nturned++] = k;
     }
     bind(call, call->arg, across, l->across, l->place_across);
@@ -338,7 +344,7 @@ static void run_within(const chain_call *call, chain_links *l, chain_at *from) {
         if (call->step[k])
             l->place[k].link->operand = origin(x, from->end - call->row, call->step[k]);
         else
-            *l->place[k].link = pair_of(l->place[k].how, x, 0);
+            bind_pair(l->place[k].link, l->place[k].how, x, 0);
     }
     int64_t at = from->at;
     for (; from->end - at >= BLOCK; at += BLOCK)
@@ -352,8 +358,7 @@ static void run_across(const chain_call *call, chain_links *l, chain_at *from) {
     for (int i = 0; i < l->nturned; i++) {
         const int k = l->turned[i];
         lay_out(call, k, from, BLOCK, blocks[k]);
-        l->place_across[k].link->operand =
-            origin(blocks[k], from->at, call->step[k] ? call->step[k] : (int64_t)sizeof(float));
+        l->place_across[k].link->operand = origin(blocks[k], from->at, laid_width(call, k));
     }
     l->across[0].fn(l->across, from->at, NO_VECTORS);
     go_on(call, from, BLOCK);

@@ -398,12 +398,13 @@ static void choose_asked(ox_pass_builder *b, pass_instruction *in) {
             in->past[k] = -in->step[k];
 }
 
-/* Loops that go over rows by themselves find whole lines in what goes past the caches, wherever rows end. */
+/* Chains and loops that go over rows by themselves find whole lines in what goes past the caches. */
 static void choose_past(ox_pass_builder *b, pass_instruction *in) {
     choose_asked(b, in);
-    if (in->streamed && in->over_rows)
-        memcpy(in->step, in->past, sizeof in->step);
-    in->streamed &= !in->over_rows;
+    if (!in->streamed || (!in->chain && !in->over_rows))
+        return;
+    memcpy(in->step, in->past, sizeof in->step);
+    in->streamed = false;
 }
 
 /* Whether a loop over rows asks for an operand: early enough, for it takes most of the time. */

@@ -123,15 +123,12 @@ static bool is_same(const ox_loops *loops, ox_dtype dtype, char *a, char *b, int
     return (isnan(x) && isnan(y)) || !memcmp(a + i * width, b + i * width, (size_t)width);
 }
 
-/* Runs the chain into its first operand's memory, or elsewhere; past the caches, if it can: from a line on, but for
- * rows. */
+/* Runs the chain into its first operand's memory, or anywhere else; past the caches, if it can. */
 static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bool past) {
     static char expected[LONGEST * sizeof(float)], out[(LONGEST + 64) * sizeof(float)] __attribute__((aligned(64)));
     const int64_t width = (int64_t)ox_dtype_size(c->chain.to);
-    char *arg[OX_CHAIN_ARGS] = {in_place ? c->arg[1] : out + (c->chain.row ? width * draw(64) : 0)};
+    char *arg[OX_CHAIN_ARGS] = {in_place ? c->arg[1] : out + width * draw(64)};
     int64_t step[OX_CHAIN_ARGS];
-    if (past && !c->chain.row)
-        c->n = c->row = LONGEST;
     for (int64_t row = 0; row * c->row < c->n; row++)
         run_loops(loops, c, row, expected + row * c->row * width);
     step[0] = past ? -width : width;
