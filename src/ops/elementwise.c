@@ -162,10 +162,10 @@ static ox_lane *loop_of(const ox_pass_builder *b, ox_lane_set lanes, ox_dtype dt
 static void describe(ox_pass_builder *b, ox_reg reg, ox_lane_set lanes, ox_dtype dtype) {
     static const struct {
         ox_lane_set any, tiles, rows;
-    } others[] = {{OX_LANES_Add, OX_LANES_AddTiles, OX_LANES_AddRows},
-                  {OX_LANES_Sub, OX_LANES_SubTiles, OX_LANES_SubRows},
-                  {OX_LANES_Mul, OX_LANES_MulTiles, OX_LANES_MulRows},
-                  {NULL, OX_LANES_none, OX_LANES_none}};
+    } others[] = {
+        {OX_LANES_Add, OX_LANES_AddTiles, OX_LANES_AddRows}, {OX_LANES_Sub, OX_LANES_SubTiles, OX_LANES_SubRows},
+        {OX_LANES_Mul, OX_LANES_MulTiles, OX_LANES_MulRows}, {OX_LANES_Div, OX_LANES_none, OX_LANES_DivRows},
+        {OX_LANES_PRelu, OX_LANES_none, OX_LANES_PReluRows}, {NULL, OX_LANES_none, OX_LANES_none}};
     size_t i = 0;
     while (others[i].any && others[i].any != lanes)
         i++;

@@ -36,6 +36,7 @@
         enum {                                                                                                         \
             LINE = OX_LINE / sizeof(T)                                                                                 \
         };                                                                                                             \
+        past = past && (uintptr_t)o % sizeof(T) == 0; /* or no element begins at a line */                             \
         const uintptr_t offset = past ? (uintptr_t)o % OX_LINE : 0;                                                    \
         const c_##T last = y[n / row - 1];                                                                             \
         int64_t i = 0;                                                                                                 \
@@ -69,3 +70,5 @@
 #define ROWS(name, e)                                                                                                  \
     FLOAT_LOOPS(ROWS_, name##Rows, e) const ox_lanes OX_LANES(name##Rows) = {.fn = {FLOAT_ROW(name##Rows)}};
 ARITHMETIC_MAPS(ROWS)
+ROWS(Div, a / b)
+ROWS(PRelu, BENT(a, b))
