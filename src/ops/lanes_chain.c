@@ -29,7 +29,7 @@ enum {
     LANES = OX_WIDEST / sizeof(float),
     BLOCK = (0 EACH_VECTOR(ONE_MORE)) * LANES
 };
-_Static_assert(OX_LINE % BLOCK == 0, "what goes past the caches is whole blocks");
+_Static_assert(!OX_LANES_STREAM || BLOCK % OX_LINE == 0, "what goes past the caches is whole lines of any type");
 #define NEXT l[1].fn(l + 1, at, VECTORS)
 
 typedef struct link link;
@@ -209,7 +209,6 @@ static void bind_pair(link *l, const ox_link *how, char *y, int64_t step) {
 typedef struct chain_call {
     const ox_chain *chain;
     char *const *arg;
-    int count;                                        /* arguments behind the result */
     int64_t row;                                      /* elements in a row; all if there are none */
     int64_t step[OX_CHAIN_ARGS], next[OX_CHAIN_ARGS]; /* bytes from element to element, and from row to row */
 } chain_call;
@@ -224,7 +223,7 @@ typedef struct chain_place {
 static void bind(const chain_call *call, char *const arg[], const int64_t step[], link *links, chain_place *place) {
     const ox_chain *chain = call->chain;
     int k = 1;
-    for (int a = 1; a <= call->count; a++)
+    for (int a = 1; a <= call->chain->nargs; a++)
         if (step[a] < 0)
             *links++ = (link){.fn = ask, .operand = arg[a], .width = -step[a]};
     place[1] = (chain_place){links, NULL};
@@ -291,7 +290,7 @@ static void run_some(const chain_call *call, const chain_at *from, int64_t count
     chain_place place[OX_CHAIN_ARGS];
     part[0] = (char *)blocks[0];
     step[0] = call->step[0];
-    for (int k = 1; k <= call->count; k++) {
+    for (int k = 1; k <= call->chain->nargs; k++) {
         part[k] = call->arg[k];
         step[k] = 0;
         if (!call->step[k] && !call->next[k])
@@ -321,7 +320,7 @@ static void bind_rows(const chain_call *call, const int64_t step[], chain_links 
     l->nturned = 0;
     if (!call->chain->row)
         return;
-    for (int k = 0; k <= call->count; k++) {
+    for (int k = 0; k <= call->chain->nargs; k++) {
         across[k] = step[k];
         if (k == 0 || call->next[k] == call->row * call->step[k])
             continue;
@@ -371,9 +370,8 @@ int OX_VARIANT(ox_chain_run)(int64_t n, char *const arg[], const int64_t step[],
     chain_call call; /* to clear it takes as long as a short chain */
     call.chain = chain;
     call.arg = arg;
-    call.count = chain->nargs;
     call.row = chain->row ? chain->row : n;
-    for (int k = 0; k <= call.count; k++) {
+    for (int k = 0; k <= chain->nargs; k++) {
         given[k] = step[k];
         call.step[k] = step[k] < 0 ? -step[k] : step[k];
         call.next[k] = chain->row ? chain->next[k] : 0;

@@ -143,17 +143,20 @@ bool ox_pass_is_again(const ox_pass_builder *b, int i) {
     return readers > 1;
 }
 
+/* Whether `in` reads what the instruction before gives, and nobody else wants it. */
+static bool is_only_reader(const ox_pass_builder *b, const pass_instruction *before, const pass_instruction *in) {
+    const pass_reg *between = &b->pass.regs[before->reg[0]];
+    return reads(in, before->reg[0]) && between->readers <= 1 && between->store < 0;
+}
+
 bool ox_pass_is_chain(const ox_pass_builder *b) {
     const ox_pass *pass = &b->pass;
     const pass_instruction *before = NULL;
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
-        const pass_reg *result = &pass->regs[in->reg[0]];
         const bool is_last = i + 1 == pass->ncode;
         const bool is_end = (!before && end_of(b, in, true)) || (is_last && end_of(b, in, false));
-        if (kind_of(b, in) == OX_LINKS && !is_end)
-            return false;
-        if ((before && !reads(in, before->reg[0])) || (!is_last && (result->readers > 1 || result->store >= 0)))
+        if ((kind_of(b, in) == OX_LINKS && !is_end) || (before && !is_only_reader(b, before, in)))
             return false;
         before = in;
     }
@@ -162,10 +165,9 @@ bool ox_pass_is_chain(const ox_pass_builder *b) {
 
 void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {
     pass_instruction *first = b->pass.ncode ? &b->pass.code[b->pass.ncode - 1] : NULL;
-    if (!first || !reads(in, first->reg[0]) || (in->level != PASS_EACH && !in->folds))
+    if (!first || !is_only_reader(b, first, in) || (in->level != PASS_EACH && !in->folds))
         return;
-    const pass_reg *between = &b->pass.regs[first->reg[0]];
-    if (between->readers > 1 || between->store >= 0 || between->level != PASS_EACH)
+    if (b->pass.regs[first->reg[0]].level != PASS_EACH)
         return;
     if (join_square(b, first, in) || join_links(b, first, in))
         b->pass.ncode--;

@@ -45,7 +45,7 @@ static bool is_same_row(const ox_pass_builder *b, const pass_operand *operand) {
     for (int i = 0; i < pass->ncode; i++)
         if (pass->code[i].takes_rows && pass->code[i].reg[1] == operand->reg)
             return false;
-    return pass->row >= ox_pass_least_row(b);
+    return pass->row >= b->least_row;
 }
 
 static bool plan_operands(ox_pass_builder *b) {
@@ -119,8 +119,7 @@ static bool wants_spread(const ox_pass_builder *b, const pass_instruction *in, i
     pass_level level = b->pass.regs[in->reg[k]].level;
     if (in->takes_rows)
         return k == 1 && level != PASS_EACH;
-    return in->level == PASS_EACH && level == PASS_ROW && !goes_over_rows(&b->pass, in) &&
-           b->pass.row < ox_pass_least_row(b);
+    return in->level == PASS_EACH && level == PASS_ROW && !goes_over_rows(&b->pass, in) && b->pass.row < b->least_row;
 }
 
 static void set_steps(const ox_pass *pass, pass_instruction *in) {
@@ -133,8 +132,10 @@ static void set_steps(const ox_pass *pass, pass_instruction *in) {
         in->step[k] = repeats ? 0 : width;
         in->next[k] = reg->same_rows ? 0 : level == PASS_EACH ? width * pass->row : level == PASS_ROW ? width : 0;
     }
-    if (!in->by_row || !goes_over_rows(pass, in))
-        return;
+}
+
+/* Instead of being called row by row. */
+static void take_rows(const ox_pass *pass, pass_instruction *in) {
     in->by_row = false;
     in->over_rows = true;
     if (in->chain) {
@@ -190,6 +191,8 @@ static bool finish_instruction(ox_pass_builder *b, pass_instruction in) {
     const pass_reg *result = &pass->regs[in.reg[0]];
     in.streamed = in.streams && result->store >= 0 && pass->stores[result->store].streamed && !result->readers;
     set_steps(pass, &in);
+    if (in.by_row && goes_over_rows(pass, &in))
+        take_rows(pass, &in);
     *added = in;
     return true;
 }
@@ -312,10 +315,9 @@ static size_t cut_evenly(size_t length, size_t most, size_t inner) {
 }
 
 /* Bytes of an element of all operands of which rows are read more than once. */
-static size_t read_again(const ox_pass_builder *b) {
-    const ox_pass *pass = &b->pass;
+static size_t read_again(const ox_pass *pass) {
     size_t bytes = 0;
-    for (int a = 0; a < pass->noperands && b->row_axes; a++) {
+    for (int a = 0; a < pass->noperands; a++) {
         const pass_reg *reg = &pass->regs[pass->operands[a].reg];
         int readers = 0;
         for (int i = 0; i < pass->ncode && reg->level == PASS_EACH && !reg->same_rows; i++)
@@ -341,7 +343,7 @@ static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     const size_t length = (size_t)pass->space.dim[pass->block], inner = (size_t)pass->inner;
     const size_t row = (size_t)pass->row;
     /* Even without registers a tile ends somewhere, so that threads have something to share. */
-    size_t elements = OX_LONGEST_TILE, kept = read_again(b);
+    size_t elements = OX_LONGEST_TILE, kept = b->row_axes ? read_again(pass) : 0;
     const size_t bytes = (pool->each > kept ? pool->each : kept) + pool->row / row;
     if (bytes) {
         elements = (size_t)(b->row_axes ? MOST_OF_ROWS : OX_TILE_BYTES) / bytes / 64 * 64;

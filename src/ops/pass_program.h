@@ -112,7 +112,7 @@ struct ox_pass_builder {
     int rank, row_axes;
     const int64_t *dims;
     const int64_t **strides; /* of each operand, rank entries */
-    bool is_chain;           /* ox_pass_is_chain */
+    int64_t least_row;       /* rows of fewer elements are laid out for loops that would be called for each */
     int operand_room, reg_room, code_room, store_room;
     ox_pass pass;
 };
@@ -147,9 +147,6 @@ enum {
 
 /* pass_space.c: merges the dimensions of the space, and chooses those of rows and of tiles. False if memory ran out. */
 bool ox_pass_cut(ox_pass_builder *builder);
-
-/* pass_space.c: rows of fewer elements are laid out for loops that would be called for each of them. */
-int64_t ox_pass_least_row(const ox_pass_builder *builder);
 
 /* pass_space.c: bytes of an element of the widest operand or result that has as many of them as the output. */
 size_t ox_pass_widest(const ox_pass_builder *builder);

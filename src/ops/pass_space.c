@@ -52,10 +52,13 @@ size_t ox_pass_widest(const ox_pass_builder *b) {
     return (size_t)widest;
 }
 
-/* More where two rows would share a line that is stored past the caches: that costs far more than laying out. */
-int64_t ox_pass_least_row(const ox_pass_builder *b) {
+/* Rows of fewer elements are laid out for loops that would be called for each of them; of more, where two rows would
+ * share a line that is stored past the caches: that costs far more. */
+static int64_t least_row(const ox_pass_builder *b, bool is_chain) {
     const ox_pass *pass = &b->pass;
-    for (int i = 0; i < pass->nstores && !b->row_axes && !b->is_chain; i++)
+    if (b->row_axes || is_chain)
+        return OX_ROW_MIN;
+    for (int i = 0; i < pass->nstores; i++)
         if (pass->stores[i].streamed && pass->space.dim[0] * pass->stores[i].width % OX_LINE)
             return LONG_BYTES / (int64_t)ox_pass_widest(b);
     return OX_ROW_MIN;
@@ -69,18 +72,18 @@ static bool is_of_rows(const ox_pass_builder *b, int a) {
     for (int d = 1; d < space->ndim; d++)
         steps |= space->step[d * space->nargs + a];
     return space->step[a] == 0 ? steps != 0 && space->dim[0] * b->pass.operands[a].width >= OX_LINE
-                               : steps == 0 && space->dim[0] >= ox_pass_least_row(b);
+                               : steps == 0 && space->dim[0] >= b->least_row;
 }
 
 /* Whether dimension 0 is made rows of a pass that has none by itself: not too long ones, so that tiles are not. */
-static bool has_rows(const ox_pass_builder *b) {
+static bool has_rows(const ox_pass_builder *b, bool is_chain) {
     const ox_pass *pass = &b->pass;
     const ox_bcast *space = &pass->space;
     const int64_t row = space->dim[0];
     if (b->row_axes || pass->given >= 0 || space->ndim < 2)
         return false;
-    const bool is_loop = b->is_chain || (pass->ncode == 1 && pass->code->row_lane);
-    if (row > (is_loop ? OX_LONGEST_TILE / 2 : SHORT_TILE) && row >= ox_pass_least_row(b))
+    const bool is_loop = is_chain || (pass->ncode == 1 && pass->code->row_lane);
+    if (row > (is_loop ? OX_LONGEST_TILE / 2 : SHORT_TILE) && row >= b->least_row)
         return false;
     for (int a = 0; a < pass->noperands; a++)
         if (is_of_rows(b, a))
@@ -91,19 +94,20 @@ static bool has_rows(const ox_pass_builder *b) {
 static void choose_block(ox_pass_builder *b) {
     ox_pass *pass = &b->pass;
     ox_bcast *space = &pass->space;
+    const bool is_chain = ox_pass_is_chain(b);
     pass->inner = 1;
-    b->is_chain = ox_pass_is_chain(b);
+    b->least_row = least_row(b, is_chain);
     while (b->row_axes && pass->row_dims < space->ndim &&
            space->step[pass->row_dims * space->nargs + pass->noperands] == 0)
         pass->inner *= space->dim[pass->row_dims++];
-    if (has_rows(b)) {
+    if (has_rows(b, is_chain)) {
         pass->inner = pass->row = space->dim[0];
         pass->row_dims = 1;
     }
     if (pass->row_dims == space->ndim)
         space->dim[space->ndim++] = 1; /* all is one row */
     pass->block = pass->row_dims;
-    if (space->dim[0] >= ox_pass_least_row(b))
+    if (space->dim[0] >= b->least_row)
         return;
     const int64_t most = space->dim[0] > SHORT_TILE ? space->dim[0] : SHORT_TILE;
     while (pass->block + 1 < space->ndim && pass->inner * space->dim[pass->block] <= most)

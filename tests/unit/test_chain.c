@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    LONGEST = 320, /* a multiple of OX_LINE */
+    LONGEST = 320,
     CHAINS = 2000
 };
 

@@ -72,7 +72,6 @@ $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 
 $(DEVICE)/libox.a: $(DEVICE_OBJ)
 	@rm -f $@
-	@rm -f $@
 	$(if $(V),,@echo "  AR  $@" &&) $(DEVICE_AR) rcs $@ $^
 
 check-device: $(BUILD)/ox
