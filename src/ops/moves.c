@@ -195,7 +195,7 @@ FILLS(any64, REPEATED(any64))
 static inline wide_any64 repeated_any128(any128 value) {
     wide_any64 all;
     for (size_t i = 0; i < OX_WIDEST / sizeof(uint64_t); i++)
-        all[i] = value.half[i % 2];
+        all[i] = value[i % 2];
     return all;
 }
 FILLS(any128, repeated_any128(value))

@@ -1,4 +1,5 @@
 /* test_moves.c: the loops that copy matrices and short rows, in every build, against copies element by element. */
+#define _DEFAULT_SOURCE /* memory from the system that is no file's */
 #include "../../src/ops/lanes.h"
 #include "builds.h"
 
@@ -7,9 +8,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
-    GAP = 0x55 /* what lies between the rows */
+    GAP = 0x55, /* what lies between the rows */
+    PAGE = 64 << 10
 };
 
 /* Memory of exactly that many bytes, at an address that is `offset` bytes from a line of the cache. */
@@ -25,6 +28,17 @@ static memory take(size_t size, size_t offset) {
     m.data = m.block + offset;
     memset(m.block, GAP, whole);
     return m;
+}
+
+/* As much as a page holds, up to its end: who reads on behind that ends the test. */
+static memory take_to_end(size_t size) {
+    static char *page;
+    if (!page) {
+        page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ck_assert(page != MAP_FAILED && !mprotect(page + PAGE, PAGE, PROT_NONE));
+    }
+    ck_assert_uint_le(size, PAGE);
+    return (memory){NULL, page + PAGE - size, size, size};
 }
 
 /* Whether two of one size and offset are the same, what lies before and behind them included. */
@@ -73,6 +87,7 @@ START_TEST(transposes_are_transposes) {
                                    wholes[k]);
                 for (size_t s = 0; s < sizeof near / sizeof *near; s++)
                     transposes(loops, width, 146, 142, near[s][0], near[s][1], offset, wholes[k]);
+                transposes(loops, width, 530, 570, 1024, 570, offset, wholes[k]);
             }
 }
 END_TEST
@@ -83,7 +98,7 @@ static void rows(const ox_loops *loops, size_t width, int64_t count, int64_t n, 
                  int64_t next) {
     const int64_t w = (int64_t)width, from_next = (n - 1) * step + w + gap;
     const size_t offset = (size_t)(n % 2 ? n * w : n) % 64;
-    memory from = take((size_t)((count - 1) * from_next + (n - 1) * step + w), offset),
+    memory from = take_to_end((size_t)((count - 1) * from_next + (n - 1) * step + w)),
            to = take((size_t)((count - 1) * next + n * w), offset), plain = take(to.size, offset);
     fill(&from);
     for (int64_t i = 0; i < count * n; i++)
@@ -91,7 +106,6 @@ static void rows(const ox_loops *loops, size_t width, int64_t count, int64_t n, 
     loops->spread(width)(n, count, to.data, next, from.data, step, from_next);
     ck_assert_msg(same(&to, &plain), "%d rows of %d elements of %d bytes, %d apart, to %d, build %s", (int)count,
                   (int)n, (int)width, (int)step, (int)next, loops->name);
-    free(from.block);
     free(to.block);
     free(plain.block);
 }
