@@ -137,7 +137,8 @@ static inline int64_t rest_of(int64_t count, int64_t moved, int64_t block) {
  * fewer of them are written at a time, or, when the rows that are read share places, too, squares go by way of a small
  * matrix. The strips of two lines share what they ask for: each asks for both next lines of its part of the rows (`odd`
  * columns of the two lines have been gone down before). What the last cache does not keep is stored past the caches,
- * line by line. */
+ * line by line. But lines a multiple of CROWDED bytes apart crowd few parts of the memory, and take two to three times
+ * as long: there, rows of the result get DEEP bytes at a time. */
 enum {
     SMALL = 16 << 10, /* bytes of a matrix that needs no strips */
     TALL = 512,
@@ -145,29 +146,26 @@ enum {
     SHARED = 512, /* bytes between rows that share places when they are read */
     BAND = 2048,  /* bytes of each row that are gone down together, so that they lie in few pages */
     HELD = 512,   /* rows of the result of which the end of a line is held until the rest of it comes */
+    CROWDED = 512,
+    DEEP = 8 * OX_LINE,
     PAIR = 2 * OX_LINE,
     LONG = 4 * PAIR /* bytes of a row that is mostly whole lines, wherever it begins */
 };
 
-/* Stores past the caches a line of each of some rows that begin anywhere: the end of what is held of the row, and of
- * the new line behind that as much as there is place for. The new one is held then. */
-static void stream_shifted(int rows, char *dst, int64_t step, char *held, bool begins) {
-    for (int r = 0; r < rows; r++, held += PAIR) {
-        char *to = dst + r * step;
-        const size_t past = (uintptr_t)to % OX_LINE;
-        if (begins && past != 0)
-            memcpy(to, held + OX_LINE, OX_LINE - past);
-        else
-            ox_stream_lines(to - past, held + OX_LINE - past, OX_LINE);
-        memcpy(held, held + OX_LINE, OX_LINE);
-    }
+/* Stores past the caches, at an address where a line need not begin, what follows the first line of `from`, which holds
+ * what was before it unless a row begins. The end of the last line is left for the next call, or for end_held. */
+static inline void stream_behind(char *to, const char *from, size_t bytes, bool begins) {
+    const size_t past = (uintptr_t)to % OX_LINE, first = begins && past != 0 ? OX_LINE : 0;
+    if (first)
+        memcpy(to, from + OX_LINE, OX_LINE - past);
+    ox_stream_lines(to - past + first, from + OX_LINE - past + first, bytes - first);
 }
 
-/* Stores what is held when the rows end. */
-static void end_shifted(int64_t rows, char *dst, int64_t step, const char *held) {
-    for (int64_t r = 0; r < rows; r++, held += PAIR) {
+/* Stores the ends of some rows, of each of which the last line was held. */
+static void end_held(int64_t rows, char *dst, int64_t step, const char *held, int64_t held_step) {
+    for (int64_t r = 0; r < rows; r++) {
         const size_t past = (uintptr_t)(dst + r * step) % OX_LINE;
-        memcpy(dst + r * step - past, held + PAIR - past, past);
+        memcpy(dst + r * step - past, held + r * held_step + OX_LINE - past, past);
     }
 }
 
@@ -255,11 +253,41 @@ static void end_shifted(int64_t rows, char *dst, int64_t step, const char *held)
                             ox_stream_lines(to + c * dst_step, held + c * OX_LINE, OX_LINE);                           \
                     } else {                                                                                           \
                         square_##bits(lines + OX_LINE, PAIR, from, src_step);                                          \
-                        stream_shifted(side, to, dst_step, lines, i == 0);                                             \
+                        for (int c = 0; c < side; c++, lines += PAIR) {                                                \
+                            stream_behind(to + c * dst_step, lines, OX_LINE, i == 0);                                  \
+                            memcpy(lines, lines + OX_LINE, OX_LINE);                                                   \
+                        }                                                                                              \
                     }                                                                                                  \
                 }                                                                                                      \
             if (!at_lines && rows > 0)                                                                                 \
-                end_shifted(end - first, dst + first * dst_step + rows * w, dst_step, held);                           \
+                end_held(end - first, dst + first * dst_step + rows * w, dst_step, held, PAIR);                        \
+        }                                                                                                              \
+        rest_##bits(inner, rows, outer, columns, dst, dst_step, src, src_step);                                        \
+    }                                                                                                                  \
+    static void stream_deep_##bits(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,         \
+                                   int64_t src_step) {                                                                 \
+        const int w = (int)sizeof(any##bits), side = OX_LINE / w;                                                      \
+        const int64_t rows = inner / side * side, columns = outer / side * side;                                       \
+        _Alignas(OX_LINE) char held[HELD][OX_LINE], lines[OX_LINE / sizeof(any##bits)][OX_LINE + DEEP];                \
+        for (int64_t first = 0; first < columns; first += HELD) {                                                      \
+            const int64_t end = LESS_OF(first + HELD, columns);                                                        \
+            for (int64_t top = 0; top < rows; top += DEEP / w)                                                         \
+                for (int64_t j = first; j < end; j += side) {                                                          \
+                    const int64_t count = LESS_OF(rows - top, DEEP / w);                                               \
+                    const char *from = src + top * src_step + j * w;                                                   \
+                    char *to = dst + j * dst_step + top * w;                                                           \
+                    for (int64_t i = 0; i < count; i += side) {                                                        \
+                        ox_ask_rows((uintptr_t)from + (uintptr_t)(i * src_step + OX_LINE), src_step, side, OX_LINE);   \
+                        square_##bits(lines[0] + OX_LINE + i * w, sizeof lines[0], from + i * src_step, src_step);     \
+                    }                                                                                                  \
+                    for (int c = 0; c < side; c++) {                                                                   \
+                        memcpy(lines[c], held[j - first + c], OX_LINE);                                                \
+                        stream_behind(to + c * dst_step, lines[c], (size_t)(count * w), top == 0);                     \
+                        memcpy(held[j - first + c], lines[c] + count * w, OX_LINE);                                    \
+                    }                                                                                                  \
+                }                                                                                                      \
+            if (rows > 0)                                                                                              \
+                end_held(end - first, dst + first * dst_step + rows * w, dst_step, held[0], OX_LINE);                  \
         }                                                                                                              \
         rest_##bits(inner, rows, outer, columns, dst, dst_step, src, src_step);                                        \
     }                                                                                                                  \
@@ -274,6 +302,8 @@ static void end_shifted(int64_t rows, char *dst, int64_t step, const char *held)
             part_##bits(inner, outer, dst, dst_step, src, src_step);                                                   \
         else if (whole < OX_STREAM_RESULT_BYTES || (!at_lines && inner * w < LONG))                                    \
             keep_##bits(inner, outer, dst, dst_step, src, src_step);                                                   \
+        else if (dst_step % CROWDED == 0)                                                                              \
+            stream_deep_##bits(inner, outer, dst, dst_step, src, src_step);                                            \
         else                                                                                                           \
             stream_##bits(inner, outer, dst, dst_step, src, src_step, at_lines);                                       \
     }
