@@ -185,7 +185,7 @@ class Harness:
                 model.close()
 
     def case(self, scenario, sessions, places, operands, expected):
-        inputs = [arrays.to_tensor(values.lay_out(self.rng, np.asarray(operands[place])), scenario.types[place])
+        inputs = [arrays.to_input(values.lay_out(self.rng, np.asarray(operands[place])), scenario.types[place])
                   for place in places]
         results = [run_session(session, inputs) for session in sessions]
         if len(results) == 1 or same_result(*results):

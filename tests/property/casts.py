@@ -78,7 +78,7 @@ def check(rng):
         helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]).SerializeToString())
     session = oxlib.Session(model, oxlib.Options(threads=int(rng.integers(1, 3))))
     try:
-        session.set_input(0, arrays.to_tensor(x, source))
+        session.set_input(0, arrays.to_input(x, source))
         session.run()
         got = arrays.from_tensor(session.output(0))[1]
     finally:

@@ -45,10 +45,10 @@ def expected(x, values, i):
 
 
 def problem(session, lists, x, values):
-    session.set_input(0, arrays.to_tensor(x, "float"))
+    session.set_input(0, arrays.to_input(x, "float"))
     given = [np.array([values[name]], np.int64) for name in lists]
     for place, array in enumerate(given):
-        session.set_input(place + 1, arrays.to_tensor(array, "int64"))
+        session.set_input(place + 1, arrays.to_input(array, "int64"))
     session.run()
     for i in range(4):
         got = arrays.from_tensor(session.output(i))[1]

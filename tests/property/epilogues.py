@@ -135,7 +135,7 @@ def run(graph, outputs, options, runs=1):
         try:
             for _ in range(runs):
                 for i, (_, type_name, array) in enumerate(graph.inputs):
-                    session.set_input(i, arrays.to_tensor(array, type_name))
+                    session.set_input(i, arrays.to_input(array, type_name))
                 session.run()
             return {name: arrays.from_tensor(session.output(i))[1] for i, name in enumerate(outputs)}
         except oxlib.OxError as error:

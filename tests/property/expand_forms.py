@@ -100,7 +100,7 @@ def run(nodes, constants, array, type_name):
     try:
         session = oxlib.Session(model)
         try:
-            session.set_input(0, arrays.to_tensor(array, type_name))
+            session.set_input(0, arrays.to_input(array, type_name))
             session.run()
             return arrays.from_tensor(session.output(0))[1]
         finally:

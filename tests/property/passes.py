@@ -161,7 +161,7 @@ def run_model(data, type_name, operands, index, options=None):
         try:
             for i, array in enumerate(operands):
                 name = "bool" if i == 3 else type_name
-                session.set_input(i, arrays.to_tensor(array, name))
+                session.set_input(i, arrays.to_input(array, name))
             session.run()
             return arrays.from_tensor(session.output(index))[1]
         finally:

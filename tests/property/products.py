@@ -44,7 +44,7 @@ class Model:
                                  ).SerializeToString()
 
     def tensors(self):
-        return [arrays.to_tensor(values.lay_out(self.rng, np.asarray(x)), t) for _, t, x in self.inputs]
+        return [arrays.to_input(values.lay_out(self.rng, np.asarray(x)), t) for _, t, x in self.inputs]
 
 
 def run_model(data, tensors, options):
@@ -100,7 +100,7 @@ def weights_stay_as_they_lie(type_name):
     model = oxlib.Model(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]
                                           ).SerializeToString())
     session = oxlib.Session(model)
-    session.set_input(0, arrays.to_tensor(a, type_name))
+    session.set_input(0, arrays.to_input(a, type_name))
     session.run()
     laid_out = session.memory().weight_bytes
     session.close()

@@ -63,7 +63,7 @@ def result(data, type_name, x, threads):
     model = oxlib.Model(data)
     session = oxlib.Session(model, oxlib.Options(threads=threads))
     try:
-        session.set_input(0, arrays.to_tensor(x, type_name))
+        session.set_input(0, arrays.to_input(x, type_name))
         session.run()
         return arrays.from_tensor(session.output(0))[1].copy()
     finally:

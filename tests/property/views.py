@@ -136,7 +136,7 @@ def check(rng):
             inputs = [rng.integers(-9, 10, graph.shapes[name]).astype(np.float32) for name in "ab"]
             kept = [x.copy() for x in inputs]
             for i, x in enumerate(inputs):
-                session.set_input(i, arrays.to_tensor(x, "float"))
+                session.set_input(i, arrays.to_input(x, "float"))
             session.run()
             values = graph.evaluate(*kept)
             for i, name in enumerate(wanted):
