@@ -1,10 +1,10 @@
-# bench.mk: `make bench` measures ox against its peers and writes docs/benchmarks.md, a section and a plot for each of
-# TABLES; included by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'` prints and
-# writes no page.
+# bench.mk: `make bench` measures ox against its peers and writes PAGE, a section and a plot for each of TABLES; included
+# by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'` prints and writes no page.
 # PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this; CI runs a few cases.
 BENCH ?=
 PEERS ?=
 TABLES ?= elementwise products
+PAGE ?= docs/benchmarks.md
 
 BENCH_DIR   := $(BUILD)/bench
 PEERS_LIB   := $(BENCH_DIR)/peers/release/libpeers.so
@@ -41,6 +41,6 @@ bench-%:
 	$(BENCH_RUN) --table $* --threads 1 --json $(BENCH_DIR)/$*-1.json
 	$(BENCH_RUN) --table $* --threads 2 --json $(BENCH_DIR)/$*-2.json
 	$(VENV)/bin/python tests/bench/report.py $(BENCH_DIR)/$*-1.json $(BENCH_DIR)/$*-2.json \
-	  --command 'make bench$(if $(BENCH_PEERS), PEERS=1)' --page docs/benchmarks.md
+	  --command 'make bench$(if $(BENCH_PEERS), PEERS=1)' --page $(PAGE)
 
 .PHONY: bench bench-page

@@ -173,6 +173,7 @@ binary("mul outer", "outer", "Mul", "float 4096 1", "float 1 4096", BIG, np.mult
 binary("add NCHW bias", "channel", "Add", "float 32 64 56 56", "float 1 64 1 1", "float 32 64 56 56", np.add)
 binary("mul squeeze-excite 7x7", "channel", "Mul", "float 32 1024 7 7", "float 32 1024 1 1", "float 32 1024 7 7",
        np.multiply)
+binary("mul channels 14x14", "channel", "Mul", "float 32 256 14 14", "float 256 1 1", "float 32 256 14 14", np.multiply)
 binary("add middle", "middle", "Add", "float 64 1 128 64", "float 64 32 1 64", "float 64 32 128 64", np.add)
 binary("mul inner 3 by [3]", "inner 3", "Mul", "float 1000000 3", "float 3", "float 1000000 3", np.multiply)
 binary("mul inner 3 by [1M,1]", "inner 3", "Mul", "float 1000000 3", "float 1000000 1", "float 1000000 3", np.multiply)
@@ -224,6 +225,7 @@ for unary_op, unary_numpy in [("Relu", None), ("Sqrt", np.sqrt), ("Exp", np.exp)
          into(unary_numpy) if unary_numpy else None)
 
 chain("chain of 8, channels", "chain", "64 64 56 56", "1 64 1 1")
+chain("chain of 8, channels 14x14", "chain", "64 256 14 14", "1 256 1 1")
 chain("chain of 8, rows", "chain", "4096 2048", "2048")
 chain("chain of 8, small", "small chain", "64 256", "256")
 

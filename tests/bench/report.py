@@ -1,5 +1,5 @@
 """report.py: the numbers of bench.py as lines for a terminal and, run by itself on its JSON files, as sections of
-docs/benchmarks.md and as plots beside it."""
+a page and as plots beside it."""
 
 import argparse
 import json
@@ -218,7 +218,7 @@ def read(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="a section of docs/benchmarks.md from JSON files of bench.py")
+    parser = argparse.ArgumentParser(description="a section of a page from JSON files of bench.py")
     parser.add_argument("records", nargs="+", help="JSON files of one table; the plot shows the first")
     parser.add_argument("--command", default="make bench", help="how the page says it was made")
     parser.add_argument("--page", required=True, help="the page, whose other sections stay; a plot lies beside it")

@@ -1,4 +1,4 @@
-"""texts.py: what docs/benchmarks.md says besides numbers."""
+"""texts.py: what a page of benchmarks says besides numbers."""
 
 HEAD = """# Benchmarks
 
