@@ -27,18 +27,26 @@ typedef float vector __attribute__((vector_size(OX_WIDEST)));
 #define ONE_MORE(k) +1
 enum {
     LANES = OX_WIDEST / sizeof(float),
-    BLOCK = (0 EACH_VECTOR(ONE_MORE)) * LANES
+    BLOCK = (0 EACH_VECTOR(ONE_MORE)) * LANES,
+    MOST_ROWS = 8 /* that elements are picked for, of a block */
 };
 _Static_assert(!OX_LANES_STREAM || BLOCK % OX_LINE == 0, "what goes past the caches is whole lines of any type");
 #define NEXT l[1].fn(l + 1, at, VECTORS)
+
+/* Which of the rows that a block lies in, each of its elements belongs to; and how many rows these are. */
+typedef struct block_rows {
+    uint32_t of[BLOCK];
+    unsigned count;
+} block_rows;
 
 typedef struct link link;
 typedef void link_fn(STATE);
 struct link {
     link_fn *fn;
-    char *operand; /* where it begins, if it has one */
-    float one;     /* the operand that repeats, */
-    float zero;    /* and what is added behind it as a lower limit (lane_order.h) */
+    char *operand;          /* where it begins, if it has one, */
+    const block_rows *rows; /* and how the rows lie that it has one element for each of */
+    float one;              /* the operand that repeats, */
+    float zero;             /* and what is added behind it as a lower limit (lane_order.h) */
     union {
         const void *attr; /* of an operation */
         int64_t width;    /* bytes of an element that is asked for */
@@ -91,13 +99,30 @@ MAP_LINK(Erf, ox_erff(a))
 MAP_LINK(Exp, ox_expf(a))
 #endif
 
-/* The other operand is an element of each place, or one that repeats, and the right one or the left one. */
+/* What belongs to each element of a block that lies in several rows. */
+static inline void pick_rows(float *y, const link *l) {
+#ifdef OX_PICKED
+    for (int i = 0; i < BLOCK; i += OX_PICKED)
+        ox_pick_first(y + i, l->operand, l->rows->count, l->rows->of + i);
+#else
+    for (int i = 0; i < BLOCK; i++)
+        y[i] = ((const f32 *)(const void *)l->operand)[l->rows->of[i]];
+#endif
+}
+
+/* The other operand is an element of each place, one that repeats, or one for each row, and the right one or the left
+ * one. */
 #define ELEMENTS(T) const T *y = (const T *)(const void *)l->operand + at
+#define OF_ROWS                                                                                                        \
+    float y[BLOCK];                                                                                                    \
+    pick_rows(y, l)
 #define PAIR_LINKS(name, e)                                                                                            \
     LINK(name##_each, ELEMENTS(f32), v[i], y[i], e)                                                                    \
     LINK(name##_one, const float one = l->one, v[i], one, e)                                                           \
+    LINK(name##_rows, OF_ROWS, v[i], y[i], e)                                                                          \
     LINK(each_##name, ELEMENTS(f32), y[i], v[i], e)                                                                    \
-    LINK(one_##name, const float one = l->one, one, v[i], e)
+    LINK(one_##name, const float one = l->one, one, v[i], e)                                                           \
+    LINK(rows_##name, OF_ROWS, y[i], v[i], e)
 ARITHMETIC_MAPS(PAIR_LINKS)
 QUANTIZE_MAPS(PAIR_LINKS)
 PAIR_LINKS(Div, a / b)
@@ -109,8 +134,11 @@ PAIR_LINKS(PRelu, a < 0 ? a * b : a)
 LINK(Max_limit, const float one = l->one; const float zero = l->zero, v[i], one, at_least(a, b, zero))
 LINK(Min_limit, const float one = l->one, v[i], one, at_most(a, b))
 
-#define PAIR_ROW(name) {name##_each, name##_one, each_##name, one_##name},
-static link_fn *const pair_links[][4] = {OX_PAIR_LINKS(PAIR_ROW)};
+typedef struct pair_fns {
+    link_fn *each, *one, *rows;
+} pair_fns;
+#define PAIR_ROW(name) {{name##_each, name##_one, name##_rows}, {each_##name, one_##name, rows_##name}},
+static const pair_fns pair_links[][2] = {OX_PAIR_LINKS(PAIR_ROW)};
 #define MAP_ROW(name) [OX_LINK_##name - OX_LINK_PAIRS] = map_##name,
 static link_fn *const map_links[] = {OX_MAP_LINKS(MAP_ROW)};
 
@@ -190,19 +218,22 @@ static void ask(STATE) {
 
 /* ---- Running ------------------------------------------------------------------------------------------------- */
 
+/* Gives a link its operand that repeats. A limit is asked what it is. */
+static void bind_one(link *l, const ox_link *how, const char *y) {
+    l->one = *(const f32 *)(const void *)y;
+    if (how->kind == OX_LINK_Max) {
+        l->zero = zero_below(l->one);
+        l->fn = is_low(l->one) ? Max_limit : pair_links[OX_LINK_Max][how->is_right].one;
+    } else if (how->kind == OX_LINK_Min)
+        l->fn = is_high(l->one) ? Min_limit : pair_links[OX_LINK_Min][how->is_right].one;
+}
+
 /* Makes *l the link of two operands, the other one of which lies at y. */
 static void bind_pair(link *l, const ox_link *how, char *y, int64_t step) {
-    l->fn = pair_links[how->kind][2 * how->is_right + !step];
-    l->operand = y;
-    l->attr = how->attr;
-    if (step)
-        return;
-    l->one = *(const f32 *)(const void *)y;
-    l->zero = zero_below(l->one);
-    if (how->kind == OX_LINK_Max && is_low(l->one))
-        l->fn = Max_limit;
-    if (how->kind == OX_LINK_Min && is_high(l->one))
-        l->fn = Min_limit;
+    const pair_fns *fns = &pair_links[how->kind][how->is_right];
+    *l = (link){.fn = step ? fns->each : fns->one, .operand = y, .attr = how->attr};
+    if (!step)
+        bind_one(l, how, y);
 }
 
 /* What the loop is called with. */
@@ -312,12 +343,20 @@ typedef struct chain_links {
     link within[2 * OX_CHAIN_ARGS], across[2 * OX_CHAIN_ARGS];
     chain_place place[OX_CHAIN_ARGS], place_across[OX_CHAIN_ARGS];
     int nturned, turned[OX_CHAIN_ARGS]; /* arguments that do not go on */
+    int npicked, picked[OX_CHAIN_ARGS]; /* those that are picked for blocks in several rows, */
+    int nlaid, laid[OX_CHAIN_ARGS];     /* and those that are laid out */
+    block_rows rows;
 } chain_links;
+
+/* Whether an argument's elements are picked for a block, which lies in few rows: one after the other, one for each. */
+static bool is_picked(const chain_call *call, int k) {
+    return !call->step[k] && call->next[k] == (int64_t)sizeof(float) && BLOCK <= call->row * (MOST_ROWS - 2);
+}
 
 static void bind_rows(const chain_call *call, const int64_t step[], chain_links *l) {
     int64_t across[OX_CHAIN_ARGS];
     bind(call, call->arg, step, l->within, l->place);
-    l->nturned = 0;
+    l->nturned = l->npicked = l->nlaid = 0;
     if (!call->chain->row)
         return;
     for (int k = 0; k <= call->chain->nargs; k++) {
@@ -326,8 +365,17 @@ static void bind_rows(const chain_call *call, const int64_t step[], chain_links 
             continue;
         across[k] = laid_width(call, k);
         l->turned[l->nturned++] = k;
+        if (is_picked(call, k))
+            l->picked[l->npicked++] = k;
+        else
+            l->laid[l->nlaid++] = k;
     }
     bind(call, call->arg, across, l->across, l->place_across);
+    for (int i = 0; i < l->npicked; i++) {
+        const chain_place *place = &l->place_across[l->picked[i]];
+        place->link->fn = pair_links[place->how->kind][place->how->is_right].rows;
+        place->link->rows = &l->rows;
+    }
 }
 
 /* Where element 0 would lie: links count from there. */
@@ -343,7 +391,7 @@ static void run_within(const chain_call *call, chain_links *l, chain_at *from) {
         if (call->step[k])
             l->place[k].link->operand = origin(x, from->end - call->row, call->step[k]);
         else
-            bind_pair(l->place[k].link, l->place[k].how, x, 0);
+            bind_one(l->place[k].link, l->place[k].how, x);
     }
     int64_t at = from->at;
     for (; from->end - at >= BLOCK; at += BLOCK)
@@ -351,11 +399,27 @@ static void run_within(const chain_call *call, chain_links *l, chain_at *from) {
     go_on(call, from, at - from->at);
 }
 
+/* The first row of a block goes on for `first` elements, the others have `row`. */
+static void find_rows(block_rows *rows, int64_t first, int64_t row) {
+    uint32_t of[BLOCK] = {0};
+    rows->count = 1;
+    for (; first < BLOCK; first += row, rows->count++)
+        for (int i = 0; i < BLOCK; i++)
+            of[i] += (uint32_t)(i >= (int)first);
+    memcpy(rows->of, of, sizeof of);
+}
+
 static void run_across(const chain_call *call, chain_links *l, chain_at *from) {
     const vector none = {0};
     chain_block blocks[OX_CHAIN_ARGS];
-    for (int i = 0; i < l->nturned; i++) {
-        const int k = l->turned[i];
+    if (l->npicked)
+        find_rows(&l->rows, from->end - from->at, call->row);
+    for (int i = 0; i < l->npicked; i++) {
+        const int k = l->picked[i];
+        l->place_across[k].link->operand = call->arg[k] + from->row * call->next[k];
+    }
+    for (int i = 0; i < l->nlaid; i++) {
+        const int k = l->laid[i];
         lay_out(call, k, from, BLOCK, blocks[k]);
         l->place_across[k].link->operand = origin(blocks[k], from->at, laid_width(call, k));
     }
