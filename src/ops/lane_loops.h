@@ -4,6 +4,7 @@
 
 #include "intrinsics.h"
 #include "lanes.h"
+#include "moves.h"
 
 #include <math.h>
 
@@ -53,9 +54,7 @@ typedef uint64_t MEMORY u64;
 typedef int64_t MEMORY i64;
 typedef float MEMORY f32;
 typedef double MEMORY f64;
-typedef struct __attribute__((packed, may_alias)) b16 {
-    uint64_t half[2];
-} b16;
+typedef any128 b16;
 typedef struct __attribute__((packed, may_alias)) str {
     const char *data;
     size_t size;

@@ -83,16 +83,7 @@ COPY(u8)
 COPY(u16)
 COPY(u32)
 COPY(u64)
-#define EXPAND_STRUCT(T)                                                                                               \
-    static int copy_##T(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                        \
-        T *o = (void *)arg[0];                                                                                         \
-        const T *x = (const void *)arg[1];                                                                             \
-        (void)attr;                                                                                                    \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            o[i] = x[step[1] ? i : 0];                                                                                 \
-        return 0;                                                                                                      \
-    }
-EXPAND_STRUCT(b16)
+COPY(b16)
 
 ox_lane *OX_VARIANT(ox_lane_copy)(size_t width) {
     return width == 1 ? copy_u8 : width == 2 ? copy_u16 : width == 4 ? copy_u32 : width == 8 ? copy_u64 : copy_b16;
