@@ -8,7 +8,7 @@ typedef uint8_t any8;
 typedef uint16_t __attribute__((aligned(1), may_alias)) any16;
 typedef uint32_t __attribute__((aligned(1), may_alias)) any32;
 typedef uint64_t __attribute__((aligned(1), may_alias)) any64;
-/* A vector, for of a struct of two numbers gcc's vectorizer reads more than is there. */
+/* A vector: where such elements are a struct of two numbers, gcc 12 vectorizes loads of more than is there. */
 typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) any128;
 
 /* That of five loops which is for elements of `width` bytes: 1, 2, 4, 8, or 16. */
