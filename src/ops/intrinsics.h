@@ -143,16 +143,15 @@ static inline ox_dot_lanes ox_dot_load(const void *bytes) {
 #endif
 }
 
-/* OX_PICKED elements of 4 bytes, each from one of as many places, which the lowest bits of `at` say; and each from one
- * of the first `count` places, behind which nothing is read. */
+/* OX_PICKED elements of 4 bytes, each from one of as many places, which the lowest bits of `at` say; and the
+ * first `count` of such places, behind which nothing is read. */
 #if defined(__AVX512F__)
 #define OX_PICKED 16
 static inline void ox_pick(void *to, const void *from, const uint32_t *at) {
     _mm512_storeu_si512(to, _mm512_permutexvar_epi32(_mm512_loadu_si512(at), _mm512_loadu_si512(from)));
 }
-static inline void ox_pick_first(void *to, const void *from, unsigned count, const uint32_t *at) {
-    const __m512i first = _mm512_maskz_loadu_epi32((__mmask16)((1u << count) - 1), from);
-    _mm512_storeu_si512(to, _mm512_permutexvar_epi32(_mm512_loadu_si512(at), first));
+static inline void ox_first_places(void *to, const void *from, unsigned count) {
+    _mm512_storeu_si512(to, _mm512_maskz_loadu_epi32((__mmask16)((1u << count) - 1), from));
 }
 #elif defined(__AVX2__)
 #define OX_PICKED 8
@@ -160,11 +159,10 @@ static inline void ox_pick(void *to, const void *from, const uint32_t *at) {
     _mm256_storeu_si256(to,
                         _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from), _mm256_loadu_si256((const void *)at)));
 }
-static inline void ox_pick_first(void *to, const void *from, unsigned count, const uint32_t *at) {
+static inline void ox_first_places(void *to, const void *from, unsigned count) {
     const __m256i is_first =
         _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    const __m256i first = _mm256_maskload_epi32(from, is_first);
-    _mm256_storeu_si256(to, _mm256_permutevar8x32_epi32(first, _mm256_loadu_si256((const void *)at)));
+    _mm256_storeu_si256(to, _mm256_maskload_epi32(from, is_first));
 }
 #endif
 

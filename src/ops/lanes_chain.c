@@ -102,8 +102,11 @@ MAP_LINK(Exp, ox_expf(a))
 /* What belongs to each element of a block that lies in several rows. */
 static inline void pick_rows(float *y, const link *l) {
 #ifdef OX_PICKED
+    _Static_assert(MOST_ROWS <= OX_PICKED, "rows are picked among so many");
+    float first[OX_PICKED];
+    ox_first_places(first, l->operand, l->rows->count);
     for (int i = 0; i < BLOCK; i += OX_PICKED)
-        ox_pick_first(y + i, l->operand, l->rows->count, l->rows->of + i);
+        ox_pick(y + i, first, l->rows->of + i);
 #else
     for (int i = 0; i < BLOCK; i++)
         y[i] = ((const f32 *)(const void *)l->operand)[l->rows->of[i]];
