@@ -19,6 +19,7 @@ DEPFLAGS  = -MMD -MP
 
 # make V=1 shows the whole commands.
 COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)
+SHORT   = $(if $(V),,@echo "  $(1)  $@" &&)
 define BUILD_OBJECT
 	@mkdir -p $(@D)
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
@@ -37,30 +38,32 @@ CHAINFLAGS := -O3 $(shell $(CC) -Werror -fschedule-insns -fsched-pressure -c -x 
 
 # Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
 # what belongs to other subcommands, so that a short run has few pages of the file in memory.
-RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/runtime/*.c src/ops/pass*.c) \
-              $(addprefix src/ops/,bcast.c call.c custom.c elementwise.c isa.c table.c))
-LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard src/ops/*.c)))
+RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/runtime/*.c src/pass/*.c) src/iterate/bcast.c \
+              src/loops/isa.c $(addprefix src/ops/,call.c custom.c elementwise.c table.c))
+LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard src/ops/*.c src/ops/*/*.c src/iterate/*.c src/loops/*.c)))
 ifdef BLAS
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
 CFLAGS    += -DOX_BLAS $(shell pkg-config --cflags $(BLAS))
 else
-LIB_SRC   := $(filter-out src/ops/gemm_blas.c,$(LIB_SRC))
+LIB_SRC   := $(filter-out src/ops/gemm/gemm_blas.c,$(LIB_SRC))
 endif
 LIB_OBJ  := $(BUILD)/obj/proto/onnx.pb-c.o $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 
-# The elementwise loops are built again for newer x86-64 processors, and chosen when a session starts (src/ops/isa.c).
-LOOP_SRC := $(filter src/ops/lanes% src/ops/loops.c src/ops/moves.c src/ops/reduce_loops.c src/ops/softmax_loops.c \
-              src/ops/transpose_loops.c src/ops/gemm_kernel.c src/ops/gemm_int8.c src/ops/integer_loops.c, \
-              $(LIB_SRC))
-ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
-VARIANTS ?= v3 v4
-endif
-LIB_OBJ  += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
-LIB_OBJ  += $(if $(VARIANTS),$(BUILD)/obj/src/ops/gemm_int8.vnni.o)
+# The loops are built again for newer processors, and chosen when a session starts. src/loops/builds.h lists the builds:
+# BUILD_ROWS gives NAME of its rows for the machine of the compiler, ROW_FLAGS the N-th string of a row.
+OPEN       := (
+MACHINE    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+BUILD_ROWS  = $(shell sed -n 's/^.*$(1)$(OPEN)\([a-z0-9]*\), $(MACHINE),.*/\1/p' src/loops/builds.h)
+ROW_FLAGS   = $(shell sed -n 's/^.*[A-Z]$(OPEN)$(1), $(MACHINE), //p' src/loops/builds.h | cut -d'"' -f$(2))
+LOOP_SRC   := $(filter-out $(addprefix src/loops/,gemm_pack.c isa.c lane_math.c),$(filter src/loops/%,$(LIB_SRC)))
+VARIANTS   ?= $(call BUILD_ROWS,BUILD)
+DOTS       := $(if $(VARIANTS),$(call BUILD_ROWS,DOT))
+LIB_OBJ    += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
+LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm_int8.$(dot).o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
-LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o bench.o case% compare.o embed.o fill.o image% info.o ops.o \
-              test.o trace.o),$(TOOL_OBJ))
+LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o bench.o case% compare.o embed.o fill.o image% info.o \
+              inputs_npz.o kind.o npz.o ops.o shape.o test.o trace.o zip.o),$(TOOL_OBJ))
 RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o $(RUN_SRC:%.c=$(BUILD)/obj/%.o)
 
 all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc
@@ -70,7 +73,7 @@ help:
 	@echo 'make demo       classify handwritten digits with the model in examples/digits'
 	@echo 'make check      every test: unit, conformance, property, examples'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
-	@echo 'make cross-test unit tests and the node suite on s390x and armhf, emulated'
+	@echo 'make cross-test unit tests and the node suite on s390x, armhf and arm64, emulated'
 	@echo 'make device-test the reduced library on microcontrollers, emulated'
 	@echo 'make tsan       threads under the thread sanitizer'
 	@echo 'make valgrind   the unit tests under valgrind'
@@ -82,11 +85,11 @@ help:
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
-	@echo 'make install    into $$(DESTDIR)$$(PREFIX)'
+	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
 
 $(BUILD)/proto/onnx.pb-c.c $(BUILD)/proto/onnx.pb-c.h &: proto/onnx.proto
 	@mkdir -p $(BUILD)/proto
-	protoc-c --proto_path=proto --c_out=$(BUILD)/proto proto/onnx.proto
+	$(call SHORT,PB) protoc-c --proto_path=proto --c_out=$(BUILD)/proto proto/onnx.proto
 
 $(BUILD)/obj/proto/onnx.pb-c.o: CFLAGS += -Wno-conversion -I$(BUILD)/proto
 $(BUILD)/obj/proto/onnx.pb-c.o: $(BUILD)/proto/onnx.pb-c.c
@@ -96,32 +99,36 @@ $(BUILD)/obj/src/loader/%.o: CFLAGS += -I$(BUILD)/proto
 $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 	$(BUILD_OBJECT)
 
-$(BUILD)/obj/src/ops/%.o: CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_X86_VARIANTS)
+$(foreach room,loops iterate pass ops,$(BUILD)/obj/src/$(room)/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_VARIANTS)
+$(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 # No compiler's choice here: the sums of products are fused wherever the processor can.
-$(BUILD)/obj/src/ops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
-# What waits for memory is faster in halves of the widest registers, what computes in whole ones.
-VECTOR_WIDTH := 256
+$(BUILD)/obj/src/loops/gemm_kernel%o: CFLAGS += -ffp-contract=fast
+# What waits for memory is fast in halves of the widest registers, what computes in whole ones.
 WIDE := lanes_chain lanes_divide lanes_math lanes_order lanes_pow lanes_tiles reduce_loops softmax_loops gemm_kernel integer_loops
-$(WIDE:%=$(BUILD)/obj/src/ops/%.v4.o): VECTOR_WIDTH := 512
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
-$(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/ops/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
+$(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
 # Compilers must unroll these loops, or the vectors would not stay in registers.
-$(BUILD)/obj/src/ops/lanes_chain%o: CFLAGS += $(CHAINFLAGS)
-$(BUILD)/obj/%.v3.o: CFLAGS += -DOX_ISA=v3 -march=x86-64-v3
-$(BUILD)/obj/%.v4.o: CFLAGS += -DOX_ISA=v4 -march=x86-64-v4 -mprefer-vector-width=$(VECTOR_WIDTH)
-$(BUILD)/obj/%.vnni.o: CFLAGS += -DOX_ISA=v4 -DOX_DOT_ISA=vnni -march=x86-64-v4 -mavx512vnni
-$(BUILD)/obj/%.vnni.o: %.c
-	$(BUILD_OBJECT)
-$(BUILD)/obj/%.v3.o: %.c
-	$(BUILD_OBJECT)
-$(BUILD)/obj/%.v4.o: %.c
-	$(BUILD_OBJECT)
+$(BUILD)/obj/src/loops/lanes_chain%o: CFLAGS += $(CHAINFLAGS)
+# Rules of a build: NAME.
+define BUILD_RULES
+$(BUILD)/obj/%.$(1).o: CFLAGS += -DOX_ISA=$(1) $(call ROW_FLAGS,$(1),2)
+$(WIDE:%=$(BUILD)/obj/src/loops/%.$(1).o): CFLAGS += $(call ROW_FLAGS,$(1),4)
+$(BUILD)/obj/%.$(1).o: %.c
+	$$(BUILD_OBJECT)
+endef
+define DOT_RULES
+$(BUILD)/obj/%.$(1).o: CFLAGS += -DOX_ISA=$(1) -DOX_DOT_ISA=$(1) $(call ROW_FLAGS,$(1),2)
+$(BUILD)/obj/%.$(1).o: %.c
+	$$(BUILD_OBJECT)
+endef
+$(foreach v,$(VARIANTS),$(eval $(call BUILD_RULES,$(v))))
+$(foreach dot,$(DOTS),$(eval $(call DOT_RULES,$(dot))))
 $(BUILD)/obj/%.o: %.c
 	$(BUILD_OBJECT)
 
 $(BUILD)/libox.a: $(LIB_OBJ)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call SHORT,AR) $(AR) rcs $@ $^
 
 # LINKS gives the flags back if the linker takes them, with a declaration before main, and says nothing.
 # STATIC gives archives, or shared libraries where there are none.
@@ -132,19 +139,21 @@ STATIC = $(foreach lib,$(1),$(or $(call LINKS,-l:lib$(lib).a),-l$(lib)))
 PACKED = $(call LINKS,-z pack-relative-relocs,enum { known = 1 / (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 36) };)
 
 $(BUILD)/libox.so: $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(PACKED) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
+	$(call SHORT,LD) $(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(PACKED) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
 
 # protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model. Of
 # the constants, tables come first and strings last (by name of their sections): few strings are read.
 # Plug-ins find the functions of ox.h in the command.
 $(BUILD)/ox: $(TOOL_OBJ) $(LIB_OBJ) tools/exports.txt
-	$(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -Wl,--sort-section=name $(PACKED) -o $@ $(RUN_OBJ) \
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -Wl,--sort-section=name $(PACKED) -o $@ $(RUN_OBJ) \
 	  $(call STATIC,protobuf-c) $(filter-out $(RUN_OBJ),$(LIB_OBJ)) $(LATE_OBJ) $(call STATIC,png16 z) $(BLAS_LIBS) \
 	  -lm -lpthread -ldl
 
-$(BUILD)/ox.pc: tools/ox.pc.in Makefile
+# Rewritten when it changes, as PREFIX may from one call to the next.
+$(BUILD)/ox.pc: tools/ox.pc.in FORCE
 	@mkdir -p $(@D)
-	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@
+	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
@@ -156,9 +165,17 @@ install: all
 	install -m644 src/ox.h $(DESTDIR)$(PREFIX)/include/ox.h
 	install -m644 $(BUILD)/ox.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ox.pc
 	install -m644 tools/ox.1 $(DESTDIR)$(PREFIX)/share/man/man1/ox.1
+	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)'
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h \
+	  lib/pkgconfig/ox.pc share/man/man1/ox.1)
+	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)' --gone
 
 clean:
 	rm -rf $(BUILD)
+
+FORCE:
 
 -include tools/device/device.mk
 -include examples/examples.mk
@@ -170,4 +187,4 @@ clean:
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 
-.PHONY: all help install clean
+.PHONY: FORCE all help install uninstall clean

@@ -17,16 +17,16 @@ $(BUILD)/obj/$(DIGITS)/digits.o: $(BUILD)/digits_model.h
 $(BUILD)/obj/examples/filetype.o: CFLAGS += -DMAGIKA_DIR='"$(MAGIKA)"'
 
 $(BUILD)/digits: $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
 
 $(BUILD)/filetype: $(BUILD)/obj/examples/filetype.o $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC) -ljansson
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC) -ljansson
 
 # The operators of the domain onednn.graph once more, as a plug-in.
-ONEDNN_OBJ := $(BUILD)/obj/examples/onednn/plugin.o $(BUILD)/obj/src/ops/onednn.o
+ONEDNN_OBJ := $(BUILD)/obj/examples/onednn/plugin.o $(BUILD)/obj/src/ops/shape/onednn.o
 
 $(BUILD)/onednn.so: $(ONEDNN_OBJ)
-	$(CC) -shared $(LDFLAGS) -o $@ $(ONEDNN_OBJ)
+	$(call SHORT,LD) $(CC) -shared $(LDFLAGS) -o $@ $(ONEDNN_OBJ)
 
 all: $(BUILD)/onednn.so
 

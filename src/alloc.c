@@ -74,7 +74,7 @@ static void note_peak(ox_fixed *fixed) {
 
 static void *fixed_get(ox_fixed *fixed, size_t size, bool temporary) {
     fixed_block *before = NULL;
-    size = (size + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN;
+    size = ox_round_up(size, OX_GRAIN);
     unsigned char *at = find_gap(fixed, HEADER + size, temporary, &before);
     if (!at)
         return NULL;
@@ -123,7 +123,9 @@ static void *fixed_resize_temporary(void *context, void *block, size_t old_size,
 }
 
 ox_allocator ox_fixed_allocator(ox_fixed *fixed, void *buffer, size_t size) {
-    *fixed = (ox_fixed){.buffer = buffer, .size = size};
+    if (!fixed)
+        return (ox_allocator){0};
+    *fixed = (ox_fixed){.buffer = buffer, .size = buffer ? size : 0};
     return (ox_allocator){fixed_resize, fixed};
 }
 
@@ -138,7 +140,7 @@ bool ox_fixed_extend(const ox_allocator *allocator, void *data, size_t size) {
     ox_fixed *fixed = allocator->context;
     fixed_block *block = (fixed_block *)(void *)((unsigned char *)data - HEADER);
     unsigned char *end = block->next ? (unsigned char *)block->next : fixed_end(fixed);
-    size = (size + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN;
+    size = ox_round_up(size, OX_GRAIN);
     if (size > (size_t)(end - (unsigned char *)data))
         return false;
     block->size = size;

@@ -7,8 +7,8 @@
 void *ox_alloc(const ox_allocator *allocator, size_t size);               /* NULL on failure; not zeroed */
 void ox_release(const ox_allocator *allocator, void *block, size_t size); /* NULL is allowed */
 
-/* The same memory, for what is given back soon: a fixed buffer gives it from its end, so that it leaves no holes among
- * what stays. */
+/* The same memory, for blocks that are given back soon. A fixed buffer gives them from its end: blocks that stay have
+ * no holes between them then. */
 ox_allocator ox_temporary(const ox_allocator *allocator);
 
 /* Makes a block `size` bytes large without moving it; false if that cannot be, and always where the memory is no fixed
@@ -44,6 +44,14 @@ void *ox_pile_array(ox_pile *pile, size_t count, size_t size);
 ox_pile_mark ox_pile_save(const ox_pile *pile);
 void ox_pile_restore(ox_pile *pile, ox_pile_mark mark);
 void ox_pile_free(ox_pile *pile);
+
+/* The least multiple of `unit` from `size` on, which is at most SIZE_MAX - unit. */
+static inline size_t ox_round_up(size_t size, size_t unit) {
+    return (size + unit - 1) / unit * unit;
+}
+static inline size_t ox_aligned(size_t size) {
+    return ox_round_up(size, OX_ALIGN);
+}
 
 /* Overflow-checked size arithmetic: false if the result does not fit. */
 static inline bool ox_mul_size(size_t a, size_t b, size_t *result) {

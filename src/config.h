@@ -70,6 +70,12 @@
 /* Elementwise operators behind a product run on its blocks. */
 #define OX_WITH_EPILOGUES (OX_WITH_PASSES && OX_WITH_FUSION)
 
+/* What a right model does not need, and a device is not given others: attributes are compared with ONNX's definitions,
+ * what a model states of types and shapes with what comes out. */
+#ifndef OX_WITH_CHECKS
+#define OX_WITH_CHECKS (!OX_SMALL)
+#endif
+
 /* A model tells which operators it uses (ox_model_op_use). */
 #ifndef OX_WITH_USES
 #define OX_WITH_USES (!OX_SMALL)
@@ -150,8 +156,8 @@
 #endif
 
 /* Loops whose results go past the caches ask for operands of at least this many bytes ahead. */
-#ifndef OX_ASKED_BYTES
-#define OX_ASKED_BYTES ((size_t)8 << 20)
+#ifndef OX_PREFETCH_BYTES
+#define OX_PREFETCH_BYTES ((size_t)8 << 20)
 #endif
 
 /* Passes ask for the next tile of operands of at least this many bytes, which do not lie in a cache. */
@@ -165,8 +171,8 @@
 #endif
 
 /* After about so many bytes of work, a step asks whether it is to go on. */
-#ifndef OX_ASK_BYTES
-#define OX_ASK_BYTES ((size_t)512 << 10)
+#ifndef OX_POLL_BYTES
+#define OX_POLL_BYTES ((size_t)512 << 10)
 #endif
 
 /* Bytes of a core's second-level cache where the system does not tell; blocks of matrix products are cut to fit. */

@@ -193,7 +193,7 @@ ox_digits ox_digits_shortest(ox_dtype dtype, double value) {
 }
 
 int ox_float_digits(ox_dtype dtype, double value, uint8_t digits[17], int *exponent) {
-    if (!(value > 0) || isinf(value))
+    if (!(value > 0) || isinf(value) || !digits || !exponent)
         return 0;
     ox_digits d = ox_digits_shortest(dtype, value);
     memcpy(digits, d.digit, (size_t)d.count);

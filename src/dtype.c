@@ -57,7 +57,7 @@ int ox_dtype_bits(ox_dtype dtype) {
 }
 
 ox_dtype ox_dtype_from_name(const char *name) {
-    for (int i = 1; i < OX_DTYPE_COUNT; i++)
+    for (int i = 1; name && i < OX_DTYPE_COUNT; i++)
         if (!ox_text_order(name, rows[i].name))
             return (ox_dtype)i;
     return OX_UNDEFINED;

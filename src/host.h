@@ -1,9 +1,9 @@
-/* host.h: what ox asks of an operating system. Builds for devices leave src/host out; then loading from memory and
- * caller-given allocators are what there is. */
+/* host.h: what ox asks of an operating system besides threads (workers.h, lock.h). Builds for devices leave src/host
+ * out; then loading from memory and caller-given allocators are what there is. */
 #ifndef OX_HOST_H
 #define OX_HOST_H
 
-#include "pool.h"
+#include "alloc.h"
 
 /* Maps a whole file read-only. An empty file gives size 0 and a non-NULL pointer. */
 ox_status ox_host_map(const char *path, const unsigned char **bytes, size_t *size, ox_error *error);
@@ -16,17 +16,6 @@ ox_status ox_host_external_path(const char *model_path, const char *location, ch
 
 /* The build of the loops that the environment asks for (OX_ISA), NULL for none. */
 const char *ox_default_isa(void);
-
-/* Starts pool->threads - 1 threads that wait for work; nothing is left behind on failure. They must have stopped before
- * the pool goes. NULL is allowed. */
-ox_status ox_crew_start(ox_pool *pool, ox_crew **crew, ox_error *error);
-void ox_crew_stop(ox_crew *crew);
-
-/* Whether it is one of the crew's threads that asks. */
-bool ox_crew_has_this_thread(const ox_crew *crew);
-
-/* Runs part 0 in this thread and the others in any, and returns when all are done. */
-void ox_crew_run(ox_crew *crew, ox_pool_fn *fn, void *context);
 
 /* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */
 size_t ox_host_cache(int level);

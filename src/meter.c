@@ -32,8 +32,13 @@ ox_status ox_limits_file(const ox_limits *limits, size_t size, ox_error *error) 
     return ox_fail(error, OX_ERROR_LIMIT, "a file of %zu bytes, the limit is %zu", size, limits->file_bytes);
 }
 
+/* What is counted from the start may be beyond the limit already. */
+static size_t room(const ox_meter *meter) {
+    return meter->limit > meter->used ? meter->limit - meter->used : 0;
+}
+
 static void *resize(ox_meter *meter, const ox_allocator *from, void *block, size_t old_size, size_t new_size) {
-    if (new_size > old_size && new_size - old_size > meter->limit - meter->used) {
+    if (new_size > old_size && new_size - old_size > room(meter)) {
         meter->refused = true;
         return NULL;
     }
@@ -54,8 +59,7 @@ static void *meter_resize_temporary(void *context, void *block, size_t old_size,
 }
 
 ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_t limit, size_t used) {
-    *meter =
-        (ox_meter){.from = *from, .temporary = ox_temporary(from), .used = used, .limit = limit > used ? limit : used};
+    *meter = (ox_meter){.from = *from, .temporary = ox_temporary(from), .used = used, .limit = limit};
     return (ox_allocator){meter_resize, meter};
 }
 
@@ -63,7 +67,7 @@ bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size
     if (allocator->resize != meter_resize)
         return ox_fixed_extend(allocator, block, size);
     ox_meter *meter = allocator->context;
-    if (size - old_size > meter->limit - meter->used || !ox_fixed_extend(&meter->from, block, size))
+    if (size - old_size > room(meter) || !ox_fixed_extend(&meter->from, block, size))
         return false;
     meter->used += size - old_size;
     return true;

@@ -4,7 +4,7 @@
 
 #include "alloc.h"
 
-/* The limits in force where nobody says otherwise. */
+/* The limits in force where options do not set others. */
 extern const ox_limits ox_limits_default;
 
 /* `given`, and `otherwise` where it leaves something open. A depth beyond OX_MAX_CALLS is brought down to it. */

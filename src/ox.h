@@ -15,6 +15,9 @@
  * given it is always written: the status and, on failure, a text that names file, node, operator and tensor, and the
  * values that disagree. The library never prints, never exits and keeps no global state.
  *
+ * NULL in place of what a function needs, options that mean nothing, indices out of range and calls in the wrong order
+ * are OX_ERROR_ARGUMENT. Functions without a status then do nothing, or give 0, NULL, false or zeroed structs, as said.
+ *
  * Copyright 2026 the ox authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef OX_H
@@ -107,7 +110,7 @@ typedef enum ox_dtype {
 /* ONNX's name of an element type: "float", "int64", "bfloat16", ...; "undefined" for anything else. Static storage. */
 OX_API const char *ox_dtype_name(ox_dtype dtype);
 
-/* The element type of that name, OX_UNDEFINED if there is none. */
+/* The element type of that name, OX_UNDEFINED if there is none, and for NULL. */
 OX_API ox_dtype ox_dtype_from_name(const char *name);
 
 /* Bytes that one element occupies in an ox_tensor. Types of less than 8 bits take one byte per element (value in the
@@ -132,13 +135,14 @@ typedef struct ox_tensor {
     void *data;
 } ox_tensor;
 
-/* The number of elements; -1 if a dimension is negative or the product overflows. */
+/* The number of elements; -1 if a dimension is negative, the product overflows, or there is no shape: NULL, dims that
+ * are NULL, a rank that no tensor has. */
 OX_API int64_t ox_tensor_count(const ox_tensor *tensor);
 
-/* True if the elements lie packed in row-major order. */
+/* True if the elements lie packed in row-major order; false if there is no shape. */
 OX_API bool ox_tensor_is_packed(const ox_tensor *tensor);
 
-/* Writes the byte strides, `rank` of them, packed or not. */
+/* Writes the byte strides, `rank` of them, packed or not; nothing if there is no shape. */
 OX_API void ox_tensor_strides(const ox_tensor *tensor, int64_t *strides);
 
 /* No tensor has a higher rank, whatever the build. */
@@ -172,7 +176,8 @@ typedef struct ox_allocator {
 } ox_allocator;
 
 /* An allocator over one fixed buffer, for devices: everything ox does stays inside it, and running out is an
- * OX_ERROR_MEMORY. The ox_fixed struct and the buffer must outlive all that was made with it. */
+ * OX_ERROR_MEMORY. The ox_fixed struct and the buffer must outlive all that was made with it. Without a struct there is
+ * no function in the allocator, which options then refuse. */
 typedef struct ox_fixed {
     unsigned char *buffer;
     size_t size;
@@ -203,7 +208,14 @@ typedef struct ox_limits {
  * valid while the model lives, NULL if there are none. */
 typedef const void *ox_external_data_fn(void *context, const char *location, size_t offset, size_t length);
 
-/* Options for loading models and creating sessions. Start from a zeroed struct: 0 or NULL means the default. */
+/* Told of what does no harm to the results, but is not as the model states it: today, an output of the model or of a
+ * subgraph of another shape. Once for each output in a session, by the thread that runs it, with a text like that of an
+ * error, which is gone when the function returns. It must not use the session. */
+typedef void ox_warn_fn(void *context, const char *text);
+
+/* Options for loading models and creating sessions. Start from a zeroed struct: 0 or NULL means the default. A build of
+ * the loops of another name, threads below 0 or above 256, a depth below 0 and an allocator without a function are
+ * errors. */
 typedef struct ox_options {
     const ox_allocator *allocator; /* default: malloc and free; must outlive the model */
     ox_limits limits;
@@ -214,6 +226,12 @@ typedef struct ox_options {
     size_t operator_count;
     ox_external_data_fn *external_data; /* where external data is taken from, in place of files */
     void *external_context;             /* for that function */
+    ox_warn_fn *warn;                   /* default: nobody is told */
+    void *warn_context;                 /* for that function */
+    /* Of sessions: names of values of the main graph that become outputs too, behind those of the model and in this
+     * order. An inner value of a model-local function has the names of the calls in front, as ox_model_visit tells. */
+    const char *const *extra_outputs;
+    size_t extra_output_count;
 } ox_options;
 
 /* ---- Models ------------------------------------------------------------------------------------------------- */
@@ -255,7 +273,7 @@ typedef struct ox_opset {
     int64_t version;
 } ox_opset;
 
-/* Facts about a model. All pointers live as long as the model. */
+/* Facts about a model; all are 0 for NULL. All pointers live as long as the model. */
 typedef struct ox_model_info {
     const char *producer_name;
     const char *producer_version;
@@ -283,10 +301,40 @@ typedef struct ox_op_use {
 
 /* The operators of a model file, sorted by domain and name; each with its number of nodes. This reads the file
  * without resolving operators, so that it works for models that ox_model_load_file refuses as unsupported.
- * Load with ox_model_load_for_info, which takes such models; sessions on them fail. */
+ * Load with one of the functions for_info, which take such models; sessions on them fail. */
 OX_API ox_status ox_model_load_for_info(const char *path, const ox_options *options, ox_model **model, ox_error *error);
+OX_API ox_status ox_model_load_memory_for_info(const void *bytes, size_t size, const ox_options *options,
+                                               ox_model **model, ox_error *error);
 OX_API size_t ox_model_op_use_count(const ox_model *model);
 OX_API ox_status ox_model_op_use(const ox_model *model, size_t index, ox_op_use *use);
+
+/* A node of a model. Texts live as long as the model, the struct as long as the call that gives it. */
+typedef struct ox_node_info {
+    int depth;        /* 0 in the main graph, 1 in a subgraph of one of its nodes, ... */
+    const char *name; /* "" if the model gives none */
+    const char *domain;
+    const char *op;
+    int64_t version; /* of the definition in force */
+    bool supported;
+    size_t input_count, output_count;
+    const void *node, *graph, *frame; /* internal */
+} ox_node_info;
+
+typedef void ox_node_fn(void *context, const ox_node_info *node);
+
+/* Calls the function for each node in the order of execution, those of subgraphs right behind the node that has them.
+ * With a session of the model, which may be NULL, types and shapes of values are known as far as they have been found
+ * out by ox_session_prepare or ox_session_run; without one, those of inputs and initializers are. */
+struct ox_session;
+OX_API void ox_model_visit(const ox_model *model, const struct ox_session *session, ox_node_fn *visit, void *context);
+
+/* Describes an input or output of a node: the name is "" if it is omitted, and dim_names is NULL where all dims are
+ * known. What came from a session stays until its next call. */
+OX_API ox_status ox_node_input(const ox_node_info *node, size_t index, ox_value_info *info);
+OX_API ox_status ox_node_output(const ox_node_info *node, size_t index, ox_value_info *info);
+
+/* An attribute of a node that is an integer; `otherwise` if it has none of that name and kind. */
+OX_API int64_t ox_node_int(const ox_node_info *node, const char *name, int64_t otherwise);
 
 /* ---- Sessions ----------------------------------------------------------------------------------------------- */
 
@@ -299,8 +347,10 @@ OX_API void ox_session_free(ox_session *session);
 
 /* Sets input `index` (graph order). The descriptor is copied, the data is borrowed: it must stay valid and unchanged
  * until ox_session_run returns, and as long as an output is read that is this very input. The element type must be
- * the model's, the rank and the fixed dimensions too; strides may be anything. An input stays set until it is set
- * again; NULL takes it back. */
+ * the model's, the rank and the fixed dimensions too; strides may be anything: they change no bit of the
+ * results, but for products of floating types with one row or one column (MatMul, Gemm), whose sums are taken in the
+ * order in which the matrix lies, and for all products of a build with a BLAS; those may differ by what rounding does.
+ * An input stays set until it is set again; NULL takes it back. */
 OX_API ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error);
 
 /* Infers shapes and places all memory for the inputs that are set, as ox_session_run does by itself whenever input
@@ -311,8 +361,9 @@ OX_API ox_status ox_session_prepare(ox_session *session, ox_error *error);
  * data-dependent shapes too, a run allocates nothing. */
 OX_API ox_status ox_session_run(ox_session *session, ox_error *error);
 
-/* Describes output `index` of the last run: a packed tensor, or the input's own tensor where an output is an input. The
- * memory belongs to the session and is valid until its next run, prepare or free. */
+/* Describes output `index` of the last run, extra ones counted behind the model's: a packed tensor, or the input's own
+ * tensor where an output is an input. The memory belongs to the session and is valid until its next run, prepare or
+ * free. Inputs may be set for the next run before; an output that is an input is gone when that gets another shape. */
 OX_API ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error);
 
 typedef struct ox_memory_info {
@@ -373,6 +424,19 @@ OX_API void ox_session_set_profile(ox_session *session, ox_profile_fn *callback,
 /* Describes node `index` of a step, in the order of execution. Only while the callback of the event runs. */
 OX_API ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_profile_node *node);
 
+/* A step that is about to be executed. */
+typedef struct ox_progress {
+    int depth;            /* as of ox_profile_event */
+    size_t done, total;   /* nodes of its graph: those that need no more work, and all */
+    ox_profile_node node; /* of a pass, the last */
+} ox_progress;
+
+/* Is called before each step of a run, by the thread that runs the session. It must not use the session. */
+typedef void ox_progress_fn(void *context, const ox_progress *progress);
+
+/* From now on, runs say which step comes next. NULL turns that off. */
+OX_API void ox_session_set_progress(ox_session *session, ox_progress_fn *callback, void *context);
+
 /* ---- The operator table ------------------------------------------------------------------------------------- */
 
 typedef struct ox_op_info {
@@ -380,6 +444,7 @@ typedef struct ox_op_info {
     const char *name;
     uint64_t versions; /* bit 1 << v for each version of the specification that this row serves */
     uint32_t dtypes;   /* bit 1u << ox_dtype for each element type of its main input */
+    int min_inputs, max_inputs, min_outputs, max_outputs; /* OX_ANY for no bound */
 } ox_op_info;
 
 /* Rows of the operator table, sorted by domain, name and version. */
@@ -493,11 +558,12 @@ OX_API ox_status ox_call_view(ox_call *call, int index, int of, int64_t offset, 
                               const int64_t *strides);
 
 /* Prepare: size zeroed bytes of plan memory, which run finds by ox_call_get_state; NULL if memory is out: then return
- * OX_ERROR_MEMORY. */
+ * OX_ERROR_MEMORY. NULL in infer and run, too. */
 OX_API void *ox_call_state(ox_call *call, size_t size);
 OX_API void *ox_call_get_state(const ox_call *call);
 
-/* Prepare: asks for bytes that live during run only, aligned to a cache line; run finds them. */
+/* Prepare: asks for bytes that live during run only, aligned to a cache line; run finds them. Elsewhere
+ * the first does nothing, and the second gives NULL. */
 OX_API void ox_call_set_workspace(ox_call *call, size_t size);
 OX_API void *ox_call_workspace(const ox_call *call);
 

@@ -53,7 +53,7 @@ static bool pile_grow(ox_pile *pile, size_t size) {
 void *ox_pile_get(ox_pile *pile, size_t size) {
     if (size > SIZE_MAX / 2)
         return NULL;
-    size = (size + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN;
+    size = ox_round_up(size, OX_GRAIN);
     bool room = pile->top && pile->top->size - pile->top->fill >= size;
     if (!room && !(pile->top && pile_extend(pile, size)) && !pile_grow(pile, size))
         return NULL;

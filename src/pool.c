@@ -1,17 +1,15 @@
 /* pool.c: splitting work, and asking whether to go on with it. */
 #include "pool.h"
 
-#include "host.h"
-
-enum {
-    MOST_THREADS = 256
-};
+static void poll_idly(void *pool) {
+    ox_pool_poll(pool);
+}
 
 ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_limits *limits, ox_pool **result,
                          ox_error *error) {
     *result = NULL;
-    if (threads > MOST_THREADS)
-        return ox_fail(error, OX_ERROR_ARGUMENT, "%d threads are too many, at most %d", threads, MOST_THREADS);
+    if (threads > OX_MOST_THREADS)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%d threads are too many, at most %d", threads, OX_MOST_THREADS);
     if (threads <= 1 && !limits->cancel)
         return OX_OK;
     ox_pool *pool = ox_alloc(allocator, sizeof *pool);
@@ -21,7 +19,9 @@ ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_li
                       .threads = threads > 1 ? threads : 1,
                       .cancel = limits->cancel,
                       .cancel_context = limits->cancel_context};
-    ox_status status = pool->threads > 1 ? ox_crew_start(pool, &pool->crew, error) : OX_OK;
+    ox_status status = pool->threads > 1
+                           ? ox_workers_start(&pool->allocator, pool->threads, poll_idly, pool, &pool->workers, error)
+                           : OX_OK;
     if (status == OX_OK)
         *result = pool;
     else
@@ -32,7 +32,7 @@ ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_li
 void ox_pool_free(ox_pool *pool) {
     if (!pool)
         return;
-    ox_crew_stop(pool->crew);
+    ox_workers_stop(pool->workers);
     ox_allocator allocator = pool->allocator;
     ox_release(&allocator, pool, sizeof *pool);
 }
@@ -42,8 +42,8 @@ int ox_pool_parts(const ox_pool *pool) {
 }
 
 void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
-    if (pool && pool->crew)
-        ox_crew_run(pool->crew, fn, context);
+    if (pool && pool->workers)
+        ox_workers_run(pool->workers, fn, context);
     else
         fn(context, 0, 1);
 }
@@ -55,17 +55,17 @@ void ox_pool_resume(ox_pool *pool) {
         atomic_store_explicit(&pool->cancelled, false, memory_order_relaxed);
 }
 
-bool ox_pool_ask(ox_pool *pool) {
-    if (!ox_pool_asks(pool))
+bool ox_pool_poll(ox_pool *pool) {
+    if (!ox_pool_is_polled(pool))
         return false;
-    if (!ox_pool_cancelled(pool) && !ox_crew_has_this_thread(pool->crew) && pool->cancel(pool->cancel_context))
+    if (!ox_pool_cancelled(pool) && !ox_workers_has_this_thread(pool->workers) && pool->cancel(pool->cancel_context))
         atomic_store_explicit(&pool->cancelled, true, memory_order_relaxed);
     return ox_pool_cancelled(pool);
 }
 
 int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes) {
-    double piece = (double)OX_ASK_BYTES / (bytes > 1 ? bytes : 1);
-    if (!ox_pool_asks(pool) || piece >= (double)count)
+    double piece = (double)OX_POLL_BYTES / (bytes > 1 ? bytes : 1);
+    if (!ox_pool_is_polled(pool) || piece >= (double)count)
         return count;
     return piece > 1 ? (int64_t)piece : 1;
 }
@@ -79,7 +79,7 @@ typedef struct pieces {
 
 static void run_pieces(void *context, int part, int parts) {
     const pieces *p = context;
-    for (int i = 0; i < p->each && !ox_pool_ask(p->pool); i++)
+    for (int i = 0; i < p->each && !ox_pool_poll(p->pool); i++)
         p->fn(p->context, part * p->each + i, parts * p->each);
 }
 
@@ -88,8 +88,8 @@ void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *conte
         MOST = 1 << 16
     };
     pieces p = {.pool = bytes < (double)OX_SPLIT_BYTES ? NULL : pool, .each = 1, .fn = fn, .context = context};
-    double wanted = bytes / (double)OX_ASK_BYTES / ox_pool_parts(p.pool);
-    if (ox_pool_asks(p.pool) && wanted > 1)
+    double wanted = bytes / (double)OX_POLL_BYTES / ox_pool_parts(p.pool);
+    if (ox_pool_is_polled(p.pool) && wanted > 1)
         p.each = wanted < MOST ? (int)wanted : MOST;
     ox_pool_run(p.pool, run_pieces, &p);
 }

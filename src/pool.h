@@ -5,24 +5,24 @@
 #include <stdatomic.h>
 
 #include "alloc.h"
-
-typedef struct ox_crew ox_crew; /* host.h: the other threads */
+#include "workers.h"
 
 typedef struct ox_pool {
     ox_allocator allocator;
-    int threads; /* that share work, the session's own included */
-    ox_crew *crew;
-    ox_cancel_fn *cancel; /* NULL: nobody asks */
+    int threads;          /* that share work, the session's own included */
+    ox_workers *workers;  /* NULL: there is one thread */
+    ox_cancel_fn *cancel; /* NULL: nothing polls */
     void *cancel_context;
     atomic_bool cancelled;
 } ox_pool;
 
-/* Does part `part` of `parts`; called once for each, from different threads. */
-typedef void ox_pool_fn(void *context, int part, int parts);
+enum {
+    OX_MOST_THREADS = 256 /* of a session */
+};
 
 #if OX_SMALL
 
-/* On a device there is one thread, which nobody interrupts. */
+/* On a device there is one thread, and no run is cancelled. */
 static inline ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_limits *limits,
                                        ox_pool **pool, ox_error *error) {
     (void)allocator, (void)threads;
@@ -52,7 +52,7 @@ static inline void ox_pool_range(int64_t count, int part, int parts, int64_t *fi
 static inline void ox_pool_resume(ox_pool *pool) {
     (void)pool;
 }
-static inline bool ox_pool_asks(const ox_pool *pool) {
+static inline bool ox_pool_is_polled(const ox_pool *pool) {
     (void)pool;
     return false;
 }
@@ -60,7 +60,7 @@ static inline bool ox_pool_cancelled(const ox_pool *pool) {
     (void)pool;
     return false;
 }
-static inline bool ox_pool_ask(ox_pool *pool) {
+static inline bool ox_pool_poll(ox_pool *pool) {
     (void)pool;
     return false;
 }
@@ -89,20 +89,13 @@ static inline void ox_pool_range(int64_t count, int part, int parts, int64_t *fi
     *end = *first + count / parts + (part < count % parts);
 }
 
-/* Lets one thread at a time into what it guards. *lock is NULL on systems without threads; the others take NULL. */
-typedef struct ox_lock ox_lock;
-ox_status ox_lock_create(const ox_allocator *allocator, ox_lock **lock, ox_error *error);
-void ox_lock_free(ox_lock *lock);
-void ox_lock_take(ox_lock *lock);
-void ox_lock_give(ox_lock *lock);
-
 /* ---- Cancelling --------------------------------------------------------------------------------------------- */
 
 /* Forgets that the last run was cancelled. */
 void ox_pool_resume(ox_pool *pool);
 
-/* True if somebody may want to end what is under way, so that long work is to be done in pieces. */
-static inline bool ox_pool_asks(const ox_pool *pool) {
+/* True if the run may be cancelled: long work is then done in pieces. */
+static inline bool ox_pool_is_polled(const ox_pool *pool) {
     return pool && pool->cancel;
 }
 
@@ -111,15 +104,15 @@ static inline bool ox_pool_cancelled(const ox_pool *pool) {
     return pool && atomic_load_explicit(&pool->cancelled, memory_order_relaxed);
 }
 
-/* Between two pieces of work of about OX_ASK_BYTES: true if the rest is not to be done. The caller's function is asked
- * in the caller's thread alone. */
-bool ox_pool_ask(ox_pool *pool);
+/* Between two pieces of work of about OX_POLL_BYTES: true if the rest is not to be done. The caller's function
+ * is called in the caller's thread alone. */
+bool ox_pool_poll(ox_pool *pool);
 
-/* ox_pool_run for work that moves this many bytes, or takes as long as that: in one thread if it is small, in more
- * parts than there are threads if somebody may cancel it. A part must not keep anything by its number. */
+/* ox_pool_run for work that moves this many bytes, or takes as long: in one thread if it is small, in more parts than
+ * there are threads if the run may be cancelled. A part must not keep anything by its number. */
 void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context);
 
-/* How many of `count` equal things, of `bytes` of work each, to do between two questions: all if nobody asks. */
+/* How many of `count` equal things, of `bytes` of work each, to do between two polls: all if nothing polls. */
 int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes);
 
 #endif

@@ -223,6 +223,13 @@ size_t ox_format(char *buffer, size_t size, const char *format, ...) {
     return n;
 }
 
+void ox_error_clear(ox_error *error) {
+    if (error) {
+        error->status = OX_OK;
+        error->text[0] = 0;
+    }
+}
+
 ox_status ox_fail_list(ox_error *error, ox_status status, const char *format, va_list *args) {
     if (error) {
         error->status = status;

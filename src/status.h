@@ -15,9 +15,19 @@
             return try_status_;                                                                                        \
     } while (0)
 
+/* Returns OX_ERROR_ARGUMENT from a function of ox.h where a pointer that it needs is NULL, and names both. */
+#define OX_NEED(pointer, error)                                                                                        \
+    do {                                                                                                               \
+        if (!(pointer))                                                                                                \
+            return ox_fail(error, OX_ERROR_ARGUMENT, "%s: %s is NULL", __func__, #pointer);                            \
+    } while (0)
+
 /* Says "not yet": what an infer function returns when it needs the data of an input that is not known before the run.
  * Never leaves the library. */
 #define OX_DEFER ((ox_status)100)
+
+/* Makes an error say nothing; NULL is allowed. */
+void ox_error_clear(ox_error *error);
 
 /* Writes status and text to error (which may be NULL) and returns status. Formats: %s %.*s %d %u %ld %lu %lld %llu %zu
  * %c %g %x %%, with width only for %0Nx. */
@@ -35,8 +45,8 @@ ox_status ox_fail_memory(ox_error *error, const char *what, size_t size);
 /* Writes the name of the status for a text. */
 ox_status ox_fail_briefly(ox_error *error, ox_status status);
 
-/* Builds without texts keep where an error happened (ox_error_prefix), and say of what it was its status alone.
- * (ox_fail)(...) says it in full on every build. */
+/* Builds without texts keep the place of an error (ox_error_prefix) and its status. (ox_fail)(...) keeps the text on
+ * every build. */
 #if !OX_WITH_TEXTS
 #define ox_fail(error, status, ...) (0 ? (ox_fail)(error, status, __VA_ARGS__) : ox_fail_briefly(error, status))
 #define ox_fail_memory(error, what, size)                                                                              \

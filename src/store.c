@@ -1,7 +1,7 @@
 /* store.c: blocks by key, in a list: a model has few of them, and they are looked up only when a session plans. */
 #include "store.h"
 
-#include "pool.h"
+#include "lock.h"
 
 #include <string.h>
 

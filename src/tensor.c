@@ -17,7 +17,14 @@ int64_t ox_count(int rank, const int64_t *dims) {
     return zero ? 0 : count;
 }
 
+/* Whether it says what a tensor has to say of its dims. */
+static bool has_shape(const ox_tensor *tensor) {
+    return tensor && tensor->rank >= 0 && tensor->rank <= OX_TENSOR_RANK && (!tensor->rank || tensor->dims);
+}
+
 int64_t ox_tensor_count(const ox_tensor *tensor) {
+    if (!has_shape(tensor))
+        return -1;
     return ox_count(tensor->rank, tensor->dims);
 }
 
@@ -35,6 +42,8 @@ void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *str
 }
 
 void ox_tensor_strides(const ox_tensor *tensor, int64_t *strides) {
+    if (!strides || !has_shape(tensor))
+        return;
     if (tensor->strides)
         memcpy(strides, tensor->strides, (size_t)tensor->rank * sizeof *strides);
     else
@@ -51,6 +60,8 @@ int64_t ox_stride(const ox_tensor *tensor, int d) {
 }
 
 bool ox_tensor_is_packed(const ox_tensor *tensor) {
+    if (!has_shape(tensor))
+        return false;
     if (!tensor->strides || ox_tensor_count(tensor) == 0)
         return true;
     uint64_t step = ox_dtype_size(tensor->dtype); /* this may be a part of a tensor without elements: see above */

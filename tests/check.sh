@@ -26,6 +26,7 @@ for part in $parts; do
     printf '%-15s %6d passed, %4d failed, %5d skipped  (%d s)\n' "$part" "$passed" "$failed" "$skipped" "$seconds"
     if [ "$failed" -ne 0 ]; then
         sed 's/^/    /' "$log" | tail -n 40
+        echo "    all of it: $log"
     elif [ "$skipped" -ne 0 ] && ! grep '^skipped: ' "$log" >>"$logs/left-out"; then
         echo "skipped: $part: $skipped, see $log" >>"$logs/left-out"
     fi

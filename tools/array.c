@@ -96,6 +96,32 @@ static bool same_bytes(const ox_array *array, ox_dtype dtype) {
     return array->tensor.dtype == OX_UINT8 && size == 1 && ox_number_kind_of(dtype) == OX_NUMBER_REAL;
 }
 
+bool ox_array_can_cast(const ox_array *array, ox_dtype dtype) {
+    return !array->raw && ox_number_kind_of(array->tensor.dtype) != OX_NUMBER_NONE &&
+           ox_number_kind_of(dtype) != OX_NUMBER_NONE;
+}
+
+/* Makes elements of a type out of those of another one, each of which has to fit. */
+static ox_status remake(ox_array *array, ox_dtype dtype, bool cast, ox_error *error) {
+    ox_array to;
+    ox_dtype from = array->tensor.dtype;
+    ox_status status = ox_array_create(&to, dtype, array->tensor.rank, array->tensor.dims, error);
+    if (status)
+        return status;
+    char *element = to.data;
+    size_t size = ox_dtype_size(dtype);
+    for (ox_walk walk = ox_walk_start(&array->tensor); walk.element; ox_walk_next(&walk), element += size) {
+        ox_number number = ox_number_load(from, walk.element);
+        if ((cast && !ox_number_cast(dtype, &number)) || !ox_number_store(dtype, element, number)) {
+            ox_array_free(&to);
+            return fail_value(&walk, dtype, error);
+        }
+    }
+    ox_array_free(array);
+    *array = to;
+    return OX_OK;
+}
+
 ox_status ox_array_convert(ox_array *array, ox_dtype dtype, ox_error *error) {
     ox_dtype from = array->tensor.dtype;
     if (from == dtype && !array->raw)
@@ -104,21 +130,15 @@ ox_status ox_array_convert(ox_array *array, ox_dtype dtype, ox_error *error) {
         array->tensor.dtype = dtype;
         return OX_OK;
     }
-    ox_number_kind kind = ox_number_kind_of(dtype);
-    if (array->raw || kind == OX_NUMBER_NONE || ox_number_kind_of(from) != kind)
+    if (!ox_array_can_cast(array, dtype) || ox_number_kind_of(from) != ox_number_kind_of(dtype))
         return fail_kind(from, dtype, error);
-    ox_array to;
-    ox_status status = ox_array_create(&to, dtype, array->tensor.rank, array->tensor.dims, error);
-    if (status)
-        return status;
-    char *element = to.data;
-    size_t size = ox_dtype_size(dtype);
-    for (ox_walk walk = ox_walk_start(&array->tensor); walk.element; ox_walk_next(&walk), element += size)
-        if (!ox_number_store(dtype, element, ox_number_load(from, walk.element))) {
-            ox_array_free(&to);
-            return fail_value(&walk, dtype, error);
-        }
-    ox_array_free(array);
-    *array = to;
-    return OX_OK;
+    return remake(array, dtype, false, error);
+}
+
+ox_status ox_array_cast(ox_array *array, ox_dtype dtype, ox_error *error) {
+    if (array->tensor.dtype == dtype && !array->raw)
+        return OX_OK;
+    if (!ox_array_can_cast(array, dtype))
+        return fail_kind(array->tensor.dtype, dtype, error);
+    return remake(array, dtype, true, error);
 }

@@ -22,6 +22,12 @@ void ox_array_free(ox_array *array);
  * first value that does not fit. Raw bytes become any type of their size. */
 ox_status ox_array_convert(ox_array *array, ox_dtype dtype, ox_error *error);
 
+/* Converts to a type of any kind, as numpy's astype does but for values that the type has no place for: an error. */
+ox_status ox_array_cast(ox_array *array, ox_dtype dtype, ox_error *error);
+
+/* True if both types are numbers, which ox_array_cast is for. */
+bool ox_array_can_cast(const ox_array *array, ox_dtype dtype);
+
 /* The elements of a tensor in row-major order:
  *     for (ox_walk walk = ox_walk_start(tensor); walk.element; ox_walk_next(&walk)) */
 typedef struct ox_walk {

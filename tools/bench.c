@@ -17,6 +17,9 @@ enum {
 
 static const double LEAST_NS = 1e9, WARM_NS = 1e8, BATCH_NS = 2e4, PROFILED_NS = 1e8;
 
+/* Runs that take longer say which node they are at; that costs some nanoseconds a node. */
+static const double WATCHED_NS = 1e8;
+
 typedef struct samples {
     double *ns; /* of a run */
     size_t count, room;
@@ -24,7 +27,7 @@ typedef struct samples {
 
 /* A benchmark while it runs. */
 typedef struct bench {
-    const ox_request *request;
+    ox_request *request;
     bool json;
     ox_session *session;
     ox_recorder recorder;
@@ -60,6 +63,7 @@ static double quantile(const samples *s, double share) {
 static ox_status measure_copies(bench *b, ox_error *error) {
     unsigned char *from = ox_tool_zeroed(COPY_BYTES), *to = ox_tool_zeroed(COPY_BYTES);
     bool got = from && to;
+    ox_watch_say(&b->request->watch, "measuring memcpy");
     if (got)
         memset(from, 1, COPY_BYTES);
     for (int i = 0; got && i <= COPIES; i++) {
@@ -88,6 +92,8 @@ static ox_status run_batch(ox_session *session, size_t count, double *ns, ox_err
 static ox_status warm_up(bench *b, ox_error *error) {
     double total = 0, ns = 0;
     size_t count = 1;
+    ox_watch_say(&b->request->watch, "warming up");
+    ox_watch_session(&b->request->watch, b->session, true);
     for (int i = 0; i < 3 || total < WARM_NS; i++) {
         ox_status status = run_batch(b->session, count, &ns, error);
         if (status)
@@ -95,14 +101,18 @@ static ox_status warm_up(bench *b, ox_error *error) {
         total += ns * (double)count;
         count = ns * (double)count < BATCH_NS ? 2 * count : count;
     }
+    ox_watch_session(&b->request->watch, b->session, ns > WATCHED_NS);
     b->batch = ns > 0 && ns < BATCH_NS ? (size_t)(BATCH_NS / ns) + 1 : 1;
     return OX_OK;
 }
 
 static ox_status measure_runs(bench *b, ox_error *error) {
     uint64_t start = ox_tool_now();
+    ox_watch_say(&b->request->watch, "measuring");
     while (b->runs.count < LEAST_SAMPLES || (double)(ox_tool_now() - start) < LEAST_NS) {
         double ns;
+        if (b->runs.count < LEAST_SAMPLES)
+            ox_watch_turn(&b->request->watch, b->runs.count + 1, LEAST_SAMPLES);
         ox_status status = run_batch(b->session, b->batch, &ns, error);
         if (status)
             return status;
@@ -114,6 +124,7 @@ static ox_status measure_runs(bench *b, ox_error *error) {
 /* Profiled runs are extra ones: asking the clock at each step costs time. */
 static ox_status profile_runs(bench *b, ox_error *error) {
     bool asked = b->request->profile || b->request->trace;
+    ox_watch_say(&b->request->watch, asked ? "profiling" : "counting bytes");
     uint64_t start = ox_tool_now();
     b->recorder.keeps_spans = b->request->trace != NULL;
     for (int i = 0; i < 1 || (asked && i < MOST_PROFILED && (double)(ox_tool_now() - start) < PROFILED_NS); i++) {
@@ -201,6 +212,12 @@ static void note_filled(const ox_inputs *inputs, const bool *filled) {
     ox_text_free(&list);
 }
 
+/* Which dimensions nobody gave. */
+static void note_ones(const ox_inputs *inputs) {
+    if (inputs->taken.size)
+        ox_tool_error("took %s: give %s for other sizes", inputs->taken.data, inputs->options.data);
+}
+
 /* ---- The command line -------------------------------------------------------------------------------------------- */
 
 /* Gives inputs without a source one, unless the model has a default for them. */
@@ -222,6 +239,7 @@ static ox_status bench_session(bench *b, const ox_model *model, const ox_inputs 
         status = ox_inputs_set(inputs, b->session, error);
     if (!status)
         status = measure(b, error);
+    ox_watch_stop(&b->request->watch);
     if (!status) {
         b->json ? print_json(b) : print_result(b);
         status = ox_request_report(b->request, &b->recorder, error);
@@ -233,7 +251,7 @@ static ox_status bench_session(bench *b, const ox_model *model, const ox_inputs 
     return status;
 }
 
-static ox_status bench_model(const ox_model *model, const ox_request *request, bool json, ox_error *error) {
+static ox_status bench_model(const ox_model *model, ox_request *request, bool json, ox_error *error) {
     ox_inputs inputs;
     bench b = {.request = request, .json = json};
     ox_status status = ox_inputs_create(&inputs, model, &request->bindings, error);
@@ -241,8 +259,12 @@ static ox_status bench_model(const ox_model *model, const ox_request *request, b
         status = ox_inputs_assign(&inputs, request->inputs, request->input_count, error);
     if (!status) {
         fill_rest(&inputs, json);
+        inputs.takes_ones = true;
         status = ox_inputs_load(&inputs, error);
+        note_ones(&inputs);
     }
+    if (!status)
+        status = ox_request_save(request, &inputs, error);
     if (!status)
         status = bench_session(&b, model, &inputs, error);
     ox_inputs_free(&inputs);
@@ -267,11 +289,12 @@ int ox_command_bench(ox_args *args) {
     ox_request request = {0};
     bool json = false;
     ox_error error = {OX_OK, ""};
-    ox_model *model = NULL;
+    const ox_model *model;
     int status = parse(args, &request, &json);
-    if (!status && (ox_request_load(&request, &model, &error) || bench_model(model, &request, json, &error)))
+    bool fails = !status && (ox_request_load(&request, &model, &error) || bench_model(model, &request, json, &error));
+    ox_watch_stop(&request.watch);
+    if (fails)
         status = ox_options_failed(&error);
-    ox_model_free(model);
     ox_request_free(&request);
     return status;
 }

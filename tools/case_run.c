@@ -203,7 +203,7 @@ static double number_after(const char *text, const char *key, double otherwise) 
 
 /* The runner's tolerances, or the case's own in data.json. */
 static ox_tolerance read_tolerance(const char *directory) {
-    ox_tolerance tolerance = {1e-3, 1e-7};
+    ox_tolerance tolerance = OX_USUAL_TOLERANCE;
     ox_text path = {0};
     ox_error error;
     unsigned char *bytes;
@@ -218,8 +218,11 @@ static ox_tolerance read_tolerance(const char *directory) {
     return tolerance;
 }
 
-ox_outcome ox_case_run(const char *directory, const ox_options *options, ox_text *reason) {
+ox_outcome ox_case_run(const char *directory, const ox_options *options, ox_tolerance tolerance, ox_text *reason) {
     running r = {.reason = reason, .tolerance = read_tolerance(directory)};
+    r.tolerance.given = tolerance.given;
+    r.tolerance.relative = tolerance.relative < 0 ? r.tolerance.relative : tolerance.relative;
+    r.tolerance.absolute = tolerance.absolute < 0 ? r.tolerance.absolute : tolerance.absolute;
     ox_error error = {OX_OK, ""};
     ox_text path = {0};
     ox_text_format(&path, "%s/model.onnx", directory);

@@ -2,7 +2,7 @@
 #ifndef OX_CASE_RUN_H
 #define OX_CASE_RUN_H
 
-#include "text.h"
+#include "compare.h"
 
 typedef enum ox_outcome {
     OX_CASE_PASSED,
@@ -14,7 +14,7 @@ typedef enum ox_outcome {
 const char *ox_outcome_name(ox_outcome outcome);
 
 /* Runs every data set of the case in a directory, its model loaded with the options. Adds the reason unless it passes.
- */
-ox_outcome ox_case_run(const char *directory, const ox_options *options, ox_text *reason);
+ * What the tolerance has below 0 is the case's own (data.json), or the usual. */
+ox_outcome ox_case_run(const char *directory, const ox_options *options, ox_tolerance tolerance, ox_text *reason);
 
 #endif

@@ -58,7 +58,7 @@ static bool compare_elements(const ox_tensor *got, const ox_tensor *expected, ox
 
 /* Two steps of bfloat16 are more than the usual tolerance. */
 static ox_tolerance widened(ox_dtype dtype, ox_tolerance tolerance) {
-    if (dtype == OX_BFLOAT16 && tolerance.relative < 1.0 / 64)
+    if (dtype == OX_BFLOAT16 && !tolerance.given && tolerance.relative < 1.0 / 64)
         tolerance.relative = 1.0 / 64;
     return tolerance;
 }
@@ -76,4 +76,18 @@ bool ox_compare(const ox_tensor *got, const ox_tensor *expected, ox_tolerance to
         return false;
     }
     return compare_elements(got, expected, widened(got->dtype, tolerance), reason);
+}
+
+double ox_largest_difference(const ox_tensor *got, const ox_tensor *expected) {
+    double largest = 0;
+    if (ox_number_kind_of(got->dtype) == OX_NUMBER_NONE)
+        return 0;
+    ox_walk b = ox_walk_start(expected);
+    for (ox_walk a = ox_walk_start(got); a.element && b.element; ox_walk_next(&a), ox_walk_next(&b)) {
+        ox_number x = ox_number_load(got->dtype, a.element), y = ox_number_load(got->dtype, b.element);
+        double distance = hypot(x.real - y.real, x.imaginary - y.imaginary);
+        if (isfinite(distance) && distance > largest)
+            largest = distance;
+    }
+    return largest;
 }

@@ -7,7 +7,14 @@
 typedef struct ox_tolerance {
     double relative;
     double absolute;
+    bool given; /* on the command line: it holds for all types */
 } ox_tolerance;
+
+/* That of ONNX's runner. bfloat16, where two steps are more than that, gets more unless a tolerance is given. */
+#define OX_USUAL_TOLERANCE ((ox_tolerance){.relative = 1e-3, .absolute = 1e-7})
+
+/* The largest distance between finite elements of two tensors of one type and shape; 0 for strings. */
+double ox_largest_difference(const ox_tensor *got, const ox_tensor *expected);
 
 /* True if type and shape are equal and every element is equal or within the tolerance: |got - expected| <=
  * absolute + relative * |expected|. NaN equals NaN; infinities and strings must be equal. If not, adds the reason:

@@ -6,6 +6,7 @@
 #include "align.h"
 #include "file.h"
 #include "inputs.h"
+#include "kind.h"
 #include "memory.h"
 #include "tool.h"
 
@@ -26,6 +27,7 @@ typedef struct embedding {
     const char *directory;
     const ox_bindings *bindings;
     op_needs needs;
+    ox_text written; /* what to say of the files */
     ox_error error;
 } embedding;
 
@@ -98,15 +100,23 @@ static void free_needs(op_needs *needs) {
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
 
+static ox_status write_text(const char *path, const ox_text *text, ox_error *error) {
+    ox_new_file file;
+    ox_status status = ox_file_create(&file, path, error);
+    if (status)
+        return status;
+    fwrite(text->data, 1, text->size, file.stream);
+    return ox_file_commit(&file, error);
+}
+
 static ox_status write_file(embedding *all, const char *name, const char *ending, const ox_text *text) {
     ox_text path = {0};
-    ox_new_file file;
     ox_text_format(&path, "%s/%s%s", all->directory, name, ending);
-    ox_status status = ox_file_create(&file, path.data, &all->error);
-    if (!status) {
-        fwrite(text->data, 1, text->size, file.stream);
-        status = ox_file_commit(&file, &all->error);
-    }
+    ox_status status = ox_file_folder(all->directory, &all->error);
+    if (!status)
+        status = write_text(path.data, text, &all->error);
+    if (!status)
+        ox_text_format(&all->written, "wrote %s\n", path.data);
     ox_text_free(&path);
     return status;
 }
@@ -274,6 +284,8 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
         const ox_options options = {.allocator = &allocator};
         e.session = NULL;
         status = ox_model_load_file(path, &options, &e.model, &all->error);
+        if (status)
+            ox_kind_explain(path, &all->error);
         if (!status)
             status = run_on_zeros(all, &e);
         e.peak = fixed.peak;
@@ -291,9 +303,19 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
     return status;
 }
 
+/* A folder that is called like a file is a mistake. */
+static ox_status check_folder(const char *path, ox_error *error) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    if (dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".h") == 0))
+        return ox_tool_fail(error, OX_ERROR_ARGUMENT,
+                            "-o wants a folder, not a file like '%s': it gets a .c and a .h named after each model",
+                            path);
+    return OX_OK;
+}
+
 static int embed(embedding *all, char **paths, size_t count) {
     ox_text out = {0};
-    ox_status status = OX_OK;
+    ox_status status = check_folder(all->directory, &all->error);
     for (size_t i = 0; i < count && !status; i++)
         status = embed_model(all, paths[i], i == 0);
     if (!status) {
@@ -302,9 +324,12 @@ static int embed(embedding *all, char **paths, size_t count) {
         put_needs(&out, &all->needs);
         status = write_file(all, "ops", ".txt", &out);
     }
+    if (!status)
+        fputs(ox_text_get(&all->written), stdout);
     ox_text_free(&out);
+    ox_text_free(&all->written);
     free_needs(&all->needs);
-    return status ? ox_tool_error("%s", all->error.text) : OX_EXIT_OK;
+    return status ? ox_tool_failed(&all->error) : OX_EXIT_OK;
 }
 
 int ox_command_embed(ox_args *args) {

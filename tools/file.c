@@ -32,7 +32,8 @@ static bool grow(unsigned char **bytes, size_t *room) {
     return true;
 }
 
-static ox_status read_stream(FILE *stream, const char *name, unsigned char **bytes, size_t *size, ox_error *error) {
+static ox_status read_stream(FILE *stream, const char *name, size_t most, unsigned char **bytes, size_t *size,
+                             ox_error *error) {
     size_t room = expected_size(stream);
     *size = 0;
     *bytes = room < PTRDIFF_MAX ? malloc(room + 1) : NULL;
@@ -40,6 +41,8 @@ static ox_status read_stream(FILE *stream, const char *name, unsigned char **byt
         *size += fread(*bytes + *size, 1, room - *size, stream);
         if (ferror(stream))
             return fail_file(name, "read", error);
+        if (*size > most)
+            return ox_tool_fail(error, OX_ERROR_LIMIT, "%s: longer than the limit of %zu bytes", name, most);
         int next = *size < room ? EOF : fgetc(stream);
         if (next == EOF) {
             (*bytes)[*size] = 0;
@@ -52,13 +55,13 @@ static ox_status read_stream(FILE *stream, const char *name, unsigned char **byt
     return ox_tool_fail(error, OX_ERROR_MEMORY, "out of memory for '%s'", name);
 }
 
-ox_status ox_file_read(const char *path, unsigned char **bytes, size_t *size, ox_error *error) {
+ox_status ox_file_read_most(const char *path, size_t most, unsigned char **bytes, size_t *size, ox_error *error) {
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *stream = is_stdin ? stdin : fopen(path, "rb");
     *bytes = NULL;
     if (!stream)
         return fail_file(path, "open", error);
-    ox_status status = read_stream(stream, is_stdin ? "standard input" : path, bytes, size, error);
+    ox_status status = read_stream(stream, is_stdin ? "standard input" : path, most, bytes, size, error);
     if (!is_stdin)
         fclose(stream);
     if (status) {
@@ -68,9 +71,20 @@ ox_status ox_file_read(const char *path, unsigned char **bytes, size_t *size, ox
     return status;
 }
 
+ox_status ox_file_read(const char *path, unsigned char **bytes, size_t *size, ox_error *error) {
+    return ox_file_read_most(path, SIZE_MAX, bytes, size, error);
+}
+
 bool ox_file_exists(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+ox_status ox_file_folder(const char *path, ox_error *error) {
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return OX_OK;
+    return mkdir(path, 0777) ? fail_file(path, "create the folder", error) : OX_OK;
 }
 
 static char *copy(const char *text, const char *suffix) {

@@ -9,7 +9,13 @@
 /* Reads a file, or standard input for "-". *bytes is malloced, with a zero after the last byte. */
 ox_status ox_file_read(const char *path, unsigned char **bytes, size_t *size, ox_error *error);
 
+/* The same; more than `most` bytes are an error. */
+ox_status ox_file_read_most(const char *path, size_t most, unsigned char **bytes, size_t *size, ox_error *error);
+
 bool ox_file_exists(const char *path);
+
+/* Makes a folder if there is none; the folder around it must exist. */
+ox_status ox_file_folder(const char *path, ox_error *error);
 
 /* A file under a temporary name beside its own until it is complete. What exists and is no regular file (a device, a
  * pipe) is written directly. */

@@ -1,12 +1,19 @@
-/* fill.h: tensors filled by a rule: @zeros, @ones, @random[:SEED]. */
+/* fill.h: tensors filled by a rule: @zeros, @ones, @random[:LO..HI][:SEED]. */
 #ifndef OX_FILL_H
 #define OX_FILL_H
 
 #include "array.h"
 
-/* Fills a new tensor. The same rule, type, shape and stream give the same values on every machine: floats in [0,1),
- * small integers, bools. `stream` tells inputs of one run apart. */
-ox_status ox_fill(const char *rule, ox_dtype dtype, int rank, const int64_t *dims, uint64_t stream, ox_array *array,
-                  ox_error *error);
+/* What is filled. */
+typedef struct ox_fill_shape {
+    ox_dtype dtype;
+    int rank;
+    const int64_t *dims;
+    int64_t places; /* values are indices of so many places; 0 if they are not */
+} ox_fill_shape;
+
+/* Fills a new tensor. The same rule, shape and stream give the same values on every machine: floats in [0,1), small
+ * integers, bools, unless the rule or `places` say which. `stream` tells inputs of one run apart. */
+ox_status ox_fill(const char *rule, const ox_fill_shape *shape, uint64_t stream, ox_array *array, ox_error *error);
 
 #endif

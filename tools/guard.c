@@ -12,6 +12,7 @@ enum {
     MOST_UNFINISHED = 8
 };
 static char *volatile unfinished[MOST_UNFINISHED];
+static volatile sig_atomic_t has_line; /* on the terminal */
 
 static sigset_t ending_signals(void) {
     sigset_t set;
@@ -31,11 +32,12 @@ static void replace(const char *from, char *to) {
 }
 
 static void end(int number) {
-    static const char text[] = "ox: interrupted\n";
+    static const char text[] = "\r\033[Kox: interrupted\n";
+    const size_t skipped = has_line ? 0 : sizeof "\r\033[K" - 1;
     for (int i = 0; i < MOST_UNFINISHED; i++)
         if (unfinished[i])
             unlink(unfinished[i]);
-    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    ssize_t written = write(STDERR_FILENO, text + skipped, sizeof text - 1 - skipped);
     (void)written;
     signal(number, SIG_DFL);
     raise(number);
@@ -68,4 +70,8 @@ void ox_guard_forget(const char *path) {
     sigprocmask(SIG_BLOCK, &ending, &before);
     replace(path, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void ox_guard_line(bool drawn) {
+    has_line = drawn;
 }

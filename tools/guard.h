@@ -2,6 +2,8 @@
 #ifndef OX_GUARD_H
 #define OX_GUARD_H
 
+#include <stdbool.h>
+
 /* From now on, a signal that ends the command (Ctrl-C, a terminal that is gone) says so and leaves no unfinished file.
  * A closed pipe and a file that grows too large are errors of the write, which are reported like a full disk. */
 void ox_guard_start(void);
@@ -11,5 +13,8 @@ int ox_guard_create(char *path);
 
 /* The file has its name, or is gone. Any other path, or NULL, is allowed. */
 void ox_guard_forget(const char *path);
+
+/* Whether a line of progress is on the terminal, which a message of an end takes away. */
+void ox_guard_line(bool drawn);
 
 #endif

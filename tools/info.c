@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "inputs.h"
+#include "model.h"
+#include "nodes.h"
 #include "plugin.h"
 #include "text.h"
 #include "tool.h"
@@ -17,7 +19,11 @@ typedef struct report {
     size_t unsupported; /* operators that the library lacks */
     bool has_memory;
     ox_memory_info memory;
+    bool has_nodes; /* they were asked for: */
+    ox_text nodes;  /* as text or JSON */
+    bool json;
     ox_text obstacle; /* why there is no arena size */
+    const ox_inputs *inputs;
     ox_text out;
 } report;
 
@@ -38,6 +44,14 @@ static ox_status give_zeros(ox_inputs *inputs, ox_error *error) {
     return ox_inputs_load(inputs, error);
 }
 
+/* The nodes, with what the session knows of shapes; session may be NULL. */
+static void list_nodes(report *r, const ox_session *session) {
+    if (!r->has_nodes)
+        return;
+    r->nodes.size = 0;
+    (r->json ? ox_nodes_json : ox_nodes_text)(&r->nodes, r->model, session);
+}
+
 static ox_status measure_session(report *r, const ox_inputs *inputs, ox_error *error) {
     ox_session *session = NULL;
     ox_status status = ox_session_create(r->model, NULL, &session, error);
@@ -48,6 +62,7 @@ static ox_status measure_session(report *r, const ox_inputs *inputs, ox_error *e
     if (!status) {
         ox_session_memory(session, &r->memory);
         r->has_memory = true;
+        list_nodes(r, session);
     }
     ox_session_free(session);
     return status;
@@ -55,15 +70,14 @@ static ox_status measure_session(report *r, const ox_inputs *inputs, ox_error *e
 
 static void measure(report *r, ox_inputs *inputs) {
     ox_error error = {OX_OK, ""};
-    ox_text open = {0};
+    list_nodes(r, NULL);
+    inputs->takes_ones = true;
     if (r->unsupported)
         ox_text_put(&r->obstacle, "unknown: operators are missing");
-    else if (ox_inputs_open_dims(inputs, &open))
-        ox_text_format(&r->obstacle, strchr(open.data, '?') ? "unknown: an input's shape is open" : "give %s",
-                       open.data);
+    else if (ox_inputs_open_rank(inputs))
+        ox_text_put(&r->obstacle, "unknown: an input's shape is open");
     else if (give_zeros(inputs, &error) || measure_session(r, inputs, &error))
         ox_text_format(&r->obstacle, "unknown: %s", error.text);
-    ox_text_free(&open);
 }
 
 /* ---- As text --------------------------------------------------------------------------------------------------- */
@@ -76,6 +90,16 @@ static void put_field(report *r, const char *name, const char *text) {
     ox_text_format(&r->out, "%-12s", name);
     put_safe(r, *text ? text : "-");
     ox_text_put(&r->out, "\n");
+}
+
+/* "batch=1: give -d batch=N for other sizes": the dimensions that nobody gave. */
+static void put_ones(report *r) {
+    ox_text line = {0};
+    if (!r->inputs->taken.size)
+        return;
+    ox_text_format(&line, "%s: give %s for other sizes", r->inputs->taken.data, r->inputs->options.data);
+    put_field(r, "  with", line.data);
+    ox_text_free(&line);
 }
 
 static const char *domain_name(const char *domain) {
@@ -153,6 +177,8 @@ static void put_text(report *r) {
                        "arena", r->memory.arena_bytes, r->memory.plan_bytes, r->memory.weight_bytes);
     else
         put_field(r, "arena", ox_text_get(&r->obstacle));
+    put_ones(r);
+    ox_text_put(&r->out, ox_text_get(&r->nodes));
     ox_text_free(&line);
 }
 
@@ -241,9 +267,13 @@ static void put_json(report *r) {
     json_number(r, "nodes", (int64_t)r->info.node_count);
     json_number(r, "functions", (int64_t)r->info.function_count);
     json_ops(r);
+    if (r->has_nodes)
+        ox_text_format(&r->out, "  \"node_list\": %s,\n", r->nodes.data);
     json_number(r, "unsupported", (int64_t)r->unsupported);
     json_number(r, "parameters", r->info.parameter_count);
     json_number(r, "weight_bytes", r->info.weight_bytes);
+    if (r->inputs->taken.size)
+        json_text(r, "sizes_taken", r->inputs->taken.data);
     if (r->has_memory) {
         json_number(r, "plan_bytes", (int64_t)r->memory.plan_bytes);
         json_number(r, "packed_bytes", (int64_t)r->memory.weight_bytes);
@@ -256,26 +286,35 @@ static void put_json(report *r) {
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-static ox_status tell(const char *path, const ox_options *options, const ox_bindings *bindings, bool json,
+/* What is to be told. */
+typedef struct told {
+    bool json, nodes;
+} told;
+
+static ox_status tell(const char *path, const ox_options *options, const ox_bindings *bindings, told wish,
                       ox_error *error) {
-    report r = {.path = path};
-    ox_model *model = NULL;
-    ox_status status = ox_model_load_for_info(path, options, &model, error);
-    if (status)
+    report r = {.path = path, .has_nodes = wish.nodes, .json = wish.json};
+    ox_loaded loaded;
+    ox_status status = ox_loaded_open(&loaded, path, options, true, error);
+    if (status) {
+        ox_loaded_free(&loaded);
         return status;
+    }
     ox_inputs inputs;
-    r.model = model;
-    ox_model_get_info(model, &r.info);
+    r.model = loaded.model;
+    r.inputs = &inputs;
+    ox_model_get_info(loaded.model, &r.info);
     count_unsupported(&r);
-    status = ox_inputs_create(&inputs, model, bindings, error);
+    status = ox_inputs_create(&inputs, loaded.model, bindings, error);
     if (!status) {
         measure(&r, &inputs);
-        (json ? put_json : put_text)(&r);
+        (wish.json ? put_json : put_text)(&r);
         fwrite(r.out.data, 1, r.out.size, stdout);
     }
     ox_inputs_free(&inputs);
-    ox_model_free(model);
+    ox_loaded_free(&loaded);
     ox_text_free(&r.obstacle);
+    ox_text_free(&r.nodes);
     ox_text_free(&r.out);
     return status;
 }
@@ -286,11 +325,13 @@ int ox_command_info(ox_args *args) {
     ox_bindings bindings = {0};
     ox_plugins plugins = {0};
     ox_error error = {OX_OK, ""};
-    bool json = false;
+    told wish = {0};
     int status = OX_EXIT_OK;
     while (*args->at && !status) {
         if (ox_args_flag(args, "--json"))
-            json = true;
+            wish.json = true;
+        else if (ox_args_flag(args, "--nodes"))
+            wish.nodes = true;
         else if (ox_plugins_argument(&plugins, args))
             continue;
         else if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value))
@@ -306,8 +347,8 @@ int ox_command_info(ox_args *args) {
     }
     if (!status && !path)
         status = ox_tool_usage(args->command, "which model? ox info MODEL [-d DIM=N]... [--json]");
-    if (!status && (ox_plugins_load(&plugins, &error) || tell(path, &plugins.options, &bindings, json, &error)))
-        status = ox_tool_error("%s", error.text);
+    if (!status && (ox_plugins_load(&plugins, &error) || tell(path, &plugins.options, &bindings, wish, &error)))
+        status = ox_tool_failed(&error);
     ox_bindings_free(&bindings);
     ox_plugins_free(&plugins);
     return status;

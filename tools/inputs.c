@@ -1,79 +1,31 @@
 /* inputs.c: what the command line says of a model's inputs. */
 #include "inputs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fill.h"
+#include "indices.h"
 #include "memory.h"
+#include "shape.h"
 #include "source.h"
 #include "tool.h"
 
-bool ox_bindings_add(ox_bindings *bindings, const char *text) {
-    const char *equals = strrchr(text, '=');
-    if (!equals || equals == text || equals[1] < '0' || equals[1] > '9')
-        return false;
-    char *end;
-    errno = 0;
-    long long size = strtoll(equals + 1, &end, 10);
-    if (errno || *end)
-        return false;
-    bindings->at = ox_tool_resize(bindings->at, (bindings->count + 1) * sizeof *bindings->at);
-    bindings->at[bindings->count++] = (ox_binding){text, (size_t)(equals - text), size};
-    return true;
+static bool is_fill(const char *source) {
+    return source && *source == '@';
 }
 
-void ox_bindings_free(ox_bindings *bindings) {
-    free(bindings->at);
-}
-
-/* The size bound to a symbolic dimension, -1 if none is. */
-static int64_t bound_size(const ox_bindings *bindings, const char *name) {
-    for (size_t i = bindings->count; name && i-- > 0;)
-        if (strlen(name) == bindings->at[i].length && strncmp(name, bindings->at[i].name, bindings->at[i].length) == 0)
-            return bindings->at[i].size;
-    return -1;
-}
-
-/* Adds a name to a list of quoted ones unless it is there. */
-static void add_quoted(ox_text *list, const char *name) {
-    ox_text quoted = {0};
-    ox_text_format(&quoted, "'%s'", name);
-    if (!strstr(ox_text_get(list), quoted.data))
-        ox_text_format(list, "%s%s", list->size ? ", " : "", quoted.data);
-    ox_text_free(&quoted);
-}
-
-/* The names of all symbolic dimensions of the inputs, and whether `wanted` is among them. */
-static bool list_dim_names(const ox_model *model, const ox_binding *wanted, ox_text *list) {
-    bool found = false;
-    for (size_t i = 0; i < ox_model_input_count(model); i++) {
-        ox_value_info info;
-        if (ox_model_input(model, i, &info))
-            continue;
-        for (int d = 0; d < info.rank; d++) {
-            const char *name = info.dims[d] < 0 ? info.dim_names[d] : NULL;
-            if (!name || !*name)
-                continue;
-            add_quoted(list, name);
-            found |= strlen(name) == wanted->length && strncmp(name, wanted->name, wanted->length) == 0;
+/* Gives a size to all open dimensions of the name, or only to those of inputs that are filled. */
+static void spread(ox_inputs *inputs, const char *name, int64_t size, bool fills_only) {
+    if (!name || !*name)
+        return;
+    for (size_t i = 0; i < inputs->count; i++)
+        for (int d = 0; d < inputs->infos[i].rank; d++) {
+            const char *other = inputs->infos[i].dim_names[d];
+            bool fits = !fills_only || is_fill(inputs->sources[i]);
+            if (fits && inputs->dims[i][d] < 0 && other && strcmp(name, other) == 0)
+                inputs->dims[i][d] = size;
         }
-    }
-    return found;
-}
-
-ox_status ox_bindings_check(const ox_bindings *bindings, const ox_model *model, ox_error *error) {
-    ox_status status = OX_OK;
-    for (size_t i = 0; i < bindings->count && !status; i++) {
-        ox_text list = {0};
-        const ox_binding *binding = &bindings->at[i];
-        if (!list_dim_names(model, binding, &list))
-            status = ox_tool_fail(error, OX_ERROR_ARGUMENT, "unknown dimension '%.*s': the model has %s",
-                                  (int)binding->length, binding->name, list.size ? list.data : "no symbolic ones");
-        ox_text_free(&list);
-    }
-    return status;
 }
 
 ox_status ox_inputs_create(ox_inputs *inputs, const ox_model *model, const ox_bindings *bindings, ox_error *error) {
@@ -83,16 +35,22 @@ ox_status ox_inputs_create(ox_inputs *inputs, const ox_model *model, const ox_bi
     inputs->dims = ox_tool_alloc(count * sizeof *inputs->dims);
     inputs->arrays = ox_tool_alloc(count * sizeof *inputs->arrays);
     inputs->sources = ox_tool_alloc(count * sizeof *inputs->sources);
+    inputs->members = ox_tool_alloc(count * sizeof *inputs->members);
     for (size_t i = 0; i < count; i++) {
         ox_value_info *info = &inputs->infos[i];
         ox_model_input(model, i, info);
         int rank = info->rank < 0 ? 0 : info->rank;
         inputs->arrays[i] = (ox_array){0};
         inputs->sources[i] = NULL;
+        inputs->members[i] = (ox_npz_member){0};
         inputs->dims[i] = ox_tool_alloc((size_t)rank * sizeof **inputs->dims);
         for (int d = 0; d < rank; d++)
-            inputs->dims[i][d] = info->dims[d] >= 0 ? info->dims[d] : bound_size(bindings, info->dim_names[d]);
+            inputs->dims[i][d] = info->dims[d] >= 0 ? info->dims[d] : ox_bindings_size(bindings, info, d);
     }
+    for (size_t i = 0; i < count; i++)
+        for (int d = 0; d < inputs->infos[i].rank; d++)
+            if (inputs->dims[i][d] >= 0)
+                spread(inputs, inputs->infos[i].dim_names[d], inputs->dims[i][d], false);
     return ox_bindings_check(bindings, model, error);
 }
 
@@ -105,6 +63,14 @@ void ox_inputs_free(ox_inputs *inputs) {
     free(inputs->dims);
     free(inputs->arrays);
     free((void *)inputs->sources);
+    free(inputs->members);
+    for (size_t i = 0; i < inputs->archive_count; i++) {
+        ox_npz_free(inputs->archives[i]);
+        free(inputs->archives[i]);
+    }
+    free(inputs->archives);
+    ox_text_free(&inputs->taken);
+    ox_text_free(&inputs->options);
     *inputs = (ox_inputs){0};
 }
 
@@ -133,7 +99,20 @@ void ox_text_values(ox_text *text, const ox_value_info *infos, size_t count) {
         ox_text_put(text, "none");
 }
 
-static ox_status fail_values(const ox_inputs *inputs, const char *what, int length, const char *name, ox_error *error) {
+ox_status ox_inputs_give(ox_inputs *inputs, size_t i, const char *source, ox_error *error) {
+    const char *name = inputs->infos[i].name;
+    if (inputs->sources[i])
+        return ox_tool_fail(error, OX_ERROR_ARGUMENT, "input '%s' is given twice", name);
+    for (size_t j = 0; j < inputs->count && ox_source_is_stdin(source); j++)
+        if (inputs->sources[j] && ox_source_is_stdin(inputs->sources[j]))
+            return ox_tool_fail(error, OX_ERROR_ARGUMENT,
+                                "standard input can be one input, not both '%s' and '%s': put the others into files",
+                                inputs->infos[j].name, name);
+    inputs->sources[i] = source;
+    return ox_source_is_npz(source) ? ox_inputs_give_member(inputs, i, error) : OX_OK;
+}
+
+ox_status ox_inputs_fail(const ox_inputs *inputs, const char *what, int length, const char *name, ox_error *error) {
     ox_text list = {0};
     ox_text_values(&list, inputs->infos, inputs->count);
     ox_tool_fail(error, OX_ERROR_ARGUMENT, "%s '%.*s': the model has %s", what, length, name, ox_text_get(&list));
@@ -145,15 +124,16 @@ static ox_status assign_named(ox_inputs *inputs, const char *text, bool *done, o
     const char *source = NULL;
     size_t i = ox_find_named(inputs->infos, inputs->count, text, &source);
     *done = i != SIZE_MAX;
+    if (!*done && ox_source_is_npz(text)) {
+        *done = true;
+        return ox_inputs_assign_npz(inputs, text, error);
+    }
     if (!*done && ox_source_is(text))
         return OX_OK;
     const char *equals = strchr(text, '=');
     if (!*done)
-        return equals ? fail_values(inputs, "unknown input", (int)(equals - text), text, error) : OX_OK;
-    if (inputs->sources[i])
-        return ox_tool_fail(error, OX_ERROR_ARGUMENT, "input '%s' is given twice", inputs->infos[i].name);
-    inputs->sources[i] = source;
-    return OX_OK;
+        return equals ? ox_inputs_fail(inputs, "unknown input", (int)(equals - text), text, error) : OX_OK;
+    return ox_inputs_give(inputs, i, source, error);
 }
 
 /* The next input without a source, those that have a default of their own last; SIZE_MAX if there is none. */
@@ -173,9 +153,9 @@ ox_status ox_inputs_assign(ox_inputs *inputs, char *const *texts, size_t count, 
     for (size_t i = 0; i < count && !status; i++) {
         size_t at = done[i] ? 0 : next_free(inputs);
         if (at == SIZE_MAX)
-            status = fail_values(inputs, "no input is left for", (int)strnlen(texts[i], 60), texts[i], error);
+            status = ox_inputs_fail(inputs, "no input is left for", (int)strnlen(texts[i], 60), texts[i], error);
         else if (!done[i])
-            inputs->sources[at] = texts[i];
+            status = ox_inputs_give(inputs, at, texts[i], error);
     }
     free(done);
     return status;
@@ -189,10 +169,9 @@ static ox_status fail_missing(const ox_inputs *inputs, size_t count, ox_error *e
             ox_text_put(&list, listed++ ? ", " : "");
             ox_text_values(&list, &inputs->infos[i], 1);
         }
-    ox_tool_fail(error, OX_ERROR_ARGUMENT,
-                 "missing input%s %.300s\ngive %s with -i NAME=SOURCE: a .npy, .pb, .png, .pgm or .ppm file, a literal "
-                 "like '[[1,2],[3,4]]', @zeros, @ones, @random, or - for a .npy on standard input",
-                 count > 1 ? "s" : "", ox_text_get(&list), count > 1 ? "each" : "it");
+    ox_tool_fail(error, OX_ERROR_ARGUMENT, "missing input%s %.230s", count > 1 ? "s" : "", ox_text_get(&list));
+    ox_tool_remedy(error, "give inputs with -i NAME=SOURCE: a .npy, .npz, .pb, .png, .pgm or .ppm file, a literal like "
+                          "'[[1,2],[3,4]]', @zeros, @ones, @random, or - for a .npy on standard input");
     ox_text_free(&list);
     return error->status;
 }
@@ -224,36 +203,20 @@ static ox_status check_shape(const ox_inputs *inputs, size_t i, ox_error *error)
 
 /* Symbolic dimensions of the inputs that were read decide those of the inputs that are filled. */
 static void learn_dims(ox_inputs *inputs, size_t from) {
-    for (int s = 0; s < inputs->infos[from].rank; s++) {
-        const char *name = inputs->infos[from].dim_names[s];
-        int64_t size = inputs->arrays[from].tensor.dims[s];
-        for (size_t i = 0; name && *name && i < inputs->count; i++)
-            for (int d = 0; d < inputs->infos[i].rank; d++) {
-                const char *other = inputs->infos[i].dim_names[d];
-                bool is_fill = inputs->sources[i] && inputs->sources[i][0] == '@';
-                if (is_fill && inputs->dims[i][d] < 0 && other && strcmp(name, other) == 0)
-                    inputs->dims[i][d] = size;
-            }
-    }
+    for (int d = 0; d < inputs->infos[from].rank; d++)
+        spread(inputs, inputs->infos[from].dim_names[d], inputs->arrays[from].tensor.dims[d], true);
 }
 
 static bool add_open_dims(const ox_inputs *inputs, size_t i, ox_text *text) {
     bool found = false;
-    if (inputs->infos[i].rank < 0) {
-        ox_text_format(text, "%s?", text->size ? " " : "");
-        return true;
-    }
     for (int d = 0; d < inputs->infos[i].rank; d++) {
+        ox_text option = {0};
         if (inputs->dims[i][d] >= 0)
             continue;
-        const char *name = inputs->infos[i].dim_names[d];
-        ox_text option = {0};
-        if (name && *name)
-            ox_text_format(&option, "-d %s=N", name);
-        else
-            ox_text_put(&option, "?");
-        if (!strstr(ox_text_get(text), option.data))
-            ox_text_format(text, "%s%s", text->size ? " " : "", option.data);
+        ox_text_put(&option, "-d ");
+        ox_text_dim(&option, &inputs->infos[i], d);
+        ox_text_put(&option, "=N");
+        ox_text_add_once(text, option.data, " ");
         ox_text_free(&option);
         found = true;
     }
@@ -268,21 +231,79 @@ bool ox_inputs_open_dims(const ox_inputs *inputs, ox_text *text) {
     return found;
 }
 
+bool ox_inputs_open_rank(const ox_inputs *inputs) {
+    for (size_t i = 0; i < inputs->count; i++)
+        if (!inputs->infos[i].optional && inputs->infos[i].dtype != OX_UNDEFINED && inputs->infos[i].rank < 0)
+            return true;
+    return false;
+}
+
+/* Takes 1 for the open dimensions of an input, and writes down for which. */
+static void take_ones(ox_inputs *inputs, size_t i) {
+    add_open_dims(inputs, i, &inputs->options);
+    for (int d = 0; d < inputs->infos[i].rank; d++) {
+        ox_text one = {0};
+        if (inputs->dims[i][d] >= 0)
+            continue;
+        ox_text_dim(&one, &inputs->infos[i], d);
+        ox_text_put(&one, "=1");
+        ox_text_add_once(&inputs->taken, one.data, ", ");
+        ox_text_free(&one);
+        inputs->dims[i][d] = 1;
+        spread(inputs, inputs->infos[i].dim_names[d], 1, true);
+    }
+}
+
+static ox_status fail_open(const ox_inputs *inputs, size_t i, const ox_text *options, ox_error *error) {
+    ox_text shape = {0};
+    add_expected(inputs, i, &shape);
+    ox_tool_fail(error, OX_ERROR_ARGUMENT, "the model wants %s: say how large with %s%s-i %s=%s[2,3] or the like",
+                 shape.data, ox_text_get(options), options->size ? " or " : "", inputs->infos[i].name,
+                 inputs->sources[i]);
+    ox_text_free(&shape);
+    return error->status;
+}
+
+/* "@random[3,4]": the shape behind the rule. */
+static ox_status load_shaped(const ox_inputs *inputs, size_t i, const char *shape, ox_array *array, ox_error *error) {
+    int64_t dims[OX_TOOL_RANK];
+    int rank;
+    const char *source = inputs->sources[i];
+    if (!ox_shape_read(shape, &rank, dims))
+        return ox_tool_fail(error, OX_ERROR_ARGUMENT, "'%s': '%s' is no shape such as [3,4]", source, shape);
+    ox_text rule = {0};
+    ox_text_add(&rule, source, (size_t)(shape - source));
+    const ox_fill_shape wanted = {inputs->infos[i].dtype, rank, dims, ox_index_places(inputs, i)};
+    ox_status status = ox_fill(rule.data, &wanted, i, array, error);
+    ox_text_free(&rule);
+    return status;
+}
+
 static ox_status load_fill(ox_inputs *inputs, size_t i, ox_error *error) {
     const ox_value_info *info = &inputs->infos[i];
+    const char *shape = strchr(inputs->sources[i], '[');
     ox_text open = {0};
-    if (add_open_dims(inputs, i, &open)) {
-        bool is_named = !strchr(ox_text_get(&open), '?');
-        ox_text shape = {0};
-        add_expected(inputs, i, &shape);
-        ox_tool_fail(error, OX_ERROR_ARGUMENT, "the model wants %s: %s%s", shape.data,
-                     is_named ? "say how large with " : "its shape is open, so give a tensor instead of ",
-                     is_named ? open.data : inputs->sources[i]);
-        ox_text_free(&shape);
-        ox_text_free(&open);
-        return error->status;
-    }
-    return ox_fill(inputs->sources[i], info->dtype, info->rank, inputs->dims[i], i, &inputs->arrays[i], error);
+    ox_status status = OX_OK;
+    if (shape)
+        return load_shaped(inputs, i, shape, &inputs->arrays[i], error);
+    if (add_open_dims(inputs, i, &open) || info->rank < 0)
+        status = fail_open(inputs, i, &open, error);
+    ox_text_free(&open);
+    if (status)
+        return status;
+    const ox_fill_shape wanted = {info->dtype, info->rank, inputs->dims[i], ox_index_places(inputs, i)};
+    return ox_fill(inputs->sources[i], &wanted, i, &inputs->arrays[i], error);
+}
+
+static ox_status load_member(const ox_inputs *inputs, size_t i, ox_array *array, ox_error *error) {
+    size_t length;
+    ox_source_cast(inputs->sources[i], &length);
+    ox_status status = ox_npz_read(inputs->members[i].archive, inputs->members[i].index, array, error);
+    if (!status)
+        status = ox_source_convert(inputs->sources[i], &inputs->infos[i], array, error);
+    if (status)
+        ox_tool_prefix(error, "%.*s: ", (int)length, inputs->sources[i]);
+    return status;
 }
 
 static ox_status load_one(ox_inputs *inputs, size_t i, ox_error *error) {
@@ -290,7 +311,9 @@ static ox_status load_one(ox_inputs *inputs, size_t i, ox_error *error) {
     ox_status status;
     if (info->dtype == OX_UNDEFINED)
         status = ox_tool_fail(error, OX_ERROR_UNSUPPORTED, "it is not a tensor, and cannot be given here");
-    else if (inputs->sources[i][0] == '@')
+    else if (inputs->members[i].archive)
+        status = load_member(inputs, i, &inputs->arrays[i], error);
+    else if (is_fill(inputs->sources[i]))
         status = load_fill(inputs, i, error);
     else
         status = ox_source_load(inputs->sources[i], info, &inputs->arrays[i], error);
@@ -301,22 +324,34 @@ static ox_status load_one(ox_inputs *inputs, size_t i, ox_error *error) {
     return status;
 }
 
+/* What brings a shape of its own is read first: it decides dimensions of the rest. */
+static bool has_shape(const char *source) {
+    return !is_fill(source) || strchr(source, '[');
+}
+
+static ox_status load_some(ox_inputs *inputs, bool shaped, ox_error *error) {
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (!inputs->sources[i] || has_shape(inputs->sources[i]) != shaped)
+            continue;
+        ox_status status = load_one(inputs, i, error);
+        if (status)
+            return status;
+        learn_dims(inputs, i);
+    }
+    return OX_OK;
+}
+
 ox_status ox_inputs_load(ox_inputs *inputs, ox_error *error) {
     size_t missing = 0;
     for (size_t i = 0; i < inputs->count; i++)
         missing += !inputs->sources[i] && !inputs->infos[i].optional;
     if (missing)
         return fail_missing(inputs, missing, error);
-    for (int fills = 0; fills < 2; fills++)
-        for (size_t i = 0; i < inputs->count; i++) {
-            if (!inputs->sources[i] || (inputs->sources[i][0] == '@') != fills)
-                continue;
-            ox_status status = load_one(inputs, i, error);
-            if (status)
-                return status;
-            learn_dims(inputs, i);
-        }
-    return OX_OK;
+    ox_status status = load_some(inputs, true, error);
+    for (size_t i = 0; inputs->takes_ones && i < inputs->count; i++)
+        if (is_fill(inputs->sources[i]) && !has_shape(inputs->sources[i]))
+            take_ones(inputs, i);
+    return status ? status : load_some(inputs, false, error);
 }
 
 ox_status ox_inputs_set(const ox_inputs *inputs, ox_session *session, ox_error *error) {

@@ -3,26 +3,8 @@
 #define OX_INPUTS_H
 
 #include "array.h"
-#include "text.h"
-
-/* "-d batch=4" */
-typedef struct ox_binding {
-    const char *name; /* ends at size */
-    size_t length;
-    int64_t size;
-} ox_binding;
-
-typedef struct ox_bindings {
-    ox_binding *at;
-    size_t count;
-} ox_bindings;
-
-/* Adds "batch=4", which must outlive the bindings; false if it is not of that form. */
-bool ox_bindings_add(ox_bindings *bindings, const char *text);
-void ox_bindings_free(ox_bindings *bindings);
-
-/* Checks that the model has a symbolic dimension of each name. */
-ox_status ox_bindings_check(const ox_bindings *bindings, const ox_model *model, ox_error *error);
+#include "bindings.h"
+#include "npz.h"
 
 /* The tensors for a model's inputs. */
 typedef struct ox_inputs {
@@ -31,7 +13,13 @@ typedef struct ox_inputs {
     ox_value_info *infos;
     int64_t **dims; /* per input: dims with bound ones filled in, -1 where open */
     ox_array *arrays;
-    const char **sources; /* NULL where none was given */
+    const char **sources;   /* NULL where none was given */
+    ox_npz_member *members; /* where the source is an .npz; its archive is NULL otherwise */
+    ox_npz **archives;
+    size_t archive_count;
+    bool takes_ones; /* 1 for every dimension that is still open when an input is filled */
+    ox_text taken;   /* those that were: "batch=1, x.2=1" */
+    ox_text options; /* and how to give them: "-d batch=N -d x.2=N" */
 } ox_inputs;
 
 /* Starts with no sources; bound dimensions are filled in. To be freed in every case. */
@@ -41,12 +29,28 @@ void ox_inputs_free(ox_inputs *inputs);
 /* Gives "NAME=SOURCE" or "SOURCE"; without a name the next input in graph order. Named ones come first. */
 ox_status ox_inputs_assign(ox_inputs *inputs, char *const *texts, size_t count, ox_error *error);
 
+/* Gives one input its source, once. */
+ox_status ox_inputs_give(ox_inputs *inputs, size_t i, const char *source, ox_error *error);
+
+/* "WHAT 'NAME': the model has ...", with the inputs. */
+ox_status ox_inputs_fail(const ox_inputs *inputs, const char *what, int length, const char *name, ox_error *error);
+
+/* Gives the arrays of an .npz to the inputs of their names; arr_0 and so on, numpy's names for arrays without one, to
+ * inputs in graph order. (inputs_npz.c) */
+ox_status ox_inputs_assign_npz(ox_inputs *inputs, const char *text, ox_error *error);
+
+/* Opens the .npz that is input i's source, and takes the array of its name from it, or the only one there is. */
+ox_status ox_inputs_give_member(ox_inputs *inputs, size_t i, ox_error *error);
+
 /* Reads all sources, checked against the model. Inputs that lack one are an error that lists them. */
 ox_status ox_inputs_load(ox_inputs *inputs, ox_error *error);
 
-/* Adds the symbolic dimensions of inputs without a default that nothing binds, as "-d batch=N -d time=N"; "?" for one
- * without a name. False if there are none. */
+/* Adds the open dimensions of inputs without a default that nothing binds, as "-d batch=N -d x.2=N". False if there are
+ * none. */
 bool ox_inputs_open_dims(const ox_inputs *inputs, ox_text *text);
+
+/* True if the model does not even say how many dimensions an input without a default has. */
+bool ox_inputs_open_rank(const ox_inputs *inputs);
 
 /* Hands the tensors to a session. */
 ox_status ox_inputs_set(const ox_inputs *inputs, ox_session *session, ox_error *error);

@@ -9,6 +9,11 @@
 #include "text.h"
 #include "tool.h"
 
+/* Of a text that is no type, in its error. */
+enum {
+    MOST_QUOTED = 40
+};
+
 static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 typedef struct npy_header {
@@ -115,11 +120,15 @@ static bool split_type(const char *text, npy_header *header) {
 static ox_status parse_type(cursor *c, npy_header *header, ox_error *error) {
     char text[32];
     skip_space(c);
+    const char *start = c->at;
     if (c->at < c->end && *c->at == '[')
         return ox_tool_fail(error, OX_ERROR_UNSUPPORTED, "the .npy file holds records, not plain elements");
-    if (!take_string(c, text) || !split_type(text, header))
-        return invalid(error, "its 'descr' is no type");
-    return OX_OK;
+    if (take_string(c, text) && split_type(text, header))
+        return OX_OK;
+    int shown = 0;
+    while (start + shown < c->end && shown < MOST_QUOTED && !strchr(",}\n", start[shown]))
+        shown++;
+    return ox_tool_fail(error, OX_ERROR_FILE, "not a valid .npy file: its 'descr' %.*s is no type", shown, start);
 }
 
 static ox_status parse_entry(cursor *c, npy_header *header, unsigned *seen, ox_error *error) {

@@ -275,3 +275,42 @@ bool ox_number_store(ox_dtype dtype, void *element, ox_number number) {
         return false;
     }
 }
+
+static bool cast_to_int(ox_number *number) {
+    double whole = trunc(number->real);
+    if (number->kind <= OX_NUMBER_INT)
+        number->kind = OX_NUMBER_INT;
+    else if (!(fabs(whole) < 0x1p64))
+        return false;
+    else
+        *number = ox_number_int(whole < 0, (uint64_t)fabs(whole));
+    return true;
+}
+
+/* An integer as a double that rounds to any shorter type as the integer itself does: what is cut off leaves a bit. */
+static double sticky_real(const ox_number *number) {
+    int drop = 0;
+    uint64_t left = number->magnitude;
+    for (; left >> 53; drop++)
+        left = left >> 1 | (left & 1);
+    double real = ldexp((double)left, drop);
+    return number->negative ? -real : real;
+}
+
+bool ox_number_cast(ox_dtype dtype, ox_number *number) {
+    ox_number_kind kind = ox_number_kind_of(dtype), from = number->kind;
+    if (kind == OX_NUMBER_BOOL) {
+        bool truth = number->real != 0 || number->imaginary != 0;
+        *number = ox_number_int(false, truth);
+        number->kind = OX_NUMBER_BOOL;
+        return true;
+    }
+    if (from == OX_NUMBER_COMPLEX && kind != OX_NUMBER_COMPLEX && number->imaginary != 0)
+        return false;
+    if (kind == OX_NUMBER_INT)
+        return cast_to_int(number);
+    if (from <= OX_NUMBER_INT && dtype != OX_DOUBLE && dtype != OX_COMPLEX128)
+        number->real = sticky_real(number);
+    number->kind = kind;
+    return true;
+}

@@ -1,7 +1,8 @@
-/* ops.c: "ox ops", the operator table. */
+/* ops.c: "ox ops", the operator table, and what it has of one operator. */
 #include <stdio.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "text.h"
 #include "tool.h"
 
@@ -24,6 +25,11 @@ static bool has_successor(size_t index, const ox_op_info *info) {
            strcmp(next.domain, info->domain) == 0;
 }
 
+/* "Conv", "ai.onnx.ml.Scaler" */
+static void add_name(ox_text *text, const ox_op_info *info) {
+    ox_text_format(text, "%s%s%s", info->domain, *info->domain ? "." : "", info->name);
+}
+
 /* "7 13 14": the versions of the specification. */
 static void add_versions(ox_text *text, const ox_op_info *info) {
     for (int v = 1; v < 64; v++)
@@ -38,7 +44,7 @@ static void print_row(size_t index, bool markdown) {
     ox_text types = {0};
     if (ox_op_get(index, &info))
         return;
-    ox_text_format(&name, "%s%s%s", info.domain, *info.domain ? "." : "", info.name);
+    add_name(&name, &info);
     add_versions(&versions, &info);
     add_types(&types, info.dtypes);
     printf(markdown ? "| %s | %s | %s |\n" : "%-22s %-20s %s\n", name.data, versions.data, ox_text_get(&types));
@@ -71,19 +77,104 @@ static void print_heading(bool markdown) {
         count_names());
 }
 
+static void print_table(bool markdown) {
+    print_heading(markdown);
+    for (size_t i = 0; i < ox_op_count(); i++)
+        print_row(i, markdown);
+}
+
+/* ---- One operator ------------------------------------------------------------------------------------------------ */
+
+/* "2 to 3", "1", "1 and more" */
+static void add_count(ox_text *text, int least, int most) {
+    ox_text_format(text, "%d", least);
+    if (most == OX_ANY)
+        ox_text_put(text, " and more");
+    else if (most != least)
+        ox_text_format(text, " to %d", most);
+}
+
+/* What a row has that the one before, another meaning of the operator, has not; nothing for the first one. */
+static void add_changes(ox_text *text, const ox_op_info *before, const ox_op_info *now) {
+    ox_text types = {0};
+    add_types(&types, now->dtypes & ~before->dtypes);
+    if (types.size)
+        ox_text_format(text, "  new types  %s\n", types.data);
+    types.size = 0;
+    add_types(&types, before->dtypes & ~now->dtypes);
+    if (types.size)
+        ox_text_format(text, "  gone       %s\n", types.data);
+    ox_text_free(&types);
+}
+
+static void print_meaning(const ox_op_info *info, const ox_op_info *before) {
+    ox_text text = {0}, types = {0}, versions = {0};
+    add_versions(&versions, info);
+    ox_text_format(&text, "versions %s", versions.data);
+    ox_text_put(&text, before ? ", with another meaning than before\n  inputs     " : "\n  inputs     ");
+    add_count(&text, info->min_inputs, info->max_inputs);
+    ox_text_put(&text, "\n  outputs    ");
+    add_count(&text, info->min_outputs, info->max_outputs);
+    add_types(&types, info->dtypes);
+    ox_text_format(&text, "\n  types      %s\n", ox_text_get(&types));
+    if (before)
+        add_changes(&text, before, info);
+    fputs(text.data, stdout);
+    ox_text_free(&versions);
+    ox_text_free(&types);
+    ox_text_free(&text);
+}
+
+static int fail_unknown(const char *wanted) {
+    ox_nearest nearest = {.wanted = wanted};
+    ox_text text = {0};
+    ox_op_info info;
+    for (size_t i = 0; !ox_op_get(i, &info); i++)
+        ox_nearest_add(&nearest, info.name);
+    ox_nearest_put(&nearest, &text);
+    int status = ox_tool_error("ox has no operator '%s'%s", wanted, ox_text_get(&text));
+    ox_text_free(&text);
+    return status;
+}
+
+/* All rows of the operators of a name, with or without its domain. */
+static int print_op(const char *wanted) {
+    ox_op_info info, before = {0};
+    size_t found = 0;
+    for (size_t i = 0; !ox_op_get(i, &info); i++) {
+        ox_text name = {0};
+        add_name(&name, &info);
+        bool is_wanted = strcmp(name.data, wanted) == 0 || strcmp(info.name, wanted) == 0;
+        bool follows = found && strcmp(before.name, info.name) == 0 && strcmp(before.domain, info.domain) == 0;
+        if (is_wanted && !follows)
+            printf("%s\n", name.data);
+        ox_text_free(&name);
+        if (!is_wanted)
+            continue;
+        print_meaning(&info, follows ? &before : NULL);
+        before = info;
+        found++;
+    }
+    return found ? OX_EXIT_OK : fail_unknown(wanted);
+}
+
 int ox_command_ops(ox_args *args) {
-    bool markdown = false;
+    bool markdown = false, any = false;
+    int status = OX_EXIT_OK;
     const char *value;
     while (*args->at) {
         if (ox_args_flag(args, "--markdown"))
             markdown = true;
-        else if (ox_args_positional(args, &value))
-            return ox_tool_usage(args->command, "unexpected argument '%s'", value);
-        else if (args->failed)
+        else if (ox_args_positional(args, &value)) {
+            any = true;
+            if (print_op(value))
+                status = OX_EXIT_FAILED;
+        } else if (args->failed)
             return OX_EXIT_USAGE;
     }
-    print_heading(markdown);
-    for (size_t i = 0; i < ox_op_count(); i++)
-        print_row(i, markdown);
-    return OX_EXIT_OK;
+    if (any && markdown)
+        return ox_tool_usage(args->command, "--markdown prints the whole table, not some operators");
+    if (!any)
+        print_table(markdown);
+    return status;
 }

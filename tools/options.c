@@ -56,9 +56,26 @@ static int parse_timeout(const ox_args *args, const char *text, ox_limits *limit
     return OX_EXIT_OK;
 }
 
+bool ox_options_take_tolerance(ox_args *args, ox_tolerance *tolerance, int *status) {
+    const char *text;
+    char *end;
+    *status = OX_EXIT_OK;
+    bool relative = ox_args_option(args, "--rtol", &text);
+    if (!relative && !ox_args_option(args, "--atol", &text))
+        return false;
+    double value = strtod(text, &end);
+    if (*end || end == text || !(value >= 0) || isinf(value))
+        *status = ox_tool_usage(args->command, "--%s wants a number of 0 and more, such as 1e-5, not '%s'",
+                                relative ? "rtol" : "atol", text);
+    *(relative ? &tolerance->relative : &tolerance->absolute) = value;
+    tolerance->given = true;
+    return true;
+}
+
 int ox_options_failed(const ox_error *error) {
-    const char *why = error->status == OX_ERROR_CANCELLED ? ": the time of --timeout is over" : "";
-    return ox_tool_error("%s%s", error->text, why);
+    if (error->status != OX_ERROR_CANCELLED)
+        return ox_tool_failed(error);
+    return ox_tool_error("%s: the time of --timeout is over", error->text);
 }
 
 bool ox_options_take(ox_args *args, ox_options *options, int *status) {

@@ -2,11 +2,15 @@
 #ifndef OX_OPTIONS_H
 #define OX_OPTIONS_H
 
+#include "compare.h"
 #include "tool.h"
 
 /* Takes --threads N, --no-fuse, --max-memory SIZE or --timeout SECONDS, which start now. False if the next argument is
  * none of these; *status is the exit status, after a usage error. */
 bool ox_options_take(ox_args *args, ox_options *options, int *status);
+
+/* Takes --rtol X or --atol X, numbers of 0 and more. */
+bool ox_options_take_tolerance(ox_args *args, ox_tolerance *tolerance, int *status);
 
 /* Prints why a model could not be loaded or run. Returns OX_EXIT_FAILED. */
 int ox_options_failed(const ox_error *error);

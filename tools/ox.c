@@ -14,23 +14,39 @@ typedef struct subcommand {
 
 static const subcommand subcommands[] = {
     {"run", ox_command_run, "run a model on inputs of the command line",
-     "usage: ox run MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [-o NAME=FILE]...\n"
-     "              [--save DIR] [--repeat N] [--threads N] [--no-fuse]\n"
+     "usage: ox run MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [-o NAME[=FILE]]...\n"
+     "              [--save DIR] [--save-all DIR] [--save-inputs DIR]\n"
+     "              [--expect NAME=SOURCE]... [--rtol X] [--atol X] [--stats]\n"
+     "              [--json] [--repeat N] [--threads N] [--no-fuse]\n"
      "              [--max-memory SIZE] [--timeout SECONDS] [--profile]\n"
      "              [--trace FILE] [--plugin FILE]... [--quiet]\n"
      "\n"
      "  -i [NAME=]SOURCE  an input; without NAME the next one in graph order,\n"
      "                    inputs that have a default last. SOURCE is one of\n"
      "      FILE.npy              a numpy array\n"
+     "      FILE.npz              several: without NAME, each is the input it is named after\n"
      "      FILE.pb               a TensorProto\n"
      "      FILE.png .pgm .ppm    a picture, values 0 to 255\n"
      "      '[[1,2],[3,4]]', 7, '[\"a\",\"b\"]', true, nan, 1+2j\n"
-     "      @zeros, @ones, @random[:SEED]\n"
+     "      @zeros, @ones, @random[:LO..HI][:SEED], with a shape if the model has none:\n"
+     "                            @ones[3,4]\n"
      "      -                     a .npy on standard input\n"
-     "  -d DIM=N          binds a symbolic dimension, as in -d batch=4\n"
-     "  -o NAME=FILE      writes an output as .npy; - is standard output,\n"
-     "                    and then nothing else is printed there\n"
+     "      FILE,cast  -,cast     values of another type, converted: int64 for float\n"
+     "  -d DIM=N          binds an open dimension, as in -d batch=4; -d x.0=4 is the\n"
+     "                    first one of the input x\n"
+     "  -o NAME=FILE      writes an output, or any value inside the model, as .npy;\n"
+     "                    - is standard output, and then nothing else is printed\n"
+     "                    there; given twice, even on a terminal\n"
+     "  -o NAME           prints this value, and of the others only those named so\n"
      "  --save DIR        writes all outputs as DIR/output_0.npy, output_1.npy, ...\n"
+     "  --save-all DIR    writes every value as DIR/NAME.npy, listed in DIR/index.json\n"
+     "  --save-inputs DIR writes the inputs as DIR/input_0.npy, input_1.npy, ...\n"
+     "  --expect NAME=SOURCE  compares a value with a file or a literal; status 1 if\n"
+     "                    they differ by more than ATOL + RTOL * |expected|\n"
+     "  --rtol X --atol X the tolerance of --expect: 1e-3 and 1e-7\n"
+     "  --stats           prints minimum, maximum, mean, NaNs and infinities instead of\n"
+     "                    values\n"
+     "  --json            prints the outputs as one JSON object\n"
      "  --repeat N        runs N times and says how long a run takes\n"
      "  --threads N       splits large operators over N threads\n"
      "  --no-fuse         runs elementwise nodes one by one; the results are the same\n"
@@ -43,7 +59,8 @@ static const subcommand subcommands[] = {
     {"bench", ox_command_bench, "measure how fast a model runs",
      "usage: ox bench MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [--threads N]\n"
      "                [--no-fuse] [--max-memory SIZE] [--timeout SECONDS]\n"
-     "                [--json] [--profile] [--trace FILE] [--plugin FILE]...\n"
+     "                [--save-inputs DIR] [--json] [--profile] [--trace FILE]\n"
+     "                [--plugin FILE]...\n"
      "\n"
      "Runs a model until it is warm, then for at least a second and 10 times. Prints\n"
      "the median, the times that 10 % and 90 % of the runs stay below, the bytes that\n"
@@ -51,24 +68,27 @@ static const subcommand subcommands[] = {
      "memcpy reaches on 64 MiB just before and after.\n"
      "\n"
      "  -i [NAME=]SOURCE  an input, as of ox run; inputs not given are @random\n"
-     "  -d DIM=N          binds a symbolic dimension, as in -d batch=4\n"
+     "  -d DIM=N          binds an open dimension, as of ox run; those not given are 1\n"
      "  --threads N       splits large operators over N threads\n"
      "  --no-fuse         runs elementwise nodes one by one\n"
      "  --max-memory SIZE an error if model and run take more: 65536, 64K, 512M, 2G\n"
      "  --timeout SECONDS an error if it takes longer: 10, 0.5\n"
+     "  --save-inputs DIR writes the inputs as DIR/input_0.npy, input_1.npy, ...\n"
      "  --json            prints one JSON object: median_ns, p10_ns, p90_ns, runs,\n"
      "                    bytes, GBps, memcpy_GBps, memcpy_share, threads, model\n"
      "  --profile         adds a line for each node and pass, from extra runs\n"
      "  --trace FILE      writes a trace for chrome://tracing or ui.perfetto.dev\n"
      "  --plugin FILE     a shared object with operators of your own\n"},
     {"info", ox_command_info, "say what a model is and needs",
-     "usage: ox info MODEL [-d DIM=N]... [--plugin FILE]... [--json]\n"
+     "usage: ox info MODEL [-d DIM=N]... [--plugin FILE]... [--nodes] [--json]\n"
      "\n"
      "Prints producer, versions, inputs, outputs, operators, parameters, what is\n"
-     "unsupported, and the memory of a run when all dimensions are known.\n"
+     "unsupported, and the memory of a run.\n"
      "\n"
-     "  -d DIM=N       binds a symbolic dimension, as in -d batch=4\n"
+     "  -d DIM=N       binds an open dimension, as of ox run; those not given are 1\n"
      "  --plugin FILE  a shared object with operators of your own\n"
+     "  --nodes        adds a line for each node, in the order of a run, with types and\n"
+     "                 shapes as far as they are known before it\n"
      "  --json         prints all of it as JSON\n"},
     {"embed", ox_command_embed, "write what a firmware needs to run models",
      "usage: ox embed MODEL... -o DIR [-d DIM=N]...\n"
@@ -77,12 +97,12 @@ static const subcommand subcommands[] = {
      "for `make device OPS=DIR/ops.txt`; NAME.c and NAME.h for each model, its bytes\n"
      "with the weights aligned; and main.c, a program that runs the first one.\n"
      "\n"
-     "  -o DIR         an existing folder\n"
+     "  -o DIR         a folder, made if it is not there\n"
      "  -d DIM=N       binds a symbolic dimension, as in -d batch=1\n"},
     {"test", ox_command_test, "run cases of the ONNX backend test layout",
-     "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--threads N] [--no-fuse]\n"
-     "               [--max-memory SIZE] [--timeout SECONDS] [--plugin FILE]...\n"
-     "               [--quiet]\n"
+     "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--rtol X] [--atol X]\n"
+     "               [--threads N] [--no-fuse] [--max-memory SIZE]\n"
+     "               [--timeout SECONDS] [--plugin FILE]... [--quiet]\n"
      "\n"
      "A DIR is a case (model.onnx, test_data_set_*/input_N.pb and output_N.pb) or a\n"
      "folder of cases. The last line is 'N passed, N failed, N skipped'.\n"
@@ -90,11 +110,14 @@ static const subcommand subcommands[] = {
      "  --tsv FILE      writes case, passed|failed|unsupported, and reason, with tabs\n"
      "  --pending FILE  unsupported cases listed here, one 'case reason' a line, are\n"
      "                  skipped instead of failed; a listed case that passes fails\n"
+     "  --rtol X, --atol X  the tolerance, in place of the case's own or 1e-3 and 1e-7\n"
      "  --threads N, --no-fuse, --max-memory SIZE, --timeout SECONDS, --plugin FILE\n"
      "                  as of ox run\n"
      "  --quiet         prints failures and the last line only\n"},
     {"ops", ox_command_ops, "list the operators that ox has",
-     "usage: ox ops [--markdown]\n"
+     "usage: ox ops [OPERATOR...] [--markdown]\n"
+     "\n"
+     "Lists all operators, or says what ox has of some: Conv, com.example.Mine.\n"
      "\n"
      "  --markdown  prints the table as docs/operators.md has it\n"},
 };
@@ -116,6 +139,7 @@ static void print_overview(FILE *to) {
         fprintf(to, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
     fputs("  version  print the version\n"
           "  help     print this, or 'help SUBCOMMAND' for more\n\n"
+          "MODEL is an .onnx file, or - for standard input.\n"
           "Exit status: 0, 1 for a model or an input that is at fault, 2 for wrong usage.\n",
           to);
 }
@@ -151,7 +175,7 @@ static int dispatch(char **arguments) {
     if (!found)
         return ox_tool_usage(NULL, "no subcommand '%s'", name);
     for (char **at = arguments + 1; *at && strcmp(*at, "--") != 0; at++)
-        if (strcmp(*at, "--help") == 0)
+        if (strcmp(*at, "--help") == 0 || strcmp(*at, "-h") == 0)
             return help(name);
     ox_args args = {.command = name, .at = arguments + 1};
     return found->run(&args);

@@ -3,9 +3,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 #include "options.h"
+#include "save.h"
+#include "source.h"
 #include "trace.h"
 
 static void add_input(ox_request *request, const char *text) {
@@ -28,6 +31,8 @@ int ox_request_take(ox_args *args, ox_request *request) {
     int status = OX_EXIT_OK;
     if (ox_args_option(args, "-i", &value) || ox_args_option(args, "--input", &value))
         add_input(request, value);
+    else if (ox_args_option(args, "--save-inputs", &value))
+        request->save = value;
     else if (ox_args_option(args, "--trace", &value))
         request->trace = value;
     else if (ox_args_flag(args, "--profile"))
@@ -42,15 +47,58 @@ int ox_request_take(ox_args *args, ox_request *request) {
     return status;
 }
 
-ox_status ox_request_load(ox_request *request, ox_model **model, ox_error *error) {
-    ox_status status = ox_plugins_load(&request->plugins, error);
-    return status ? status : ox_model_load_file(request->model, &request->plugins.options, model, error);
+static void print_warning(void *context, const char *text) {
+    ox_watch *watch = context;
+    ox_watch_hold(watch);
+    ox_tool_error("warning: %s", text);
+    ox_watch_go_on(watch);
+}
+
+/* Standard input can be read once. */
+static ox_status check_stdin(const ox_request *request, ox_error *error) {
+    for (size_t i = 0; i < request->input_count; i++) {
+        const char *text = request->inputs[i], *equals = strrchr(text, '=');
+        if (strcmp(request->model, "-") == 0 && ox_source_is_stdin(equals ? equals + 1 : text))
+            return ox_tool_fail(
+                error, OX_ERROR_ARGUMENT,
+                "standard input is the model, so '-i %s' has nothing to read: put one of them into a file", text);
+    }
+    return OX_OK;
+}
+
+ox_status ox_request_load(ox_request *request, const ox_model **model, ox_error *error) {
+    request->plugins.options.warn = print_warning;
+    request->plugins.options.warn_context = &request->watch;
+    if (!request->silent)
+        ox_watch_start(&request->watch, "loading");
+    ox_status status = check_stdin(request, error);
+    if (!status)
+        status = ox_plugins_load(&request->plugins, error);
+    if (!status)
+        status = ox_loaded_open(&request->loaded, request->model, &request->plugins.options, false, error);
+    *model = request->loaded.model;
+    return status;
 }
 
 void ox_request_free(ox_request *request) {
+    ox_loaded_free(&request->loaded);
     ox_plugins_free(&request->plugins);
     ox_bindings_free(&request->bindings);
     free(request->inputs);
+}
+
+ox_status ox_request_save(const ox_request *request, const ox_inputs *inputs, ox_error *error) {
+    ox_status status = OX_OK;
+    for (size_t i = 0; request->save && i < inputs->count && !status; i++) {
+        char file[48];
+        if (!inputs->sources[i])
+            continue;
+        snprintf(file, sizeof file, "input_%zu", i);
+        status = ox_save_in(request->save, file, &inputs->arrays[i].tensor, error);
+        if (!status && !request->silent)
+            ox_save_note_raw("input", inputs->infos[i].name, inputs->arrays[i].tensor.dtype);
+    }
+    return status;
 }
 
 ox_status ox_request_report(const ox_request *request, const ox_recorder *recorder, ox_error *error) {

@@ -7,19 +7,22 @@
 #include "options.h"
 #include "outputs.h"
 #include "request.h"
+#include "terminal.h"
 
 typedef struct options {
     ox_request request;
-    char **outputs;
-    size_t output_count;
-    const char *save;
+    const char **outputs, **expected; /* of -o and --expect */
+    size_t output_count, expected_count;
+    ox_tolerance tolerance;
+    const char *save, *save_all;
     long repeat;
-    bool quiet;
+    bool quiet, json, stats;
+    size_t differ; /* results that are not as expected */
 } options;
 
-static void add_output(options *o, const char *text) {
-    o->outputs = ox_tool_resize(o->outputs, (o->output_count + 1) * sizeof *o->outputs);
-    o->outputs[o->output_count++] = (char *)(uintptr_t)text;
+static void add_text(const char ***list, size_t *count, const char *text) {
+    *list = ox_tool_resize((void *)*list, (*count + 1) * sizeof **list);
+    (*list)[(*count)++] = text;
 }
 
 static int parse_repeat(ox_args *args, const char *text, long *repeat) {
@@ -34,10 +37,21 @@ static int parse_repeat(ox_args *args, const char *text, long *repeat) {
 /* Takes one argument. */
 static int parse_argument(ox_args *args, options *o) {
     const char *value;
+    int status = OX_EXIT_OK;
     if (ox_args_option(args, "-o", &value) || ox_args_option(args, "--output", &value))
-        add_output(o, value);
+        add_text(&o->outputs, &o->output_count, value);
+    else if (ox_args_option(args, "--expect", &value))
+        add_text(&o->expected, &o->expected_count, value);
+    else if (ox_options_take_tolerance(args, &o->tolerance, &status))
+        return status;
     else if (ox_args_option(args, "--save", &value))
         o->save = value;
+    else if (ox_args_option(args, "--save-all", &value))
+        o->save_all = value;
+    else if (ox_args_flag(args, "--json"))
+        o->json = true;
+    else if (ox_args_flag(args, "--stats"))
+        o->stats = true;
     else if (ox_args_option(args, "--repeat", &value))
         return parse_repeat(args, value, &o->repeat);
     else if (ox_args_flag(args, "--quiet") || ox_args_flag(args, "-q"))
@@ -57,34 +71,57 @@ static int parse(ox_args *args, options *o) {
                             : ox_tool_usage(args->command, "which model? ox run MODEL [-i [NAME=]SOURCE]...");
 }
 
-static ox_status run_repeatedly(ox_session *session, const options *o, ox_recorder *recorder, ox_error *error) {
+static ox_status run_once(ox_session *session, const options *o, ox_recorder *recorder, ox_error *error) {
     bool records = o->request.profile || o->request.trace;
+    return records ? ox_recorder_run(recorder, session, error) : ox_session_run(session, error);
+}
+
+static ox_status run_repeatedly(ox_session *session, options *o, ox_recorder *recorder, ox_error *error) {
+    ox_watch *watch = &o->request.watch;
     uint64_t start = ox_tool_now(), least = UINT64_MAX;
-    for (long i = 0; i < o->repeat; i++) {
+    ox_status status = OX_OK;
+    ox_watch_session(watch, session, true);
+    for (long i = 0; i < o->repeat && !status; i++) {
         uint64_t before = ox_tool_now();
-        ox_status status = records ? ox_recorder_run(recorder, session, error) : ox_session_run(session, error);
-        if (status)
-            return status;
+        ox_watch_turn(watch, (uint64_t)i + 1, (uint64_t)o->repeat);
+        status = run_once(session, o, recorder, error);
         uint64_t taken = ox_tool_now() - before;
         least = least < taken ? least : taken;
     }
+    ox_watch_stop(watch);
+    if (status)
+        return status;
     if (o->repeat > 1 && !o->quiet)
         fprintf(stderr, "%ld runs: %.4g ms each, the fastest %.4g ms\n", o->repeat,
                 (double)(ox_tool_now() - start) / 1e6 / (double)o->repeat, (double)least / 1e6);
     return OX_OK;
 }
 
-static ox_status run_session(const ox_model *model, const ox_inputs *inputs, const ox_outputs *outputs,
-                             const options *o, ox_error *error) {
+static ox_status create_session(const ox_model *model, const ox_outputs *outputs, const options *o,
+                                ox_session **session, ox_error *error) {
+    ox_options with = o->request.plugins.options;
+    const char **extra = ox_outputs_extra(outputs);
+    with.extra_outputs = extra;
+    with.extra_output_count = outputs->count - outputs->own;
+    ox_status status = ox_session_create(model, &with, session, error);
+    free((void *)extra);
+    return status;
+}
+
+static ox_status run_session(const ox_model *model, const ox_inputs *inputs, const ox_outputs *outputs, options *o,
+                             ox_error *error) {
     ox_session *session = NULL;
     ox_recorder recorder = {.keeps_spans = o->request.trace};
-    ox_status status = ox_session_create(model, NULL, &session, error);
+    ox_watch_say(&o->request.watch, "running");
+    ox_status status = create_session(model, outputs, o, &session, error);
     if (!status)
         status = ox_inputs_set(inputs, session, error);
     if (!status)
         status = run_repeatedly(session, o, &recorder, error);
     if (!status)
         status = ox_outputs_write(outputs, session, error);
+    if (!status)
+        status = ox_outputs_compare(outputs, session, &o->differ, error);
     if (!status)
         status = ox_request_report(&o->request, &recorder, error);
     ox_session_free(session);
@@ -93,17 +130,23 @@ static ox_status run_session(const ox_model *model, const ox_inputs *inputs, con
 }
 
 static ox_status assign_outputs(ox_outputs *outputs, const options *o, ox_error *error) {
+    ox_status status = OX_OK;
     outputs->save = o->save;
+    outputs->save_all = o->save_all;
     outputs->quiet = o->quiet;
-    for (size_t i = 0; i < o->output_count; i++) {
-        ox_status status = ox_outputs_assign(outputs, o->outputs[i], error);
-        if (status)
-            return status;
-    }
-    return OX_OK;
+    outputs->json = o->json;
+    outputs->stats = o->stats;
+    outputs->tolerance = o->tolerance;
+    for (size_t i = 0; i < o->output_count && !status; i++)
+        status = ox_outputs_assign(outputs, o->outputs[i], error);
+    for (size_t i = 0; i < o->expected_count && !status; i++)
+        status = ox_outputs_expect(outputs, o->expected[i], error);
+    if (!status && o->save_all)
+        ox_outputs_add_all(outputs);
+    return status;
 }
 
-static ox_status run_model(const ox_model *model, const options *o, ox_error *error) {
+static ox_status run_model(const ox_model *model, options *o, ox_error *error) {
     ox_inputs inputs;
     ox_outputs outputs = ox_outputs_create(model);
     ox_status status = ox_inputs_create(&inputs, model, &o->request.bindings, error);
@@ -114,6 +157,8 @@ static ox_status run_model(const ox_model *model, const options *o, ox_error *er
     if (!status)
         status = ox_inputs_load(&inputs, error);
     if (!status)
+        status = ox_request_save(&o->request, &inputs, error);
+    if (!status)
         status = run_session(model, &inputs, &outputs, o, error);
     ox_inputs_free(&inputs);
     ox_outputs_free(&outputs);
@@ -121,14 +166,20 @@ static ox_status run_model(const ox_model *model, const options *o, ox_error *er
 }
 
 int ox_command_run(ox_args *args) {
-    options o = {.repeat = 1};
+    options o = {.repeat = 1, .tolerance = OX_USUAL_TOLERANCE};
     ox_error error = {OX_OK, ""};
-    ox_model *model = NULL;
+    const ox_model *model;
     int status = parse(args, &o);
-    if (!status && (ox_request_load(&o.request, &model, &error) || run_model(model, &o, &error)))
+    o.request.silent = o.quiet;
+    bool fails = !status && (ox_terminal_check(o.outputs, &o.output_count, &error) ||
+                             ox_request_load(&o.request, &model, &error) || run_model(model, &o, &error));
+    ox_watch_stop(&o.request.watch);
+    if (fails)
         status = ox_options_failed(&error);
-    ox_model_free(model);
+    else if (o.differ)
+        status = OX_EXIT_FAILED;
     ox_request_free(&o.request);
-    free(o.outputs);
+    free((void *)o.outputs);
+    free((void *)o.expected);
     return status;
 }

@@ -7,30 +7,70 @@
 
 #include "file.h"
 #include "image.h"
+#include "kind.h"
 #include "literal.h"
+#include "memory.h"
 #include "npy.h"
+#include "number.h"
 #include "tool.h"
 
-static bool ends_with(const char *text, const char *suffix) {
-    size_t length = strlen(text);
+static const char cast_suffix[] = ",cast";
+
+static bool has_suffix(const char *text, size_t length, const char *suffix) {
     size_t wanted = strlen(suffix);
-    return length > wanted && strcasecmp(text + length - wanted, suffix) == 0;
+    return length > wanted && strncasecmp(text + length - wanted, suffix, wanted) == 0;
 }
 
-static bool has_known_suffix(const char *text) {
-    static const char *const suffixes[] = {".npy", ".pb", ".png", ".pgm", ".ppm", ".pnm"};
+static bool has_known_suffix(const char *text, size_t length) {
+    static const char *const suffixes[] = {".npy", ".npz", ".pb", ".png", ".pgm", ".ppm", ".pnm"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (ends_with(text, suffixes[i]))
+        if (has_suffix(text, length, suffixes[i]))
             return true;
     return false;
 }
 
+bool ox_source_cast(const char *text, size_t *length) {
+    *length = strlen(text);
+    if (!has_suffix(text, *length, cast_suffix) || ox_file_exists(text))
+        return false;
+    *length -= sizeof cast_suffix - 1;
+    return true;
+}
+
 static bool is_literal(const char *text) {
-    return ox_literal_is(text) && (*text == '[' || *text == '"' || *text == '\'' || !has_known_suffix(text));
+    size_t length;
+    ox_source_cast(text, &length);
+    return ox_literal_is(text) && (*text == '[' || *text == '"' || *text == '\'' || !has_known_suffix(text, length));
+}
+
+/* The source without ",cast". */
+static char *path_of(const char *text, bool *cast) {
+    size_t length;
+    *cast = ox_source_cast(text, &length);
+    char *path = ox_tool_alloc(length + 1);
+    memcpy(path, text, length);
+    path[length] = 0;
+    return path;
 }
 
 bool ox_source_is(const char *text) {
-    return strcmp(text, "-") == 0 || *text == '@' || is_literal(text) || ox_file_exists(text);
+    bool cast;
+    char *path = path_of(text, &cast);
+    bool is = strcmp(path, "-") == 0 || *text == '@' || is_literal(text) || ox_file_exists(path);
+    free(path);
+    return is;
+}
+
+bool ox_source_is_stdin(const char *text) {
+    size_t length;
+    ox_source_cast(text, &length);
+    return length == 1 && *text == '-';
+}
+
+bool ox_source_is_npz(const char *text) {
+    size_t length;
+    ox_source_cast(text, &length);
+    return has_suffix(text, length, ".npz") && !ox_literal_is(text);
 }
 
 ox_status ox_source_proto(const unsigned char *bytes, size_t size, ox_array *array, const char **name,
@@ -42,6 +82,12 @@ ox_status ox_source_proto(const unsigned char *bytes, size_t size, ox_array *arr
     return status;
 }
 
+static ox_status fail_kind(const unsigned char *bytes, size_t size, ox_error *error) {
+    const char *kind = ox_kind_of(bytes, size)->name;
+    return ox_tool_fail(error, OX_ERROR_FILE, "%s%sneither a .npy, .npz, .pb, .png, .pgm nor .ppm file",
+                        kind ? kind : "", kind ? ": " : "");
+}
+
 /* Takes over `bytes`. */
 static ox_status read_bytes(const char *path, unsigned char *bytes, size_t size, const ox_value_info *info,
                             ox_array *array, ox_error *error) {
@@ -50,40 +96,58 @@ static ox_status read_bytes(const char *path, unsigned char *bytes, size_t size,
         status = ox_npy_read(bytes, size, array, error);
         if (!status)
             return OX_OK;
-    } else if (ends_with(path, ".pb")) {
+    } else if (has_suffix(path, strlen(path), ".pb")) {
         status = ox_source_proto(bytes, size, array, NULL, error);
     } else if (ox_image_is(bytes, size)) {
         status = ox_image_read(bytes, size, info, array, error);
     } else {
-        status = ox_tool_fail(error, OX_ERROR_FILE, "neither a .npy, .pb, .png, .pgm nor .ppm file");
+        status = fail_kind(bytes, size, error);
     }
     free(bytes);
     return status;
 }
 
-static ox_status read_file(const char *path, const ox_value_info *info, ox_array *array, ox_error *error) {
+ox_status ox_source_convert(const char *text, const ox_value_info *info, ox_array *array, ox_error *error) {
+    size_t length;
+    bool cast = ox_source_cast(text, &length);
+    ox_dtype from = array->tensor.dtype;
+    bool can = ox_array_can_cast(array, info->dtype) && ox_number_kind_of(from) != ox_number_kind_of(info->dtype);
+    ox_status status = (cast ? ox_array_cast : ox_array_convert)(array, info->dtype, error);
+    if (status && can && !cast)
+        ox_tool_fail(error, status, "the values are %s but the model wants %s: -i %s=%s%s converts them",
+                     ox_dtype_name(from), ox_dtype_name(info->dtype), info->name, text, cast_suffix);
+    if (status)
+        ox_array_free(array);
+    return status;
+}
+
+static ox_status read_file(const char *path, const char *text, const ox_value_info *info, ox_array *array,
+                           ox_error *error) {
     unsigned char *bytes;
     size_t size;
     ox_status status = ox_file_read(path, &bytes, &size, error);
     if (status)
         return status;
     status = read_bytes(path, bytes, size, info, array, error);
-    if (!status) {
-        status = ox_array_convert(array, info->dtype, error);
-        if (status)
-            ox_array_free(array);
-    }
+    if (!status)
+        status = ox_source_convert(text, info, array, error);
     if (status)
         ox_tool_prefix(error, "%s: ", strcmp(path, "-") == 0 ? "standard input" : path);
     return status;
 }
 
 ox_status ox_source_load(const char *text, const ox_value_info *info, ox_array *array, ox_error *error) {
+    bool cast;
     *array = (ox_array){0};
-    if (strcmp(text, "-") != 0 && is_literal(text))
+    if (!ox_source_is_stdin(text) && is_literal(text))
         return ox_literal_read(text, info->dtype, array, error);
-    if (strcmp(text, "-") == 0 || has_known_suffix(text) || ox_file_exists(text))
-        return read_file(text, info, array, error);
-    return ox_tool_fail(error, OX_ERROR_ARGUMENT,
-                        "'%s' is neither a file nor a literal such as '[1,2]', 7 or '\"text\"'", text);
+    char *path = path_of(text, &cast);
+    ox_status status;
+    if (strcmp(path, "-") == 0 || has_known_suffix(path, strlen(path)) || ox_file_exists(path))
+        status = read_file(path, text, info, array, error);
+    else
+        status = ox_tool_fail(error, OX_ERROR_ARGUMENT,
+                              "'%s' is neither a file nor a literal such as '[1,2]', 7 or '\"text\"'", path);
+    free(path);
+    return status;
 }

@@ -7,7 +7,21 @@
 /* True if the text is a source by its looks, or names a file. */
 bool ox_source_is(const char *text);
 
-/* Reads a source (but for @ rules) as a tensor of the input's type. */
+/* True if the source ends with ",cast", which lets its values be of another type than the model wants; *length is what
+ * stands before that. */
+bool ox_source_cast(const char *text, size_t *length);
+
+/* True for "-", with or without ",cast". */
+bool ox_source_is_stdin(const char *text);
+
+/* True for an .npz file by its name. */
+bool ox_source_is_npz(const char *text);
+
+/* Converts what was read from a source to the input's type, by ox_array_cast if the source says so; on failure frees
+ * it. */
+ox_status ox_source_convert(const char *text, const ox_value_info *info, ox_array *array, ox_error *error);
+
+/* Reads a source (but for @ rules and .npz) as a tensor of the input's type. */
 ox_status ox_source_load(const char *text, const ox_value_info *info, ox_array *array, ox_error *error);
 
 /* Reads a serialized TensorProto. `name` as in ox_tensor_from_proto. */

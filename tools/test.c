@@ -1,8 +1,10 @@
 /* test.c: "ox test", cases of the ONNX backend test layout. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "case_run.h"
@@ -24,7 +26,8 @@ typedef struct op_count {
 typedef struct tester {
     ox_cases cases;
     ox_plugins plugins;
-    char **pending; /* sorted names; NULL if no list was given */
+    ox_tolerance tolerance; /* as of ox_case_run */
+    char **pending;         /* sorted names; NULL if no list was given */
     const char *pending_path;
     const char *tsv_path;
     bool quiet;
@@ -141,7 +144,7 @@ static void print_failure(const tester *t, const ox_case *one, const ox_text *re
 
 static void run_case(tester *t, const ox_case *one) {
     ox_text reason = {0};
-    ox_outcome outcome = ox_case_run(one->path, &t->plugins.options, &reason);
+    ox_outcome outcome = ox_case_run(one->path, &t->plugins.options, t->tolerance, &reason);
     bool is_pending = ox_list_has(t->pending, one->name);
     bool is_skipped = is_pending && outcome == OX_CASE_UNSUPPORTED;
     if (outcome != OX_CASE_PASSED)
@@ -188,12 +191,21 @@ static int run_cases(tester *t) {
     }
     int status = t->failed ? OX_EXIT_FAILED : OX_EXIT_OK;
     if (write_tsv(t, &error))
-        status = ox_tool_error("%s", error.text);
+        status = ox_tool_failed(&error);
     printf("%zu passed, %zu failed, %zu skipped\n", t->passed, t->failed, t->skipped);
     return status;
 }
 
 /* ---- The command line -------------------------------------------------------------------------------------------- */
+
+static int fail_no_case(const char *path) {
+    struct stat info;
+    if (stat(path, &info))
+        return ox_tool_error("cannot read the folder '%s': %s", path, strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return ox_tool_error("'%s' is a file: ox test wants a case, which is a folder with model.onnx", path);
+    return ox_tool_error("no case (a folder with model.onnx) in '%s'", path);
+}
 
 static int parse(ox_args *args, tester *t) {
     const char *value;
@@ -208,13 +220,14 @@ static int parse(ox_args *args, tester *t) {
             t->pending_path = value;
         else if (ox_plugins_argument(&t->plugins, args))
             continue;
-        else if (ox_options_take(args, &t->plugins.options, &status)) {
+        else if (ox_options_take(args, &t->plugins.options, &status) ||
+                 ox_options_take_tolerance(args, &t->tolerance, &status)) {
             if (status)
                 return status;
         } else if (ox_args_positional(args, &value)) {
             any = true;
             if (!ox_cases_add(&t->cases, value))
-                return ox_tool_error("no case (a directory with model.onnx) in '%s'", value);
+                return fail_no_case(value);
         } else if (args->failed)
             return OX_EXIT_USAGE;
     }
@@ -232,16 +245,16 @@ static void free_tester(tester *t) {
 }
 
 int ox_command_test(ox_args *args) {
-    tester t = {0};
+    tester t = {.tolerance = {-1, -1, false}};
     ox_error error = {OX_OK, ""};
     int status = parse(args, &t);
     if (!status && t.pending_path) {
         t.pending = ox_read_pending(t.pending_path, &error);
         if (!t.pending)
-            status = ox_tool_error("%s", error.text);
+            status = ox_tool_failed(&error);
     }
     if (!status)
-        status = ox_plugins_load(&t.plugins, &error) ? ox_tool_error("%s", error.text) : run_cases(&t);
+        status = ox_plugins_load(&t.plugins, &error) ? ox_tool_failed(&error) : run_cases(&t);
     free_tester(&t);
     return status;
 }

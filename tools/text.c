@@ -157,8 +157,7 @@ void ox_text_repr(ox_text *text, const char *bytes, size_t size) {
     ox_text_add(text, &quote, 1);
 }
 
-void ox_text_json(ox_text *text, const char *string) {
-    size_t left = strlen(string);
+void ox_text_json_bytes(ox_text *text, const char *string, size_t left) {
     ox_text_put(text, "\"");
     while (left) {
         uint32_t code = 0xFFFD;
@@ -173,6 +172,10 @@ void ox_text_json(ox_text *text, const char *string) {
         left -= length ? length : 1;
     }
     ox_text_put(text, "\"");
+}
+
+void ox_text_json(ox_text *text, const char *string) {
+    ox_text_json_bytes(text, string, strlen(string));
 }
 
 void ox_text_shape(ox_text *text, int rank, const int64_t *dims) {

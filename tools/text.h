@@ -30,8 +30,9 @@ void ox_text_escape(ox_text *text, const char *bytes, size_t size, const char *k
 /* Adds a string as Python's repr writes it: 'a', "it's", 'tab\t'. */
 void ox_text_repr(ox_text *text, const char *bytes, size_t size);
 
-/* Adds a JSON string with its quotes. */
+/* Adds a JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void ox_text_json(ox_text *text, const char *string);
+void ox_text_json_bytes(ox_text *text, const char *bytes, size_t size);
 
 /* Adds "[2,3]". */
 void ox_text_shape(ox_text *text, int rank, const int64_t *dims);

@@ -8,11 +8,26 @@
 
 #include "text.h"
 
+/* Names come from models and files: a text that has them is one line, and harmless on a terminal. */
+static void add_safe(ox_text *text, const char *format, va_list list) {
+    ox_text raw = {0};
+    ox_text_vformat(&raw, format, list);
+    ox_text_escape(text, ox_text_get(&raw), raw.size, NULL);
+    ox_text_free(&raw);
+}
+
+static void set_text(ox_error *error, ox_text *text) {
+    snprintf(error->text, sizeof error->text, "%s", ox_text_get(text));
+    ox_text_free(text);
+}
+
 ox_status(ox_tool_fail)(ox_error *error, ox_status status, const char *format, ...) {
+    ox_text text = {0};
     va_list list;
     va_start(list, format);
-    vsnprintf(error->text, sizeof error->text, format, list);
+    add_safe(&text, format, list);
     va_end(list);
+    set_text(error, &text);
     error->status = status;
     return status;
 }
@@ -21,22 +36,35 @@ void ox_tool_prefix(ox_error *error, const char *format, ...) {
     ox_text text = {0};
     va_list list;
     va_start(list, format);
-    ox_text_vformat(&text, format, list);
+    add_safe(&text, format, list);
     va_end(list);
     ox_text_put(&text, error->text);
-    snprintf(error->text, sizeof error->text, "%s", ox_text_get(&text));
-    ox_text_free(&text);
+    set_text(error, &text);
+}
+
+void ox_tool_remedy(ox_error *error, const char *remedy) {
+    ox_text text = {0};
+    size_t room = sizeof error->text - 1 - strlen(remedy);
+    ox_text_add(&text, error->text, strnlen(error->text, room - 1));
+    ox_text_format(&text, "\n%s", remedy);
+    set_text(error, &text);
 }
 
 static void message(const char *format, va_list list) {
-    ox_text raw = {0};
     ox_text safe = {0};
-    ox_text_vformat(&raw, format, list);
-    ox_text_escape(&safe, raw.data, raw.size, "\n");
+    add_safe(&safe, format, list);
     fflush(stdout);
     fprintf(stderr, "ox: %s\n", ox_text_get(&safe));
-    ox_text_free(&raw);
     ox_text_free(&safe);
+}
+
+int ox_tool_failed(const ox_error *error) {
+    ox_text safe = {0};
+    ox_text_escape(&safe, error->text, strlen(error->text), "\n");
+    fflush(stdout);
+    fprintf(stderr, "ox: %s\n", ox_text_get(&safe));
+    ox_text_free(&safe);
+    return OX_EXIT_FAILED;
 }
 
 int ox_tool_error(const char *format, ...) {

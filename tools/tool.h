@@ -19,12 +19,18 @@ enum {
 /* Nanoseconds of a clock that only goes forward, the one of ox_profile_event. */
 uint64_t ox_tool_now(void);
 
-/* Writes status and text to error and returns status; the library's convention. */
+/* Writes status and text to error and returns status; the library's convention. Control characters are escaped. */
 ox_status ox_tool_fail(ox_error *error, ox_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Puts text before what error already says. */
 void ox_tool_prefix(ox_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a second line that says what to do; the error's own text is shortened if both are too long. */
+void ox_tool_remedy(ox_error *error, const char *remedy);
+
+/* Prints "ox: " and the error's text to standard error. Returns OX_EXIT_FAILED. */
+int ox_tool_failed(const ox_error *error);
 
 /* Prints "ox: ..." to standard error, control characters escaped. Returns OX_EXIT_FAILED. */
 int ox_tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

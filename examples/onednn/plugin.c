@@ -1,5 +1,5 @@
 /* plugin.c: the operators of the domain onednn.graph as a plug-in. ox has them built in; this is how they would come
- * from outside: src/ops/onednn.c, which knows ox.h only, and this list.
+ * from outside: src/ops/shape/onednn.c, which knows ox.h only, and this list.
  *
  *     make build/onednn.so && build/ox run --plugin build/onednn.so MODEL ...
  */

@@ -1,8 +1,8 @@
 /* bare.c: what stands for src/host where there is no operating system: no memory but the caller's, one thread, no
  * environment and no clock. */
-#include "../alloc.h"
-#include "../host.h"
-#include "../store.h"
+#include "alloc.h"
+#include "host.h"
+#include "store.h"
 
 const ox_allocator *ox_default_allocator(void) {
     return NULL;

@@ -1,7 +1,7 @@
-/* gemm.c: matrix products in little code and memory, in place of src/ops/gemm_*.c. */
-#include "../ops/gemm.h"
-#include "../half.h"
-#include "../ops/dense.h"
+/* gemm.c: matrix products in little code and memory, in place of src/ops/gemm/. */
+#include "ops/gemm/gemm.h"
+#include "half.h"
+#include "ops/dense.h"
 
 #include <string.h>
 
@@ -102,7 +102,7 @@ ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dim
 
 /* Rows of a block that is finished elsewhere than in C, otherwise 0. */
 static int64_t rows_apart(const ox_gemm *g) {
-    return g->end && !g->over ? block_rows(g) : 0;
+    return g->end && !g->end_in_place ? block_rows(g) : 0;
 }
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {

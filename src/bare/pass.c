@@ -1,8 +1,8 @@
-/* pass.c: lane programs in little code and memory, in place of src/ops/pass_*.c. A program is a list of registers in
+/* pass.c: lane programs in little code and memory, in place of src/pass/. A program is a list of registers in
  * the order in which they get their elements, and runs over stretches of the innermost dimension. Here every node is a
  * program of its own (OX_WITH_FUSION), so one result is stored. */
-#include "../ops/bcast.h"
-#include "../ops/pass.h"
+#include "iterate/bcast.h"
+#include "pass/pass.h"
 
 #include <string.h>
 
@@ -53,8 +53,10 @@ typedef struct pass_place {
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */
 
-ox_pass_builder *ox_pass_begin(ox_pile *pile, const ox_loops *loops, int rank, const int64_t *dims, int row_axes) {
+ox_pass_builder *ox_pass_begin(ox_pile *pile, ox_pile *scratch, const ox_loops *loops, int rank, const int64_t *dims,
+                               int row_axes) {
     ox_pass_builder *b = ox_pile_get(pile, sizeof *b);
+    (void)scratch;
     (void)row_axes;
     if (b)
         *b = (ox_pass_builder){.pile = pile, .rank = rank, .dims = dims, .pass = {.loops = loops}};
@@ -149,8 +151,7 @@ ox_reg ox_pass_softmax(ox_pass_builder *b, ox_reg reg) {
     return -1;
 }
 
-void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out, bool streamed) {
-    (void)streamed;
+void ox_pass_store(ox_pass_builder *b, ox_reg reg, const ox_tensor *out) {
     reg = ox_pass_convert(b, reg, out->dtype);
     /* Only the result of an instruction can be written where it is wanted. */
     if (reg >= 0 && !b->pass.regs[reg].lane)
@@ -238,6 +239,10 @@ size_t ox_pass_scratch(const ox_pass *pass) {
 /* One tile, as its callers see it: nobody shares the work. */
 int64_t ox_pass_tiles(const ox_pass *pass) {
     return pass->space.dim[0] != 0;
+}
+
+int64_t ox_pass_tile_size(const ox_pass *pass) {
+    return ox_count(pass->space.ndim, pass->space.dim);
 }
 
 /* ---- Running ------------------------------------------------------------------------------------------------ */

@@ -1,35 +1,25 @@
 /* unpack.c: checked messages to structs, in the way of protobuf-c and in little code. */
-#include "protobuf-c/protobuf-c.h"
+#include "bare/protobuf-c/protobuf-c.h"
 
-#include <stdbool.h>
+#include "field.h"
+
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers lie in memory as in messages");
-
-enum {
-    VARINT = 0,
-    FIXED64 = 1,
-    LENGTH = 2,
-    FIXED32 = 5
-};
 
 /* One field as it lies in a message, or one number of a packed list. */
 typedef struct piece {
     const ProtobufCFieldDescriptor *field; /* NULL if unknown */
     int kind;
-    uint64_t value;      /* of VARINT; the length of LENGTH */
+    uint64_t value;      /* of OX_VARINT; the length of OX_LENGTH */
     const uint8_t *body; /* of all others */
 } piece;
 
 static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    *value = 0;
-    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-        uint8_t byte = *(*at)++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return true;
-    }
-    return false;
+    size_t width = 0;
+    const bool whole = ox_read_varint(*at, &width, (size_t)(end - *at), value);
+    *at += width;
+    return whole;
 }
 
 static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type, uint32_t number) {
@@ -41,11 +31,11 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 
 /* The content of a field, or of a packed list's entry; *at goes behind it. */
 static bool read_content(const uint8_t **at, const uint8_t *end, piece *p) {
-    size_t width = p->kind == FIXED64 ? 8 : 4;
-    if (p->kind == VARINT || p->kind == LENGTH) {
+    size_t width = p->kind == OX_FIXED64 ? 8 : 4;
+    if (p->kind == OX_VARINT || p->kind == OX_LENGTH) {
         if (!read_varint(at, end, &p->value))
             return false;
-        width = p->kind == VARINT ? 0 : (size_t)p->value;
+        width = p->kind == OX_VARINT ? 0 : (size_t)p->value;
     }
     p->body = *at;
     if (width > (size_t)(end - *at))
@@ -63,22 +53,13 @@ static bool read_piece(const ProtobufCMessageDescriptor *type, const uint8_t **a
     return read_content(at, end, p);
 }
 
-/* How numbers of a type are written one by one; LENGTH for what is not a number. */
-static int kind_of(unsigned type) {
-    if (type == PROTOBUF_C_TYPE_FLOAT || type == PROTOBUF_C_TYPE_FIXED32 || type == PROTOBUF_C_TYPE_SFIXED32)
-        return FIXED32;
-    if (type == PROTOBUF_C_TYPE_DOUBLE || type == PROTOBUF_C_TYPE_FIXED64 || type == PROTOBUF_C_TYPE_SFIXED64)
-        return FIXED64;
-    return type >= PROTOBUF_C_TYPE_STRING ? LENGTH : VARINT;
-}
-
 /* Bytes of a value in a struct. */
 static size_t width_of(unsigned type) {
-    if (type == PROTOBUF_C_TYPE_INT64 || type == PROTOBUF_C_TYPE_UINT64 || kind_of(type) == FIXED64)
+    if (type == PROTOBUF_C_TYPE_INT64 || type == PROTOBUF_C_TYPE_UINT64 || ox_field_kind(type) == OX_FIXED64)
         return 8;
     if (type == PROTOBUF_C_TYPE_BYTES)
         return sizeof(ProtobufCBinaryData);
-    return kind_of(type) == LENGTH ? sizeof(void *) : 4;
+    return ox_field_kind(type) == OX_LENGTH ? sizeof(void *) : 4;
 }
 
 /* What lies in a struct at the offset that a field says. */
@@ -96,9 +77,9 @@ static void *take(const ProtobufCAllocator *allocator, size_t size) {
 /* Writes a value to its place in a struct or in an array. */
 static bool put_value(ProtobufCAllocator *allocator, const piece *p, void *to) {
     unsigned type = p->field->type;
-    if (p->kind == VARINT)
+    if (p->kind == OX_VARINT)
         memcpy(to, &p->value, width_of(type));
-    else if (p->kind != LENGTH)
+    else if (p->kind != OX_LENGTH)
         memcpy(to, p->body, width_of(type));
     else {
         size_t size = (size_t)p->value;
@@ -132,8 +113,8 @@ static bool put_listed(ProtobufCAllocator *allocator, const piece *p, char *mess
     char *list = *(char **)member(message, p->field->offset);
     size_t width = width_of(p->field->type);
     piece entry = *p;
-    entry.kind = kind_of(p->field->type);
-    if (p->kind != LENGTH || entry.kind == LENGTH)
+    entry.kind = ox_field_kind(p->field->type);
+    if (p->kind != OX_LENGTH || entry.kind == OX_LENGTH)
         return (!list || put_value(allocator, p, list + *count * width)) && ++*count;
     const uint8_t *at = p->body, *end = at + (size_t)p->value;
     for (; at < end; ++*count)

@@ -1,5 +1,5 @@
 /* cache.c: the processor's caches. */
-#include "../host.h"
+#include "host.h"
 
 #include <unistd.h>
 

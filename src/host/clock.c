@@ -1,5 +1,5 @@
 /* clock.c: the time that profiles are made of. */
-#include "../host.h"
+#include "host.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* file.c: mapping files, and keeping external data inside the model's directory (POSIX). */
 #define _XOPEN_SOURCE 700
-#include "../host.h"
+#include "host.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* lock.c: locks on POSIX threads. */
-#include "../pool.h"
+#include "lock.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* malloc.c: defaults that a system gives: memory, and the environment's wish for loops. */
 #define _DEFAULT_SOURCE
-#include "../alloc.h"
-#include "../host.h"
+#include "alloc.h"
+#include "host.h"
 
 #include <stdlib.h>
 #include <string.h>

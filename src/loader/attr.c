@@ -46,6 +46,8 @@ static ox_status attr_kind(ox_builder *b, const attribute *p, ox_attr_kind *kind
     unsigned held = held_kinds(p);
     *kind = (ox_attr_kind)p->type;
     if (!p->has_type || p->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) {
+        if (OX_WITH_CHECKS && b->model->info.ir_version > 1)
+            return ox_fail(b->error, OX_ERROR_MODEL, "it has no type, which all have from IR version 2 on");
         *kind = OX_ATTR_NONE;
         for (unsigned k = 1; k <= OX_ATTR_TYPES; k++)
             if (held == 1u << k)
@@ -107,7 +109,7 @@ static ox_status make_tensors(ox_builder *b, const ox_parsed *parsed, const attr
     return OX_OK;
 }
 
-static ox_status make_graphs(ox_builder *b, ox_frame *user, const ox_argument *meant, ox_attr *attr) {
+static ox_status make_graphs(ox_builder *b, ox_env *user, const ox_argument *meant, ox_attr *attr) {
     const attribute *p = meant->proto;
     ox_graph **graphs;
     if (!OX_WITH_SUBGRAPHS)
@@ -115,12 +117,11 @@ static ox_status make_graphs(ox_builder *b, ox_frame *user, const ox_argument *m
                        "it is a graph, and this build of the library has no operator "
                        "with one");
     if (attr->kind == OX_ATTR_GRAPH)
-        return ox_build_graph(b, meant->frame->parsed, p->g, meant->frame, user->scope, user->depth + 1,
-                              &attr->u.graph);
+        return ox_build_graph(b, meant->env->parsed, p->g, meant->env, user->scope, user->depth + 1, &attr->u.graph);
     OX_TRY(ox_build_get(b, b->pile, p->n_graphs, sizeof *graphs, &graphs));
     for (size_t i = 0; i < p->n_graphs; i++)
-        OX_TRY(ox_build_graph(b, meant->frame->parsed, p->graphs[i], meant->frame, user->scope, user->depth + 1,
-                              &graphs[i]));
+        OX_TRY(
+            ox_build_graph(b, meant->env->parsed, p->graphs[i], meant->env, user->scope, user->depth + 1, &graphs[i]));
     attr->u.graphs = graphs;
     attr->count = p->n_graphs;
     return OX_OK;
@@ -151,8 +152,8 @@ static ox_status make_value(ox_builder *b, const ox_parsed *parsed, const attrib
     }
 }
 
-static ox_status make_attr(ox_builder *b, ox_frame *user, const ox_argument *meant, ox_attr *attr) {
-    const ox_parsed *parsed = meant->frame->parsed;
+static ox_status make_attr(ox_builder *b, ox_env *user, const ox_argument *meant, ox_attr *attr) {
+    const ox_parsed *parsed = meant->env->parsed;
     const ox_attr *kept = ox_build_cached(b, parsed, meant->proto);
     if (kept) {
         const char *name = attr->name;
@@ -172,17 +173,17 @@ static ox_status make_attr(ox_builder *b, ox_frame *user, const ox_argument *mea
     return ox_build_keep(b, parsed, meant->proto, copy);
 }
 
-ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const attribute *proto, ox_argument *argument) {
+ox_status ox_build_argument(ox_builder *b, ox_env *env, const attribute *proto, ox_argument *argument) {
     const char *name;
-    *argument = (ox_argument){proto, frame};
+    *argument = (ox_argument){proto, env};
     if (!proto->ref_attr_name || !*proto->ref_attr_name)
         return OX_OK;
-    if (!OX_WITH_FUNCTIONS || !frame->function)
+    if (!OX_WITH_FUNCTIONS || !env->function)
         return ox_fail(b->error, OX_ERROR_MODEL, "it refers to attribute '%.*s' of a function, but is in none", 80,
                        proto->ref_attr_name);
     OX_TRY(ox_build_intern(b, proto->ref_attr_name, &name));
-    int32_t at = ox_map_get(&frame->argument_index, OX_KEY(name), OX_MISSING);
-    *argument = at < 0 ? (ox_argument){NULL, NULL} : frame->arguments[at];
+    int32_t at = ox_map_get(&env->argument_index, OX_KEY(name), OX_MISSING);
+    *argument = at < 0 ? (ox_argument){NULL, NULL} : env->arguments[at];
     if (argument->proto && proto->has_type && argument->proto->has_type && proto->type != argument->proto->type)
         return ox_fail(b->error, OX_ERROR_MODEL, "it wants a value of type %s, but '%.*s' of the call is of type %s",
                        ox_attr_kind_name((ox_attr_kind)proto->type), 80, name,
@@ -190,25 +191,27 @@ ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const attribute *pro
     return OX_OK;
 }
 
-static ox_status build_one(ox_builder *b, ox_frame *frame, const attribute *proto, ox_attr *attr, bool *given) {
+static ox_status build_one(ox_builder *b, ox_env *env, const attribute *proto, ox_attr *attr, bool *given) {
     ox_argument meant;
-    OX_TRY(ox_build_argument(b, frame, proto, &meant));
+    OX_TRY(ox_build_argument(b, env, proto, &meant));
     *given = meant.proto != NULL;
-    return *given ? make_attr(b, frame, &meant, attr) : OX_OK;
+    return *given ? make_attr(b, env, &meant, attr) : OX_OK;
 }
 
 static ox_status name_attrs(ox_builder *b, const Onnx__NodeProto *proto, ox_attr *attrs) {
     ox_map seen = {0};
     for (size_t i = 0; i < proto->n_attribute; i++) {
         OX_TRY(ox_build_intern(b, proto->attribute[i]->name, &attrs[i].name));
+        if (OX_WITH_CHECKS && !*attrs[i].name)
+            return ox_fail(b->error, OX_ERROR_MODEL, "attribute %zu has no name", i);
         if (ox_map_get(&seen, OX_KEY(attrs[i].name), OX_MISSING) != OX_MISSING)
             return ox_fail(b->error, OX_ERROR_MODEL, "attribute '%.*s' is given twice", 80, attrs[i].name);
-        OX_TRY(ox_build_set(b, &seen, &b->frames, OX_KEY(attrs[i].name), 0));
+        OX_TRY(ox_build_set(b, &seen, &b->envs, OX_KEY(attrs[i].name), 0));
     }
     return OX_OK;
 }
 
-ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
+ox_status ox_build_attrs(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, ox_node *node) {
     ox_attr *attrs;
     if (proto->n_attribute > OX_MOST_VALUES)
         return ox_fail(b->error, OX_ERROR_LIMIT, "it has more than %d attributes", (int)OX_MOST_VALUES);
@@ -217,15 +220,15 @@ ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *
         return OX_OK;
     OX_TRY(ox_build_work(b, proto->n_attribute));
     OX_TRY(ox_build_get(b, b->pile, proto->n_attribute, sizeof *attrs, &attrs));
-    ox_pile_mark mark = ox_pile_save(&b->frames);
+    ox_pile_mark mark = ox_pile_save(&b->envs);
     OX_TRY(name_attrs(b, proto, attrs));
-    ox_pile_restore(&b->frames, mark);
+    ox_pile_restore(&b->envs, mark);
     for (size_t i = 0; i < proto->n_attribute; i++) {
         bool given;
         attrs[node->nattrs].name = attrs[i].name;
-        ox_status status = build_one(b, frame, proto->attribute[i], &attrs[node->nattrs], &given);
+        ox_status status = build_one(b, env, proto->attribute[i], &attrs[node->nattrs], &given);
         if (status) {
-            if (!b->located || !frame->depth)
+            if (!b->located || !env->depth)
                 ox_error_prefix(b->error, "attribute '%.*s': ", 60, attrs[i].name);
             return status;
         }

@@ -2,7 +2,7 @@
 #ifndef OX_LOADER_BUILD_H
 #define OX_LOADER_BUILD_H
 
-#include "../runtime/graph.h"
+#include "runtime/graph.h"
 #include "names.h"
 #include "payload.h"
 
@@ -72,13 +72,13 @@ typedef struct ox_opset_table {
 /* An attribute that a function was called with, or its default. */
 typedef struct ox_argument {
     const Onnx__AttributeProto *proto;
-    struct ox_frame *frame; /* what names in it mean */
+    struct ox_env *env; /* what names in it mean */
 } ox_argument;
 
 /* What names mean: one per graph, and one per call of a function while it is expanded. */
-typedef struct ox_frame {
-    struct ox_frame *outer;  /* where other names are looked up; NULL for the main graph and for functions */
-    struct ox_frame *caller; /* where the function was called that this is written in; NULL in the main graph */
+typedef struct ox_env {
+    struct ox_env *outer;  /* where other names are looked up; NULL for the main graph and for functions */
+    struct ox_env *caller; /* where the function was called that this is written in; NULL in the main graph */
     ox_scope *scope;
     ox_map names;       /* interned name -> value of the scope, or OX_NONE */
     const char *prefix; /* for names of nodes and values that a function makes */
@@ -88,7 +88,7 @@ typedef struct ox_frame {
     ox_map argument_index;   /* interned name -> argument */
     const ox_parsed *parsed; /* what the message being built was unpacked with */
     int depth;               /* of calls and subgraphs */
-} ox_frame;
+} ox_env;
 
 typedef struct ox_use_entry {
     ox_op_use use;
@@ -104,7 +104,7 @@ typedef struct ox_builder {
     ox_pile *pile;          /* the model's */
     ox_allocator temporary; /* for what follows, and for messages */
     ox_pile scratch;        /* lives until the graph is made */
-    ox_pile frames;         /* last in, first out */
+    ox_pile envs;           /* last in, first out */
     ox_names names;
     bool for_info;
     ox_opset_table opsets;
@@ -128,10 +128,12 @@ typedef struct ox_builder {
 
 #define OX_NAME_ROOM 256 /* of made-up names */
 
-/* Expanding functions may take this much work for each node that it may make: 256 bytes of memory at a unit for 16
- * bytes. */
+/* Expanding functions may take this much work for each node that it may make, and much more for each that it has made:
+ * what gives nodes ends at their number, and what gives none ends soon. A unit is a name, or 16 bytes of memory; a node
+ * of two names, in two calls of its own, takes 75. */
 enum {
-    OX_WORK_PER_NODE = 16,
+    OX_WORK_AHEAD = 6,
+    OX_WORK_PER_NODE = 128,
     OX_WORK_BYTES = 16
 };
 
@@ -163,8 +165,8 @@ ox_status ox_build_pair(ox_builder *b, int32_t first, int32_t second, int32_t *i
  * unpacked for a while is never kept. */
 const void *ox_build_cached(const ox_builder *b, const ox_parsed *parsed, const void *proto);
 ox_status ox_build_keep(ox_builder *b, const ox_parsed *parsed, const void *proto, const void *made);
-/* True if an error found in the frame should be told where it is: the innermost and the outermost place are named. */
-bool ox_build_locate(ox_builder *b, const ox_frame *frame);
+/* True if an error found there should say where it is. The innermost and the outermost place are named. */
+bool ox_build_locate(ox_builder *b, const ox_env *env);
 /* A tensor in the model's pile. */
 ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto,
                           const ox_tensor **tensor);
@@ -177,47 +179,49 @@ ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *v
 ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_origin origin, int32_t *index);
 /* A name like `wanted` that no value of the scope has. */
 ox_status ox_scope_unique(ox_builder *b, ox_scope *scope, const char *wanted, const char **name);
-/* The value that a name means in the frame, brought into the frame's scope; OX_NONE or OX_MISSING. */
-ox_status ox_frame_resolve(ox_builder *b, ox_frame *frame, const char *name, int32_t *index);
+/* The value that a name means in the env, brought into its scope; OX_NONE or OX_MISSING. */
+ox_status ox_env_resolve(ox_builder *b, ox_env *env, const char *name, int32_t *index);
 /* The same for what a node or an output reads: it must be there, and of a kind that can be computed with. */
-ox_status ox_frame_read(ox_builder *b, ox_frame *frame, const char *text, int32_t *index);
+ox_status ox_env_read(ox_builder *b, ox_env *env, const char *text, int32_t *index);
 /* Makes a name mean a value; an error if it means something already. */
-ox_status ox_frame_bind(ox_builder *b, ox_frame *frame, const char *name, int32_t index);
+ox_status ox_env_bind(ox_builder *b, ox_env *env, const char *name, int32_t index);
 
 /* opset.c: operator sets, and which operators are used. */
 ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *imports, size_t count, ox_opset_table *table);
 /* Fills in version and op of a node that has this name; counts it. */
-ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, const char *name,
-                      ox_node *node);
+ox_status ox_build_op(ox_builder *b, const ox_env *env, const Onnx__NodeProto *proto, const char *name, ox_node *node);
 /* Hands the uses to the model; one error for all operators that are missing. */
 ox_status ox_build_uses(ox_builder *b);
 
 /* attr.c: the attributes of a node. */
-ox_status ox_build_attrs(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node);
+ox_status ox_build_attrs(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, ox_node *node);
 /* The attribute that is meant: itself, or the call's that it refers to; proto is NULL if that was not given. */
-ox_status ox_build_argument(ox_builder *b, ox_frame *frame, const Onnx__AttributeProto *proto, ox_argument *argument);
+ox_status ox_build_argument(ox_builder *b, ox_env *env, const Onnx__AttributeProto *proto, ox_argument *argument);
+
+/* schema.c: the attributes of a node, as it is written and as they are resolved, against ONNX's definition of its
+ * operator; operators that are not ONNX's pass. */
+ox_status ox_build_check_attrs(ox_builder *b, const Onnx__NodeProto *proto, const ox_node *node);
 
 /* call.c: model-local functions. */
 ox_status ox_build_functions(ox_builder *b);
 /* The function that a node calls, NULL if it is an operator. */
 ox_status ox_build_callee(ox_builder *b, const Onnx__NodeProto *proto, const Onnx__FunctionProto **function);
-ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto,
-                        const Onnx__FunctionProto *function);
+ox_status ox_build_call(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, const Onnx__FunctionProto *function);
 
 /* node.c: nodes. Declares the values that nodes produce, so that order does not matter. */
-ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index);
+ox_status ox_build_node(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, size_t index);
 /* Puts name and operator of a node in front of the error. */
 void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index);
-/* Appends a node whose fields are complete; the name is interned. */
+/* Appends a node whose fields are complete, and counts it; the name is interned. */
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
 
-/* graph.c: a graph, written in the frame `lexical` (NULL for the main graph) and used in the graph `outer`. Its nodes
- * and values are unpacked one at a time, out of where the graph was left in the file. */
-ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_frame *lexical,
+/* graph.c: a graph, written in the environment `lexical` (NULL for the main graph) and used in the graph `outer`. Its
+ * nodes and values are unpacked one at a time, out of where the graph was left in the file. */
+ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_env *lexical,
                          ox_scope *outer, int depth, ox_graph **graph);
 
-/* sort.c: puts the nodes into an order in which each comes after those it reads from; the order of the file if that
- * is one. */
+/* sort.c: sorts the nodes: each comes after the nodes that it reads from. The order of the file stays if it is such an
+ * order. */
 ox_status ox_scope_sort(ox_builder *b, ox_scope *scope);
 
 #endif

@@ -7,7 +7,8 @@ ox_status ox_build_work(ox_builder *b, uint64_t amount) {
     if (!OX_WITH_FUNCTIONS || !b->calls)
         return OX_OK;
     b->work += amount;
-    if (b->work / OX_WORK_PER_NODE <= b->limits->nodes)
+    const uint64_t paid = (uint64_t)b->nodes * OX_WORK_PER_NODE;
+    if (b->work <= paid || (b->work - paid) / OX_WORK_AHEAD <= b->limits->nodes)
         return OX_OK;
     return ox_fail(b->error, OX_ERROR_LIMIT, "the model-local functions expand to too much for the limit of %zu nodes",
                    b->limits->nodes);
@@ -105,10 +106,10 @@ ox_status ox_build_keep(ox_builder *b, const ox_parsed *parsed, const void *prot
     return ox_build_set(b, &b->cache, &b->scratch, OX_KEY(proto), b->ncached++);
 }
 
-bool ox_build_locate(ox_builder *b, const ox_frame *frame) {
+bool ox_build_locate(ox_builder *b, const ox_env *env) {
     bool first = !b->located;
     b->located = true;
-    return first || !frame->depth;
+    return first || !env->depth;
 }
 
 ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto,

@@ -54,8 +54,8 @@ ox_status ox_build_callee(ox_builder *b, const Onnx__NodeProto *proto, const fun
 
 /* A function that is being expanded. */
 typedef struct call {
-    ox_frame frame;
-    ox_frame *caller;
+    ox_env env;
+    ox_env *caller;
     const Onnx__NodeProto *node;
     const function_proto *function;
     ox_map awaited;  /* outputs that the body has yet to produce -> value of the caller */
@@ -70,9 +70,9 @@ static ox_status check_call(ox_builder *b, const call *c) {
         return ox_fail(b->error, OX_ERROR_MODEL,
                        "the call has %zu inputs and %zu outputs, but the function takes %zu and gives %zu",
                        c->node->n_input, c->node->n_output, f->n_input, f->n_output);
-    if (c->frame.depth > b->limits->depth)
+    if (c->env.depth > b->limits->depth)
         return ox_fail(b->error, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than %d", b->limits->depth);
-    for (const ox_frame *up = c->caller; up; up = up->caller)
+    for (const ox_env *up = c->caller; up; up = up->caller)
         if (up->function == f)
             return ox_fail(b->error, OX_ERROR_MODEL, "the function calls itself");
     return OX_OK;
@@ -83,12 +83,12 @@ static ox_status add_argument(ox_builder *b, call *c, ox_argument *arguments, in
     const char *name;
     OX_TRY(ox_build_work(b, 1));
     OX_TRY(ox_build_intern(b, text, &name));
-    if (ox_map_get(&c->frame.argument_index, OX_KEY(name), OX_MISSING) != OX_MISSING)
+    if (ox_map_get(&c->env.argument_index, OX_KEY(name), OX_MISSING) != OX_MISSING)
         return again ? OX_OK : ox_fail(b->error, OX_ERROR_MODEL, "attribute '%.*s' is given twice", 80, name);
     if (!argument->proto)
         return OX_OK;
     arguments[*count] = *argument;
-    return ox_build_set(b, &c->frame.argument_index, &b->frames, OX_KEY(name), (*count)++);
+    return ox_build_set(b, &c->env.argument_index, &b->envs, OX_KEY(name), (*count)++);
 }
 
 /* The attributes of the call, then the function's defaults for those that it does not have. */
@@ -96,16 +96,16 @@ static ox_status bind_arguments(ox_builder *b, call *c) {
     const function_proto *f = c->function;
     ox_argument *arguments, argument;
     int32_t count = 0;
-    OX_TRY(ox_build_get(b, &b->frames, c->node->n_attribute + f->n_attribute_proto, sizeof *arguments, &arguments));
+    OX_TRY(ox_build_get(b, &b->envs, c->node->n_attribute + f->n_attribute_proto, sizeof *arguments, &arguments));
     for (size_t i = 0; i < c->node->n_attribute; i++) {
         OX_TRY(ox_build_argument(b, c->caller, c->node->attribute[i], &argument));
         OX_TRY(add_argument(b, c, arguments, &count, c->node->attribute[i]->name, &argument, false));
     }
     for (size_t i = 0; i < f->n_attribute_proto; i++) {
-        argument = (ox_argument){f->attribute_proto[i], &c->frame};
+        argument = (ox_argument){f->attribute_proto[i], &c->env};
         OX_TRY(add_argument(b, c, arguments, &count, f->attribute_proto[i]->name, &argument, true));
     }
-    c->frame.arguments = arguments;
+    c->env.arguments = arguments;
     return OX_OK;
 }
 
@@ -113,7 +113,7 @@ static ox_status bind_arguments(ox_builder *b, call *c) {
 static ox_status caller_value(ox_builder *b, const call *c, char *const *names, size_t count, size_t i,
                               int32_t *index) {
     *index = OX_NONE;
-    return i < count && *names[i] ? ox_frame_read(b, c->caller, names[i], index) : OX_OK;
+    return i < count && *names[i] ? ox_env_read(b, c->caller, names[i], index) : OX_OK;
 }
 
 static ox_status bind_inputs(ox_builder *b, call *c) {
@@ -122,7 +122,7 @@ static ox_status bind_inputs(ox_builder *b, call *c) {
         int32_t index;
         OX_TRY(caller_value(b, c, c->node->input, c->node->n_input, i, &index));
         OX_TRY(ox_build_intern(b, c->function->input[i], &name));
-        OX_TRY(ox_frame_bind(b, &c->frame, name, index));
+        OX_TRY(ox_env_bind(b, &c->env, name, index));
     }
     return OX_OK;
 }
@@ -130,7 +130,7 @@ static ox_status bind_inputs(ox_builder *b, call *c) {
 /* An output that is an input, or listed before, is copied; the others are what the body's nodes write. */
 static ox_status bind_outputs(ox_builder *b, call *c) {
     const function_proto *f = c->function;
-    OX_TRY(ox_build_get(b, &b->frames, f->n_output * 2, sizeof *c->copies, &c->copies));
+    OX_TRY(ox_build_get(b, &b->envs, f->n_output * 2, sizeof *c->copies, &c->copies));
     for (size_t i = 0; i < f->n_output; i++) {
         const char *name;
         int32_t index;
@@ -138,10 +138,10 @@ static ox_status bind_outputs(ox_builder *b, call *c) {
         if (index == OX_NONE)
             continue;
         OX_TRY(ox_build_intern(b, f->output[i], &name));
-        int32_t known = ox_map_get(&c->frame.names, OX_KEY(name), OX_MISSING);
+        int32_t known = ox_map_get(&c->env.names, OX_KEY(name), OX_MISSING);
         if (known == OX_MISSING) {
-            OX_TRY(ox_frame_bind(b, &c->frame, name, index));
-            OX_TRY(ox_build_set(b, &c->awaited, &b->frames, OX_KEY(name), index));
+            OX_TRY(ox_env_bind(b, &c->env, name, index));
+            OX_TRY(ox_build_set(b, &c->awaited, &b->envs, OX_KEY(name), index));
         } else {
             c->copies[c->ncopies * 2] = known;
             c->copies[c->ncopies++ * 2 + 1] = index;
@@ -158,12 +158,12 @@ static ox_status declare_output(ox_builder *b, call *c, const char *text) {
         return OX_OK;
     OX_TRY(ox_build_intern(b, text, &name));
     if (ox_map_get(&c->awaited, OX_KEY(name), OX_NONE) != OX_NONE)
-        return ox_build_set(b, &c->awaited, &b->frames, OX_KEY(name), OX_NONE);
-    ox_format(full, sizeof full, "%s%.*s", c->frame.prefix, OX_NAME_ROOM / 2 - 1, name);
+        return ox_build_set(b, &c->awaited, &b->envs, OX_KEY(name), OX_NONE);
+    ox_format(full, sizeof full, "%s%.*s", c->env.prefix, OX_NAME_ROOM / 2 - 1, name);
     OX_TRY(ox_build_intern(b, full, &made));
-    OX_TRY(ox_scope_unique(b, c->frame.scope, made, &made));
-    OX_TRY(ox_scope_add(b, c->frame.scope, made, OX_FROM_NODE, &index));
-    return ox_frame_bind(b, &c->frame, name, index);
+    OX_TRY(ox_scope_unique(b, c->env.scope, made, &made));
+    OX_TRY(ox_scope_add(b, c->env.scope, made, OX_FROM_NODE, &index));
+    return ox_env_bind(b, &c->env, name, index);
 }
 
 static ox_status declare_body(ox_builder *b, call *c) {
@@ -195,7 +195,7 @@ static ox_status append_copy(ox_builder *b, call *c, int32_t from, int32_t to) {
     ends[1] = (ox_index)to;
     node.in = &ends[0];
     node.out = &ends[1];
-    return ox_build_append(b, c->frame.scope, &node, "");
+    return ox_build_append(b, c->env.scope, &node, "");
 }
 
 static ox_status expand(ox_builder *b, call *c) {
@@ -206,7 +206,7 @@ static ox_status expand(ox_builder *b, call *c) {
     OX_TRY(bind_outputs(b, c));
     OX_TRY(declare_body(b, c));
     for (size_t i = 0; i < f->n_node; i++)
-        OX_TRY(ox_build_node(b, &c->frame, f->node[i], i));
+        OX_TRY(ox_build_node(b, &c->env, f->node[i], i));
     for (size_t i = 0; i < c->ncopies; i++)
         OX_TRY(append_copy(b, c, c->copies[2 * i], c->copies[2 * i + 1]));
     return OX_OK;
@@ -220,21 +220,21 @@ static ox_status function_opsets(ox_builder *b, const function_proto *f, const o
     return ox_build_opsets(b, f->opset_import, f->n_opset_import, table);
 }
 
-ox_status ox_build_call(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, const function_proto *function) {
-    call c = {.caller = frame, .node = proto, .function = function};
-    c.frame = (ox_frame){
-        .caller = frame, .scope = frame->scope, .function = function, .parsed = b->parsed, .depth = frame->depth + 1};
+ox_status ox_build_call(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, const function_proto *function) {
+    call c = {.caller = env, .node = proto, .function = function};
+    c.env = (ox_env){
+        .caller = env, .scope = env->scope, .function = function, .parsed = b->parsed, .depth = env->depth + 1};
     const char *name = proto->name && *proto->name ? proto->name : proto->op_type;
-    ox_format(c.prefix, sizeof c.prefix, "%.*s%.*s/", (int)sizeof c.prefix / 2, frame->prefix,
+    ox_format(c.prefix, sizeof c.prefix, "%.*s%.*s/", (int)sizeof c.prefix / 2, env->prefix,
               (int)sizeof c.prefix / 2 - 2, name);
-    c.frame.prefix = c.prefix;
+    c.env.prefix = c.prefix;
     b->calls++;
-    ox_pile_mark mark = ox_pile_save(&b->frames);
-    ox_status status = function_opsets(b, function, &c.frame.opsets);
+    ox_pile_mark mark = ox_pile_save(&b->envs);
+    ox_status status = function_opsets(b, function, &c.env.opsets);
     if (!status)
         status = expand(b, &c);
     if (!status)
-        ox_pile_restore(&b->frames, mark);
+        ox_pile_restore(&b->envs, mark);
     b->calls--;
     return status;
 }

@@ -1,7 +1,7 @@
 /* file.c: models from files, with their external data. The only part of the loader that needs an operating system. */
 #include <string.h>
 
-#include "../host.h"
+#include "host.h"
 #include "load.h"
 
 enum {
@@ -14,7 +14,7 @@ static ox_status map_file(ox_model *model, const char *path, ox_mapping **mappin
     ox_mapping *made = ox_pile_get(&model->pile, sizeof *made);
     char *copy = ox_pile_get(&model->pile, length + 1);
     if (!made || !copy)
-        return ox_fail_memory(error, "a mapped file", sizeof *made + length + 1);
+        return ox_fail_memory(error, path, sizeof *made + length + 1);
     memcpy(copy, path, length);
     made->path = copy;
     made->unmap = ox_host_unmap;
@@ -45,11 +45,6 @@ static ox_status open_external(void *context, const char *location, const unsign
 static ox_status load(const char *path, const ox_options *options, bool for_info, ox_model **model, ox_error *error) {
     ox_model *made;
     ox_mapping *mapping;
-    *model = NULL;
-    if (error)
-        *error = (ox_error){0};
-    if (!path)
-        return ox_fail(error, OX_ERROR_ARGUMENT, "no path given");
     OX_TRY(ox_load_create(options, path, &made, error));
     ox_status status = map_file(made, path, &mapping, error);
     if (status) {
@@ -63,9 +58,27 @@ static ox_status load(const char *path, const ox_options *options, bool for_info
 }
 
 ox_status ox_model_load_file(const char *path, const ox_options *options, ox_model **model, ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(model, error);
+    *model = NULL;
+    OX_NEED(path, error);
     return load(path, options, false, model, error);
 }
 
 ox_status ox_model_load_for_info(const char *path, const ox_options *options, ox_model **model, ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(model, error);
+    *model = NULL;
+    OX_NEED(path, error);
     return load(path, options, true, model, error);
+}
+
+ox_status ox_model_load_memory_for_info(const void *bytes, size_t size, const ox_options *options, ox_model **model,
+                                        ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(model, error);
+    *model = NULL;
+    if (size)
+        OX_NEED(bytes, error);
+    return ox_load_memory(bytes, size, options, true, model, error);
 }

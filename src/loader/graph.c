@@ -17,20 +17,20 @@ enum {
 
 /* ---- Declaring values --------------------------------------------------------------------------------------- */
 
-static ox_status declare(ox_builder *b, ox_frame *frame, const char *name, ox_origin origin, int32_t *index) {
+static ox_status declare(ox_builder *b, ox_env *env, const char *name, ox_origin origin, int32_t *index) {
     if (!*name)
         return ox_fail(b->error, OX_ERROR_MODEL, "an input or initializer has no name");
-    OX_TRY(ox_scope_add(b, frame->scope, name, origin, index));
-    return ox_frame_bind(b, frame, name, *index);
+    OX_TRY(ox_scope_add(b, env->scope, name, origin, index));
+    return ox_env_bind(b, env, name, *index);
 }
 
-static ox_status declare_input(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+static ox_status declare_input(ox_builder *b, ox_env *env, const void *message, size_t i) {
     const Onnx__ValueInfoProto *proto = message;
     const char *name;
-    int32_t *index = &frame->scope->ends[i];
+    int32_t *index = &env->scope->ends[i];
     OX_TRY(ox_build_intern(b, proto->name, &name));
-    OX_TRY(declare(b, frame, name, OX_FROM_INPUT, index));
-    return proto->type ? ox_build_type(b, proto->type, &frame->scope->values[*index]) : OX_OK;
+    OX_TRY(declare(b, env, name, OX_FROM_INPUT, index));
+    return proto->type ? ox_build_type(b, proto->type, &env->scope->values[*index]) : OX_OK;
 }
 
 static ox_status string_bytes(ox_builder *b, const ox_tensor *tensor, int64_t count, int64_t *bytes) {
@@ -57,36 +57,40 @@ static ox_status count_weights(ox_builder *b, const ox_tensor *tensor) {
 static ox_status check_default(ox_builder *b, const ox_value *input, const ox_tensor *tensor) {
     if (input->initializer)
         return ox_fail(b->error, OX_ERROR_MODEL, "value '%.*s' has two initializers", 80, input->name);
-    if (input->kind != OX_KIND_TENSOR || input->dtype == OX_UNDEFINED || input->dtype == tensor->dtype)
-        return OX_OK;
-    return ox_fail(b->error, OX_ERROR_MODEL, "input '%.*s' is of type %s, but its initializer is of type %s", 80,
-                   input->name, ox_dtype_name(input->dtype), ox_dtype_name(tensor->dtype));
+    if (input->kind == OX_KIND_TENSOR && input->dtype != OX_UNDEFINED && input->dtype != tensor->dtype)
+        return ox_fail(b->error, OX_ERROR_MODEL, "input '%.*s' is of type %s, but its initializer is of type %s", 80,
+                       input->name, ox_dtype_name(input->dtype), ox_dtype_name(tensor->dtype));
+    if (OX_WITH_CHECKS && !ox_fits_shape(input->shape, tensor))
+        return ox_fail(b->error, OX_ERROR_MODEL, "input '%.*s' is of shape %s, but its initializer is of shape %s", 80,
+                       input->name, ox_shape_text(&(ox_dims_buffer){{0}}, input->shape),
+                       OX_DIMS(tensor->rank, tensor->dims));
+    return OX_OK;
 }
 
 /* An initializer with the name of an input is that input's default. */
-static ox_status declare_initializer(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+static ox_status declare_initializer(ox_builder *b, ox_env *env, const void *message, size_t i) {
     const Onnx__TensorProto *proto = message;
     const char *name;
     ox_tensor *tensor;
     (void)i;
-    OX_TRY(ox_build_get(b, &frame->scope->pile, 1, sizeof *tensor, &tensor));
-    OX_TRY(ox_build_elements(b, frame->parsed, proto, tensor));
+    OX_TRY(ox_build_get(b, &env->scope->pile, 1, sizeof *tensor, &tensor));
+    OX_TRY(ox_build_elements(b, env->parsed, proto, tensor));
     OX_TRY(ox_build_intern(b, proto->name, &name));
-    int32_t index = ox_map_get(&frame->names, OX_KEY(name), OX_MISSING);
+    int32_t index = ox_map_get(&env->names, OX_KEY(name), OX_MISSING);
     OX_TRY(count_weights(b, tensor));
     if (index == OX_MISSING) {
-        OX_TRY(declare(b, frame, name, OX_FROM_INITIALIZER, &index));
-        ox_value *value = &frame->scope->values[index];
+        OX_TRY(declare(b, env, name, OX_FROM_INITIALIZER, &index));
+        ox_value *value = &env->scope->values[index];
         value->kind = OX_KIND_TENSOR;
         value->dtype = tensor->dtype;
     }
-    ox_value *value = &frame->scope->values[index];
+    ox_value *value = &env->scope->values[index];
     OX_TRY(check_default(b, value, tensor));
     value->initializer = tensor;
     return OX_OK;
 }
 
-static ox_status declare_sparse(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+static ox_status declare_sparse(ox_builder *b, ox_env *env, const void *message, size_t i) {
     const Onnx__SparseTensorProto *proto = message;
     const char *name;
     int32_t index;
@@ -94,13 +98,13 @@ static ox_status declare_sparse(ox_builder *b, ox_frame *frame, const void *mess
     if (!proto->values)
         return ox_fail(b->error, OX_ERROR_MODEL, "a sparse initializer has no values");
     OX_TRY(ox_build_intern(b, proto->values->name, &name));
-    OX_TRY(declare(b, frame, name, OX_FROM_INITIALIZER, &index));
-    frame->scope->values[index].kind = OX_KIND_SPARSE;
+    OX_TRY(declare(b, env, name, OX_FROM_INITIALIZER, &index));
+    env->scope->values[index].kind = OX_KIND_SPARSE;
     return OX_OK;
 }
 
 /* The outputs of a node, which is not unpacked for that. */
-static ox_status declare_outputs(ox_builder *b, ox_frame *frame, ox_span node) {
+static ox_status declare_outputs(ox_builder *b, ox_env *env, ox_span node) {
     ox_span text;
     const char *name;
     int32_t value;
@@ -108,17 +112,17 @@ static ox_status declare_outputs(ox_builder *b, ox_frame *frame, ox_span node) {
         if (!text.size)
             continue;
         OX_TRY(ox_build_intern_span(b, text, &name));
-        OX_TRY(declare(b, frame, name, OX_FROM_NODE, &value));
+        OX_TRY(declare(b, env, name, OX_FROM_NODE, &value));
     }
     return OX_OK;
 }
 
-static ox_status declare_results(ox_builder *b, ox_frame *frame, ox_span graph) {
+static ox_status declare_results(ox_builder *b, ox_env *env, ox_span graph) {
     ox_status status = OX_OK;
     ox_span node;
     ox_parsed parsed;
     for (size_t i = 0; !status && ox_wire_next(&graph, GRAPH_NODE, &node); i++) {
-        status = declare_outputs(b, frame, node);
+        status = declare_outputs(b, env, node);
         if (!status || ox_parse_part(&onnx__node_proto__descriptor, node, &b->temporary, &parsed, NULL))
             continue;
         ox_build_name_node(b, (const void *)parsed.message, i);
@@ -128,36 +132,51 @@ static ox_status declare_results(ox_builder *b, ox_frame *frame, ox_span graph) 
 }
 
 /* What the model says of values between inputs and outputs; a statement about the outputs counts more. */
-static ox_status declare_type(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+static ox_status declare_type(ox_builder *b, ox_env *env, const void *message, size_t i) {
     const Onnx__ValueInfoProto *proto = message;
     const char *name;
     (void)i;
     OX_TRY(ox_build_intern(b, proto->name, &name));
-    int32_t index = ox_map_get(&frame->names, OX_KEY(name), OX_MISSING);
-    if (index < 0 || !proto->type || frame->scope->notes[index].origin != OX_FROM_NODE)
+    int32_t index = ox_map_get(&env->names, OX_KEY(name), OX_MISSING);
+    if (index < 0 || !proto->type || env->scope->notes[index].origin != OX_FROM_NODE)
         return OX_OK;
-    return ox_build_type(b, proto->type, &frame->scope->values[index]);
+    return ox_build_type(b, proto->type, &env->scope->values[index]);
 }
 
 /* ---- The graph ---------------------------------------------------------------------------------------------- */
 
-static ox_status build_node(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
-    return ox_build_node(b, frame, message, i);
+static ox_status build_node(ox_builder *b, ox_env *env, const void *message, size_t i) {
+    return ox_build_node(b, env, message, i);
 }
 
-static ox_status build_output(ox_builder *b, ox_frame *frame, const void *message, size_t i) {
+/* What is stated of an output that no node of the graph gives; for the others that is known from their declaration. */
+static ox_status check_output(ox_builder *b, const ox_scope *scope, const Onnx__TypeProto *type, int32_t index) {
+    ox_value *value = &scope->values[index], stated = {.name = value->name};
+    if (!OX_WITH_CHECKS || !type || scope->notes[index].origin == OX_FROM_NODE)
+        return OX_OK;
+    if (value->kind == OX_KIND_UNKNOWN)
+        return ox_build_type(b, type, value);
+    OX_TRY(ox_build_type(b, type, &stated));
+    if (stated.dtype == OX_UNDEFINED || value->dtype == OX_UNDEFINED || stated.dtype == value->dtype)
+        return OX_OK;
+    return ox_fail(b->error, OX_ERROR_MODEL, "'%.*s' is stated to be of type %s, but is of type %s", 80, value->name,
+                   ox_dtype_name(stated.dtype), ox_dtype_name(value->dtype));
+}
+
+static ox_status build_output(ox_builder *b, ox_env *env, const void *message, size_t i) {
     const Onnx__ValueInfoProto *proto = message;
-    int32_t *index = &frame->scope->ends[i];
-    ox_status status = ox_frame_read(b, frame, proto->name, index);
+    int32_t *index = &env->scope->ends[i];
+    ox_status status = ox_env_read(b, env, proto->name, index);
     if (!status && *index == OX_NONE)
         status = ox_fail(b->error, OX_ERROR_MODEL, "it reads an input that the call omits");
+    if (!status)
+        status = check_output(b, env->scope, proto->type, *index);
     if (status)
         ox_error_prefix(b->error, "output %zu of the graph: ", i);
     return status;
 }
 
-/* Initializers as slots: those that inputs have come first, the others, which are values of their own, follow each
- * other. */
+/* Initializers as slots: first the defaults of inputs, then the initializers that are values of their own. */
 static ox_status keep_initializers(ox_builder *b, const ox_scope *scope) {
     ox_graph *graph = scope->graph;
     ox_slot *slot;
@@ -222,6 +241,16 @@ static ox_status keep_names(ox_builder *b, const ox_scope *scope) {
     return OX_OK;
 }
 
+static ox_status keep_dtypes(ox_builder *b, const ox_scope *scope) {
+    uint8_t *dtypes;
+    OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nvalues, sizeof *dtypes, &dtypes));
+    for (int32_t v = 0; v < scope->nvalues; v++)
+        if (scope->values[v].kind == OX_KIND_TENSOR)
+            dtypes[v] = (uint8_t)scope->values[v].dtype;
+    scope->graph->dtypes = dtypes;
+    return OX_OK;
+}
+
 static ox_status keep_nodes(ox_builder *b, const ox_scope *scope) {
     ox_node *nodes = scope->nodes;
     if (!nodes || nodes != scope->placed_nodes) {
@@ -245,6 +274,8 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
         OX_TRY(keep_captures(b, scope));
     if (OX_KEEP_NAMES)
         OX_TRY(keep_names(b, scope));
+    if (OX_WITH_CHECKS)
+        OX_TRY(keep_dtypes(b, scope));
     OX_TRY(keep_nodes(b, scope));
     b->model->info.node_count += (size_t)scope->nnodes;
     return OX_OK;
@@ -252,15 +283,15 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
 
 /* The main graph of a model without functions has as many nodes as there are in the file, and no more values than those
  * that are named there: its arrays are made at once. */
-static ox_status reserve(ox_builder *b, ox_frame *frame, ox_span graph) {
-    ox_scope *scope = frame->scope;
+static ox_status reserve(ox_builder *b, ox_env *env, ox_span graph) {
+    ox_scope *scope = env->scope;
     ox_span rest = graph, node;
     size_t values = ox_wire_count(graph, GRAPH_INPUT) + ox_wire_count(graph, GRAPH_INITIALIZER) +
                     ox_wire_count(graph, GRAPH_SPARSE),
            nodes = 0;
     for (; ox_wire_next(&rest, GRAPH_NODE, &node); nodes++)
         values += ox_wire_count(node, NODE_OUTPUT);
-    if (!ox_map_reserve(&frame->names, &b->frames, values))
+    if (!ox_map_reserve(&env->names, &b->envs, values))
         return ox_fail_memory(b->error, "a table of names", values * sizeof(uintptr_t));
     if (b->functions.count || scope->outer || values > OX_MOST_VALUES || nodes > OX_MOST_VALUES)
         return OX_OK;
@@ -273,70 +304,70 @@ static ox_status reserve(ox_builder *b, ox_frame *frame, ox_span graph) {
     return OX_OK;
 }
 
-typedef ox_status part_fn(ox_builder *b, ox_frame *frame, const void *message, size_t index);
+typedef ox_status part_fn(ox_builder *b, ox_env *env, const void *message, size_t index);
 
 /* Unpacks the fields of that number one at a time. */
-static ox_status build_each(ox_builder *b, ox_frame *frame, ox_span graph, uint32_t number,
+static ox_status build_each(ox_builder *b, ox_env *env, ox_span graph, uint32_t number,
                             const ProtobufCMessageDescriptor *type, part_fn *build) {
     ox_status status = OX_OK;
     ox_span part;
     ox_parsed parsed;
     for (size_t i = 0; !status && ox_wire_next(&graph, number, &part); i++) {
         OX_TRY(ox_parse_part(type, part, &b->temporary, &parsed, b->error));
-        frame->parsed = &parsed;
+        env->parsed = &parsed;
         status = ox_build_work(b, parsed.block_size / OX_WORK_BYTES);
         if (!status)
-            status = build(b, frame, parsed.message, i);
-        frame->parsed = NULL;
+            status = build(b, env, parsed.message, i);
+        env->parsed = NULL;
         ox_parsed_free(&parsed, &b->temporary);
     }
     return status;
 }
 
 /* The same for inputs or outputs: lists the values that they are. */
-static ox_status build_ends(ox_builder *b, ox_frame *frame, ox_span graph, uint32_t number, part_fn *build,
-                            int32_t **ends, int *count) {
-    ox_scope *scope = frame->scope;
+static ox_status build_ends(ox_builder *b, ox_env *env, ox_span graph, uint32_t number, part_fn *build, int32_t **ends,
+                            int *count) {
+    ox_scope *scope = env->scope;
     const size_t given = ox_wire_count(graph, number);
     OX_TRY(ox_build_get(b, &scope->pile, given, sizeof **ends, ends));
     scope->ends = *ends;
     *count = (int)given;
-    return build_each(b, frame, graph, number, &onnx__value_info_proto__descriptor, build);
+    return build_each(b, env, graph, number, &onnx__value_info_proto__descriptor, build);
 }
 
-static ox_status declare_all(ox_builder *b, ox_frame *frame, ox_span graph) {
-    ox_graph *made = frame->scope->graph;
+static ox_status declare_all(ox_builder *b, ox_env *env, ox_span graph) {
+    ox_graph *made = env->scope->graph;
     const ProtobufCMessageDescriptor *info = &onnx__value_info_proto__descriptor;
-    OX_TRY(build_ends(b, frame, graph, GRAPH_INPUT, declare_input, &frame->scope->inputs, &made->ninputs));
-    OX_TRY(build_each(b, frame, graph, GRAPH_INITIALIZER, &onnx__tensor_proto__descriptor, declare_initializer));
-    OX_TRY(build_each(b, frame, graph, GRAPH_SPARSE, &onnx__sparse_tensor_proto__descriptor, declare_sparse));
-    OX_TRY(declare_results(b, frame, graph));
+    OX_TRY(build_ends(b, env, graph, GRAPH_INPUT, declare_input, &env->scope->inputs, &made->ninputs));
+    OX_TRY(build_each(b, env, graph, GRAPH_INITIALIZER, &onnx__tensor_proto__descriptor, declare_initializer));
+    OX_TRY(build_each(b, env, graph, GRAPH_SPARSE, &onnx__sparse_tensor_proto__descriptor, declare_sparse));
+    OX_TRY(declare_results(b, env, graph));
     if (!OX_SMALL) /* that of the outputs is enough there */
-        OX_TRY(build_each(b, frame, graph, GRAPH_VALUE_INFO, info, declare_type));
-    return build_each(b, frame, graph, GRAPH_OUTPUT, info, declare_type);
+        OX_TRY(build_each(b, env, graph, GRAPH_VALUE_INFO, info, declare_type));
+    return build_each(b, env, graph, GRAPH_OUTPUT, info, declare_type);
 }
 
-static ox_status fill(ox_builder *b, ox_frame *frame, ox_span graph) {
-    ox_graph *made = frame->scope->graph;
-    OX_TRY(reserve(b, frame, graph));
-    OX_TRY(declare_all(b, frame, graph));
-    OX_TRY(build_each(b, frame, graph, GRAPH_NODE, &onnx__node_proto__descriptor, build_node));
-    OX_TRY(build_ends(b, frame, graph, GRAPH_OUTPUT, build_output, &frame->scope->outputs, &made->noutputs));
-    OX_TRY(ox_scope_sort(b, frame->scope));
-    return finish(b, frame->scope);
+static ox_status fill(ox_builder *b, ox_env *env, ox_span graph) {
+    ox_graph *made = env->scope->graph;
+    OX_TRY(reserve(b, env, graph));
+    OX_TRY(declare_all(b, env, graph));
+    OX_TRY(build_each(b, env, graph, GRAPH_NODE, &onnx__node_proto__descriptor, build_node));
+    OX_TRY(build_ends(b, env, graph, GRAPH_OUTPUT, build_output, &env->scope->outputs, &made->noutputs));
+    OX_TRY(ox_scope_sort(b, env->scope));
+    return finish(b, env->scope);
 }
 
 /* A subgraph sees what the text around it sees. */
-static ox_frame make_frame(const ox_builder *b, ox_frame *lexical, ox_scope *scope, int depth) {
-    ox_frame frame = {.prefix = "", .opsets = &b->opsets};
+static ox_env make_env(const ox_builder *b, ox_env *lexical, ox_scope *scope, int depth) {
+    ox_env env = {.prefix = "", .opsets = &b->opsets};
     if (lexical) {
-        frame = *lexical;
-        frame.outer = lexical;
+        env = *lexical;
+        env.outer = lexical;
     }
-    frame.names = (ox_map){0};
-    frame.scope = scope;
-    frame.depth = depth;
-    return frame;
+    env.names = (ox_map){0};
+    env.scope = scope;
+    env.depth = depth;
+    return env;
 }
 
 /* The last one counts. */
@@ -347,7 +378,7 @@ static ox_status graph_name(ox_builder *b, ox_span graph, const char **name) {
     return ox_build_intern_span(b, text, name);
 }
 
-ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_frame *lexical,
+ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_env *lexical,
                          ox_scope *outer, int depth, ox_graph **graph) {
     const ox_payload *left = ox_parsed_payload(parsed, proto->ox_payload);
     const ox_span span = left ? (ox_span){parsed->bytes + left->offset, left->size} : (ox_span){0};
@@ -360,11 +391,11 @@ ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__Gra
     made->outer = outer ? outer->graph : NULL;
     ox_scope scope = {.outer = outer, .graph = made};
     ox_pile_init(&scope.pile, &b->temporary);
-    ox_frame frame = make_frame(b, lexical, &scope, depth);
-    ox_pile_mark mark = ox_pile_save(&b->frames);
-    ox_status status = fill(b, &frame, span);
+    ox_env env = make_env(b, lexical, &scope, depth);
+    ox_pile_mark mark = ox_pile_save(&b->envs);
+    ox_status status = fill(b, &env, span);
     if (!status)
-        ox_pile_restore(&b->frames, mark);
+        ox_pile_restore(&b->envs, mark);
     ox_pile_free(&scope.pile);
     *graph = made;
     return status;

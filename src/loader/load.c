@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "../ops/custom.h"
+#include "ops/custom.h"
+#include "runtime/options.h"
 #include "build.h"
 #include "parse.h"
 
@@ -13,15 +14,14 @@ enum {
 
 static const ox_options no_options;
 
-static const ox_allocator *allocator_of(const ox_options *options) {
-    return options && options->allocator ? options->allocator : ox_default_allocator();
-}
-
 static ox_model *create(const ox_allocator *allocator, const ox_options *options) {
     ox_model *made = ox_alloc(allocator, sizeof *made);
     if (!made)
         return NULL;
     *made = (ox_model){.options = options ? *options : no_options};
+    ox_options_keep(&made->options);
+    made->options.extra_outputs = NULL; /* these are of sessions */
+    made->options.extra_output_count = 0;
     made->options.limits = ox_limits_or(&made->options.limits, &ox_limits_default);
     made->allocator = ox_meter_allocator(&made->meter, allocator, made->options.limits.bytes, sizeof *made);
     made->options.allocator = &made->allocator;
@@ -42,8 +42,9 @@ static ox_status keep_text(ox_model *model, const char *text, const char **kept,
 }
 
 ox_status ox_load_create(const ox_options *options, const char *path, ox_model **model, ox_error *error) {
-    const ox_allocator *allocator = allocator_of(options);
+    const ox_allocator *allocator = ox_options_allocator(options);
     *model = NULL;
+    OX_TRY(ox_options_check(options, error));
     if (!allocator)
         return ox_fail(error, OX_ERROR_ARGUMENT, "there is no default allocator: give one in the options");
     ox_model *made = create(allocator, options);
@@ -61,6 +62,7 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
         status = ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library takes no operators of its caller's");
     if (status) {
         status = ox_meter_explain(&made->meter, status, error);
+        ox_error_prefix(error, "%s: ", path);
         ox_model_free(made);
     } else {
         *model = made;
@@ -150,11 +152,11 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                                   .pile = &model->pile,
                                   .error = error};
     ox_pile_init(&b.scratch, &b.temporary);
-    ox_pile_init(&b.frames, &b.temporary);
+    ox_pile_init(&b.envs, &b.temporary);
     ox_status status = build_model(&b);
     ox_names_free(&b.names, &b.temporary);
     ox_pile_free(&b.scratch);
-    ox_pile_free(&b.frames);
+    ox_pile_free(&b.envs);
     return status;
 }
 
@@ -181,16 +183,21 @@ ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_exte
     return status;
 }
 
-ox_status ox_model_load_memory(const void *bytes, size_t size, const ox_options *options, ox_model **model,
-                               ox_error *error) {
+ox_status ox_load_memory(const void *bytes, size_t size, const ox_options *options, bool for_info, ox_model **model,
+                         ox_error *error) {
     ox_model *made;
-    *model = NULL;
-    if (error)
-        *error = (ox_error){0};
-    if (!bytes && size)
-        return ox_fail(error, OX_ERROR_ARGUMENT, "no bytes given");
     OX_TRY(ox_load_create(options, "model", &made, error));
-    OX_TRY(ox_load_bytes(made, bytes, size, NULL, false, error));
+    OX_TRY(ox_load_bytes(made, bytes, size, NULL, for_info, error));
     *model = made;
     return OX_OK;
+}
+
+ox_status ox_model_load_memory(const void *bytes, size_t size, const ox_options *options, ox_model **model,
+                               ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(model, error);
+    *model = NULL;
+    if (size)
+        OX_NEED(bytes, error);
+    return ox_load_memory(bytes, size, options, false, model, error);
 }

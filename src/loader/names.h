@@ -2,7 +2,7 @@
 #ifndef OX_LOADER_NAMES_H
 #define OX_LOADER_NAMES_H
 
-#include "../alloc.h"
+#include "alloc.h"
 
 /* A map from non-zero keys (OX_KEY of an address, or an index + 1) to numbers. Its memory is a pile's; what it
  * outgrows stays there until the pile goes. A zeroed struct is an empty map. */

@@ -1,9 +1,18 @@
 /* node.c: one node: its operator, its values, its attributes; or the function that it calls. */
 #include "build.h"
 
+/* How many there are but for omitted ones at the end. */
+static size_t count_names(char *const *names, size_t count) {
+    while (count && !*names[count - 1])
+        count--;
+    return count;
+}
+
+/* count: how many there are but for omitted ones at the end; those are too many, too, where an operator has fewer. */
 static ox_status check_arity(ox_builder *b, const ox_node *node, const char *what, int count, int min, int max,
                              size_t given) {
-    if (count >= min && (count <= max || max == OX_ANY))
+    const size_t most = OX_WITH_CHECKS ? given : (size_t)count;
+    if (count >= min && (max == OX_ANY || most <= (size_t)max))
         return OX_OK;
     const char *bound = count < min ? (max == min ? "exactly" : "at least") : (max == min ? "exactly" : "at most");
     return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s%s given, but %.*s-%d takes %s %d", given, what,
@@ -17,7 +26,8 @@ static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__Node
     if (!ox_op_is_known(op))
         return OX_OK;
     OX_TRY(check_arity(b, node, "input", node->nin, op->min_in, op->max_in, proto->n_input));
-    OX_TRY(check_arity(b, node, "output", node->nout, op->min_out, op->max_out, proto->n_output));
+    OX_TRY(check_arity(b, node, "output", (int)count_names(proto->output, proto->n_output), op->min_out, op->max_out,
+                       proto->n_output));
     for (int i = 0; i < op->min_in && !ox_op_has(op, OX_OP_CONTROL); i++)
         if (node->in[i] == OX_NONE)
             return ox_fail(b->error, OX_ERROR_MODEL, "input %d is omitted, but must be given", i);
@@ -36,32 +46,27 @@ static ox_status check_types(ox_builder *b, const ox_scope *scope, const ox_node
     return OX_OK;
 }
 
-/* How many there are but for omitted ones at the end. */
-static size_t count_names(char *const *names, size_t count) {
-    while (count && !*names[count - 1])
-        count--;
-    return count;
-}
-
-static ox_status build_values(ox_builder *b, ox_frame *frame, char *const *names, size_t count, ox_index *indices) {
+static ox_status build_values(ox_builder *b, ox_env *env, char *const *names, size_t count, ox_index *indices) {
     for (size_t i = 0; i < count; i++) {
         int32_t index = OX_NONE;
         if (*names[i])
-            OX_TRY(ox_frame_read(b, frame, names[i], &index));
+            OX_TRY(ox_env_read(b, env, names[i], &index));
         indices[i] = (ox_index)index;
     }
     return OX_OK;
 }
 
 /* Inputs, and outputs behind them. */
-static ox_status build_ends(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, ox_node *node) {
-    const size_t nin = count_names(proto->input, proto->n_input), nout = count_names(proto->output, proto->n_output);
+static ox_status build_ends(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, ox_node *node) {
+    const bool listed = node->op->max_out == OX_ANY; /* how many outputs there are says what to compute */
+    const size_t nin = count_names(proto->input, proto->n_input),
+                 nout = listed ? proto->n_output : count_names(proto->output, proto->n_output);
     ox_index *ends;
     if (nin > OX_MOST_VALUES || nout > OX_MOST_VALUES)
         return ox_fail(b->error, OX_ERROR_LIMIT, "it has more than %d inputs or outputs", (int)OX_MOST_VALUES);
     OX_TRY(ox_build_get(b, b->pile, nin + nout, sizeof *ends, &ends));
-    OX_TRY(build_values(b, frame, proto->input, nin, ends));
-    OX_TRY(build_values(b, frame, proto->output, nout, ends + nin));
+    OX_TRY(build_values(b, env, proto->input, nin, ends));
+    OX_TRY(build_values(b, env, proto->output, nout, ends + nin));
     node->nin = (ox_index)nin;
     node->nout = (ox_index)nout;
     node->in = ends;
@@ -82,6 +87,46 @@ static ox_status build_captures(ox_builder *b, ox_scope *scope, ox_node *node) {
     return OX_OK;
 }
 
+static ox_status check_branch(ox_builder *b, const ox_node *node, const ox_attr *attr) {
+    const ox_graph *graph = attr->u.graph;
+    if (graph->ninputs)
+        return ox_fail(b->error, OX_ERROR_MODEL, "attribute '%s' has %d input%s: a branch takes none", attr->name,
+                       graph->ninputs, graph->ninputs == 1 ? "" : "s");
+    if (graph->noutputs != node->nout)
+        return ox_fail(b->error, OX_ERROR_MODEL, "attribute '%s' has %d output%s, the node has %d", attr->name,
+                       graph->noutputs, graph->noutputs == 1 ? "" : "s", (int)node->nout);
+    return OX_OK;
+}
+
+static ox_status check_same_types(ox_builder *b, const ox_attr *first, const ox_attr *other) {
+    for (int k = 0; k < first->u.graph->noutputs; k++) {
+        const ox_dtype one = first->u.graph->outputs[k].dtype, two = other->u.graph->outputs[k].dtype;
+        if (one != two && one != OX_UNDEFINED && two != OX_UNDEFINED)
+            return ox_fail(b->error, OX_ERROR_MODEL, "output %d of '%s' is of type %s, that of '%s' of type %s", k,
+                           first->name, ox_dtype_name(one), other->name, ox_dtype_name(two));
+    }
+    return OX_OK;
+}
+
+/* Graphs that a node chooses from, as If does, take nothing and give what the node gives. One graph alone is a body,
+ * whose operator knows what it takes. */
+static ox_status check_branches(ox_builder *b, const ox_node *node) {
+    const ox_attr *first = NULL;
+    for (int i = 0; i < node->nattrs; i++) {
+        const ox_attr *attr = &node->attrs[i];
+        if (attr->kind != OX_ATTR_GRAPH)
+            continue;
+        if (!first) {
+            first = attr;
+            continue;
+        }
+        OX_TRY(check_branch(b, node, first));
+        OX_TRY(check_branch(b, node, attr));
+        OX_TRY(check_same_types(b, first, attr));
+    }
+    return OX_OK;
+}
+
 static ox_status append_name(ox_builder *b, ox_scope *scope, const char *name) {
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->node_names, scope->nnodes, &scope->name_room,
                          sizeof *scope->node_names));
@@ -90,6 +135,9 @@ static ox_status append_name(ox_builder *b, ox_scope *scope, const char *name) {
 }
 
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
+    if (b->nodes >= b->limits->nodes)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->limits->nodes);
+    b->nodes++;
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->nodes, scope->nnodes, &scope->node_room, sizeof *scope->nodes));
     if (OX_KEEP_NAMES)
         OX_TRY(append_name(b, scope, name));
@@ -100,38 +148,36 @@ ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, c
     return OX_OK;
 }
 
-static ox_status node_name(ox_builder *b, const ox_frame *frame, const char *text, const char **name) {
+static ox_status node_name(ox_builder *b, const ox_env *env, const char *text, const char **name) {
     char full[OX_NAME_ROOM];
-    if (!text || !*text || !*frame->prefix)
+    if (!text || !*text || !*env->prefix)
         return ox_build_intern(b, text, name);
-    ox_format(full, sizeof full, "%s%.*s", frame->prefix, OX_NAME_ROOM / 2 - 1, text);
+    ox_format(full, sizeof full, "%s%.*s", env->prefix, OX_NAME_ROOM / 2 - 1, text);
     return ox_build_intern(b, full, name);
 }
 
-static ox_status build_operator(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {
+static ox_status build_operator(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto) {
     ox_node node = {0};
     const char *name;
-    OX_TRY(node_name(b, frame, proto->name, &name));
-    OX_TRY(ox_build_op(b, frame, proto, name, &node));
-    OX_TRY(build_ends(b, frame, proto, &node));
+    OX_TRY(node_name(b, env, proto->name, &name));
+    OX_TRY(ox_build_op(b, env, proto, name, &node));
+    OX_TRY(build_ends(b, env, proto, &node));
     OX_TRY(check_node(b, &node, proto));
-    OX_TRY(check_types(b, frame->scope, &node));
-    OX_TRY(ox_build_attrs(b, frame, proto, &node));
-    OX_TRY(build_captures(b, frame->scope, &node));
-    return ox_build_append(b, frame->scope, &node, name);
+    OX_TRY(check_types(b, env->scope, &node));
+    OX_TRY(ox_build_attrs(b, env, proto, &node));
+    if (OX_WITH_CHECKS)
+        OX_TRY(ox_build_check_attrs(b, proto, &node));
+    if (OX_WITH_CHECKS && ox_op_has(node.op, OX_OP_CONTROL))
+        OX_TRY(check_branches(b, &node));
+    OX_TRY(build_captures(b, env->scope, &node));
+    return ox_build_append(b, env->scope, &node, name);
 }
 
-static ox_status build(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto) {
+static ox_status build(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto) {
     const Onnx__FunctionProto *function;
-    if (b->nodes >= b->limits->nodes)
-        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->limits->nodes);
-    b->nodes++;
     OX_TRY(ox_build_work(b, 1));
     OX_TRY(ox_build_callee(b, proto, &function));
-    if (!OX_WITH_FUNCTIONS || !function)
-        return build_operator(b, frame, proto);
-    b->nodes--;
-    return ox_build_call(b, frame, proto, function);
+    return OX_WITH_FUNCTIONS && function ? ox_build_call(b, env, proto, function) : build_operator(b, env, proto);
 }
 
 void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index) {
@@ -144,9 +190,9 @@ void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t inde
         ox_error_prefix(b->error, "node %zu (%s): ", index, op);
 }
 
-ox_status ox_build_node(ox_builder *b, ox_frame *frame, const Onnx__NodeProto *proto, size_t index) {
-    ox_status status = build(b, frame, proto);
-    if (status && ox_build_locate(b, frame))
+ox_status ox_build_node(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, size_t index) {
+    ox_status status = build(b, env, proto);
+    if (status && ox_build_locate(b, env))
         ox_build_name_node(b, proto, index);
     return status;
 }

@@ -83,19 +83,18 @@ static ox_status unknown_op(ox_builder *b, const char *domain, const char *name,
     return OX_OK;
 }
 
-ox_status ox_build_op(ox_builder *b, const ox_frame *frame, const Onnx__NodeProto *proto, const char *name,
-                      ox_node *node) {
+ox_status ox_build_op(ox_builder *b, const ox_env *env, const Onnx__NodeProto *proto, const char *name, ox_node *node) {
     const char *domain, *type;
     int32_t type_id, id;
     OX_TRY(ox_build_domain(b, proto->domain, &domain));
     OX_TRY(ox_build_intern(b, proto->op_type, &type));
     if (!*type)
         return ox_fail(b->error, OX_ERROR_MODEL, "it has no op_type");
-    int32_t at = ox_map_get(&frame->opsets->index, OX_KEY(domain), OX_MISSING);
+    int32_t at = ox_map_get(&env->opsets->index, OX_KEY(domain), OX_MISSING);
     if (at == OX_MISSING)
         return ox_fail(b->error, OX_ERROR_MODEL, "its domain '%.*s' is not in the opset_import of the %s", 80,
-                       *domain ? domain : "ai.onnx", frame->function ? "function" : "model");
-    const ox_opset_entry *opset = &frame->opsets->entries[at];
+                       *domain ? domain : "ai.onnx", env->function ? "function" : "model");
+    const ox_opset_entry *opset = &env->opsets->entries[at];
     node->version = (ox_index)opset->version;
     node->op = ox_op_find_in(b->model->operators, b->model->options.operator_count, domain, type, opset->version, NULL);
     if (!node->op)

@@ -2,7 +2,7 @@
 #ifndef OX_LOADER_PARSE_H
 #define OX_LOADER_PARSE_H
 
-#include "../alloc.h"
+#include "alloc.h"
 #include "wire.h"
 
 /* An unpacked message. It lies in one block, which ox_parsed_free gives back. */

@@ -2,7 +2,7 @@
 #ifndef OX_LOADER_PAYLOAD_H
 #define OX_LOADER_PAYLOAD_H
 
-#include "../tensor.h"
+#include "tensor.h"
 #include "onnx.pb-c.h"
 #include "parse.h"
 

@@ -68,35 +68,34 @@ static ox_status import(ox_builder *b, ox_scope *to, const ox_scope *from, int32
     return ox_build_set(b, &to->imports, &to->pile, (uintptr_t)outer + 1, *result);
 }
 
-ox_status ox_frame_resolve(ox_builder *b, ox_frame *frame, const char *name, int32_t *index) {
-    const ox_frame *f = frame;
+ox_status ox_env_resolve(ox_builder *b, ox_env *env, const char *name, int32_t *index) {
+    const ox_env *f = env;
     *index = OX_MISSING;
     for (; f; f = f->outer) {
         *index = ox_map_get(&f->names, OX_KEY(name), OX_MISSING);
         if (*index != OX_MISSING)
             break;
     }
-    return *index < 0 ? OX_OK : import(b, frame->scope, f->scope, *index, index);
+    return *index < 0 ? OX_OK : import(b, env->scope, f->scope, *index, index);
 }
 
-ox_status ox_frame_read(ox_builder *b, ox_frame *frame, const char *text, int32_t *index) {
+ox_status ox_env_read(ox_builder *b, ox_env *env, const char *text, int32_t *index) {
     const char *name;
     OX_TRY(ox_build_intern(b, text, &name));
-    OX_TRY(ox_frame_resolve(b, frame, name, index));
+    OX_TRY(ox_env_resolve(b, env, name, index));
     if (*index == OX_MISSING)
         return ox_fail(b->error, OX_ERROR_MODEL, "it reads '%.*s', which nothing produces", 80, name);
     if (*index == OX_NONE || b->for_info)
         return OX_OK;
-    const ox_origin origin = frame->scope->notes[*index].origin;
-    if (frame->scope->values[*index].kind == OX_KIND_SPARSE &&
-        (origin == OX_FROM_INITIALIZER || origin == OX_FROM_OUTER))
+    const ox_origin origin = env->scope->notes[*index].origin;
+    if (env->scope->values[*index].kind == OX_KIND_SPARSE && (origin == OX_FROM_INITIALIZER || origin == OX_FROM_OUTER))
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it reads '%.*s', which is a sparse tensor", 80, name);
     return OX_OK;
 }
 
-ox_status ox_frame_bind(ox_builder *b, ox_frame *frame, const char *name, int32_t index) {
-    if (ox_map_get(&frame->names, OX_KEY(name), OX_MISSING) != OX_MISSING)
+ox_status ox_env_bind(ox_builder *b, ox_env *env, const char *name, int32_t index) {
+    if (ox_map_get(&env->names, OX_KEY(name), OX_MISSING) != OX_MISSING)
         return ox_fail(b->error, OX_ERROR_MODEL, "value '%.*s' is defined twice: names must be unique", 80, name);
     OX_TRY(ox_build_work(b, 1));
-    return ox_build_set(b, &frame->names, &b->frames, OX_KEY(name), index);
+    return ox_build_set(b, &env->names, &b->envs, OX_KEY(name), index);
 }

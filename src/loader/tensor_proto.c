@@ -1,6 +1,7 @@
 /* tensor_proto.c: a tensor from a serialized TensorProto, in one block of memory. */
 #include <string.h>
 
+#include "runtime/options.h"
 #include "parse.h"
 #include "payload.h"
 
@@ -19,7 +20,7 @@ typedef struct layout {
 } layout;
 
 static size_t aligned(size_t size) {
-    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return ox_round_up(size, ALIGNMENT);
 }
 
 static size_t string_bytes(const ox_tensor *tensor, size_t count) {
@@ -88,14 +89,17 @@ static ox_status take_parsed(const ox_parsed *parsed, const ox_allocator *alloca
 
 ox_status ox_tensor_from_proto(const void *bytes, size_t size, const ox_options *options, ox_tensor **tensor,
                                const char **name, ox_error *error) {
-    const ox_allocator *allocator = options && options->allocator ? options->allocator : ox_default_allocator();
+    const ox_allocator *allocator = ox_options_allocator(options);
     ox_allocator temporary;
     ox_parsed parsed;
+    ox_error_clear(error);
+    OX_NEED(tensor, error);
     *tensor = NULL;
-    if (error)
-        *error = (ox_error){0};
-    if (!allocator || (!bytes && size))
-        return ox_fail(error, OX_ERROR_ARGUMENT, allocator ? "no bytes given" : "there is no default allocator");
+    if (size)
+        OX_NEED(bytes, error);
+    OX_TRY(ox_options_check(options, error));
+    if (!allocator)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "there is no default allocator: give one in the options");
     temporary = ox_temporary(allocator);
     OX_TRY(ox_parse(&onnx__tensor_proto__descriptor, bytes, size, &temporary, &parsed, error));
     ox_status status = take_parsed(&parsed, allocator, tensor, name, error);
@@ -104,9 +108,9 @@ ox_status ox_tensor_from_proto(const void *bytes, size_t size, const ox_options 
 }
 
 void ox_tensor_free(ox_tensor *tensor, const ox_options *options) {
-    if (!tensor)
+    const ox_allocator *allocator = ox_options_allocator(options);
+    if (!tensor || !allocator)
         return;
-    const ox_allocator *allocator = options && options->allocator ? options->allocator : ox_default_allocator();
     owned *block = (owned *)(void *)((char *)tensor - offsetof(owned, tensor));
     ox_release(allocator, block, block->size);
 }

@@ -3,13 +3,10 @@
 
 #include <string.h>
 
+#include "field.h"
 #include "onnx.pb-c.h"
 
 enum {
-    VARINT = 0,
-    FIXED64 = 1,
-    LENGTH = 2,
-    FIXED32 = 5,
     MAX_FIELD = 536870911,
     RAW_DATA = 9,
     FLOAT_DATA = 4,
@@ -33,8 +30,8 @@ typedef struct level {
     const struct level *parent;
     const ProtobufCMessageDescriptor *type;
     size_t begin, end;
-    size_t at; /* where the current field starts */
-    int depth;
+    size_t at;         /* where the current field starts */
+    int depth, graphs; /* messages around it; subgraphs that it is in, or is */
 } level;
 
 typedef struct walker {
@@ -44,32 +41,19 @@ typedef struct walker {
     ox_payload *payloads;
     size_t written, npayloads;
     uint64_t unpack_bytes;
-    bool part;                      /* graphs were looked at before */
-    uint64_t left_size, left_bytes; /* what the graphs that are left out would add to `written` and `unpack_bytes` */
+    bool part;                        /* graphs were looked at before */
+    uint64_t graph_size, graph_bytes; /* what the graphs that are left out would add to `written` and `unpack_bytes` */
 } walker;
 
 /* One field as it lies in the message. */
 typedef struct field {
     uint32_t number;
     int kind;                             /* wire type */
-    uint64_t length;                      /* of LENGTH: bytes */
-    size_t length_at;                     /* of LENGTH: where the length starts */
+    uint64_t length;                      /* of OX_LENGTH: bytes */
+    size_t length_at;                     /* of OX_LENGTH: where the length starts */
     size_t body, next;                    /* where the content starts, and where the next field does */
     const ProtobufCFieldDescriptor *type; /* NULL if unknown */
 } field;
-
-static bool read_varint(const unsigned char *bytes, size_t *at, size_t end, uint64_t *value) {
-    uint64_t result = 0;
-    for (unsigned n = 0; n < 10 && *at < end; n++) {
-        unsigned char byte = bytes[(*at)++];
-        result |= (uint64_t)(byte & 0x7f) << (7 * n);
-        if (!(byte & 0x80)) {
-            *value = result;
-            return n < 9 || byte < 2;
-        }
-    }
-    return false;
-}
 
 static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type, uint32_t number) {
     unsigned low = 0, high = type->n_fields;
@@ -83,35 +67,16 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
     return low < type->n_fields && type->fields[low].id == number ? &type->fields[low] : NULL;
 }
 
-static int wire_kind(ProtobufCType type) {
-    switch (type) {
-    case PROTOBUF_C_TYPE_SFIXED32:
-    case PROTOBUF_C_TYPE_FIXED32:
-    case PROTOBUF_C_TYPE_FLOAT:
-        return FIXED32;
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return FIXED64;
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return LENGTH;
-    default:
-        return VARINT;
-    }
-}
-
 /* ---- Errors ------------------------------------------------------------------------------------------------- */
 
 /* The number of the field at *at, and its content, in a message that has been checked; *at goes behind it. */
 static uint32_t skip_field(const unsigned char *bytes, size_t *at, size_t end, ox_span *content) {
     uint64_t tag = 0, value = 0;
-    read_varint(bytes, at, end, &tag);
+    ox_read_varint(bytes, at, end, &tag);
     const unsigned kind = tag & 7;
-    if (kind == VARINT || kind == LENGTH)
-        read_varint(bytes, at, end, &value);
-    const size_t size = kind == VARINT ? 0 : kind == FIXED64 ? 8 : kind == FIXED32 ? 4 : (size_t)value;
+    if (kind == OX_VARINT || kind == OX_LENGTH)
+        ox_read_varint(bytes, at, end, &value);
+    const size_t size = kind == OX_VARINT ? 0 : kind == OX_FIXED64 ? 8 : kind == OX_FIXED32 ? 4 : (size_t)value;
     *content = (ox_span){bytes + *at, size < end - *at ? size : end - *at};
     *at += content->size;
     return (uint32_t)(tag >> 3);
@@ -125,7 +90,7 @@ static size_t put_step(const walker *w, const level *at, uint32_t number, char *
         n = ox_format(text, size, "%s%s", at->parent ? "." : "", OX_FIELD_NAME(type));
     else
         n = ox_format(text, size, "%sfield %u", at->parent ? "." : "", (unsigned)number);
-    if (!type || type->label != PROTOBUF_C_LABEL_REPEATED || wire_kind(type->type) != LENGTH)
+    if (!type || type->label != PROTOBUF_C_LABEL_REPEATED || ox_field_kind(type->type) != OX_LENGTH)
         return n;
     size_t index = 0;
     ox_span content;
@@ -138,7 +103,7 @@ static size_t put_path(const walker *w, const level *at, char *text, size_t size
     size_t n = at->parent ? put_path(w, at->parent, text, size) : 0;
     uint64_t tag = 0;
     size_t p = at->at;
-    if (!read_varint(w->bytes, &p, at->end, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_FIELD)
+    if (!ox_read_varint(w->bytes, &p, at->end, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_FIELD)
         return n;
     return n + put_step(w, at, (uint32_t)(tag >> 3), text + n, size - n);
 }
@@ -155,11 +120,21 @@ static ox_status fail_at(const walker *w, const level *at, ox_status status) {
 
 #define FAIL(w, at, ...) fail_at((w), (at), ox_fail((w)->error, OX_ERROR_MODEL, __VA_ARGS__))
 
+/* Subgraphs are checked before messages: an error should name the subgraphs that nest too deep. The graph of a model is
+ * at level 0. */
+static ox_status check_depth(const walker *w, const level *at) {
+    if (at->graphs > OX_MAX_CALLS)
+        return fail_at(w, at->parent, ox_fail(w->error, OX_ERROR_LIMIT, "subgraphs nest deeper than %d", OX_MAX_CALLS));
+    if (at->depth > OX_MAX_DEPTH)
+        return fail_at(w, at->parent, ox_fail(w->error, OX_ERROR_LIMIT, "messages nest deeper than %d", OX_MAX_DEPTH));
+    return OX_OK;
+}
+
 /* ---- Reading fields ----------------------------------------------------------------------------------------- */
 
 static ox_status read_length(const walker *w, const level *at, field *f, size_t p) {
     f->length_at = p;
-    if (!read_varint(w->bytes, &p, at->end, &f->length))
+    if (!ox_read_varint(w->bytes, &p, at->end, &f->length))
         return FAIL(w, at, "broken length at byte %zu", p);
     if (f->length > at->end - p)
         return FAIL(w, at, "length %llu exceeds the %zu bytes left", (unsigned long long)f->length, at->end - p);
@@ -180,7 +155,7 @@ static ox_status read_fixed(const walker *w, const level *at, field *f, size_t p
 static ox_status read_field(const walker *w, const level *at, field *f) {
     uint64_t tag = 0, value;
     size_t p = at->at;
-    if (!read_varint(w->bytes, &p, at->end, &tag) || p - at->at > 5)
+    if (!ox_read_varint(w->bytes, &p, at->end, &tag) || p - at->at > 5)
         return FAIL(w, at, "broken field tag at byte %zu", at->at);
     if (tag >> 3 == 0 || tag >> 3 > MAX_FIELD)
         return FAIL(w, at, "field number %llu at byte %zu", (unsigned long long)(tag >> 3), at->at);
@@ -188,17 +163,17 @@ static ox_status read_field(const walker *w, const level *at, field *f) {
     f->kind = (int)(tag & 7);
     f->type = find_field(at->type, f->number);
     switch (f->kind) {
-    case VARINT:
+    case OX_VARINT:
         f->body = p;
-        if (!read_varint(w->bytes, &p, at->end, &value))
+        if (!ox_read_varint(w->bytes, &p, at->end, &value))
             return FAIL(w, at, "broken number at byte %zu", f->body);
         f->next = p;
         return OX_OK;
-    case FIXED64:
+    case OX_FIXED64:
         return read_fixed(w, at, f, p, 8);
-    case FIXED32:
+    case OX_FIXED32:
         return read_fixed(w, at, f, p, 4);
-    case LENGTH:
+    case OX_LENGTH:
         return read_length(w, at, f, p);
     default:
         return FAIL(w, at, "wire type %d is not in use", f->kind);
@@ -284,9 +259,8 @@ static ox_status walk_message(walker *w, level *at);
 static ox_status walk_content(walker *w, const level *at, const field *f);
 
 static ox_status walk_nested(walker *w, const level *at, const field *f) {
-    level inner = {at, f->type->descriptor, f->body, f->next, f->body, at->depth + 1};
-    if (inner.depth > OX_MAX_DEPTH)
-        return FAIL(w, at, "messages nest deeper than %d", OX_MAX_DEPTH);
+    level inner = {at, f->type->descriptor, f->body, f->next, f->body, at->depth + 1, at->graphs};
+    OX_TRY(check_depth(w, &inner));
     put(w, at->at, f->length_at);
     size_t width = reserve_length(w, f);
     size_t start = w->written;
@@ -297,35 +271,35 @@ static ox_status walk_nested(walker *w, const level *at, const field *f) {
 
 /* A graph stays in the file: in its place comes a message that has nothing but the note where it is. */
 static ox_status walk_graph(walker *w, const level *at, const field *f) {
-    level inner = {at, f->type->descriptor, f->body, f->next, f->body, at->depth + 1};
+    const bool subgraph = at->type == &onnx__attribute_proto__descriptor;
+    level inner = {at, f->type->descriptor, f->body, f->next, f->body, at->depth + 1, at->graphs + subgraph};
     if (!w->part && !w->out) {
         walker inside = *w;
-        if (inner.depth > OX_MAX_DEPTH)
-            return FAIL(w, at, "messages nest deeper than %d", OX_MAX_DEPTH);
+        OX_TRY(check_depth(w, &inner));
         OX_TRY(walk_message(&inside, &inner));
-        w->left_size = inside.left_size + (inside.written - w->written);
-        w->left_bytes = inside.left_bytes + (inside.unpack_bytes - w->unpack_bytes);
+        w->graph_size = inside.graph_size + (inside.written - w->written);
+        w->graph_bytes = inside.graph_bytes + (inside.unpack_bytes - w->unpack_bytes);
     }
     put(w, at->at, f->length_at);
     if (w->out)
         w->out[w->written] = NOTE_SIZE;
     w->written++;
-    w->left_size -= NOTE_SIZE;
+    w->graph_size -= NOTE_SIZE;
     put_payload(w, f);
     count_block(w, inner.type->sizeof_message);
     return OX_OK;
 }
 
 static ox_status walk_packed(walker *w, const level *at, const field *f) {
-    int kind = wire_kind(f->type->type);
+    int kind = ox_field_kind(f->type->type);
     size_t count = 0;
-    if (kind == VARINT) {
+    if (kind == OX_VARINT) {
         uint64_t value;
         for (size_t p = f->body; p < f->next; count++)
-            if (!read_varint(w->bytes, &p, f->next, &value))
+            if (!ox_read_varint(w->bytes, &p, f->next, &value))
                 return FAIL(w, at, "element %zu is broken", count);
     } else {
-        size_t width = kind == FIXED64 ? 8 : 4;
+        size_t width = kind == OX_FIXED64 ? 8 : 4;
         if ((size_t)f->length % width)
             return FAIL(w, at, "%llu bytes are no whole number of elements", (unsigned long long)f->length);
         count = (size_t)f->length / width;
@@ -357,7 +331,7 @@ static ox_status walk_run(walker *w, const level *message, field *f) {
     if (count < MIN_RUN)
         return walk_content(w, message, f);
     if (w->out)
-        w->out[w->written] = (unsigned char)((w->bytes[at.at] & ~7) | LENGTH);
+        w->out[w->written] = (unsigned char)((w->bytes[at.at] & ~7) | OX_LENGTH);
     w->written++;
     put(w, at.at + 1, f->body);
     w->written += LENGTH_WIDTH;
@@ -384,8 +358,8 @@ static ox_status walk_string(walker *w, const level *at, const field *f) {
 
 static ox_status walk_content(walker *w, const level *at, const field *f) {
     bool repeated = f->type->label == PROTOBUF_C_LABEL_REPEATED;
-    int kind = wire_kind(f->type->type);
-    if (repeated && f->kind == LENGTH && kind != LENGTH)
+    int kind = ox_field_kind(f->type->type);
+    if (repeated && f->kind == OX_LENGTH && kind != OX_LENGTH)
         return walk_packed(w, at, f);
     if (f->kind != kind)
         return FAIL(w, at, "wire type %d instead of %d", f->kind, kind);
@@ -420,7 +394,7 @@ static ox_status check_once(const walker *w, const level *at, const ProtobufCFie
 }
 
 static bool is_bulk(const field *f) {
-    if (f->kind != LENGTH)
+    if (f->kind != OX_LENGTH)
         return false;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (f->number == FLOAT_DATA || f->number == DOUBLE_DATA)
@@ -448,7 +422,8 @@ static ox_status find_payload(const walker *w, const level *message, size_t *whe
 }
 
 static bool is_listed_number(const field *f) {
-    return f->type->label == PROTOBUF_C_LABEL_REPEATED && f->kind != LENGTH && f->kind == wire_kind(f->type->type);
+    return f->type->label == PROTOBUF_C_LABEL_REPEATED && f->kind != OX_LENGTH &&
+           f->kind == ox_field_kind(f->type->type);
 }
 
 static ox_status walk_message(walker *w, level *at) {
@@ -478,7 +453,7 @@ static ox_status walk_message(walker *w, level *at) {
 }
 
 static ox_status walk(walker *w, const ox_wire *wire) {
-    level top = {NULL, wire->type, 0, wire->size, 0, 0};
+    level top = {NULL, wire->type, 0, wire->size, 0, 0, 0};
     return walk_message(w, &top);
 }
 
@@ -493,8 +468,8 @@ static ox_status check(const ProtobufCMessageDescriptor *type, ox_span message, 
     wire->skeleton_size = w.written;
     wire->npayloads = w.npayloads;
     wire->unpack_bytes = w.unpack_bytes;
-    wire->whole_size = w.written + w.left_size;
-    wire->whole_bytes = w.unpack_bytes + w.left_bytes;
+    wire->whole_size = w.written + w.graph_size;
+    wire->whole_bytes = w.unpack_bytes + w.graph_bytes;
     return OX_OK;
 }
 

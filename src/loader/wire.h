@@ -8,7 +8,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "../status.h"
+#include "status.h"
 
 /* The name of a field, NULL if the descriptors have none. */
 #ifndef OX_FIELD_NAME

@@ -16,14 +16,23 @@ ox_status ox_list_attr(ox_call *call, const char *name, ox_short_list *list) {
     return OX_OK;
 }
 
-ox_status ox_list_input(ox_call *call, int i, ox_short_list *list) {
+static ox_status read_input(ox_call *call, int i, ox_dtypes types, ox_short_list *list) {
     list->count = 0;
     list->given = ox_call_given(call, i);
-    return list->given ? ox_call_int_list(call, i, list->value, OX_MAX_RANK, &list->count) : OX_OK;
+    if (!list->given)
+        return OX_OK;
+    OX_TRY(ox_call_check_dtype(call, i, types));
+    return ox_call_int_list(call, i, list->value, OX_MAX_RANK, &list->count);
+}
+
+ox_status ox_list_input(ox_call *call, int i, ox_dtypes types, ox_short_list *list) {
+    if (ox_call_given(call, i) && call->in[i]->rank != 1)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a list", OX_INPUT(call, i));
+    return read_input(call, i, types, list);
 }
 
 ox_status ox_list_axes(ox_call *call, ox_short_list *list) {
-    return call->op->max_in > 1 ? ox_list_input(call, 1, list) : ox_list_attr(call, "axes", list);
+    return call->op->max_in > 1 ? read_input(call, 1, OX_BIT(OX_INT64), list) : ox_list_attr(call, "axes", list);
 }
 
 ox_status ox_axes_set(ox_call *call, const ox_short_list *list, int rank, ox_axis_set *set) {

@@ -18,10 +18,12 @@ typedef struct ox_short_list {
 /* Infer: the integers of an attribute; more than OX_MAX_RANK of them are an error. */
 ox_status ox_list_attr(ox_call *call, const char *name, ox_short_list *list);
 
-/* Infer: the integers of input i, none if it is omitted; OX_DEFER if they are not known before the run. */
-ox_status ox_list_input(ox_call *call, int i, ox_short_list *list);
+/* Infer: the integers of input i, of one dimension and one of those types; none if it is omitted, OX_DEFER if they are
+ * not known before the run. */
+ox_status ox_list_input(ox_call *call, int i, ox_dtypes types, ox_short_list *list);
 
-/* Infer: the axes of the node: input 1 in versions that take two inputs, the attribute "axes" in others. */
+/* Infer: the axes of the node: input 1 in versions that take two inputs, the attribute "axes" in others. Exporters give
+ * one axis as a scalar, and other runtimes take it. */
 ox_status ox_list_axes(ox_call *call, ox_short_list *list);
 
 /* Infer: the set of the listed axes of a tensor of that rank. An axis listed twice counts once. */

@@ -25,6 +25,8 @@ ox_status ox_call_fail_briefly(const ox_call *call, ox_status status) {
 }
 
 ox_status(ox_call_fail)(const ox_call *call, ox_status status, const char *format, ...) {
+    if (!call || !format)
+        return status;
     if (call->attr_status != OX_OK) /* said already, and the reason for what followed */
         return call->attr_status;
     va_list args;
@@ -32,6 +34,15 @@ ox_status(ox_call_fail)(const ox_call *call, ox_status status, const char *forma
     ox_fail_list(call->error, status, format, &args);
     va_end(args);
     return status;
+}
+
+/* Fails in a function of an operator from outside, unless it is the one that may do this. */
+static ox_status check_phase(const ox_call *call, ox_call_phase phase, const char *what) {
+    static const char *const names[] = {"any", "infer", "prepare", "run"};
+    if (!OX_WITH_OPERATORS || call->phase == OX_CALL_ANY || call->phase == phase)
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_ARGUMENT, "%s is called in %s, not in %s", what, names[call->phase],
+                        names[phase]);
 }
 
 /* ---- Attributes --------------------------------------------------------------------------------------------- */
@@ -44,7 +55,7 @@ const char *ox_attr_kind_name(ox_attr_kind kind) {
 }
 
 static const ox_attr *find(const ox_call *call, const char *name) {
-    for (size_t i = 0; i < call->nattrs; i++)
+    for (size_t i = 0; call && name && i < call->nattrs; i++)
         if (!ox_text_order(call->attrs[i].name, name))
             return &call->attrs[i];
     return NULL;
@@ -76,13 +87,14 @@ float ox_call_float(ox_call *call, const char *name, float otherwise) {
 
 ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise) {
     const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_STRING);
-    return attr ? attr->u.s : (ox_string){otherwise, ox_text_size(otherwise, SIZE_MAX)};
+    return attr ? attr->u.s : (ox_string){otherwise, otherwise ? ox_text_size(otherwise, SIZE_MAX) : 0};
 }
 
 #define LIST_ATTR(name, type, kind, member)                                                                            \
     const type *name(ox_call *call, const char *attr_name, size_t *count) {                                            \
         const ox_attr *attr = ox_call_attr(call, attr_name, kind);                                                     \
-        *count = attr ? attr->count : 0;                                                                               \
+        if (count)                                                                                                     \
+            *count = attr ? attr->count : 0;                                                                           \
         return attr ? attr->u.member : NULL;                                                                           \
     }
 LIST_ATTR(ox_call_ints, int64_t, OX_ATTR_INTS, ints)
@@ -100,27 +112,34 @@ bool ox_says(ox_string s, const char *text) {
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
 int ox_call_version(const ox_call *call) {
-    return call->version;
+    return call ? call->version : 0;
 }
 
 int ox_call_input_count(const ox_call *call) {
-    return call->nin;
+    return call ? call->nin : 0;
 }
 
 const ox_tensor *ox_call_input(const ox_call *call, int index) {
-    return index >= 0 && index < call->nin ? call->in[index] : NULL;
+    return call && index >= 0 && index < call->nin ? call->in[index] : NULL;
 }
 
 static ox_status check_given(const ox_call *call, int i) {
+    if (!call)
+        return OX_ERROR_ARGUMENT;
     return ox_call_input(call, i) ? OX_OK
                                   : ox_call_fail(call, OX_ERROR_ARGUMENT, "input %d is asked for, but omitted", i);
 }
 
 ox_status ox_call_data(ox_call *call, int i, const ox_tensor **tensor) {
     OX_TRY(check_given(call, i));
+    if (!tensor)
+        return ox_call_fail(call, OX_ERROR_ARGUMENT, "ox_call_data: tensor is NULL");
     *tensor = call->in[i];
     call->looked_at |= i < 64 ? (uint64_t)1 << i : 0;
-    return call->in[i]->data || ox_tensor_count(call->in[i]) == 0 ? OX_OK : OX_DEFER;
+    if (call->in[i]->data || ox_tensor_count(call->in[i]) == 0)
+        return OX_OK;
+    OX_TRY(check_phase(call, OX_CALL_INFER, "ox_call_data"));
+    return OX_DEFER;
 }
 
 ox_status ox_call_int_list(ox_call *call, int i, int64_t *list, int most, int *count) {
@@ -156,6 +175,7 @@ ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set) {
 }
 
 ox_status ox_call_check_same(ox_call *call, int first, int last) {
+    OX_TRY(check_given(call, first));
     for (int i = first + 1; i <= last && i < call->nin; i++)
         if (call->in[i] && call->in[i]->dtype != call->in[first]->dtype)
             return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type: Cast one of them",
@@ -164,6 +184,8 @@ ox_status ox_call_check_same(ox_call *call, int first, int last) {
 }
 
 ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, int *result) {
+    if (!call || !result)
+        return call ? ox_call_fail(call, OX_ERROR_ARGUMENT, "ox_call_axis: result is NULL") : OX_ERROR_ARGUMENT;
     if (axis < -rank || axis >= rank)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s %lld is out of range for rank %d (%d to %d)", what,
                             (long long)axis, rank, -rank, rank - 1);
@@ -174,11 +196,12 @@ ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, 
 /* ---- Outputs ------------------------------------------------------------------------------------------------ */
 
 int ox_call_output_count(const ox_call *call) {
-    return call->nout;
+    return call ? call->nout : 0;
 }
 
 const ox_tensor *ox_call_result(const ox_call *call, int index) {
-    return index >= 0 && index < call->nout ? call->out[index] : NULL;
+    const bool described = call && call->phase != OX_CALL_INFER;
+    return described && index >= 0 && index < call->nout ? call->out[index] : NULL;
 }
 
 /* The list may be the result's own. */
@@ -188,6 +211,11 @@ static void take_list(int64_t *to, const int64_t *from, int rank) {
 }
 
 ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const int64_t *dims) {
+    if (!call)
+        return OX_ERROR_ARGUMENT;
+    OX_TRY(check_phase(call, OX_CALL_INFER, "ox_call_output"));
+    if (rank > 0 && !dims)
+        return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d has rank %d, but its dims are NULL", k, rank);
     if (k < 0 || k >= call->nout || rank < 0 || !ox_dtype_size(dtype))
         return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d of %d cannot have type %s and rank %d", k, call->nout,
                             ox_dtype_name(dtype), rank);
@@ -209,6 +237,8 @@ ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const i
 ox_status ox_call_view(ox_call *call, int k, int of, int64_t offset, int rank, const int64_t *dims,
                        const int64_t *strides) {
     OX_TRY(check_given(call, of));
+    if (rank > 0 && !strides)
+        return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d has rank %d, but its strides are NULL", k, rank);
     OX_TRY(ox_call_output(call, k, call->in[of]->dtype, rank, dims));
     ox_result *result = &call->results[k];
     result->view_of = of;
@@ -225,6 +255,8 @@ ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor) {
 }
 
 void *ox_call_state(ox_call *call, size_t size) {
+    if (!call || check_phase(call, OX_CALL_PREPARE, "ox_call_state"))
+        return NULL;
     call->state = ox_pile_get(call->pile, size);
     if (!call->state)
         ox_fail_memory(call->error, "a prepared operator", size);
@@ -232,13 +264,14 @@ void *ox_call_state(ox_call *call, size_t size) {
 }
 
 void *ox_call_get_state(const ox_call *call) {
-    return call->state;
+    return call ? call->state : NULL;
 }
 
 void ox_call_set_workspace(ox_call *call, size_t size) {
-    call->workspace_size = size;
+    if (call)
+        call->workspace_size = size;
 }
 
 void *ox_call_workspace(const ox_call *call) {
-    return call->workspace;
+    return call && (call->phase == OX_CALL_ANY || call->phase == OX_CALL_RUN) ? call->workspace : NULL;
 }

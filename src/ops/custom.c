@@ -22,10 +22,13 @@ static const ox_operator *given(const ox_call *call) {
 /* ---- Calls -------------------------------------------------------------------------------------------------- */
 
 /* A status that is none is not passed on, and every failure has a text. */
-static ox_status call_function(ox_call *call, ox_call_fn *fn, const char *what) {
+static ox_status call_function(ox_call *call, ox_call_fn *fn, ox_call_phase phase) {
+    const char *what = phase == OX_CALL_INFER ? "infer" : phase == OX_CALL_PREPARE ? "prepare" : "run";
     if (call->error)
         call->error->text[0] = 0;
+    call->phase = phase;
     ox_status status = fn(call);
+    call->phase = OX_CALL_ANY;
     if (status == OX_OK)
         return call->attr_status;
     if (status == OX_DEFER && fn == given(call)->infer)
@@ -41,7 +44,7 @@ static ox_status call_function(ox_call *call, ox_call_fn *fn, const char *what) 
 static ox_status infer(ox_call *call) {
     if (call->op->dtypes && call->nin && call->in[0])
         OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
-    return given(call)->infer ? call_function(call, given(call)->infer, "infer") : ox_infer_broadcast(call);
+    return given(call)->infer ? call_function(call, given(call)->infer, OX_CALL_INFER) : ox_infer_broadcast(call);
 }
 
 static ox_status prepare(ox_call *call) {
@@ -49,11 +52,11 @@ static ox_status prepare(ox_call *call) {
     if (!op->run)
         return ox_call_fail(call, OX_ERROR_ARGUMENT, "an output is no view, but the operator has no run function");
     call->state = NULL;
-    return op->prepare ? call_function(call, op->prepare, "prepare") : OX_OK;
+    return op->prepare ? call_function(call, op->prepare, OX_CALL_PREPARE) : OX_OK;
 }
 
 static ox_status run(ox_call *call) {
-    return call_function(call, given(call)->run, "run");
+    return call_function(call, given(call)->run, OX_CALL_RUN);
 }
 
 /* ---- Elementwise operators ---------------------------------------------------------------------------------- */
@@ -81,7 +84,7 @@ static ox_reg emit(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     const ox_typed_lane *lane = find_lane(given(call), ox_pass_dtype(b, args[0]));
     call->state = NULL;
     if (lane && given(call)->prepare)
-        call->attr_status = call_function(call, given(call)->prepare, "prepare");
+        call->attr_status = call_function(call, given(call)->prepare, OX_CALL_PREPARE);
     if (!lane || call->attr_status)
         return -1;
     return ox_pass_apply(b, lane->lane, call->state, lane->result, call->nin, args);
@@ -165,7 +168,7 @@ static ox_op make_row(const ox_operator *op, const custom *detail) {
                    .prepare = lanes ? ox_prepare_elementwise : prepare,
                    .run = lanes ? ox_run_elementwise : run,
                    .detail = detail,
-                   .flags = lanes ? OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS : op->flags};
+                   .flags = lanes ? OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS : op->flags | OX_OP_CHECKS};
 }
 
 static bool row_before(const ox_op *a, const ox_op *b) {

@@ -1,10 +1,6 @@
 /* dense.c: workspace and widened copies. */
 #include "dense.h"
-#include "lanes.h"
-
-static size_t aligned(size_t size) {
-    return (size + OX_ALIGN - 1) / OX_ALIGN * OX_ALIGN;
-}
+#include "loops/lanes.h"
 
 ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size) {
     size_t bytes;
@@ -12,13 +8,13 @@ ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size) {
         call->workspace_size > SIZE_MAX / 4)
         return ox_call_fail(call, OX_ERROR_LIMIT, "a workspace of %lld elements is too large for this machine",
                             (long long)count);
-    call->workspace_size += aligned(bytes);
+    call->workspace_size += ox_aligned(bytes);
     return OX_OK;
 }
 
 void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t size) {
     char *piece = (char *)call->workspace + *used;
-    *used += aligned((size_t)count * size);
+    *used += ox_aligned((size_t)count * size);
     return piece;
 }
 

@@ -3,14 +3,14 @@
 #ifndef OX_OPS_DENSE_H
 #define OX_OPS_DENSE_H
 
-#include "bcast.h"
-#include "element.h"
+#include "iterate/bcast.h"
+#include "loops/element.h"
 #include "op.h"
 
 /* Prepare: asks for count elements of `size` bytes of workspace. */
 ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size);
 
-/* Run: the next piece of the workspace; asked for in the order and the sizes of prepare. *used starts at 0. */
+/* Run: the next piece of the workspace; taken in the order and the sizes of prepare. *used starts at 0. */
 void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t size);
 
 /* The pool for work that moves this many bytes, or takes as long as that; NULL if it is too small to be split. */

@@ -1,6 +1,6 @@
 /* elementwise.c: the elementwise operators: their shapes, and the lane programs that they are. */
 #include "elementwise.h"
-#include "bcast.h"
+#include "iterate/bcast.h"
 
 #include <string.h>
 
@@ -148,6 +148,13 @@ ox_status ox_infer_shift(ox_call *call) {
     if (!ox_says(direction, "LEFT") && !ox_says(direction, "RIGHT"))
         return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'direction' must be LEFT or RIGHT, not '%.*s'",
                             OX_SHORT(direction));
+    return ox_infer_broadcast(call);
+}
+
+/* Before version 28, floats have the remainder of C alone. */
+ox_status ox_infer_mod(ox_call *call) {
+    if ((OX_SET_FLOAT & OX_BIT(call->in[0]->dtype)) && !ox_call_int(call, "fmod", 0))
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'fmod' must be 1 for %s", OX_INPUT(call, 0));
     return ox_infer_broadcast(call);
 }
 
@@ -316,7 +323,8 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
     const ox_elementwise *how = call->op->detail;
     for (int i = 0; i < call->nin; i++) {
         ox_tensor *shape;
-        if (!call->in[i] || in[i] >= 0 || (i == 1 && ox_op_has(call->op, OX_OP_LIKE | OX_OP_LIST)))
+        if (!call->in[i] || in[i] >= 0 || (i == 1 && ox_op_has(call->op, OX_OP_LIKE | OX_OP_LIST)) ||
+            (i > 0 && ox_op_has(call->op, OX_OP_LOADS)))
             continue;
         if (other_shape(call, i, &shape) != OX_OK)
             return -1;
@@ -368,7 +376,8 @@ ox_status ox_elementwise_fault(ox_error *error, int fault) {
 /* A pass of this node alone. */
 ox_status ox_prepare_elementwise(ox_call *call) {
     ox_space space = ox_elementwise_space(call);
-    ox_pass_builder *builder = ox_pass_begin(call->pile, call->loops, space.rank, space.dims, space.row_axes);
+    ox_pass_builder *builder =
+        ox_pass_begin(call->pile, call->pile, call->loops, space.rank, space.dims, space.row_axes);
     ox_reg *in = ox_pile_array(call->pile, (size_t)call->nin, sizeof *in);
     if (!builder || !in)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *in);
@@ -376,7 +385,7 @@ ox_status ox_prepare_elementwise(ox_call *call) {
         in[i] = -1;
     ox_reg result = ox_elementwise_write(call, builder, in);
     if (result >= 0)
-        ox_pass_store(builder, result, call->out[0], false);
+        ox_pass_store(builder, result, call->out[0]);
     ox_pass *pass = result >= 0 ? ox_pass_end(builder) : NULL;
     if (!pass)
         return ox_elementwise_failed(call);

@@ -3,7 +3,7 @@
 #define OX_OPS_ELEMENTWISE_H
 
 #include "op.h"
-#include "pass.h"
+#include "pass/pass.h"
 
 /* Writes the instructions of one node. in[i] holds input i as it is stored, -1 if omitted; gives the result's register,
  * of any type that ox_pass_convert can bring to the output's. */

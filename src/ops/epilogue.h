@@ -6,10 +6,9 @@
 
 #include <stdatomic.h>
 
-#include "pass.h"
+#include "pass/pass.h"
 
-/* Writes what the operator does to its sums, in the type that they are computed in; gives the register of the result,
- * in that type. */
+/* Writes what the operator does to its sums. Register and result have the type in which sums are computed. */
 typedef ox_reg ox_dense_emit_fn(ox_call *call, ox_pass_builder *builder, ox_reg sums);
 
 /* The detail of an operator with the flag OX_OP_EPILOGUE. */

@@ -10,7 +10,7 @@
 #ifndef OX_OPS_OP_H
 #define OX_OPS_OP_H
 
-#include "../tensor.h"
+#include "tensor.h"
 
 struct ox_epilogue;               /* epilogue.h: the elementwise nodes behind a dense operator */
 struct ox_loops;                  /* lanes.h: the loops for this processor */
@@ -69,12 +69,20 @@ typedef struct ox_result {
     void *data;                   /* elements that are there already (an attribute, a subgraph's result); or NULL */
 } ox_result;
 
+/* The function of an operator from outside that runs, for what is not allowed in every one. The built-in ones know. */
+typedef enum ox_call_phase {
+    OX_CALL_ANY,
+    OX_CALL_INFER,
+    OX_CALL_PREPARE,
+    OX_CALL_RUN
+} ox_call_phase;
+
 struct ox_call {
     const ox_op *op;
     int version; /* of the opset that the node was written for */
     int nin, nout;
     const ox_tensor *const *in; /* NULL where omitted; ->data is NULL while unknown (infer, prepare) */
-    ox_tensor *const *out;      /* NULL where nobody asked for it; packed; described from prepare on, ->data in run */
+    ox_tensor *const *out;      /* NULL where the node has none; packed; described from prepare on, ->data in run */
     size_t nattrs;
     const ox_attr *attrs;
     const struct ox_loops *loops;
@@ -87,11 +95,12 @@ struct ox_call {
     struct ox_epilogue *epilogue;
     void *workspace;       /* run: the bytes that prepare asked for */
     size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
-    ox_pile *pile;         /* prepare: plan memory */
+    ox_pile *pile;         /* prepare: plan memory; infer: the same, to be brought back to where it was */
     ox_pile *strings;      /* run: memory for bytes of strings, which lives until the session runs again */
     /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
     const char *(*input_name)(const ox_call *call, int i);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */
+    ox_call_phase phase;
     uint64_t looked_at; /* infer: a bit for each of the first 64 inputs whose data was asked for */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
@@ -152,7 +161,9 @@ enum {
     OX_OP_PICKS = 2048,       /* reads no more of input 0 than it gives */
     OX_OP_LIST = 4096,        /* input 1 is a list that infer reads, not run */
     OX_OP_EPILOGUE = 8192,    /* hands its one output to call->epilogue, if that is set; `detail` is an ox_dense */
-    OX_OP_NO_ATTRS = 16384    /* ONNX gives it no attributes: reduced builds of such operators alone do not read any */
+    OX_OP_NO_ATTRS = 16384,   /* ONNX gives it no attributes: reduced builds of such operators alone do not read any */
+    OX_OP_LOADS = 32768,      /* its emit function loads inputs but the first by itself */
+    OX_OP_CHECKS = 65536      /* refuses elements of its inputs: prepared and run even if no output has an element */
 };
 
 struct ox_op {

@@ -9,11 +9,14 @@
 #define OX_SET_CAST (OX_SET_ALL & ~OX_SET_COMPLEX)
 #define OX_SET_IEEE8 (OX_SET_FLOAT8 & ~OX_BIT(OX_FLOAT8E8M0))
 #define OX_SET_INT8 (OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
+#define OX_SET_ML (OX_BIT(OX_FLOAT) | OX_BIT(OX_DOUBLE) | OX_BIT(OX_INT64) | OX_BIT(OX_INT32))
 #define OX_SET_PRECISE (OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16) | OX_BIT(OX_INT32))
 #define OX_SET_QUANTIZED                                                                                               \
     (OX_SET_TINY | OX_SET_IEEE8 | OX_BIT(OX_UINT8) | OX_BIT(OX_INT8) | OX_BIT(OX_UINT16) | OX_BIT(OX_INT16))
+#define OX_SET_RANGE (OX_SET_FLOAT | OX_BIT(OX_INT16) | OX_BIT(OX_INT32) | OX_BIT(OX_INT64))
 #define OX_SET_REDUCE_ORDER (OX_SET_DENSE | OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
-#define OX_SET_ONEDNN (OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16))
+#define OX_SET_UP_TO_FLOAT (OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16))
+#define OX_SET_ONEDNN OX_SET_UP_TO_FLOAT
 
 /* Every function that a row names is declared by that row. */
 ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
@@ -23,16 +26,18 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
 #define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
     ox_call_fn ox_infer_##infer;                                                                                       \
     ox_emit_fn ox_emit_##emit;
-#define MIXED(name, since, min_in, max_in, dtypes, infer, emit, other, flags)                                          \
+#define MIXED_OUT(name, since, min_in, max_in, max_out, dtypes, infer, emit, other, flags)                             \
     ox_call_fn ox_infer_##infer, ox_prepare_##other, ox_run_##other;                                                   \
     ox_emit_fn ox_emit_##emit;                                                                                         \
     bool ox_fits_##other(const ox_call *call);
 /* Small builds have no passes over rows: each operator runs by itself. */
+#define MIXED(name, since, min_in, max_in, ...) MIXED_OUT(name, since, min_in, max_in, 1, __VA_ARGS__)
+#define ROWS(name, since, min_in, max_in, ...) ROWS_OUT(name, since, min_in, max_in, 1, __VA_ARGS__)
 #if OX_SMALL
-#define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
-    OP(name, since, min_in, max_in, 1, 1, dtypes, infer, emit, run, OX_OP_STRIDED | OX_OP_IN_PLACE | (flags))
+#define ROWS_OUT(name, since, min_in, max_in, max_out, dtypes, infer, emit, run, flags)                                \
+    OP(name, since, min_in, max_in, 1, max_out, dtypes, infer, emit, run, OX_OP_STRIDED | OX_OP_IN_PLACE | (flags))
 #else
-#define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
+#define ROWS_OUT(name, since, min_in, max_in, max_out, dtypes, infer, emit, run, flags)                                \
     ox_call_fn ox_infer_##infer, ox_prepare_##emit, ox_run_##run;                                                      \
     ox_emit_fn ox_emit_##emit;                                                                                         \
     int ox_rows_##run(const ox_call *call);
@@ -51,9 +56,9 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
 #undef GONE
 #undef OP_IN
 #undef LANES
-#undef MIXED
+#undef MIXED_OUT
 #if !OX_SMALL
-#undef ROWS
+#undef ROWS_OUT
 #endif
 #if OX_WITH_EPILOGUES
 #undef DENSE
@@ -81,27 +86,27 @@ static const ox_op table[] = {
 #define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
     {domain,  #name,  FIRST since,      VERSIONS since,       min_in,       max_in, min_out,                           \
      max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, NULL,   flags},
-/* An operator of one output, with what its kind knows besides. */
-#define DETAILED(name, since, min_in, max_in, dtypes, infer, prepare, run, detail, flags)                              \
-    {"", #name,  FIRST since,      VERSIONS since,       min_in,       max_in, 1,                                      \
-     1,  dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, detail, flags},
-#define PROGRAM(name, since, min_in, max_in, dtypes, infer, prepare, run, flags, ...)                                  \
-    DETAILED(name, since, min_in, max_in, dtypes, infer, prepare, run, (&(const ox_elementwise){__VA_ARGS__}),         \
-             OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags))
+/* An operator with what its kind knows besides. */
+#define DETAILED(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run, detail, flags)                     \
+    {"",      #name,  FIRST since,      VERSIONS since,       min_in,       max_in, 1,                                 \
+     max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, detail, flags},
+#define PROGRAM(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run, flags, ...)                         \
+    DETAILED(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run,                                        \
+             (&(const ox_elementwise){__VA_ARGS__}), OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags))
 #define LANES(name, since, min_in, max_in, dtypes, infer, emit, lanes, flags)                                          \
-    PROGRAM(name, since, min_in, max_in, dtypes, infer, elementwise, elementwise, flags, ox_emit_##emit,               \
+    PROGRAM(name, since, min_in, max_in, 1, dtypes, infer, elementwise, elementwise, flags, ox_emit_##emit,            \
             OX_LANES_##lanes, NULL, NULL)
-#define MIXED(name, since, min_in, max_in, dtypes, infer, emit, other, flags)                                          \
-    PROGRAM(name, since, min_in, max_in, dtypes, infer, other, other, flags, ox_emit_##emit, OX_LANES_none,            \
+#define MIXED_OUT(name, since, min_in, max_in, max_out, dtypes, infer, emit, other, flags)                             \
+    PROGRAM(name, since, min_in, max_in, max_out, dtypes, infer, other, other, flags, ox_emit_##emit, OX_LANES_none,   \
             ox_fits_##other, NULL)
 #if !OX_SMALL
-#define ROWS(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                             \
-    PROGRAM(name, since, min_in, max_in, dtypes, infer, emit, run, flags, ox_emit_##emit, OX_LANES_none, NULL,         \
-            ox_rows_##run)
+#define ROWS_OUT(name, since, min_in, max_in, max_out, dtypes, infer, emit, run, flags)                                \
+    PROGRAM(name, since, min_in, max_in, max_out, dtypes, infer, emit, run, flags, ox_emit_##emit, OX_LANES_none,      \
+            NULL, ox_rows_##run)
 #endif
 #if OX_WITH_EPILOGUES
 #define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
-    DETAILED(name, since, min_in, max_in, dtypes, run, run, run, (&(const ox_dense){ox_emit_##emit}),                  \
+    DETAILED(name, since, min_in, max_in, 1, dtypes, run, run, run, (&(const ox_dense){ox_emit_##emit}),               \
              OX_OP_EPILOGUE | (flags))
 #endif
 /* Where a reduced build has left out a row, the one before it must not serve its versions, too. */
@@ -114,7 +119,8 @@ enum {
 };
 
 int ox_newest_opset(const char *domain) {
-    static const ox_opset newest[] = {{"", 28}, {"onednn.graph", 1}};
+    static const ox_opset newest[] = {
+        {"", 28}, {"ai.onnx.ml", 5}, {"ai.onnx.preview.training", 1}, {"com.microsoft", 1}, {"onednn.graph", 1}};
     for (size_t i = 0; i < sizeof newest / sizeof *newest; i++)
         if (!ox_text_order(newest[i].domain, domain))
             return (int)newest[i].version;
@@ -157,10 +163,17 @@ size_t ox_op_count(void) {
 }
 
 ox_status ox_op_get(size_t index, ox_op_info *info) {
-    if (index >= ROWS)
+    if (index >= ROWS || !info)
         return OX_ERROR_ARGUMENT;
     const ox_op *row = &table[index];
-    *info = (ox_op_info){row->domain, row->name, row->versions & ~(uint64_t)1, row->dtypes};
+    *info = (ox_op_info){.domain = row->domain,
+                         .name = row->name,
+                         .versions = row->versions & ~(uint64_t)1,
+                         .dtypes = row->dtypes,
+                         .min_inputs = row->min_in,
+                         .max_inputs = row->max_in,
+                         .min_outputs = row->min_out,
+                         .max_outputs = row->max_out};
     return OX_OK;
 }
 

@@ -12,96 +12,13 @@ const ox_slot *ox_frame_slot(const ox_frame *frame, int v) {
     return weight ? weight : ox_frame_own(frame, v);
 }
 
-/* ---- What planning knows ------------------------------------------------------------------------------------ */
-
-/* Notes that node `reader` (nnodes: the caller) reads value v. */
-static void note_use(ox_frame *frame, int v, int reader, bool takes_strides) {
-    if (v < 0)
-        return;
-    ox_life *life = &frame->lives[v];
-    if (reader > life->last_use)
-        life->last_use = reader;
-    if (!takes_strides)
-        life->packed_only = true;
-}
-
-static void note_uses(ox_frame *frame) {
-    const ox_graph *graph = frame->graph;
-    for (int n = 0; n < graph->nnodes; n++) {
-        const ox_node *node = &graph->nodes[n];
-        for (int i = 0; i < node->nin; i++)
-            note_use(frame, node->in[i], n, node->op->flags & OX_OP_STRIDED);
-        for (int i = 0; i < node->ncaptures; i++)
-            note_use(frame, node->captures[i], n, false);
-    }
-    for (int i = 0; i < graph->noutputs; i++) {
-        note_use(frame, graph->outputs[i].value, graph->nnodes, false);
-        frame->lives[graph->outputs[i].value].is_output = true;
-    }
-}
-
-/* Lists the readers of every value: counts, then positions, node by node. */
-static ox_status list_readers(ox_frame *frame) {
-    const ox_graph *graph = frame->graph;
-    size_t total = (size_t)graph->noutputs;
-    for (int n = 0; n < graph->nnodes; n++)
-        total += (size_t)graph->nodes[n].nin + (size_t)graph->nodes[n].ncaptures;
-    frame->first_reader = ox_pile_array(&frame->scratch, (size_t)graph->nvalues + 2, sizeof *frame->first_reader);
-    frame->readers = ox_pile_array(&frame->scratch, total, sizeof *frame->readers);
-    if (!frame->readers || !frame->first_reader)
-        return ox_fail_memory(frame->error, "the values of a session", total * sizeof *frame->readers);
-    /* first_reader[v + 2] counts, then [v + 1] is where the next reader of v goes, and ends where v + 1 begins. */
-    for (int fill = 0; fill < 2; fill++) {
-        for (int v = 0; fill && v < graph->nvalues; v++)
-            frame->first_reader[v + 2] += frame->first_reader[v + 1];
-        for (int n = 0; n < graph->nnodes; n++) {
-            const ox_node *node = &graph->nodes[n];
-            for (int i = 0; i < node->nin + node->ncaptures; i++) {
-                int v = i < node->nin ? node->in[i] : node->captures[i - node->nin];
-                if (v >= 0 && fill)
-                    frame->readers[frame->first_reader[v + 1]++] = n;
-                else if (v >= 0)
-                    frame->first_reader[v + 2]++;
-            }
-        }
-        for (int i = 0; i < graph->noutputs; i++) {
-            if (fill)
-                frame->readers[frame->first_reader[graph->outputs[i].value + 1]++] = graph->nnodes;
-            else
-                frame->first_reader[graph->outputs[i].value + 2]++;
-        }
-    }
-    return OX_OK;
-}
-
-/* The most outputs of a node, or inputs. */
-static int most_of(const ox_graph *graph, bool outputs) {
+int ox_frame_most(const ox_graph *graph, bool outputs) {
     int most = 1;
     for (int n = 0; n < graph->nnodes; n++) {
         int count = outputs ? graph->nodes[n].nout : graph->nodes[n].nin;
         most = count > most ? count : most;
     }
     return most;
-}
-
-ox_status ox_frame_study(ox_frame *frame) {
-    const size_t count = (size_t)frame->graph->nvalues, most = (size_t)most_of(frame->graph, true);
-    ox_frame_forget(frame);
-    frame->lives = ox_pile_array(&frame->scratch, count, sizeof *frame->lives);
-    frame->results = ox_pile_array(&frame->scratch, most, sizeof *frame->results);
-    if (!frame->lives || !frame->results)
-        return ox_fail_memory(frame->error, "planning", count * sizeof *frame->lives);
-    for (size_t v = 0; v < count; v++)
-        frame->lives[v].root = frame->lives[v].owner = frame->lives[v].last_use = -1;
-    note_uses(frame);
-    return OX_WITH_FUSION ? list_readers(frame) : OX_OK;
-}
-
-void ox_frame_forget(ox_frame *frame) {
-    ox_pile_free(&frame->scratch);
-    frame->lives = NULL;
-    frame->results = NULL;
-    frame->readers = frame->first_reader = NULL;
 }
 
 /* ---- Making frames ------------------------------------------------------------------------------------------ */
@@ -123,7 +40,9 @@ static ox_status create_slots(ox_frame *frame) {
     frame->own = ox_pile_array(&frame->fixed, count, sizeof *frame->own);
     frame->outputs = ox_pile_array(&frame->fixed, (size_t)graph->noutputs, sizeof *frame->outputs);
     frame->sources = ox_pile_array(&frame->fixed, nsources, sizeof *frame->sources);
-    if (!frame->own || !frame->outputs || !frame->sources)
+    if (OX_WITH_CHECKS && frame->options->warn)
+        frame->told = ox_pile_array(&frame->fixed, (size_t)graph->noutputs, sizeof *frame->told);
+    if (!frame->own || !frame->outputs || !frame->sources || (OX_WITH_CHECKS && frame->options->warn && !frame->told))
         return ox_fail_memory(frame->error, "the values of a session", count * sizeof *frame->own);
     for (int i = 0; i < graph->ninputs; i++)
         add_source(frame, graph->inputs[i].value, graph->inputs[i].initial);
@@ -160,7 +79,7 @@ static const char *input_name(const ox_call *call, int i) {
 
 /* The call that shows one node after the other. */
 static ox_status create_work(ox_frame *frame) {
-    const size_t nin = (size_t)most_of(frame->graph, false), nout = (size_t)most_of(frame->graph, true);
+    const size_t nin = (size_t)ox_frame_most(frame->graph, false), nout = (size_t)ox_frame_most(frame->graph, true);
     ox_work *work = &frame->work;
     work->frame = frame;
     work->in = ox_pile_array(&frame->fixed, nin, sizeof *work->in);
@@ -173,8 +92,7 @@ static ox_status create_work(ox_frame *frame) {
                            .loops = frame->loops,
                            .pool = frame->pool,
                            .store = frame->model->store,
-                           .input_name = input_name,
-                           .run_graph = OX_WITH_SUBGRAPHS ? ox_frame_run_graph : NULL};
+                           .input_name = input_name};
     return OX_OK;
 }
 
@@ -196,7 +114,7 @@ ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
     call->state = ox_frame_prepared(frame, n)->state;
     call->epilogue = ox_frame_dense(frame, n) == n ? &frame->members[n].group->epilogue : NULL;
     call->pile = pile;
-    call->results = frame->results;
+    call->results = frame->planning.results;
     call->error = frame->error;
     call->attr_status = OX_OK;
     return call;
@@ -245,7 +163,7 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
     ox_pile_init(&frame->fixed, allocator);
     ox_pile_init(&frame->plan, allocator);
     ox_pile_init(&frame->text, allocator);
-    ox_pile_init(&frame->scratch, temporary);
+    ox_pile_init(&frame->planning.scratch, temporary);
     ox_status status = create_slots(frame);
     if (status == OX_OK)
         status = create_steps(frame);
@@ -265,8 +183,8 @@ void ox_frame_free(ox_frame *frame) {
     for (int n = 0; frame->steps && n < frame->graph->nnodes; n++)
         for (int i = 0; OX_WITH_SUBGRAPHS && frame->steps[n].subframes && i < frame->steps[n].nsubframes; i++)
             ox_frame_free(frame->steps[n].subframes[i]);
-    ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
-    ox_pile_free(&frame->scratch);
+    ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
+    ox_pile_free(&frame->planning.scratch);
     ox_pile_free(&frame->text);
     ox_pile_free(&frame->plan);
     ox_pile_free(&frame->fixed);
@@ -281,13 +199,23 @@ static bool same_description(const ox_slot *slot, const ox_tensor *tensor, bool 
     return !old->strides || ox_same_dims(old->rank, old->strides, tensor->rank, tensor->strides);
 }
 
+/* What comes into a subgraph; the caller's inputs have been compared before. */
+static ox_status check_stated(const ox_frame *frame, int v, const ox_tensor *tensor) {
+    const ox_dtype stated = ox_graph_dtype(frame->graph, v);
+    if (stated == OX_UNDEFINED || stated == tensor->dtype)
+        return OX_OK;
+    return ox_fail(frame->error, OX_ERROR_MODEL, "'%.*s' in a subgraph is of type %s, but the model states %s", 60,
+                   ox_graph_name(frame->graph, v), ox_dtype_name(tensor->dtype), ox_dtype_name(stated));
+}
+
 ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant) {
     ox_source *from = &frame->sources[source];
     ox_slot *slot = ox_frame_own(frame, from->value);
+    OX_TRY(check_stated(frame, from->value, tensor));
     from->given = tensor->data;
     if (from->shape && same_description(slot, tensor, constant))
         return OX_OK;
-    ox_stage_forget(frame, frame->stages);
+    frame->stale = true;
     size_t rank = (size_t)tensor->rank;
     if (!from->shape || from->shape_room < tensor->rank) {
         const size_t room = OX_SMALL ? rank : 2 * rank + 1;
@@ -313,8 +241,8 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
 }
 
 void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
-    *arena += frame->high_water;
-    *plan += frame->fixed.used + frame->plan.used + frame->text.used + frame->scratch.used;
+    *arena += frame->arena.used;
+    *plan += frame->fixed.used + frame->plan.used + frame->text.used + frame->planning.scratch.used;
     for (int n = 0; n < frame->graph->nnodes; n++)
         for (int i = 0; i < frame->steps[n].nsubframes; i++)
             if (frame->steps[n].subframes[i])
@@ -342,4 +270,8 @@ ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
     ox_error_prefix(frame->error, "%s%s%s (%.*s%s%.*s-%d): ", path, separator, name, 40, node->op->domain,
                     *node->op->domain ? "." : "", 40, node->op->name, ox_op_version(node->op, node->version));
     return status;
+}
+
+ox_status ox_frame_cancelled(const ox_frame *frame, int n) {
+    return ox_frame_explain(frame, n, ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled"));
 }

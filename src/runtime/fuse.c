@@ -1,6 +1,8 @@
-/* fuse.c: runs of nodes that are lane programs become passes, so that what is between them never reaches memory. A pass
- * gives bit for bit what its nodes give one by one. */
-#include "frame.h"
+/* fuse.c: runs of nodes that are lane programs become passes. Values between the nodes of a pass never reach memory. A
+ * pass gives bit for bit the results of its nodes, run one by one. */
+#include "fuse.h"
+
+#include "plan.h"
 
 /* More nodes than this in one pass would not share the first-level cache well. */
 enum {
@@ -38,27 +40,31 @@ static const ox_space *common_space(const ox_space *a, const ox_space *b) {
     return same || is_of_rows(a, b->rank, b->dims) ? a : NULL;
 }
 
-/* True if what `from` gives to `to` can stay in registers: it has the shape of the elements, or of the rows. */
-static bool fits_registers(const ox_frame *frame, const ox_space *space, const ox_group *from, const ox_group *to) {
+/* True if what `from` gives to `to` can stay in registers: it has the shape of the elements, or of the rows. No member
+ * of `to` stands behind node n, so that no more than its readers up to there are looked at. */
+static bool fits_registers(const ox_frame *frame, const ox_space *space, const ox_group *from, const ox_group *to,
+                           int n) {
     for (int m = from->head; m >= 0; m = frame->members[m].next) {
         int v = frame->graph->nodes[m].out[0];
         const ox_tensor *t = &ox_frame_own(frame, v)->tensor;
         if (ox_same_dims(space->rank, space->dims, t->rank, t->dims) || is_of_rows(space, t->rank, t->dims))
             continue;
-        for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++)
-            if (frame->readers[r] < frame->graph->nnodes && frame->members[frame->readers[r]].group == to)
+        for (int r = frame->planning.first_reader[v];
+             r < frame->planning.first_reader[v + 1] && frame->planning.readers[r] <= n; r++)
+            if (frame->members[frame->planning.readers[r]].group == to)
                 return false;
     }
     return true;
 }
 
-/* The group runs where its last member stands. True if that may be n: nobody else wants a result of it before. `other`
- * is a group that is to run with it. */
+/* A group runs at the position of its last member. True if that may be n: no node before n reads a result of the group,
+ * but for members of the group and of `other`, which is to run with it. */
 static bool can_wait(const ox_frame *frame, const ox_group *group, const ox_group *other, int n) {
     for (int m = group->head; m >= 0; m = frame->members[m].next) {
         int v = frame->graph->nodes[m].out[0];
-        for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1] && frame->readers[r] < n; r++) {
-            const ox_group *reader = frame->members[frame->readers[r]].group;
+        for (int r = frame->planning.first_reader[v];
+             r < frame->planning.first_reader[v + 1] && frame->planning.readers[r] < n; r++) {
+            const ox_group *reader = frame->members[frame->planning.readers[r]].group;
             if (!reader || (reader != group && reader != other))
                 return false;
         }
@@ -102,11 +108,11 @@ static bool dense_allows(const ox_frame *frame, const ox_group *a, const ox_grou
            !dense_reads(frame, b, a);
 }
 
-/* True if both groups can run as one, at node n. */
+/* True if both groups can run as one, at node n. Who waits comes before who fits: it looks at few of many readers. */
 static bool go_together(const ox_frame *frame, const ox_group *a, const ox_group *b, int n) {
     const ox_space *space = a->count + b->count > MOST_MEMBERS ? NULL : common_space(&a->space, &b->space);
-    return space && dense_allows(frame, a, b) && fits_registers(frame, space, a, b) && can_wait(frame, a, b, n) &&
-           can_wait(frame, b, a, n);
+    return space && dense_allows(frame, a, b) && can_wait(frame, a, b, n) && can_wait(frame, b, a, n) &&
+           fits_registers(frame, space, a, b, n);
 }
 
 static void join(ox_frame *frame, const int *giver, int n) {
@@ -124,20 +130,20 @@ static void keep_inputs(ox_frame *frame, const ox_group *group) {
     for (int m = group->head; m >= 0; m = frame->members[m].next) {
         const ox_node *node = &frame->graph->nodes[m];
         for (int i = 0; i < node->nin; i++) {
-            ox_life *life = node->in[i] < 0 ? NULL : &frame->lives[node->in[i]];
+            ox_life *life = node->in[i] < 0 ? NULL : &frame->planning.lives[node->in[i]];
             if (!life)
                 continue;
             if (life->read_until < group->tail)
                 life->read_until = group->tail;
-            if (life->owner >= 0 && frame->lives[life->owner].dies < group->tail)
-                frame->lives[life->owner].dies = group->tail;
+            if (life->owner >= 0 && frame->planning.lives[life->owner].dies < group->tail)
+                frame->planning.lives[life->owner].dies = group->tail;
         }
     }
 }
 
 /* Which node of the stage gives each value; -1 for none. */
 static int *find_givers(ox_frame *frame, int first, int end) {
-    int *giver = ox_pile_array(&frame->scratch, (size_t)frame->graph->nvalues + 1, sizeof *giver);
+    int *giver = ox_pile_array(&frame->planning.scratch, (size_t)frame->graph->nvalues + 1, sizeof *giver);
     for (int v = 0; giver && v < frame->graph->nvalues; v++)
         giver[v] = -1;
     for (int n = first; giver && n < end; n++)
@@ -168,7 +174,7 @@ static ox_status single_groups(ox_frame *frame, int first, int end) {
         const bool dense = is_dense(frame, n);
         if (!dense && !is_program(frame, n))
             continue;
-        ox_group *group = ox_pile_get(&frame->scratch, sizeof *group);
+        ox_group *group = ox_pile_get(&frame->planning.scratch, sizeof *group);
         if (!group)
             return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
         *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n)};
@@ -181,8 +187,8 @@ static ox_status single_groups(ox_frame *frame, int first, int end) {
 static bool is_stored(const ox_frame *frame, int n) {
     int v = frame->graph->nodes[n].out[0];
     bool inside = false;
-    for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++) {
-        int reader = frame->readers[r];
+    for (int r = frame->planning.first_reader[v]; r < frame->planning.first_reader[v + 1]; r++) {
+        int reader = frame->planning.readers[r];
         if (reader == frame->graph->nnodes || frame->members[reader].group != frame->members[n].group)
             return true;
         inside = true;
@@ -221,14 +227,14 @@ static ox_status join_groups(ox_frame *frame, int first, int end) {
 }
 
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
-    ox_pile_mark mark = ox_pile_save(&frame->scratch);
+    ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
     OX_TRY(single_groups(frame, first, end));
     if (!frame->options->no_fuse)
         OX_TRY(join_groups(frame, first, end));
     for (int n = first; n < end; n++)
         if (frame->members[n].group && frame->members[n].group->tail == n)
             OX_TRY(keep_group(frame, n));
-    ox_pile_restore(&frame->scratch, mark);
+    ox_pile_restore(&frame->planning.scratch, mark);
     return OX_OK;
 }
 
@@ -237,8 +243,8 @@ ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
 /* Whether a node outside the group reads what node n gives. */
 static bool read_again(const ox_frame *frame, int n) {
     int v = frame->graph->nodes[n].out[0];
-    for (int r = frame->first_reader[v]; r < frame->first_reader[v + 1]; r++) {
-        int reader = frame->readers[r];
+    for (int r = frame->planning.first_reader[v]; r < frame->planning.first_reader[v + 1]; r++) {
+        int reader = frame->planning.readers[r];
         if (reader < frame->graph->nnodes && frame->members[reader].group != frame->members[n].group)
             return true;
     }
@@ -248,7 +254,7 @@ static bool read_again(const ox_frame *frame, int n) {
 /* A large result in a buffer of its own would only push out of the caches what is needed sooner. */
 static bool is_streamed(const ox_frame *frame, int n) {
     const int v = frame->graph->nodes[n].out[0];
-    const ox_life *life = &frame->lives[v];
+    const ox_life *life = &frame->planning.lives[v];
     size_t least = read_again(frame, n) ? OX_STREAM_BYTES : OX_STREAM_RESULT_BYTES;
     return life->bytes >= least && life->owner == v;
 }
@@ -257,6 +263,11 @@ void ox_fuse_stream(ox_frame *frame, int n) {
     const ox_group *group = frame->members[n].group;
     for (int m = group->head; m >= 0; m = frame->members[m].next)
         frame->members[m].streams = frame->members[m].stores && is_streamed(frame, m);
+}
+
+bool ox_fuse_reads_later(const ox_frame *frame, int m, int v) {
+    const ox_tensor *out = &ox_frame_own(frame, frame->graph->nodes[m].out[0])->tensor;
+    return ox_pass_reads_later(frame->members[m].group->builder, &ox_frame_slot(frame, v)->tensor, out);
 }
 
 /* The registers of inputs that another member of the group, before n, gives; -1 for the others. regs lists those of the
@@ -273,37 +284,28 @@ static void find_registers(const ox_frame *frame, const ox_group *group, int n, 
 }
 
 /* The register of a lane program's result, -1 on failure. */
-static ox_reg write_program(const ox_frame *frame, int n, ox_call *call, ox_pass_builder *builder, const ox_reg *regs) {
-    ox_reg *in = ox_pile_array(call->pile, (size_t)call->nin, sizeof *in);
+static ox_reg write_program(const ox_frame *frame, int n, ox_call *call, ox_pile *scratch, ox_pass_builder *builder,
+                            const ox_reg *regs) {
+    ox_reg *in = ox_pile_array(scratch, (size_t)call->nin, sizeof *in);
     if (!in)
         return -1;
     find_registers(frame, frame->members[n].group, n, regs, in);
     return ox_elementwise_write(call, builder, in);
 }
 
-/* A bit for each of the first inputs of node n whose data stays as long as the plan. */
-static uint64_t constant_inputs(const ox_frame *frame, int n) {
-    const ox_node *node = &frame->graph->nodes[n];
-    uint64_t set = 0;
-    for (int i = 0; i < node->nin && i < 64; i++)
-        if (node->in[i] >= 0 && ox_frame_slot(frame, node->in[i])->constant)
-            set |= (uint64_t)1 << i;
-    return set;
-}
-
 /* Writes one member; *reg is where its result is. */
-static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pass_builder *builder, const ox_reg *regs,
-                              ox_reg *reg) {
+static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch, ox_pass_builder *builder,
+                              const ox_reg *regs, ox_reg *reg) {
     const ox_member *member = &frame->members[n];
     ox_call *call = ox_frame_call(frame, n, pile);
-    call->constants = constant_inputs(frame, n);
+    call->constants = ox_node_constants(frame, n);
     ox_pass_tag(builder, n);
-    *reg =
-        ox_frame_dense(frame, n) == n ? ox_epilogue_write(call, builder) : write_program(frame, n, call, builder, regs);
+    *reg = ox_frame_dense(frame, n) == n ? ox_epilogue_write(call, builder)
+                                         : write_program(frame, n, call, scratch, builder, regs);
     if (*reg < 0)
         return ox_frame_explain(frame, n, ox_elementwise_failed(call));
     if (member->stores)
-        ox_pass_store(builder, *reg, call->out[0], member->streams);
+        ox_pass_store(builder, *reg, call->out[0]);
     return OX_OK;
 }
 
@@ -326,16 +328,38 @@ static ox_status prepare_dense(ox_frame *frame, ox_group *group, int n, ox_pile 
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, group->dense, status);
 }
 
-ox_status ox_fuse_prepare(ox_frame *frame, int n, ox_pile *pile) {
+static ox_status fail_pass(const ox_frame *frame, int n) {
+    return ox_frame_explain(frame, n, ox_fail_memory(frame->error, "a pass", sizeof(ox_group)));
+}
+
+ox_status ox_fuse_write(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch) {
     ox_group *group = frame->members[n].group;
     const ox_space *space = &group->space;
-    ox_reg *regs = ox_pile_array(pile, (size_t)group->count, sizeof *regs), *reg = regs;
-    ox_pass_builder *builder = ox_pass_begin(pile, frame->loops, space->rank, space->dims, space->row_axes);
-    for (int m = group->head; m >= 0 && builder && regs; m = frame->members[m].next)
-        OX_TRY(write_member(frame, m, pile, builder, regs, reg++));
-    group->pass = regs ? ox_pass_end(builder) : NULL;
-    if (!group->pass)
-        return ox_frame_explain(frame, n, ox_fail_memory(frame->error, "a pass", sizeof *group));
+    ox_reg *regs = ox_pile_array(scratch, (size_t)group->count, sizeof *regs), *reg = regs;
+    group->builder = ox_pass_begin(pile, scratch, frame->loops, space->rank, space->dims, space->row_axes);
+    if (!group->builder || !regs)
+        return fail_pass(frame, n);
+    for (int m = group->head; m >= 0; m = frame->members[m].next)
+        OX_TRY(write_member(frame, m, pile, scratch, group->builder, regs, reg++));
+    return OX_OK;
+}
+
+/* Tells the program which of its results are streamed, and ends it. */
+static const ox_pass *end_pass(ox_frame *frame, ox_group *group) {
+    ox_pass_builder *builder = group->builder;
+    for (int m = group->head; m >= 0; m = frame->members[m].next)
+        if (frame->members[m].streams)
+            ox_pass_stream(builder, &ox_frame_own(frame, frame->graph->nodes[m].out[0])->tensor);
+    group->builder = NULL;
+    return group->pass = ox_pass_end(builder);
+}
+
+ox_status ox_fuse_prepare(ox_frame *frame, int n, ox_pile *pile) {
+    ox_group *group = frame->members[n].group;
+    if (!group->builder)
+        OX_TRY(ox_fuse_write(frame, n, pile, pile)); /* in a run, other memory is not to be had */
+    if (!end_pass(frame, group))
+        return fail_pass(frame, n);
     if (group->dense >= 0)
         return prepare_dense(frame, group, n, pile);
     prepare_pass(frame, group, n);

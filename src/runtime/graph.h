@@ -2,9 +2,9 @@
 #ifndef OX_RUNTIME_GRAPH_H
 #define OX_RUNTIME_GRAPH_H
 
-#include "../meter.h"
-#include "../ops/op.h"
-#include "../store.h"
+#include "meter.h"
+#include "ops/op.h"
+#include "store.h"
 
 /* What a value is. Tensors alone are computed with so far; the others are carried so that an error can name them. */
 typedef enum ox_kind {
@@ -66,7 +66,7 @@ typedef struct ox_slot {
 typedef struct ox_node {
     const ox_op *op;          /* unsupported ones (ox_op_is_known) are in models loaded for info only */
     const ox_index *in;       /* indices of values, -1 where omitted; trailing omitted ones are dropped */
-    const ox_index *out;      /* likewise */
+    const ox_index *out;      /* likewise, but of operators with any number of outputs all are there */
     const ox_index *captures; /* values of this graph that the node's subgraphs read, each once */
     const ox_attr *attrs;     /* references to a function's attributes are resolved */
     ox_index nin, nout, ncaptures, nattrs;
@@ -82,6 +82,7 @@ struct ox_graph {
     const ox_node *nodes;       /* topologically sorted */
     const ox_port *inputs, *outputs;
     const ox_capture *captures; /* by value */
+    const uint8_t *dtypes; /* by value: what the model states, OX_UNDEFINED if it does not; NULL if that is dropped */
     /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
      * gives none. */
     const char *const *names, *const *node_names;
@@ -96,6 +97,17 @@ static inline const char *ox_graph_name(const ox_graph *graph, int v) {
 static inline const char *ox_graph_node_name(const ox_graph *graph, int n) {
     return OX_KEEP_NAMES ? graph->node_names[n] : "";
 }
+
+/* The element type that the model states of a value, OX_UNDEFINED if it does not. */
+static inline ox_dtype ox_graph_dtype(const ox_graph *graph, int v) {
+    return OX_WITH_CHECKS ? (ox_dtype)graph->dtypes[v] : OX_UNDEFINED;
+}
+
+/* model.c: "[batch,1,8,8]", as the model states it; "of any shape" for NULL. */
+const char *ox_shape_text(ox_dims_buffer *buffer, const ox_shape *shape);
+
+/* Whether a tensor has the rank and the fixed dimensions that are stated; NULL states none. */
+bool ox_fits_shape(const ox_shape *shape, const ox_tensor *tensor);
 
 /* The initializer that a value is, NULL if it is none. */
 static inline const ox_slot *ox_graph_weight(const ox_graph *graph, int v) {

@@ -1,5 +1,5 @@
 /* place.c: placing buffers in the arena: largest first, into the smallest gap among those alive at the same time. */
-#include "frame.h"
+#include "place.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ typedef struct placing {
 /* ---- What to place ------------------------------------------------------------------------------------------ */
 
 static bool owns_buffer(const ox_frame *frame, int v) {
-    return frame->lives[v].owner == v && frame->lives[v].bytes;
+    return frame->planning.lives[v].owner == v && frame->planning.lives[v].bytes;
 }
 
 /* The values of a stage are the outputs of its nodes; those of earlier stages stay where they are, if still alive. */
@@ -33,9 +33,9 @@ static void collect_values(ox_frame *frame, const ox_stage *stage, placing *p, b
         const ox_node *node = &frame->graph->nodes[n];
         for (int k = 0; k < node->nout; k++) {
             int v = node->out[k];
-            if (v < 0 || !owns_buffer(frame, v) || (earlier && frame->lives[v].dies < stage->first))
+            if (v < 0 || !owns_buffer(frame, v) || (earlier && frame->planning.lives[v].dies < stage->first))
                 continue;
-            ox_life *life = &frame->lives[v];
+            ox_life *life = &frame->planning.lives[v];
             p->buffers[p->count++] = (buffer){ox_aligned(life->bytes), life->born, life->dies, &life->place};
         }
     }
@@ -194,27 +194,27 @@ static bool place_classes(placing *p, size_t *deaths, size_t *next) {
 
 /* Grows the arena, and keeps what earlier stages left in it. */
 static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
-    if (size <= frame->arena_size)
+    if (size <= frame->arena.size)
         return OX_OK;
     if (size > SIZE_MAX - OX_ALIGN)
         return ox_fail_memory(frame->error, "the arena", size);
     if (!keep) { /* first, so that a small device never needs both */
-        ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
-        frame->arena_block = NULL;
-        frame->arena_size = frame->arena_block_size = 0;
+        ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
+        frame->arena.block = NULL;
+        frame->arena.size = frame->arena.block_size = 0;
     }
     unsigned char *block = ox_alloc(frame->allocator, size + OX_ALIGN - 1);
     if (!block)
         return ox_fail_memory(frame->error, "the arena", size);
     unsigned char *arena = block + (OX_ALIGN - (uintptr_t)block % OX_ALIGN) % OX_ALIGN;
-    if (frame->arena_block) {
-        memcpy(arena, frame->arena, frame->arena_size);
-        ox_release(frame->allocator, frame->arena_block, frame->arena_block_size);
+    if (frame->arena.block) {
+        memcpy(arena, frame->arena.start, frame->arena.size);
+        ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
     }
-    frame->arena_block = block;
-    frame->arena_block_size = size + OX_ALIGN - 1;
-    frame->arena = arena;
-    frame->arena_size = size;
+    frame->arena.block = block;
+    frame->arena.block_size = size + OX_ALIGN - 1;
+    frame->arena.start = arena;
+    frame->arena.size = size;
     return OX_OK;
 }
 
@@ -224,12 +224,12 @@ static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t a
     for (int n = stage->first; n < stage->end; n++) {
         const ox_node *node = &frame->graph->nodes[n];
         for (int k = 0; k < node->nout; k++) {
-            const int v = node->out[k], owner = v < 0 ? -1 : frame->lives[v].owner;
+            const int v = node->out[k], owner = v < 0 ? -1 : frame->planning.lives[v].owner;
             if (owner < 0)
                 continue; /* a constant, in foreign memory, or only in registers */
             ox_slot *slot = ox_frame_own(frame, v);
-            slot->placed = frame->lives[owner].bytes > 0;
-            slot->tensor.data = slot->placed ? (void *)(arena + frame->lives[owner].place) : (void *)frame;
+            slot->placed = frame->planning.lives[owner].bytes > 0;
+            slot->tensor.data = slot->placed ? (void *)(arena + frame->planning.lives[owner].place) : (void *)frame;
         }
     }
 }
@@ -241,12 +241,12 @@ static void move_values(ox_frame *frame, int end, uintptr_t from) {
             const int v = frame->graph->nodes[n].out[k];
             ox_slot *slot = v < 0 ? NULL : ox_frame_own(frame, v);
             if (slot && slot->placed)
-                slot->tensor.data = frame->arena + ((uintptr_t)slot->tensor.data - from);
+                slot->tensor.data = frame->arena.start + ((uintptr_t)slot->tensor.data - from);
         }
 }
 
 static ox_status place_buffers(placing *p, ox_frame *frame) {
-    size_t *lists = ox_pile_array(&frame->scratch, 3 * p->count, sizeof *lists);
+    size_t *lists = ox_pile_array(&frame->planning.scratch, 3 * p->count, sizeof *lists);
     if (!lists)
         return ox_fail_memory(frame->error, "placing buffers", 3 * p->count * sizeof *lists);
     p->order = lists;
@@ -259,7 +259,7 @@ static ox_status place_buffers(placing *p, ox_frame *frame) {
 
 ox_status ox_place_stage(ox_frame *frame, const ox_stage *stage) {
     size_t most = most_buffers(frame, stage);
-    placing p = {.buffers = ox_pile_array(&frame->scratch, most, sizeof *p.buffers)};
+    placing p = {.buffers = ox_pile_array(&frame->planning.scratch, most, sizeof *p.buffers)};
     if (!p.buffers)
         return ox_fail_memory(frame->error, "placing buffers", most * sizeof *p.buffers);
     collect_values(frame, stage, &p, true);
@@ -268,12 +268,12 @@ ox_status ox_place_stage(ox_frame *frame, const ox_stage *stage) {
     collect_work(frame, stage, &p);
     OX_TRY(place_buffers(&p, frame));
     const bool first = frame->stages == NULL;
-    const uintptr_t before = first ? 0 : (uintptr_t)frame->arena;
+    const uintptr_t before = first ? 0 : (uintptr_t)frame->arena.start;
     point_into_arena(frame, stage, before);
     if (first && stage->end == frame->graph->nnodes)
-        ox_frame_forget(frame); /* so that planning and the arena need not fit in memory together */
+        ox_life_forget(frame); /* so that planning and the arena need not fit in memory together */
     OX_TRY(grow_arena(frame, p.high_water, !first));
     move_values(frame, stage->end, before);
-    frame->high_water = first || p.high_water > frame->high_water ? p.high_water : frame->high_water;
+    frame->arena.used = first || p.high_water > frame->arena.used ? p.high_water : frame->arena.used;
     return OX_OK;
 }

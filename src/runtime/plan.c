@@ -1,9 +1,9 @@
 /* plan.c: planning one node: shapes, windows, the prepared operator. */
-#include "frame.h"
+#include "plan.h"
 
 #include <string.h>
 
-#include "../ops/bcast.h"
+#include "iterate/bcast.h"
 
 static ox_status out_of_memory(const ox_frame *frame, size_t size) {
     return ox_fail_memory(frame->error, "the plan of a session", size);
@@ -40,11 +40,20 @@ static ox_status check_size(const ox_frame *frame, const ox_result *result, int 
                    ox_dtype_name(result->dtype), OX_DIMS(result->rank, result->dims), bytes, limit);
 }
 
+static ox_status check_stated(const ox_frame *frame, int n, int k) {
+    const int v = frame->graph->nodes[n].out[k];
+    const ox_dtype stated = ox_graph_dtype(frame->graph, v), given = frame->planning.results[k].dtype;
+    if (stated == OX_UNDEFINED || stated == given)
+        return OX_OK;
+    return ox_fail(frame->error, OX_ERROR_MODEL, "output %d, '%.*s', is of type %s, but the model states %s", k, 60,
+                   ox_graph_name(frame->graph, v), ox_dtype_name(given), ox_dtype_name(stated));
+}
+
 ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     ox_call *call = ox_frame_call(frame, n, &frame->plan);
     call->looked_at = 0;
     for (int k = 0; k < call->nout; k++)
-        frame->results[k].dtype = OX_UNDEFINED;
+        frame->planning.results[k].dtype = OX_UNDEFINED;
     ox_status status = check_inputs(call);
     if (status == OX_OK && ox_op_has(call->op, OX_OP_CONTROL) && !live)
         return OX_DEFER;
@@ -57,13 +66,16 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     if (status == OX_DEFER)
         status = ox_call_fail(call, OX_ERROR_UNSUPPORTED, "an input that shapes depend on has no data");
     for (int k = 0; k < call->nout && status == OX_OK; k++)
-        if (frame->results[k].dtype == OX_UNDEFINED && call->out[k])
+        if (frame->planning.results[k].dtype == OX_UNDEFINED && call->out[k])
             status = ox_call_fail(call, OX_ERROR_MODEL, "this operator has no output %d here", k);
         else if (call->out[k])
-            status = check_size(frame, &frame->results[k], k);
+            status = check_size(frame, &frame->planning.results[k], k);
     for (int k = 0; k < call->nout && status == OX_OK; k++)
         if (call->out[k])
-            status = check_built(call, "output", k, frame->results[k].dtype);
+            status = check_built(call, "output", k, frame->planning.results[k].dtype);
+    for (int k = 0; OX_WITH_CHECKS && k < call->nout && status == OX_OK; k++)
+        if (call->out[k])
+            status = check_stated(frame, n, k);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
@@ -103,7 +115,7 @@ static ox_status keep_result(ox_frame *frame, const ox_node *node, const ox_resu
 static ox_window choose_window(const ox_life *life, const ox_tensor *seen, const ox_slot *source) {
     if (life->packed_only && !ox_tensor_is_packed(seen))
         return OX_WINDOW_COPY;
-    /* What the caller gets must not change when he changes his input. */
+    /* What the caller gets must not change when the input is changed. */
     return life->is_output && source->foreign ? OX_WINDOW_COPY : OX_WINDOW_VIEW;
 }
 
@@ -115,7 +127,7 @@ static void describe_view(ox_frame *frame, int v, int from, const ox_output *out
     slot->foreign = source->foreign;
     slot->constant = source->constant;
     slot->weight = source->weight;
-    frame->lives[v].root = frame->lives[from].root;
+    frame->planning.lives[v].root = frame->planning.lives[from].root;
     if (source->constant)
         slot->tensor.data = (char *)source->tensor.data + output->offset;
 }
@@ -123,7 +135,7 @@ static void describe_view(ox_frame *frame, int v, int from, const ox_output *out
 /* Value v, a result of node n, is the tensor `seen`, packed and not there yet. */
 static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen) {
     ox_slot *slot = ox_frame_own(frame, v);
-    ox_life *life = &frame->lives[v];
+    ox_life *life = &frame->planning.lives[v];
     slot->tensor = (ox_tensor){seen->dtype, seen->rank, seen->dims, NULL, NULL};
     slot->constant = slot->weight = slot->foreign = slot->placed = false;
     life->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
@@ -142,7 +154,7 @@ static ox_status need_outputs(ox_frame *frame, int n) {
 
 ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     const ox_node *node = &frame->graph->nodes[n];
-    const ox_result *result = &frame->results[k];
+    const ox_result *result = &frame->planning.results[k];
     const int v = node->out[k], from = result->view_of < 0 ? -1 : node->in[result->view_of];
     ox_tensor seen;
     if (v < 0)
@@ -150,7 +162,7 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     OX_TRY(keep_result(frame, node, result, &seen));
     describe_value(frame, n, v, &seen);
     if (from < 0 && !seen.data) {
-        frame->lives[v].root = v;
+        frame->planning.lives[v].root = v;
         return OX_OK;
     }
     OX_TRY(need_outputs(frame, n));
@@ -164,11 +176,11 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
         slot->foreign = !slot->constant;
         return OX_OK;
     }
-    output->window = choose_window(&frame->lives[v], &seen, ox_frame_slot(frame, from));
+    output->window = choose_window(&frame->planning.lives[v], &seen, ox_frame_slot(frame, from));
     if (output->window == OX_WINDOW_VIEW)
         describe_view(frame, v, from, output);
     else
-        frame->lives[v].root = v;
+        frame->planning.lives[v].root = v;
     return OX_OK;
 }
 
@@ -200,6 +212,16 @@ static ox_status plan_packing(ox_frame *frame, int n, int i, ox_pile *pile) {
     return add_work(frame, step, (size_t)ox_tensor_count(from) * ox_dtype_size(from->dtype));
 }
 
+uint64_t ox_node_constants(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    uint64_t set = 0;
+    for (int i = 0; i < node->nin && i < 64; i++)
+        if (node->in[i] >= 0 && ox_frame_slot(frame, node->in[i])->constant)
+            set |= (uint64_t)1 << i;
+    return set;
+}
+
+/* A lane program is one in whatever way the node runs: what is computed when a plan is made has the bits of a run. */
 ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
     ox_step *step = &frame->steps[n];
     ox_call *call = ox_frame_call(frame, n, pile);
@@ -219,7 +241,11 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
         else if (i < 64 && ox_frame_slot(frame, v)->weight)
             call->weights |= (uint64_t)1 << i;
     }
-    OX_TRY(call->op->prepare(call));
-    ox_frame_prepared(frame, n)->state = call->state;
+    ox_prepared *prepared = ox_frame_prepared(frame, n);
+    prepared->is_program = OX_WITH_FUSION && ox_elementwise_fits(call);
+    if (prepared->is_program)
+        call->constants = ox_node_constants(frame, n);
+    OX_TRY(prepared->is_program ? ox_prepare_elementwise(call) : call->op->prepare(call));
+    prepared->state = call->state;
     return add_work(frame, step, call->workspace_size);
 }

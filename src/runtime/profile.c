@@ -1,6 +1,7 @@
 /* profile.c: what a run does, step by step, for whoever wants to know. */
-#include "../host.h"
-#include "frame.h"
+#include "profile.h"
+
+#include "host.h"
 
 /* ---- Bytes -------------------------------------------------------------------------------------------------- */
 
@@ -135,9 +136,30 @@ static int depth_of(const ox_frame *frame) {
     return depth;
 }
 
+static ox_profile_node describe_node(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    bool named = node->nout && node->out[0] >= 0;
+    return (ox_profile_node){.name = ox_graph_node_name(frame->graph, n),
+                             .output = named ? ox_graph_name(frame->graph, node->out[0]) : "",
+                             .domain = node->op->domain,
+                             .op = node->op->name};
+}
+
+static void announce(const ox_frame *frame, int n) {
+    ox_progress progress = {.depth = depth_of(frame),
+                            .done = (size_t)n,
+                            .total = (size_t)frame->graph->nnodes,
+                            .node = describe_node(frame, n)};
+    frame->profile->progress(frame->profile->progress_context, &progress);
+}
+
 ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)) {
     const ox_step *step = &frame->steps[n];
     const ox_group *group = ox_frame_group(frame, n);
+    if (frame->profile->progress)
+        announce(frame, n);
+    if (!frame->profile->callback)
+        return run(frame, n);
     uint64_t start = ox_host_now();
     OX_TRY(run(frame, n));
     uint64_t end = ox_host_now();
@@ -153,20 +175,17 @@ ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *fra
 }
 
 ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_profile_node *result) {
+    if (!event || !event->step || !result || index >= event->node_count)
+        return OX_ERROR_ARGUMENT;
     const ox_step *step = event->step;
     const ox_frame *frame = step->frame;
-    if (index >= event->node_count)
-        return OX_ERROR_ARGUMENT;
     int n = (int)(step - frame->steps);
     const ox_group *group = ox_frame_group(frame, n);
     n = group ? group->head : n;
-    for (size_t i = 0; i < index; i++)
-        n = frame->members[n].next;
-    const ox_node *node = &frame->graph->nodes[n];
-    bool named = node->nout && node->out[0] >= 0;
-    *result = (ox_profile_node){.name = ox_graph_node_name(frame->graph, n),
-                                .output = named ? ox_graph_name(frame->graph, node->out[0]) : "",
-                                .domain = node->op->domain,
-                                .op = node->op->name};
+    for (size_t i = 0; i < index && n >= 0; i++)
+        n = group ? frame->members[n].next : -1;
+    if (n < 0) /* the event says that it has more nodes than there are */
+        return OX_ERROR_ARGUMENT;
+    *result = describe_node(frame, n);
     return OX_OK;
 }

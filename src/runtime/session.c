@@ -1,6 +1,10 @@
 /* session.c: the public face of the runtime. */
-#include "../host.h"
-#include "frame.h"
+#include "extra.h"
+#include "host.h"
+#include "options.h"
+#include "profile.h"
+#include "run.h"
+#include "visit.h"
 
 #include <string.h>
 
@@ -10,6 +14,8 @@ struct ox_session {
     ox_allocator allocator; /* counted by the meter, ... */
     ox_allocator temporary; /* ... as this is: for what is given back soon */
     const ox_model *model;
+    ox_graph *graph; /* the model's with extra outputs, NULL if there are none */
+    size_t graph_size;
     ox_frame *frame;
     ox_pool *pool;
     ox_profile profile;
@@ -17,19 +23,16 @@ struct ox_session {
     bool ran;
 };
 
-static void clear(ox_error *error) {
-    if (error) {
-        error->status = OX_OK;
-        error->text[0] = 0;
-    }
-}
-
 /* The options in force: the model's where these say nothing. */
 static ox_options merged(const ox_options *given, const ox_model *model) {
     ox_options options = given ? *given : model->options;
     options.limits = ox_limits_or(&options.limits, &model->options.limits);
     if (!options.threads)
         options.threads = model->options.threads;
+    if (!options.warn) {
+        options.warn = model->options.warn;
+        options.warn_context = model->options.warn_context;
+    }
     if (!options.isa)
         options.isa = model->options.isa ? model->options.isa : ox_default_isa();
     return options;
@@ -39,30 +42,37 @@ static ox_status fill(ox_session *session, ox_error *error) {
     const ox_model *model = session->model;
     const ox_options *options = &session->options;
     OX_TRY(ox_pool_create(&session->allocator, options->threads, &options->limits, &session->pool, error));
-    OX_TRY(ox_frame_create(model, model->graph, options, &session->temporary, session->pool, NULL, &session->frame,
-                           error));
+    OX_TRY(ox_extra_outputs(model, options, &session->temporary, &session->graph, &session->graph_size, error));
+    OX_TRY(ox_frame_create(model, session->graph ? session->graph : model->graph, options, &session->temporary,
+                           session->pool, NULL, &session->frame, error));
     size_t ninputs = (size_t)model->graph->ninputs;
     session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
     return session->set ? OX_OK : ox_fail_memory(error, "a session", ninputs);
 }
 
-ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_session **result, ox_error *error) {
-    clear(error);
-    *result = NULL;
+ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_session **session, ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    *session = NULL;
+    OX_NEED(model, error);
+    OX_TRY(ox_options_check(given, error));
+    ox_options options = merged(given, model);
+    OX_TRY(ox_options_check(&options, error)); /* what the environment says, too */
+    ox_options_keep(&options);
     const ox_allocator *allocator = given && given->allocator ? given->allocator : &model->meter.from;
-    ox_session *session = ox_alloc(allocator, sizeof *session);
-    if (!session)
-        return ox_fail_memory(error, "a session", sizeof *session);
-    *session = (ox_session){.options = merged(given, model), .model = model};
-    session->allocator = ox_meter_allocator(&session->meter, allocator, session->options.limits.bytes,
-                                            model->loaded_bytes + sizeof *session);
-    session->temporary = ox_meter_temporary(&session->meter);
-    session->options.allocator = &session->allocator;
-    ox_status status = ox_meter_explain(&session->meter, fill(session, error), error);
+    ox_session *made = ox_alloc(allocator, sizeof *made);
+    if (!made)
+        return ox_fail_memory(error, "a session", sizeof *made);
+    *made = (ox_session){.options = options, .model = model};
+    made->allocator =
+        ox_meter_allocator(&made->meter, allocator, made->options.limits.bytes, model->loaded_bytes + sizeof *made);
+    made->temporary = ox_meter_temporary(&made->meter);
+    made->options.allocator = &made->allocator;
+    ox_status status = ox_meter_explain(&made->meter, fill(made, error), error);
     if (status == OX_OK)
-        *result = session;
+        *session = made;
     else
-        ox_session_free(session);
+        ox_session_free(made);
     return status;
 }
 
@@ -71,51 +81,28 @@ void ox_session_free(ox_session *session) {
         return;
     ox_frame_free(session->frame);
     ox_pool_free(session->pool);
+    if (session->graph)
+        ox_release(&session->allocator, session->graph, session->graph_size);
     ox_allocator allocator = session->meter.from;
     ox_release(&allocator, session, sizeof *session);
 }
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
-/* "[batch,1,8,8]", as the model states it; "of any shape" if it does not. */
-static const char *stated_dims(const ox_port *input, ox_dims_buffer *buffer) {
-    const ox_shape *shape = input->shape;
-    if (!shape)
-        return "of any shape";
-    size_t used = ox_format(buffer->text, sizeof buffer->text, "[");
-    for (int d = 0; d < shape->rank; d++) {
-        char *at = buffer->text + used;
-        size_t room = sizeof buffer->text - used;
-        const char *comma = d ? "," : "";
-        if (shape->dims[d] >= 0)
-            used += ox_format(at, room, "%s%lld", comma, (long long)shape->dims[d]);
-        else
-            used += ox_format(at, room, "%s%s", comma, shape->dim_names[d] ? shape->dim_names[d] : "?");
-    }
-    ox_format(buffer->text + used, sizeof buffer->text - used, "]");
-    return buffer->text;
-}
-
-static bool fits_stated(const ox_port *input, const ox_tensor *tensor) {
-    const ox_shape *shape = input->shape;
-    if (!shape)
-        return true;
-    if (shape->rank != tensor->rank)
-        return false;
-    for (int d = 0; d < shape->rank; d++)
-        if (shape->dims[d] >= 0 && shape->dims[d] != tensor->dims[d])
-            return false;
-    return true;
-}
-
 static ox_status check_input(const ox_session *session, const ox_port *input, const ox_tensor *tensor,
                              ox_error *error) {
     const char *path = session->model->path;
     if (input->kind != OX_KIND_TENSOR && input->kind != OX_KIND_UNKNOWN)
         return ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: input '%s' is not a tensor", path, input->name);
-    if (tensor->rank < 0 || tensor->rank > OX_MAX_RANK || !ox_dtype_size(tensor->dtype))
-        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': rank %d or type %d is out of range", path,
-                       input->name, tensor->rank, (int)tensor->dtype);
+    if (tensor->rank < 0 || tensor->rank > OX_MAX_RANK)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': rank %d is out of range (0 to %d)", path, input->name,
+                       tensor->rank, OX_MAX_RANK);
+    if (tensor->rank && !tensor->dims)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' has rank %d, but its dims are NULL", path, input->name,
+                       tensor->rank);
+    if (!ox_dtype_size(tensor->dtype))
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': %d is no element type", path, input->name,
+                       (int)tensor->dtype);
     int64_t count = ox_tensor_count(tensor);
     if (count < 0 || (count > 0 && !tensor->data))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': shape %s %s", path, input->name,
@@ -126,14 +113,15 @@ static ox_status check_input(const ox_session *session, const ox_port *input, co
     if (input->dtype != OX_UNDEFINED && input->dtype != tensor->dtype)
         return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' is %s, the model wants %s", path, input->name,
                        ox_dtype_name(tensor->dtype), ox_dtype_name(input->dtype));
-    if (!fits_stated(input, tensor))
+    if (!ox_fits_shape(input->shape, tensor))
         return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' has shape %s, the model wants %s", path, input->name,
-                       OX_DIMS(tensor->rank, tensor->dims), stated_dims(input, &(ox_dims_buffer){{0}}));
+                       OX_DIMS(tensor->rank, tensor->dims), ox_shape_text(&(ox_dims_buffer){{0}}, input->shape));
     return OX_OK;
 }
 
 ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
-    clear(error);
+    ox_error_clear(error);
+    OX_NEED(session, error);
     const ox_graph *graph = session->model->graph;
     if (index >= (size_t)graph->ninputs)
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no input %zu, the model has %d", session->model->path,
@@ -156,7 +144,8 @@ static ox_status check_all_set(const ox_session *session, ox_error *error) {
         const ox_port *input = &graph->inputs[i];
         if (!session->set[i] && !input->initial)
             return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' (%s %s) is not set", session->model->path,
-                           input->name, ox_dtype_name(input->dtype), stated_dims(input, &(ox_dims_buffer){{0}}));
+                           input->name, ox_dtype_name(input->dtype),
+                           ox_shape_text(&(ox_dims_buffer){{0}}, input->shape));
     }
     return OX_OK;
 }
@@ -164,34 +153,42 @@ static ox_status check_all_set(const ox_session *session, ox_error *error) {
 /* ---- Running ------------------------------------------------------------------------------------------------ */
 
 ox_status ox_session_prepare(ox_session *session, ox_error *error) {
-    clear(error);
+    ox_error_clear(error);
+    OX_NEED(session, error);
     session->ran = false;
     session->frame->error = error;
     OX_TRY(check_all_set(session, error));
     ox_pool_resume(session->pool);
-    return ox_meter_explain(&session->meter, ox_frame_plan(session->frame), error);
+    return ox_meter_explain(&session->meter, ox_run_plan(session->frame), error);
 }
 
 ox_status ox_session_run(ox_session *session, ox_error *error) {
-    clear(error);
+    ox_error_clear(error);
+    OX_NEED(session, error);
     session->ran = false;
     session->frame->error = error;
     OX_TRY(check_all_set(session, error));
     ox_pool_resume(session->pool);
-    ox_status status = ox_meter_explain(&session->meter, ox_frame_run(session->frame), error);
+    ox_status status = ox_meter_explain(&session->meter, ox_run_frame(session->frame), error);
     session->ran = status == OX_OK;
     return status;
 }
 
 ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error) {
-    clear(error);
-    const ox_graph *graph = session->model->graph;
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    OX_NEED(tensor, error);
+    const ox_graph *graph = session->frame->graph;
     if (index >= (size_t)graph->noutputs)
-        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no output %zu, the model has %d", session->model->path,
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no output %zu, the session has %d", session->model->path,
                        index, graph->noutputs);
     if (!session->ran)
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there are no outputs before a successful run",
                        session->model->path);
+    const ox_port *output = &graph->outputs[index];
+    if (session->frame->stale && ox_frame_is_source(session->frame, output->value))
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: output '%s' is an input, which has another shape since the run",
+                       session->model->path, output->name);
     *tensor = *session->frame->outputs[index];
     return OX_OK;
 }
@@ -226,15 +223,46 @@ static uint32_t frame_op_types(const ox_frame *frame, const ox_op_use *use) {
 
 uint32_t ox_session_op_types(const ox_session *session, size_t use_index) {
     ox_op_use use;
+    if (!session)
+        return 0;
     return ox_model_op_use(session->model, use_index, &use) ? 0 : frame_op_types(session->frame, &use);
 }
 
+/* Where nobody is told of steps, the frame knows of no profile. */
+static void watch(ox_session *session) {
+    ox_profile *profile = &session->profile;
+    profile->step = ox_profile_step;
+    session->frame->profile = profile->callback || profile->progress ? profile : NULL;
+}
+
 void ox_session_set_profile(ox_session *session, ox_profile_fn *callback, void *context) {
-    session->profile = (ox_profile){callback, context, ox_profile_step};
-    session->frame->profile = callback ? &session->profile : NULL;
+    if (!session)
+        return;
+    session->profile.callback = callback;
+    session->profile.context = context;
+    watch(session);
+}
+
+void ox_session_set_progress(ox_session *session, ox_progress_fn *callback, void *context) {
+    if (!session)
+        return;
+    session->profile.progress = callback;
+    session->profile.progress_context = context;
+    watch(session);
+}
+
+void ox_model_visit(const ox_model *model, const ox_session *session, ox_node_fn *visit, void *context) {
+    if (!visit || (!model && !session))
+        return;
+    ox_visit(session ? session->frame->graph : model->graph, session ? session->frame : NULL, 0, visit, context);
 }
 
 void ox_session_memory(const ox_session *session, ox_memory_info *info) {
+    if (!info)
+        return;
+    *info = (ox_memory_info){0};
+    if (!session)
+        return;
     *info = (ox_memory_info){.plan_bytes = sizeof *session, .weight_bytes = ox_store_bytes(session->model->store)};
     ox_frame_memory(session->frame, &info->arena_bytes, &info->plan_bytes);
 }

@@ -1,28 +1,30 @@
-/* share.c: which values lie in the same buffer: views in that of what they show, results in that of an input that
- * nobody reads any more. */
-#include "frame.h"
+/* share.c: values that lie in the same buffer. A view lies in the buffer of the value that it shows; a result may take
+ * over the buffer of an input that no later node reads. */
+#include "share.h"
+
+#include "fuse.h"
 
 static void live_until(ox_frame *frame, int owner, int position) {
-    if (owner >= 0 && frame->lives[owner].dies < position)
-        frame->lives[owner].dies = position;
+    if (owner >= 0 && frame->planning.lives[owner].dies < position)
+        frame->planning.lives[owner].dies = position;
 }
 
 static void own_buffer(ox_frame *frame, int v, int n) {
-    ox_life *life = &frame->lives[v];
+    ox_life *life = &frame->planning.lives[v];
     life->owner = v;
     life->born = n;
     life->dies = life->read_until > n ? life->read_until : n; /* a result that nobody reads is written all the same */
 }
 
 static int owner_of_input(const ox_frame *frame, const ox_node *node, int i) {
-    return node->in[i] < 0 ? -1 : frame->lives[node->in[i]].owner;
+    return node->in[i] < 0 ? -1 : frame->planning.lives[node->in[i]].owner;
 }
 
 /* True if value `from` is the whole of its buffer, element for element what value `to` will be. */
 static bool same_elements(const ox_frame *frame, int from, int to) {
     const ox_tensor *in = &ox_frame_own(frame, from)->tensor, *out = &ox_frame_own(frame, to)->tensor;
-    return frame->lives[frame->lives[from].owner].bytes == frame->lives[to].bytes && ox_tensor_is_packed(in) &&
-           ox_dtype_size(in->dtype) == ox_dtype_size(out->dtype) &&
+    return frame->planning.lives[frame->planning.lives[from].owner].bytes == frame->planning.lives[to].bytes &&
+           ox_tensor_is_packed(in) && ox_dtype_size(in->dtype) == ox_dtype_size(out->dtype) &&
            ox_same_dims(in->rank, in->dims, out->rank, out->dims);
 }
 
@@ -30,7 +32,7 @@ static bool same_elements(const ox_frame *frame, int from, int to) {
 static bool reads_otherwise(const ox_frame *frame, int m, int v) {
     const ox_node *node = &frame->graph->nodes[m];
     for (int i = 0; i < node->nin; i++)
-        if (node->in[i] != v && owner_of_input(frame, node, i) == frame->lives[v].owner)
+        if (node->in[i] != v && owner_of_input(frame, node, i) == frame->planning.lives[v].owner)
             return true;
     return false;
 }
@@ -43,26 +45,40 @@ static bool reads(const ox_frame *frame, int m, int v) {
     return false;
 }
 
-/* True if node m, run in the place of node n, may write its output over input i. Within a group all members go over the
- * same tile in turn: those before may read the buffer only element for element, those after not at all, and neither may
- * a dense node. */
+/* True if a member of the group has the buffer already: for a result that nobody reads, which would not keep it. */
+static bool is_taken(const ox_frame *frame, const ox_group *group, int owner) {
+    for (int m = group->head; m >= 0; m = frame->members[m].next)
+        if (frame->members[m].stores && frame->planning.lives[frame->graph->nodes[m].out[0]].owner == owner)
+            return true;
+    return false;
+}
+
+/* True if the group of node m allows that its output is written over value v. All members go over the same tile in
+ * turn: what has been stored must not be loaded as v, by whatever name a member knows v, and a dense node reads no tile
+ * at all. */
+static bool group_allows(const ox_frame *frame, const ox_group *group, int m, int v) {
+    const int dense = ox_frame_dense(frame, m);
+    for (int o = group->head; o >= 0; o = frame->members[o].next)
+        if (reads_otherwise(frame, o, v))
+            return false;
+    return !(dense >= 0 && reads(frame, dense, v)) && !is_taken(frame, group, frame->planning.lives[v].owner) &&
+           !ox_fuse_reads_later(frame, m, v);
+}
+
+/* True if node m, run in the place of node n, may write its output over input i. */
 static bool can_replace(const ox_frame *frame, int n, int m, int i) {
     const ox_node *node = &frame->graph->nodes[m];
     int v = node->in[i], owner = owner_of_input(frame, node, i);
-    if (owner < 0 || frame->lives[owner].dies != n || !same_elements(frame, v, node->out[0]))
+    if (owner < 0 || frame->planning.lives[owner].dies != n || !same_elements(frame, v, node->out[0]))
         return false;
     const ox_group *group = ox_frame_group(frame, m);
-    const int dense = ox_frame_dense(frame, m);
-    for (int o = group ? group->head : m; o >= 0; o = group ? frame->members[o].next : -1)
-        if (reads_otherwise(frame, o, v) || ((o > m || o == dense) && reads(frame, o, v)))
-            return false;
-    return true;
+    return group ? group_allows(frame, group, m, v) : !reads_otherwise(frame, m, v);
 }
 
 /* The buffer of what node m computes as output k. */
 static void place_result(ox_frame *frame, int n, int m, int k) {
     const ox_node *node = &frame->graph->nodes[m];
-    ox_life *life = &frame->lives[node->out[k]];
+    ox_life *life = &frame->planning.lives[node->out[k]];
     bool in_place = OX_WITH_RUNS && k == 0 && node->op->flags & OX_OP_IN_PLACE && life->bytes;
     for (int i = 0; in_place && i < node->nin; i++)
         if (can_replace(frame, n, m, i)) {
@@ -76,7 +92,7 @@ static void place_result(ox_frame *frame, int n, int m, int k) {
 static void share_node(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++) {
-        ox_life *life = node->out[k] < 0 ? NULL : &frame->lives[node->out[k]];
+        ox_life *life = node->out[k] < 0 ? NULL : &frame->planning.lives[node->out[k]];
         if (!life || ox_frame_own(frame, node->out[k])->constant || life->root < 0)
             continue;
         switch (ox_step_window(&frame->steps[n], k)) {
@@ -87,7 +103,7 @@ static void share_node(ox_frame *frame, int n) {
             own_buffer(frame, node->out[k], n);
             break;
         default:
-            life->owner = frame->lives[life->root].owner;
+            life->owner = frame->planning.lives[life->root].owner;
             live_until(frame, life->owner, life->read_until);
         }
     }

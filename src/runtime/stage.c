@@ -1,9 +1,14 @@
 /* stage.c: planning a run of nodes, folding constants on the way. */
-#include "frame.h"
+#include "stage.h"
 
 #include <string.h>
 
-#include "../ops/bcast.h"
+#include "fuse.h"
+#include "iterate/bcast.h"
+#include "node.h"
+#include "place.h"
+#include "plan.h"
+#include "share.h"
 
 /* ---- Constants ---------------------------------------------------------------------------------------------- */
 
@@ -28,7 +33,7 @@ static size_t kept_bytes(const ox_frame *frame, int n) {
     size_t bytes = 0;
     for (int k = 0; k < node->nout; k++)
         if (node->out[k] >= 0 && !ox_frame_own(frame, node->out[k])->constant)
-            bytes += frame->lives[node->out[k]].bytes;
+            bytes += frame->planning.lives[node->out[k]].bytes;
     return bytes;
 }
 
@@ -40,9 +45,9 @@ static ox_status make_outputs(ox_frame *frame, int n) {
         ox_slot *slot = v < 0 ? NULL : ox_frame_own(frame, v);
         if (!slot || slot->constant)
             continue;
-        slot->tensor.data = ox_pile_get(&frame->plan, frame->lives[v].bytes + 1);
+        slot->tensor.data = ox_pile_get(&frame->plan, frame->planning.lives[v].bytes + 1);
         if (!slot->tensor.data)
-            return ox_fail_memory(frame->error, "a constant", frame->lives[v].bytes);
+            return ox_fail_memory(frame->error, "a constant", frame->planning.lives[v].bytes);
     }
     return OX_OK;
 }
@@ -52,17 +57,17 @@ static ox_status fold(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     const ox_node *node = &frame->graph->nodes[n];
     OX_TRY(make_outputs(frame, n));
-    unsigned char *work = ox_pile_get(&frame->scratch, step->work + 1);
+    unsigned char *work = ox_pile_get(&frame->planning.scratch, step->work + 1);
     if (!work)
         return ox_fail_memory(frame->error, "computing a constant", step->work);
-    ox_status status = ox_step_run(frame, n, work);
+    ox_status status = ox_node_run(frame, n, work);
     if (status == OX_OK && ox_pool_cancelled(frame->pool))
         status = ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled");
     for (int k = 0; k < node->nout; k++) {
         if (node->out[k] < 0)
             continue;
         ox_frame_own(frame, node->out[k])->constant = true;
-        frame->lives[node->out[k]].owner = -1;
+        frame->planning.lives[node->out[k]].owner = -1;
     }
     step->skip = true;
     return status;
@@ -70,13 +75,13 @@ static ox_status fold(ox_frame *frame, int n) {
 
 /* The same for a node that is not prepared, if that does not take much. */
 static ox_status try_fold(ox_frame *frame, int n) {
-    ox_pile_mark mark = ox_pile_save(&frame->scratch);
+    ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
     ox_step *step = &frame->steps[n];
-    ox_status status = ox_plan_prepare(frame, n, &frame->scratch);
+    ox_status status = ox_plan_prepare(frame, n, &frame->planning.scratch);
     if (status == OX_OK && step->work <= OX_FOLD_BYTES)
         status = fold(frame, n);
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
-    ox_pile_restore(&frame->scratch, mark);
+    ox_pile_restore(&frame->planning.scratch, mark);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
@@ -88,13 +93,17 @@ static ox_status describe_node(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     step->skip = true;
     step->runs = false;
+    step->empty = !(node->op->flags & OX_OP_CHECKS);
     step->outputs = NULL;
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     for (int k = 0; k < node->nout; k++) {
         OX_TRY(ox_plan_describe(frame, n, k));
         const ox_slot *slot = node->out[k] < 0 ? NULL : ox_frame_own(frame, node->out[k]);
         const ox_window window = ox_step_window(step, k);
-        step->runs |= slot && window == OX_WINDOW_NONE;
+        if (slot && window == OX_WINDOW_NONE) {
+            step->runs = true;
+            step->empty &= !frame->planning.lives[node->out[k]].bytes;
+        }
         step->skip &= !slot || slot->constant || window == OX_WINDOW_GIVEN;
     }
     if (step->skip || !is_constant(frame, n) || kept_bytes(frame, n) > OX_FOLD_BYTES)
@@ -107,11 +116,29 @@ static ox_status prepare_step(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     if (OX_KEEP_STATE || !ox_step_runs(step))
         return ox_step_prepare(frame, n, &frame->plan);
-    ox_pile_mark mark = ox_pile_save(&frame->scratch);
-    ox_status status = ox_step_prepare(frame, n, &frame->scratch);
-    step->work += ox_aligned(ox_pile_size(frame->scratch.given - mark.given));
-    ox_pile_restore(&frame->scratch, mark);
+    ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
+    ox_status status = ox_step_prepare(frame, n, &frame->planning.scratch);
+    step->work += ox_aligned(ox_pile_size(frame->planning.scratch.given - mark.given));
+    ox_pile_restore(&frame->planning.scratch, mark);
     return status;
+}
+
+/* Buffers of the group that ends at node n: what its program reads last decides on them, so it is written before. */
+static ox_status share_group(ox_frame *frame, int n) {
+    OX_TRY(ox_fuse_write(frame, n, OX_KEEP_STATE ? &frame->plan : &frame->planning.scratch, &frame->planning.scratch));
+    ox_share_outputs(frame, n);
+    ox_fuse_stream(frame, n);
+    if (!OX_KEEP_STATE)
+        frame->members[n].group->builder = NULL;
+    return OX_OK;
+}
+
+/* The same for a node that stands alone, or the group. */
+static ox_status share_node(ox_frame *frame, int n) {
+    if (ox_frame_group(frame, n))
+        return share_group(frame, n);
+    ox_share_outputs(frame, n);
+    return OX_OK;
 }
 
 /* Buffers and the prepared operator of one node, or of the group that it ends. */
@@ -119,15 +146,16 @@ static ox_status prepare_node(ox_frame *frame, int n) {
     ox_step *step = &frame->steps[n];
     if (step->skip)
         return OX_OK;
-    ox_share_outputs(frame, n);
     const ox_group *group = ox_frame_group(frame, n);
     if (group && group->tail != n) {
         step->skip = true;
         return OX_OK;
     }
-    if (group)
-        ox_fuse_stream(frame, n);
-    return prepare_step(frame, n);
+    const ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
+    OX_TRY(share_node(frame, n));
+    OX_TRY(prepare_step(frame, n));
+    ox_pile_restore(&frame->planning.scratch, mark);
+    return OX_OK;
 }
 
 /* Remembers what inferring node n looked at, where another run may bring other data. */
@@ -151,7 +179,7 @@ static ox_status keep_premises(ox_frame *frame, ox_stage *stage, int n) {
 
 static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred) {
     for (int n = stage->first; n < frame->graph->nnodes; stage->end = ++n) {
-        if (ox_pool_ask(frame->pool))
+        if (ox_pool_poll(frame->pool))
             return ox_frame_cancelled(frame, n);
         ox_status status = inferred && n == stage->first ? OX_OK : ox_plan_infer(frame, n, false);
         if (status == OX_DEFER)
@@ -186,20 +214,20 @@ static ox_status plan_stage(ox_frame *frame, ox_stage *stage, bool inferred) {
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
     const bool anew = !frame->stages;
     if (anew)
-        OX_TRY(ox_frame_study(frame));
-    ox_pile_mark mark = ox_pile_save(&frame->plan), scratch = ox_pile_save(&frame->scratch);
+        OX_TRY(ox_life_study(frame));
+    ox_pile_mark mark = ox_pile_save(&frame->plan), scratch = ox_pile_save(&frame->planning.scratch);
     ox_stage *stage = ox_pile_get(&frame->plan, sizeof *stage);
     if (!stage)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
     *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
     ox_status status = plan_stage(frame, stage, inferred);
-    if (frame->lives)
-        ox_pile_restore(&frame->scratch, scratch);
+    if (frame->planning.lives)
+        ox_pile_restore(&frame->planning.scratch, scratch);
     if (status != OX_OK) {
         forget_groups(frame, first, stage->end);
         ox_pile_restore(&frame->plan, mark);
         if (anew)
-            ox_frame_forget(frame);
+            ox_life_forget(frame);
         return status;
     }
     *(frame->newest ? &frame->newest->after : &frame->stages) = stage;
@@ -247,11 +275,11 @@ bool ox_stage_holds(ox_frame *frame, const ox_stage *stage) {
         return false;
     for (int k = 0; k < node->nout; k++) {
         const ox_output *output = ox_step_window(step, k) == OX_WINDOW_NONE ? NULL : &step->outputs[k];
-        if (node->out[k] >= 0 && !same_result(&frame->results[k], ox_frame_own(frame, node->out[k]), output))
+        if (node->out[k] >= 0 && !same_result(&frame->planning.results[k], ox_frame_own(frame, node->out[k]), output))
             return false;
     }
     for (int k = 0; k < node->nout; k++)
         if (node->out[k] >= 0 && ox_step_window(step, k) == OX_WINDOW_GIVEN)
-            ox_frame_own(frame, node->out[k])->tensor.data = frame->results[k].data;
+            ox_frame_own(frame, node->out[k])->tensor.data = frame->planning.results[k].data;
     return true;
 }

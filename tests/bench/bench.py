@@ -16,9 +16,6 @@ import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, os.path.join(HERE, "..", "property"))
-
 import contenders
 import machine
 import models

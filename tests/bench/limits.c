@@ -1,6 +1,6 @@
 /* limits.c: what this processor does at most, for one thread: multiply-adds out of registers, and reads of memory.
  * Built for the machine that it runs on. */
-#include "ox.h"
+#include "../../src/ox.h"
 
 OX_API double bench_multiply_f32(int64_t count);
 OX_API double bench_multiply_f64(int64_t count);

@@ -1,7 +1,7 @@
 /* timer.c: runs a session many times in a tight loop and says how long that took, because a call from Python costs more
  * than a small model. The library's function comes as a pointer, so that the library Python has loaded is the one that
  * is measured. A contender from another shared library is timed the same way, and so is OpenBLAS. */
-#include "ox.h"
+#include "../../src/ox.h"
 
 #include <time.h>
 

@@ -101,6 +101,7 @@ def keeps_what_was_there(tally):
 def full_disk(tally):
     """A file system of 64 KB, where a user may mount one."""
     if not shutil.which("unshare"):
+        print("skipped: a full disk: there is no command unshare")
         tally.skipped += 1
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -42,6 +42,7 @@ def main():
           [value("a", i64, [2]), value("b", i64, [2])], [value("y", i64, [2])])
     missing = write(folder, "missing", [helper.make_node("NoSuchOp", ["x"], ["y"])], [value("x", flt, [1])],
                     [value("y", flt, [1])])
+    write(folder, "stated", [helper.make_node("Relu", ["x"], ["y"])], [value("x", flt, ["n"])], [value("y", flt, [9])])
     for number in range(1, 29):
         write(folder, f"identity{number}", [helper.make_node("Identity", ["x"], ["y"])], [value("x", number, None)],
               [value("y", number, None)])

@@ -1,13 +1,15 @@
 # cross.mk: unit tests and the node suite on other machines, under qemu's user mode: s390x is big-endian with 64 bits,
-# armhf has 32 bits. Included by the Makefile. `sh tools/setup.sh cross` installs the compilers and the emulators.
-CROSS_ARCHS := s390x armhf
+# armhf has 32 bits, arm64 (aarch64) is what most other machines are today. Included by the Makefile. `sh tools/setup.sh cross` installs the compilers and the emulators.
+CROSS_ARCHS := s390x armhf arm64
 CROSS_PARTS := unit conformance check-digits
 CROSS       := $(BUILD)/cross
 
 TRIPLE_s390x := s390x-linux-gnu
 TRIPLE_armhf := arm-linux-gnueabihf
+TRIPLE_arm64 := aarch64-linux-gnu
 QEMU_s390x   := qemu-s390x
 QEMU_armhf   := qemu-arm
+QEMU_arm64   := qemu-aarch64
 
 cross-test: $(CROSS_ARCHS:%=cross-test-%)
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ox.h"
+#include "../../src/ox.h"
 
 enum {
     ROOM = 1 << 20

@@ -4,10 +4,9 @@ import os
 import struct
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "hostile"))
-from files import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT  # noqa: E402
-from files import MODEL_GRAPH, MODEL_OPSET, NODE_ATTRIBUTE, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT  # noqa: E402
-from files import field, integer  # noqa: E402
+from files import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT
+from files import MODEL_GRAPH, MODEL_OPSET, NODE_ATTRIBUTE, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT
+from files import field, integer
 
 FLOAT, INT32, INT64 = 1, 6, 7
 TENSOR_DIMS, TENSOR_TYPE, TENSOR_NAME, TENSOR_RAW, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 9, 13, 14

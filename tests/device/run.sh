@@ -26,7 +26,7 @@ expect() {
 device() { $MAKE --no-print-directory -s device TARGET=host "$@"; }
 
 # 1. Nothing but this may be missing from the archive.
-allowed='^(mem(cpy|move|set|cmp)|str(len|cmp|ncmp)|__[a-z0-9_]+|_GLOBAL_OFFSET_TABLE_|(acos|acosh|asin|asinh|atan|atanh|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|fabs|floor|fmod|frexp|ldexp|log|log10|log1p|log2|pow|rint|round|sin|sinh|sqrt|tan|tanh|trunc)f?)$'
+allowed='^(mem(chr|cpy|move|set|cmp)|str(chr|cmp|len|ncmp)|__[a-z0-9_]+|_GLOBAL_OFFSET_TABLE_|(acos|acosh|asin|asinh|atan|atanh|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|fabs|floor|fmax|fmod|frexp|ldexp|log|log10|log1p|log2|nearbyint|nextafter|pow|rint|round|sin|sincos|sinh|sqrt|tan|tanh|trunc)f?)$'
 closure() {
     ld -r -o "$dir/closure.o" --whole-archive "$1" &&
         nm -u "$dir/closure.o" | awk '{ print $2 }' | grep -Ev "$allowed" >"$dir/missing"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "board.h"
-#include "ox.h"
+#include "../../src/ox.h"
 
 enum {
     INPUTS = 2,

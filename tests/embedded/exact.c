@@ -2,7 +2,7 @@
  * to be too few. Ends with the line that tests end with. */
 #include "board.h"
 #include "model.h"
-#include "ox.h"
+#include "../../src/ox.h"
 
 enum {
     ROOM = 16384,

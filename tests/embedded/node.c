@@ -122,7 +122,7 @@ ox_status ox_model_load_file(const char *path, const ox_options *options, ox_mod
 static void run(const char *directory) {
     ox_text reason = {0};
     allocator = ox_fixed_allocator(&fixed, (void *)NODE_BUFFER, NODE_BUFFER_BYTES);
-    ox_outcome outcome = ox_case_run(directory, NULL, &reason);
+    ox_outcome outcome = ox_case_run(directory, NULL, (ox_tolerance){-1, -1, false}, &reason);
     const char *text = ox_text_get(&reason);
     const char *name =
         outcome == OX_CASE_FAILED && strstr(text, "out of memory") ? "too large" : ox_outcome_name(outcome);

@@ -63,3 +63,23 @@ def external(location, dims=(2,), **keys):
     for key, value in {"location": location, **keys}.items():
         made.external_data.add(key=key, value=str(value))
     return made
+
+
+def field(number, content):
+    """A message inside another, as bytes: the package onnx refuses what nests too deep."""
+    size, length = len(content), b""
+    while size > 127:
+        size, length = size >> 7, length + bytes([size & 127 | 128])
+    return bytes([number << 3 | 2]) + length + bytes([size]) + content
+
+
+def nested(depth, inner):
+    """The bytes of a model of If nodes in each other, `depth` deep; inner is the graph that they end in."""
+    then = inner.SerializeToString()
+    for _ in range(depth):
+        attribute = onnx.AttributeProto(name="then_branch", type=onnx.AttributeProto.GRAPH).SerializeToString()
+        made = node("If c r", else_branch=inner).SerializeToString() + field(5, attribute + field(6, then))
+        then = field(1, made) + graph([], outputs="r float ?").SerializeToString()
+    opset = helper.make_opsetid("", 17).SerializeToString()
+    given = values("c bool")[0].SerializeToString()
+    return onnx.ModelProto(ir_version=8).SerializeToString() + field(7, then + field(11, given)) + field(8, opset)

@@ -1,4 +1,5 @@
-"""errors.py [--show]: every mistake of mistakes.py gets the status and the text that it should; --show prints them."""
+"""errors.py [--show]: every mistake of mistakes.py, mistakes_numbers.py and ml_mistakes.py gets the status and the text
+that it should; --show prints them."""
 
 import ctypes as C
 import pathlib
@@ -7,10 +8,12 @@ import tempfile
 
 import numpy as np
 import onnx
+import mistakes
+import mistakes_numbers
+import ml_mistakes
+import oxlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "property"))
-import oxlib  # noqa: E402
-from mistakes import MISTAKES  # noqa: E402
+MISTAKES = mistakes.MISTAKES + mistakes_numbers.MISTAKES + ml_mistakes.MISTAKES
 
 
 class FileModel(oxlib.Model):

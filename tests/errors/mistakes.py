@@ -5,7 +5,7 @@ import math
 import numpy as np
 import oxlib
 import onnx
-from build import T, constant, edited, external, graph, model, node, tensor
+from build import T, constant, edited, external, graph, model, nested, node, tensor
 from onnx import helper
 
 ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT = range(1, 8)
@@ -32,6 +32,19 @@ def at_node(title, text, inputs, status, said, opset=17, initializers=(), output
     described = ",".join(f"{name} {names[np.asarray(array).dtype]} ?" for name, array in inputs.items())
     return Mistake(title, model(made, described, outputs, initializers, opset), status, said,
                    [np.asarray(array) for array in inputs.values()], place=f"node 'n' ({made.op_type}-")
+
+
+def loading(title, text, said, opset=17, described="x float 2 3", **attributes):
+    """A mistake of one node named n that loading finds."""
+    made = node(text, **attributes)
+    return Mistake(title, model(made, described, opset=opset), MODEL, said, place=f"node 'n' ({made.op_type})")
+
+
+def branch(value=1.0, **parts):
+    """A branch of If that gives a number."""
+    name = "value_float" if isinstance(value, float) else "value_int"
+    dtype = "float" if isinstance(value, float) else "int64"
+    return graph(node("Constant  r", **{name: value}), outputs=f"r {dtype} ?", **parts)
 
 
 def longs(*numbers):
@@ -110,6 +123,16 @@ def graphs():
     yield Mistake("an initializer of another type than its input",
                   model(node("Add x,w y"), "x float 2, w int64 2", initializers=[constant("w", F3)]), MODEL,
                   "input 'w' is of type int64, but its initializer is of type float")
+    yield Mistake("an initializer of another shape than its input",
+                  model(node("Add x,w y"), "x float 2, w float 2", initializers=[constant("w", F3)]), MODEL,
+                  "input 'w' is of shape [2], but its initializer is of shape [3]")
+    yield Mistake("an initializer of another rank than its input",
+                  model(node("Add x,w y"), "x float 2, w float N M", initializers=[constant("w", F3)]), MODEL,
+                  "input 'w' is of shape [N,M], but its initializer is of shape [3]")
+    yield Mistake("omitted inputs beyond the last", model(node("Relu x,, y"), "x float 2"), MODEL,
+                  "node 'n' (Relu): 3 inputs given, but Relu-14 takes exactly 1")
+    yield Mistake("omitted outputs beyond the last", model(node("Relu x y,"), "x float 2"), MODEL,
+                  "node 'n' (Relu): 2 outputs given, but Relu-14 takes exactly 1")
     yield Mistake("too few inputs", model(node("Add x y"), "x float 2"), MODEL,
                   "node 'n' (Add): 1 input given, but Add-14 takes exactly 2")
     yield Mistake("too many inputs", model(node("Relu x,x y"), "x float 2"), MODEL,
@@ -138,6 +161,38 @@ def graphs():
                   "node 'n' (Add): it reads "
                   "'gggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg', which "
                   "nothing produces")
+
+
+def stated():
+    """Types that a model states, and that are not."""
+    yield Mistake("an output of another type", model(node("Relu x y"), "x float 3", "y int64 ?"), MODEL,
+                  "output 0, 'y', is of type float, but the model states int64", [F3], place="node 'n' (Relu-14): ")
+    yield Mistake("a value of another type", edited(
+        model([node("Relu x t"), node("Neg t y")], "x float 3"),
+        lambda m: m.graph.value_info.append(helper.make_tensor_value_info("t", T.DOUBLE, None))), MODEL,
+                  "output 0, 't', is of type float, but the model states double", [F3], place="node 'n' (Relu-14): ")
+    yield Mistake("an output of another type that is an input", model([], "x float 3", "x int64 ?"), MODEL,
+                  "output 0 of the graph: 'x' is stated to be of type int64, but is of type float", [F3])
+    condition = np.array(True)
+    inner = graph(node("Relu x r"), outputs="r double ?")
+    yield Mistake("an output of a branch of another type",
+                  model(node("If c y", then_branch=inner, else_branch=inner), "c bool, x float 3"), MODEL,
+                  "output 0, 'r', is of type float, but the model states double", [condition, F3],
+                  place="node 'n' (If-16): ")
+    outer = graph([], outputs="t double ?")
+    yield Mistake("an output of a branch that is a value around it",
+                  model([node("Relu x t"), node("If c y", then_branch=outer, else_branch=outer)], "c bool, x float 3"),
+                  MODEL, "'t' in a subgraph is of type float, but the model states double", [condition, F3],
+                  place="node 'n' (If-16): ")
+    yield Mistake("branches of two types",
+                  model(node("If c y", then_branch=branch(), else_branch=branch(1)), "c bool", "y float ?"), MODEL,
+                  "node 'n' (If): output 0 of 'else_branch' is of type int64, that of 'then_branch' of type float")
+    yield Mistake("a branch with an input",
+                  model(node("If c y", then_branch=branch(), else_branch=branch(inputs="i float 2")), "c bool"), MODEL,
+                  "node 'n' (If): attribute 'else_branch' has 1 input: a branch takes none")
+    yield Mistake("a branch with another number of outputs",
+                  model(node("If c y", then_branch=branch(), else_branch=graph([], outputs="")), "c bool"), MODEL,
+                  "node 'n' (If): attribute 'else_branch' has 0 outputs, the node has 1")
 
 
 def functions():
@@ -169,6 +224,14 @@ def functions():
         lambda m: m.graph.node[0].attribute.append(helper.make_attribute("axis", "zero"))), MODEL,
                   "node 'n' (my.F): node 'n' (Concat): attribute 'axis': it wants a value of type int, but "
                   "'axis' of the call is of type string")
+    yield Mistake("a reference to an attribute that the call lacks", calling(
+        "my.F x y", function([reference], ["a"], ["b"], attributes=["axis"])), MODEL,
+                  "node 'n' (my.F): node 'n' (Concat): attribute 'axis' is missing, which Concat-13 must have")
+    yield Mistake("an attribute too many in a function", calling(
+        "my.F x y", function([node("Relu a b", slope=1.0)], ["a"], ["b"])), MODEL,
+                  "node 'n' (my.F): node 'n' (Relu): Relu-14 has no attribute 'slope': it has none")
+    yield Mistake("subgraphs too deep", nested(33, branch()), LIMIT, "subgraphs nest deeper than 32", place="graph.node[0]")
+    yield Mistake("subgraphs much too deep", nested(60, branch()), LIMIT, "subgraphs nest deeper than 32")
     yield Mistake("a reference outside a function", model(reference_outside(), "x float 2"), MODEL,
                   "node 'n' (Concat): attribute 'axis': it refers to attribute 'size' of a function, but is in none")
 
@@ -181,14 +244,36 @@ def reference_outside():
 
 def attributes():
     f = {"x": F23}
-    yield at_node("a float where an int is wanted", "Concat x,x y", f, MODEL,
-                  "attribute 'axis' is of type float, expected int", axis=1.5)
-    yield at_node("an int where a list is wanted", "Transpose x y", f, MODEL,
-                  "attribute 'perm' is of type int, expected ints", perm=1)
-    yield at_node("a missing attribute", "Concat x,x y", f, MODEL,
-                  "attribute 'axis' is missing")
-    yield at_node("a missing branch", "If c y", {"c": np.array(True)}, MODEL,
-                  "attribute 'then_branch' is missing")
+    yield loading("a float where an int is wanted", "Concat x,x y",
+                  "attribute 'axis' is of type float, but Concat-13 wants int", axis=1.5)
+    yield loading("an int where a list is wanted", "Transpose x y",
+                  "attribute 'perm' is of type int, but Transpose-13 wants ints", perm=1)
+    yield loading("a missing attribute", "Concat x,x y",
+                  "attribute 'axis' is missing, which Concat-13 must have")
+    yield loading("a missing branch", "If c y", "attribute 'then_branch' is missing, which If-16 must have",
+                  described="c bool", else_branch=branch())
+    yield loading("axes of a newer version's input", "ReduceMax x y",
+                  "ReduceMax-18 has no attribute 'axes': it has keepdims, noop_with_empty_axes", opset=18, axes=[1])
+    yield loading("lengths of a newer version's input", "Split x y,z",
+                  "Split-13 has no attribute 'split': it has axis", split=[1, 2], axis=1)
+    yield loading("bounds of a newer version's inputs", "Clip x y",
+                  "Clip-13 has no attribute 'min': it has none", min=0.0)
+    yield loading("a misspelt attribute", "Softmax x y", "Softmax-13 has no attribute 'axes': it has axis", axes=0)
+    yield loading("an attribute of a later version", "Reshape x,s y",
+                  "Reshape-13 has no attribute 'allowzero': it has none", opset=13,
+                  described="x float 2 3, s int64 1", allowzero=1)
+    inner = graph(node("Relu x r", slope=1.0), outputs="r float ?")
+    yield Mistake("an attribute too many in a branch",
+                  model(node("If c y", then_branch=inner, else_branch=branch()), "c bool, x float 2"), MODEL,
+                  "node 'n' (If): attribute 'then_branch': node 'n' (Relu): Relu-14 has no attribute 'slope': it has none")
+    yield Mistake("an attribute without a name", edited(
+        model(node("Concat x,x y", axis=0), "x float 2"),
+        lambda m: m.graph.node[0].attribute.add(i=1, type=onnx.AttributeProto.INT)), MODEL,
+                  "node 'n' (Concat): attribute 1 has no name")
+    yield Mistake("an attribute without a type", edited(
+        model(node("Concat x,x y", axis=0), "x float 2"),
+        lambda m: m.graph.node[0].attribute[0].ClearField("type")), MODEL,
+                  "node 'n' (Concat): attribute 'axis': it has no type, which all have from IR version 2 on")
     yield Mistake("an attribute that lies about its type", edited(
         model(node("Concat x,x y", axis=0), "x float 2"),
         lambda m: setattr(m.graph.node[0].attribute[0], "type", onnx.AttributeProto.FLOATS)), MODEL,
@@ -239,12 +324,19 @@ def shapes():
     yield at_node("a 0 behind the end", "Reshape x,s y", {"x": F23, "s": longs(6, 1, 0)}, SHAPE,
                   "the 0 at 2 of shape [6,1,0] copies a dimension that input 0 'x' (float [2,3]) lacks")
     yield at_node("a shape of floats", "Reshape x,s y", {"x": F23, "s": F3}, UNSUPPORTED,
-                  "input 1 's' (float [3]): type float is not supported here; int32, int64 are")
+                  "input 1 's' (float [3]): type float is not supported here; int64 is")
+    yield at_node("a shape of small integers", "Reshape x,s y", {"x": F23, "s": np.array([3, 2], np.int32)}, UNSUPPORTED,
+                  "input 1 's' (int32 [2]): type int32 is not supported here; int64 is")
+    yield at_node("a slice from a scalar", "Slice x,s,e y", {"x": F23, "s": np.int64(0), "e": longs(1)}, SHAPE,
+                  "input 1 's' (int64 []) must be a list")
+    yield at_node("a slice by two types of integers", "Slice x,s,e y",
+                  {"x": F23, "s": np.array([0], np.int32), "e": longs(1)}, SHAPE,
+                  "input 1 's' (int32 [1]) and input 2 'e' (int64 [1]) must have the same type: Cast one of them")
     yield at_node("NaN where an index is needed", "Gather x,i y", {"x": F23, "i": np.array([math.nan], np.float32)},
                   UNSUPPORTED,
                   "input 1 'i' (float [1]): type float is not supported here; int32, int64 are", axis=0)
     yield at_node("a shape of two dimensions", "Reshape x,s y", {"x": F23, "s": longs([2, 3])}, SHAPE,
-                  "input 1 's' (int64 [1,2]) must be a list of at most 64 integers")
+                  "input 1 's' (int64 [1,2]) must be a list")
     yield at_node("an expansion that is none", "Expand x,s y", {"x": F23, "s": longs(2, 4)}, SHAPE,
                   "input 0 'x' (float [2,3]) cannot be broadcast to shape [2,4]")
     yield at_node("an expansion to a negative size", "Expand x,s y", {"x": F23, "s": longs(-1, 3)}, SHAPE,
@@ -274,6 +366,20 @@ def shapes():
     yield at_node("both ways to split", "Split x,s y,z", {"x": F23, "s": longs(1, 2)}, MODEL,
                   "both the input split and the attribute num_outputs are given", opset=18, axis=1,
                   num_outputs=2)
+    yield at_node("more parts than outputs", "Split x,s y", {"x": F23, "s": longs(1, 2)}, SHAPE,
+                  "lengths for 2 parts, but 1 output", axis=1)
+    yield at_node("more parts than outputs by an attribute", "Split x y", {"x": F23}, SHAPE,
+                  "lengths for 2 parts, but 1 output", opset=11, axis=1, split=[1, 2])
+    yield at_node("fewer parts than outputs", "Split x,s y,z", {"x": F23, "s": longs(3)}, SHAPE,
+                  "lengths for 1 part, but 2 outputs", axis=1)
+    yield at_node("a number of parts that is not that of the outputs", "Split x y,z", {"x": F23}, MODEL,
+                  "num_outputs is 5, but the node has 2 outputs", opset=18, axis=1, num_outputs=5)
+    yield at_node("no way to split", "Split x y,z", {"x": F23}, MODEL,
+                  "neither the input split nor the attribute num_outputs is given", opset=18, axis=1)
+    yield at_node("parts that leave less than nothing for the last", "Split x a,b,c,d",
+                  {"x": floats(5)}, SHAPE,
+                  "axis 0 of input 0 'x' (float [5]) cannot be split into 3 parts of 2 and a smaller one", opset=18,
+                  outputs="a float ?", num_outputs=4)
     yield at_node("matrices that do not fit", "MatMul a,b y", {"a": F23, "b": floats(4, 2)}, SHAPE,
                   "input 0 'a' (float [2,3]) and input 1 'b' (float [4,2]): inner dimensions 3 and 4 differ")
     yield at_node("a product with a scalar", "MatMul a,b y", {"a": F23, "b": np.float32(2)}, SHAPE,
@@ -285,6 +391,76 @@ def shapes():
                   "input 0 'a' (float [2,3]) and input 1 'b' (float [4,2]): inner dimensions 3 and 4 differ")
     yield at_node("Gemm with an unfit bias", "Gemm a,b,c y", {"a": F23, "b": floats(3, 2), "c": F4}, SHAPE,
                   "input 2 'c' (float [4]) does not fit the output of shape [2,2]")
+    x, w, r = floats(4, 2, 3), floats(1, 20, 3), floats(1, 20, 5)
+    yield at_node("a direction that there is not", "LSTM x,w,r y", {"x": x, "w": w, "r": r}, MODEL,
+                  "attribute 'direction' must be forward, reverse or bidirectional, not 'sideways'", opset=14,
+                  direction="sideways")
+    yield at_node("another hidden size than that of R", "LSTM x,w,r y", {"x": x, "w": w, "r": r}, SHAPE,
+                  "attribute 'hidden_size' is 4, but input 2 'r' (float [1,20,5]) has a last dimension of 5", opset=14,
+                  hidden_size=4)
+    yield at_node("weights of other gates", "GRU x,w,r y", {"x": x, "w": w, "r": r}, SHAPE,
+                  "input 1 'w' (float [1,20,3]) must have shape [1,15,3] (hidden size 5, input size 3, batch 2)",
+                  opset=14)
+    yield at_node("an unknown activation", "RNN x,w,r y", {"x": x, "w": floats(1, 5, 3), "r": floats(1, 5, 5)}, MODEL,
+                  "attribute 'activations': 'Swing' is not an activation", opset=14, activations=["Swing"])
+    yield at_node("activations of one direction for two", "RNN x,w,r y",
+                  {"x": x, "w": floats(2, 5, 3), "r": floats(2, 5, 5)}, MODEL,
+                  "attribute 'activations' has 1 names, 2 are needed", opset=14, activations=["Relu"],
+                  direction="bidirectional")
+    yield at_node("a clip below 0", "RNN x,w,r y", {"x": x, "w": floats(1, 5, 3), "r": floats(1, 5, 5)}, MODEL,
+                  "attribute 'clip' must be 0 or more, not -1", opset=14, clip=-1.0)
+    yield at_node("a sequence longer than X", "LSTM x,w,r,,l y",
+                  {"x": x, "w": w, "r": r, "l": np.array([4, 5], np.int32)}, VALUE,
+                  "element 1 of input 4 'l' (int32 [2]) is 5, but sequences have 0 to 4 steps", opset=14)
+    b = np.zeros((1, 5, 20), np.int8)
+    quantized = model(node("com.microsoft.DynamicQuantizeLSTM x,w,b y"), "x float ?,w int8 ?,b int8 ?",
+                      domains=["com.microsoft"])
+    yield Mistake("quantized weights without scales", quantized, MODEL,
+                  "inputs 8 and 9, scale and zero point of input 1 'w' (int8 [1,3,20]), must be given",
+                  [x, np.zeros((1, 3, 20), np.int8), b])
+    q = floats(1, 2, 3, 4)
+    yield at_node("heads that are no multiple", "Attention q,k,v y", {"q": q, "k": floats(1, 3, 3, 4), "v": q}, SHAPE,
+                  "input 0 'q' (float [1,2,3,4]), input 1 'k' (float [1,3,3,4]) and input 2 'v' (float [1,2,3,4]) "
+                  "do not fit together", opset=23)
+    yield at_node("a head size that is not whole", "Attention q,q,q y", {"q": F23.reshape(1, 2, 3)}, SHAPE,
+                  "attribute 'q_num_heads' is 2, which does not divide the last dimension of "
+                  "input 0 'q' (float [1,2,3])",
+                  opset=23, q_num_heads=2, kv_num_heads=2)
+    yield at_node("a mask for other queries", "Attention q,q,q,m y", {"q": q, "m": floats(2, 3)}, SHAPE,
+                  "input 3 'm' (float [2,3]) does not broadcast to shape [1,2,3,3]", opset=23)
+    yield at_node("more valid keys than there are", "Attention q,q,q,,,,n y", {"q": q, "n": np.array([4])}, VALUE,
+                  "element 0 of input 6 'n' (int64 [1]) is 4, but there are 3 keys", opset=24)
+    yield at_node("a window below -1", "Attention q,q,q y", {"q": q}, MODEL,
+                  "window sizes must be -1 or more, not -2 and -1", opset=25, left_window_size=-2)
+    yield at_node("a position without an angle", "RotaryEmbedding q,c,c,p y",
+                  {"q": q, "c": floats(5, 2), "p": np.array([[0, 5, 1]])}, VALUE,
+                  "position 5 is out of range for the 5 rows of input 1 'c' (float [5,2])", opset=23)
+    yield at_node("an odd number to rotate", "RotaryEmbedding q,c,c y", {"q": q, "c": floats(1, 3, 2)}, SHAPE,
+                  "3 elements of heads of 4 cannot be rotated in pairs", opset=23, rotary_embedding_dim=3)
+    yield at_node("SwiGLU of two shapes", "SwiGLU a,b y", {"a": F23, "b": F3}, SHAPE,
+                  "input 0 'a' (float [2,3]) and input 1 'b' (float [3]) must have the same shape", opset=28)
+    yield at_node("a write past the cache", "TensorScatter c,u,i y",
+                  {"c": floats(1, 5, 2), "u": floats(1, 3, 2), "i": np.array([3])}, VALUE,
+                  "3 rows at index 3 do not fit into the 5 of input 0 'c' (float [1,5,2])", opset=24)
+    yield at_node("a rule without its input", "LinearAttention q,q,q y,s", {"q": floats(1, 2, 4)}, MODEL,
+                  "update rule 'gated' takes an input decay and no input beta", opset=27, outputs="y float ?,s float ?",
+                  update_rule="gated", q_num_heads=2, kv_num_heads=2)
+    yield at_node("fewer terms than inputs", "Einsum a,b y", {"a": F23, "b": F23}, MODEL,
+                  "attribute 'equation' has 1 terms for 2 inputs", equation="ij->i")
+    yield at_node("more letters than dimensions", "Einsum a y", {"a": F23}, SHAPE,
+                  "attribute 'equation': term 0 has 3 letters for input 0 'a' (float [2,3])", equation="ijk")
+    yield at_node("a letter of two sizes", "Einsum a,b y", {"a": F23, "b": F23}, SHAPE,
+                  "dimension 0 of input 1 'b' (float [2,3]) is 'j', which is 3 elsewhere", equation="ij,jk")
+    yield at_node("an output letter from nowhere", "Einsum a y", {"a": F23}, MODEL,
+                  "attribute 'equation': 'k' of the output is in no input", equation="ij->ik")
+    yield at_node("an output letter twice", "Einsum a y", {"a": F23}, MODEL,
+                  "attribute 'equation': 'i' of the output is there twice", equation="ij->ii")
+    yield at_node("an equation of other characters", "Einsum a y", {"a": F23}, MODEL,
+                  "attribute 'equation': character 49 is neither a letter nor part of '...', ',' or '->'",
+                  equation="i1")
+    yield at_node("an equation that goes on", "Einsum a y", {"a": F23}, MODEL,
+                  "attribute 'equation' goes on behind its end, or has more terms than the 1 inputs",
+                  equation="ij->i->j")
     yield at_node("Gemm of vectors", "Gemm a,b y", {"a": F3, "b": F3}, SHAPE,
                   "input 0 'a' (float [3]) and input 1 'b' (float [3]) must be matrices")
     yield at_node("channels that do not fit", "Conv x,w y", {"x": floats(1, 3, 4, 4), "w": floats(2, 2, 2, 2)}, SHAPE,
@@ -298,19 +474,130 @@ def shapes():
     yield at_node("too many pads", "Conv x,w y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, SHAPE,
                   "attribute 'pads' has 3 values, 4 are expected",
                   pads=[1, 1, 1])
+    yield at_node("two ways to pad", "Conv x,w y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, MODEL,
+                  "attributes 'auto_pad' (SAME_UPPER) and 'pads' exclude each other",
+                  auto_pad="SAME_UPPER", pads=[0, 0, 0, 0])
     yield at_node("a kernel_shape that is not the kernel's", "Conv x,w y",
                   {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, SHAPE,
                   "kernel_shape [3,3] does not fit input 1 'w' (float [1,1,2,2])", kernel_shape=[3, 3])
     yield at_node("a bias of another length", "Conv x,w,b y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2),
                                                                "b": F3}, SHAPE,
                   "input 2 'b' (float [3]): one value for each of 1 output channels is expected")
+    image = {"x": floats(1, 1, 4, 4)}
+    yield at_node("a pool of a matrix", "MaxPool x y", {"x": F23}, SHAPE,
+                  "input 0 'x' (float [2,3]): dimensions for images, channels and at least one more are expected",
+                  kernel_shape=[1])
+    yield at_node("a kernel of size 0", "AveragePool x y", image, SHAPE,
+                  "attribute 'kernel_shape' has the value 0, at least 1 is expected", kernel_shape=[2, 0])
+    yield at_node("a negative pad", "LpPool x y", image, SHAPE,
+                  "attribute 'pads' has the value -1, at least 0 is expected", kernel_shape=[2, 2], pads=[0, 0, -1, 0])
+    yield at_node("pads that overflow", "AveragePool x y", image, LIMIT, "spatial axis 0: the padding overflows",
+                  kernel_shape=[2, 2], pads=[2**62, 0, 2**62, 0])
+    yield at_node("a dilation that overflows", "MaxPool x y", image, SHAPE,
+                  "spatial axis 1: no kernel of size 5 and dilation 4611686018427387903", kernel_shape=[1, 5],
+                  dilations=[1, 2**62 - 1])
+    yield at_node("Indices of padding", "MaxPool x y,i", image, VALUE,
+                  "spatial axis 0: window 0 sees padding alone, which Indices cannot name", kernel_shape=[1, 1],
+                  pads=[1, 0, 0, 0], outputs="y float ?, i int64 ?")
+    yield at_node("a norm of 0", "LpPool x y", image, VALUE, "attribute 'p' has the value 0, more than 0 is expected",
+                  kernel_shape=[2, 2], p=0)
+    yield at_node("a global pool without channels", "GlobalLpPool x y", {"x": F3}, SHAPE,
+                  "input 0 'x' (float [3]): dimensions for images and channels are expected")
+    unpooled = {"x": floats(1, 1, 2, 2), "i": np.array([[[[0, 3], [9, 16]]]], np.int64)}
+    yield at_node("a place to unpool to that is not there", "MaxUnpool x,i y", unpooled, VALUE,
+                  "input 1 'i' (int64 [1,1,2,2]): index 16 is out of range for the 16 elements of [1,1,4,4]",
+                  kernel_shape=[2, 2], strides=[2, 2])
+    yield at_node("an output too small to unpool", "MaxUnpool x,i,s y", {**unpooled, "s": longs(1, 1, 4, 3)}, SHAPE,
+                  "an output of shape [1,1,4,3] has no room for [1,1,4,4]", kernel_shape=[2, 2], strides=[2, 2])
+    yield at_node("pads that leave no image to unpool", "MaxUnpool x,i y", unpooled, SHAPE,
+                  "spatial axis 1: no image gives 2 windows of size 1 with a stride of 1 and pads of 1 and 2",
+                  kernel_shape=[1, 1], pads=[0, 1, 0, 2])
+    yield at_node("a region of no image", "MaxRoiPool x,r y",
+                  {"x": floats(1, 1, 4, 4), "r": np.array([[1, 0, 0, 2, 2]], np.float32)}, VALUE,
+                  "input 1 'r' (float [1,5]): region 0 lies in none of 1 images", pooled_shape=[2, 2])
+    regions = {"x": floats(1, 1, 4, 4), "r": np.array([[0, 0, np.inf, 2]], np.float32), "b": longs(0)}
+    yield at_node("a region without an end", "RoiAlign x,r,b y", regions, VALUE,
+                  "input 1 'r' (float [1,4]): region 0 has the corner inf")
+    yield at_node("too many samples", "RoiAlign x,r,b y", regions, LIMIT,
+                  "attribute 'sampling_ratio' has the value 5000, 0 to 1024 are expected", sampling_ratio=5000)
+    yield at_node("a mode that is not there", "RoiAlign x,r,b y", regions, MODEL,
+                  "attribute 'mode' must be avg or max, not 'min'", mode="min")
+    transposed = {"x": floats(1, 2, 3, 3), "w": floats(2, 1, 2, 2)}
+    yield at_node("groups that do not divide", "ConvTranspose x,w y", transposed, SHAPE,
+                  "input 0 'x' (float [1,2,3,3]) and input 1 'w' (float [2,1,2,2]): 3 groups cannot be", group=3)
+    yield at_node("pads that leave nothing", "ConvTranspose x,w y", transposed, SHAPE,
+                  "spatial axis 1: pads of 3 and 2 leave nothing of 4 elements", pads=[0, 3, 0, 2])
+    yield at_node("strides that overflow", "ConvTranspose x,w y", transposed, LIMIT, "spatial axis 0: sizes overflow",
+                  strides=[2**62, 1])
+    yield at_node("an output_shape of one dimension", "ConvTranspose x,w y", transposed, SHAPE,
+                  "attribute 'output_shape' has 1 values, 2 are expected", output_shape=[4])
+    blocks = {"x": floats(1, 4, 5), "i": longs(3, 3), "b": longs(2, 2)}
+    yield at_node("blocks that are not as many", "Col2Im x,i,b y", blocks, SHAPE,
+                  "input 0 'x' (float [1,4,5]): [images,channels*4,4] is expected for blocks [2,2] in [3,3]", opset=18)
+    yield at_node("an image and blocks of other ranks", "Col2Im x,i,b y", {**blocks, "b": longs(2)}, SHAPE,
+                  "input 1 'i' (int64 [2]) and input 2 'b' (int64 [1]) must have the same length, at least 1", opset=18)
+    whole = {"x": np.zeros((1, 1, 3, 3), np.uint8), "w": np.zeros((2, 1, 2, 2), np.int8)}
+    yield at_node("two zero points for one image", "ConvInteger x,w,z y", {**whole, "z": np.zeros(2, np.uint8)}, SHAPE,
+                  "input 2 'z' (uint8 [2]): one value is expected", outputs="y int32 ?")
+    yield at_node("a zero point of another type", "ConvInteger x,w,z y", {**whole, "z": np.zeros(1, np.int8)}, SHAPE,
+                  "input 0 'x' (uint8 [1,1,3,3]) and input 2 'z' (int8 [1]) must have the same type",
+                  outputs="y int32 ?")
+    yield at_node("zero points that are not as many as channels", "ConvInteger x,w,,z y",
+                  {**whole, "z": np.zeros(3, np.int8)}, SHAPE,
+                  "input 3 'z' (int8 [3]): one value is expected, or one for each of 2 output channels",
+                  outputs="y int32 ?")
+    causal = {"x": floats(1, 2, 5), "w": floats(2, 1, 3)}
+    yield at_node("a past of another length", "CausalConvWithState x,w,,p y,s", {**causal, "p": floats(1, 2, 3)}, SHAPE,
+                  "input 3 'p' (float [1,2,3]): the shape [1,2,2] is expected", opset=27)
+    yield at_node("an activation that is not there", "CausalConvWithState x,w y,s", causal, MODEL,
+                  "attribute 'activation' must be silu, swish or none, not 'relu'", opset=27, activation="relu")
+    yield at_node("weights that are not of each channel", "CausalConvWithState x,w y,s",
+                  {**causal, "w": floats(2, 2, 3)}, SHAPE,
+                  "input 0 'x' (float [1,2,5]) and input 1 'w' (float [2,2,3]): [sequences,channels,length] and "
+                  "[channels,1,kernel] are expected", opset=27)
     yield at_node("an axis to reduce out of range", "ReduceSum x,a y", {"x": F23, "a": longs(2)}, SHAPE,
                   "axis 2 is out of range for rank 2 (-2 to 1)")
     yield at_node("a softmax axis out of range", "Softmax x y", {"x": F23}, SHAPE,
                   "axis -3 is out of range for rank 2 (-2 to 1)", axis=-3)
+    yield at_node("an axis of no greatest", "ArgMax x y", {"x": F23}, SHAPE,
+                  "axis 2 is out of range for rank 2 (-2 to 1)", outputs="y int64 ?", axis=2)
+    yield at_node("two axes to sum along", "CumSum x,a y", {"x": F23, "a": longs(0, 1)}, SHAPE,
+                  "input 1 'a' (int64 [2]) must be a list of at most 1 integers")
+    yield at_node("no axis to sum along", "CumSum x,a y", {"x": F23, "a": longs()}, SHAPE,
+                  "input 1 'a' (int64 [0]) must be a scalar")
+    yield at_node("a list of no k", "TopK x,k y", {"x": F23, "k": longs()}, SHAPE,
+                  "input 1 'k' (int64 [0]) must have one element")
+    yield at_node("a scale that does not broadcast to one side", "LayerNormalization x,s y",
+                  {"x": F23, "s": floats(2, 2, 3)}, SHAPE,
+                  "input 1 's' (float [2,2,3]) does not broadcast to the shape of input 0 'x' (float [2,3])")
+    yield at_node("statistics of a type that is no float", "LayerNormalization x,s y", {"x": F23, "s": F3}, MODEL,
+                  "attribute 'stash_type' names a type (7) that is not allowed here", stash_type=7)
+    yield at_node("a scale of other channels", "InstanceNormalization x,s,b y",
+                  {"x": floats(1, 2, 4), "s": F3, "b": floats(2)}, SHAPE,
+                  "input 1 's' (float [3]) must have one element for each of the 2 channels of "
+                  "input 0 'x' (float [1,2,4])")
+    yield at_node("no channels", "InstanceNormalization x,s,b y", {"x": F3, "s": F3, "b": F3}, SHAPE,
+                  "input 0 'x' (float [3]): dimensions for images and channels are expected")
+    yield at_node("groups that do not divide", "GroupNormalization x,s,b y",
+                  {"x": floats(1, 4, 2), "s": F3, "b": F3}, SHAPE,
+                  "attribute 'num_groups' (3) does not divide the channels of input 0 'x' (float [1,4,2])",
+                  opset=18, num_groups=3)
+    yield at_node("a norm of another power", "LpNormalization x y", {"x": F23}, MODEL,
+                  "attribute 'p' must be 1 or 2, not 3", p=3)
+    yield at_node("a window of no channels", "LRN x y", {"x": F23}, MODEL,
+                  "attribute 'size' must be positive, not 0", size=0)
+    yield at_node("channels without a mean", "BatchNormalization x,s,b,m,v y",
+                  {"x": F23, "s": F3, "b": F3, "m": floats(2), "v": F3}, SHAPE,
+                  "input 3 'm' (float [2]) must have one element for each channel of input 0 'x' (float [2,3])")
+    yield at_node("images of no dimension", "BatchNormalization x,s,b,m,v y",
+                  {name: floats() if name == "x" else floats(1) for name in "xsbmv"}, SHAPE,
+                  "input 0 'x' (float []): a dimension for images is expected")
+    yield at_node("running statistics without training", "BatchNormalization x,s,b,m,v y,n",
+                  {"x": F23, "s": F3, "b": F3, "m": F3, "v": F3}, MODEL,
+                  "it has 2 outputs, but gives one unless it trains")
     yield at_node("a condition of two elements", "If c y", {"c": np.array([True, False])}, SHAPE,
                   "the condition, input 0 'c' (bool [2]), must have one element",
-                  then_branch=graph([], outputs=""), else_branch=graph([], outputs=""))
+                  then_branch=branch(), else_branch=branch())
     yield at_node("bounds that are no scalars", "Clip x,lo y", {"x": F23, "lo": F3}, SHAPE,
                   "input 1 'lo' (float [3]) must be a scalar")
     yield at_node("a scale that does not fit", "QuantizeLinear x,s,z y",
@@ -326,6 +613,9 @@ def shapes():
 
 
 def types():
+    for opset in (10, 13):
+        yield at_node(f"a remainder of floats with the divisor's sign in {opset}", "Mod a,b y", {"a": F3, "b": F3}, MODEL,
+                      "attribute 'fmod' must be 1 for input 0 'a' (float [3])", opset=opset)
     yield at_node("two element types", "Add a,b y", {"a": F3, "b": np.zeros(3)}, SHAPE,
                   "input 0 'a' (float [3]) and input 1 'b' (double [3]) must have the same type: Cast one of them")
     yield at_node("a type that the operator lacks", "Sqrt x y", {"x": longs(4)}, UNSUPPORTED,
@@ -335,7 +625,7 @@ def types():
                   "input 0 'c' (float [3]): type float is not supported here; bool is")
     yield at_node("a number for a condition of If", "If c y", {"c": F3}, UNSUPPORTED,
                   "input 0 'c' (float [3]): type float is not supported here; bool is",
-                  then_branch=graph([], outputs=""), else_branch=graph([], outputs=""))
+                  then_branch=branch(), else_branch=branch())
     yield at_node("a zero point of another type", "DequantizeLinear x,s,z y",
                   {"x": np.zeros(3, np.uint8), "s": np.float32(1), "z": np.int8(0)}, SHAPE,
                   "input 2 'z' (int8 []) must have the type of input 0 'x' (uint8 [3])")
@@ -352,12 +642,83 @@ def data():
                   outputs="y int64 ?")
     yield at_node("an index out of range", "Gather x,i y", {"x": F23, "i": longs(0, 2)}, VALUE,
                   "index 2 is out of range for axis 0 of size 2 of input 0 'x' (float [2,3])")
+    yield at_node("an index out of range where no element is picked", "Gather x,i y",
+                  {"x": np.zeros((3, 0), np.float32), "i": longs(5)}, VALUE,
+                  "index 5 is out of range for axis 0 of size 3 of input 0 'x' (float [3,0])")
+    yield at_node("the greatest of nothing", "ArgMax x y", {"x": np.zeros((0, 3), np.int64)}, VALUE,
+                  "input 0 'x' (int64 [0,3]) has no elements along axis 0", outputs="y int64 ?")
+    yield at_node("more than there are", "TopK x,k y", {"x": F23, "k": longs(4)}, VALUE,
+                  "k is 4, but input 0 'x' (float [2,3]) has 3 elements along axis 1")
+    yield at_node("fewer than none", "TopK x,k y", {"x": F23, "k": longs(-1)}, VALUE,
+                  "k is -1, but input 0 'x' (float [2,3]) has 3 elements along axis 1")
     yield at_node("a mean of no integers", "ReduceMean x y", {"x": np.zeros((0, 3), np.int64)}, VALUE,
                   "input 0 'x' (int64 [0,3]): the mean of no integers is undefined",
                   outputs="y int64 ?", axes=[0])
     yield at_node("an index out of range in a constant", "Gather x,i y", {"x": F23}, VALUE,
                   "index -3 is out of range for axis 0 of size 2 of input 0 'x' (float [2,3])",
                   initializers=[constant("i", longs(-3))])
+
+
+def picks():
+    """Of operators that pad, repeat, pick and place."""
+    yield at_node("pads that overflow", "Pad x,p y", {"x": F23, "p": longs(2**63 - 1, 0, 1, 0)}, SHAPE,
+                  "pads 9223372036854775807 and 1 do not fit axis 0 of input 0 'x' (float [2,3])")
+    yield at_node("pads that leave nothing to repeat", "Pad x,p y", {"x": F23, "p": longs(0, -3, 0, 1)}, SHAPE,
+                  "axis 1 of input 0 'x' (float [2,3]) has no elements left to repeat", mode="edge")
+    yield at_node("too few pads", "Pad x,p y", {"x": F23, "p": longs(0, 1)}, SHAPE,
+                  "2 pads are given for 2 axes, which need 4")
+    yield at_node("an axis that is padded twice", "Pad x,p,,a y", {"x": F23, "p": longs(0, 0, 0, 0), "a": longs(1, -1)},
+                  SHAPE, "axis 1 is padded twice", opset=18)
+    yield at_node("a mode of later versions", "Pad x,p y", {"x": F23, "p": longs(0, 1, 0, 1)}, MODEL,
+                  "mode 'wrap' is unknown", mode="wrap")
+    yield at_node("a negative number of repeats", "Tile x,r y", {"x": F23, "r": longs(1, -1)}, SHAPE,
+                  "axis 1 of input 0 'x' (float [2,3]) cannot be repeated -1 times")
+    yield at_node("a range without a step", "Range a,b,c y", {"a": longs(0), "b": longs(3), "c": longs(0)}, VALUE,
+                  "delta is 0", outputs="y int64 ?")
+    yield at_node("a range without an end", "Range a,b,c y",
+                  {"a": np.float32(0), "b": np.float32(math.inf), "c": np.float32(1)}, VALUE,
+                  "start, limit and delta give no number of elements")
+    yield at_node("blocks that do not fit", "SpaceToDepth x y", {"x": floats(1, 1, 4, 3)}, SHAPE,
+                  "input 0 'x' (float [1,1,4,3]) cannot be divided into blocks of 2x2", blocksize=2)
+    yield at_node("a depth below zero", "OneHot i,d,v y", {"i": longs(0), "d": longs(-3), "v": floats(2)}, VALUE,
+                  "the depth is -3")
+    yield at_node("an element out of range", "GatherElements x,i y", {"x": F23, "i": longs([0, 5])}, VALUE,
+                  "index 5 is out of range for axis 1 of size 3 of input 0 'x' (float [2,3])", axis=1)
+    yield at_node("tuples that are too long", "GatherND x,i y", {"x": F23, "i": longs([0, 1, 1])}, SHAPE,
+                  "tuples of 3 indices do not fit input 0 'x' (float [2,3]) behind 0 batch dimensions")
+    yield at_node("a place out of range", "ScatterND x,i,u y", {"x": F23, "i": longs([0, 7]), "u": floats(1)}, VALUE,
+                  "index 7 is out of range for axis 1 of size 3 of input 0 'x' (float [2,3])")
+    yield at_node("updates of another shape", "ScatterND x,i,u y", {"x": F23, "i": longs([0, 1]), "u": floats(2)},
+                  SHAPE, "input 2 'u' (float [2]) must have shape [1]")
+    yield at_node("a reduction of later versions", "ScatterND x,i,u y",
+                  {"x": F23, "i": longs([0, 1]), "u": floats(1)}, MODEL,
+                  "attribute 'reduction': 'max' is unknown here", reduction="max")
+    yield at_node("a sequence that is too long", "ReverseSequence x,n y", {"x": F23, "n": longs(1, 4)}, VALUE,
+                  "length 4 is out of range for axis 1 of size 3 of input 0 'x' (float [2,3])", batch_axis=0, time_axis=1)
+    yield at_node("a condition for what is not there", "Compress x,c y",
+                  {"x": F23, "c": np.array([0, 0, 0, 1], np.bool_)}, VALUE,
+                  "condition 3 holds, but there are only 3 elements", axis=1)
+
+
+def images():
+    """Of operators on images."""
+    yield at_node("a scale of nothing", "Resize x,,s y", {"x": F23, "s": np.zeros(2, np.float32)}, VALUE,
+                  "scale 0 cannot be applied to axis 0 of input 0 'x' (float [2,3])")
+    yield at_node("scales and sizes", "Resize x,,s,z y", {"x": F23, "s": np.ones(2, np.float32), "z": longs(2, 3)}, MODEL,
+                  "one of scales and sizes must be given, and not both")
+    yield at_node("scales for other axes", "Resize x,,s y", {"x": F23, "s": np.ones(3, np.float32)}, SHAPE,
+                  "3 scales are given for 2 axes of input 0 'x' (float [2,3])")
+    yield at_node("a size of nothing", "Resize x,,,z y", {"x": floats(0, 3), "z": longs(2, 3)}, SHAPE,
+                  "size 2 does not fit axis 0 of input 0 'x' (float [0,3])")
+    yield at_node("an image of 2^80 elements", "Resize x,,,z y", {"x": F23, "z": longs(1 << 40, 1 << 40)}, LIMIT,
+                  "output 0 would have shape [1099511627776,1099511627776], too large for this machine")
+    yield at_node("a grid of another batch", "GridSample x,g y", {"x": floats(2, 1, 3, 3), "g": floats(1, 2, 2, 2)},
+                  SHAPE, "input 1 'g' (float [1,2,2,2]) does not fit input 0 'x' (float [2,1,3,3])")
+    yield at_node("a matrix of another space", "AffineGrid t,s y", {"t": floats(1, 2, 3), "s": longs(1, 1, 2, 2, 2)},
+                  SHAPE, "input 0 't' (float [1,2,3]) does not fit size [1,1,2,2,2]", opset=20)
+    yield at_node("scores of other boxes", "NonMaxSuppression b,s y", {"b": floats(1, 4, 4), "s": floats(1, 1, 3)}, SHAPE,
+                  "input 0 'b' (float [1,4,4]) and input 1 's' (float [1,1,3]) must be batches x boxes x 4 and batches x "
+                  "classes x boxes", outputs="y int64 ?")
 
 
 def tensors():
@@ -466,5 +827,5 @@ def inputs():
                   "input 'x' is not a tensor", [F3])
 
 
-MISTAKES = [mistake for group in (files, graphs, functions, attributes, shapes, types, data, tensors, externals, inputs)
-            for mistake in group()]
+MISTAKES = [mistake for group in (files, graphs, stated, functions, attributes, shapes, types, data, picks, images, tensors,
+                                      externals, inputs) for mistake in group()]

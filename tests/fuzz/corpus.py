@@ -15,7 +15,7 @@ import numpy as np
 import seeds
 
 MOST_BYTES = 4000
-NPY, PROTO, IMAGE, LITERAL = range(4)  # the first byte of an input, plus 4 times a variant
+FORMATS = NPY, PROTO, IMAGE, LITERAL, NPZ = range(5)  # the first byte of an input, plus 5 times a variant
 LITERALS = ["7", "-3", "1e3", "nan", "true", "[]", "[[1,2],[3,4]]", "[1.5, -inf, 2]", "[1+2j, 3j]", '["a","b\\n"]',
             "[[[1],[2]],[[3],[4]]]", "0x1p-3", "[18446744073709551615]", "['it']"]
 DTYPES = ["f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "c8", "c16", ">f4", ">i8", "U3", "S2",
@@ -41,6 +41,12 @@ def npy(array, order="C"):
     return stream.getvalue()
 
 
+def npz(packed, **arrays):
+    stream = io.BytesIO()
+    (np.savez_compressed if packed else np.savez)(stream, **arrays)
+    return stream.getvalue()
+
+
 def png(width, height, depth, kind, interlaced=False):
     """A picture of zeros: kind is PNG's colour type."""
     def chunk(name, data):
@@ -58,18 +64,19 @@ def inputs(nodes, images, folder):
     folder.mkdir(parents=True)
     for i, text in enumerate(LITERALS):
         for variant in (0, 6, 7, 13):
-            write(folder, f"literal{i}_{variant}", bytes([LITERAL + 4 * variant]) + text.encode())
+            write(folder, f"literal{i}_{variant}", bytes([LITERAL + len(FORMATS) * variant]) + text.encode())
     for i, dtype in enumerate(DTYPES):
         array = np.zeros((2, 3), dtype)
         write(folder, f"npy{i}", bytes([NPY]) + npy(array))
-        write(folder, f"npy{i}f", bytes([NPY + 4 * i]) + npy(array, "F"))
+        write(folder, f"npy{i}f", bytes([NPY + len(FORMATS) * i]) + npy(array, "F"))
+        write(folder, f"npz{i}", bytes([NPZ]) + npz(i % 2, x=array, y=array))
     pictures = [path.read_bytes() for path in sorted(images.glob("*.pgm"))[:2]]
     pictures += [b"P3 2 1 255 1 2 3 4 5 6", b"P2\n# c\n2 1 15\n1 15\n", b"P6 1 1 65535\n" + bytes(6)]
     pictures += [png(3, 2, depth, kind) for depth, kind in ((1, 0), (8, 0), (16, 0), (8, 2), (16, 2), (4, 3), (8, 4),
                                                            (8, 6))]
     pictures.append(png(9, 9, 8, 2, True))
     for i, data in enumerate(pictures):
-        write(folder, f"image{i}", bytes([IMAGE + 4 * (i % 3)]) + data)
+        write(folder, f"image{i}", bytes([IMAGE + len(FORMATS) * (i % 3)]) + data)
     for i, path in enumerate(sorted(nodes.glob("*/test_data_set_0/input_0.pb"))[::12]):
         if path.stat().st_size <= MOST_BYTES:
             write(folder, f"proto{i}", bytes([PROTO]) + path.read_bytes())

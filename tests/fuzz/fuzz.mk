@@ -34,11 +34,11 @@ fuzz-build: venv
 
 $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call SHORT,AR) $(AR) rcs $@ $^
 
 $(FUZZ)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fields.c tests/fuzz/mutate.c $(wildcard tests/fuzz/*.h) \
   $(FUZZ)/libox.a $(FUZZ)/libtools.a
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer,$(FUZZ_CHECKS) -o $@ $(filter %.c,$^) $(FUZZ)/libtools.a $(FUZZ)/libox.a \
+	$(call SHORT,LD) clang $(FUZZ_FLAGS) -fsanitize=fuzzer,$(FUZZ_CHECKS) -o $@ $(filter %.c,$^) $(FUZZ)/libtools.a $(FUZZ)/libox.a \
 	  -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
 
 # All targets run, whatever the others find.
@@ -63,7 +63,7 @@ $(REPLAYS:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(BUILD)/obj/tests/fuzz/mutate.o: 
 
 $(BUILD)/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o $(BUILD)/obj/tests/fuzz/fields.o \
   $(BUILD)/obj/tests/fuzz/mutate.o $(BUILD)/libtools.a $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
 
 regression: $(REPLAYS:%=$(BUILD)/replay_%)
 	@BUILD='$(BUILD)' sh tests/regression/run.sh

@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "image.h"
+#include "kind.h"
 #include "literal.h"
 #include "npy.h"
 #include "number.h"
 #include "print.h"
 #include "source.h"
 #include "text.h"
+#include "zip.h"
 
 enum {
-    FORMATS = 4,
+    FORMATS = 5,
     MOST_PRINTED = 1 << 16
 };
 
@@ -27,6 +29,24 @@ static ox_status read_npy(const uint8_t *data, size_t size, ox_array *array, ox_
     if (status)
         free(copy);
     return status;
+}
+
+/* All arrays of an .npz; the last one is used. */
+static ox_status read_npz(const uint8_t *data, size_t size, ox_array *array, ox_error *error) {
+    ox_zip zip;
+    ox_status status = ox_zip_open(&zip, data, size, error), last = OX_ERROR_FILE;
+    for (size_t i = 0; i < zip.count && !status; i++) {
+        unsigned char *bytes;
+        size_t length;
+        if (ox_zip_read(&zip, i, &bytes, &length, error))
+            continue;
+        ox_array_free(array);
+        last = ox_npy_read(bytes, length, array, error);
+        if (last)
+            free(bytes);
+    }
+    ox_zip_free(&zip);
+    return last;
 }
 
 static ox_status read_literal(const uint8_t *data, size_t size, ox_dtype dtype, ox_array *array, ox_error *error) {
@@ -55,6 +75,8 @@ static ox_status read_any(int format, int variant, const uint8_t *data, size_t s
         return read_npy(data, size, array, error);
     case 1:
         return ox_source_proto(data, size, array, NULL, error);
+    case 4:
+        return read_npz(data, size, array, error);
     case 2:
         return read_image(data, size, dtype, 2 + variant % 3, array, error);
     default:
@@ -83,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ox_array array = {0};
     if (size < 1)
         return 0;
+    ox_kind_of(data + 1, size - 1);
     int format = data[0] % FORMATS, variant = data[0] / FORMATS;
     ox_status status = read_any(format, variant, data + 1, size - 1, &array, &error);
     if (status)

@@ -2,7 +2,7 @@
  * leaves in place lies inside the bytes. */
 #include <stdlib.h>
 
-#include "loader/parse.h"
+#include "../../src/loader/parse.h"
 #include "mutate.h"
 #include "onnx.pb-c.h"
 

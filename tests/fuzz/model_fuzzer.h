@@ -4,7 +4,7 @@
 
 #include "mutate.h"
 #include "onnx.pb-c.h"
-#include "ox.h"
+#include "../../src/ox.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fields.h"
-#include "ox.h"
+#include "../../src/ox.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 

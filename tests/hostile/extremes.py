@@ -20,12 +20,11 @@ import sys
 import time
 
 import onnx
+import oxlib
+import trials
 from onnx import defs, helper
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "property"))
-import oxlib  # noqa: E402
-import trials  # noqa: E402
 
 SECONDS = 10 if "OX_SANITIZED" in os.environ else 1
 # Bytes of an element of the types that are drawn, by ONNX's names and numbers.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # run.sh: installs into a directory of its own and uses what is there as a stranger would: headers and libraries found
-# by pkg-config, a program in C and in C++, shared and static; the manual page; and nothing exported but ox.h.
+# by pkg-config, a program in C and in C++, shared and static; the manual page; nothing exported but ox.h; how the loader
+# finds the library; and make uninstall.
 here=$(dirname "$0")
 root=$BUILD/installed
 passed=0 failed=0 skipped=0
@@ -58,6 +59,55 @@ nm -D --defined-only "$tree/lib/libox.so" | awk '{print $NF}' | sed '/^__/d' | s
 sed -n 's/^OX_API .*[ *]\(ox_[a-z0-9_]*\)(.*/\1/p' "$tree/include/ox.h" | sort -u >"$root/declared"
 expect 'exported, but not an ox_ symbol' sh -c "! grep -v '^ox_' '$root/exported'"
 expect 'exported and declared symbols differ' diff "$root/exported" "$root/declared"
+
+# ---- What make install says and does for the loader, and make uninstall ------------------------------------------
+
+unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
+own=$root/own
+sed -n '/^```c$/,/^```$/{/^```/!p;}' README.md >"$root/program.c"
+install() { $MAKE --no-print-directory -s BUILD="$BUILD" "$@"; }
+
+# The README's program, by each of the two lines that make install says for a folder of the user's own.
+install install PREFIX="$own" >"$root/said" 2>&1
+build=$(sed -n 's/^    cc program.c \(.*\)/\1/p' "$root/said")
+start=$(sed -n 's/^    \(export .*\)/\1/p' "$root/said")
+expect 'a program with the rpath that make install says' sh -c "$CC '$root/program.c' -o '$root/rpath' $build && '$root/rpath' | grep '^7: 1'"
+expect 'a program with the variable that make install says' sh -c "
+    PKG_CONFIG_PATH='$own/lib/pkgconfig'; export PKG_CONFIG_PATH
+    $CC '$root/program.c' -o '$root/plain' \$(pkg-config --cflags --libs ox) && $start && '$root/plain' | grep '^7: 1'"
+expect 'ox.pc has the prefix of this call' grep -q "^prefix=$own\$" "$own/lib/pkgconfig/ox.pc"
+
+# make uninstall takes what make install put there, and nothing else.
+touch "$own/bin/other" "$own/lib/libox.so.1" "$own/lib/pkgconfig/other.pc"
+expect 'make uninstall' install uninstall PREFIX="$own"
+expect 'what make uninstall leaves' test "$(cd "$own" && find . ! -type d | sort | tr '\n' ' ')" = \
+    './bin/other ./lib/libox.so.1 ./lib/pkgconfig/other.pc '
+expect 'make uninstall without an installation' install uninstall PREFIX="$own"
+
+# In a folder of the system, root runs ldconfig and others are told to.
+mkdir -p "$root/fake"
+printf '#!/bin/sh\n[ $# -gt 0 ] || touch "%s"\n[ $# -eq 0 ] || echo "%s: (from nowhere)"\n' "$root/ran" "$own/lib" >"$root/fake/ldconfig"
+printf '#!/bin/sh\necho "$FAKE_ID"\n' >"$root/fake/id"
+chmod +x "$root/fake/ldconfig" "$root/fake/id"
+# installed ID ARGUMENT...: what the installation says.
+installed() {
+    rm -f "$root/ran"
+    FAKE_ID=$1
+    shift
+    PATH=$root/fake:$PATH FAKE_ID=$FAKE_ID sh tools/installed.sh "$@" >"$root/said"
+}
+installed 1000 '' "$own"
+expect 'others are told to run ldconfig' grep -q 'sudo ldconfig' "$root/said"
+expect 'only root runs ldconfig' test ! -e "$root/ran"
+for gone in '' --gone; do
+    installed 0 '' "$own" $gone
+    expect "root runs ldconfig $gone" test -e "$root/ran" -a ! -s "$root/said"
+    installed 0 "$root" "$own" $gone
+    expect "nothing is run or said for DESTDIR $gone" test ! -e "$root/ran" -a ! -s "$root/said"
+done
+installed 0 '' "$own/elsewhere"
+expect 'no ldconfig for other folders' test ! -e "$root/ran" -a -s "$root/said"
+$MAKE --no-print-directory -s BUILD="$BUILD" "$BUILD/ox.pc" # with the prefix that it has by default
 
 [ "$skipped" -eq 0 ] || echo 'skipped: running the installed library: the package libonnx-testdata is not installed'
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,9 +1,10 @@
 """generate.py DIR: writes ONNX's node test cases to DIR, in the layout of ONNX's backend tests.
 
-DIR/CASE/model.onnx, DIR/CASE/test_data_set_N/input_N.pb and output_N.pb. Values that are no tensors are written with
+DIR/CASE/model.onnx, DIR/CASE/test_data_set_N/input_N.pb and output_N.pb; DIR/CASE/data.json with its tolerances. Values that are no tensors are written with
 the messages of their own kind (SequenceProto, OptionalProto, MapProto).
 """
 
+import json
 import pathlib
 import shutil
 import sys
@@ -29,6 +30,7 @@ def write_values(folder, prefix, infos, values):
 def write_case(folder, case):
     folder.mkdir(parents=True)
     (folder / "model.onnx").write_bytes(case.model.SerializeToString())
+    (folder / "data.json").write_text(json.dumps({"rtol": case.rtol, "atol": case.atol}))
     for n, (inputs, outputs) in enumerate(case.data_sets):
         data = folder / f"test_data_set_{n}"
         data.mkdir()

@@ -1,5 +1,5 @@
 /* broken.c: plug-ins that must be refused; BROKEN says in which way. */
-#include "ox.h"
+#include "../../src/ox.h"
 
 #if BROKEN != 0 /* 0: no entry point */
 

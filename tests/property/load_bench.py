@@ -10,9 +10,7 @@ import tempfile
 import time
 
 import oxlib
-
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hostile"))
-from files import field, integer  # noqa: E402
+from files import field, integer
 
 RATIO, PRIVATE_BYTES = 20, 2 << 20
 SIDE, LAYERS = 1024, 25  # 25 matrices of 4 MB

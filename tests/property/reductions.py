@@ -1,4 +1,4 @@
-"""reductions.py: reductions and Softmax against numpy, over any axes of inputs of any shape and strides.
+"""reductions.py: reductions, Softmax and LogSoftmax against numpy, over any axes of inputs of any shape and strides.
 
 Sums are of whole numbers, so that no order of adding rounds; but for a share of the inputs, which is large enough for
 threads: its sums have to be the same for any number of them. Nor do sums depend on strides.
@@ -11,7 +11,22 @@ import passes
 import values
 from onnx import TensorProto, helper
 
-FOLDS = {"ReduceSum": np.sum, "ReduceProd": np.prod, "ReduceMax": np.max, "ReduceMin": np.min, "ReduceMean": np.mean}
+def root(x, **where):
+    return np.sqrt(np.square(x.astype(np.float64)).sum(**where))
+
+
+def log_sum(x, **where):
+    return np.log(x.astype(np.float64).sum(**where))
+
+
+def log_sum_exp(x, **where):
+    return np.log(np.exp(x.astype(np.float64)).sum(**where))
+
+
+FOLDS = {"ReduceSum": np.sum, "ReduceProd": np.prod, "ReduceMax": np.max, "ReduceMin": np.min, "ReduceMean": np.mean,
+         "ReduceL1": lambda x, **where: np.abs(x).sum(**where), "ReduceL2": root, "ReduceLogSum": log_sum,
+         "ReduceLogSumExp": log_sum_exp, "ReduceSumSquare": lambda x, **where: np.square(x).sum(**where)}
+LINES = ("Softmax", "LogSoftmax")
 TYPES = ["float", "double", "float16", "int32", "int64", "uint32", "uint64", "int8", "uint8"]
 
 
@@ -32,10 +47,13 @@ def softmax(x, axis):
 
 
 def expected(op, x, axes, keep):
-    if op == "Softmax":
-        return softmax(x.astype(np.float64), axes[0])
+    if op in LINES:
+        shares = softmax(x.astype(np.float64), axes[0])
+        return shares if op == "Softmax" else np.log(shares)
     if op == "ReduceProd" and x.dtype.kind == "f":
         x = np.sign(x)
+    if op == "ReduceLogSum": # of what has a logarithm
+        x = np.abs(x)
     wide = x.astype(np.float64) if x.dtype.kind == "f" else x
     if op == "ReduceMean" and x.dtype.kind in "iu":
         total, count = np.sum(wide, axis=axes, keepdims=keep), np.prod([x.shape[a] for a in axes])
@@ -48,8 +66,10 @@ def build(op, type_name, axes, keep):
     nodes, constants = [], []
     if op == "ReduceProd" and "int" not in type_name:
         nodes.append(helper.make_node("Sign", ["x"], ["s"]))
+    if op == "ReduceLogSum":
+        nodes.append(helper.make_node("Abs", ["x"], ["s"]))
     source = "s" if nodes else "x"
-    if op == "Softmax":
+    if op in LINES:
         nodes.append(helper.make_node(op, [source], ["y"], axis=axes[0]))
     else:
         constants.append(helper.make_tensor("axes", TensorProto.INT64, [len(axes)], axes))
@@ -74,7 +94,7 @@ def result(data, type_name, x, threads):
 def ops_of(type_name):
     if type_name.endswith("int8"):
         return ["ReduceMax", "ReduceMin"]
-    return [*FOLDS] if "int" in type_name else [*FOLDS, "Softmax"]
+    return [*FOLDS] if "int" in type_name else [*FOLDS, *LINES]
 
 
 def check_streamed(rng, harness):
@@ -164,7 +184,7 @@ def run(rng, cases, harness):
         type_name = TYPES[int(rng.integers(0, len(TYPES)))]
         op = str(rng.choice(ops_of(type_name)))
         x = random_input(rng, type_name)
-        count = 1 if op == "Softmax" else int(rng.integers(1, x.ndim + 1))
+        count = 1 if op in LINES else int(rng.integers(1, x.ndim + 1))
         axes, keep = tuple(int(a) for a in rng.permutation(x.ndim)[:count]), bool(rng.random() < 0.5)
         where = f"{op} {type_name} {list(x.shape)} strides {list(x.strides)} axes {axes} keepdims {keep}"
         try:
@@ -174,11 +194,15 @@ def run(rng, cases, harness):
             harness.failures.append((op, f"{where}: status {error.status}: {error}"))
             continue
         with np.errstate(all="ignore"):
-            wanted = np.asarray(expected(op, x, axes, keep)).astype(one.dtype)
+            real = np.asarray(expected(op, x, axes, keep))
+            wanted = real.astype(one.dtype)
+        if one.dtype.kind in "iu" and real.dtype.kind == "f": # no integer is the logarithm of 0
+            wanted = np.where(np.isfinite(real), wanted, one)
         tolerance = 0 if one.dtype.kind in "iu" else 2e-3 if type_name == "float16" else 1e-6
+        least = tolerance if "Log" in op else tolerance / 100
         if not passes.same_bits(one, two):
             harness.failures.append((op, f"{where}: differs with two threads"))
-        elif one.shape != wanted.shape or not np.allclose(one, wanted, rtol=tolerance, atol=tolerance / 100):
+        elif one.shape != wanted.shape or not np.allclose(one, wanted, rtol=tolerance, atol=least):
             harness.failures.append((op, f"{where}: is not what numpy gives"))
         elif depends_on_strides(rng, data, type_name, x):
             harness.failures.append((op, f"{where}: differs from the same elements packed"))

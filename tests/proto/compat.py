@@ -75,7 +75,7 @@ def main():
     try:
         theirs = file_facts(their_file())
     except ImportError as missing:
-        print(f"{missing}: nothing to compare with")
+        print(f"skipped: onnx.proto: {missing}, so nothing to compare with")
         print("0 passed, 0 failed, 1 skipped")
         return 0
     ours = file_facts(our_file(sys.argv[1] if len(sys.argv) > 1 else PROTO))
@@ -85,7 +85,7 @@ def main():
             passed += 1
         elif name in (THEIRS_ALONE if name in theirs else OURS_ALONE):
             skipped += 1
-            print(f"{name}: left out of the comparison: {THEIRS_ALONE.get(name) or OURS_ALONE.get(name)}")
+            print(f"skipped: {name}: left out of the comparison: {THEIRS_ALONE.get(name) or OURS_ALONE.get(name)}")
         else:
             failed += 1
             print(f"{name}: ours is {ours.get(name, 'missing')}, onnx has {theirs.get(name, 'nothing')}")

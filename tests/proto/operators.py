@@ -1,5 +1,6 @@
 """operators.py OX OPERATORS.MD: the operator table against the schemas of the Python package onnx: every version that
-was ever published of every operator that ox has, and whether a row has attributes; and docs/operators.md against
+was ever published of every operator that ox has, and whether a row has attributes; the attributes that the loader
+allows (src/loader/attributes.inc), of every operator and version that there is; and docs/operators.md against
 `ox ops --markdown`."""
 
 import pathlib
@@ -9,6 +10,9 @@ import sys
 
 import onnx.defs
 
+import attributes as allowed
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
 ox, document = sys.argv[1:]
 lines = subprocess.run([ox, "ops", "--markdown"], check=True, capture_output=True, text=True).stdout
 table = {}
@@ -31,7 +35,7 @@ for name, versions in sorted(table.items()):
     else:
         failed += 1
         print(f"{name}: the table has versions {sorted(versions)}, onnx {sorted(published.get(name, []))}")
-for line in (pathlib.Path(__file__).parent.parent.parent / "src/ops/table.inc").read_text().splitlines():
+for line in (ROOT / "src/ops/table.inc").read_text().splitlines():
     row = re.match(r"[A-Z]+\((\w+), \(([0-9, ]+)\)", line)
     if not row:
         continue
@@ -41,6 +45,20 @@ for line in (pathlib.Path(__file__).parent.parent.parent / "src/ops/table.inc").
     else:
         failed += 1
         print(f"{row[1]} ({row[2]}) {'has' if some else 'has no'} attributes, but the row says otherwise")
+listed = {(row[1], row[2]): "".join(re.findall(r'"([^"]*)"', row[3])).split()
+          for row in re.finditer(r'^OPERATOR\("([^"]*)", (\w+),\s*("[^)]*")\)$',
+                                 (ROOT / "src/loader/attributes.inc").read_text(), re.M)}
+wanted = {key: allowed.words_of(schemas) for key, schemas in allowed.all_schemas().items()}
+for key in sorted(wanted.keys() | listed.keys()):
+    if wanted.get(key) == listed.get(key):
+        passed += 1
+    else:
+        failed += 1
+        print(f"{'.'.join(filter(None, key))}: the loader allows {listed.get(key)}, onnx {wanted.get(key)}: "
+              "write attributes.inc anew (tests/proto/attributes.py)")
+if list(listed) != sorted(listed):
+    failed += 1
+    print("attributes.inc is not sorted by domain and name")
 with open(document, encoding="utf-8") as file:
     if file.read() == lines:
         passed += 1

@@ -26,4 +26,7 @@ typedef struct attempt {
  * zeros elsewhere. */
 void attempt_run(const subject *s, const unsigned char *bytes, size_t size, attempt *result);
 
+/* What must not be where the bytes are those of a whole model: that it does not run, unless ox lacks something. */
+const char *attempt_fault_of_whole(const attempt *result);
+
 #endif

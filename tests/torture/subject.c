@@ -88,7 +88,7 @@ unsigned char *subject_damage(const subject *s, unsigned number, unsigned flips,
     if (!bytes || !*size)
         return bytes;
     memcpy(bytes, s->bytes, *size);
-    unsigned changes = number >= flips ? 0 : number % 2 ? 1 : 1 + (unsigned)(draw(&state) % 8);
+    unsigned changes = number == 0 || number >= flips ? 0 : number % 2 ? 1 : 1 + (unsigned)(draw(&state) % 8);
     for (unsigned i = 0; i < changes; i++) {
         size_t at = (size_t)(draw(&state) % *size);
         bytes[at] ^= (unsigned char)(1 + draw(&state) % 255);

@@ -20,9 +20,9 @@ typedef struct subject {
 bool subject_read(subject *s, const char *path);
 void subject_free(subject *s);
 
-/* A damaged copy in memory of just its size, which the caller frees: try number below `flips` changes bytes, one in
- * every second try and up to eight in the others; later ones cut the end off. The same name and number give the same
- * bytes. */
+/* A damaged copy in memory of just its size, which the caller frees: try 0 changes nothing, those
+ * below `flips` change bytes, one in every second try and up to eight in the others; later ones cut the end off. The
+ * same name and number give the same bytes. */
 unsigned char *subject_damage(const subject *s, unsigned number, unsigned flips, size_t *size);
 
 #endif

@@ -3,6 +3,9 @@
  *     torture [-j WORKERS] [-f FLIPS] [-t TRUNCATIONS] PATH...     all tries; prints counts and findings
  *     torture [-f FLIPS] -n NUMBER [-w FILE] PATH                  one try again; writes the damaged model to FILE
  *
+ * Try 0 is the model as it is, which has to run unless ox lacks an operator or a type of it; over all models, some have
+ * to run.
+ *
  * Workers are processes, each with a share of the models. When one dies, from a sanitizer, a signal or the watchdog,
  * the try that it was at is a finding, and another one goes on behind it. Exit status 1 if anything was found. */
 #include <signal.h>
@@ -25,6 +28,7 @@ typedef struct progress {
     int at;          /* index of the model */
     unsigned number; /* of the try that is under way */
     unsigned long outcomes[OUTCOMES];
+    unsigned long whole; /* models that ran as they are */
     unsigned long findings;
     size_t peak;
 } progress;
@@ -52,6 +56,8 @@ static void try_once(const job *j, const subject *s, unsigned number, attempt *a
     watch(true);
     attempt_run(s, bytes, size, a);
     watch(false);
+    if (number == 0)
+        a->fault = attempt_fault_of_whole(a);
     free(bytes);
 }
 
@@ -65,6 +71,7 @@ static void torture_model(const job *j, const char *path, progress *p) {
     for (; p->number < j->flips + j->truncations; p->number++) {
         try_once(j, &s, p->number, &a);
         p->outcomes[a.outcome]++;
+        p->whole += p->number == 0 && a.outcome == OUTCOME_RAN;
         p->peak = a.peak > p->peak ? a.peak : p->peak;
         if (a.fault) {
             report(j, path, p->number, a.fault);
@@ -141,7 +148,12 @@ static int torture(const job *j) {
         for (int o = 0; o < OUTCOMES; o++)
             sum.outcomes[o] += all[w].outcomes[o];
         sum.findings += all[w].findings;
+        sum.whole += all[w].whole;
         sum.peak = all[w].peak > sum.peak ? all[w].peak : sum.peak;
+    }
+    if (sum.whole * 4 < (unsigned long)j->count) {
+        printf("FOUND that only %lu of %d whole models run\n", sum.whole, j->count);
+        sum.findings++;
     }
     unsigned long tries = sum.outcomes[OUTCOME_RAN] + sum.outcomes[OUTCOME_REFUSED] + sum.outcomes[OUTCOME_FAILED];
     printf("%d models, %u changes and %u truncations each: %lu not loaded, %lu not run, %lu run; at most %zu KB\n",

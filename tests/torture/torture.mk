@@ -11,7 +11,7 @@ $(TORTURE_OBJ): CFLAGS += -D_DEFAULT_SOURCE -I$(BUILD)/proto
 $(TORTURE_OBJ): $(BUILD)/proto/onnx.pb-c.h
 
 $(BUILD)/torture: $(TORTURE_OBJ) $(BUILD)/libox.a
-	$(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
 
 torture: node-cases
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' OPT='$(ASAN_OPT)' \

@@ -3,9 +3,11 @@
 #ifndef OX_TEST_BUILDS_H
 #define OX_TEST_BUILDS_H
 
-static const char *const builds[] = {"base", "v3", "v4"};
+#include "src/loops/builds.h"
+
+#define builds ox_build_names
 enum {
-    BUILDS = sizeof builds / sizeof *builds
+    BUILDS = OX_BUILDS_COUNT
 };
 
 #endif

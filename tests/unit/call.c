@@ -2,7 +2,8 @@
 #include "tests/unit/call.h"
 
 #include "src/host.h"
-#include "src/ops/lanes.h"
+#include "src/iterate/bcast.h"
+#include "src/loops/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>

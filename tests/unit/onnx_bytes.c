@@ -147,11 +147,16 @@ void ox_put_initializer(ox_bytes *graph, const char *name, ox_dtype dtype, int r
     ox_put_message(graph, GRAPH_INITIALIZER, &tensor);
 }
 
-void ox_put_model(ox_bytes *model, const ox_bytes *graph, int opset) {
-    ox_bytes import = {0}, named = *graph;
-    ox_put_text(&named, GRAPH_NAME, "graph");
+void ox_put_versions(ox_bytes *model, int opset) {
+    ox_bytes import = {0};
     ox_put_int(&import, OPSET_VERSION, opset);
     ox_put_int(model, MODEL_IR, 8);
     ox_put_message(model, MODEL_OPSET, &import);
+}
+
+void ox_put_model(ox_bytes *model, const ox_bytes *graph, int opset) {
+    ox_bytes named = *graph;
+    ox_put_text(&named, GRAPH_NAME, "graph");
+    ox_put_versions(model, opset);
     ox_put_message(model, MODEL_GRAPH, &named);
 }

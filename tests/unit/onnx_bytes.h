@@ -2,7 +2,7 @@
 #ifndef OX_TEST_ONNX_BYTES_H
 #define OX_TEST_ONNX_BYTES_H
 
-#include "ox.h"
+#include "src/ox.h"
 
 typedef struct ox_bytes {
     size_t size;
@@ -31,6 +31,9 @@ void ox_put_output(ox_bytes *graph, const char *name, ox_dtype dtype, int rank, 
 /* An initializer with raw data. */
 void ox_put_initializer(ox_bytes *graph, const char *name, ox_dtype dtype, int rank, const int64_t *dims,
                         const void *data);
+
+/* A model without its graph. */
+void ox_put_versions(ox_bytes *model, int opset);
 
 /* A model of one graph. */
 void ox_put_model(ox_bytes *model, const ox_bytes *graph, int opset);

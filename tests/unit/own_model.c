@@ -45,7 +45,7 @@ ox_status own_load(own_model *m) {
     m->bytes.size = 0;
     ox_put_text(&import, OPSET_DOMAIN, m->domain);
     ox_put_int(&import, OPSET_VERSION, m->version);
-    ox_put_model(&m->bytes, &m->graph, 21);
+    ox_put_model(&m->bytes, &m->graph, *m->domain ? 21 : m->version);
     if (*m->domain)
         ox_put_message(&m->bytes, MODEL_OPSET, &import);
     ox_status status = ox_model_load_memory(m->bytes.data, m->bytes.size, &m->options, &m->model, &m->error);

@@ -17,6 +17,7 @@ typedef struct own_model {
     ox_error error;
 } own_model;
 
+/* Beside the domain the model imports version 21 of ONNX's own; "" is ONNX's own. */
 void own_begin(own_model *m, const char *domain, int version);
 
 /* A node of the domain; attrs may be NULL. */

@@ -1,5 +1,5 @@
 /* test_activations.c: functions of one operand, quantisation and Dropout, against formulas and values written here. */
-#include "src/ops/lanes.h"
+#include "src/loops/lanes.h"
 #include "tests/unit/builds.h"
 #include "tests/unit/call.h"
 
@@ -388,21 +388,36 @@ START_TEST(dropout_drops_nothing) {
 }
 END_TEST
 
-START_TEST(dropout_at_random_is_refused) {
-    const float x[] = {1, 2, 3};
+/* In training, what stays is scaled, a seed says what stays, and a ratio of 1 is refused. */
+START_TEST(dropout_drops_at_random) {
+    float x[64];
+    const float ratio = 0.75f, all = 1;
     const bool training = true;
+    uint8_t masks[2][64];
     test_call t;
+    for (int i = 0; i < 64; i++)
+        x[i] = (float)(i + 1);
+    for (int seed = 0; seed < 4; seed++) {
+        test_call_begin(&t, "Dropout", 13);
+        test_call_int(&t, "seed", seed / 2);
+        test_call_input(&t, OX_FLOAT, DIMS(64), x);
+        test_call_input(&t, OX_FLOAT, DIMS(), &ratio);
+        test_call_input(&t, OX_BOOL, DIMS(), &training);
+        ck_assert_int_eq(test_call_run(&t, 2), OX_OK);
+        const uint8_t *mask = t.outputs[1].data;
+        for (int i = 0; i < 64; i++)
+            ck_assert(((const float *)t.outputs[0].data)[i] == (mask[i] ? 4 * x[i] : 0));
+        if (seed % 2)
+            ck_assert(!memcmp(mask, masks[seed / 2], 64));
+        memcpy(masks[seed / 2], mask, 64);
+        test_call_end(&t);
+    }
+    ck_assert(memcmp(masks[0], masks[1], 64));
     test_call_begin(&t, "Dropout", 13);
-    test_call_input(&t, OX_FLOAT, DIMS(3), x);
-    test_call_omit(&t);
+    test_call_input(&t, OX_FLOAT, DIMS(64), x);
+    test_call_input(&t, OX_FLOAT, DIMS(), &all);
     test_call_input(&t, OX_BOOL, DIMS(), &training);
-    ck_assert_int_eq(test_call_infer(&t, 1), OX_ERROR_UNSUPPORTED);
-    test_call_end(&t);
-    test_call_begin(&t, "Dropout", 6);
-    test_call_input(&t, OX_FLOAT, DIMS(3), x);
-    ck_assert_int_eq(test_call_infer(&t, 1), OX_ERROR_UNSUPPORTED);
-    test_call_int(&t, "is_test", 1);
-    ck_assert_int_eq(test_call_infer(&t, 1), OX_OK);
+    ck_assert_int_eq(test_call_infer(&t, 1), OX_ERROR_VALUE);
     test_call_end(&t);
 }
 END_TEST
@@ -424,7 +439,7 @@ Suite *ox_suite_activations(void) {
     tcase_add_test(c, quantized_as_the_data_want);
     tcase_add_loop_test(c, many_quantized_as_the_data_want, 0, BUILDS);
     tcase_add_test(c, dropout_drops_nothing);
-    tcase_add_test(c, dropout_at_random_is_refused);
+    tcase_add_test(c, dropout_drops_at_random);
     suite_add_tcase(suite, c);
     return suite;
 }

@@ -1,5 +1,5 @@
 /* test_chain.c: chains give what the loops of their operations give one after the other. */
-#include "../../src/ops/chain.h"
+#include "src/loops/chain.h"
 #include "builds.h"
 
 #include <check.h>
@@ -35,6 +35,8 @@ static const char *const names[] = {
 
 typedef struct drawn_chain {
     ox_chain chain;
+    ox_link links[OX_CHAIN_LINKS];
+    int64_t next[OX_CHAIN_ARGS];
     int64_t n, row, step[OX_CHAIN_ARGS]; /* a row is all elements where the chain has none */
     char arg[OX_CHAIN_ARGS][LONGEST * sizeof(float)] __attribute__((aligned(64)));
 } drawn_chain;
@@ -46,7 +48,7 @@ static void draw_operand(drawn_chain *c, size_t width, bool repeats) {
     const int k = ++c->chain.nargs;
     float *x = (float *)(void *)c->arg[k];
     c->step[k] = repeats ? 0 : (int64_t)width;
-    c->chain.next[k] = draw(2) ? c->row * c->step[k] : repeats ? (int64_t)width : 0;
+    c->next[k] = draw(2) ? c->row * c->step[k] : repeats ? (int64_t)width : 0;
     for (int i = 0; i < LONGEST; i++)
         x[i] = draw_float();
 }
@@ -58,7 +60,7 @@ static void draw_chain(drawn_chain *c, int kind) {
         ENDS = sizeof ends / sizeof *ends
     };
     c->n = c->row = 1 + draw(LONGEST);
-    c->chain = (ox_chain){.from = ends[draw(ENDS)], .to = ends[draw(ENDS)]};
+    c->chain = (ox_chain){.from = ends[draw(ENDS)], .to = ends[draw(ENDS)], .links = c->links, .next = c->next};
     if (draw(2)) {
         c->row = c->chain.row = 1 + draw((unsigned)c->n);
         c->n -= c->n % c->row;
@@ -67,7 +69,7 @@ static void draw_chain(drawn_chain *c, int kind) {
     const int count = 1 + (int)draw(OX_CHAIN_LINKS);
     for (int i = 0; i < count; i++) {
         const ox_link_kind one = (ox_link_kind)(i ? (int)draw(OX_LINKS) : kind);
-        c->chain.links[c->chain.count++] = (ox_link){one, one <= OX_LINK_LAST_PAIR && draw(2), attr};
+        c->links[c->chain.count++] = (ox_link){one, one <= OX_LINK_LAST_PAIR && draw(2), attr};
         if (one <= OX_LINK_LAST_PAIR)
             draw_operand(c, sizeof(float), draw(2));
     }

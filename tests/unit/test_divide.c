@@ -1,5 +1,5 @@
 /* test_divide.c: division and remainders against C's, where that has a result. */
-#include "../../src/ops/lanes.h"
+#include "src/loops/lanes.h"
 #include "builds.h"
 
 #include <check.h>

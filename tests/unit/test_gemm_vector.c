@@ -1,6 +1,6 @@
 /* test_gemm_vector.c: products of one row with 16-bit floats: what they are widened to on the way. */
-#include "../../src/half.h"
-#include "../../src/ops/lanes.h"
+#include "src/half.h"
+#include "src/loops/lanes.h"
 #include "builds.h"
 
 #include <check.h>

@@ -1,12 +1,12 @@
 /* test_isa.c: which build of the loops is chosen. */
 #include "builds.h"
-#include "src/ops/lanes.h"
+#include "src/loops/lanes.h"
 
 #include <check.h>
 
 /* What the compiler's own functions say of this processor. */
-static ox_build expected_build(void) {
-#ifdef OX_X86_VARIANTS
+static int expected_build(void) {
+#if defined(OX_VARIANTS) && defined(__x86_64__)
     bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
               __builtin_cpu_supports("bmi2");
     bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -25,9 +25,9 @@ START_TEST(the_best_build_that_runs_is_chosen) {
 END_TEST
 
 START_TEST(a_build_is_chosen_by_its_name_if_it_runs) {
-    ox_build best = expected_build();
-    for (int b = OX_BUILD_base; b <= OX_BUILD_v4; b++)
-        ck_assert_int_eq(ox_loops_find(builds[b])->build, b < (int)best ? b : (int)best);
+    const int best = expected_build();
+    for (int b = 0; b < BUILDS; b++)
+        ck_assert_int_eq(ox_loops_find(builds[b])->build, b < best ? b : best);
 }
 END_TEST
 

@@ -172,8 +172,8 @@ START_TEST(fills_alike_for_the_same_seed) {
         ox_error error;
         if (dtype == OX_STRING)
             continue;
-        ck_assert_int_eq(ox_fill("@random:7", (ox_dtype)dtype, 1, dims, 0, &a, &error), OX_OK);
-        ck_assert_int_eq(ox_fill("@random:7", (ox_dtype)dtype, 1, dims, 0, &b, &error), OX_OK);
+        ck_assert_int_eq(ox_fill("@random:7", &(ox_fill_shape){(ox_dtype)dtype, 1, dims, 0}, 0, &a, &error), OX_OK);
+        ck_assert_int_eq(ox_fill("@random:7", &(ox_fill_shape){(ox_dtype)dtype, 1, dims, 0}, 0, &b, &error), OX_OK);
         ck_assert_mem_eq(a.data, b.data, 100 * ox_dtype_size((ox_dtype)dtype));
         for (ox_walk walk = ox_walk_start(&a.tensor); walk.element; ox_walk_next(&walk)) {
             ox_number number = ox_number_load((ox_dtype)dtype, walk.element);
@@ -190,11 +190,12 @@ START_TEST(knows_its_rules) {
     ox_array array;
     ox_error error;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        ck_assert_int_ne(ox_fill(rules[i], OX_FLOAT, 0, NULL, 0, &array, &error), OX_OK);
-    ck_assert_int_ne(ox_fill("@zeros", OX_FLOAT8E8M0, 0, NULL, 0, &array, &error), OX_OK);
-    ck_assert_int_ne(ox_fill("@ones", OX_STRING, 0, NULL, 0, &array, &error), OX_OK);
-    ck_assert_int_ne(ox_fill("@ones", OX_FLOAT, 2, (int64_t[]){INT64_MAX, 2}, 0, &array, &error), OX_OK);
-    ck_assert_int_eq(ox_fill("@ones", OX_INT4, 0, NULL, 0, &array, &error), OX_OK);
+        ck_assert_int_ne(ox_fill(rules[i], &(ox_fill_shape){OX_FLOAT, 0, NULL, 0}, 0, &array, &error), OX_OK);
+    ck_assert_int_ne(ox_fill("@zeros", &(ox_fill_shape){OX_FLOAT8E8M0, 0, NULL, 0}, 0, &array, &error), OX_OK);
+    ck_assert_int_ne(ox_fill("@ones", &(ox_fill_shape){OX_STRING, 0, NULL, 0}, 0, &array, &error), OX_OK);
+    ck_assert_int_ne(ox_fill("@ones", &(ox_fill_shape){OX_FLOAT, 2, (int64_t[]){INT64_MAX, 2}, 0}, 0, &array, &error),
+                     OX_OK);
+    ck_assert_int_eq(ox_fill("@ones", &(ox_fill_shape){OX_INT4, 0, NULL, 0}, 0, &array, &error), OX_OK);
     ck_assert_int_eq(*(int8_t *)array.data, 1);
     ox_array_free(&array);
 }

@@ -1,5 +1,5 @@
 /* test_math.c: the loops of math functions against long double, over all exponents and at the edges. */
-#include "../../src/ops/lanes.h"
+#include "src/loops/lanes.h"
 #include "builds.h"
 
 #include <check.h>

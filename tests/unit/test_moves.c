@@ -1,6 +1,6 @@
 /* test_moves.c: the loops that copy matrices and short rows, in every build, against copies element by element. */
 #define _DEFAULT_SOURCE /* memory from the system that is no file's */
-#include "../../src/ops/lanes.h"
+#include "src/loops/lanes.h"
 #include "builds.h"
 
 #include <check.h>

@@ -310,11 +310,22 @@ START_TEST(split_uneven) {
     test_call t;
     test_call_begin(&t, "Split", 18);
     test_call_input(&t, OX_FLOAT, DIMS(5), SIX);
-    test_call_int(&t, "num_outputs", 4);
-    ck_assert_int_eq(test_call_run(&t, 4), OX_OK);
+    test_call_int(&t, "num_outputs", 3);
+    ck_assert_int_eq(test_call_run(&t, 3), OX_OK);
     check_floats(&t, 1, 2, SIX + 2);
     check_floats(&t, 2, 1, SIX + 4);
-    check_dims(&t, 3, DIMS(0));
+    test_call_end(&t);
+    test_call_begin(&t, "Split", 18);
+    test_call_input(&t, OX_FLOAT, DIMS(2), SIX);
+    test_call_int(&t, "num_outputs", 3);
+    ck_assert_int_eq(test_call_run(&t, 3), OX_OK);
+    check_dims(&t, 2, DIMS(0));
+    test_call_end(&t);
+    /* Parts of 2, 2 and 2 leave -1. */
+    test_call_begin(&t, "Split", 18);
+    test_call_input(&t, OX_FLOAT, DIMS(5), SIX);
+    test_call_int(&t, "num_outputs", 4);
+    ck_assert_int_eq(test_call_infer(&t, 4), OX_ERROR_SHAPE);
     test_call_end(&t);
     test_call_begin(&t, "Split", 13);
     test_call_input(&t, OX_FLOAT, DIMS(5), SIX);
@@ -361,8 +372,9 @@ START_TEST(split_into_more_parts_than_outputs) {
     test_call_begin(&t, "Split", 18);
     test_call_input(&t, OX_FLOAT, DIMS(5), SIX);
     test_call_int(&t, "num_outputs", INT64_MAX);
-    ck_assert_int_eq(test_call_infer(&t, 1), OX_OK);
-    check_dims(&t, 0, DIMS(1));
+    ck_assert_int_eq(test_call_infer(&t, 1), OX_ERROR_MODEL);
+    test_call_end(&t);
+    ck_assert_int_eq(split(2, 3, 1, &t), OX_ERROR_SHAPE);
     test_call_end(&t);
 }
 END_TEST

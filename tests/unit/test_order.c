@@ -1,5 +1,5 @@
 /* test_order.c: Max and Min against their definition: NaN wins, and -0 is less than +0. */
-#include "../../src/ops/lanes.h"
+#include "src/loops/lanes.h"
 #include "builds.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* test_rows.c: loops that go over rows by themselves give what one call for each row gives. */
-#include "../../src/ops/lanes.h"
+#include "src/loops/lanes.h"
 #include "builds.h"
 
 #include <check.h>

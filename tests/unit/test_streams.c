@@ -1,6 +1,6 @@
 /* test_streams.c: results that go past the caches are those that do not. */
-#include "../../src/alloc.h"
-#include "../../src/ops/pass.h"
+#include "src/alloc.h"
+#include "src/pass/pass.h"
 #include "builds.h"
 
 #include <check.h>
@@ -57,7 +57,7 @@ START_TEST(every_loop_gives_the_same_past_the_caches) {
         ox_lane_set set;
     } all[] = {
 #define LANE_SET(name) {#name, OX_LANES_##name},
-#include "../../src/ops/lanes.inc"
+#include "src/loops/lanes.inc"
 #undef LANE_SET
     };
     static const float numbers[] = {1.5F, 2.5F, 0, 0};
@@ -116,11 +116,13 @@ static void add(const ox_loops *loops, int64_t rows, int64_t length, bool by_row
         b[i] = (float)(i % 7) / 4;
     }
     ox_pile_init(&pile, ox_default_allocator());
-    ox_pass_builder *builder = ox_pass_begin(&pile, loops, 2, dims, 0);
+    ox_pass_builder *builder = ox_pass_begin(&pile, &pile, loops, 2, dims, 0);
     const ox_reg in[] = {ox_pass_load(builder, &x, NULL), ox_pass_load(builder, &y, NULL)};
     ox_lane *lane = OX_BUILD_OF(loops, OX_LANES_Add)->fn[OX_FLOAT];
     const ox_reg sum = ox_pass_loop(builder, lane, NULL, OX_FLOAT, 2, in);
-    ox_pass_store(builder, sum, &out, streamed);
+    ox_pass_store(builder, sum, &out);
+    if (streamed)
+        ox_pass_stream(builder, &out);
     ox_pass *pass = ox_pass_end(builder);
     ck_assert_ptr_nonnull(pass);
     ck_assert_uint_le(ox_pass_scratch(pass), sizeof scratch);

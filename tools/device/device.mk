@@ -35,8 +35,8 @@ DEVICE_LTO    = $(if $(DEVICE_TOOLS),-flto=auto -ffat-lto-objects)
 DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_LTO) $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno \
   -fno-trapping-math -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
-DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/ops/gemm_% src/runtime/fuse.c \
-  $(addprefix src/ops/,epilogue.c pass.c pass_build.c pass_join.c pass_plan.c pass_rows.c pass_space.c),$(LIB_SRC)) \
+DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/runtime/fuse.c src/runtime/group.c \
+  src/ops/epilogue.c src/ops/gemm/% src/loops/gemm_% $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))),$(LIB_SRC)) \
   $(sort $(wildcard src/bare/*.c))
 DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 
@@ -48,11 +48,11 @@ UNREAD := doc_string|metadata_props|denotation|training_info|configuration|devic
 UNREAD_MESSAGES := Segment|Sequence|Map|Optional|Opaque
 $(BUILD)/device/proto/onnx.pb-c.c $(BUILD)/device/proto/onnx.pb-c.h &: proto/onnx.proto tools/device/descriptors.awk
 	@mkdir -p $(@D)
-	sed -E '/ ($(UNREAD)) = /d; /message ($(UNREAD_MESSAGES)) /,/}/{/ = /d}; s/^package onnx;/&\noption optimize_for = CODE_SIZE;/' \
+	$(call SHORT,PB) sed -E '/ ($(UNREAD)) = /d; /message ($(UNREAD_MESSAGES)) /,/}/{/ = /d}; s/^package onnx;/&\noption optimize_for = CODE_SIZE;/' \
 	  $< >$(@D)/onnx.proto
-	protoc-c --proto_path=$(@D) --c_out=$(@D) $(@D)/onnx.proto
-	awk -f tools/device/descriptors.awk $(@D)/onnx.pb-c.c >$(@D)/onnx.pb-c.new
-	mv $(@D)/onnx.pb-c.new $(@D)/onnx.pb-c.c
+	$(if $(V),,@)protoc-c --proto_path=$(@D) --c_out=$(@D) $(@D)/onnx.proto
+	$(if $(V),,@)awk -f tools/device/descriptors.awk $(@D)/onnx.pb-c.c >$(@D)/onnx.pb-c.new
+	$(if $(V),,@)mv $(@D)/onnx.pb-c.new $(@D)/onnx.pb-c.c
 
 # Rewritten only when they change: everything depends on them.
 $(DEVICE)/gen/selection.h: $(OPS) FORCE

@@ -78,7 +78,7 @@ in_list {
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
-in_table && /^(OP|OP_IN|LANES|MIXED|ROWS|DENSE)\(/ {
+in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE)\(/ {
     text = $0
     domain = ""
     if (sub(/^OP_IN\(/, "", text)) {
@@ -87,7 +87,7 @@ in_table && /^(OP|OP_IN|LANES|MIXED|ROWS|DENSE)\(/ {
         sub(/".*/, "", domain)
         sub(/^"[^"]*", */, "", text)
     } else {
-        sub(/^[A-Z]+\(/, "", text)
+        sub(/^[A-Z_]+\(/, "", text)
     }
     name = text
     sub(/,.*/, "", name)
@@ -106,7 +106,7 @@ in_table && /^(OP|OP_IN|LANES|MIXED|ROWS|DENSE)\(/ {
         }
     if (keep) {
         print >table
-        if (/^(LANES|MIXED)/)
+        if (/^(LANES|MIXED)/ || /OX_OP_LOADS/)
             features["passes"] = 1
         if (!/OX_OP_NO_ATTRS/)
             features["attributes"] = 1

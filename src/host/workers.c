@@ -1,0 +1,220 @@
+/* workers.c: the other threads of a pool, on POSIX threads. */
+#if defined(__linux__)
+#define _GNU_SOURCE /* which processor a thread is on */
+#endif
+#include "workers.h"
+
+#include "host.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+/* A worker looks this often for new work before it sleeps: steps of a model follow each other within microseconds. */
+enum {
+    SPINS = 4000,
+    YIELD = 64,
+    STAY = 16,      /* looks at its place before a worker moves again */
+    ALONE = 4,      /* pieces of work that the caller does all of before it lets workers look where they are */
+    LONG_NS = 50000 /* what is worth the time that workers take to move, when they wake */
+};
+
+/* Parts belong to nobody before they are begun, so that work does not wait for a thread that gets no processor: whoever
+ * is free takes the next one. Part 0 is the caller's. */
+struct ox_workers {
+    const ox_allocator *allocator;
+    int threads; /* with the caller */
+    void (*idle)(void *context);
+    void *idle_context;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    atomic_int taken; /* parts that somebody has begun; all of them while there is no work */
+    atomic_int left;  /* parts that have not ended */
+    atomic_int place; /* the processor of the caller */
+    atomic_bool stop;
+    ox_pool_fn *fn;
+    void *context;
+    int asleep;   /* workers that nobody has woken, guarded by the mutex */
+    int alone;    /* pieces of work in a row that the caller did all of */
+    bool is_long; /* a part of the last work that workers had to be woken for: the next run of a model begins with it */
+    int started;
+    struct worker {
+        ox_workers *workers;
+        pthread_t thread;
+        int stay;
+    } each[];
+};
+
+static size_t workers_size(int threads) {
+    return sizeof(ox_workers) + (size_t)(threads - 1) * sizeof(struct worker);
+}
+
+/* The i-th look at something that another thread does. That thread may be waiting for this very processor. */
+static void pause_a_little(int i) {
+    if (i % YIELD == YIELD - 1) {
+        sched_yield();
+        return;
+    }
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* The processor that this thread is on, -1 if nobody knows. */
+static int place_of_thread(void) {
+#if defined(__linux__)
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/* A worker that only looks for work stays where the scheduler put it last. On the caller's processor it gains nothing,
+ * while other processors are idle. */
+static void leave_place_of_caller(struct worker *worker) {
+    const int place = atomic_load_explicit(&worker->workers->place, memory_order_relaxed);
+    if (worker->stay > 0) {
+        worker->stay--;
+        return;
+    }
+    if (place < 0 || place != place_of_thread())
+        return;
+    worker->stay = STAY;
+#if defined(__linux__)
+    cpu_set_t all, others;
+    if (place >= CPU_SETSIZE || sched_getaffinity(0, sizeof all, &all))
+        return;
+    others = all;
+    CPU_CLR((size_t)place, &others);
+    if (!sched_setaffinity(0, sizeof others, &others))
+        (void)sched_setaffinity(0, sizeof all, &all);
+#endif
+}
+
+/* The next part that nobody has begun, -1 if there is none. */
+static int take_part(ox_workers *workers) {
+    int part = atomic_load_explicit(&workers->taken, memory_order_acquire);
+    while (part < workers->threads)
+        if (atomic_compare_exchange_weak_explicit(&workers->taken, &part, part + 1, memory_order_acquire,
+                                                  memory_order_acquire))
+            return part;
+    return -1;
+}
+
+static void do_part(ox_workers *workers, int part) {
+    workers->fn(workers->context, part, workers->threads);
+    atomic_fetch_sub_explicit(&workers->left, 1, memory_order_release);
+}
+
+/* Waits for a part, and takes it; -1 if there will be none. A worker that wakes too late for one looks for the next. */
+static int next_part(struct worker *worker) {
+    ox_workers *workers = worker->workers;
+    while (!atomic_load(&workers->stop)) {
+        for (int i = 0; i < SPINS; i++) {
+            if (i % YIELD == 0)
+                leave_place_of_caller(worker);
+            int part = take_part(workers);
+            if (part >= 0)
+                return part;
+            pause_a_little(i);
+        }
+        worker->stay = 0;
+        pthread_mutex_lock(&workers->mutex);
+        if (atomic_load(&workers->taken) == workers->threads && !atomic_load(&workers->stop)) {
+            workers->asleep++;
+            pthread_cond_wait(&workers->wake, &workers->mutex);
+        }
+        pthread_mutex_unlock(&workers->mutex);
+    }
+    return -1;
+}
+
+static void *work(void *argument) {
+    struct worker *worker = argument;
+    for (int part; (part = next_part(worker)) >= 0;)
+        do_part(worker->workers, part);
+    return NULL;
+}
+
+ox_status ox_workers_start(const ox_allocator *allocator, int threads, void (*idle)(void *context), void *context,
+                           ox_workers **result, ox_error *error) {
+    ox_workers *workers = ox_alloc(allocator, workers_size(threads));
+    if (!workers)
+        return ox_fail_memory(error, "a thread pool", workers_size(threads));
+    *workers = (ox_workers){.allocator = allocator,
+                            .threads = threads,
+                            .idle = idle,
+                            .idle_context = context,
+                            .taken = threads,
+                            .place = -1,
+                            .is_long = true};
+    pthread_mutex_init(&workers->mutex, NULL);
+    pthread_cond_init(&workers->wake, NULL);
+    for (; workers->started < threads - 1; workers->started++) {
+        struct worker *worker = &workers->each[workers->started];
+        *worker = (struct worker){.workers = workers};
+        if (pthread_create(&worker->thread, NULL, work, worker)) {
+            ox_workers_stop(workers);
+            return ox_fail(error, OX_ERROR_MEMORY, "a thread could not be started");
+        }
+    }
+    *result = workers;
+    return OX_OK;
+}
+
+bool ox_workers_has_this_thread(const ox_workers *workers) {
+    for (int i = 0; workers && i < workers->started; i++)
+        if (pthread_equal(workers->each[i].thread, pthread_self()))
+            return true;
+    return false;
+}
+
+void ox_workers_stop(ox_workers *workers) {
+    if (!workers)
+        return;
+    pthread_mutex_lock(&workers->mutex);
+    atomic_store(&workers->stop, true);
+    pthread_mutex_unlock(&workers->mutex);
+    pthread_cond_broadcast(&workers->wake);
+    for (int i = 0; i < workers->started; i++)
+        pthread_join(workers->each[i].thread, NULL);
+    pthread_cond_destroy(&workers->wake);
+    pthread_mutex_destroy(&workers->mutex);
+    ox_release(workers->allocator, workers, workers_size(workers->threads));
+}
+
+/* Waits for the parts that others have begun. */
+static void wait(ox_workers *workers) {
+    for (int i = 0; atomic_load_explicit(&workers->left, memory_order_acquire); i = (i + 1) % YIELD) {
+        pause_a_little(i);
+        if (i == YIELD - 1)
+            workers->idle(workers->idle_context);
+    }
+}
+
+void ox_workers_run(ox_workers *workers, ox_pool_fn *fn, void *context) {
+    workers->fn = fn;
+    workers->context = context;
+    atomic_store_explicit(&workers->left, workers->threads, memory_order_relaxed);
+    atomic_store_explicit(&workers->place, place_of_thread(), memory_order_relaxed);
+    pthread_mutex_lock(&workers->mutex);
+    atomic_store_explicit(&workers->taken, 1, memory_order_release);
+    const bool wakes = workers->asleep;
+    workers->asleep = 0;
+    pthread_mutex_unlock(&workers->mutex);
+    if (wakes)
+        pthread_cond_broadcast(&workers->wake);
+    if (wakes ? workers->is_long : workers->alone >= ALONE) {
+        sched_yield();
+        workers->alone = 0;
+    }
+    const uint64_t start = wakes ? ox_host_now() : 0;
+    do_part(workers, 0);
+    if (wakes)
+        workers->is_long = ox_host_now() - start >= LONG_NS;
+    int others = 0;
+    for (int part; (part = take_part(workers)) >= 0; others++)
+        do_part(workers, part);
+    wait(workers);
+    workers->alone = !wakes && others == workers->threads - 1 ? workers->alone + 1 : 0;
+}

@@ -1,0 +1,53 @@
+/* chain.h: runs of operations on floats, each of which takes the result of the operation before. One loop does all of
+ * them; intermediate results stay in registers of the processor. Every operation is rounded by itself. */
+#ifndef OX_LOOPS_CHAIN_H
+#define OX_LOOPS_CHAIN_H
+
+#include "lanes.h"
+
+enum {
+    OX_CHAIN_LINKS = 15,
+    OX_CHAIN_ARGS = OX_CHAIN_LINKS + 2 /* the result, what the first link takes, and one operand more for each */
+};
+
+/* The operations that are links; those of two operands first. */
+#define OX_PAIR_LINKS(M) M(Add) M(Sub) M(Mul) M(Div) M(Max) M(Min) M(PRelu) M(Quantize) M(Offset)
+#define OX_NUMBER_LINKS(M) M(Abs) M(Neg) M(Relu) M(Ceil) M(Floor) M(Reciprocal) M(Round) M(Sqrt)
+#define OX_PIECEWISE_LINKS(M) M(HardSigmoid) M(HardSwish) M(LeakyRelu) M(Softsign) M(ThresholdedRelu)
+#define OX_MATH_LINKS(M) M(Erf) M(Exp) M(Gelu) M(GeluTanh) M(Mish) M(Sigmoid) M(Swish) M(Tanh)
+#define OX_MAP_LINKS(M) OX_NUMBER_LINKS(M) OX_PIECEWISE_LINKS(M) OX_MATH_LINKS(M)
+typedef enum ox_link_kind {
+#define NAME(name) OX_LINK_##name,
+    OX_PAIR_LINKS(NAME) OX_LINK_PAIRS,
+    OX_LINK_LAST_PAIR = OX_LINK_PAIRS - 1,
+    OX_MAP_LINKS(NAME)
+#undef NAME
+    OX_LINKS
+} ox_link_kind;
+
+typedef struct ox_link {
+    ox_link_kind kind;
+    bool is_right;    /* what the link before gives is the right operand */
+    const void *attr; /* as of the operation's loop */
+} ox_link;
+
+/* The types at the ends of a chain: what is not float is converted as the loops of casts do. */
+enum {
+    OX_CHAIN_ENDS = OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16) | OX_BIT(OX_INT8) | OX_BIT(OX_UINT8) |
+                    OX_BIT(OX_INT16) | OX_BIT(OX_UINT16) | OX_BIT(OX_INT32)
+};
+
+/* The attribute of the loop. arg[1] is what the first link takes, one element after the other; each link of two
+ * operands takes the next one. step[0] may be below 0 (OX_LANES_STREAM), wherever the result begins. */
+typedef struct ox_chain {
+    ox_dtype from, to;
+    int nargs; /* behind the result */
+    int count;
+    const ox_link *links; /* `count` of them */
+    int64_t row;          /* elements in a row, 0 if there are none ... */
+    const int64_t *next;  /* ... and bytes from one row of an argument to the next one, the result's first */
+} ox_chain;
+
+extern ox_lane *const ox_chain_builds[];
+
+#endif

@@ -1,0 +1,211 @@
+/* gemm_int8.c: the kernels of products of bytes, with sums of 32 bits that wrap. Built once for each kind of processor,
+ * and once more for those that add four products of bytes in one instruction.
+ *
+ * Such instructions take unsigned bytes on the left and signed ones on the right; bytes of the other kind have their
+ * highest bit flipped, which moves them by 128. Elsewhere bytes on the left become integers of 16 bits and are what
+ * they were; those on the right become that as they are loaded, so that their panels take half the memory. */
+#include "intrinsics.h"
+#include "lane_loops.h"
+#include "x86.h"
+
+#ifdef OX_DOT_ISA
+#define KERNEL OX_JOIN(ox_gemm_int8, OX_DOT_ISA)
+#else
+#define KERNEL OX_VARIANT(ox_gemm_int8)
+#endif
+
+/* Tiles that leave few registers unused. */
+#if OX_DOT_BYTES == 64
+#define EACH_WIDTH(M) M(1) M(2) M(3) M(4)
+#else
+#define EACH_WIDTH(M) M(1) M(2)
+#endif
+
+enum {
+    LANES = OX_DOT_BYTES / 4,
+    VECTORS = OX_DOT_BYTES == 64 ? 4 : 2,
+    COLUMNS = LANES * VECTORS,
+    GROUP = OX_DOT_VALUES,
+    DEPTH = OX_GEMM_DEPTH * GROUP,
+    A_WIDTH = 4 / GROUP, /* bytes of an element of A in a block */
+    A_ROW = DEPTH * A_WIDTH + OX_GEMM_PAD,
+    B_VECTOR = LANES * GROUP /* bytes of B that make a vector */
+};
+
+/* The elements of a column in a group of rows of B. */
+#if OX_DOT_VALUES == 4
+typedef u32 column_group;
+#else
+typedef u16 column_group;
+#endif
+
+#if OX_UNALIGNED
+typedef ox_dot_lanes __attribute__((may_alias, aligned(1))) loose_lanes;
+#else
+typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
+#endif
+
+/* ---- Tiles -------------------------------------------------------------------------------------------------- */
+
+/* Adds the product for one group of k. */
+static inline __attribute__((always_inline)) void add_group(const int rows, const int vectors, const char *a,
+                                                            const char *b, ox_dot_lanes sum[][VECTORS]) {
+    ox_dot_lanes right[VECTORS];
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; j++)
+        right[j] = ox_dot_load(b + j * B_VECTOR);
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+        const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * A_ROW);
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++)
+            sum[i][j] = ox_dot(sum[i][j], left, right[j]);
+    }
+}
+
+/* A tile of constant size: where this is inlined, all sums are in registers. */
+static inline __attribute__((always_inline)) void multiply(const int rows, const int vectors, const ox_gemm_tile *t) {
+    const char *a = t->a, *b = t->b, *ahead = t->ahead;
+    char *c = t->c;
+    ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++)
+        sum[i / vectors][i % vectors] = (ox_dot_lanes){0};
+    int64_t left = t->depth;
+    for (; left > (OX_GEMM_STEPS - 1) * GROUP; left -= OX_GEMM_STEPS * GROUP, ahead += t->ahead_step)
+#pragma GCC unroll 4
+        for (int step = 0; step < OX_GEMM_STEPS; step++, a += 4, b += GROUP * t->b_row) {
+            __builtin_prefetch(ahead + step * t->ahead_stream, 0, 3);
+            add_group(rows, vectors, a, b, sum);
+        }
+    for (; left > 0; left -= GROUP, a += 4, b += GROUP * t->b_row)
+        add_group(rows, vectors, a, b, sum);
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++) {
+        loose_lanes *to = (void *)(c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);
+        ox_dot_lanes all = sum[i / vectors][i % vectors];
+        if (t->add)
+            all += *to;
+        *to = all;
+    }
+}
+
+#define TILE(rows, vectors)                                                                                            \
+    static void tile_##rows##_##vectors(const ox_gemm_tile *t) {                                                       \
+        multiply(rows, vectors, t);                                                                                    \
+    }
+#define TILES(vectors)                                                                                                 \
+    TILE(1, vectors) TILE(2, vectors) TILE(3, vectors) TILE(4, vectors) TILE(5, vectors) TILE(6, vectors)
+#define TILE_NAMES(vectors)                                                                                            \
+    {tile_1_##vectors, tile_2_##vectors, tile_3_##vectors, tile_4_##vectors, tile_5_##vectors, tile_6_##vectors},
+
+EACH_WIDTH(TILES)
+static ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(TILE_NAMES)};
+
+/* An ox_gemm_tile_fn. Where C ends within a vector, the tile is computed beside it. */
+static void tile(const ox_gemm_tile *t) {
+    ox_gemm_tile_fn *fn = tiles[(t->columns - 1) / LANES][t->rows - 1];
+    if (t->columns % LANES == 0) {
+        fn(t);
+        return;
+    }
+    uint32_t edge[OX_GEMM_TILE_ROWS][COLUMNS];
+    ox_gemm_tile beside = *t;
+    beside.c = (char *)edge, beside.c_row = sizeof *edge, beside.add = false;
+    fn(&beside);
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int64_t j = 0; j < t->columns; j++) {
+            u32 *to = (void *)(t->c + i * t->c_row + j * 4);
+            *to = t->add ? *to + edge[i][j] : edge[i][j];
+        }
+}
+
+/* ---- Packing ------------------------------------------------------------------------------------------------ */
+
+static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, bool is_signed, char *to) {
+    const uint8_t flip = is_signed ? 0x80 : 0;
+    for (int64_t k = 0; k < count; k++)
+        if (GROUP == 4)
+            ((u8 *)to)[k] = from[k * step] ^ flip;
+        else
+            ((u16 *)(void *)to)[k] = (uint16_t)((from[k * step] ^ flip) - flip);
+}
+
+/* An ox_gemm_pack_fn. Zeros beyond `columns` make what B has there count nothing. */
+static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
+                   char *to, int64_t to_row, char *stage) {
+    const uint8_t *data = from->data;
+    const bool is_signed = from->dtype == OX_INT8;
+    (void)loops, (void)stage;
+    for (int64_t i = 0; i < rows; i++, data += from->row, to += to_row) {
+        if (from->col == 1)
+            pack_row(data, 1, columns, is_signed, to);
+        else
+            pack_row(data, from->col, columns, is_signed, to);
+        memset(to + columns * A_WIDTH, 0, (size_t)((width - columns) * A_WIDTH));
+    }
+}
+
+/* How far up the element of row r of a group is in a word, so that elements lie in memory in the order of rows, as
+ * those of A do. */
+static inline int bits_below(int r) {
+    return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? GROUP - 1 - r : r) * 8;
+}
+
+/* Lays out GROUP rows together; `at` has the start of each. */
+static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, uint8_t flip, column_group *to) {
+    for (int64_t j = 0; j < columns; j++) {
+        uint32_t word = 0;
+#pragma GCC unroll 4
+        for (int r = 0; r < GROUP; r++)
+            word |= (uint32_t)(at[r][j * step] ^ flip) << bits_below(r);
+        to[j] = (column_group)word;
+    }
+}
+
+/* An ox_gemm_pack_fn. Rows beyond the last are as that one, since A has zeros there. */
+static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
+                   char *to, int64_t to_row, char *stage) {
+    const uint8_t flip = from->dtype == OX_UINT8 ? 0x80 : 0;
+    (void)loops, (void)stage;
+    for (int64_t k = 0; k < rows; k += GROUP, to += GROUP * to_row) {
+        const uint8_t *at[GROUP];
+        for (int64_t r = 0; r < GROUP; r++)
+            at[r] = (const uint8_t *)from->data + (k + r < rows ? k + r : rows - 1) * from->row;
+        column_group *words = (column_group *)(void *)to;
+        if (from->col == 1)
+            pack_group(at, 1, columns, flip, words);
+        else
+            pack_group(at, from->col, columns, flip, words);
+        memset(words + columns, 0, (size_t)(width - columns) * sizeof *words);
+    }
+}
+
+extern const ox_gemm_kernel KERNEL;
+const ox_gemm_kernel KERNEL = {
+    .a = GROUP == 4 ? OX_UINT8 : OX_INT16,
+    .b = OX_INT8,
+    .c = OX_INT32,
+    .rows = OX_GEMM_TILE_ROWS,
+    .columns = COLUMNS,
+    .unit = LANES,
+    .depth = DEPTH,
+    .group = GROUP,
+    .a_row = A_ROW,
+    .tile = tile,
+    .pack_a = pack_a,
+    .pack_b = pack_b,
+};
+
+#ifndef OX_DOT_ISA
+#define DECLARE(name, machine, flags, build, runs, ...) extern const ox_gemm_kernel ox_gemm_int8_##name;
+OX_DOTS(DECLARE, )
+
+const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(void) {
+#define CHOOSE(name, machine, flags, build, runs, ...)                                                                 \
+    if (OX_BUILD_##build == OX_JOIN(OX_BUILD, OX_ISA) && runs)                                                         \
+        return &ox_gemm_int8_##name;
+    OX_DOTS(CHOOSE, )
+    return &KERNEL;
+}
+#endif

@@ -1,0 +1,171 @@
+/* gemm_kernel.c: the loops of matrix products, expanded for each type that is computed in. Unlike all others they may
+ * round a product and a sum together (the Makefile says so): that is faster, and more precise. */
+#include "half.h"
+#include "gemm_kernel.h"
+#include "intrinsics.h"
+#include "lane_loops.h"
+
+#include <string.h>
+
+/* Tiles that leave few registers unused. */
+#define GEMM_VECTOR OX_WIDEST
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define GEMM_VECTORS 4
+#else
+#define GEMM_VECTORS 2
+#endif
+
+#if GEMM_VECTORS == 4
+#define EACH_WIDTH(M) M(1) M(2) M(3) M(4)
+#define FULL_WIDTH(M) M(4)
+#else
+#define EACH_WIDTH(M) M(1) M(2)
+#define FULL_WIDTH(M) M(2)
+#endif
+
+enum {
+    GEMM_BAND = 8192, /* bytes of a row of C that stay in the first-level cache */
+    GEMM_ROWS = 8,    /* rows of B that are read together, */
+    GEMM_DOTS = 4     /* and columns */
+};
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* Where a product and a sum are one instruction, there is nothing between them. */
+#if defined(__FMA__)
+#define KEEP_REAL(sum) (void)(sum)
+#else
+#define KEEP_REAL OX_KEEP
+#endif
+
+#define GEMM_TYPE f32
+#define GEMM_VALUE float
+#define GEMM_KEEP KEEP_REAL
+#define GEMM_WIDTHS EACH_WIDTH
+#define GEMM(name) name##_f32
+#include "gemm_types.inc"
+
+#define GEMM_TYPE f64
+#define GEMM_VALUE double
+#define GEMM_KEEP KEEP_REAL
+#define GEMM_WIDTHS EACH_WIDTH
+#define GEMM(name) name##_f64
+#include "gemm_types.inc"
+
+#define GEMM_TYPE u32
+#define GEMM_VALUE uint32_t
+#define GEMM_KEEP OX_KEEP
+#define GEMM_WIDTHS FULL_WIDTH
+#define GEMM(name) name##_u32
+#include "gemm_types.inc"
+
+#define GEMM_TYPE u64
+#define GEMM_VALUE uint64_t
+#define GEMM_KEEP OX_KEEP
+#define GEMM_WIDTHS FULL_WIDTH
+#define GEMM(name) name##_u64
+#include "gemm_types.inc"
+
+/* ---- Vectors times 16-bit floats ----------------------------------------------------------------------------- */
+
+/* These are widened as they are loaded, so that no more than their own bytes come from memory. */
+#define GEMM_TYPE f32
+#define GEMM_VALUE float
+#define GEMM(name) name##_f32
+
+static inline float one_half(const char *from) {
+    return ox_float_from_half(OX_GET(u16, from));
+}
+static inline float one_bf16(const char *from) {
+    return ox_float_from_bf16(OX_GET(u16, from));
+}
+
+/* As ox_float_from_half. */
+static inline vector_f32 load_half(const char *from) {
+#ifdef OX_HALF_WIDEST
+    vector_f32 wide;
+    _Static_assert(OX_HALF_WIDEST == lanes_f32, "one conversion fills a vector");
+    ox_widen_widest(&wide, from);
+    return wide;
+#else
+    const ox_words bits = ox_load_words(from), magnitude = (bits & 0x7fff) << 13;
+    const ox_words scaled = (ox_words)((vector_f32)magnitude * 0x1p112f);
+    const ox_words special = (ox_words)((bits & 0x7c00) == 0x7c00);
+    return (vector_f32)((bits & 0x8000) << 16 | (special & (magnitude | 0x7f800000)) | (~special & scaled));
+#endif
+}
+
+static inline vector_f32 load_bf16(const char *from) {
+    return (vector_f32)(ox_load_words(from) << 16);
+}
+
+#define GEMM_STORED u16
+#define GEMM_B(name) name##_half
+#define GEMM_LOAD(from) load_half(from)
+#define GEMM_ONE(from) one_half(from)
+#include "gemm_vector.inc"
+
+#define GEMM_STORED u16
+#define GEMM_B(name) name##_bf16
+#define GEMM_LOAD(from) load_bf16(from)
+#define GEMM_ONE(from) one_bf16(from)
+#include "gemm_vector.inc"
+
+/* ---- Kernels ------------------------------------------------------------------------------------------------- */
+
+/* By the type of the operands, and what it is computed in. */
+#define KERNEL(stored, dtype, type)                                                                                    \
+    static const ox_gemm_kernel kernel_##stored = {                                                                    \
+        .a = dtype,                                                                                                    \
+        .b = dtype,                                                                                                    \
+        .c = dtype,                                                                                                    \
+        .rows = OX_GEMM_TILE_ROWS,                                                                                     \
+        .columns = columns_##type,                                                                                     \
+        .unit = unit_##type,                                                                                           \
+        .depth = OX_GEMM_DEPTH,                                                                                        \
+        .group = 1,                                                                                                    \
+        .a_row = a_row_##type,                                                                                         \
+        .tile = tile_##type,                                                                                           \
+        .row_vector = row_vector_##stored,                                                                             \
+        .dots = dots_##stored,                                                                                         \
+        .pack_a = ox_gemm_pack_rows,                                                                                   \
+        .pack_b = ox_gemm_pack_rows,                                                                                   \
+    };
+KERNEL(f32, OX_FLOAT, f32)
+KERNEL(half, OX_FLOAT, f32)
+KERNEL(bf16, OX_FLOAT, f32)
+KERNEL(f64, OX_DOUBLE, f64)
+KERNEL(u32, OX_UINT32, u32)
+KERNEL(u64, OX_UINT64, u64)
+
+const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype) {
+    if (dtype == OX_FLOAT16)
+        return &kernel_half;
+    if (dtype == OX_BFLOAT16)
+        return &kernel_bf16;
+    switch ((int)ox_dtype_compute(dtype)) {
+    case OX_FLOAT:
+        return &kernel_f32;
+    case OX_DOUBLE:
+        return &kernel_f64;
+    case OX_INT32:
+    case OX_UINT32:
+        return &kernel_u32;
+    case OX_INT8:
+    case OX_UINT8:
+        return OX_VARIANT(ox_gemm_int8_find)();
+    default:
+        return &kernel_u64;
+    }
+}
+
+void OX_VARIANT(ox_gemm_copy)(int64_t rows, size_t bytes, char *to, int64_t to_row, const char *from,
+                              int64_t from_row) {
+    for (int64_t i = 0; i < rows; i++, to += to_row, from += from_row) {
+        size_t done = 0;
+        for (; done + GEMM_VECTOR <= bytes; done += GEMM_VECTOR)
+            memcpy(to + done, from + done, GEMM_VECTOR);
+        for (; done < bytes; done++)
+            to[done] = from[done];
+    }
+}

@@ -1,0 +1,81 @@
+/* gemm_kernel.h: what a build of the loops has for products: the layout of panels, and the tiles that multiply them.
+ *
+ * A block of A lies in rows of a fixed length, k along the row. A block of B lies in panels of `columns` columns: for
+ * each k (or group of k) a row of the panel, so that a tile reads both from start to end. */
+#ifndef OX_LOOPS_GEMM_KERNEL_H
+#define OX_LOOPS_GEMM_KERNEL_H
+
+#include "element.h"
+
+struct ox_loops; /* lanes.h */
+
+enum {
+    OX_GEMM_DEPTH = 256,     /* most groups of elements along k in a block */
+    OX_GEMM_PAD = 64,        /* bytes between the rows of a block of A: neighbours fall into different cache sets */
+    OX_GEMM_PANEL_ROW = 256, /* most bytes that one k takes in a panel of B */
+    OX_GEMM_TILE_ROWS = 6,   /* most rows of a tile */
+    OX_GEMM_STEPS = 4        /* groups of k that a tile adds in a turn of its loop */
+};
+
+/* A matrix that somebody else owns: data, and bytes from row to row and from column to column. */
+typedef struct ox_gemm_matrix {
+    ox_dtype dtype;
+    const void *data;
+    int64_t row, col;
+} ox_gemm_matrix;
+
+/* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are a_row
+ * bytes apart, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B and not written
+ * in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. On the way, every OX_GEMM_STEPS groups of
+ * k bring as many cache lines into the caches: from `ahead` on, ahead_stream bytes apart, the next ones ahead_step
+ * bytes further. */
+typedef struct ox_gemm_tile {
+    int64_t rows, columns, depth;
+    const char *a, *b;
+    int64_t a_row, b_row;
+    char *c;
+    int64_t c_row;
+    bool add;
+    const char *ahead;
+    int64_t ahead_stream, ahead_step;
+} ox_gemm_tile;
+typedef void ox_gemm_tile_fn(const ox_gemm_tile *tile);
+
+/* c[n] += a[k] * B, a row vector of elements a_step bytes apart; B has packed rows, b_row bytes apart. */
+typedef void ox_gemm_rows_fn(int64_t n, int64_t k, const char *a, int64_t a_step, const char *b, int64_t b_row,
+                             char *c);
+
+/* c[n] += a[k] * B, a packed row vector; B has packed columns, b_col bytes apart. */
+typedef void ox_gemm_dots_fn(int64_t n, int64_t k, const char *a, const char *b, int64_t b_col, char *c);
+
+/* Lays out rows x columns elements of a matrix (which starts there) in rows of the kernel's operand type, to_row bytes
+ * apart; each is filled up with zeros to `width` elements. `stage` has room for OX_GEMM_STAGE bytes. */
+typedef void ox_gemm_pack_fn(const struct ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns,
+                             int64_t width, char *to, int64_t to_row, char *stage);
+enum {
+    OX_GEMM_STAGE = 2 * OX_GEMM_DEPTH * OX_GEMM_PANEL_ROW
+};
+
+typedef struct ox_gemm_kernel {
+    ox_dtype a, b, c;  /* types of the elements in panels and of C */
+    int rows, columns; /* of a full tile */
+    int unit;          /* panels are as wide as a multiple of it */
+    int depth;         /* most elements along k in a block */
+    int group;         /* elements along k that lie together; blocks start at multiples */
+    int64_t a_row;     /* bytes */
+    ox_gemm_tile_fn *tile;
+    ox_gemm_rows_fn *row_vector; /* NULL if there is neither this nor dots */
+    ox_gemm_dots_fn *dots;
+    ox_gemm_pack_fn *pack_a, *pack_b;
+} ox_gemm_kernel;
+
+/* The kernel for products of a type (of what it is computed in). */
+typedef const ox_gemm_kernel *ox_gemm_kernel_fn(ox_dtype dtype);
+
+/* Copies `rows` rows of so many bytes; they do not overlap. */
+typedef void ox_gemm_copy_fn(int64_t rows, size_t bytes, char *to, int64_t to_row, const char *from, int64_t from_row);
+
+/* The pack function of kernels that take single elements: any strides; 16-bit floats are widened. */
+ox_gemm_pack_fn ox_gemm_pack_rows;
+
+#endif

@@ -1,0 +1,41 @@
+/* integer_loops.h: what surrounds products of bytes, and their making of floats, built for each kind of processor. */
+#ifndef OX_LOOPS_INTEGER_LOOPS_H
+#define OX_LOOPS_INTEGER_LOOPS_H
+
+#include "gemm_kernel.h"
+
+/* sums[n] of the columns of a k x n matrix of bytes, plus `more` each; they wrap. */
+typedef void ox_sum_bytes_fn(const ox_gemm_matrix *matrix, int64_t k, int64_t n, uint32_t more, uint32_t *sums);
+
+/* What zero points take off n sums of one row: row_zero times the sums of B's columns and row_sum, the sum of A's row
+ * less k times its zero point, times the columns' zero points, which are `step` (0 or 1) elements apart. NULL instead
+ * of either list: nothing. */
+typedef struct ox_zero_points {
+    uint32_t row_zero, row_sum;
+    const uint32_t *column_sums, *column_zeros;
+    int64_t step;
+} ox_zero_points;
+typedef void ox_offset_fn(int64_t n, const ox_zero_points *zeros, char *sums);
+
+/* Makes n sums (int32) bytes: times row_scale times the columns' scales, which are `step` elements apart, rounded to
+ * nearest even, plus zero, saturated. */
+typedef struct ox_requantization {
+    ox_dtype dtype; /* int8 or uint8 */
+    double zero;
+    double row_scale;
+    const float *column_scales;
+    int64_t step;
+} ox_requantization;
+typedef void ox_requantize_fn(int64_t n, const ox_requantization *how, const char *sums, char *bytes);
+
+/* Makes n floats unsigned bytes: divided by scale, rounded to nearest even, plus zero, saturated; 0 for NaN. */
+typedef void ox_quantize_fn(int64_t n, float scale, float zero, const char *floats, char *bytes);
+
+typedef struct ox_integer_loops {
+    ox_sum_bytes_fn *sum;
+    ox_offset_fn *offset;
+    ox_requantize_fn *requantize;
+    ox_quantize_fn *quantize;
+} ox_integer_loops;
+
+#endif

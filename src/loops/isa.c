@@ -1,0 +1,67 @@
+/* isa.c: choosing the build of the loops that the processor can run. */
+#include "chain.h"
+#include "statistics_loops.h"
+#include "x86.h"
+
+#include <string.h>
+
+/* Declares what each build has of a name, and lists it. */
+#define EXTERN(build, machine, flags, wide, runs, type, name) extern type name##_##build;
+#define ADDRESS(build, machine, flags, wide, runs, name) &name##_##build,
+#define DECLARE(type, name) OX_BUILDS(EXTERN, type, name)
+#define BUILDS(name)                                                                                                   \
+    { OX_BUILDS(ADDRESS, name) }
+
+DECLARE(const ox_loops, ox_loops)
+
+#define LANE_SET(name)                                                                                                 \
+    DECLARE(const ox_lanes, ox_lanes_##name)                                                                           \
+    const ox_lanes *const OX_LANES_##name[] = BUILDS(ox_lanes_##name);
+#include "lanes.inc"
+#undef LANE_SET
+
+DECLARE(ox_where_fn, ox_lane_where)
+ox_where_fn *const ox_where_builds[] = BUILDS(ox_lane_where);
+#if !OX_SMALL
+DECLARE(ox_lane, ox_chain_run)
+ox_lane *const ox_chain_builds[] = BUILDS(ox_chain_run);
+#endif
+DECLARE(ox_folder_fn, ox_folder_find)
+ox_folder_fn *const ox_folder_builds[] = BUILDS(ox_folder_find);
+DECLARE(ox_softmax_fn, ox_softmax_f32)
+ox_softmax_fn *const ox_softmax_f32_builds[] = BUILDS(ox_softmax_f32);
+DECLARE(ox_softmax_fn, ox_softmax_f64)
+ox_softmax_fn *const ox_softmax_f64_builds[] = BUILDS(ox_softmax_f64);
+DECLARE(ox_gemm_kernel_fn, ox_gemm_kernel_for)
+ox_gemm_kernel_fn *const ox_gemm_builds[] = BUILDS(ox_gemm_kernel_for);
+DECLARE(const ox_integer_loops, ox_integer_loops)
+const ox_integer_loops *const ox_integer_builds[] = BUILDS(ox_integer_loops);
+DECLARE(ox_window_loops_fn, ox_window_find)
+ox_window_loops_fn *const ox_window_builds[] = BUILDS(ox_window_find);
+DECLARE(ox_norm_loops_fn, ox_norm_find)
+ox_norm_loops_fn *const ox_norm_builds[] = BUILDS(ox_norm_find);
+DECLARE(ox_add_apart_for_fn, ox_add_apart_find)
+ox_add_apart_for_fn *const ox_add_apart_builds[] = BUILDS(ox_add_apart_find);
+DECLARE(const ox_statistics_loops, ox_statistics_loops)
+const ox_statistics_loops *const ox_statistics_builds[] = BUILDS(ox_statistics_loops);
+
+#define NAME(build, machine, flags, wide, runs, ...) #build,
+const char *const ox_build_names[] = {OX_BUILDS(NAME, )};
+
+/* Whether this processor runs a build. */
+static bool runs_here(ox_build build) {
+#define RUNS(build, machine, flags, wide, runs, ...) [OX_BUILD_##build] = runs,
+    const bool here[] = {OX_BUILDS(RUNS, )};
+    return here[build];
+}
+
+const ox_loops *ox_loops_find(const char *name) {
+    static const ox_loops *const all[] = BUILDS(ox_loops);
+    int last = OX_BUILDS_COUNT - 1;
+    for (int b = 0; name && b < OX_BUILDS_COUNT; b++)
+        if (!strcmp(name, ox_build_names[b]))
+            last = b;
+    while (last > 0 && !runs_here((ox_build)last))
+        last--;
+    return all[last];
+}

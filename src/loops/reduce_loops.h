@@ -1,0 +1,82 @@
+/* reduce_loops.h: what a reduction does to elements, apart from which ones. */
+#ifndef OX_LOOPS_REDUCE_LOOPS_H
+#define OX_LOOPS_REDUCE_LOOPS_H
+
+#include "element.h"
+
+#include <string.h>
+
+typedef enum ox_fold {
+    OX_FOLD_SUM,
+    OX_FOLD_MEAN,
+    OX_FOLD_PROD,
+    OX_FOLD_MAX,
+    OX_FOLD_MIN,
+    OX_FOLD_L1,      /* of absolute values */
+    OX_FOLD_SQUARES, /* of squares */
+    OX_FOLD_L2,      /* the root of that */
+    OX_FOLD_LOG      /* the logarithm of the sum */
+} ox_fold;
+
+/* How `rows` folds a row: element k into partial result k % OX_FOLD_WIDE, what is left at the end, and shorter rows,
+ * k % OX_FOLD_NARROW; the upper half of those into the lower until one is left. So many keep the processor busy and the
+ * rounding error low. What goes where depends on its place alone. Sums of floats, for making doubles of them takes
+ * longer than adding: of each block, eight that are OX_FOLD_BESIDE apart are added in three steps first. */
+enum {
+    OX_FOLD_WIDE = 32,
+    OX_FOLD_NARROW = 8,
+    OX_FOLD_BESIDE = 16,
+    OX_FOLD_BLOCK = 8 * OX_FOLD_BESIDE
+};
+
+/* Folds `length` elements, `step` bytes apart, into each of n accumulators; the elements of the next accumulator start
+ * `next` bytes further. Never called with length 0. What an accumulator gets does not depend on n. */
+typedef void ox_fold_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step);
+
+/* The same for the squares of what packed elements differ from one for each accumulator, `less_step` bytes apart. */
+typedef void ox_fold_from_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, const char *less,
+                             int64_t less_step);
+
+/* Turns n accumulators into packed elements of the compute type; `count` elements went into each. */
+typedef void ox_fold_end_fn(int64_t n, const void *sums, int64_t count, void *to);
+
+/* How a reduction of elements of a compute type is done. Sums and products are kept in double, and in 64 bits for
+ * integers, so that they are rounded or cut once. The greatest and least are kept in the type itself. */
+typedef struct ox_folder {
+    ox_fold_fn *rows;    /* one accumulator after the other */
+    ox_fold_fn *columns; /* side by side, each in order; next is the size of an element */
+    ox_fold_fn *squares; /* as `rows`, of the elements' squares in their type; NULL where there is no such loop */
+    ox_fold_from_fn *deviations; /* the same for differences; NULL where `squares` is */
+    ox_fold_fn *eights; /* as `columns`, of 8 * length floats, eight of which are added first; NULL for others */
+    ox_fold_end_fn *end;
+    ox_dtype sums;     /* the type of accumulators; integers are of 64 bits, with or without a sign */
+    int64_t width;     /* bytes of an accumulator */
+    uint64_t identity; /* its first value: these bytes, from the lowest address on */
+} ox_folder;
+
+/* Accumulators of any type, as many as are kept on the stack at a time. */
+enum {
+    OX_FOLD_TILE = OX_SMALL ? 256 : 2048
+};
+typedef union ox_fold_sums {
+    double f64[OX_FOLD_TILE];
+    float f32[OX_FOLD_TILE];
+    uint64_t u64[OX_FOLD_TILE];
+    uint32_t u32[OX_FOLD_TILE];
+    uint8_t u8[OX_FOLD_TILE];
+} ox_fold_sums;
+
+/* The first values of n accumulators. */
+static inline void ox_fold_start(const ox_folder *folder, int64_t n, void *sums) {
+    if (folder->width == sizeof folder->identity)
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)sums + i * (int64_t)sizeof folder->identity, &folder->identity, sizeof folder->identity);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)sums + i * folder->width, &folder->identity, (size_t)folder->width);
+}
+
+/* False if the type is not one that reductions are computed in. */
+typedef bool ox_folder_fn(ox_fold fold, ox_dtype compute, ox_folder *folder);
+
+#endif

@@ -1,0 +1,224 @@
+/* statistics_loops.c: the loops of normalisations, ArgMax, ArgMin and TopK. */
+#include "statistics_loops.h"
+#include "half.h"
+#include "lane_loops.h"
+
+/* ---- Means and variances ------------------------------------------------------------------------------------ */
+
+enum {
+    PARTS = 16
+};
+
+#define MOMENTS_ADD(k, p)                                                                                              \
+    do {                                                                                                               \
+        const double d = (double)x[k] - shift;                                                                         \
+        sum[p] += d;                                                                                                   \
+        squares[p] += d * d;                                                                                           \
+    } while (0)
+
+/* Element k goes into partial result k % PARTS. */
+#define MOMENTS(T)                                                                                                     \
+    static void moments_row_##T(ox_moments *m, const T *x, int64_t n) {                                                \
+        double sum[PARTS] = {0}, squares[PARTS] = {0};                                                                 \
+        const double shift = m->shift;                                                                                 \
+        int64_t k = 0;                                                                                                 \
+        for (; k + PARTS <= n; k += PARTS)                                                                             \
+            for (int p = 0; p < PARTS; p++)                                                                            \
+                MOMENTS_ADD(k + p, p);                                                                                 \
+        for (int p = 0; p < n - k; p++)                                                                                \
+            MOMENTS_ADD(k + p, p);                                                                                     \
+        for (int half = PARTS / 2; half; half /= 2)                                                                    \
+            for (int p = 0; p < half; p++) {                                                                           \
+                sum[p] += sum[p + half];                                                                               \
+                squares[p] += squares[p + half];                                                                       \
+            }                                                                                                          \
+        m->sum += sum[0];                                                                                              \
+        m->squares += squares[0];                                                                                      \
+    }                                                                                                                  \
+    static void moments_rows_##T(ox_moments *m, int64_t n, const char *from, int64_t next, int64_t length) {           \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            moments_row_##T(m + i, (const void *)(from + i * next), length);                                           \
+    }                                                                                                                  \
+    static void moments_columns_##T(ox_moments *m, int64_t n, const char *from, int64_t length, int64_t step) {        \
+        for (int64_t k = 0; k < length; k++, from += step)                                                             \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                const double d = (double)((const T *)(const void *)from)[i] - m[i].shift;                              \
+                m[i].sum += d;                                                                                         \
+                m[i].squares += d * d;                                                                                 \
+            }                                                                                                          \
+    }
+MOMENTS(f32)
+MOMENTS(f64)
+
+/* ---- The greatest and the least ----------------------------------------------------------------------------- */
+
+/* Whether a comes in the place of b, which was found before. */
+#define MORE_FIRST(a, b, is_nan) (((a) > (b)) | (is_nan(a) & !is_nan(b)))
+#define MORE_LAST(a, b, is_nan) (((a) >= (b)) | is_nan(a))
+#define LESS_FIRST(a, b, is_nan) (((a) < (b)) | (is_nan(a) & !is_nan(b)))
+#define LESS_LAST(a, b, is_nan) (((a) <= (b)) | is_nan(a))
+/* True for a NaN, which no integer is. */
+#define REAL_NAN(a) ((a) != (a))
+#define NO_NAN(a) 0
+
+/* As many as compilers see a loop over. */
+enum {
+    BLOCK = 32
+};
+
+/* The extreme of a row is found first, BLOCK at a time; then a block that holds it; then its place there. */
+#define ARG_ROW(name, T, takes, is_nan, last)                                                                          \
+    static c_##T extreme_##name##_##T(int64_t n, const T *x) {                                                         \
+        c_##T part[BLOCK];                                                                                             \
+        int64_t k = BLOCK;                                                                                             \
+        for (int p = 0; p < BLOCK; p++)                                                                                \
+            part[p] = x[p < n ? p : 0];                                                                                \
+        for (; k + BLOCK <= n; k += BLOCK)                                                                             \
+            for (int p = 0; p < BLOCK; p++) {                                                                          \
+                const c_##T a = x[k + p], b = part[p];                                                                 \
+                part[p] = takes(a, b, is_nan) ? a : b;                                                                 \
+            }                                                                                                          \
+        for (; k < n; k++)                                                                                             \
+            part[0] = takes(x[k], part[0], is_nan) ? x[k] : part[0];                                                   \
+        for (int p = 1; p < BLOCK; p++)                                                                                \
+            part[0] = takes(part[p], part[0], is_nan) ? part[p] : part[0];                                             \
+        return part[0];                                                                                                \
+    }                                                                                                                  \
+    static bool holds_##name##_##T(const T *x, c_##T wanted) {                                                         \
+        c_##T found = 0;                                                                                               \
+        for (int p = 0; p < BLOCK; p++) {                                                                              \
+            const c_##T a = x[p];                                                                                      \
+            found = ((a == wanted) | is_nan(a)) ? 1 : found;                                                           \
+        }                                                                                                              \
+        return found > 0;                                                                                              \
+    }                                                                                                                  \
+    static int64_t row_##name##_##T(int64_t n, const T *x) {                                                           \
+        const c_##T wanted = extreme_##name##_##T(n, x);                                                               \
+        int64_t k = last ? n - 1 : 0;                                                                                  \
+        if (last)                                                                                                      \
+            while (k >= BLOCK && !holds_##name##_##T(x + k - BLOCK + 1, wanted))                                       \
+                k -= BLOCK;                                                                                            \
+        else                                                                                                           \
+            while (k + BLOCK <= n && !holds_##name##_##T(x + k, wanted))                                               \
+                k += BLOCK;                                                                                            \
+        while (x[k] != wanted && !is_nan(x[k]))                                                                        \
+            k += last ? -1 : 1;                                                                                        \
+        return k;                                                                                                      \
+    }
+
+/* Places are counted in `place`, as wide as an element, from `base` on. */
+#define ARG_LANES(name, T, place, takes, is_nan)                                                                       \
+    static void name##_##T(int64_t n, int64_t step, int64_t lanes, const void *from, int64_t *index) {                 \
+        enum {                                                                                                         \
+            MOST = 1 << 30                                                                                             \
+        };                                                                                                             \
+        const T *x = from;                                                                                             \
+        c_##T best[OX_ARG_LANES];                                                                                      \
+        if (step == 1) {                                                                                               \
+            index[0] = row_##name##_##T(n, x);                                                                         \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t l = 0; l < lanes; l++) {                                                                          \
+            best[l] = x[l];                                                                                            \
+            index[l] = 0;                                                                                              \
+        }                                                                                                              \
+        for (int64_t base = 0; base < n; base += MOST) {                                                               \
+            place found[OX_ARG_LANES];                                                                                 \
+            memset(found, -1, sizeof found);                                                                           \
+            const place count = (place)(n - base < MOST ? n - base : MOST);                                            \
+            for (place k = base ? 0 : 1; k < count; k++) {                                                             \
+                const T *at = x + (base + k) * step;                                                                   \
+                for (int64_t l = 0; l < lanes; l++) {                                                                  \
+                    const c_##T a = at[l], b = best[l];                                                                \
+                    best[l] = takes(a, b, is_nan) ? a : b;                                                             \
+                    found[l] = takes(a, b, is_nan) ? k : found[l];                                                     \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (int64_t l = 0; l < lanes; l++)                                                                        \
+                index[l] = found[l] < 0 ? index[l] : base + found[l];                                                  \
+        }                                                                                                              \
+    }
+
+#define ARG(name, T, place, takes, is_nan, last)                                                                       \
+    ARG_ROW(name, T, takes, is_nan, last)                                                                              \
+    ARG_LANES(name, T, place, takes, is_nan)
+#define ARGS(T, place, is_nan)                                                                                         \
+    ARG(first_most, T, place, MORE_FIRST, is_nan, false)                                                               \
+    ARG(last_most, T, place, MORE_LAST, is_nan, true)                                                                  \
+    ARG(first_least, T, place, LESS_FIRST, is_nan, false)                                                              \
+    ARG(last_least, T, place, LESS_LAST, is_nan, true)
+ARGS(f32, int32_t, REAL_NAN)
+ARGS(f64, int64_t, REAL_NAN)
+ARGS(i8, int32_t, NO_NAN)
+ARGS(u8, int32_t, NO_NAN)
+ARGS(i16, int32_t, NO_NAN)
+ARGS(u16, int32_t, NO_NAN)
+ARGS(i32, int32_t, NO_NAN)
+ARGS(u32, int32_t, NO_NAN)
+ARGS(i64, int64_t, NO_NAN)
+ARGS(u64, int64_t, NO_NAN)
+
+#define ARG_TYPE(dtype, T) [dtype] = {{first_most_##T, last_most_##T}, {first_least_##T, last_least_##T}}
+static ox_arg_fn *find_arg(ox_dtype compute, bool least, bool last) {
+    static ox_arg_fn *const args[OX_DTYPE_COUNT][2][2] = {
+        ARG_TYPE(OX_FLOAT, f32), ARG_TYPE(OX_DOUBLE, f64), ARG_TYPE(OX_INT8, i8),   ARG_TYPE(OX_UINT8, u8),
+        ARG_TYPE(OX_INT16, i16), ARG_TYPE(OX_UINT16, u16), ARG_TYPE(OX_INT32, i32), ARG_TYPE(OX_UINT32, u32),
+        ARG_TYPE(OX_INT64, i64), ARG_TYPE(OX_UINT64, u64)};
+    return args[compute][least][last];
+}
+
+/* ---- Keys --------------------------------------------------------------------------------------------------- */
+
+#define TOP_BIT ((uint64_t)1 << 63)
+
+/* Floats are ordered as integers of sign and magnitude; to add 0 makes one of both zeros. */
+static inline uint32_t key_of_f32(float value) {
+    const uint32_t bits = ox_bits_of_float(value + 0), sign = bits >> 31;
+    return value != value ? UINT32_MAX : bits ^ ((0 - sign) | 0x80000000u);
+}
+
+static inline uint64_t key_of_f64(double value) {
+    const double sum = value + 0;
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    return value != value ? UINT64_MAX : bits ^ ((0 - (bits >> 63)) | TOP_BIT);
+}
+
+#define KEYS(T, expression)                                                                                            \
+    static uint64_t keys_##T(int64_t n, int64_t step, const void *from, uint64_t flip, uint64_t *keys) {               \
+        const T *x = from;                                                                                             \
+        uint64_t most = 0;                                                                                             \
+        for (int64_t i = 0; step == 1 && i < n; i++) {                                                                 \
+            const T a = x[i];                                                                                          \
+            keys[i] = (expression) ^ flip;                                                                             \
+        }                                                                                                              \
+        for (int64_t i = 0; step != 1 && i < n; i++) {                                                                 \
+            const T a = x[i * step];                                                                                   \
+            keys[i] = (expression) ^ flip;                                                                             \
+        }                                                                                                              \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            most = keys[i] > most ? keys[i] : most;                                                                    \
+        return most;                                                                                                   \
+    }
+KEYS(f32, (uint64_t)key_of_f32(a))
+KEYS(f64, key_of_f64(a))
+KEYS(i8, (uint64_t)a ^ TOP_BIT)
+KEYS(i16, (uint64_t)a ^ TOP_BIT)
+KEYS(i32, (uint64_t)a ^ TOP_BIT)
+KEYS(i64, (uint64_t)a ^ TOP_BIT)
+KEYS(u8, (uint64_t)a)
+KEYS(u16, (uint64_t)a)
+KEYS(u32, (uint64_t)a)
+KEYS(u64, (uint64_t)a)
+
+static ox_keys_fn *find_keys(ox_dtype compute) {
+    static ox_keys_fn *const all[OX_DTYPE_COUNT] = {
+        [OX_FLOAT] = keys_f32,  [OX_DOUBLE] = keys_f64, [OX_INT8] = keys_i8,  [OX_INT16] = keys_i16,
+        [OX_INT32] = keys_i32,  [OX_INT64] = keys_i64,  [OX_UINT8] = keys_u8, [OX_UINT16] = keys_u16,
+        [OX_UINT32] = keys_u32, [OX_UINT64] = keys_u64};
+    return all[compute];
+}
+
+extern const ox_statistics_loops OX_VARIANT(ox_statistics_loops);
+const ox_statistics_loops OX_VARIANT(ox_statistics_loops) = {
+    {moments_rows_f32, moments_columns_f32}, {moments_rows_f64, moments_columns_f64}, find_arg, find_keys};

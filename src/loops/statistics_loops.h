@@ -1,0 +1,44 @@
+/* statistics_loops.h: means and variances, and where in a row its greatest or least element is. */
+#ifndef OX_LOOPS_STATISTICS_LOOPS_H
+#define OX_LOOPS_STATISTICS_LOOPS_H
+
+#include "lanes.h"
+
+/* What gives mean and variance in one pass: sums of the differences from an element, and of their squares. Where the
+ * element lies among the others nothing cancels out that the variance needs. */
+typedef struct ox_moments {
+    double shift, sum, squares;
+} ox_moments;
+
+/* Adds `length` packed elements of n rows, `next` bytes apart, to n moments. */
+typedef void ox_moments_rows_fn(ox_moments *moments, int64_t n, const char *from, int64_t next, int64_t length);
+
+/* The same for columns side by side, whose elements are `step` bytes apart. */
+typedef void ox_moments_columns_fn(ox_moments *moments, int64_t n, const char *from, int64_t length, int64_t step);
+
+typedef struct ox_moments_loops {
+    ox_moments_rows_fn *rows;
+    ox_moments_columns_fn *columns;
+} ox_moments_loops;
+
+/* The index of the greatest (or least) of n elements that are `step` elements apart, of each of `lanes` neighbours, at
+ * most OX_ARG_LANES. The first of equals, or the last. NaN, where there is one, is greatest and least. */
+enum {
+    OX_ARG_LANES = 128
+};
+typedef void ox_arg_fn(int64_t n, int64_t step, int64_t lanes, const void *from, int64_t *index);
+
+/* Keys of n elements that are `step` elements apart: integers in the order of the elements, but for the bits in `flip`.
+ * NaN is the greatest; both zeros are equal. Gives the greatest key. */
+typedef uint64_t ox_keys_fn(int64_t n, int64_t step, const void *from, uint64_t flip, uint64_t *keys);
+
+typedef struct ox_statistics_loops {
+    ox_moments_loops f32, f64;
+    /* NULL for a type that nothing is computed in */
+    ox_arg_fn *(*arg)(ox_dtype compute, bool least, bool last);
+    ox_keys_fn *(*keys)(ox_dtype compute);
+} ox_statistics_loops;
+
+extern const ox_statistics_loops *const ox_statistics_builds[];
+
+#endif

@@ -1,0 +1,148 @@
+/* rotary.c: RotaryEmbedding. */
+#include "attention.h"
+#include "ops/dense.h"
+
+#include <string.h>
+
+enum {
+    X,
+    COS,
+    SIN,
+    POSITIONS
+};
+
+typedef struct rotary {
+    int64_t batch, sequence, heads, size;
+    int64_t half;      /* pairs of elements that are turned */
+    int64_t places[3]; /* elements of X from one batch, step and head to the next */
+    bool interleaved;
+} rotary;
+
+static ox_status read_heads(ox_call *call, rotary *r) {
+    const ox_tensor *x = call->in[X];
+    if (x->rank != 3 && x->rank != 4)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have 3 or 4 dimensions", OX_INPUT(call, X));
+    const bool flat = x->rank == 3;
+    r->batch = x->dims[0];
+    r->sequence = x->dims[flat ? 1 : 2];
+    r->heads = flat ? ox_call_int(call, "num_heads", 0) : x->dims[1];
+    if (flat && (r->heads <= 0 || x->dims[2] % r->heads != 0))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "attribute 'num_heads' is %lld, which does not divide %s",
+                            (long long)r->heads, OX_INPUT(call, X));
+    r->size = flat ? x->dims[2] / r->heads : x->dims[3];
+    r->places[0] = ox_wrapping(ox_wrapping(r->sequence, r->heads), r->size);
+    r->places[1] = flat ? x->dims[2] : r->size;
+    r->places[2] = flat ? r->size : ox_wrapping(r->sequence, r->size);
+    return OX_OK;
+}
+
+static ox_status check_cache(ox_call *call, const rotary *r, int i) {
+    const ox_tensor *cache = call->in[i];
+    const bool listed = ox_call_given(call, POSITIONS);
+    const int64_t whole[] = {r->batch, r->sequence, r->half};
+    bool fits =
+        listed ? cache->rank == 2 && cache->dims[1] == r->half : ox_same_dims(cache->rank, cache->dims, 3, whole);
+    if (fits && i == SIN)
+        fits = ox_same_dims(cache->rank, cache->dims, call->in[COS]->rank, call->in[COS]->dims);
+    return fits ? OX_OK
+                : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape [%s%lld], for %lld pairs of a head of %s",
+                               OX_INPUT(call, i), listed ? "positions," : "batch,sequence,", (long long)r->half,
+                               (long long)r->half, OX_INPUT(call, X));
+}
+
+static ox_status read_node(ox_call *call, rotary *r) {
+    const ox_tensor *positions = ox_call_given(call, POSITIONS) ? call->in[POSITIONS] : NULL;
+    OX_TRY(read_heads(call, r));
+    int64_t turned = ox_call_int(call, "rotary_embedding_dim", 0);
+    r->interleaved = ox_call_int(call, "interleaved", 0) != 0;
+    if (turned == 0)
+        turned = r->size;
+    if (turned < 0 || turned > r->size || turned % 2 != 0)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%lld elements of heads of %lld cannot be rotated in pairs",
+                            (long long)turned, (long long)r->size);
+    r->half = turned / 2;
+    if (positions && !ox_same_dims(positions->rank, positions->dims, 2, (const int64_t[]){r->batch, r->sequence}))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape [%lld,%lld]", OX_INPUT(call, POSITIONS),
+                            (long long)r->batch, (long long)r->sequence);
+    OX_TRY(check_cache(call, r, COS));
+    return check_cache(call, r, SIN);
+}
+
+ox_status ox_infer_rotary(ox_call *call) {
+    rotary r;
+    OX_TRY(ox_call_check_dtype(call, X, call->op->dtypes));
+    OX_TRY(ox_call_check_same(call, X, SIN));
+    if (ox_call_given(call, POSITIONS))
+        OX_TRY(ox_call_check_dtype(call, POSITIONS, OX_BIT(OX_INT64)));
+    OX_TRY(read_node(call, &r));
+    return ox_call_output(call, 0, call->in[X]->dtype, call->in[X]->rank, call->in[X]->dims);
+}
+
+ox_status ox_prepare_rotary(ox_call *call) {
+    rotary *r = ox_call_state(call, sizeof *r);
+    if (!r)
+        return OX_ERROR_MEMORY;
+    OX_TRY(read_node(call, r));
+    for (int i = X; i <= SIN; i++)
+        OX_TRY(ox_dense_plan(call, call->in[i]));
+    return ox_dense_plan_out(call, ox_tensor_count(call->out[0]));
+}
+
+typedef struct rotary_job {
+    const rotary *r;
+    const ox_f32 *x, *cos, *sin;
+    const ox_i64 *positions;
+    ox_f32 *to;
+} rotary_job;
+
+/* The pairs of one head: element i and the next one, or the one half of them further on. */
+static void rotate(const rotary *r, const ox_f32 *x, const ox_f32 *cos, const ox_f32 *sin, ox_f32 *to) {
+    const int64_t step = r->interleaved ? 2 : 1, other = r->interleaved ? 1 : r->half;
+    for (int64_t i = 0; i < r->half; i++) {
+        const float real = x[i * step], imaginary = x[i * step + other];
+        to[i * step] = cos[i] * real - sin[i] * imaginary;
+        to[i * step + other] = sin[i] * real + cos[i] * imaginary;
+    }
+    memcpy(to + 2 * r->half, x + 2 * r->half, (size_t)(r->size - 2 * r->half) * sizeof *to);
+}
+
+static void rotary_part(void *context, int part, int parts) {
+    const rotary_job *job = context;
+    const rotary *r = job->r;
+    int64_t i, end;
+    ox_pool_range(r->batch * r->sequence, part, parts, &i, &end);
+    for (; i < end; i++) {
+        const int64_t angles = (job->positions ? job->positions[i] : i) * r->half;
+        const int64_t at = i / r->sequence * r->places[0] + i % r->sequence * r->places[1];
+        for (int64_t h = 0; h < r->heads; h++)
+            rotate(r, job->x + at + h * r->places[2], job->cos + angles, job->sin + angles,
+                   job->to + at + h * r->places[2]);
+    }
+}
+
+static ox_status check_positions(const ox_call *call, const ox_i64 *positions) {
+    const int64_t most = call->in[COS]->dims[0];
+    for (int64_t i = 0; positions && i < ox_tensor_count(call->in[POSITIONS]); i++)
+        if (positions[i] < 0 || positions[i] >= most)
+            return ox_call_fail(call, OX_ERROR_VALUE, "position %lld is out of range for the %lld rows of %s",
+                                (long long)positions[i], (long long)most, OX_INPUT(call, COS));
+    return OX_OK;
+}
+
+ox_status ox_run_rotary(ox_call *call) {
+    const rotary *r = call->state;
+    const int64_t count = ox_tensor_count(call->out[0]);
+    size_t used = 0;
+    const ox_i64 *positions = ox_call_given(call, POSITIONS) ? call->in[POSITIONS]->data : NULL;
+    OX_TRY(check_positions(call, positions));
+    if (count == 0)
+        return OX_OK;
+    rotary_job job = {.r = r, .positions = positions};
+    job.x = ox_dense_in(call, &used, call->in[X]).data;
+    job.cos = ox_dense_in(call, &used, call->in[COS]).data;
+    job.sin = ox_dense_in(call, &used, call->in[SIN]).data;
+    job.to = ox_dense_out(call, &used, count);
+    ox_pool_run_pieces(call->pool, 8 * (double)count, rotary_part, &job);
+    ox_dense_store(call, count, job.to);
+    return OX_OK;
+}

@@ -1,0 +1,144 @@
+/* gemm.h: the matrix product that MatMul, Gemm and Conv share: its operands, and how it is cut into blocks. */
+#ifndef OX_OPS_GEMM_GEMM_H
+#define OX_OPS_GEMM_GEMM_H
+
+#include "pool.h"
+#include "ops/epilogue.h"
+#include "loops/lanes.h"
+#include "ops/op.h"
+
+typedef struct ox_gemm ox_gemm;
+
+/* Writes rows [row, row + rows) of columns [column, column + columns) of a matrix B to a panel with panel_row bytes a
+ * row. The panel holds zeros before; what is beyond `columns` must stay finite. Threads call it at the same time. */
+typedef void ox_gemm_panel_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                              char *panel, int64_t panel_row);
+
+/* A finished block of C: rows [row, row + rows) of columns [column, column + columns), in the kernel's type, packed
+ * columns and data_row bytes between rows. It lies in a cache and may be changed. */
+typedef struct ox_gemm_block {
+    int64_t row, rows, column, columns;
+    char *data;
+    int64_t data_row;
+    void *scratch; /* the bytes that the product asked for, the same for all blocks of a part of the pool */
+} ox_gemm_block;
+
+/* Takes a finished block, to bring it where ox_gemm_out says; every element comes once. Threads call it at the same
+ * time. */
+typedef void ox_gemm_end_fn(const ox_gemm *gemm, const ox_gemm_block *block);
+
+/* C[m,n] = A[m,k] * B[k,n]. Integers wrap; floats of 16 bits are widened and summed as floats. */
+struct ox_gemm {
+    int64_t m, n, k;
+    ox_gemm_matrix a, b;
+    const void *panels;          /* if not NULL, all of B as ox_gemm_pack left it */
+    ox_gemm_panel_fn *panel;     /* if not NULL, it gives B panel by panel */
+    void *c;                     /* without `end`: in the type that is computed in, packed columns, */
+    int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
+    ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
+    ox_epilogue *epilogue;       /* if not NULL, it takes C after that; `c` is not used */
+    bool end_in_place;           /* `end` may receive the memory of C itself */
+    size_t scratch;              /* bytes that `end` wants */
+    const void *context, *extra; /* for panel and end */
+    int64_t start;               /* elements of C in the products before this one; ox_gemm_run sets it */
+};
+
+/* True if C is made block by block, and taken from there. */
+static inline bool ox_gemm_is_taken(const ox_gemm *g) {
+    return g->end || g->epilogue;
+}
+
+/* Where `end` writes row i of a block, of elements of `size` bytes: over the block itself if more follows. */
+static inline char *ox_gemm_out(const ox_gemm *g, const ox_gemm_block *block, int64_t i, int64_t size) {
+    return g->epilogue ? block->data + i * block->data_row
+                       : (char *)g->c + (block->row + i) * g->c_row + block->column * size;
+}
+
+/* The most columns of C that are finished at a time where it is one row. */
+enum {
+    OX_GEMM_VECTOR_COLUMNS = 2048
+};
+
+/* How a product is computed. */
+typedef enum ox_gemm_algorithm {
+    OX_GEMM_PANELS = 0, /* panels of A and B, tiles of C */
+    OX_GEMM_ROW_VECTOR, /* one row, along the rows of B */
+    OX_GEMM_DOTS,       /* one row, along the columns of B */
+    OX_GEMM_BLAS        /* by the library of gemm_blas.h */
+} ox_gemm_algorithm;
+
+/* How products of one shape are cut. */
+#if OX_SMALL
+typedef struct ox_gemm_plan {
+    size_t panel_bytes; /* the workspace: room for a panel */
+} ox_gemm_plan;
+#else
+typedef struct ox_gemm_plan {
+    const ox_loops *loops;
+    const ox_gemm_kernel *kernel;
+    ox_pool *pool;   /* NULL if the work is not worth it */
+    bool batched;    /* threads take whole products */
+    bool transposed; /* C is one column, computed as one row */
+    bool direct;     /* tiles read B as it lies, not in panels */
+    ox_gemm_algorithm algorithm;
+    int64_t depths;                          /* blocks along k, of even size */
+    int64_t rows, columns;                   /* the most of a block of C */
+    int64_t chunk;                           /* the most columns of B that lie in panels at a time */
+    size_t panel_bytes;                      /* the workspace: room for panels, ... */
+    size_t stage, a_bytes, c_bytes, scratch; /* ... and for each thread */
+} ox_gemm_plan;
+#endif
+
+/* Prepare: plans `count` products of this shape, types and strides, and asks for their workspace. Data may be missing
+ * from g; `panels` says whether there are any. */
+ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan);
+
+/* Run: c[columns] = the row of A times `columns` columns of B from `column` on, for the algorithms of one row. `stage`
+ * has plan->stage bytes. */
+void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, char *stage, char *c);
+
+/* The transposed product, which has the same elements. */
+ox_gemm ox_gemm_transpose(const ox_gemm *g);
+
+/* Bytes of workspace for one thread, and how many rooms for panels there are. */
+size_t ox_gemm_part_bytes(const ox_gemm_plan *plan);
+int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan);
+
+/* Run: that workspace. */
+void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan);
+
+/* Where `end` has its scratch memory in part `part` of the pool. */
+void *ox_gemm_scratch(const ox_gemm_plan *plan, void *workspace, int part);
+
+/* Sets operands and extra of product i of a batch. */
+typedef void ox_gemm_place_fn(const void *places, int64_t i, ox_gemm *gemm);
+
+/* Product i of a batch, in place. */
+static inline ox_gemm ox_gemm_product(const ox_gemm *gemm, int64_t i, ox_gemm_place_fn *place, const void *places) {
+    ox_gemm g = *gemm;
+    place(places, i, &g);
+    g.start = i * g.m * g.n;
+    if (g.c)
+        g.c = (char *)g.c + i * g.m * g.c_row;
+    return g;
+}
+
+/* Computes `count` products that differ in place only. Each element of C is the same sum, in the same order, whatever
+ * the number of threads is. */
+void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
+                 const void *places, void *workspace);
+
+/* Bytes of all of a matrix B in panels; false if they overflow. */
+bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size);
+
+/* Lays all of B out in panels. `stage` has OX_GEMM_STAGE bytes. */
+void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
+                  char *panels, char *stage);
+
+/* Prepare: operand B of a product laid out in panels, if it is input `input` and the model's own: then g->panels is
+ * set, for the first of its matrices. `rank` dims and byte strides lead to the others, whose panels are *each bytes
+ * apart. */
+ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
+                          size_t *each);
+
+#endif

@@ -1,0 +1,157 @@
+/* gemm_plan.c: how products are cut into blocks that fit the caches. */
+#include "host.h"
+#include "ops/dense.h"
+#include "gemm_blas.h"
+
+enum {
+    DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
+    BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
+    FEW_ROWS = 64            /* with fewer rows of C, panels are read too seldom to come from far away */
+};
+
+static int64_t round_up(int64_t count, int64_t unit) {
+    return (count + unit - 1) / unit * unit;
+}
+
+/* The most multiples of `unit`, at least one, that fit into `bytes` and are needed for `count`. */
+static int64_t fitting(size_t bytes, size_t each, int64_t unit, int64_t count) {
+    size_t units = bytes / (each ? each : 1) / (size_t)unit, needed = (size_t)((count - 1) / unit + 1);
+    return (int64_t)(units == 0 ? 1 : units < needed ? units : needed) * unit;
+}
+
+/* The same, but so that all pieces are about equal. */
+static int64_t even(int64_t count, int64_t most, int64_t unit) {
+    int64_t pieces = (count + most - 1) / most;
+    return round_up((count + pieces - 1) / pieces, unit);
+}
+
+static bool is_native(const ox_gemm_matrix *matrix) {
+    return ox_dtype_compute(matrix->dtype) == matrix->dtype;
+}
+
+/* How a product of one row is computed, if it reads B as it lies. */
+static ox_gemm_algorithm vector_algorithm(const ox_gemm_kernel *kernel, const ox_gemm *g) {
+    const int64_t size = (int64_t)ox_dtype_size(g->b.dtype);
+    if (g->m != 1 || g->panels || g->panel || g->a.dtype != g->b.dtype || !kernel->row_vector || !g->k)
+        return OX_GEMM_PANELS;
+    if (g->b.col == size)
+        return OX_GEMM_ROW_VECTOR;
+    return g->b.row == size && (g->a.col == size || !is_native(&g->a)) ? OX_GEMM_DOTS : OX_GEMM_PANELS;
+}
+
+ox_gemm ox_gemm_transpose(const ox_gemm *g) {
+    ox_gemm t = *g;
+    t.m = g->n, t.n = g->m;
+    t.a = (ox_gemm_matrix){g->b.dtype, g->b.data, g->b.col, g->b.row};
+    t.b = (ox_gemm_matrix){g->a.dtype, g->a.data, g->a.col, g->a.row};
+    return t;
+}
+
+static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {
+    if (ox_gemm_blas_fits(g)) {
+        plan->algorithm = OX_GEMM_BLAS;
+        return;
+    }
+    const ox_gemm transposed = ox_gemm_transpose(g);
+    plan->algorithm = vector_algorithm(plan->kernel, g);
+    bool packed = ox_gemm_is_taken(g) || g->c_row == (int64_t)ox_dtype_size(plan->kernel->c);
+    if (plan->algorithm != OX_GEMM_PANELS || g->n != 1 || g->panels || g->panel || !packed)
+        return;
+    plan->algorithm = vector_algorithm(plan->kernel, &transposed);
+    plan->transposed = plan->algorithm != OX_GEMM_PANELS;
+}
+
+bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size) {
+    int64_t depth, width, bytes;
+    if (!ox_add_i64(k, kernel->group - 1, &depth) || !ox_add_i64(n, kernel->unit - 1, &width) ||
+        !ox_mul_i64(width / kernel->unit * kernel->unit, (int64_t)ox_dtype_size(kernel->b), &width) ||
+        !ox_mul_i64(depth / kernel->group * kernel->group, width, &bytes) || (uint64_t)bytes > SIZE_MAX / 4)
+        return false;
+    *size = (size_t)bytes;
+    return true;
+}
+
+/* True if tiles can read B where it is. B is so small then that distant rows stay in the first-level cache; laying them
+ * out would take longer than it gains. */
+static bool reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
+    const int64_t size = (int64_t)ox_dtype_size(kernel->b);
+    return !g->panels && !g->panel && g->b.dtype == kernel->b && kernel->group == 1 && g->b.col == size &&
+           g->n % kernel->unit == 0 && g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES;
+}
+
+static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
+    const ox_gemm_kernel *kernel = plan->kernel;
+    const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
+    const size_t c_size = ox_dtype_size(kernel->c), b_size = ox_dtype_size(kernel->b);
+    plan->direct = reads_in_place(kernel, g);
+    plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
+    plan->rows = even(g->m, fitting(cache / 6, (size_t)kernel->a_row, kernel->rows, g->m), kernel->rows);
+    plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
+    size_t column = (size_t)(g->k < INT32_MAX ? g->k : INT32_MAX) * b_size;
+    size_t budget = g->m < FEW_ROWS ? cache / 2 : OX_PANEL_BYTES;
+    plan->chunk = g->panels ? g->n : fitting(budget, column, kernel->columns, g->n);
+    plan->chunk = even(g->n, plan->chunk, kernel->columns);
+    plan->columns = plan->chunk;
+    if (ox_gemm_is_taken(g))
+        plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
+    plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
+    if (!g->panels && !plan->direct && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
+        return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",
+                            (long long)g->k);
+    return OX_OK;
+}
+
+/* The library has threads of its own; the pool only asks whether to go on. */
+static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
+    int64_t count;
+    if (!plan->batched && !ox_pool_is_polled(plan->pool))
+        plan->pool = NULL;
+    if (!ox_gemm_is_taken(g))
+        return OX_OK;
+    if (!ox_mul_i64(g->m, g->n, &count) ||
+        !ox_mul_size((size_t)count, ox_dtype_size(plan->kernel->c), &plan->c_bytes) || plan->c_bytes > SIZE_MAX / 4)
+        return ox_call_fail(call, OX_ERROR_LIMIT, "a product of %lld x %lld elements is too large for this machine",
+                            (long long)g->m, (long long)g->n);
+    return OX_OK;
+}
+
+size_t ox_gemm_part_bytes(const ox_gemm_plan *plan) {
+    return plan->stage + plan->a_bytes + plan->c_bytes + plan->scratch;
+}
+
+int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
+    return plan->batched ? ox_pool_parts(plan->pool) : 1;
+}
+
+ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
+    const size_t after = ox_epilogue_scratch(g->epilogue);
+    *plan = (ox_gemm_plan){.loops = call->loops,
+                           .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype),
+                           .scratch = after > g->scratch ? after : g->scratch};
+    if (g->m == 0 || g->n == 0 || count == 0)
+        return OX_OK;
+    /* A multiplication takes about as long as moving a byte. */
+    const double work = (double)g->m * (double)g->n * (double)(g->k ? g->k : 1);
+    plan->pool = ox_pool_for(call->pool, work * (double)count);
+    plan->batched = !ox_pool_for(call->pool, work) || count >= BATCHES_EACH * ox_pool_parts(plan->pool);
+    choose_way(g, plan);
+    if (plan->algorithm == OX_GEMM_PANELS) {
+        OX_TRY(plan_panels(call, g, plan));
+    } else if (plan->algorithm == OX_GEMM_BLAS) {
+        OX_TRY(plan_blas(call, g, plan));
+    } else {
+        plan->columns = OX_GEMM_VECTOR_COLUMNS;
+        plan->c_bytes = ox_gemm_is_taken(g) ? OX_GEMM_VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;
+    }
+    plan->stage = is_native(&g->a) && is_native(&g->b) ? 0 : OX_GEMM_STAGE;
+    plan->a_bytes = ox_aligned(plan->a_bytes), plan->c_bytes = ox_aligned(plan->c_bytes);
+    plan->scratch = ox_aligned(plan->scratch), plan->panel_bytes = ox_aligned(plan->panel_bytes);
+    OX_TRY(ox_workspace_add(call, ox_gemm_panel_copies(plan), plan->panel_bytes));
+    return ox_workspace_add(call, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));
+}
+
+void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan) {
+    void *start = ox_workspace_take(call, used, ox_gemm_panel_copies(plan), plan->panel_bytes);
+    ox_workspace_take(call, used, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));
+    return start;
+}

@@ -1,0 +1,362 @@
+/* gemm_run.c: products and batches of them, split over threads. */
+#include "gemm_blas.h"
+
+#include <string.h>
+
+enum {
+    DIRECT_PANELS = 2,
+    TILES_EACH = 4,   /* enough rows of tiles for every thread */
+    PACKED_ROWS = 16, /* of B that are laid out together: so many streams memory serves well */
+    FEW_TILES = 2     /* read a panel faster than memory brings the next one, unless it comes in streams */
+};
+
+static int64_t pieces(int64_t count, int64_t size) {
+    return count / size + (count % size != 0);
+}
+
+static int64_t round_up(int64_t count, int64_t unit) {
+    return pieces(count, unit) * unit;
+}
+
+static const void *offset(const ox_gemm_matrix *matrix, int64_t row, int64_t column) {
+    return (const char *)matrix->data + row * matrix->row + column * matrix->col;
+}
+
+/* ---- Rooms -------------------------------------------------------------------------------------------------- */
+
+/* What a thread works in. */
+typedef struct gemm_room {
+    char *stage, *a, *c;
+    void *scratch;
+} gemm_room;
+
+static gemm_room room_of(const ox_gemm_plan *plan, char *workspace, int part) {
+    char *at = workspace + (size_t)ox_gemm_panel_copies(plan) * plan->panel_bytes;
+    at += (size_t)part * ox_gemm_part_bytes(plan);
+    gemm_room room = {.stage = at, .a = at + plan->stage};
+    room.c = room.a + plan->a_bytes;
+    room.scratch = room.c + plan->c_bytes;
+    return room;
+}
+
+void *ox_gemm_scratch(const ox_gemm_plan *plan, void *workspace, int part) {
+    return room_of(plan, workspace, part).scratch;
+}
+
+/* A product, or the columns of one whose panels are there. */
+typedef struct gemm_job {
+    const ox_gemm_plan *plan;
+    const ox_gemm *gemm;
+    const ox_gemm *transposed; /* as it is computed */
+    int64_t column, columns;   /* the columns that lie in panels */
+    char *panels;
+    char *workspace;
+    int part; /* of the pool that does all of it, -1 if it is split */
+} gemm_job;
+
+static gemm_room job_room(const gemm_job *job, int part) {
+    return room_of(job->plan, job->workspace, job->part < 0 ? part : job->part);
+}
+
+/* The range of k that block i of `depths` covers. */
+static int64_t depth_range(const ox_gemm_kernel *kernel, int64_t k, int64_t i, int64_t depths, int64_t *first) {
+    const int64_t groups = pieces(k, kernel->group), each = groups / depths, longer = groups % depths;
+    *first = (each * i + ox_least(i, longer)) * kernel->group;
+    return ox_least((each + (i < longer)) * kernel->group, k - *first);
+}
+
+/* ---- Panels ------------------------------------------------------------------------------------------------- */
+
+/* Where the panel that starts at `column` has its rows from k on; rows of all panels for one k take `all` columns. */
+static int64_t panel_offset(const ox_gemm_kernel *kernel, int64_t all, int64_t k, int64_t depth, int64_t column) {
+    return (k * round_up(all, kernel->unit) + round_up(depth, kernel->group) * column) *
+           (int64_t)ox_dtype_size(kernel->b);
+}
+
+static int64_t panel_row(const ox_gemm_kernel *kernel, int64_t columns) {
+    return round_up(columns, kernel->unit) * (int64_t)ox_dtype_size(kernel->b);
+}
+
+/* `rows` rows of B, from k on, of one panel. */
+static void pack_rows(const ox_gemm_plan *plan, const ox_gemm *g, int64_t k, int64_t rows, int64_t column,
+                      int64_t columns, char *to, char *stage) {
+    const int64_t row = panel_row(plan->kernel, columns);
+    if (g->panel) {
+        memset(to, 0, (size_t)(rows * row));
+        g->panel(g, k, rows, column, columns, to, row);
+        return;
+    }
+    const ox_gemm_matrix from = {g->b.dtype, offset(&g->b, k, column), g->b.row, g->b.col};
+    plan->kernel->pack_b(plan->loops, &from, rows, columns, round_up(columns, plan->kernel->unit), to, row, stage);
+}
+
+/* Panels [first, end) of the columns of a job. Where B has packed rows, a few of them are read from start to end. */
+static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *stage) {
+    const ox_gemm_plan *plan = job->plan;
+    const ox_gemm_kernel *kernel = plan->kernel;
+    const ox_gemm *g = job->transposed;
+    const bool flat = !g->panel && g->b.col == (int64_t)ox_dtype_size(g->b.dtype);
+    for (int64_t d = 0; d < plan->depths; d++) {
+        int64_t k, depth = depth_range(kernel, g->k, d, plan->depths, &k), step = flat ? PACKED_ROWS : depth;
+        for (int64_t r = 0; r < depth; r += step)
+            for (int64_t p = first; p < end; p++) {
+                int64_t column = p * kernel->columns, columns = ox_least(kernel->columns, job->columns - column);
+                char *panel = job->panels + panel_offset(kernel, job->columns, k, depth, column);
+                pack_rows(plan, g, k + r, ox_least(step, depth - r), job->column + column, columns,
+                          panel + r * panel_row(kernel, columns), stage);
+            }
+    }
+}
+
+static void pack_part(void *context, int part, int parts) {
+    const gemm_job *job = context;
+    int64_t first, end;
+    ox_pool_range(pieces(job->columns, job->plan->kernel->columns), part, parts, &first, &end);
+    pack_panels(job, first, end, job_room(job, part).stage);
+}
+
+void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
+                  char *panels, char *stage) {
+    const ox_gemm g = {.n = n, .k = k, .b = *b};
+    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(k, kernel->depth)};
+    const gemm_job job = {.plan = &plan, .transposed = &g, .columns = n, .panels = panels};
+    pack_panels(&job, 0, pieces(n, kernel->columns), stage);
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------- */
+
+/* A block of A that tiles can read where it is, since so few of them do that laying it out would cost more; or NULL. */
+static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a, const ox_gemm_block *block) {
+    bool fits = a->dtype == kernel->a && kernel->group == 1 && a->col == (int64_t)ox_dtype_size(a->dtype);
+    return fits && block->columns <= DIRECT_PANELS * kernel->columns ? a->data : NULL;
+}
+
+/* Where a tile reads the panel that starts at `column`, of `all` columns, and the next one, if there are any. */
+static void find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t column, int64_t all, ox_gemm_tile *tile) {
+    const ox_gemm *g = job->transposed;
+    if (job->plan->direct) {
+        tile->b = tile->ahead = offset(&g->b, k, column);
+        tile->b_row = g->b.row;
+        return;
+    }
+    tile->b = job->panels + panel_offset(job->plan->kernel, job->columns, k, depth, column);
+    tile->b_row = panel_row(job->plan->kernel, all);
+    tile->ahead = tile->b + depth * tile->b_row;
+}
+
+/* The lines of the next panel, evenly spread over the tiles that read this one; where tiles wait for memory, in several
+ * streams, in each of which the processor fetches more by itself. */
+static void look_ahead(const gemm_job *job, int64_t tiles, ox_gemm_tile *tile) {
+    const int64_t group = job->plan->kernel->group;
+    tile->ahead_stream = job->plan->direct ? 0 : pieces(tile->b_row * group, tiles);
+    tile->ahead_step = OX_GEMM_STEPS * tile->ahead_stream;
+    if (!job->plan->direct && tiles <= FEW_TILES) {
+        tile->ahead_step = tile->ahead_stream;
+        tile->ahead_stream = tile->b_row * round_up(tile->depth, group) / OX_GEMM_STEPS;
+    }
+}
+
+/* A block of C; a block of its rows of A for each block of k. */
+static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const ox_gemm *g = job->transposed;
+    int64_t k, depth = depth_range(kernel, g->k, d, job->plan->depths, &k);
+    const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
+    const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
+    ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
+    const char *left = as_it_lies(kernel, &from, block);
+    tile.a_row = left ? from.row : kernel->a_row;
+    if (!left) {
+        left = room->a;
+        kernel->pack_a(job->plan->loops, &from, block->rows, depth, round_up(depth, kernel->group), room->a,
+                       kernel->a_row, room->stage);
+    }
+    for (int64_t j = 0; j < block->columns; j += kernel->columns) {
+        int64_t column = block->column + j - job->column, all = ox_least(kernel->columns, job->columns - column);
+        find_panel(job, k, depth, column, all, &tile);
+        look_ahead(job, tiles, &tile);
+        tile.columns = ox_least(kernel->columns, block->columns - j);
+        for (int64_t i = 0; i < block->rows; i += height) {
+            tile.rows = ox_least(height, block->rows - i);
+            tile.a = left + i * tile.a_row;
+            tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
+            kernel->tile(&tile);
+            tile.ahead += depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
+        }
+    }
+}
+
+/* Hands on a block of the product as it was asked for, not as it is computed: its rows are packed. */
+static void take_block(const ox_gemm *g, const ox_gemm_block *block) {
+    ox_pass_part part = {g->start + block->row * g->n + block->column, block->columns, block->rows, g->n};
+    if (g->end)
+        g->end(g, block);
+    if (!g->epilogue)
+        return;
+    if (part.count == part.step) { /* whole rows are one stretch */
+        part.count *= part.rows;
+        part.rows = 1;
+    }
+    ox_epilogue_take(g->epilogue, &part, block->data, block->scratch);
+}
+
+static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_block *block) {
+    const ox_gemm *g = job->transposed;
+    const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
+    const bool taken = ox_gemm_is_taken(g);
+    block->data = taken ? room->c : (char *)g->c + block->row * g->c_row + block->column * size;
+    block->data_row = taken ? block->columns * size : g->c_row;
+    block->scratch = room->scratch;
+    for (int64_t i = 0; i < block->rows && !g->k; i++)
+        memset(block->data + i * block->data_row, 0, (size_t)(block->columns * size));
+    for (int64_t d = 0; d < job->plan->depths; d++) {
+        if (ox_pool_poll(job->plan->pool))
+            return;
+        add_depth(job, room, d, block);
+    }
+    take_block(job->gemm, block);
+}
+
+static void compute_blocks(const gemm_job *job, const gemm_room *room, int64_t row, int64_t row_end, int64_t column,
+                           int64_t column_end) {
+    const ox_gemm_plan *plan = job->plan;
+    for (int64_t j = column; j < column_end; j += plan->columns)
+        for (int64_t i = row; i < row_end; i += plan->rows) {
+            ox_gemm_block block = {.row = i, .column = j};
+            block.rows = ox_least(plan->rows, row_end - i), block.columns = ox_least(plan->columns, column_end - j);
+            compute_block(job, room, &block);
+        }
+}
+
+/* A part of the rows, or of the panels: whatever there is more of. */
+static void compute_part(void *context, int part, int parts) {
+    const gemm_job *job = context;
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const gemm_room room = job_room(job, part);
+    int64_t m = job->transposed->m, rows = pieces(m, kernel->rows), columns = pieces(job->columns, kernel->columns);
+    int64_t first, end;
+    if (rows >= TILES_EACH * parts || rows >= columns) {
+        ox_pool_range(rows, part, parts, &first, &end);
+        compute_blocks(job, &room, first * kernel->rows, ox_least(end * kernel->rows, m), job->column,
+                       job->column + job->columns);
+    } else {
+        ox_pool_range(columns, part, parts, &first, &end);
+        compute_blocks(job, &room, 0, m, job->column + first * kernel->columns,
+                       job->column + ox_least(end * kernel->columns, job->columns));
+    }
+}
+
+static void run_panels(gemm_job *job, ox_pool *pool) {
+    const ox_gemm *g = job->transposed;
+    if (g->panels || job->plan->direct) {
+        job->columns = g->n;
+        job->panels = (char *)(uintptr_t)g->panels;
+        ox_pool_run(pool, compute_part, job);
+        return;
+    }
+    for (int64_t column = 0; column < g->n; column += job->plan->chunk) {
+        job->column = column;
+        job->columns = ox_least(job->plan->chunk, g->n - column);
+        ox_pool_run(pool, pack_part, job);
+        ox_pool_run(pool, compute_part, job);
+    }
+}
+
+/* ---- Vectors ------------------------------------------------------------------------------------------------ */
+
+/* Columns [first, end) of a product of one row. */
+static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t first, int64_t end) {
+    const ox_gemm_plan *plan = job->plan;
+    const ox_gemm *g = job->transposed;
+    const int64_t size = (int64_t)ox_dtype_size(plan->kernel->c);
+    for (int64_t j = first; j < end; j += plan->columns) {
+        if (ox_pool_poll(plan->pool))
+            return;
+        int64_t columns = ox_least(plan->columns, end - j);
+        char *c = ox_gemm_is_taken(g) ? room->c : (char *)g->c + j * size;
+        ox_gemm_vector(plan, g, j, columns, room->stage, c);
+        ox_gemm_block block = {0, 1, j, columns, c, columns * size, room->scratch};
+        if (plan->transposed)
+            block = (ox_gemm_block){j, columns, 0, 1, c, size, room->scratch};
+        take_block(job->gemm, &block);
+    }
+}
+
+static void vector_part(void *context, int part, int parts) {
+    const gemm_job *job = context;
+    const gemm_room room = job_room(job, part);
+    const int64_t unit = job->plan->kernel->columns;
+    int64_t first, end;
+    ox_pool_range(pieces(job->transposed->n, unit), part, parts, &first, &end);
+    compute_vector(job, &room, first * unit, ox_least(end * unit, job->transposed->n));
+}
+
+/* ---- The library's products ---------------------------------------------------------------------------------- */
+
+/* The whole product, or a few rows at a time where somebody may cancel it. */
+static void run_blas(const gemm_job *job) {
+    const ox_gemm *g = job->gemm;
+    const gemm_room room = job_room(job, 0);
+    const int64_t rows = ox_pool_piece(job->plan->pool, g->m, (double)g->n * (double)g->k);
+    const bool taken = ox_gemm_is_taken(g);
+    char *c = taken ? room.c : g->c;
+    const int64_t c_row = taken ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
+    for (int64_t row = 0; row < g->m; row += rows) {
+        ox_gemm strip = *g;
+        strip.m = ox_least(rows, g->m - row);
+        strip.a.data = (const char *)g->a.data + row * g->a.row;
+        if (ox_pool_poll(job->plan->pool))
+            return;
+        ox_gemm_blas(&strip, c + row * c_row, c_row);
+    }
+    take_block(g, &(ox_gemm_block){0, g->m, 0, g->n, c, c_row, room.scratch});
+}
+
+/* ---- Products ----------------------------------------------------------------------------------------------- */
+
+/* One product; part: of the pool that computes it alone, -1 if the pool shares it. */
+static void run_one(const ox_gemm_plan *plan, const ox_gemm *gemm, char *workspace, int part) {
+    const ox_gemm transposed = plan->transposed ? ox_gemm_transpose(gemm) : *gemm;
+    gemm_job job = {.plan = plan, .gemm = gemm, .transposed = &transposed, .workspace = workspace, .part = part};
+    job.panels = workspace + (part < 0 ? 0 : (size_t)part * plan->panel_bytes);
+    ox_pool *pool = part < 0 ? plan->pool : NULL;
+    if (plan->algorithm == OX_GEMM_PANELS)
+        run_panels(&job, pool);
+    else if (plan->algorithm == OX_GEMM_BLAS)
+        run_blas(&job);
+    else
+        ox_pool_run(pool, vector_part, &job);
+}
+
+typedef struct batch_job {
+    const ox_gemm_plan *plan;
+    const ox_gemm *gemm;
+    int64_t count;
+    ox_gemm_place_fn *place;
+    const void *places;
+    char *workspace;
+} batch_job;
+
+static void run_batch(void *context, int part, int parts) {
+    const batch_job *job = context;
+    int64_t first, end;
+    ox_pool_range(job->count, part, parts, &first, &end);
+    for (int64_t i = first; i < end && !ox_pool_cancelled(job->plan->pool); i++) {
+        const ox_gemm g = ox_gemm_product(job->gemm, i, job->place, job->places);
+        run_one(job->plan, &g, job->workspace, part);
+    }
+}
+
+void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
+                 const void *places, void *workspace) {
+    if (gemm->m == 0 || gemm->n == 0)
+        return;
+    if (plan->batched) {
+        ox_pool_run(plan->pool, run_batch, &(batch_job){plan, gemm, count, place, places, workspace});
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const ox_gemm g = ox_gemm_product(gemm, i, place, places);
+        run_one(plan, &g, workspace, -1);
+    }
+}

@@ -1,0 +1,86 @@
+/* tree.h: ensembles of decision trees, as attributes describe them and as they are walked. */
+#ifndef OX_OPS_ML_TREE_H
+#define OX_OPS_ML_TREE_H
+
+#include "ml.h"
+
+/* ---- As described ------------------------------------------------------------------------------------------- */
+
+/* Numbers of TreeEnsemble; the older operators have names for all but the last one. */
+typedef enum ox_tree_mode {
+    OX_TREE_LEQ,
+    OX_TREE_LT,
+    OX_TREE_GTE,
+    OX_TREE_GT,
+    OX_TREE_EQ,
+    OX_TREE_NEQ,
+    OX_TREE_MEMBER,
+    OX_TREE_MODES,
+    OX_TREE_LEAF = OX_TREE_MODES
+} ox_tree_mode;
+
+/* A branch, as the attributes say it. A child >= 0 is the index of a branch, others are ~leaf. */
+typedef struct ox_tree_branch {
+    double value;
+    int32_t feature;
+    uint8_t mode;
+    bool missing_is_true;
+    int32_t yes, no;
+    const double *members; /* OX_TREE_MEMBER: sorted */
+    int32_t member_count;
+} ox_tree_branch;
+
+typedef struct ox_tree_vote {
+    double weight;
+    int32_t target;
+} ox_tree_vote;
+
+typedef struct ox_tree_source {
+    ox_pile *pile; /* for all but the votes, which are in plan memory */
+    int32_t branch_count, leaf_count, root_count;
+    ox_tree_branch *branches;
+    int32_t *roots; /* branches, or ~leaf */
+    int32_t *first; /* leaf l has the votes from first[l] to first[l + 1] */
+    ox_tree_vote *votes;
+} ox_tree_source;
+
+/* ---- As walked ---------------------------------------------------------------------------------------------- */
+
+/* One comparison: the next node is `next`, or the one behind it if x <= limit. NaN is on neither side: it leads to
+ * `next`, unless nan_is_second. A leaf leads to itself, as its limit is NaN. */
+typedef struct ox_tree_node {
+    double limit;
+    uint32_t feature : 31;
+    uint32_t nan_is_second : 1;
+    int32_t next;
+} ox_tree_node;
+
+/* The votes of a leaf. */
+typedef struct ox_tree_leaf {
+    int32_t first, count;
+} ox_tree_leaf;
+
+typedef struct ox_trees {
+    int32_t root_count;
+    const ox_tree_node *nodes;  /* the roots come first */
+    const ox_tree_leaf *leaves; /* by node; empty for others */
+    const ox_tree_vote *votes;
+    bool nan_matters; /* some node has nan_is_second */
+} ox_trees;
+
+/* Prepare: lays the trees out for walking, in plan memory; the source has no cycles. */
+ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, ox_trees *trees);
+
+/* Prepare: reads the attributes of TreeEnsemble, or of the older operators (prefix of the votes: "class", "target").
+ * Everything is checked. The source has its pile already. */
+ox_status ox_tree_read(ox_call *call, int64_t features, int64_t targets, ox_tree_source *source);
+ox_status ox_tree_read_classic(ox_call *call, const char *prefix, int64_t features, int64_t targets,
+                               ox_tree_source *source);
+
+/* Adds the votes of all trees for rows [first, end) of a packed tensor of numbers: take(context, row, votes, count) for
+ * each tree of a row, in their order. */
+typedef void ox_tree_take_fn(void *context, int64_t row, const ox_tree_vote *votes, int32_t count);
+void ox_tree_walk(const ox_trees *trees, const ox_tensor *x, int64_t first, int64_t end, ox_tree_take_fn *take,
+                  void *context);
+
+#endif

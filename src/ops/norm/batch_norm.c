@@ -1,0 +1,188 @@
+/* batch_norm.c: BatchNormalization. Where means and variances are given, it is a lane program of a factor and an offset
+ * for each channel. */
+#include "norm.h"
+
+#include "ops/dense.h"
+
+#include <math.h>
+
+enum {
+    X,
+    SCALE,
+    BIAS,
+    MEAN,
+    VARIANCE,
+    INPUTS
+};
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------- */
+
+/* Versions 7 to 13 train where they are asked for more than one output. */
+static bool trains(ox_call *call) {
+    const int since = call->op->since;
+    if (since < 7)
+        return !ox_call_int(call, "is_test", 0);
+    return since < 14 ? call->nout > 1 : ox_call_int(call, "training_mode", 0) != 0;
+}
+
+/* One mean for each channel, or (spatial=0, before version 9) for each element of an image. */
+static ox_status describe(ox_call *call, ox_norm *norm) {
+    const bool spatial = call->op->since >= 9 || ox_call_int(call, "spatial", 1);
+    ox_norm_start(call, OX_NORM_VARIANCE, norm);
+    norm->epsilon = (double)ox_call_float(call, "epsilon", 1e-5f);
+    norm->scale = SCALE;
+    norm->bias = BIAS;
+    norm->at = norm->rank > 1;
+    norm->spread = norm->rank < 2 ? 0 : spatial ? 1 : norm->rank - 1;
+    for (int d = 0; d < norm->rank; d++)
+        if (d == 0 || d > norm->spread)
+            norm->set |= OX_AXIS(d);
+    return OX_OK;
+}
+
+static ox_status check_operands(ox_call *call, const ox_norm *norm) {
+    const int64_t one = 1;
+    const int rank = norm->spread ? norm->spread : 1;
+    const int64_t *dims = norm->spread ? norm->dims + 1 : &one; /* an input of one dimension has one channel */
+    for (int i = SCALE; i < INPUTS; i++)
+        if (!ox_same_dims(call->in[i]->rank, call->in[i]->dims, rank, dims))
+            return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have one element for each channel of %s",
+                                OX_INPUT(call, i), OX_INPUT(call, X));
+    return OX_OK;
+}
+
+static ox_status check_types(ox_call *call) {
+    for (int i = X; i < INPUTS; i++)
+        OX_TRY(ox_call_check_dtype(call, i, call->op->dtypes));
+    if (call->op->since < 14)
+        return ox_call_check_same(call, X, VARIANCE);
+    OX_TRY(ox_call_check_same(call, MEAN, VARIANCE));
+    return ox_call_check_same(call, call->op->since < 15 ? X : SCALE, BIAS);
+}
+
+ox_status ox_infer_batch_norm(ox_call *call) {
+    const ox_tensor *x = call->in[X], *mean = call->in[MEAN];
+    ox_norm norm;
+    OX_TRY(check_types(call));
+    if (x->rank < 1)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: a dimension for images is expected", OX_INPUT(call, X));
+    OX_TRY(describe(call, &norm));
+    OX_TRY(check_operands(call, &norm));
+    if (call->nout > 1 && !trains(call))
+        return ox_call_fail(call, OX_ERROR_MODEL, "it has %d outputs, but gives one unless it trains", call->nout);
+    for (int k = 1; k < call->nout; k++)
+        OX_TRY(ox_call_output(call, k, mean->dtype, mean->rank, mean->dims));
+    return ox_call_output(call, X, x->dtype, x->rank, x->dims);
+}
+
+bool ox_fits_batch_norm(const ox_call *call) {
+    ox_call asked = *call;
+    return !trains(&asked);
+}
+
+/* ---- A lane program ----------------------------------------------------------------------------------------- */
+
+/* Devices may have no instructions for double. */
+#if OX_SMALL
+typedef float real;
+#define ROOT sqrtf
+#else
+typedef double real;
+#define ROOT sqrt
+#endif
+
+static ox_reg apply(ox_pass_builder *b, ox_lane_set lanes, ox_reg x, ox_reg y) {
+    return ox_elementwise_apply(b, lanes, NULL, OX_UNDEFINED, 2, (const ox_reg[]){x, y});
+}
+
+static ox_reg apply_one(ox_pass_builder *b, ox_lane_set lanes, ox_reg x) {
+    return ox_elementwise_apply(b, lanes, NULL, OX_UNDEFINED, 1, &x);
+}
+
+/* Operands of the program that stay as long as the plan, packed. */
+static ox_tensor *new_operand(ox_call *call, ox_dtype dtype) {
+    const ox_tensor *scale = call->in[SCALE];
+    const int64_t count = ox_tensor_count(scale);
+    ox_tensor *made = ox_pile_get(call->pile, sizeof *made);
+    void *data = ox_pile_array(call->pile, (size_t)count + 1, ox_dtype_size(dtype));
+    if (!made || !data)
+        return NULL;
+    *made = (ox_tensor){dtype, scale->rank, scale->dims, NULL, data};
+    return made;
+}
+
+/* x * factor + offset, where everything but x is known. */
+static ox_reg emit_known(ox_call *call, ox_pass_builder *b, const ox_norm *norm, ox_reg x, ox_dtype dtype) {
+    const int64_t count = ox_tensor_count(call->in[SCALE]);
+    const ox_tensor *const operands[INPUTS] = {NULL, new_operand(call, dtype), new_operand(call, dtype)};
+    if (!operands[SCALE] || !operands[BIAS])
+        return -1;
+    for (int64_t i = 0; i < count; i++) {
+        const real mean = (real)ox_norm_get(call->in[MEAN], i), spread = (real)ox_norm_get(call->in[VARIANCE], i);
+        const real factor = (real)ox_norm_get(call->in[SCALE], i) / ROOT(spread + (real)norm->epsilon);
+        ox_norm_put(operands[SCALE], i, (double)factor);
+        ox_norm_put(operands[BIAS], i, (double)((real)ox_norm_get(call->in[BIAS], i) - mean * factor));
+    }
+    ox_call of_operands = *call;
+    of_operands.in = operands;
+    const ox_reg in[] = {x, -1, -1};
+    return ox_norm_scale(&of_operands, b, in, norm, x);
+}
+
+/* (x - mean) * (scale / root of (variance + epsilon)) + bias */
+static ox_reg emit_unknown(ox_call *call, ox_pass_builder *b, const ox_norm *norm, const ox_reg *in, ox_dtype dtype) {
+    ox_reg reg[INPUTS];
+    for (int i = X; i < INPUTS; i++) {
+        reg[i] = i == X ? in[X] : ox_norm_load(call, b, in, norm, i);
+        reg[i] = reg[i] < 0 ? -1 : ox_pass_convert(b, reg[i], dtype);
+        if (reg[i] < 0)
+            return -1;
+    }
+    const float epsilon = (float)norm->epsilon;
+    const ox_reg constant = ox_pass_convert(b, ox_pass_constant(b, OX_FLOAT, &epsilon), dtype);
+    const ox_reg deviation = apply_one(b, OX_LANES_Sqrt, apply(b, OX_LANES_Add, reg[VARIANCE], constant));
+    const ox_reg factor = apply(b, OX_LANES_Div, reg[SCALE], deviation);
+    return apply(b, OX_LANES_Add, apply(b, OX_LANES_Mul, apply(b, OX_LANES_Sub, reg[X], reg[MEAN]), factor), reg[BIAS]);
+}
+
+ox_reg ox_emit_batch_norm(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
+    const uint64_t all = 1 << SCALE | 1 << BIAS | 1 << MEAN | 1 << VARIANCE;
+    ox_dtype dtype = OX_FLOAT;
+    ox_norm norm;
+    for (int i = X; i < INPUTS; i++)
+        dtype = call->in[i]->dtype == OX_DOUBLE ? OX_DOUBLE : dtype;
+    if (describe(call, &norm) != OX_OK)
+        return -1;
+    if ((call->constants & all) != all)
+        return emit_unknown(call, b, &norm, in, dtype);
+    return emit_known(call, b, &norm, ox_pass_convert(b, in[X], dtype), dtype);
+}
+
+/* ---- Training ----------------------------------------------------------------------------------------------- */
+
+ox_status ox_prepare_batch_norm(ox_call *call) {
+    return trains(call) ? ox_norm_prepare(call, describe) : ox_prepare_elementwise(call);
+}
+
+/* What an output has of a channel: the running statistics first, then those of this batch. */
+static double running(double before, double now, double momentum) {
+    return before * momentum + now * (1 - momentum);
+}
+
+ox_status ox_run_batch_norm(ox_call *call) {
+    if (!trains(call))
+        return ox_run_elementwise(call);
+    const double momentum = (double)ox_call_float(call, "momentum", 0.9f);
+    int64_t count;
+    OX_TRY(ox_norm_run(call));
+    const ox_norm_statistic *statistics = ox_norm_statistics(call, &count);
+    for (int64_t i = 0; i < count && !ox_pool_cancelled(call->pool); i++) {
+        const double mean = statistics[i].mean, variance = statistics[i].spread < 0 ? 0 : statistics[i].spread;
+        const double of[] = {0, running(ox_norm_get(call->in[MEAN], i), mean, momentum),
+                             running(ox_norm_get(call->in[VARIANCE], i), variance, momentum), mean, variance};
+        for (int k = 1; k < call->nout; k++)
+            if (call->out[k])
+                ox_norm_put(call->out[k], i, of[k]);
+    }
+    return OX_OK;
+}

@@ -1,0 +1,34 @@
+/* matmul_integer.h: what MatMulInteger and QLinearMatMul are given, and which of it belongs together. */
+#ifndef OX_OPS_PRODUCT_MATMUL_INTEGER_H
+#define OX_OPS_PRODUCT_MATMUL_INTEGER_H
+
+#include "loops/integer_loops.h"
+#include "matmul_shape.h"
+
+/* The numbers of the inputs; -1 if the operator has none. */
+typedef struct ox_integer_inputs {
+    int a, b, a_zero, b_zero, a_scale, b_scale, y_scale, y_zero;
+} ox_integer_inputs;
+
+const ox_integer_inputs *ox_integer_inputs_of(const ox_call *call);
+
+/* Zero points or scales in the shape that broadcasts to their matrix: one for all, one for each row, or for each column
+ * (with a 1 in the place of the other dimension). */
+typedef struct ox_entries {
+    int rank;
+    int64_t dims[OX_MAX_RANK + 1];
+} ox_entries;
+
+ox_entries ox_entries_of(const ox_tensor *tensor, bool by_row);
+
+/* All elements of a tensor of bytes, float8, 16-bit floats or floats. */
+void ox_integer_widen(const ox_tensor *tensor, float *to);
+
+/* A matrix of float8 or bytes less its zero points (NULL: 0), as floats; zeros has room for those. */
+void ox_integer_subtract(const ox_tensor *matrix, const ox_tensor *zero, bool by_row, float *to, float *zeros);
+
+/* An ox_requantize_fn for all types: of float sums or of int32, to float8 or bytes. float8 is rounded once, after the
+ * zero point was added. */
+void ox_integer_requantize(int64_t n, const ox_requantization *how, bool is_float, const char *sums, char *to);
+
+#endif

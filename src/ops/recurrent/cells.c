@@ -1,0 +1,112 @@
+/* cells.c: what one row of gates does to its states, for each operator. */
+#include "recurrent.h"
+
+#include <string.h>
+
+static char *gate(const ox_recurrent *r, const ox_cell_row *row, int number) {
+    return row->gates + number * row->n * r->loops.width;
+}
+
+/* to = x * y, and so on, of two rows. */
+static void apply(const ox_recurrent *r, ox_lane *lane, const ox_cell_row *row, char *to, const char *x,
+                  const char *y) {
+    ox_cell_apply(lane, row->n, r->loops.width, to, x, y, r->loops.width);
+}
+
+/* to = 1 - x */
+static void complement(const ox_recurrent *r, const ox_cell_row *row, char *to, const char *x) {
+    const int64_t width = r->loops.width;
+    char *const arg[] = {to, (char *)(uintptr_t)r->loops.one, (char *)(uintptr_t)x};
+    r->loops.sub(row->n, arg, (const int64_t[]){width, 0, width}, NULL);
+}
+
+static void copy(const ox_recurrent *r, const ox_cell_row *row, char *to, const char *from) {
+    memcpy(to, from, (size_t)(row->n * r->loops.width));
+}
+
+static void rnn(const ox_recurrent *r, const ox_activation *f, const ox_cell_row *row) {
+    ox_activate(&r->loops, &f[0], row->n, row->gates);
+    copy(r, row, row->hidden, row->gates);
+}
+
+/* Gates z, r, h. The second state is what the last product reads. */
+static void gru_first(const ox_recurrent *r, const ox_activation *f, const ox_cell_row *row) {
+    ox_activate(&r->loops, &f[0], 2 * row->n, row->gates);
+    if (r->linear_before_reset)
+        copy(r, row, row->cell, row->hidden);
+    else
+        apply(r, r->loops.mul, row, row->cell, gate(r, row, 1), row->hidden);
+}
+
+static void gru_last(const ox_recurrent *r, const ox_activation *f, const ox_cell_row *row) {
+    char *update = gate(r, row, 0), *reset = gate(r, row, 1), *hidden = gate(r, row, 2);
+    if (r->linear_before_reset) {
+        apply(r, r->loops.mul, row, hidden, hidden, reset);
+        apply(r, r->loops.add, row, hidden, hidden, row->inputs);
+    }
+    ox_activate(&r->loops, &f[1], row->n, hidden);
+    apply(r, r->loops.mul, row, row->hidden, row->hidden, update);
+    complement(r, row, update, update);
+    apply(r, r->loops.mul, row, hidden, hidden, update);
+    apply(r, r->loops.add, row, row->hidden, row->hidden, hidden);
+}
+
+/* x += P * cell, for peephole `number`. */
+static void peep(const ox_recurrent *r, const ox_cell_row *row, int number, char *x, char *room) {
+    if (!row->peepholes)
+        return;
+    apply(r, r->loops.mul, row, room, row->peepholes + number * row->n * r->loops.width, row->cell);
+    apply(r, r->loops.add, row, x, x, room);
+}
+
+/* Gates i, o, f, c. The memory of the hidden state, whose product is taken, serves as room until the end. */
+static void lstm(const ox_recurrent *r, const ox_activation *f, const ox_cell_row *row) {
+    char *in = gate(r, row, 0), *out = gate(r, row, 1), *forget = gate(r, row, 2), *cell = gate(r, row, 3);
+    peep(r, row, 0, in, row->hidden);
+    ox_activate(&r->loops, &f[0], row->n, in);
+    if (r->input_forget) {
+        complement(r, row, forget, in);
+    } else {
+        peep(r, row, 2, forget, row->hidden);
+        ox_activate(&r->loops, &f[0], row->n, forget);
+    }
+    ox_activate(&r->loops, &f[1], row->n, cell);
+    apply(r, r->loops.mul, row, in, in, cell);
+    apply(r, r->loops.mul, row, row->cell, row->cell, forget);
+    apply(r, r->loops.add, row, row->cell, row->cell, in);
+    peep(r, row, 1, out, row->hidden);
+    ox_activate(&r->loops, &f[0], row->n, out);
+    copy(r, row, row->hidden, row->cell);
+    ox_activate(&r->loops, &f[2], row->n, row->hidden);
+    apply(r, r->loops.mul, row, row->hidden, row->hidden, out);
+}
+
+const ox_cell ox_rnn_cell = {
+    .gates = 1, .functions = 1, .states = 1, .initial = 5, .peepholes = -1, .defaults = {"Tanh"}, .last = rnn};
+
+const ox_cell ox_gru_cell = {.gates = 3,
+                             .functions = 2,
+                             .states = 1,
+                             .initial = 5,
+                             .peepholes = -1,
+                             .defaults = {"Sigmoid", "Tanh"},
+                             .is_split = true,
+                             .first = gru_first,
+                             .last = gru_last};
+
+const ox_cell ox_lstm_cell = {.gates = 4,
+                              .functions = 3,
+                              .states = 2,
+                              .initial = 5,
+                              .peepholes = 7,
+                              .defaults = {"Sigmoid", "Tanh", "Tanh"},
+                              .last = lstm};
+
+const ox_cell ox_quantized_lstm_cell = {.gates = 4,
+                                        .functions = 3,
+                                        .states = 2,
+                                        .initial = 5,
+                                        .peepholes = 7,
+                                        .defaults = {"Sigmoid", "Tanh", "Tanh"},
+                                        .is_quantized = true,
+                                        .last = lstm};

@@ -1,0 +1,119 @@
+/* recurrent.h: RNN, GRU and LSTM: one frame, which steps through sequences, and a cell for each operator. */
+#ifndef OX_OPS_RECURRENT_RECURRENT_H
+#define OX_OPS_RECURRENT_RECURRENT_H
+
+#include "ops/dense.h"
+#include "ops/gemm/gemm.h"
+#include "loops/lanes.h"
+
+enum {
+    OX_RECURRENT_INPUTS = 12,
+    OX_RECURRENT_FUNCTIONS = 3, /* the most activations of a direction */
+    OX_RECURRENT_STATES = 2     /* the hidden state and the cell's */
+};
+
+/* An activation with its parameters, as loops take them. */
+typedef struct ox_activation {
+    ox_lane *before, *loop, *after; /* NULL where nothing is to be done */
+    double before_element, after_element;
+    float attr[2];
+    const void *before_operand, *after_operand;
+} ox_activation;
+
+/* The loops and numbers that cells use, in the type that is computed in. */
+typedef struct ox_cell_loops {
+    int64_t width; /* bytes of an element */
+    ox_lane *add, *sub, *mul, *min, *max;
+    double room[3]; /* the numbers themselves: */
+    const void *one, *low, *high;
+    bool clip;
+} ox_cell_loops;
+
+typedef struct ox_recurrent ox_recurrent;
+typedef struct ox_recurrent_run ox_recurrent_run;
+
+/* One row of a batch in one step: its gates, in the order of the weights, and its states, which are brought on. */
+typedef struct ox_cell_row {
+    char *gates, *hidden, *cell;
+    const char *inputs;    /* GRU: what the inputs give to the hidden gate */
+    const char *peepholes; /* LSTM: of this direction; or NULL */
+    int64_t n;             /* elements of a gate */
+} ox_cell_row;
+
+typedef void ox_cell_fn(const ox_recurrent *r, const ox_activation *f, const ox_cell_row *row);
+
+/* What the three operators differ in. */
+typedef struct ox_cell {
+    int gates, functions, states;
+    int initial;   /* the first input of initial states */
+    int peepholes; /* that input, or -1 */
+    const char *defaults[OX_RECURRENT_FUNCTIONS];
+    bool is_quantized;        /* weights are bytes, transposed, and operands are quantized for each product */
+    bool is_split;            /* the last gate has a product of its own, after `first` */
+    ox_cell_fn *first, *last; /* first: NULL if not split */
+} ox_cell;
+
+/* The shape of a node. */
+typedef struct ox_recurrent_shape {
+    int64_t sequence, batch, input, hidden;
+    int directions;
+    bool backward; /* the first direction is */
+    bool by_batch; /* attribute layout */
+} ox_recurrent_shape;
+
+/* The products: of all inputs, of the hidden state for all gates or those before the last, and for the last. */
+enum {
+    OX_INPUT_PRODUCT,
+    OX_STATE_PRODUCT,
+    OX_LAST_PRODUCT,
+    OX_RECURRENT_PRODUCTS
+};
+
+typedef struct ox_recurrent_product {
+    ox_gemm gemm;
+    ox_gemm_plan plan;
+    int64_t count;       /* of matrices */
+    int first, matrices; /* the number of the first one, and how many a direction has */
+    size_t each;         /* bytes from one to the next, in panels or not */
+} ox_recurrent_product;
+
+struct ox_recurrent {
+    const ox_cell *cell;
+    ox_recurrent_shape shape;
+    ox_activation functions[2][OX_RECURRENT_FUNCTIONS];
+    ox_cell_loops loops;
+    bool linear_before_reset, input_forget;
+    ox_recurrent_product products[OX_RECURRENT_PRODUCTS];
+};
+
+extern const ox_cell ox_rnn_cell, ox_gru_cell, ox_lstm_cell, ox_quantized_lstm_cell;
+
+/* Quantized weights as integers without their zero points, and operands of their products, which have one scale. */
+ox_status ox_quantized_plan(ox_call *call, const ox_recurrent *r);
+void ox_quantized_weights(const ox_call *call, const ox_recurrent *r, int number, int32_t *to);
+float ox_quantized_operand(int64_t n, const ox_f32 *from, int32_t *to);
+
+/* n sums of a row, from column `column` on, times scales, plus `add`. */
+void ox_quantized_row(const ox_call *call, const ox_recurrent *r, int number, int direction, float scale,
+                      int64_t column, int64_t n, const int32_t *sums, const ox_f32 *add, ox_f32 *to);
+
+/* Infer: types and shapes of the inputs that quantized weights have besides. */
+ox_status ox_quantized_check(ox_call *call, const ox_recurrent_shape *s);
+
+/* Infer and prepare: reads and checks the node. */
+ox_status ox_recurrent_shape_of(ox_call *call, const ox_cell *cell, ox_recurrent_shape *s);
+ox_status ox_recurrent_functions(ox_call *call, const ox_cell *cell, int directions, ox_dtype dtype,
+                                 ox_activation functions[][OX_RECURRENT_FUNCTIONS]);
+ox_status ox_recurrent_loops(ox_call *call, ox_dtype dtype, ox_cell_loops *loops);
+
+/* n elements of `x`, limited where the node says so, through an activation. */
+void ox_activate(const ox_cell_loops *loops, const ox_activation *f, int64_t n, char *x);
+
+/* to = x * y and so on, of n elements; steps in bytes. */
+static inline void ox_cell_apply(ox_lane *lane, int64_t n, int64_t width, char *to, const void *x, const void *y,
+                                 int64_t y_step) {
+    char *const arg[] = {to, (char *)(uintptr_t)x, (char *)(uintptr_t)y};
+    lane(n, arg, (const int64_t[]){width, width, y_step}, NULL);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* reduce.h: what operators that go along dimensions share. */
+#ifndef OX_OPS_REDUCE_REDUCE_H
+#define OX_OPS_REDUCE_REDUCE_H
+
+#include "loops/reduce_loops.h"
+#include "ops/axes.h"
+
+/* ---- Reductions as parts of others -------------------------------------------------------------------------- */
+
+/* Infer: the dimensions that a reduction is told to take. */
+ox_status ox_reduced_axes(ox_call *call, ox_axis_set *set);
+
+/* Prepare: input 0 reduced to output 0, which may have any type that reductions are computed in; ox_run_reduce does
+ * it. */
+ox_status ox_reduce_prepare(ox_call *call, ox_fold fold, ox_axis_set set);
+ox_call_fn ox_run_reduce;
+
+/* ---- Lines -------------------------------------------------------------------------------------------------- */
+
+/* A packed tensor as outer x n x inner: lines of n elements that are `inner` elements apart. */
+typedef struct ox_lines {
+    int64_t outer, n, inner;
+} ox_lines;
+
+/* Those along a dimension. */
+static inline ox_lines ox_lines_of(const ox_tensor *tensor, int axis) {
+    return (ox_lines){ox_count(axis, tensor->dims), tensor->dims[axis],
+                      ox_count(tensor->rank - axis - 1, tensor->dims + axis + 1)};
+}
+
+/* Lines side by side that are done together, at most so many: the first element, and the number of the first line. */
+typedef struct ox_line_block {
+    int64_t first, line, lanes;
+} ox_line_block;
+
+static inline int64_t ox_line_blocks(const ox_lines *lines, int64_t most) {
+    return lines->outer * (lines->inner / most + (lines->inner % most != 0));
+}
+
+static inline ox_line_block ox_line_block_at(const ox_lines *lines, int64_t most, int64_t i) {
+    const int64_t each = lines->inner / most + (lines->inner % most != 0), lane = i % each * most, outer = i / each;
+    return (ox_line_block){outer * lines->n * lines->inner + lane, outer * lines->inner + lane,
+                           ox_least(lines->inner - lane, most)};
+}
+
+/* Infer: what Softmax and its kin go over. */
+ox_status ox_softmax_axes(ox_call *call, ox_axis_set *set);
+ox_status ox_softmax_lines(ox_call *call, ox_lines *lines);
+
+#endif

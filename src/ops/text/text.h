@@ -1,0 +1,30 @@
+/* text.h: what operators on strings share. */
+#ifndef OX_OPS_TEXT_TEXT_H
+#define OX_OPS_TEXT_TEXT_H
+
+#include "ops/op.h"
+
+/* Element i of packed strings. */
+static inline ox_string *ox_string_at(const ox_tensor *tensor, int64_t i) {
+    return (ox_string *)tensor->data + i;
+}
+
+/* The character that begins at text[0], and its bytes; for a byte that begins none, a number that is no
+ * character. `left` is not 0. */
+uint32_t ox_utf8_next(const char *text, size_t left, int *bytes);
+
+/* Writes a character over another of so many bytes; nothing if it does not take as many. */
+void ox_utf8_put(uint32_t character, int bytes, char *text);
+
+/* Whether a character separates words. */
+bool ox_is_space(uint32_t character);
+
+/* The other case of letters of the Latin script, phonetic ones aside, and of the Greek, Cyrillic and Armenian ones.
+ * Other characters stay, and so do those whose other case is several letters or takes more bytes. */
+uint32_t ox_to_upper(uint32_t character);
+uint32_t ox_to_lower(uint32_t character);
+
+/* Below, at or above 0 as a comes before, is, or comes after b. */
+int ox_string_order(ox_string a, ox_string b);
+
+#endif

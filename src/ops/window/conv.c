@@ -1,0 +1,277 @@
+/* conv.c: Conv, as a matrix product per image and group: the weights times the columns of input elements that each
+ * output element sees. The columns are made panel by panel, so that they never exist as a whole. */
+#include "ops/dense.h"
+#include "ops/elementwise.h"
+#include "conv.h"
+
+#include <string.h>
+
+enum {
+    CONV_COLUMNS = OX_SMALL ? 1 : 8 /* that are made together */
+};
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------- */
+
+static ox_status conv_channels(ox_call *call, ox_conv *c, int weights, int bias) {
+    const ox_tensor *x = call->in[0], *w = call->in[weights];
+    c->groups = ox_call_int(call, "group", 1);
+    if (x->rank < 3 || w->rank != x->rank)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same rank, at least 3", OX_INPUT(call, 0),
+                            OX_INPUT(call, weights));
+    for (int d = 0; d < x->rank; d++)
+        if (!ox_window_fits(x->dims[d]) || !ox_window_fits(w->dims[d]))
+            return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s are too large for this machine", OX_INPUT(call, 0),
+                                OX_INPUT(call, weights));
+    int64_t channels;
+    if (c->groups < 1 || !ox_window_fits(c->groups) || ox_remainder(w->dims[0], c->groups) ||
+        !ox_mul_i64(w->dims[1], c->groups, &channels) || channels != x->dims[1])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: %lld group%s of %lld channels cannot be",
+                            OX_INPUT(call, 0), OX_INPUT(call, weights), (long long)c->groups, c->groups == 1 ? "" : "s",
+                            (long long)w->dims[1]);
+    c->images = x->dims[0];
+    c->in_channels = w->dims[1];
+    c->out_channels = ox_quotient(w->dims[0], c->groups);
+    if (!ox_call_given(call, bias))
+        return OX_OK;
+    const ox_tensor *b = call->in[bias];
+    if (b->rank != 1 || b->dims[0] != w->dims[0])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value for each of %lld output channels is expected",
+                            OX_INPUT(call, bias), (long long)w->dims[0]);
+    return OX_OK;
+}
+
+ox_status ox_conv_describe(ox_call *call, ox_conv *c, int weights, int bias) {
+    ox_window *w = &c->window;
+    int64_t k;
+    OX_TRY(conv_channels(call, c, weights, bias));
+    OX_TRY(ox_window_image(call, w));
+    OX_TRY(ox_window_read(call, w));
+    OX_TRY(ox_window_weights(call, w, weights));
+    OX_TRY(ox_window_slide(call, w, false));
+    c->pointwise = true;
+    for (int d = 0; d < w->spatial; d++)
+        c->pointwise = c->pointwise && w->kernel[d] == 1 && w->stride[d] == 1 && !w->pad[d] && w->out[d] == w->in[d];
+    if (!ox_mul_i64(w->taps, c->in_channels, &k))
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: sizes overflow", OX_INPUT(call, 0),
+                            OX_INPUT(call, weights));
+    return OX_OK;
+}
+
+ox_status ox_conv_infer(ox_call *call, int weights, int bias, ox_dtype dtype) {
+    ox_conv c = {0};
+    int64_t room[OX_WINDOW_LISTS * OX_WINDOW_DIMS] = {0};
+    ox_window_place(&c.window, ox_window_spatial(call->in[0]), room);
+    OX_TRY(ox_conv_describe(call, &c, weights, bias));
+    int64_t dims[OX_MAX_RANK] = {c.images, c.out_channels * c.groups};
+    memcpy(dims + 2, c.window.out, (size_t)c.window.spatial * sizeof *dims);
+    return ox_call_output(call, 0, dtype, c.window.spatial + 2, dims);
+}
+
+ox_status ox_infer_conv(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, OX_SET_FLOAT));
+    OX_TRY(ox_call_check_same(call, 0, 2));
+    return ox_conv_infer(call, 1, 2, call->in[0]->dtype);
+}
+
+/* ---- Columns ------------------------------------------------------------------------------------------------ */
+
+/* For each column, where the kernel starts in the input. */
+static void find_corners(const ox_window *c, int64_t column, int64_t columns, int64_t *corner) {
+    int64_t index[OX_WINDOW_DIMS];
+    ox_index_of(c->spatial, c->out, column, index);
+    for (int64_t j = 0; j < columns; j++) {
+        for (int d = 0; d < c->spatial; d++)
+            *corner++ = index[d] * c->stride[d] - c->pad[d];
+        ox_index_next(c->spatial, c->out, index);
+    }
+}
+
+/* The element of an input channel that one tap of the kernel sees from a corner, -1 in the padding. */
+static int64_t seen(const ox_window *c, const int64_t *corner, const int64_t *tap) {
+    int64_t at = 0;
+    for (int d = 0; d < c->spatial; d++) {
+        int64_t i = corner[d] + tap[d] * c->dilation[d];
+        if (i < 0 || i >= c->in[d])
+            return -1;
+        at = at * c->in[d] + i;
+    }
+    return at;
+}
+
+#define COPY_SEEN(type)                                                                                                \
+    for (int64_t j = 0; j < columns; j++)                                                                              \
+        if (at[j] >= 0)                                                                                                \
+    OX_AT(type, row + j * (int64_t)sizeof(type)) = OX_GET(type, channel + at[j] * (int64_t)sizeof(type))
+
+static void copy_seen(size_t width, const char *channel, const int64_t *at, int64_t columns, char *row) {
+    if (width == sizeof(float)) {
+        COPY_SEEN(ox_u32);
+    } else {
+        COPY_SEEN(ox_u64);
+    }
+}
+
+/* True if all of CONV_COLUMNS columns see neighbours, none of them in the padding. */
+static bool is_run(const int64_t *at, int64_t columns) {
+    if (columns != CONV_COLUMNS || at[0] < 0)
+        return false;
+    for (int64_t j = 1; j < columns; j++)
+        if (at[j] != at[0] + j)
+            return false;
+    return true;
+}
+
+/* Some columns of a panel: row k of the matrix is tap k % taps of channel k / taps. Rows of the same tap come together.
+ */
+static void conv_columns(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *to,
+                         int64_t to_row) {
+    const ox_window *c = &((const ox_conv *)g->context)->window;
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
+    int64_t corner[CONV_COLUMNS * OX_WINDOW_DIMS], tap[OX_WINDOW_DIMS], at[CONV_COLUMNS];
+    find_corners(c, column, columns, corner);
+    ox_index_of(c->spatial, c->kernel, ox_remainder(row, c->taps), tap);
+    for (int64_t first = 0; first < rows && first < c->taps; first++, ox_index_next(c->spatial, c->kernel, tap)) {
+        for (int64_t j = 0; j < columns; j++)
+            at[j] = seen(c, corner + j * c->spatial, tap);
+        bool run = is_run(at, columns);
+        for (int64_t r = first; r < rows; r += c->taps) {
+            const char *channel = (const char *)g->b.data + ox_quotient(row + r, c->taps) * c->in_count * width;
+            if (run)
+                memcpy(to + r * to_row, channel + at[0] * width, (size_t)(CONV_COLUMNS * width));
+            else
+                copy_seen((size_t)width, channel, at, columns, to + r * to_row);
+        }
+    }
+}
+
+/* An ox_gemm_panel_fn. */
+static void conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                       int64_t panel_row) {
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
+    for (int64_t j = 0; j < columns; j += CONV_COLUMNS)
+        conv_columns(g, row, rows, column + j, columns - j < CONV_COLUMNS ? columns - j : CONV_COLUMNS,
+                     panel + j * width, panel_row);
+}
+
+/* ---- Run ---------------------------------------------------------------------------------------------------- */
+
+/* An ox_gemm_end_fn. */
+static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
+    const ox_conv *c = g->context;
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype), step[] = {width, width, 0};
+    for (int64_t i = 0; i < block->rows; i++) {
+        int64_t row = block->row + i;
+        char *out = ox_gemm_out(g, block, i, width);
+        char *bias = (char *)(uintptr_t)g->extra + row * width;
+        c->add->fn[g->b.dtype](block->columns, (char *const[]){out, block->data + i * block->data_row, bias}, step,
+                               NULL);
+    }
+}
+
+/* The same in an epilogue: the bias broadcasts as [channels, 1, ...]. */
+ox_reg ox_emit_conv(ox_call *call, ox_pass_builder *builder, ox_reg sums) {
+    if (!ox_call_given(call, 2))
+        return sums;
+    const int rank = call->out[0]->rank - 1;
+    int64_t *dims = ox_pile_array(call->pile, 2 * (size_t)rank, sizeof *dims);
+    if (!dims)
+        return -1;
+    for (int d = 0; d < rank; d++)
+        dims[d] = d ? 1 : call->in[2]->dims[0];
+    ox_tensor shape = {call->in[2]->dtype, rank, dims, dims + rank, NULL};
+    ox_tensor_strides(call->in[2], dims + rank);
+    ox_reg bias = ox_pass_load(builder, call->in[2], &shape);
+    return ox_elementwise_apply(builder, OX_LANES_Add, NULL, OX_UNDEFINED, 2, (const ox_reg[]){sums, bias});
+}
+
+/* An address inside a tensor; one without elements may have none. */
+static const char *offset(const void *base, int64_t bytes) {
+    return base && bytes ? (const char *)base + bytes : base;
+}
+
+/* True if the bias is not left to the epilogue. */
+static bool adds_bias(const ox_call *call) {
+    return ox_call_given(call, 2) && !call->epilogue;
+}
+
+/* Where the operands are, and the bytes from one group to the next. */
+typedef struct conv_places {
+    int64_t groups;
+    const void *x, *w, *extra;
+    int64_t x_step, w_step, extra_step;
+} conv_places;
+
+/* An ox_gemm_place_fn: a product for each image and group. */
+static void place(const void *places, int64_t i, ox_gemm *g) {
+    const conv_places *p = places;
+    int64_t group = ox_remainder(i, p->groups);
+    g->a.data = offset(p->w, group * p->w_step);
+    g->b.data = offset(p->x, i * p->x_step);
+    g->extra = offset(p->extra, group * p->extra_step);
+}
+
+/* Of images without elements, the other dimensions may be as large as they like: nothing is read by such a step. */
+static int64_t step_of(int64_t count, int64_t width) {
+    return (int64_t)((uint64_t)count * (uint64_t)width);
+}
+
+ox_gemm ox_conv_product(const ox_conv *c, ox_dtype dtype) {
+    const int64_t width = (int64_t)ox_dtype_size(dtype);
+    ox_gemm g = {.m = c->out_channels, .n = c->window.out_count, .k = c->in_channels * c->window.taps};
+    g.a = (ox_gemm_matrix){dtype, NULL, step_of(g.k, width), width};
+    g.b = (ox_gemm_matrix){dtype, NULL, step_of(c->window.in_count, width), width};
+    g.c_row = step_of(g.n, width);
+    g.panel = c->pointwise ? NULL : conv_panel;
+    g.context = c;
+    return g;
+}
+
+void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *weights, const void *extra,
+                 int64_t extra_size, void *workspace) {
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
+    const conv_places places = {.groups = c->groups,
+                                .x = x,
+                                .w = weights,
+                                .extra = extra,
+                                .x_step = step_of(step_of(c->in_channels, c->window.in_count), width),
+                                .w_step = step_of(step_of(g->m, g->k), width),
+                                .extra_step = g->m * extra_size};
+    ox_gemm_run(&c->plan, g, c->images * c->groups, place, &places, workspace);
+}
+
+/* The product, with what becomes of its sums. */
+static ox_gemm float_product(const ox_call *call, const ox_conv *c) {
+    ox_gemm g = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
+    g.end = adds_bias(call) ? add_bias : NULL;
+    g.epilogue = call->epilogue;
+    g.end_in_place = true;
+    return g;
+}
+
+ox_status ox_prepare_conv(ox_call *call) {
+    ox_conv *c = ox_window_state(call, sizeof *c, call->in[0]->rank - 2);
+    if (!c)
+        return OX_ERROR_MEMORY;
+    OX_TRY(ox_conv_describe(call, c, 1, 2));
+    for (int i = 0; i < 2 + adds_bias(call); i++)
+        OX_TRY(ox_dense_plan(call, call->in[i]));
+    OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
+    c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
+    const ox_gemm product = float_product(call, c);
+    return ox_gemm_prepare(call, &product, c->images * c->groups, &c->plan);
+}
+
+ox_status ox_run_conv(ox_call *call) {
+    const ox_conv *c = call->state;
+    const ox_tensor *out = call->out[0];
+    int64_t count = ox_tensor_count(out);
+    size_t used = 0;
+    ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
+    ox_gemm g = float_product(call, c);
+    if (g.end)
+        b = ox_dense_in(call, &used, call->in[2]);
+    g.c = ox_dense_out(call, &used, count);
+    ox_conv_run(c, &g, x.data, w.data, b.data, (int64_t)ox_dtype_size(x.dtype), ox_gemm_take(call, &used, &c->plan));
+    ox_dense_store(call, count, g.c);
+    return OX_OK;
+}

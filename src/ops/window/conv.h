@@ -1,0 +1,31 @@
+/* conv.h: convolutions as matrix products, whatever the type of their elements. */
+#ifndef OX_OPS_WINDOW_CONV_H
+#define OX_OPS_WINDOW_CONV_H
+
+#include "ops/gemm/gemm.h"
+#include "window.h"
+
+typedef struct ox_conv {
+    ox_window window;
+    int64_t images, groups;
+    int64_t in_channels, out_channels; /* per group */
+    bool pointwise;                    /* every output element sees one input element, in order */
+    ox_gemm_plan plan;
+    const ox_lanes *add; /* the bias */
+} ox_conv;
+
+/* The convolution of input 0 with input `weights`, and the bias of input `bias`. */
+ox_status ox_conv_describe(ox_call *call, ox_conv *conv, int weights, int bias);
+
+/* Infer: the same, and that output 0 is what it gives, of that type. */
+ox_status ox_conv_infer(ox_call *call, int weights, int bias, ox_dtype dtype);
+
+/* One product of it, for an image and a group, with elements of that type; its context is the convolution. */
+ox_gemm ox_conv_product(const ox_conv *conv, ox_dtype dtype);
+
+/* Run: all products. `extra` has `extra_size` bytes for each output channel, and is handed on to the product's `end`
+ * from the group's first channel on. */
+void ox_conv_run(const ox_conv *conv, const ox_gemm *product, const void *x, const void *weights, const void *extra,
+                 int64_t extra_size, void *workspace);
+
+#endif

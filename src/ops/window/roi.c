@@ -1,0 +1,308 @@
+/* roi.c: MaxRoiPool and RoiAlign: regions of an image, brought to one size. */
+#include "ops/dense.h"
+
+#include <math.h>
+
+enum {
+    ROI_MOST_SAMPLES = 1024 /* that sampling_ratio may ask for in a dimension */
+};
+
+typedef struct roi {
+    int64_t channels, height, width, rows, columns; /* of the image, and of what regions become */
+    double scale, shift;
+    bool aligned; /* regions may be as small as they like */
+    bool greatest;
+    int64_t ratio;
+} roi;
+
+typedef struct roi_job {
+    const roi *r;
+    ox_dtype dtype;
+    int64_t corners; /* columns of the list of regions */
+    const char *x, *regions;
+    const int64_t *images; /* NULL: the first column says it */
+    char *to;
+    int64_t count; /* rows of results */
+} roi_job;
+
+static double number_at(ox_dtype dtype, const void *data, int64_t i) {
+    return dtype == OX_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------- */
+
+static ox_status infer_regions(ox_call *call, int64_t columns, const int64_t *size) {
+    const ox_tensor *x = call->in[0], *regions = call->in[1];
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    if (regions->dtype != x->dtype)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type", OX_INPUT(call, 0),
+                            OX_INPUT(call, 1));
+    if (x->rank != 4 || regions->rank != 2 || regions->dims[1] != columns)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: images and regions of %lld numbers are expected",
+                            OX_INPUT(call, 0), OX_INPUT(call, 1), (long long)columns);
+    if (size[0] < 1 || size[1] < 1)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "regions cannot become %s", OX_DIMS(2, size));
+    return ox_call_output(call, 0, x->dtype, 4, (const int64_t[]){regions->dims[0], x->dims[1], size[0], size[1]});
+}
+
+static ox_status pooled_size(ox_call *call, int64_t *size) {
+    size_t count;
+    const int64_t *given = ox_call_ints(call, "pooled_shape", &count);
+    if (count != 2)
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'pooled_shape' has %zu values, 2 are expected", count);
+    size[0] = given[0];
+    size[1] = given[1];
+    return OX_OK;
+}
+
+ox_status ox_infer_max_roi_pool(ox_call *call) {
+    int64_t size[2];
+    OX_TRY(pooled_size(call, size));
+    return infer_regions(call, 5, size);
+}
+
+ox_status ox_infer_roi_align(ox_call *call) {
+    const ox_tensor *regions = call->in[1], *images = call->in[2];
+    const int64_t size[] = {ox_call_int(call, "output_height", 1), ox_call_int(call, "output_width", 1)};
+    const int64_t ratio = ox_call_int(call, "sampling_ratio", 0);
+    const ox_string mode = ox_call_string(call, "mode", "avg");
+    const ox_string transform = ox_call_string(call, "coordinate_transformation_mode", "half_pixel");
+    OX_TRY(infer_regions(call, 4, size));
+    OX_TRY(ox_call_check_dtype(call, 2, OX_BIT(OX_INT64)));
+    if (images->rank != 1 || images->dims[0] != regions->dims[0])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one image for each of %lld regions is expected",
+                            OX_INPUT(call, 2), (long long)regions->dims[0]);
+    if (!ox_says(mode, "avg") && !ox_says(mode, "max"))
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'mode' must be avg or max, not '%.*s'", OX_SHORT(mode));
+    if (!ox_says(transform, "half_pixel") && !ox_says(transform, "output_half_pixel"))
+        return ox_call_fail(
+            call, OX_ERROR_MODEL,
+            "attribute 'coordinate_transformation_mode' must be half_pixel or output_half_pixel, not '%.*s'",
+            OX_SHORT(transform));
+    if (ratio < 0 || ratio > ROI_MOST_SAMPLES)
+        return ox_call_fail(call, OX_ERROR_LIMIT, "attribute 'sampling_ratio' has the value %lld, 0 to %d are expected",
+                            (long long)ratio, ROI_MOST_SAMPLES);
+    return OX_OK;
+}
+
+/* ---- Preparing ---------------------------------------------------------------------------------------------- */
+
+static ox_status prepare_regions(ox_call *call, roi **state) {
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    roi *r = *state = ox_call_state(call, sizeof *r);
+    if (!r)
+        return OX_ERROR_MEMORY;
+    *r = (roi){.channels = x->dims[1], .height = x->dims[2], .width = x->dims[3]};
+    r->rows = out->dims[2];
+    r->columns = out->dims[3];
+    r->scale = (double)ox_call_float(call, "spatial_scale", 1);
+    OX_TRY(ox_dense_plan(call, x));
+    OX_TRY(ox_dense_plan(call, call->in[1]));
+    return ox_dense_plan_out(call, ox_tensor_count(out));
+}
+
+ox_status ox_prepare_max_roi_pool(ox_call *call) {
+    roi *r;
+    return prepare_regions(call, &r);
+}
+
+ox_status ox_prepare_roi_align(ox_call *call) {
+    roi *r;
+    OX_TRY(prepare_regions(call, &r));
+    r->aligned = call->op->since >= 16 &&
+                 ox_says(ox_call_string(call, "coordinate_transformation_mode", "half_pixel"), "half_pixel");
+    r->shift = r->aligned ? 0.5 : 0;
+    r->greatest = ox_says(ox_call_string(call, "mode", "avg"), "max");
+    r->ratio = ox_call_int(call, "sampling_ratio", 0);
+    return OX_OK;
+}
+
+/* ---- Regions ------------------------------------------------------------------------------------------------ */
+
+static int64_t image_of(const roi_job *job, int64_t region) {
+    return job->images ? job->images[region] : (int64_t)number_at(job->dtype, job->regions, region * job->corners);
+}
+
+/* Corner k of a region: left, top, right, bottom. */
+static double corner_of(const roi_job *job, int64_t region, int k) {
+    const double at = number_at(job->dtype, job->regions, (region + 1) * job->corners - 4 + k);
+    return at * job->r->scale - job->r->shift;
+}
+
+/* All regions lie somewhere, in images that are there. */
+static ox_status check_regions(const ox_call *call, const roi_job *job) {
+    const int64_t count = call->in[1]->dims[0], images = call->in[0]->dims[0];
+    const int input = job->images ? 2 : 1;
+    for (int64_t i = 0; i < count; i++) {
+        const double image = job->images ? 0 : number_at(job->dtype, job->regions, i * job->corners);
+        if (!(image >= 0 && image < (double)images) || image_of(job, i) < 0 || image_of(job, i) >= images)
+            return ox_call_fail(call, OX_ERROR_VALUE, "%s: region %lld lies in none of %lld images",
+                                OX_INPUT(call, input), (long long)i, (long long)images);
+        for (int k = 0; k < 4; k++)
+            if (!(fabs(corner_of(job, i, k)) < 0x1p50))
+                return ox_call_fail(call, OX_ERROR_VALUE, "%s: region %lld has the corner %g", OX_INPUT(call, 1),
+                                    (long long)i, corner_of(job, i, k));
+    }
+    return OX_OK;
+}
+
+/* ---- MaxRoiPool --------------------------------------------------------------------------------------------- */
+
+typedef struct roi_range {
+    int64_t first, end;
+} roi_range;
+
+static int64_t within(double at, int64_t size) {
+    return at < 0 ? 0 : at > (double)size ? size : (int64_t)at;
+}
+
+/* The places of an image of `size` that part i of `parts` of a region covers. */
+static roi_range covered(double from, double to, int64_t i, int64_t parts, int64_t size) {
+    const double start = round(from), length = fmax(round(to) - start + 1, 1), each = length / (double)parts;
+    return (roi_range){within(start + floor((double)i * each), size),
+                       within(start + ceil((double)(i + 1) * each), size)};
+}
+
+static double greatest_of(ox_dtype dtype, const char *plane, int64_t width, roi_range rows, roi_range columns) {
+    double most = rows.first < rows.end && columns.first < columns.end ? (double)-INFINITY : 0;
+    for (int64_t y = rows.first; y < rows.end; y++)
+        for (int64_t x = columns.first; x < columns.end; x++) {
+            const double value = number_at(dtype, plane, y * width + x);
+            most = value > most || isnan(value) ? value : most;
+        }
+    return most;
+}
+
+static double pool_cell(const roi_job *job, int64_t region, const char *plane, int64_t row, int64_t column) {
+    const roi *r = job->r;
+    const roi_range rows = covered(corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height);
+    const roi_range columns =
+        covered(corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width);
+    return greatest_of(job->dtype, plane, r->width, rows, columns);
+}
+
+/* ---- RoiAlign ----------------------------------------------------------------------------------------------- */
+
+/* Samples [first, end) of `count`, those near enough to the image to see it; they begin at `from`, `step` apart. */
+typedef struct roi_samples {
+    double from, step, count;
+    int64_t first, end;
+} roi_samples;
+
+static roi_samples samples_of(const roi *r, double from, double to, int64_t i, int64_t parts, int64_t size) {
+    const double length = r->aligned ? to - from : fmax(to - from, 1), bin = length / (double)parts;
+    roi_samples s = {.from = from + (double)i * bin, .count = r->ratio ? (double)r->ratio : ceil(bin)};
+    if (!(s.count >= 1))
+        return (roi_samples){.count = 0};
+    s.step = bin / s.count;
+    s.end = (int64_t)s.count;
+    if (s.step > 0) {
+        s.first = within(ceil((-1 - s.from) / s.step - 0.5) - 1, s.end);
+        s.end = within(floor(((double)size - s.from) / s.step - 0.5) + 2, s.end);
+    }
+    return s;
+}
+
+/* The two places that a sample lies between, and what the second one weighs. */
+typedef struct roi_between {
+    int64_t low, high;
+    double weight;
+    bool inside;
+} roi_between;
+
+static roi_between place_sample(const roi_samples *s, int64_t i, int64_t size) {
+    double at = s->from + ((double)i + 0.5) * s->step;
+    roi_between b = {.inside = size > 0 && at >= -1 && at <= (double)size};
+    if (!b.inside)
+        return b;
+    at = at > 0 ? at : 0;
+    b.low = (int64_t)at;
+    if (b.low >= size - 1) {
+        b.low = b.high = size - 1;
+        return b;
+    }
+    b.high = b.low + 1;
+    b.weight = at - (double)b.low;
+    return b;
+}
+
+/* One sample: the sum of four neighbours by their weights; or, as the mode `max` is understood, the greatest of the
+ * weighted four. */
+static double sample(const roi_job *job, const char *plane, const roi_between *y, const roi_between *x) {
+    const int64_t width = job->r->width;
+    const double a = (1 - y->weight) * (1 - x->weight) * number_at(job->dtype, plane, y->low * width + x->low);
+    const double b = (1 - y->weight) * x->weight * number_at(job->dtype, plane, y->low * width + x->high);
+    const double c = y->weight * (1 - x->weight) * number_at(job->dtype, plane, y->high * width + x->low);
+    const double d = y->weight * x->weight * number_at(job->dtype, plane, y->high * width + x->high);
+    return job->r->greatest ? fmax(fmax(a, b), fmax(c, d)) : a + b + c + d;
+}
+
+static double align_cell(const roi_job *job, int64_t region, const char *plane, int64_t row, int64_t column) {
+    const roi *r = job->r;
+    const roi_samples ys = samples_of(r, corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height);
+    const roi_samples xs =
+        samples_of(r, corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width);
+    double sum = 0, most = (double)-INFINITY, seen = 0;
+    for (int64_t i = ys.first; i < ys.end; i++) {
+        const roi_between y = place_sample(&ys, i, r->height);
+        for (int64_t j = xs.first; y.inside && j < xs.end; j++) {
+            const roi_between x = place_sample(&xs, j, r->width);
+            const double value = x.inside ? sample(job, plane, &y, &x) : 0;
+            seen += x.inside;
+            sum += value;
+            most = x.inside ? fmax(most, value) : most;
+        }
+    }
+    const double count = ys.count * xs.count;
+    if (r->greatest)
+        return seen < count ? fmax(most, 0) : count > 0 ? most : 0;
+    return count > 0 ? sum / count : 0;
+}
+
+/* ---- Run ---------------------------------------------------------------------------------------------------- */
+
+/* Some of the rows of results. */
+static void roi_part(void *context, int part, int parts) {
+    const roi_job *job = context;
+    const roi *r = job->r;
+    const int64_t width = (int64_t)ox_dtype_size(job->dtype), size = r->height * r->width * width;
+    int64_t at, end;
+    ox_pool_range(job->count, part, parts, &at, &end);
+    for (; at < end; at++) {
+        const int64_t region = at / r->rows / r->channels, channel = at / r->rows % r->channels;
+        const char *plane = size ? job->x + (image_of(job, region) * r->channels + channel) * size : job->x;
+        for (int64_t column = 0; column < r->columns; column++) {
+            const double value = job->images ? align_cell(job, region, plane, at % r->rows, column)
+                                             : pool_cell(job, region, plane, at % r->rows, column);
+            if (job->dtype == OX_DOUBLE)
+                ((double *)(void *)job->to)[at * r->columns + column] = value;
+            else
+                ((float *)(void *)job->to)[at * r->columns + column] = (float)value;
+        }
+    }
+}
+
+static ox_status run_regions(ox_call *call, const int64_t *images) {
+    const ox_tensor *out = call->out[0];
+    const int64_t count = ox_tensor_count(out);
+    size_t used = 0;
+    const roi *r = call->state;
+    const ox_tensor x = ox_dense_in(call, &used, call->in[0]), regions = ox_dense_in(call, &used, call->in[1]);
+    roi_job job = {r, x.dtype, regions.dims[1], x.data, regions.data, images, NULL, count / r->columns};
+    job.to = ox_dense_out(call, &used, count);
+    OX_TRY(check_regions(call, &job));
+    /* A cell sees a part of its region. */
+    const double bytes =
+        (double)count * 64 + (double)(count / (r->rows * r->columns)) * (double)(r->height * r->width) * 8;
+    ox_pool_run_pieces(call->pool, bytes, roi_part, &job);
+    ox_dense_store(call, count, job.to);
+    return OX_OK;
+}
+
+ox_status ox_run_max_roi_pool(ox_call *call) {
+    return run_regions(call, NULL);
+}
+
+ox_status ox_run_roi_align(ox_call *call) {
+    return run_regions(call, call->in[2]->data);
+}

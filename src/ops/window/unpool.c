@@ -1,0 +1,131 @@
+/* unpool.c: MaxUnpool, which puts elements back where MaxPool found them, and zeros elsewhere. Indices count in the
+ * smallest image that the pool can have come from; a larger output has that image at its start. */
+#include "loops/element.h"
+#include "pool.h"
+#include "window.h"
+
+#include <string.h>
+
+/* The smallest image that the pool can have come from. */
+static ox_status pooled_shape(ox_call *call, int64_t *dims) {
+    int64_t room[OX_WINDOW_LISTS * OX_WINDOW_DIMS] = {0}, pads[2 * OX_WINDOW_DIMS];
+    ox_window window = {0}, *w = &window;
+    ox_window_place(w, ox_window_spatial(call->in[0]), room);
+    OX_TRY(ox_window_image(call, w));
+    OX_TRY(ox_window_kernel(call, w));
+    OX_TRY(ox_window_list(call, "strides", w->spatial, 1, 1, w->stride));
+    OX_TRY(ox_window_list(call, "pads", 2 * w->spatial, 0, 0, pads));
+    for (int d = 0; d < w->spatial; d++) {
+        int64_t size;
+        if (!ox_mul_i64(w->in[d] - 1, w->stride[d], &size) || !ox_add_i64(size, w->kernel[d], &size) ||
+            !ox_add_i64(size, -pads[d], &size) || !ox_add_i64(size, -pads[w->spatial + d], &size) || size < 0)
+            return ox_call_fail(call, OX_ERROR_SHAPE,
+                                "spatial axis %d: no image gives %lld windows of size %lld with a stride of %lld and "
+                                "pads of %lld and %lld",
+                                d, (long long)w->in[d], (long long)w->kernel[d], (long long)w->stride[d],
+                                (long long)pads[d], (long long)pads[w->spatial + d]);
+        dims[d + 2] = size;
+    }
+    dims[0] = call->in[0]->dims[0];
+    dims[1] = call->in[0]->dims[1];
+    return OX_OK;
+}
+
+static ox_status given_shape(ox_call *call, const int64_t *pooled, int64_t *dims) {
+    const ox_tensor *x = call->in[0];
+    int count;
+    OX_TRY(ox_call_int_list(call, 2, dims, OX_MAX_RANK, &count));
+    bool fits = count == x->rank && dims[0] == x->dims[0] && dims[1] == x->dims[1];
+    for (int d = 2; fits && d < count; d++)
+        fits = dims[d] >= pooled[d];
+    return fits ? OX_OK
+                : ox_call_fail(call, OX_ERROR_SHAPE, "an output of shape %s has no room for %s", OX_DIMS(count, dims),
+                               OX_DIMS(x->rank, pooled));
+}
+
+ox_status ox_infer_max_unpool(ox_call *call) {
+    const ox_tensor *x = call->in[0], *at = call->in[1];
+    int64_t pooled[OX_MAX_RANK], dims[OX_MAX_RANK];
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    OX_TRY(ox_call_check_dtype(call, 1, OX_BIT(OX_INT64)));
+    OX_TRY(pooled_shape(call, pooled));
+    if (!ox_same_dims(x->rank, x->dims, at->rank, at->dims))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same shape", OX_INPUT(call, 0),
+                            OX_INPUT(call, 1));
+    if (ox_call_given(call, 2))
+        OX_TRY(given_shape(call, pooled, dims));
+    return ox_call_output(call, 0, x->dtype, x->rank, ox_call_given(call, 2) ? dims : pooled);
+}
+
+typedef struct unpool {
+    int rank;
+    bool moved;            /* the output is larger */
+    int64_t count;         /* of places */
+    int64_t *pooled, *out; /* dims */
+} unpool;
+
+ox_status ox_prepare_max_unpool(ox_call *call) {
+    const ox_tensor *out = call->out[0];
+    unpool *u = ox_call_state(call, sizeof *u + 2 * (size_t)out->rank * sizeof *u->pooled);
+    if (!u)
+        return OX_ERROR_MEMORY;
+    u->rank = out->rank;
+    u->pooled = (int64_t *)(void *)(u + 1);
+    u->out = u->pooled + out->rank;
+    memcpy(u->out, out->dims, (size_t)out->rank * sizeof *u->out);
+    OX_TRY(pooled_shape(call, u->pooled));
+    u->moved = !ox_same_dims(u->rank, u->pooled, u->rank, u->out);
+    u->count = ox_count(u->rank, u->pooled);
+    return OX_OK;
+}
+
+/* Where a place of the smaller image is in the output. */
+static int64_t moved_place(const unpool *u, int64_t place) {
+    int64_t index[OX_MAX_RANK], at = 0;
+    if (!u->moved)
+        return place;
+    ox_index_of(u->rank, u->pooled, place, index);
+    for (int d = 0; d < u->rank; d++)
+        at = at * u->out[d] + index[d];
+    return at;
+}
+
+#define PUT(type)                                                                                                      \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+        if (places[i] >= 0 && places[i] < u->count)                                                                    \
+            OX_AT(type, to + moved_place(u, places[i]) * (int64_t)sizeof(type)) =                                      \
+                OX_GET(type, from + i * (int64_t)sizeof(type));                                                        \
+        else                                                                                                           \
+            return i
+
+/* Puts n elements in their places; the number of the first that has none, n if all have. */
+static int64_t put(const unpool *u, size_t width, int64_t n, const char *from, const int64_t *places, char *to) {
+    if (width == sizeof(ox_u16)) {
+        PUT(ox_u16);
+    } else if (width == sizeof(ox_u32)) {
+        PUT(ox_u32);
+    } else {
+        PUT(ox_u64);
+    }
+    return n;
+}
+
+ox_status ox_run_max_unpool(ox_call *call) {
+    const unpool *u = call->state;
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    const int64_t n = ox_tensor_count(x), count = ox_tensor_count(out), *places = call->in[1]->data;
+    const size_t width = ox_dtype_size(x->dtype);
+    const int64_t piece = ox_pool_piece(call->pool, n, (double)width);
+    if (count)
+        memset(out->data, 0, (size_t)count * width);
+    /* One after the other: of two elements for one place, the last one stays. */
+    for (int64_t i = 0; i < n && !ox_pool_poll(call->pool); i += piece) {
+        const int64_t some = ox_least(piece, n - i);
+        const int64_t done = put(u, width, some, (const char *)x->data + i * (int64_t)width, places + i, out->data);
+        if (done < some)
+            return ox_call_fail(call, OX_ERROR_VALUE, "%s: index %lld is out of range for the %lld elements of %s",
+                                OX_INPUT(call, 1), (long long)places[i + done], (long long)u->count,
+                                OX_DIMS(u->rank, u->pooled));
+    }
+    return OX_OK;
+}

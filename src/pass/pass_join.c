@@ -1,0 +1,175 @@
+/* pass_join.c: two instructions of a lane program as one loop, where only the second one wants what the first one
+ * gives: that then stays in registers of the processor. Every operation is rounded as before, and so the result is the
+ * same. */
+#include "pass_program.h"
+
+#define LANES(name) OX_LANES_##name,
+static const ox_lane_set linked[] = {OX_PAIR_LINKS(LANES) OX_MAP_LINKS(LANES)};
+
+/* Which operation on floats an instruction is; OX_LINKS if it is none that can be a link. */
+static ox_link_kind kind_of(const ox_pass_builder *b, const pass_instruction *in) {
+    int kind = 0;
+    while (kind < OX_LINKS && in->lane != OX_BUILD_OF(b->loops, linked[kind])->fn[OX_FLOAT])
+        kind++;
+    return (ox_link_kind)kind;
+}
+
+/* Whether an instruction is the difference of rows that lie one behind the other from one element for each. */
+static bool is_deviation(const ox_pass_builder *b, const pass_instruction *in) {
+    const pass_reg *regs = b->pass.regs;
+    return kind_of(b, in) == OX_LINK_Sub && regs[in->reg[1]].level == PASS_EACH && !regs[in->reg[1]].same_rows &&
+           regs[in->reg[2]].level != PASS_EACH;
+}
+
+/* Whether a fold can take what the squares that `in` gives are of. */
+static bool folds_squares(const ox_pass_builder *b, const pass_instruction *in, const pass_instruction *fold) {
+    const pass_rows *rows = fold->attr;
+    return fold->folds && fold->reg[1] == in->reg[0] && rows->folder.squares && kind_of(b, in) == OX_LINK_Mul &&
+           in->reg[1] == in->reg[2] && !b->pass.regs[in->reg[1]].same_rows;
+}
+
+/* A sum of squares, and one of squares of differences: the last instruction but one. */
+static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
+    if (!folds_squares(b, first, in))
+        return false;
+    pass_rows *joined = ox_pile_get(b->pile, sizeof *joined);
+    if (!joined) {
+        ox_pass_fail(b);
+        return false;
+    }
+    *joined = *(const pass_rows *)in->attr;
+    joined->folder.rows = joined->folder.squares;
+    in->attr = joined;
+    in->reg[1] = first->reg[1];
+    const pass_instruction *before = b->pass.ncode > 1 ? first - 1 : NULL;
+    const pass_reg *between = &b->pass.regs[in->reg[1]];
+    joined->deviates = before && before->reg[0] == in->reg[1] && between->readers == 2 && between->store < 0 &&
+                       is_deviation(b, before);
+    if (joined->deviates) {
+        in->reg[in->nargs = 2] = before->reg[2];
+        in->reg[1] = before->reg[1];
+        b->pass.ncode--;
+    }
+    return true;
+}
+
+/* The type that an instruction converts to float, or from float; OX_UNDEFINED if it does not, or no chain can. */
+static ox_dtype end_of(const ox_pass_builder *b, const pass_instruction *in, bool to_float) {
+    const ox_dtype from = b->pass.regs[in->reg[1]].dtype, to = b->pass.regs[in->reg[0]].dtype;
+    const ox_dtype other = to_float ? from : to;
+    if ((to_float ? to : from) != OX_FLOAT || other == OX_FLOAT || !(OX_BIT(other) & OX_CHAIN_ENDS))
+        return OX_UNDEFINED;
+    ox_lane *small = to_float ? b->loops->widen : b->loops->narrow;
+    ox_lane *lane = ox_dtype_compute(other) == OX_FLOAT ? small : b->loops->cast(from, to);
+    return in->lane == lane ? other : OX_UNDEFINED;
+}
+
+/* Makes a chain out of an instruction, if it can be its beginning: what it takes is there for each element. */
+static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
+    const ox_link_kind kind = kind_of(b, in);
+    const ox_dtype end = end_of(b, in, true);
+    if (kind == OX_LINKS && !end)
+        return false;
+    pass_chain *made = ox_pile_get(b->scratch, sizeof *made);
+    if (!made) {
+        ox_pass_fail(b);
+        return false;
+    }
+    const bool is_right = b->pass.regs[in->reg[1]].level != PASS_EACH;
+    made->chain = (ox_chain){.from = end ? end : OX_FLOAT, .to = OX_FLOAT, .nargs = in->nargs, .links = made->links};
+    if (kind < OX_LINKS)
+        made->links[made->chain.count++] = (ox_link){kind, is_right, in->attr};
+    if (is_right) {
+        const ox_reg left = in->reg[1];
+        in->reg[1] = in->reg[2];
+        in->reg[2] = left;
+    }
+    in->lane = OX_BUILD_OF(b->loops, ox_chain_builds);
+    in->tile_lane = in->row_lane = NULL;
+    in->chain = made;
+    in->attr = &made->chain;
+    return true;
+}
+
+static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
+    const ox_link_kind kind = kind_of(b, in);
+    const ox_dtype end = end_of(b, in, false);
+    if ((kind == OX_LINKS && !end) || (!first->chain && !begin_chain(b, first)))
+        return false;
+    ox_chain *chain = &first->chain->chain;
+    if (chain->to != OX_FLOAT || chain->count == OX_CHAIN_LINKS)
+        return false;
+    const bool is_right = in->reg[1] != first->reg[0];
+    pass_instruction both = *first;
+    if (end)
+        chain->to = end;
+    else
+        first->chain->links[chain->count++] = (ox_link){kind, is_right, in->attr};
+    both.reg[0] = in->reg[0];
+    if (in->nargs == 2)
+        both.reg[++both.nargs] = in->reg[is_right ? 1 : 2];
+    chain->nargs = both.nargs;
+    both.tag = in->tag;
+    both.slow |= in->slow;
+    both.streams = in->streams;
+    *in = both;
+    return true;
+}
+
+static bool reads(const pass_instruction *in, ox_reg reg) {
+    for (int k = 1; k <= in->nargs; k++)
+        if (in->reg[k] == reg)
+            return true;
+    return false;
+}
+
+bool ox_pass_is_again(const ox_pass_builder *b, int i) {
+    const pass_draft *pass = &b->pass;
+    const pass_instruction *in = &pass->written[i];
+    int readers = 0;
+    if (!b->row_axes || pass->row < OX_ROW_MIN || !is_deviation(b, in) || pass->regs[in->reg[0]].store >= 0)
+        return false;
+    const int operand = pass->regs[in->reg[1]].operand;
+    if (operand < 0 || pass->operands[operand].gathered)
+        return false;
+    for (int j = i + 1; j < pass->nwritten; j++) {
+        const pass_instruction *reader = &pass->written[j];
+        if (!reads(reader, in->reg[0]))
+            continue;
+        readers++;
+        if (reader->reg[1] == reader->reg[2] ? j + 1 == pass->nwritten || !folds_squares(b, reader, reader + 1)
+                                             : kind_of(b, reader) == OX_LINKS)
+            return false;
+    }
+    return readers > 1;
+}
+
+/* Whether `in` reads what the instruction before gives, and nobody else wants it. */
+static bool is_only_reader(const ox_pass_builder *b, const pass_instruction *before, const pass_instruction *in) {
+    const pass_reg *between = &b->pass.regs[before->reg[0]];
+    return reads(in, before->reg[0]) && between->readers <= 1 && between->store < 0;
+}
+
+bool ox_pass_is_chain(const ox_pass_builder *b) {
+    const pass_draft *pass = &b->pass;
+    const pass_instruction *before = NULL;
+    for (int i = 0; i < pass->ncode; i++) {
+        const pass_instruction *in = &pass->code[i];
+        const bool is_last = i + 1 == pass->ncode;
+        const bool is_end = (!before && end_of(b, in, true)) || (is_last && end_of(b, in, false));
+        if ((kind_of(b, in) == OX_LINKS && !is_end) || (before && !is_only_reader(b, before, in)))
+            return false;
+        before = in;
+    }
+    return pass->ncode > 1 && pass->ncode <= OX_CHAIN_LINKS;
+}
+
+void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {
+    pass_instruction *first = b->pass.ncode ? &b->pass.code[b->pass.ncode - 1] : NULL;
+    if (!first || !is_only_reader(b, first, in) || (in->level != PASS_EACH && !in->folds))
+        return;
+    if (b->pass.regs[first->reg[0]].level != PASS_EACH)
+        return;
+    if (join_square(b, first, in) || join_links(b, first, in))
+        b->pass.ncode--;
+}

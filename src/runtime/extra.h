@@ -1,0 +1,12 @@
+/* extra.h: values that a session gives as outputs, though the model does not. */
+#ifndef OX_RUNTIME_EXTRA_H
+#define OX_RUNTIME_EXTRA_H
+
+#include "graph.h"
+
+/* A copy of the model's main graph that has more outputs, by name, in one block of *size bytes; NULL if none are asked
+ * for. `temporary` is for what only the search needs. */
+ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, const ox_allocator *temporary,
+                           ox_graph **graph, size_t *size, ox_error *error);
+
+#endif

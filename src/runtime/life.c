@@ -1,0 +1,85 @@
+/* life.c: who reads the values of a graph, and until when. */
+#include "life.h"
+
+#include "frame.h"
+
+/* Notes that node `reader` (nnodes: the caller) reads value v. */
+static void note_use(ox_frame *frame, int v, int reader, bool takes_strides) {
+    if (v < 0)
+        return;
+    ox_life *life = &frame->planning.lives[v];
+    if (reader > life->last_use)
+        life->last_use = reader;
+    if (!takes_strides)
+        life->packed_only = true;
+}
+
+static void note_uses(ox_frame *frame) {
+    const ox_graph *graph = frame->graph;
+    for (int n = 0; n < graph->nnodes; n++) {
+        const ox_node *node = &graph->nodes[n];
+        for (int i = 0; i < node->nin; i++)
+            note_use(frame, node->in[i], n, node->op->flags & OX_OP_STRIDED);
+        for (int i = 0; i < node->ncaptures; i++)
+            note_use(frame, node->captures[i], n, false);
+    }
+    for (int i = 0; i < graph->noutputs; i++) {
+        note_use(frame, graph->outputs[i].value, graph->nnodes, false);
+        frame->planning.lives[graph->outputs[i].value].is_output = true;
+    }
+}
+
+/* Lists the readers of every value: counts, then positions, node by node. */
+static ox_status list_readers(ox_frame *frame) {
+    const ox_graph *graph = frame->graph;
+    size_t total = (size_t)graph->noutputs;
+    for (int n = 0; n < graph->nnodes; n++)
+        total += (size_t)graph->nodes[n].nin + (size_t)graph->nodes[n].ncaptures;
+    frame->planning.first_reader =
+        ox_pile_array(&frame->planning.scratch, (size_t)graph->nvalues + 2, sizeof *frame->planning.first_reader);
+    frame->planning.readers = ox_pile_array(&frame->planning.scratch, total, sizeof *frame->planning.readers);
+    if (!frame->planning.readers || !frame->planning.first_reader)
+        return ox_fail_memory(frame->error, "the values of a session", total * sizeof *frame->planning.readers);
+    /* first_reader[v + 2] counts, then [v + 1] is where the next reader of v goes, and ends where v + 1 begins. */
+    for (int fill = 0; fill < 2; fill++) {
+        for (int v = 0; fill && v < graph->nvalues; v++)
+            frame->planning.first_reader[v + 2] += frame->planning.first_reader[v + 1];
+        for (int n = 0; n < graph->nnodes; n++) {
+            const ox_node *node = &graph->nodes[n];
+            for (int i = 0; i < node->nin + node->ncaptures; i++) {
+                int v = i < node->nin ? node->in[i] : node->captures[i - node->nin];
+                if (v >= 0 && fill)
+                    frame->planning.readers[frame->planning.first_reader[v + 1]++] = n;
+                else if (v >= 0)
+                    frame->planning.first_reader[v + 2]++;
+            }
+        }
+        for (int i = 0; i < graph->noutputs; i++) {
+            if (fill)
+                frame->planning.readers[frame->planning.first_reader[graph->outputs[i].value + 1]++] = graph->nnodes;
+            else
+                frame->planning.first_reader[graph->outputs[i].value + 2]++;
+        }
+    }
+    return OX_OK;
+}
+
+ox_status ox_life_study(ox_frame *frame) {
+    const size_t count = (size_t)frame->graph->nvalues, most = (size_t)ox_frame_most(frame->graph, true);
+    ox_life_forget(frame);
+    frame->planning.lives = ox_pile_array(&frame->planning.scratch, count, sizeof *frame->planning.lives);
+    frame->planning.results = ox_pile_array(&frame->planning.scratch, most, sizeof *frame->planning.results);
+    if (!frame->planning.lives || !frame->planning.results)
+        return ox_fail_memory(frame->error, "planning", count * sizeof *frame->planning.lives);
+    for (size_t v = 0; v < count; v++)
+        frame->planning.lives[v].root = frame->planning.lives[v].owner = frame->planning.lives[v].last_use = -1;
+    note_uses(frame);
+    return OX_WITH_FUSION ? list_readers(frame) : OX_OK;
+}
+
+void ox_life_forget(ox_frame *frame) {
+    ox_pile_free(&frame->planning.scratch);
+    frame->planning.lives = NULL;
+    frame->planning.results = NULL;
+    frame->planning.readers = frame->planning.first_reader = NULL;
+}

@@ -1,0 +1,36 @@
+/* life.h: what planning alone knows of the values of a frame: who reads them, and how long their buffers live. */
+#ifndef OX_RUNTIME_LIFE_H
+#define OX_RUNTIME_LIFE_H
+
+#include "ops/op.h"
+
+typedef struct ox_frame ox_frame;
+
+/* Of one value. */
+typedef struct ox_life {
+    bool packed_only; /* some reader takes no strides, or the value is an output of the graph */
+    bool is_output;
+    int root;       /* the value in whose buffer this one lies: itself, or what it is a view of; -1 if in none */
+    int owner;      /* the root, or the value whose buffer the root took over; -1 until that is decided */
+    int last_use;   /* position of the last node that reads the value; nnodes for outputs of the graph, -1 unread */
+    int read_until; /* the same, or the position of the pass that reads it for a node before */
+    /* of owners: */
+    int born, dies; /* positions of the nodes that the buffer must live through */
+    size_t bytes, place;
+} ox_life;
+
+/* Is there while not all of the graph is planned, or data decides how. */
+typedef struct ox_planning {
+    ox_pile scratch;    /* the following, and memory for a while */
+    ox_life *lives;     /* of each value */
+    int *readers;       /* positions of the nodes that read value v, ascending: ... */
+    int *first_reader;  /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
+    ox_result *results; /* of the node that is being inferred */
+} ox_planning;
+
+/* Finds out who reads each value. */
+ox_status ox_life_study(ox_frame *frame);
+/* Forgets all of ox_planning. */
+void ox_life_forget(ox_frame *frame);
+
+#endif

@@ -1,0 +1,43 @@
+/* node.c: running one node: its inputs are packed, its operator called, its windows shown. */
+#include "node.h"
+
+#include "iterate/bcast.h"
+
+/* Packs the inputs that need it to the start of the workspace; what is behind them is the operator's. */
+static unsigned char *pack_inputs(ox_frame *frame, int n, unsigned char *workspace) {
+    size_t packed = 0;
+    for (ox_packing *p = ox_frame_prepared(frame, n)->packings; p; p = p->next) {
+        p->to.data = workspace + p->offset;
+        size_t end = p->offset + ox_aligned((size_t)ox_tensor_count(&p->to) * ox_dtype_size(p->to.dtype));
+        packed = end > packed ? end : packed;
+        ox_pack(frame->loops, frame->pool, p->from, p->to.data);
+        frame->work.in[p->input] = &p->to;
+    }
+    return workspace + packed;
+}
+
+static void show_windows(ox_frame *frame, int n) {
+    const ox_step *step = &frame->steps[n];
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int k = 0; step->outputs && k < node->nout; k++) {
+        const ox_output *output = &step->outputs[k];
+        if (node->out[k] < 0 || (output->window != OX_WINDOW_VIEW && output->window != OX_WINDOW_COPY))
+            continue;
+        ox_tensor seen = output->seen, *out = &ox_frame_own(frame, node->out[k])->tensor;
+        seen.data = (char *)ox_frame_slot(frame, node->in[output->input])->tensor.data + output->offset;
+        if (output->window == OX_WINDOW_VIEW)
+            out->data = seen.data;
+        else
+            ox_pack(frame->loops, frame->pool, &seen, out->data);
+    }
+}
+
+ox_status ox_node_run(ox_frame *frame, int n, unsigned char *workspace) {
+    if (ox_step_runs(&frame->steps[n])) {
+        ox_call *call = ox_frame_call(frame, n, NULL);
+        call->workspace = pack_inputs(frame, n, workspace);
+        OX_TRY(ox_frame_prepared(frame, n)->is_program ? ox_run_elementwise(call) : call->op->run(call));
+    }
+    show_windows(frame, n);
+    return OX_OK;
+}

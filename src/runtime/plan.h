@@ -1,0 +1,18 @@
+/* plan.h: planning one node: shapes, windows, the prepared operator. */
+#ifndef OX_RUNTIME_PLAN_H
+#define OX_RUNTIME_PLAN_H
+
+#include "frame.h"
+
+/* Infers node n into the results of frame->planning. live: the data of all its inputs is there. OX_DEFER if some is
+ * wanted. */
+ox_status ox_plan_infer(ox_frame *frame, int n, bool live);
+/* Describes output k of node n from these results. */
+ox_status ox_plan_describe(ox_frame *frame, int n, int k);
+/* Lets the operator of node n prepare its run, in `pile`; step->work are the bytes that the run wants. */
+ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile);
+
+/* A bit for each of the first inputs of node n whose data stays as long as the plan. */
+uint64_t ox_node_constants(const ox_frame *frame, int n);
+
+#endif

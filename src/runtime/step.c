@@ -1,0 +1,31 @@
+/* step.c: preparing and running a step of a plan: a node, or the group that ends there. */
+#include "step.h"
+
+#include "fuse.h"
+#include "node.h"
+#include "plan.h"
+
+ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {
+    if (ox_frame_group(frame, n))
+        return ox_fuse_prepare(frame, n, pile);
+    ox_status status = ox_plan_prepare(frame, n, pile);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+}
+
+/* What is not kept with the plan comes first in the step's memory, the workspace behind it. */
+ox_status ox_step_run(ox_frame *frame, int n) {
+    ox_step *step = &frame->steps[n];
+    unsigned char *workspace = frame->arena.start ? frame->arena.start + step->place : (unsigned char *)frame;
+    if (!OX_KEEP_STATE && ox_step_runs(step)) {
+        const size_t size = step->work;
+        ox_pile pile;
+        ox_pile_over(&pile, workspace, size);
+        OX_TRY(ox_step_prepare(frame, n, &pile));
+        workspace += size - step->work;
+        step->work = size;
+    }
+    if (ox_frame_group(frame, n))
+        return ox_group_run(frame, n, workspace);
+    ox_status status = ox_node_run(frame, n, workspace);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+}

@@ -1,0 +1,66 @@
+/* step.h: what a plan knows of a node, and what the run does with it. */
+#ifndef OX_RUNTIME_STEP_H
+#define OX_RUNTIME_STEP_H
+
+#include "graph.h"
+
+typedef struct ox_frame ox_frame;
+
+/* What happens to an output that is a window on an input. */
+typedef enum ox_window {
+    OX_WINDOW_NONE = 0, /* it is not one: the operator's run function computes it */
+    OX_WINDOW_VIEW,     /* its data is the input's, at an offset */
+    OX_WINDOW_COPY,     /* it is copied, packed */
+    OX_WINDOW_GIVEN     /* not on an input: infer came with the data */
+} ox_window;
+
+typedef struct ox_output {
+    ox_window window;
+    int input; /* of the node */
+    int64_t offset;
+    ox_tensor seen; /* the window; dims and strides in plan memory */
+} ox_output;
+
+/* An input that has to be packed before an operator that takes no strides. */
+typedef struct ox_packing {
+    int input; /* of the node */
+    const ox_tensor *from;
+    ox_tensor to;
+    size_t offset; /* in the workspace */
+    struct ox_packing *next;
+} ox_packing;
+
+/* What is prepared for the run of a node. */
+typedef struct ox_prepared {
+    void *state; /* by its operator */
+    ox_packing *packings;
+    bool is_program; /* a lane program of its own, as in the pass that the node would be alone */
+} ox_prepared;
+
+/* What a plan knows of a node. */
+typedef struct ox_step {
+    ox_frame *frame;
+    ox_output *outputs;   /* as many as the node has; NULL if none is a window */
+    ox_frame **subframes; /* by number of the subgraph */
+    size_t place;         /* in the arena: what is prepared for each run (OX_KEEP_STATE), and the workspace, ... */
+    size_t work;          /* ... of so many bytes */
+    ox_index nsubframes;
+    bool skip;  /* nothing to do in a run: its outputs are constants */
+    bool runs;  /* the run function is called: some output is not a window, ... */
+    bool empty; /* ... unless no output has an element, and the operator then does nothing */
+} ox_step;
+
+/* Whether a step calls the run function of its operator; a constant where all operators are views. */
+static inline bool ox_step_runs(const ox_step *step) {
+    return OX_WITH_RUNS && step->runs && !step->empty;
+}
+/* How output k of a node is made. */
+static inline ox_window ox_step_window(const ox_step *step, int k) {
+    return step->outputs ? step->outputs[k].window : OX_WINDOW_NONE;
+}
+/* Prepares a step, or the group that ends there. Errors say where they are. */
+ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile);
+/* Runs a step, or the group that ends there, in the arena. Errors say where they are. */
+ox_status ox_step_run(ox_frame *frame, int n);
+
+#endif

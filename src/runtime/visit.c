@@ -1,0 +1,126 @@
+/* visit.c: the nodes of a model, one by one, for whoever wants to see them. */
+#include "visit.h"
+
+/* The frame in which a node runs a subgraph, NULL if it never did. */
+static const ox_frame *frame_of(const ox_frame *frame, int n, const ox_graph *graph) {
+    const ox_step *step = frame ? &frame->steps[n] : NULL;
+    for (int i = 0; step && i < step->nsubframes; i++)
+        if (step->subframes[i] && step->subframes[i]->graph == graph)
+            return step->subframes[i];
+    return NULL;
+}
+
+static void visit_subgraphs(const ox_graph *graph, const ox_frame *frame, int n, int depth, ox_node_fn *visit,
+                            void *context) {
+    const ox_node *node = &graph->nodes[n];
+    for (int i = 0; i < node->nattrs; i++) {
+        const ox_attr *attr = &node->attrs[i];
+        if (attr->kind == OX_ATTR_GRAPH)
+            ox_visit(attr->u.graph, frame_of(frame, n, attr->u.graph), depth + 1, visit, context);
+        for (size_t k = 0; attr->kind == OX_ATTR_GRAPHS && k < attr->count; k++)
+            ox_visit(attr->u.graphs[k], frame_of(frame, n, attr->u.graphs[k]), depth + 1, visit, context);
+    }
+}
+
+void ox_visit(const ox_graph *graph, const ox_frame *frame, int depth, ox_node_fn *visit, void *context) {
+    for (int n = 0; n < graph->nnodes; n++) {
+        const ox_node *node = &graph->nodes[n];
+        ox_node_info info = {.depth = depth,
+                             .name = ox_graph_node_name(graph, n),
+                             .domain = node->op->domain,
+                             .op = node->op->name,
+                             .version = ox_op_version(node->op, node->version),
+                             .supported = ox_op_is_known(node->op),
+                             .input_count = (size_t)node->nin,
+                             .output_count = (size_t)node->nout,
+                             .node = node,
+                             .graph = graph,
+                             .frame = frame};
+        visit(context, &info);
+        if (OX_WITH_SUBGRAPHS)
+            visit_subgraphs(graph, frame, n, depth, visit, context);
+    }
+}
+
+static void take_tensor(ox_value_info *info, const ox_tensor *tensor) {
+    info->dtype = tensor->dtype;
+    if (tensor->dtype == OX_UNDEFINED)
+        return;
+    info->rank = tensor->rank;
+    info->dims = tensor->dims;
+}
+
+/* What the model states of a value that is an input or an initializer. */
+static void take_stated(ox_value_info *info, const ox_graph *graph, int v) {
+    const ox_slot *weight = ox_graph_weight(graph, v);
+    if (weight)
+        take_tensor(info, &weight->tensor);
+    for (int i = 0; i < graph->ninputs; i++) {
+        const ox_port *input = &graph->inputs[i];
+        if (input->value != v || input->kind != OX_KIND_TENSOR)
+            continue;
+        info->dtype = input->dtype;
+        if (!input->shape)
+            return;
+        info->rank = input->shape->rank;
+        info->dims = input->shape->dims;
+        info->dim_names = input->shape->dim_names;
+    }
+}
+
+static bool gives(const ox_node *node, int v) {
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] == v)
+            return true;
+    return false;
+}
+
+/* True if the value is described: what the nodes behind the newest stage give has no plan, or one that is forgotten. */
+static bool is_known(const ox_frame *frame, int n, int v) {
+    const ox_graph *graph = frame->graph;
+    const int planned = frame->newest && !frame->stale ? frame->newest->end : 0;
+    if (n < planned || ox_graph_weight(graph, v))
+        return true;
+    for (int i = 0; i < frame->nsources; i++)
+        if (frame->sources[i].value == v)
+            return true;
+    for (int m = 0; m < planned; m++)
+        if (gives(&graph->nodes[m], v))
+            return true;
+    return false;
+}
+
+static ox_status describe(const ox_node_info *node, const ox_index *values, size_t count, size_t index,
+                          ox_value_info *info) {
+    const ox_graph *graph = node->graph;
+    const ox_frame *frame = node->frame;
+    if (index >= count || !info)
+        return OX_ERROR_ARGUMENT;
+    *info = (ox_value_info){.name = "", .rank = -1};
+    const int v = values[index];
+    if (v < 0)
+        return OX_OK;
+    info->name = ox_graph_name(graph, v);
+    if (!frame)
+        take_stated(info, graph, v);
+    else if (is_known(frame, (int)((const ox_node *)node->node - graph->nodes), v))
+        take_tensor(info, &ox_frame_slot(frame, v)->tensor);
+    return OX_OK;
+}
+
+ox_status ox_node_input(const ox_node_info *node, size_t index, ox_value_info *info) {
+    return node ? describe(node, ((const ox_node *)node->node)->in, node->input_count, index, info) : OX_ERROR_ARGUMENT;
+}
+
+ox_status ox_node_output(const ox_node_info *node, size_t index, ox_value_info *info) {
+    return node ? describe(node, ((const ox_node *)node->node)->out, node->output_count, index, info)
+                : OX_ERROR_ARGUMENT;
+}
+
+int64_t ox_node_int(const ox_node_info *info, const char *name, int64_t otherwise) {
+    const ox_node *node = info ? info->node : NULL;
+    for (int i = 0; node && name && i < node->nattrs; i++)
+        if (node->attrs[i].kind == OX_ATTR_INT && !ox_text_order(node->attrs[i].name, name))
+            return node->attrs[i].u.i;
+    return otherwise;
+}

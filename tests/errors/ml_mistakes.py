@@ -1,0 +1,174 @@
+"""ml_mistakes.py: wrong nodes of the domain ai.onnx.ml, and what ox has to say of each."""
+
+import numpy as np
+from build import graph, helper, node
+from mistakes import MODEL, SHAPE, VALUE, Mistake
+from onnx import TensorProto as T
+
+X = np.zeros((2, 3), np.float32)
+NAMES = {np.dtype(np.float32): "float", np.dtype(np.int64): "int64", np.dtype(np.int32): "int32"}
+
+
+def wrong(title, op, status, said, version=3, inputs=(X,), outputs="y", **attributes):
+    """A mistake of one node named n."""
+    names = ",".join(f"x{i}" for i in range(len(inputs)))
+    made = node(f"ai.onnx.ml.{op} {names} {outputs}", **attributes)
+    described = ",".join(f"x{i} {NAMES[x.dtype]} ?" for i, x in enumerate(inputs))
+    given = ",".join(f"{name} float ?" for name in outputs.split(","))
+    body = graph(made, described, given)
+    for output in body.output:
+        output.ClearField("type")
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", version)]
+    model = helper.make_model(body, opset_imports=opsets, ir_version=8)
+    return Mistake(title, model, status, said, list(inputs), place=f"node 'n' (ai.onnx.ml.{op}-")
+
+
+def numbers(name, values, kind=T.FLOAT):
+    return helper.make_tensor(name, kind, [len(values)], values)
+
+
+# One branch and two leaves.
+REGRESSOR = dict(n_targets=1, nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0],
+                 nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_values=[0.0, 0.0, 0.0],
+                 nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0],
+                 target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[1.0, 2.0])
+ENSEMBLE = dict(n_targets=1, tree_roots=[0], nodes_featureids=[0], nodes_modes=numbers("m", [0], T.UINT8),
+                nodes_splits=numbers("s", [0.0]), nodes_truenodeids=[0], nodes_trueleafs=[1], nodes_falsenodeids=[1],
+                nodes_falseleafs=[1], leaf_targetids=[0, 0], leaf_weights=numbers("w", [1.0, 2.0]))
+
+
+def regressor(title, status, said, without=(), **changed):
+    attributes = {k: v for k, v in {**REGRESSOR, **changed}.items() if k not in without}
+    return wrong(title, "TreeEnsembleRegressor", status, said, **attributes)
+
+
+def ensemble(title, status, said, **changed):
+    return wrong(title, "TreeEnsemble", status, said, 5, **{**ENSEMBLE, **changed})
+
+
+def trees():
+    yield regressor("no targets", MODEL, "attribute 'n_targets' is missing", without=["n_targets"])
+    yield regressor("too few targets", MODEL, "attribute 'n_targets' is 0, expected 1 to 2147483647", n_targets=0)
+    yield regressor("no nodes", MODEL, "attribute 'nodes_nodeids' has 0 elements, expected 1 to 268435454",
+                    without=["nodes_nodeids"])
+    yield regressor("lists of nodes that differ", MODEL,
+                    "attribute 'nodes_values' has 2 elements, expected 3: one for each of 'nodes_nodeids'",
+                    nodes_values=[0.0, 0.0])
+    yield regressor("lists of votes that differ", MODEL,
+                    "attribute 'target_weights' has 1 elements, expected 2: one for each of 'target_ids'",
+                    target_weights=[1.0])
+    yield regressor("values in both forms", MODEL,
+                    "attributes 'nodes_values' and 'nodes_values_as_tensor' are both given",
+                    nodes_values_as_tensor=numbers("v", [0.0] * 3, T.DOUBLE))
+    yield regressor("an unknown mode", MODEL, "attribute 'nodes_modes': element 0: unknown value 'BRANCH_UP'",
+                    nodes_modes=["BRANCH_UP", "LEAF", "LEAF"])
+    yield regressor("an unknown aggregate", MODEL, "attribute 'aggregate_function': unknown value 'MEAN'",
+                    aggregate_function="MEAN")
+    yield regressor("an unknown transform", MODEL, "attribute 'post_transform': unknown value 'TANH'",
+                    post_transform="TANH")
+    yield regressor("a child that is not there", MODEL, "attribute 'nodes_truenodeids': tree 0 has no node 7",
+                    nodes_truenodeids=[7, 0, 0])
+    yield regressor("a vote of no node", MODEL, "attribute 'target_nodeids': tree 0 has no node 9",
+                    target_nodeids=[1, 9])
+    yield regressor("a vote for no target", MODEL, "attribute 'target_ids': element 1 is 1, out of range (0 to 0)",
+                    target_ids=[0, 1])
+    yield regressor("a node that is there twice", MODEL, "node 1 of tree 0 is described twice",
+                    nodes_nodeids=[0, 1, 1])
+    yield regressor("a tree without an end", MODEL, "node 0 of the trees is among its own descendants",
+                    nodes_truenodeids=[0, 0, 0])
+    yield regressor("a feature that is not there", SHAPE, "attribute 'nodes_featureids': element 0 is 3, but input 0 "
+                    "'x0' (float [2,3]) has 3 features", nodes_featureids=[3, 0, 0])
+    yield regressor("base values of other targets", MODEL,
+                    "attribute 'base_values' has 2 elements, expected 1: one for each of the targets",
+                    base_values=[0.0, 1.0])
+    yield ensemble("a root that is not there", MODEL, "attribute 'tree_roots': element 0 is 1, out of range (0 to 0)",
+                   tree_roots=[1])
+    yield ensemble("a leaf that is not there", MODEL,
+                   "attribute 'nodes_falsenodeids': element 0 is 2, out of range (0 to 1)", nodes_falsenodeids=[2])
+    yield ensemble("a branch to itself", MODEL, "node 0 of the trees is among its own descendants",
+                   nodes_trueleafs=[0])
+    yield ensemble("a mode beyond the last", MODEL, "attribute 'nodes_modes': element 0 is no mode (0 to 6)",
+                   nodes_modes=numbers("m", [7], T.UINT8))
+    yield ensemble("an aggregate beyond the last", MODEL, "attribute 'aggregate_function' is 4, expected 0 to 3",
+                   aggregate_function=4)
+    yield ensemble("no set of values", MODEL, "attribute 'membership_values' has no set of values for node 0, which is "
+                   "BRANCH_MEMBER", nodes_modes=numbers("m", [6], T.UINT8))
+    yield ensemble("a set of values too many", MODEL,
+                   "attribute 'membership_values' has more sets of values than there are BRANCH_MEMBER nodes",
+                   membership_values=numbers("v", [1.0]))
+    yield ensemble("splits of integers", MODEL, "attribute 'nodes_splits': a tensor of type int64 is not supported here",
+                   nodes_splits=numbers("s", [0], T.INT64))
+
+
+def models():
+    yield wrong("no labels", "LinearClassifier", MODEL,
+                "neither attribute 'classlabels_ints' nor 'classlabels_strings' has elements", outputs="y,z",
+                coefficients=[1.0])
+    yield wrong("labels of both kinds", "LinearClassifier", MODEL,
+                "attributes 'classlabels_ints' and 'classlabels_strings' are both given", outputs="y,z",
+                coefficients=[1.0], classlabels_ints=[1], classlabels_strings=["a"])
+    yield wrong("too few coefficients", "LinearRegressor", MODEL,
+                "attribute 'coefficients' has 2 elements, expected 3: one for each feature and each score",
+                coefficients=[1.0, 2.0])
+    yield wrong("no target", "LinearRegressor", MODEL, "attribute 'targets' is 0, expected at least 1",
+                coefficients=[1.0] * 3, targets=0)
+    yield wrong("no rows", "LinearRegressor", SHAPE,
+                "input 0 'x0' (float [2,3,1]) must be a row [C] or rows [N,C]", inputs=[X.reshape(2, 3, 1)],
+                coefficients=[1.0])
+    yield wrong("too few support vectors", "SVMRegressor", MODEL,
+                "attribute 'support_vectors' has 3 elements, expected 6: the features of each support vector",
+                n_supports=2, coefficients=[1.0, 1.0], rho=[0.0], support_vectors=[1.0] * 3)
+    yield wrong("support vectors less than none", "SVMRegressor", MODEL,
+                "attribute 'n_supports' is -1, expected at least 0", n_supports=-1)
+    yield wrong("no rho", "SVMRegressor", MODEL, "attribute 'rho' has no elements", coefficients=[1.0] * 3)
+    yield wrong("a kernel without parameters", "SVMRegressor", MODEL,
+                "attribute 'kernel_params' has 0 elements, expected 3: gamma, coef0 and degree", n_supports=1,
+                kernel_type="RBF", coefficients=[1.0], rho=[0.0], support_vectors=[1.0] * 3)
+    svm = dict(outputs="y,z", classlabels_ints=[0, 1], rho=[0.0], vectors_per_class=[1, 1], coefficients=[1.0] * 2,
+               support_vectors=[1.0] * 6)
+    yield wrong("a class without vectors", "SVMClassifier", MODEL,
+                "attribute 'vectors_per_class' has 1 elements, expected 2: one for each class",
+                **{**svm, "vectors_per_class": [2]})
+    yield wrong("a negative number of vectors", "SVMClassifier", MODEL,
+                "attribute 'vectors_per_class': -1 is out of range", **{**svm, "vectors_per_class": [-1, 3]})
+    yield wrong("half of the probabilities", "SVMClassifier", MODEL,
+                "attribute 'prob_a' has 1 elements, but 'prob_b' has 0", **svm, prob_a=[1.0])
+
+
+def values():
+    longs = np.array([[0, 5]], np.int64)
+    yield wrong("a column that is not there", "ArrayFeatureExtractor", VALUE,
+                "index 5 is out of range for the 3 columns of input 0 'x0' (float [2,3])", inputs=[X, longs])
+    yield wrong("columns of another number", "Scaler", SHAPE,
+                "attribute 'scale' has 2 elements, but input 0 'x0' (float [2,3]) has 3 columns", scale=[1.0, 2.0])
+    yield wrong("nothing to impute", "Imputer", MODEL,
+                "attribute 'imputed_value_floats' has no elements, but the input is of type float",
+                imputed_value_int64s=[1])
+    yield wrong("an imputed value that does not fit", "Imputer", MODEL,
+                "attribute 'imputed_value_int64s': 4294967296 is no int32", inputs=[X.astype(np.int32)],
+                imputed_value_int64s=[1 << 32])
+    yield wrong("no category", "OneHotEncoder", VALUE,
+                "element 0 of input 0 'x0' (float [2,3]) is none of the 2 categories", cats_int64s=[1, 2], zeros=0)
+    yield wrong("categories of another type", "OneHotEncoder", SHAPE,
+                "input 0 'x0' (float [2,3]): the categories are strings", cats_strings=["a"])
+    yield wrong("rows of another number", "FeatureVectorizer", SHAPE,
+                "input 0 'x0' (float [2,3]) and input 1 'x1' (float [3]) must have as many rows", inputs=[X, X[0]])
+    yield wrong("columns of another number, joined", "FeatureVectorizer", SHAPE,
+                "attribute 'inputdimensions' says 4 columns for input 0 'x0' (float [2,3])", inputdimensions=[4])
+    yield wrong("keys without values", "LabelEncoder", MODEL, "there are 2 keys, but 1 values", 2,
+                keys_floats=[1.0, 2.0], values_floats=[1.0])
+    yield wrong("keys of two types", "LabelEncoder", MODEL,
+                "2 attributes 'keys_...' are given, expected one of them", 2, keys_floats=[1.0], keys_int64s=[1],
+                values_floats=[1.0])
+    yield wrong("keys of another type than the input", "LabelEncoder", SHAPE,
+                "input 0 'x0' (float [2,3]) is not of type int64, as the keys are", 2, keys_int64s=[1],
+                values_floats=[1.0])
+    yield wrong("a default of another type", "LabelEncoder", MODEL,
+                "attribute 'default_tensor' is int64 [1], expected one element of type float", 4, keys_floats=[1.0],
+                values_floats=[1.0], default_tensor=numbers("d", [1], T.INT64))
+    yield wrong("keys of a type that has no order", "LabelEncoder", MODEL,
+                "attribute 'keys_tensor': type uint8 is not supported here", 4, values_floats=[1.0],
+                keys_tensor=numbers("k", [1], T.UINT8))
+
+
+MISTAKES = [mistake for group in (trees, models, values) for mistake in group()]

@@ -1,0 +1,173 @@
+"""oxlib.py: ox.h for Python through ctypes, as much of it as the tests need. OX_LIBRARY names the shared library."""
+
+import ctypes as C
+import os
+
+(OK, ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT, MEMORY, CANCELLED) = range(10)
+
+
+class Error(C.Structure):
+    _fields_ = [("status", C.c_int), ("text", C.c_char * 512)]
+
+
+class Tensor(C.Structure):
+    _fields_ = [
+        ("dtype", C.c_int),
+        ("rank", C.c_int),
+        ("dims", C.POINTER(C.c_int64)),
+        ("strides", C.POINTER(C.c_int64)),
+        ("data", C.c_void_p),
+    ]
+
+
+class Allocator(C.Structure):
+    _fields_ = [
+        ("resize", C.CFUNCTYPE(C.c_void_p, C.c_void_p, C.c_void_p, C.c_size_t, C.c_size_t)),
+        ("context", C.c_void_p),
+    ]
+
+
+class Fixed(C.Structure):
+    _fields_ = [("buffer", C.c_void_p), ("size", C.c_size_t), ("peak", C.c_size_t), ("first", C.c_void_p)]
+
+
+class Limits(C.Structure):
+    _fields_ = [
+        ("bytes", C.c_size_t),
+        ("tensor_bytes", C.c_size_t),
+        ("file_bytes", C.c_size_t),
+        ("nodes", C.c_size_t),
+        ("depth", C.c_int),
+        ("cancel", C.c_void_p),
+        ("cancel_context", C.c_void_p),
+    ]
+
+
+class Options(C.Structure):
+    _fields_ = [
+        ("allocator", C.POINTER(Allocator)),
+        ("limits", Limits),
+        ("isa", C.c_char_p),
+        ("threads", C.c_int),
+        ("no_fuse", C.c_bool),
+        ("operators", C.c_void_p),
+        ("operator_count", C.c_size_t),
+        ("external_data", C.c_void_p),
+        ("external_context", C.c_void_p),
+        ("warn", C.CFUNCTYPE(None, C.c_void_p, C.c_char_p)),
+        ("warn_context", C.c_void_p),
+        ("extra_outputs", C.c_void_p),
+        ("extra_output_count", C.c_size_t),
+    ]
+
+
+class MemoryInfo(C.Structure):
+    _fields_ = [("arena_bytes", C.c_size_t), ("plan_bytes", C.c_size_t), ("weight_bytes", C.c_size_t)]
+
+
+class OxError(Exception):
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+def load_library(path=None):
+    library = C.CDLL(path or os.environ.get("OX_LIBRARY", "build/libox.so"))
+    pointer, size = C.c_void_p, C.c_size_t
+    tensor, error, out = C.POINTER(Tensor), C.POINTER(Error), C.POINTER(C.c_void_p)
+    options = C.POINTER(Options)
+    for name, result, arguments in [
+        ("ox_dtype_size", size, [C.c_int]),
+        ("ox_fixed_allocator", Allocator, [C.POINTER(Fixed), pointer, size]),
+        ("ox_tensor_from_proto", C.c_int, [pointer, size, options, C.POINTER(tensor), pointer, error]),
+        ("ox_model_load_memory", C.c_int, [pointer, size, options, out, error]),
+        ("ox_model_load_file", C.c_int, [C.c_char_p, options, out, error]),
+        ("ox_model_free", None, [pointer]),
+        ("ox_model_input_count", size, [pointer]),
+        ("ox_model_output_count", size, [pointer]),
+        ("ox_session_create", C.c_int, [pointer, options, out, error]),
+        ("ox_session_free", None, [pointer]),
+        ("ox_session_set_input", C.c_int, [pointer, size, tensor, error]),
+        ("ox_session_run", C.c_int, [pointer, error]),
+        ("ox_session_output", C.c_int, [pointer, size, tensor, error]),
+        ("ox_session_memory", None, [pointer, C.POINTER(MemoryInfo)]),
+    ]:
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+library = load_library()
+
+
+def check(status, error):
+    if status != OK:
+        raise OxError(status, error.text.decode(errors="replace"))
+
+
+class Model:
+    """A model from bytes, which stay alive with it."""
+
+    def __init__(self, data, options=None):
+        self.data = (C.c_char * len(data)).from_buffer_copy(data)
+        self.handle = C.c_void_p()
+        error = Error()
+        check(library.ox_model_load_memory(self.data, len(data), options, C.byref(self.handle), error), error)
+
+    def close(self):
+        library.ox_model_free(self.handle)
+
+
+class ModelFile:
+    """A model from a file."""
+
+    def __init__(self, path, options=None):
+        self.handle = C.c_void_p()
+        error = Error()
+        check(library.ox_model_load_file(os.fsencode(path), options, C.byref(self.handle), error), error)
+
+    def close(self):
+        library.ox_model_free(self.handle)
+
+
+class Session:
+    def __init__(self, model, options=None):
+        self.model = model
+        self.handle = C.c_void_p()
+        self.error = Error()
+        self.inputs = {}
+        check(library.ox_session_create(model.handle, options, C.byref(self.handle), self.error), self.error)
+
+    def set_input(self, index, tensor):
+        self.inputs[index] = tensor
+        check(library.ox_session_set_input(self.handle, index, tensor, self.error), self.error)
+
+    def run(self):
+        check(library.ox_session_run(self.handle, self.error), self.error)
+
+    def output(self, index):
+        tensor = Tensor()
+        check(library.ox_session_output(self.handle, index, tensor, self.error), self.error)
+        return tensor
+
+    def memory(self):
+        info = MemoryInfo()
+        library.ox_session_memory(self.handle, info)
+        return info
+
+    def close(self):
+        library.ox_session_free(self.handle)
+
+
+def read_tensor(data):
+    """The tensor of a serialized TensorProto; it lives as long as the program."""
+    result, error = C.POINTER(Tensor)(), Error()
+    check(library.ox_tensor_from_proto(data, len(data), None, C.byref(result), None, error), error)
+    return result.contents
+
+
+def make_tensor(dtype, dims, strides, address):
+    rank = len(dims)
+    return Tensor(dtype, rank, (C.c_int64 * rank)(*dims), None if strides is None else (C.c_int64 * rank)(*strides),
+                  address)

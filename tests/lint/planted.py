@@ -1,0 +1,37 @@
+"""planted.py: rooms.py finds what it is there to find: each fault is planted in a small tree of its own."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+ROOMS = "loops\nops\nops/a ops/b\n"
+SOUND = {"src/loops/x.h": "", "src/ops/op.h": '#include "loops/x.h"\n', "src/ops/a/a.h": '#include "ops/op.h"\n#include <stdio.h>\n', "src/ops/b/b.c": '#include "b.h"\n', "src/ops/b/b.h": ""}
+FAULTS = {
+    "goes up": ({"src/loops/y.c": '#include "ops/op.h"\n'}, "loops includes ops/op.h"),
+    "goes up by the folder above": ({"src/loops/y.c": '# include "../ops/op.h"\n'}, "loops includes ../ops/op.h"),
+    "goes to a sister": ({"src/ops/b/c.c": '#include "ops/a/a.h"\n'}, "ops/b includes ops/a/a.h"),
+    "contract includes a family": ({"src/ops/op.c": '#include "ops/a/a.h"\n'}, "ops includes ops/a/a.h"),
+    "leads nowhere": ({"src/ops/op.c": '#include "ops/none.h"\n'}, "there is no ops/none.h"),
+    "unknown room": ({"src/attic/x.c": ""}, "attic is not in the list"),
+    "conflict marker": ({"NOTES.md": "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"}, "NOTES.md:2: a conflict marker"),
+}
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in {**SOUND, **files, "rooms.txt": ROOMS}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return subprocess.run([sys.executable, HERE / "rooms.py", root / "rooms.txt", root / "src"], capture_output=True, text=True, check=False)
+
+
+failed = [] if check({}).returncode == 0 else ["a sound tree is refused"]
+for name, (files, text) in FAULTS.items():
+    result = check(files)
+    if result.returncode == 0 or text not in result.stdout:
+        failed.append(f"{name}: not found; {result.stdout or result.stderr}")
+print("\n".join(failed), end="\n" if failed else "")
+print(f"{len(FAULTS) + 1 - len(failed)} passed, {len(failed)} failed, 0 skipped")
+sys.exit(bool(failed))

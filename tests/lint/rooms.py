@@ -1,0 +1,62 @@
+"""rooms.py ROOMS SRC: checks the #include lines of a source tree against its list of rooms, and refuses conflict markers.
+
+The list names folders of SRC, the lowest line first; a file may include its own room and those of lines before. A folder
+that the list does not name, a header that is nowhere, and an include that goes up or to the side are errors.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def read_rooms(path):
+    """Folder -> number of its line."""
+    lines = [line.split() for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return {room: level for level, rooms in enumerate(lines) for room in rooms}
+
+
+def target_of(source, root, include):
+    """The file that an include names, None for one that is generated or belongs to a library."""
+    for base in (source.parent, root):
+        if (base / include).is_file():
+            return (base / include).resolve()
+    return None
+
+
+def wrong_includes(root, levels):
+    for source in sorted(p for p in root.rglob("*") if p.suffix in (".c", ".h", ".inc")):
+        room = str(source.parent.relative_to(root))
+        if room not in levels:
+            yield f"{source}: the folder {room} is not in the list of rooms"
+            continue
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            target = match and target_of(source, root, match.group(1))
+            if match and "/" in match.group(1) and not target:
+                yield f"{source}:{number}: there is no {match.group(1)} from here or from {root}"
+            if target:
+                other = str(target.parent.relative_to(root.resolve()))
+                if other != room and levels.get(other, len(levels)) >= levels[room]:
+                    yield f"{source}:{number}: {room} includes {match.group(1)}, but {other} is not below {room}"
+
+
+def conflict_markers(root):
+    """Lines that a merge has left, in all files that git knows (all files, where there is no git)."""
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout.split(b"\0")
+    files = [root / name.decode() for name in listed if name] or [p for p in root.rglob("*") if p.is_file()]
+    for path in files:
+        if path.is_file():
+            for number, line in enumerate(path.read_bytes().splitlines(), 1):
+                if re.match(rb"(<{7}|>{7}|\|{7}) |={7}$", line):
+                    yield f"{path}:{number}: a conflict marker"
+
+
+def main():
+    rooms, root = map(pathlib.Path, sys.argv[1:])
+    wrong = [*wrong_includes(root, read_rooms(rooms)), *conflict_markers(root.parent)]
+    print("\n".join(wrong) if wrong else "rooms: every include goes down")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""ml.py [--cases N] [--seed N] [--op NAME]: random nodes of the domain ai.onnx.ml against onnxruntime.
+
+Thresholds and features are drawn from a few numbers, so that they are often equal. Weights are multiples of 1/64, so
+that sums are exact and no label hangs on rounding.
+"""
+
+import sys
+
+import arrays
+import ml_models
+import ml_trees
+import ml_values
+import numpy as np
+import onnxruntime
+import oxlib
+import trials
+from onnx import TensorProto, helper
+
+DRAWERS = {**ml_trees.DRAWERS, **ml_models.DRAWERS, **ml_values.DRAWERS}
+onnxruntime.set_default_logger_severity(4)
+
+
+def build(case):
+    inputs = [helper.make_tensor_value_info(f"x{i}", TensorProto.DataType.Value(name.upper()), None)
+              for i, (name, _) in enumerate(case.inputs)]
+    names = [f"y{i}" for i in range(case.outputs)]
+    node = helper.make_node(case.op, [i.name for i in inputs], names, domain="ai.onnx.ml", **case.attributes)
+    outputs = [onnx_output(name) for name in names]
+    graph = helper.make_graph([node], "graph", inputs, outputs)
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", case.version)]
+    return helper.make_model(graph, ir_version=10, opset_imports=imports).SerializeToString()
+
+
+def onnx_output(name):
+    return helper.make_empty_tensor_value_info(name)
+
+
+def as_texts(array):
+    """Strings as bytes."""
+    flat = [text.encode() if isinstance(text, str) else text for text in array.reshape(-1).tolist()]
+    result = np.empty(len(flat), object)
+    result[:] = flat
+    return result.reshape(array.shape)
+
+
+def run_ox(data, case, threads, **limits):
+    model = oxlib.Model(data)
+    try:
+        session = oxlib.Session(model, oxlib.Options(threads=threads, limits=oxlib.Limits(**limits)))
+        try:
+            for i, (name, array) in enumerate(case.inputs):
+                array = arrays.pairs_of(as_texts(array)) if name == "string" else array
+                session.set_input(i, arrays.to_input(np.ascontiguousarray(array), name))
+            session.run()
+            results = []
+            for i in range(case.outputs):
+                name, array = arrays.from_tensor(session.output(i))
+                results.append(arrays.texts_of(array) if name == "string" else array.copy())
+            return results
+        finally:
+            session.close()
+    finally:
+        model.close()
+
+
+def run_peer(data, case):
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    results = session.run(None, {f"x{i}": array for i, (_, array) in enumerate(case.inputs)})
+    return [as_texts(array) if array.dtype.kind in "OU" else array for array in results]
+
+
+def differs(got, wanted, tolerance):
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        return f"{got.dtype}{list(got.shape)}, not {wanted.dtype}{list(wanted.shape)}"
+    if got.dtype == object or got.dtype.kind in "iu":
+        same = got == wanted
+    else:
+        same = np.isclose(got.astype(np.float64), wanted.astype(np.float64), rtol=tolerance, atol=tolerance / 10,
+                          equal_nan=True)
+    if np.all(same):
+        return None
+    at = tuple(int(i) for i in np.argwhere(~same)[0])
+    return f"element {at} is {got[at]}, not {wanted[at]}"
+
+
+def check(rng, turn, op=None):
+    names = [op] if op else list(DRAWERS)
+    case = DRAWERS[names[turn % len(names)]](rng)
+    data = build(case)
+    where = f"{case.op}-{case.version} {[(n, list(a.shape)) for n, a in case.inputs]}"
+    try:
+        wanted = case.expected if case.expected is not None else run_peer(data, case)
+    except Exception as error:  # every kind of refusal
+        return f"{where}: onnxruntime: {error}"
+    try:
+        one, two = (run_ox(data, case, threads) for threads in (1, 2))
+    except oxlib.OxError as error:
+        return f"{where}: status {error.status}: {error}"
+    for i, (a, b, w) in enumerate(zip(one, two, wanted)):
+        text = differs(a, w, case.tolerance)
+        if text or differs(a, b, 0):
+            return f"{where}: output {i}: {text or 'differs with two threads'}: {case.said()}"
+    return None
+
+
+def main():
+    options, rng = trials.begin(500, "--op")
+    failures = [text for text in (check(rng, turn, options.op) for turn in range(options.cases)) if text]
+    for text in failures[:25]:
+        print(text)
+    print(f"{options.cases - len(failures)} passed, {len(failures)} failed, 0 skipped")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

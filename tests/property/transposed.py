@@ -1,0 +1,133 @@
+"""transposed.py: ConvTranspose and Col2Im on random shapes and attributes against what the specification says, element
+by element, in numpy."""
+
+import itertools
+import sys
+
+import arrays
+import numpy as np
+import oxlib
+import trials
+from onnx import TensorProto, helper
+
+
+def number(rng, least, most):
+    return int(rng.integers(least, most + 1))
+
+
+def result(node, inputs, version, threads):
+    """What ox gives for a node; inputs: {name: (type, array)}."""
+    kinds = {name: TensorProto.DataType.Value(type_name.upper()) for name, (type_name, _) in inputs.items()}
+    graph = helper.make_graph([node], "graph",
+                              [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
+                              [helper.make_tensor_value_info("y", kinds["x"], None)])
+    model = oxlib.Model(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", version)])
+                        .SerializeToString())
+    session = oxlib.Session(model, oxlib.Options(threads=threads))
+    try:
+        for i, (type_name, array) in enumerate(inputs.values()):
+            session.set_input(i, arrays.to_input(array, type_name))
+        session.run()
+        return arrays.from_tensor(session.output(0))[1].copy()
+    finally:
+        session.close()
+        model.close()
+
+
+def added(columns, image, kernel, strides, dilations, begins):
+    """Columns [channels, taps..., windows...] added into images."""
+    spatial = len(kernel)
+    total = np.zeros([columns.shape[0], *image], columns.dtype)
+    for tap in itertools.product(*[range(k) for k in kernel]):
+        for window in itertools.product(*[range(n) for n in columns.shape[1 + spatial:]]):
+            at = [w * s - p + t * d for w, s, p, t, d in zip(window, strides, begins, tap, dilations)]
+            if all(0 <= a < n for a, n in zip(at, image)):
+                total[(slice(None), *at)] += columns[(slice(None), *tap, *window)]
+    return total
+
+
+def sizes(rng, version, dims, kernel, strides, dilations):
+    """The attributes that say how large the result is, its size, and the padding before it."""
+    more = [number(rng, 0, max(s, d) - 1) for s, d in zip(strides, dilations)]
+    full = [s * (n - 1) + m + (k - 1) * d + 1 for s, n, m, k, d in zip(strides, dims, more, kernel, dilations)]
+    given, kind = {"output_padding": more}, str(rng.choice(["pads", "SAME_UPPER", "SAME_LOWER", "VALID", "shape"]))
+    if kind == "pads":
+        pads = [(number(rng, 0, 2), number(rng, 0, 2)) for _ in dims]
+        if any(f - sum(p) < 0 for f, p in zip(full, pads)):
+            return sizes(rng, version, dims, kernel, strides, dilations)
+        given["pads"] = [p[0] for p in pads] + [p[1] for p in pads]
+        return given, [f - sum(p) for f, p in zip(full, pads)], [p[0] for p in pads]
+    if kind == "VALID":
+        return {**given, "auto_pad": kind}, full, [0] * len(dims)
+    wanted = [s * n for s, n in zip(strides, dims)]
+    if kind == "shape":
+        wanted = given["output_shape"] = [max(1, f + number(rng, -3, 1)) for f in full]
+    else:
+        given["auto_pad"] = kind
+    total = [max(0, f - w) for f, w in zip(full, wanted)]
+    lower = kind == "SAME_LOWER" or (kind == "shape" and version >= 11)
+    return given, wanted, [t - t // 2 if lower else t // 2 for t in total]
+
+
+def check_transposed(rng):
+    version = int(rng.choice([1, 11, 22]))
+    type_name = str(rng.choice(["float", "float", "double", "float16"] + ["bfloat16"] * (version == 22)))
+    spatial, groups = number(rng, 1, 3), number(rng, 1, 3)
+    dims = [number(rng, 1, {1: 40, 2: 7, 3: 3}[spatial]) for _ in range(spatial)]
+    kernel = [number(rng, 1, 3) for _ in dims]
+    strides, dilations = [number(rng, 1, 3) for _ in dims], [number(rng, 1, 2) for _ in dims]
+    images, ins, outs = number(rng, 1, 2), number(rng, 1, 3), number(rng, 1, 3)
+    given, image, begins = sizes(rng, version, dims, kernel, strides, dilations)
+    dtype = arrays.DTYPES[type_name][1]
+    x = rng.integers(-4, 5, [images, groups * ins, *dims]).astype(dtype)
+    w = rng.integers(-4, 5, [groups * ins, outs, *kernel]).astype(dtype)
+    inputs = {"x": (type_name, x), "w": (type_name, w)}
+    wanted = np.zeros([images, groups * outs, *image])
+    for i, g in itertools.product(range(images), range(groups)):
+        part = slice(g * ins, g * ins + ins)
+        columns = np.tensordot(w[part].astype(float), x[i, part].astype(float), ([0], [0]))
+        wanted[i, g * outs:g * outs + outs] = added(columns, image, kernel, strides, dilations, begins)
+    if rng.random() < 0.5:
+        inputs["b"] = (type_name, rng.integers(-4, 5, [groups * outs]).astype(dtype))
+        wanted += inputs["b"][1].astype(float).reshape(-1, *[1] * spatial)
+    node = helper.make_node("ConvTranspose", list(inputs), ["y"], group=groups, strides=strides, dilations=dilations,
+                            **given)
+    got = result(node, inputs, version, number(rng, 1, 3))
+    right = got.shape == wanted.shape and np.array_equal(got, wanted.astype(dtype))
+    return None if right else f"ConvTranspose-{version} {type_name} {x.shape} {w.shape} group {groups} {strides} " \
+                              f"{dilations} {given}"
+
+
+def check_blocks(rng):
+    type_name = str(rng.choice(["float", "double", "float16", "bfloat16", "int8", "uint16", "int32", "int64"]))
+    spatial = number(rng, 1, 3)
+    image = [number(rng, 1, {1: 40, 2: 9, 3: 4}[spatial]) for _ in range(spatial)]
+    block = [number(rng, 1, 3) for _ in image]
+    strides, dilations = [number(rng, 1, 3) for _ in image], [number(rng, 1, 2) for _ in image]
+    pads = [(number(rng, 0, 2), number(rng, 0, 2)) for _ in image]
+    rooms = [n + sum(p) - (k - 1) * d - 1 for n, p, k, d in zip(image, pads, block, dilations)]
+    if min(rooms) < 0:
+        return check_blocks(rng)
+    windows = [r // s + 1 for r, s in zip(rooms, strides)]
+    images, channels = number(rng, 1, 2), number(rng, 1, 3)
+    dtype = arrays.DTYPES[type_name][1]
+    x = rng.integers(0 if type_name == "uint16" else -4, 5,
+                     [images, channels * int(np.prod(block)), int(np.prod(windows))]).astype(dtype)
+    columns = x.astype(float).reshape(images * channels, *block, *windows)
+    wanted = added(columns, image, block, strides, dilations, [p[0] for p in pads])
+    inputs = {"x": (type_name, x), "i": ("int64", np.array(image)), "b": ("int64", np.array(block))}
+    node = helper.make_node("Col2Im", list(inputs), ["y"], strides=strides, dilations=dilations,
+                            pads=[p[0] for p in pads] + [p[1] for p in pads])
+    got = result(node, inputs, 18, number(rng, 1, 3))
+    right = got.shape == (images, channels, *image) and \
+        np.array_equal(got, wanted.reshape(got.shape).astype(dtype))
+    return None if right else f"Col2Im {type_name} {x.shape} {image} {block} {strides} {dilations} {pads}"
+
+
+def check(rng, _):
+    """None, or what is wrong with one random case."""
+    return check_blocks(rng) if rng.random() < 0.3 else check_transposed(rng)
+
+
+if __name__ == "__main__":
+    sys.exit(trials.run(check, 400))

@@ -1,0 +1,119 @@
+/* save.c: tensors as .npy files in a folder. */
+#include "save.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "file.h"
+#include "json.h"
+#include "npy.h"
+#include "tool.h"
+
+static ox_status write_stdout(const ox_tensor *tensor, ox_error *error) {
+    ox_status status = ox_npy_write(tensor, stdout, error);
+    if (!status && (fflush(stdout) || ferror(stdout)))
+        status = ox_tool_fail(error, OX_ERROR_FILE, "cannot write to standard output: %s", strerror(errno));
+    return status;
+}
+
+ox_status ox_save(const char *path, const ox_tensor *tensor, ox_error *error) {
+    ox_new_file file;
+    if (strcmp(path, "-") == 0)
+        return write_stdout(tensor, error);
+    ox_status status = ox_file_create(&file, path, error);
+    if (status)
+        return status;
+    status = ox_npy_write(tensor, file.stream, error);
+    if (!status)
+        return ox_file_commit(&file, error);
+    ox_file_abandon(&file);
+    return status;
+}
+
+static ox_status make_folder(const char *path, ox_error *error) {
+    if (!mkdir(path, 0777) || errno == EEXIST)
+        return OX_OK;
+    return ox_tool_fail(error, OX_ERROR_FILE, "cannot create '%s': %s", path, strerror(errno));
+}
+
+ox_status ox_save_in(const char *folder, const char *file, const ox_tensor *tensor, ox_error *error) {
+    ox_text path = {0};
+    ox_text_format(&path, "%s/%s.npy", folder, file);
+    ox_status status = make_folder(folder, error);
+    if (!status)
+        status = ox_save(path.data, tensor, error);
+    ox_text_free(&path);
+    return status;
+}
+
+/* ---- A folder of values ------------------------------------------------------------------------------------------ */
+
+static bool is_plain(char c, bool first) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           (c == '.' && !first);
+}
+
+/* No two names get the same file: a ',' is in numbered ones alone. */
+static void put_file_name(ox_text *text, const char *name, size_t number) {
+    enum {
+        MOST = 200
+    };
+    for (const char *c = name; *c && text->size < MOST; c++)
+        ox_text_format(text, is_plain(*c, c == name) ? "%c" : "%%%02X",
+                       is_plain(*c, c == name) ? *c : (unsigned char)*c);
+    if (text->size >= MOST)
+        ox_text_format(text, ",%zu", number);
+}
+
+static void add_entry(ox_saved *saved, const char *name, const char *file, const ox_tensor *tensor) {
+    ox_text *index = &saved->index;
+    ox_text_put(index, saved->count++ ? ",\n  {\"name\": " : "[\n  {\"name\": ");
+    ox_text_json(index, name);
+    ox_text_format(index, ", \"file\": \"%s.npy\", \"dtype\": \"%s\", \"shape\": ", file, ox_dtype_name(tensor->dtype));
+    ox_json_dims(index, tensor->rank, tensor->dims);
+    ox_text_put(index, "}");
+}
+
+ox_status ox_saved_add(ox_saved *saved, const char *name, const ox_tensor *tensor, ox_error *error) {
+    ox_text file = {0};
+    put_file_name(&file, name, saved->count);
+    ox_status status = ox_save_in(saved->folder, ox_text_get(&file), tensor, error);
+    if (!status)
+        add_entry(saved, name, ox_text_get(&file), tensor);
+    ox_text_free(&file);
+    return status;
+}
+
+static ox_status write_list(const char *path, const char *text, ox_error *error) {
+    ox_new_file file;
+    ox_status status = ox_file_create(&file, path, error);
+    if (status)
+        return status;
+    fprintf(file.stream, "%s\n]\n", text);
+    return ox_file_commit(&file, error);
+}
+
+static ox_status write_index(const ox_saved *saved, ox_error *error) {
+    ox_text path = {0};
+    ox_text_format(&path, "%s/index.json", saved->folder);
+    ox_status status = make_folder(saved->folder, error);
+    if (!status)
+        status = write_list(path.data, saved->count ? saved->index.data : "[", error);
+    ox_text_free(&path);
+    return status;
+}
+
+ox_status ox_saved_end(ox_saved *saved, ox_status status, ox_error *error) {
+    if (!status)
+        status = write_index(saved, error);
+    ox_text_free(&saved->index);
+    return status;
+}
+
+void ox_save_note_raw(const char *what, const char *name, ox_dtype dtype) {
+    if (ox_npy_is_raw(dtype))
+        ox_tool_error("%s '%s' is %s: its .npy holds the raw elements as %s", what, name, ox_dtype_name(dtype),
+                      ox_npy_type(dtype));
+}
