@@ -1,12 +1,12 @@
 """graphs.py [--cases N] [--seed N] [--only N] [--jobs N]: random whole graphs over all operators that ox has.
 
 Each node runs by itself while the graph is drawn. Then the graph runs whole: fused and not, on 1, 2 and 3 threads, with
-packed and strided inputs, in every build of the loops that the processor runs, with some values as outputs, with all of
-them, and, where there are few, with each of them in turn; twice in a session, with other data between. Every result is
-that of the nodes one by one, bit for bit. The nodes are compared with numpy and onnx.reference by graph_oracle.py, in
-the build that they were drawn with and in another one: builds may differ by what an operator's tolerance allows there,
-and EXACT operators not at all. What fails is reduced to its smallest form. A graph has the seed "SEED:NUMBER": --seed
-SEED --only NUMBER draws it again."""
+packed and strided inputs, with some values as outputs, with all of them, and, where there are few, with each of them in
+turn; twice in a session, with other data between. Every result is that of the nodes one by one, bit for bit. So it is
+in one way, fused, in every other build of the loops that the processor runs. The nodes are compared with numpy and
+onnx.reference by graph_oracle.py, in the build that they were drawn with and in another one: builds may differ by what
+an operator's tolerance allows there, and EXACT operators not at all. What fails is reduced to its smallest form. A
+graph has the seed "SEED:NUMBER": --seed SEED --only NUMBER draws it again."""
 
 import collections
 import multiprocessing
@@ -51,6 +51,17 @@ def configs(rng, made, isa, number):
     else:
         for _ in range(2):
             yield Config(isa, outputs=some(rng, made))
+
+
+def ways(rng, draft, isa, number):
+    """(configuration, values of the nodes one by one in its build) of each run of a whole graph."""
+    made = draft.case.made()
+    for config in configs(rng, made, isa, number):
+        yield config, draft.known
+    for build in BUILDS:
+        if build != isa:
+            config = Config(build, threads=1 + number % 3, outputs=some(rng, made), layout=int(rng.integers(1 << 30)))
+            yield config, graph_run.run_nodes(draft.case, build)
 
 
 def check_nodes(draft, isa, other):
@@ -108,8 +119,8 @@ def check_graph(seed, number, drawn):
         case, config = node_case(draft, node), Config(isa, outputs=tuple(n for n in node.outputs if n))
         case, config, text = graph_reduce.reduce(case, config, check)
         return report(seed, number, text, case, config)
-    for config in configs(rng, made, isa, number):
-        if graph_run.examine(draft.case, config, draft.known):
+    for config, known in ways(rng, draft, isa, number):
+        if graph_run.examine(draft.case, config, known):
             case, config, text = graph_reduce.reduce(draft.case, config, graph_run.examine)
             return report(seed, number, text, case, config)
     return None
