@@ -109,6 +109,7 @@ typedef struct ox_builder {
     bool for_info;
     ox_opset_table opsets;
     ox_opset_table *function_opsets; /* one per function, made when needed */
+    size_t *function_sizes;          /* one per function: nodes when expanded, and 1; 0 while nobody has counted */
     ox_map functions;                /* id of domain, name and overload -> index */
     ox_map ids, pairs;               /* small numbers for addresses and for pairs of numbers */
     int32_t next_id;
@@ -212,6 +213,8 @@ ox_status ox_build_call(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto
 ox_status ox_build_node(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, size_t index);
 /* Puts name and operator of a node in front of the error. */
 void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index);
+/* OX_ERROR_LIMIT: the model has more nodes than the limits allow. */
+ox_status ox_build_too_many(const ox_builder *b);
 /* Appends a node whose fields are complete, and counts it; the name is interned. */
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
 

@@ -27,6 +27,7 @@ ox_status ox_build_functions(ox_builder *b) {
     if (!OX_WITH_FUNCTIONS)
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it has functions, which this build of the library leaves out");
     OX_TRY(ox_build_get(b, &b->scratch, count, sizeof *b->function_opsets, &b->function_opsets));
+    OX_TRY(ox_build_get(b, &b->scratch, count, sizeof *b->function_sizes, &b->function_sizes));
     for (size_t i = 0; i < count; i++) {
         const function_proto *f = b->proto->functions[i];
         int32_t id;
@@ -47,6 +48,68 @@ ox_status ox_build_callee(ox_builder *b, const Onnx__NodeProto *proto, const fun
     int32_t at = ox_map_get(&b->functions, (uintptr_t)id, OX_MISSING);
     if (at != OX_MISSING)
         *function = b->proto->functions[at];
+    return OX_OK;
+}
+
+/* ---- Sizes -------------------------------------------------------------------------------------------------- */
+
+enum {
+    SIZE_UNKNOWN = 0,
+    SIZE_ASKED = 1, /* one that is being counted, or was left out: more is known when it is expanded */
+    MOST_NESTED = 100
+};
+
+static ox_status count_nodes(ox_builder *b, Onnx__NodeProto *const *nodes, size_t count, int depth, size_t *sum);
+
+static void add_size(size_t *sum, size_t size) {
+    *sum = size > SIZE_MAX - *sum ? SIZE_MAX : *sum + size;
+}
+
+/* The nodes that a function has at the least once it is expanded, each function counted once. */
+static ox_status function_size(ox_builder *b, const function_proto *f, int depth, size_t *size) {
+    int32_t id;
+    OX_TRY(function_id(b, f->domain, f->name, f->overload, &id));
+    size_t *known = &b->function_sizes[ox_map_get(&b->functions, (uintptr_t)id, 0)];
+    if (*known == SIZE_UNKNOWN) {
+        size_t sum = SIZE_ASKED;
+        *known = SIZE_ASKED;
+        OX_TRY(count_nodes(b, f->node, f->n_node, depth + 1, &sum));
+        *known = sum;
+    }
+    *size = *known - SIZE_ASKED;
+    return OX_OK;
+}
+
+static ox_status count_subgraphs(ox_builder *b, const Onnx__NodeProto *node, int depth, size_t *sum) {
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__AttributeProto *attribute = node->attribute[i];
+        if (attribute->g)
+            OX_TRY(count_nodes(b, attribute->g->node, attribute->g->n_node, depth + 1, sum));
+        for (size_t k = 0; k < attribute->n_graphs; k++)
+            OX_TRY(count_nodes(b, attribute->graphs[k]->node, attribute->graphs[k]->n_node, depth + 1, sum));
+    }
+    return OX_OK;
+}
+
+static ox_status count_nodes(ox_builder *b, Onnx__NodeProto *const *nodes, size_t count, int depth, size_t *sum) {
+    for (size_t i = 0; i < count && depth < MOST_NESTED; i++) {
+        const function_proto *callee;
+        size_t size = 1;
+        OX_TRY(ox_build_callee(b, nodes[i], &callee));
+        if (callee)
+            OX_TRY(function_size(b, callee, depth, &size));
+        add_size(sum, size);
+        OX_TRY(count_subgraphs(b, nodes[i], depth, sum));
+    }
+    return OX_OK;
+}
+
+/* Refuses a call that would expand to too much before it does so. */
+static ox_status check_size(ox_builder *b, const function_proto *f) {
+    size_t size;
+    OX_TRY(function_size(b, f, 0, &size));
+    if (size > b->limits->nodes - b->nodes)
+        return ox_build_too_many(b);
     return OX_OK;
 }
 
@@ -201,6 +264,7 @@ static ox_status append_copy(ox_builder *b, call *c, int32_t from, int32_t to) {
 static ox_status expand(ox_builder *b, call *c) {
     const function_proto *f = c->function;
     OX_TRY(check_call(b, c));
+    OX_TRY(check_size(b, f));
     OX_TRY(bind_arguments(b, c));
     OX_TRY(bind_inputs(b, c));
     OX_TRY(bind_outputs(b, c));

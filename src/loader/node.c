@@ -134,9 +134,13 @@ static ox_status append_name(ox_builder *b, ox_scope *scope, const char *name) {
     return OX_OK;
 }
 
+ox_status ox_build_too_many(const ox_builder *b) {
+    return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->limits->nodes);
+}
+
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
     if (b->nodes >= b->limits->nodes)
-        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->limits->nodes);
+        return ox_build_too_many(b);
     b->nodes++;
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->nodes, scope->nnodes, &scope->node_room, sizeof *scope->nodes));
     if (OX_KEEP_NAMES)

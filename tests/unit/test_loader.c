@@ -477,7 +477,10 @@ START_TEST(expansion_is_bounded) {
     ck_assert_int_eq(load_with(&bytes, &few), OX_ERROR_LIMIT);
     ck_assert(clock() - start < seconds(1));
     bytes = doubling(40, &leaf);
-    check_fails(&bytes, OX_ERROR_LIMIT, "nest deeper than 32");
+    check_fails(&bytes, OX_ERROR_LIMIT, "the model has more than 1048576 nodes");
+    const ox_options any = {.limits = {.nodes = SIZE_MAX}};
+    ck_assert_int_eq(load_with(&bytes, &any), OX_ERROR_LIMIT);
+    check_text("nest deeper than 32");
     bytes = doubling(10, &leaf);
     const ox_options enough = {.limits = {.nodes = 1024}}, one_less = {.limits = {.nodes = 1023}};
     ck_assert_int_eq(load_with(&bytes, &one_less), OX_ERROR_LIMIT);
