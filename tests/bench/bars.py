@@ -48,7 +48,9 @@ def shares(record, pattern, yardstick, work):
 
 def judge(record):
     """[(met, text)] of a record of one thread; goals whose cases were not measured are left out."""
-    return judge_products(record) if record["table"] == "products" else judge_elementwise(record)
+    judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers,
+              "models": judge_networks}
+    return judges[record["table"]](record)
 
 
 def judge_elementwise(record):
@@ -75,6 +77,21 @@ def judge_start(start):
     peak = start["ox run"]["peak_bytes"] / 1e6
     return [(times <= 2, f"`ox run` on [1]+[1]: at most 2 times /bin/true, took {times:.2f}"),
             (peak <= 3, f"`ox run` on [1]+[1]: at most 3 MB, took {peak:.1f}")]
+
+
+def judge_slowest(record, wanted):
+    """That no case reaches less than a share of ONNX Runtime's speed."""
+    slower = [f"{c['name']} ({over_ort([c]):.2f})" for c in record["cases"] if over_ort([c]) and over_ort([c]) < wanted]
+    slower += [f"{c['name']} (missing)" for c in record["cases"] if "ox" not in c["median_ns"]]
+    return not slower, f"none below {wanted} of ONNX Runtime's speed" + (f": {'; '.join(slower)}" if slower else "")
+
+
+def judge_layers(record):
+    return [judge_slowest(record, 0.5)]
+
+
+def judge_networks(record):
+    return [at_least("all networks over ONNX Runtime", over_ort(record["cases"]), 0.9), judge_slowest(record, 0.7)]
 
 
 def judge_products(record):

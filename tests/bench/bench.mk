@@ -1,9 +1,10 @@
-# bench.mk: `make bench` measures ox against its peers and writes PAGE, a section and a plot for each of TABLES; included
-# by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'` prints and writes no page.
+# bench.mk: `make bench` measures ox against its peers and writes PAGE, a section and a plot for each of TABLES (or the
+# one of TABLE); included by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'`
+# prints and writes no page. The table `models` has the networks that `make models` fetched.
 # PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this; CI runs a few cases.
 BENCH ?=
 PEERS ?=
-TABLES ?= elementwise products
+TABLES ?= $(or $(TABLE),elementwise products layers $(if $(wildcard $(MODELS)/*.fetched),models))
 PAGE ?= docs/benchmarks.md
 
 BENCH_DIR   := $(BUILD)/bench
@@ -33,7 +34,7 @@ $(PEERS_LIB): $(wildcard tests/bench/peers/src/*.rs) tests/bench/peers/Cargo.tom
 bench: all venv $(BENCH_TOOLS) $(BENCH_PEERS)
 	@test -x $(VENV)/bin/python || { echo "make bench needs Python packages: $$(cat $(VENV).note)"; exit 1; }
 	@$(if $(filter 1,$(PEERS)),$(if $(BENCH_PEERS),:,echo 'PEERS=1 needs cargo: rten and tract are left out'),:)
-	$(if $(BENCH),$(BENCH_RUN) $(BENCH),$(MAKE) --no-print-directory bench-page)
+	$(if $(BENCH),$(BENCH_RUN) $(if $(TABLE),--table $(TABLE)) $(BENCH),$(MAKE) --no-print-directory bench-page)
 
 bench-page: $(TABLES:%=bench-%)
 

@@ -1,5 +1,6 @@
 """bench.py: measures ox against ONNX Runtime, numpy or OpenBLAS and, where they were built, rten and tract, on the
-table of elementwise models (models.py) or that of matrix products (products.py).
+table of elementwise models (models.py), of matrix products (products.py), of single layers of networks (layers.py) or of
+whole networks (whole.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Before each turn a copy
 fills the caches, so that nobody finds there what another one read. A turn is one run that is not measured and then as
@@ -17,17 +18,19 @@ import sys
 import time
 
 import contenders
+import layers
 import machine
 import models
 import numpy as np
 import products
 import report
+import whole
 
 TURN_NS = 2_000_000
 MOST_RUNS = 1 << 20
 ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by a third of a case's turns at most
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
-TABLES = {"elementwise": models.CASES, "products": products.CASES}
+TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES, "models": whole.CASES}
 
 
 def calibrate(contender):
@@ -57,6 +60,9 @@ def disagreement(case, ours, theirs):
     """What differs between two outputs, None if they agree. Large ones are sampled."""
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         return f"{ours.dtype}{list(ours.shape)} is not {theirs.dtype}{list(theirs.shape)}"
+    if case.of_largest:
+        largest, apart = np.abs(theirs).max(), np.abs(ours - theirs).max()
+        return None if apart <= case.of_largest * largest else f"by {apart}, where the largest is {largest}"
     step = 17 if ours.size > 1 << 20 else 1
     ours, theirs = (a.reshape(-1)[::step].astype(np.float64) for a in (ours, theirs))
     tolerance = 2e-2 if "16" in case.out[1] else 1e-4
@@ -136,8 +142,10 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     wanted = [c for c in TABLES[arguments.table] if re.search(arguments.filter, f"{c.group}: {c.name}")]
-    if arguments.list or not wanted:
-        print("\n".join(f"{c.group}: {c.name}" for c in wanted) or "no case matches")
+    if not wanted:
+        sys.exit("no case matches" if TABLES[arguments.table] else "no network has been fetched: make models")
+    if arguments.list:
+        print("\n".join(f"{c.group}: {c.name}" for c in wanted))
         return
     settings = contenders.Settings(arguments.threads, arguments.timer, arguments.peers)
     settings.model_dir = os.path.dirname(os.path.abspath(arguments.timer))

@@ -118,7 +118,8 @@ class Ox:
 
 
 class Ort:
-    """ONNX Runtime with its default optimizations, inputs and output bound in advance."""
+    """ONNX Runtime with its default optimizations, inputs and output bound in advance; where the dims of outputs are not
+    known before, it takes their memory itself."""
 
     def __init__(self, settings, case, model, inputs, out):
         options = ort.SessionOptions()
@@ -129,17 +130,21 @@ class Ort:
             binding = session.io_binding()
             for (name, _, _), array in zip(case.inputs, inputs):
                 binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
-            binding.bind_ortvalue_output(case.out[0], ort.OrtValue.ortvalue_from_numpy(out))
+            if out.size:
+                binding.bind_ortvalue_output(case.out[0], ort.OrtValue.ortvalue_from_numpy(out))
+            else:
+                for value in session.get_outputs():
+                    binding.bind_output(value.name)
             session.run_with_iobinding(binding)
         except Exception as error:
             raise Missing(first_line(error)) from error
-        self.out, self.batch = out, batch_of(lambda: session.run_with_iobinding(binding))
+        self.out, self.binding, self.batch = out, binding, batch_of(lambda: session.run_with_iobinding(binding))
 
     def output(self):
-        return self.out
+        return self.out if self.out.size else self.binding.get_outputs()[0].numpy()
 
     def close(self):
-        self.batch = None
+        self.batch = self.binding = None
 
 
 class Numpy:

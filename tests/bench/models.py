@@ -33,6 +33,9 @@ class Case:
     """One model: its name, the group it is averaged in, the serialized model, and its seeded inputs and weights."""
 
     work = None  # the multiplications of a product
+    type = None  # the element type of one that BLAS has
+    of_largest = None  # how far results may be from another's, as a share of the largest; None: element by element
+    opset, ir_version = OPSET, IR_VERSION
 
     def __init__(self, name, group, inputs, nodes, out, numpy=None, constants=None, weights=()):
         self.name, self.group, self.nodes, self.numpy = name, group, nodes, numpy
@@ -48,7 +51,8 @@ class Case:
         out = [helper.make_tensor_value_info(self.out[0], onnx_type(self.out[1]), self.out[2])]
         fixed = [numpy_helper.from_array(np.asarray(v), n) for n, v in (self.constants | weights).items()]
         graph = helper.make_graph([parse_node(text) for text in self.nodes], "bench", values, out, fixed)
-        model = helper.make_model(graph, ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)])
+        model = helper.make_model(graph, ir_version=self.ir_version,
+                                  opset_imports=[helper.make_opsetid("", self.opset)])
         return model.SerializeToString()
 
     def arrays(self):
@@ -91,6 +95,8 @@ def parse_attribute(value):
         return [int(v) for v in value[1:-1].split(",")]
     if value in TYPES:
         return onnx_type(value)
+    if value[0].isalpha():
+        return value
     return float(value) if "." in value else int(value)
 
 

@@ -64,7 +64,43 @@ class Products:
             f"; one thread reads 64 MiB at {spread(reads, 1)} GB/s" if reads else "")
 
 
-TABLES = {"elementwise": Elementwise, "products": Products}
+class Layers:
+    """What is told of single layers of networks."""
+
+    peers = ["ort"]
+    titles = ["GFLOP/s", "GB/s"]
+    every, left_out = "all layers", ()
+
+    @staticmethod
+    def speeds(case, threads):
+        """Operations per nanosecond, where there are multiplications, and bytes per nanosecond."""
+        ns = case["median_ns"]["ox"]
+        return number(2 * case["work"] / ns if case["work"] else None, 1), number(case["bytes"] / ns, 1)
+
+    @staticmethod
+    def yardsticks(record):
+        peaks = sorted(2 * PEAK_WORK * record["threads"] / c["median_ns"]["peak"] for c in record["cases"]
+                       if "peak" in c["median_ns"])
+        return f"Peak of float32: {spread(peaks, 0)} GFLOP/s" if peaks else ""
+
+
+class Whole:
+    """What is told of whole networks."""
+
+    peers = ["ort"]
+    titles = []
+    every, left_out = "all networks", ()
+
+    @staticmethod
+    def speeds(case, threads):
+        return ()
+
+    @staticmethod
+    def yardsticks(record):
+        return Elementwise.yardsticks(record)
+
+
+TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "models": Whole}
 
 
 def table_of(record):
@@ -99,7 +135,7 @@ def columns(record, case):
     table = table_of(record)
     name, value = best(case, table.peers)
     slower = " slower" if value is not None and value < bars.TIE else ""
-    speeds = table.speeds(case, record["threads"]) if "ox" in case["median_ns"] else ["-", "-"]
+    speeds = table.speeds(case, record["threads"]) if "ox" in case["median_ns"] else ["-"] * len(table.titles)
     return [case["name"], microseconds(case, "ox"), microseconds(case, "ort"),
             *(number(ratio(case, p)) for p in table.peers),
             f"{number(value)} {LABELS.get(name, '')}{slower}".strip(), *speeds]
@@ -110,23 +146,23 @@ def titles(record):
     return ["case", "ox us", "ORT us", *(f"{LABELS[p]}/ox" for p in table.peers), "best/ox", *table.titles]
 
 
-WIDTHS = [44, 10, 10, 8, 12, 8, 9, 22, 9, 10]
-
-
-def line(cells):
-    first, *rest = [cell.rjust(width) for cell, width in zip(cells, WIDTHS)]
-    return first.strip().ljust(WIDTHS[0]) + "".join(rest)
+def line(record, cells):
+    """The cells of a row in columns that are wide enough."""
+    first, *rest = cells
+    widths = [10, 10, *[12 if peer == "openblas" else 9 for peer in table_of(record).peers], 22, 9, 10]
+    return first.ljust(44) + "".join(cell.rjust(width) for cell, width in zip(rest, widths))
 
 
 def heading(record):
     threads = record["threads"]
     note = "" if record["ox_threads"] == threads else ", but ox runs on one"
-    return f"{threads} thread{'s' if threads > 1 else ''}{note}; x/ox: above 1, ox is faster\n" + line(titles(record))
+    return f"{threads} thread{'s' if threads > 1 else ''}{note}; x/ox: above 1, ox is faster\n" + line(
+        record, titles(record))
 
 
 def row(record, case):
     reason = case["missing"].get("ox")
-    return line(columns(record, case)) + (f"\n    ox: {reason}" if reason else "")
+    return line(record, columns(record, case)) + (f"\n    ox: {reason}" if reason else "")
 
 
 def geometric_mean(values):
@@ -177,7 +213,8 @@ def markdown_record(record, one):
         parts.append("ox itself ran on one thread here.")
     if threads > 1 and "tract" in record["versions"]:
         parts.append("tract computes these operators on one thread whatever it is given.")
-    parts.append(table_of(record).yardsticks(record) + ".")
+    if table_of(record).yardsticks(record):
+        parts.append(table_of(record).yardsticks(record) + ".")
     parts.append(markdown_table([t.replace(" us", " µs") for t in titles(record)],
                                 [columns(record, c) for c in record["cases"]]))
     lacking = [f"- {c['name']}, {LABELS.get(n, n)}: {why}" for c in record["cases"] for n, why in c["missing"].items()

@@ -15,7 +15,8 @@ microsecond and matters in the tiny cases only.
 cases in which it is more than 5 % faster than ox.
 """
 
-TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products"}
+TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks",
+          "models": "Whole networks"}
 
 INTRODUCTIONS = {
     "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
@@ -26,6 +27,13 @@ batches of two three- or four-dimensional operands. OpenBLAS computes the produc
 without the bias or the PRelu of some cases, and of float32 and float64 only. *GFLOP/s* counts two operations for each
 multiplication; *of peak* relates that to multiply-adds out of registers measured between the same turns: of doubles
 for double, of float32 for all other types, so that what integers reach may be above 1.""",
+    "layers": """The cases are those of `tests/bench/layers.py`: layers of networks that many know, with the activation
+that follows them there. Dims of images are channels, height and width; *3x3 / 2* is a kernel with a stride of 2, *x 8* a
+batch of 8. Weights are initializers. *GFLOP/s* counts two operations for each multiplication of a direct computation,
+whatever the runtime makes of it; *GB/s* counts inputs, weights and the output once.""",
+    "models": """The networks are those that `make models` fetches, one image of the size that a network is made for (the
+detector of rapidocr 320x320, its reader 48x320) or, of silero, one step of 576 samples. The files of alexnet to zfnet512
+lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here.""",
 }
 
 
