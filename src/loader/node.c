@@ -25,7 +25,8 @@ static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__Node
     const ox_op *op = node->op;
     if (!ox_op_is_known(op))
         return OX_OK;
-    OX_TRY(check_arity(b, node, "input", node->nin, op->min_in, op->max_in, proto->n_input));
+    const int nin = ox_op_has(op, OX_OP_CONTROL) ? (int)proto->n_input : node->nin;
+    OX_TRY(check_arity(b, node, "input", nin, op->min_in, op->max_in, proto->n_input));
     OX_TRY(check_arity(b, node, "output", (int)count_names(proto->output, proto->n_output), op->min_out, op->max_out,
                        proto->n_output));
     for (int i = 0; i < op->min_in && !ox_op_has(op, OX_OP_CONTROL); i++)

@@ -6,12 +6,14 @@
  *   prepare  once per plan, after infer: computes what run needs (iteration plans, choice of loops) into plan memory.
  *   run      computes. It allocates nothing; what can still fail depends on data (a division by zero, an index).
  * A view operator has only infer: it says that an output is a window on an input, and the runtime copies if it must.
+ * Operators that run subgraphs of their node are of another kind: control.h.
  */
 #ifndef OX_OPS_OP_H
 #define OX_OPS_OP_H
 
 #include "tensor.h"
 
+struct ox_bodies;                 /* control.h: what runs subgraphs */
 struct ox_epilogue;               /* epilogue.h: the elementwise nodes behind a dense operator */
 struct ox_loops;                  /* lanes.h: the loops for this processor */
 typedef struct ox_graph ox_graph; /* runtime/graph.h; operators only hand it on */
@@ -104,10 +106,8 @@ struct ox_call {
     uint64_t looked_at; /* infer: a bit for each of the first 64 inputs whose data was asked for */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
-    /* infer of operators with OX_OP_CONTROL: runs a subgraph of the node, its `number`th, on inputs (described and with
-     * data); *out is then a list of as many results as the graph has outputs. */
-    ox_status (*run_graph)(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
-                           const ox_tensor *const **out, int *nout);
+    const struct ox_bodies
+        *bodies; /* what operators with OX_OP_CONTROL ask of the runtime; NULL where there are none */
 };
 
 /* "input 0 'x' (float [2,3])" for error texts: input i and its name in the model. */
@@ -152,7 +152,7 @@ ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor);
 /* Flags beyond those of ox.h. */
 enum {
     OX_OP_PASS = 4,           /* elementwise: `detail` is an ox_elementwise, which says whether it always is */
-    OX_OP_CONTROL = 8,        /* runs subgraphs: infer wants all data */
+    OX_OP_CONTROL = 8,        /* runs subgraphs: `detail` is an ox_control */
     OX_OP_LEGACY = 64,        /* input 1 is broadcast by the attributes `broadcast` and `axis` (before opset 7) */
     OX_OP_LEGACY_SLOPE = 128, /* input 1, of one dimension, belongs to the channels (PRelu before opset 7) */
     OX_OP_AXIS = 256,         /* later inputs, of one dimension, belong to that of the attribute `axis` */

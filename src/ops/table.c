@@ -1,4 +1,5 @@
 /* table.c: the operator table, expanded from table.inc. */
+#include "control.h"
 #include "elementwise.h"
 #include "epilogue.h"
 
@@ -51,12 +52,14 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
 #define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
     OP(name, since, min_in, max_in, 1, 1, dtypes, run, run, run, flags)
 #endif
+#define CONTROL(name, since, min_in, max_in, dtypes, run, flags) ox_call_fn ox_infer_##run, ox_control_##run;
 #define GONE(domain, name, since)
 #include OX_TABLE
 #undef GONE
 #undef OP_IN
 #undef LANES
 #undef MIXED_OUT
+#undef CONTROL
 #if !OX_SMALL
 #undef ROWS_OUT
 #endif
@@ -109,6 +112,9 @@ static const ox_op table[] = {
     DETAILED(name, since, min_in, max_in, 1, dtypes, run, run, run, (&(const ox_dense){ox_emit_##emit}),               \
              OX_OP_EPILOGUE | (flags))
 #endif
+#define CONTROL(name, since, min_in, max_in, dtypes, run, flags)                                                       \
+    DETAILED(name, since, min_in, max_in, OX_ANY, dtypes, run, none, none, (&(const ox_control){ox_control_##run}),    \
+             flags)
 /* Where a reduced build has left out a row, the one before it must not serve its versions, too. */
 #define GONE(domain, name, since) {domain, #name, FIRST since, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0},
 #include OX_TABLE

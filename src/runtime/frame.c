@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "body.h"
+
 ox_slot *ox_frame_own(const ox_frame *frame, int v) {
     return &frame->own[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
 }
@@ -183,6 +185,8 @@ void ox_frame_free(ox_frame *frame) {
     for (int n = 0; frame->steps && n < frame->graph->nnodes; n++)
         for (int i = 0; OX_WITH_SUBGRAPHS && frame->steps[n].subframes && i < frame->steps[n].nsubframes; i++)
             ox_frame_free(frame->steps[n].subframes[i]);
+    if (OX_WITH_SUBGRAPHS)
+        ox_body_free(frame->inner);
     ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
     ox_pile_free(&frame->planning.scratch);
     ox_pile_free(&frame->text);
@@ -242,6 +246,8 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
 
 void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
     *arena += frame->arena.used;
+    for (int i = 0; frame->inner && i < frame->inner->nrooms; i++)
+        *arena += frame->inner->rooms[i].size;
     *plan += frame->fixed.used + frame->plan.used + frame->text.used + frame->planning.scratch.used;
     for (int n = 0; n < frame->graph->nnodes; n++)
         for (int i = 0; i < frame->steps[n].nsubframes; i++)

@@ -15,6 +15,7 @@
 #include "step.h"
 
 typedef struct ox_profile ox_profile; /* profile.h */
+typedef struct ox_inner ox_inner;     /* body.h */
 
 /* What comes from outside: an input or a capture. */
 typedef struct ox_source {
@@ -40,9 +41,17 @@ typedef struct ox_premise {
     struct ox_premise *next;
 } ox_premise;
 
+/* An output of a subgraph that is computed where its operator wants it, with the values that share its memory. */
+typedef struct ox_target {
+    int output, count;
+    const ox_index *values;
+    struct ox_target *next;
+} ox_target;
+
 typedef struct ox_stage {
     int first, end; /* positions of nodes */
     ox_premise *premises;
+    ox_target *targets;
     ox_pile_mark mark; /* plan memory below this stage */
     struct ox_stage *before, *after;
 } ox_stage;
@@ -65,6 +74,7 @@ struct ox_frame {
     const ox_loops *loops;
     ox_pool *pool;   /* the session's */
     ox_frame *outer; /* NULL for the main graph */
+    ox_inner *inner; /* as the operator sees the frame that runs it; NULL for the main graph */
     /* Given for each call: */
     const ox_profile *profile; /* NULL if nobody wants to know */
     ox_error *error;

@@ -17,6 +17,7 @@ typedef struct ox_life {
     /* of owners: */
     int born, dies; /* positions of the nodes that the buffer must live through */
     size_t bytes, place;
+    bool outside; /* the buffer is not in the arena: ox_target */
 } ox_life;
 
 /* Is there while not all of the graph is planned, or data decides how. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "target.h"
+
 /* Beyond this many buffers, comparing each with each would take too long; then they are packed in the order of time. */
 enum {
     MOST_COMPARED = 4096
@@ -24,7 +26,8 @@ typedef struct placing {
 /* ---- What to place ------------------------------------------------------------------------------------------ */
 
 static bool owns_buffer(const ox_frame *frame, int v) {
-    return frame->planning.lives[v].owner == v && frame->planning.lives[v].bytes;
+    const ox_life *life = &frame->planning.lives[v];
+    return life->owner == v && life->bytes && !(OX_WITH_SUBGRAPHS && life->outside);
 }
 
 /* The values of a stage are the outputs of its nodes; those of earlier stages stay where they are, if still alive. */
@@ -228,7 +231,7 @@ static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t a
             if (owner < 0)
                 continue; /* a constant, in foreign memory, or only in registers */
             ox_slot *slot = ox_frame_own(frame, v);
-            slot->placed = frame->planning.lives[owner].bytes > 0;
+            slot->placed = frame->planning.lives[owner].bytes && !frame->planning.lives[owner].outside;
             slot->tensor.data = slot->placed ? (void *)(arena + frame->planning.lives[owner].place) : (void *)frame;
         }
     }
@@ -257,7 +260,9 @@ static ox_status place_buffers(placing *p, ox_frame *frame) {
     return fits ? OX_OK : ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would be larger than the address space");
 }
 
-ox_status ox_place_stage(ox_frame *frame, const ox_stage *stage) {
+ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
+    if (OX_WITH_SUBGRAPHS && frame->inner)
+        OX_TRY(ox_target_choose(frame, stage));
     size_t most = most_buffers(frame, stage);
     placing p = {.buffers = ox_pile_array(&frame->planning.scratch, most, sizeof *p.buffers)};
     if (!p.buffers)

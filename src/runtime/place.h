@@ -5,6 +5,6 @@
 #include "frame.h"
 
 /* Places what a stage added, growing the arena. */
-ox_status ox_place_stage(ox_frame *frame, const ox_stage *stage);
+ox_status ox_place_stage(ox_frame *frame, ox_stage *stage);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iterate/bcast.h"
+#include "ops/control.h"
 
 static ox_status out_of_memory(const ox_frame *frame, size_t size) {
     return ox_fail_memory(frame->error, "the plan of a session", size);
@@ -19,9 +20,10 @@ static ox_status check_built(const ox_call *call, const char *what, int i, ox_dt
 }
 
 static ox_status check_inputs(const ox_call *call) {
+    const bool control = ox_op_has(call->op, OX_OP_CONTROL); /* which sees to omitted inputs itself */
     for (int i = 0; i < call->nin; i++) {
         const ox_tensor *t = call->in[i];
-        if (!t && (i < call->op->min_in || call->op->max_in == OX_ANY))
+        if (!t && !control && (i < call->op->min_in || call->op->max_in == OX_ANY))
             return ox_call_fail(call, OX_ERROR_MODEL, "input %d is required, but omitted", i);
         if (t && t->dtype == OX_UNDEFINED)
             return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "input %d is not a tensor", i);
@@ -49,22 +51,9 @@ static ox_status check_stated(const ox_frame *frame, int n, int k) {
                    ox_graph_name(frame->graph, v), ox_dtype_name(given), ox_dtype_name(stated));
 }
 
-ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
-    ox_call *call = ox_frame_call(frame, n, &frame->plan);
-    call->looked_at = 0;
-    for (int k = 0; k < call->nout; k++)
-        frame->planning.results[k].dtype = OX_UNDEFINED;
-    ox_status status = check_inputs(call);
-    if (status == OX_OK && ox_op_has(call->op, OX_OP_CONTROL) && !live)
-        return OX_DEFER;
-    if (status == OX_OK)
-        status = call->op->infer(call);
-    if (status == OX_OK)
-        status = call->attr_status;
-    if (status == OX_DEFER && !live)
-        return OX_DEFER;
-    if (status == OX_DEFER)
-        status = ox_call_fail(call, OX_ERROR_UNSUPPORTED, "an input that shapes depend on has no data");
+/* Checks what the operator says of its outputs. */
+static ox_status check_results(const ox_frame *frame, int n, const ox_call *call) {
+    ox_status status = OX_OK;
     for (int k = 0; k < call->nout && status == OX_OK; k++)
         if (frame->planning.results[k].dtype == OX_UNDEFINED && call->out[k])
             status = ox_call_fail(call, OX_ERROR_MODEL, "this operator has no output %d here", k);
@@ -76,6 +65,41 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     for (int k = 0; OX_WITH_CHECKS && k < call->nout && status == OX_OK; k++)
         if (call->out[k])
             status = check_stated(frame, n, k);
+    return status;
+}
+
+static ox_call *begin_infer(ox_frame *frame, int n) {
+    ox_call *call = ox_frame_call(frame, n, &frame->plan);
+    call->looked_at = 0;
+    for (int k = 0; k < call->nout; k++)
+        frame->planning.results[k].dtype = OX_UNDEFINED;
+    return call;
+}
+
+ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
+    ox_call *call = begin_infer(frame, n);
+    ox_status status = check_inputs(call);
+    if (status == OX_OK)
+        status = call->op->infer(call);
+    if (status == OX_OK)
+        status = call->attr_status;
+    if (status == OX_OK && ox_op_has(call->op, OX_OP_CONTROL))
+        return OX_DEFER; /* it is known when it has run */
+    if (status == OX_DEFER && !live)
+        return OX_DEFER;
+    if (status == OX_DEFER)
+        status = ox_call_fail(call, OX_ERROR_UNSUPPORTED, "an input that shapes depend on has no data");
+    if (status == OX_OK)
+        status = check_results(frame, n, call);
+    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
+}
+
+ox_status ox_plan_control(ox_frame *frame, int n) {
+    ox_call *call = begin_infer(frame, n);
+    const ox_control *control = call->op->detail;
+    ox_status status = control->run(call);
+    if (status == OX_OK)
+        status = check_results(frame, n, call);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
@@ -140,6 +164,7 @@ static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen)
     slot->constant = slot->weight = slot->foreign = slot->placed = false;
     life->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
     life->root = life->owner = -1;
+    life->outside = false;
     life->read_until = life->last_use > n ? life->last_use : n;
 }
 

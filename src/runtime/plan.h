@@ -7,6 +7,8 @@
 /* Infers node n into the results of frame->planning. live: the data of all its inputs is there. OX_DEFER if some is
  * wanted. */
 ox_status ox_plan_infer(ox_frame *frame, int n, bool live);
+/* Runs node n, of an operator that runs subgraphs, for the same results: the data of all its inputs is there. */
+ox_status ox_plan_control(ox_frame *frame, int n);
 /* Describes output k of node n from these results. */
 ox_status ox_plan_describe(ox_frame *frame, int n, int k);
 /* Lets the operator of node n prepare its run, in `pile`; step->work are the bytes that the run wants. */

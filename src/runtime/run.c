@@ -1,11 +1,15 @@
 /* run.c: running a frame, stage by stage. */
 #include "run.h"
 
+#include "body.h"
 #include "plan.h"
 #include "profile.h"
 #include "stage.h"
+#include "target.h"
 
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
+    if (OX_WITH_SUBGRAPHS && stage->targets)
+        OX_TRY(ox_target_point(frame, stage));
     for (int n = stage->first; n < stage->end; n++) {
         if (frame->steps[n].skip)
             continue;
@@ -28,7 +32,34 @@ static void show_inputs(ox_frame *frame, bool show) {
     }
 }
 
+/* ---- Subgraphs ---------------------------------------------------------------------------------------------- */
+
+static ox_status run_body(ox_body *body) {
+    ox_inner *inner = (void *)body;
+    if (ox_pool_poll(inner->frame->pool))
+        return ox_fail(inner->frame->error, OX_ERROR_CANCELLED, "cancelled");
+    ox_body_begin(inner);
+    OX_TRY(ox_run_frame(inner->frame));
+    return ox_body_finish(inner);
+}
+
+/* What can be known of an output is known from a plan; where there is none, from what the model states. */
+static ox_status foresee(ox_body *body, int k, ox_result *result) {
+    ox_inner *inner = (void *)body;
+    ox_status status = ox_run_plan(inner->frame);
+    if (status == OX_ERROR_MEMORY || status == OX_ERROR_LIMIT || status == OX_ERROR_CANCELLED)
+        return status;
+    ox_error_clear(inner->frame->error);
+    return ox_body_foresee(inner, k, status == OX_OK, result);
+}
+
+static const ox_bodies bodies = {ox_body_ends,    ox_body_open, ox_body_input_rank, ox_body_set, run_body,
+                                 ox_body_borrows, foresee,      ox_body_room};
+
+/* ---- Stages ------------------------------------------------------------------------------------------------- */
+
 ox_status ox_run_plan(ox_frame *frame) {
+    frame->work.call.bodies = OX_WITH_SUBGRAPHS ? &bodies : NULL;
     if (frame->stale)
         ox_stage_forget(frame, frame->stages);
     frame->stale = false;
@@ -38,15 +69,13 @@ ox_status ox_run_plan(ox_frame *frame) {
     return ox_stage_plan(frame, 0, false);
 }
 
-static ox_status infer_live(ox_frame *frame, int n) {
-    return ox_plan_infer(frame, n, true);
-}
-
 /* The stage that starts at node n, where data decides on shapes: the one that was planned if it still holds. */
 static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
     int n = (*stage)->end;
-    bool reports = frame->profile && frame->graph->nodes[n].op->flags & OX_OP_CONTROL;
-    OX_TRY(reports ? frame->profile->step(frame, n, infer_live) : infer_live(frame, n));
+    if (!ox_op_has(frame->graph->nodes[n].op, OX_OP_CONTROL))
+        OX_TRY(ox_plan_infer(frame, n, true));
+    else
+        OX_TRY(frame->profile ? frame->profile->step(frame, n, ox_plan_control) : ox_plan_control(frame, n));
     if (!(*stage)->after || !ox_stage_holds(frame, (*stage)->after)) {
         ox_stage_forget(frame, (*stage)->after);
         OX_TRY(ox_stage_plan(frame, n, true));
@@ -73,39 +102,7 @@ static void tell_shapes(const ox_frame *frame) {
     }
 }
 
-/* The frame of a subgraph, made when it is first run. */
-static ox_status subframe(ox_frame *frame, ox_step *step, int number, const ox_graph *graph, ox_frame **sub) {
-    if (!step->subframes[number])
-        OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame->planning.scratch.allocator, frame->pool,
-                               frame, &step->subframes[number], frame->error));
-    *sub = step->subframes[number];
-    (*sub)->error = frame->error;
-    (*sub)->profile = frame->profile;
-    return OX_OK;
-}
-
-static ox_status run_graph(ox_call *call, int number, const ox_graph *graph, int nin, const ox_tensor *const *in,
-                           const ox_tensor *const **out, int *nout) {
-    const ox_work *work = (const void *)call;
-    ox_frame *frame = work->frame, *sub;
-    ox_step *step = &frame->steps[work->node];
-    if (number >= step->nsubframes || nin != graph->ninputs)
-        return ox_call_fail(call, OX_ERROR_MODEL, "the subgraph takes %d inputs, not %d", graph->ninputs, nin);
-    OX_TRY(subframe(frame, step, number, graph, &sub));
-    for (int i = graph->ninputs; i < sub->nsources; i++) {
-        const ox_slot *outer = ox_frame_slot(frame, graph->captures[i - graph->ninputs].outer);
-        OX_TRY(ox_frame_set(sub, i, &outer->tensor, outer->constant));
-    }
-    for (int i = 0; i < nin; i++)
-        OX_TRY(ox_frame_set(sub, i, in[i], false));
-    OX_TRY(ox_run_frame(sub));
-    *out = sub->outputs;
-    *nout = graph->noutputs;
-    return OX_OK;
-}
-
 ox_status ox_run_frame(ox_frame *frame) {
-    frame->work.call.run_graph = OX_WITH_SUBGRAPHS ? run_graph : NULL;
     ox_pile_free(&frame->text);
     OX_TRY(ox_run_plan(frame));
     show_inputs(frame, true);

@@ -112,7 +112,7 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE)\(/ {
             features["attributes"] = 1
         if (/OX_OP_CONTROL/)
             features["subgraphs"] = 1
-        if (!/^OP.*, none, [^,]*\)$/) # a view
+        if (!/^OP.*, none, [^,]*\)$/ && !/^CONTROL/) # a view
             features["runs"] = 1
         for (rest = $0; match(rest, /OX_OP_[A-Z_]+/); rest = substr(rest, RSTART + RLENGTH))
             flags[substr(rest, RSTART, RLENGTH)] = 1

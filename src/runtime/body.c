@@ -1,0 +1,172 @@
+/* body.c: what control operators see of the frames of their subgraphs. */
+#include "body.h"
+
+#include <string.h>
+
+#include "iterate/bcast.h"
+
+void ox_body_ends(const ox_graph *graph, int *nin, int *nout) {
+    *nin = graph->ninputs;
+    *nout = graph->noutputs;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------------------ */
+
+static ox_status create_inner(ox_frame *sub, int placed_from) {
+    const ox_graph *graph = sub->graph;
+    const size_t nout = (size_t)graph->noutputs, nrooms = 2 * nout + 1;
+    ox_inner *inner = ox_pile_get(&sub->fixed, sizeof *inner);
+    if (!inner)
+        return ox_fail_memory(sub->error, "a subgraph", sizeof *inner);
+    sub->inner = inner;
+    *inner = (ox_inner){.body = {.nin = graph->ninputs, .nout = graph->noutputs, .placed_from = placed_from},
+                        .frame = sub,
+                        .results = ox_pile_array(&sub->fixed, nout, sizeof *inner->results),
+                        .placed = ox_pile_array(&sub->fixed, nout, sizeof *inner->placed),
+                        .rooms = ox_pile_array(&sub->fixed, nrooms, sizeof *inner->rooms)};
+    inner->body.results = inner->results;
+    if (!inner->results || !inner->placed || !inner->rooms)
+        return ox_fail_memory(sub->error, "a subgraph", nrooms * sizeof *inner->rooms);
+    inner->nrooms = (int)nrooms;
+    return OX_OK;
+}
+
+/* The frame of a subgraph, made when it is first run. */
+static ox_status make_frame(ox_frame *frame, const ox_graph *graph, int placed_from, ox_frame **sub) {
+    ox_frame *made;
+    OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame->planning.scratch.allocator, frame->pool, frame,
+                           &made, frame->error));
+    ox_status status = create_inner(made, placed_from);
+    if (status == OX_OK)
+        *sub = made;
+    else
+        ox_frame_free(made);
+    return status;
+}
+
+ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int placed_from, ox_body **body) {
+    const ox_work *work = (const void *)call;
+    ox_frame *frame = work->frame;
+    const ox_step *step = &frame->steps[work->node];
+    if (number >= step->nsubframes)
+        return ox_call_fail(call, OX_ERROR_MODEL, "the node has %d subgraphs, not %d", (int)step->nsubframes,
+                            number + 1);
+    if (!step->subframes[number])
+        OX_TRY(make_frame(frame, graph, placed_from, &step->subframes[number]));
+    ox_frame *sub = step->subframes[number];
+    sub->error = frame->error;
+    sub->profile = frame->profile;
+    for (int i = graph->ninputs; i < sub->nsources; i++) {
+        const ox_slot *outer = ox_frame_slot(frame, graph->captures[i - graph->ninputs].outer);
+        OX_TRY(ox_frame_set(sub, i, &outer->tensor, outer->constant));
+    }
+    *body = &sub->inner->body;
+    return OX_OK;
+}
+
+void ox_body_free(ox_inner *inner) {
+    for (int i = 0; inner && i < inner->nrooms; i++)
+        ox_release(inner->frame->allocator, inner->rooms[i].data, inner->rooms[i].size);
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------------------------- */
+
+int ox_body_input_rank(const ox_body *body, int i) {
+    const ox_inner *inner = (const void *)body;
+    const ox_shape *shape = inner->frame->graph->inputs[i].shape;
+    return shape ? shape->rank : -1;
+}
+
+ox_status ox_body_set(ox_body *body, int i, const ox_tensor *tensor) {
+    ox_inner *inner = (void *)body;
+    return ox_frame_set(inner->frame, i, tensor, false);
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------ */
+
+void ox_body_begin(ox_inner *inner) {
+    for (int k = inner->body.placed_from; k < inner->body.nout; k++)
+        inner->placed[k] = false;
+}
+
+ox_status ox_body_place(ox_inner *inner, int k, const ox_tensor *output, void **place) {
+    OX_TRY(inner->body.place(inner->body.context, k, output, place));
+    inner->results[k].data = *place;
+    inner->placed[k] = true;
+    return OX_OK;
+}
+
+ox_status ox_body_finish(ox_inner *inner) {
+    ox_frame *frame = inner->frame;
+    for (int k = 0; k < inner->body.nout; k++) {
+        ox_tensor result = *frame->outputs[k];
+        if (k >= inner->body.placed_from && !inner->placed[k]) {
+            void *place;
+            OX_TRY(ox_body_place(inner, k, frame->outputs[k], &place));
+            ox_pack(frame->loops, frame->pool, frame->outputs[k], place);
+        }
+        if (k >= inner->body.placed_from) {
+            result.data = inner->results[k].data;
+            result.strides = NULL;
+        }
+        inner->results[k] = result;
+    }
+    return OX_OK;
+}
+
+bool ox_body_borrows(const ox_body *body, int k) {
+    const ox_frame *frame = ((const ox_inner *)(const void *)body)->frame;
+    const ox_slot *slot = ox_frame_slot(frame, frame->graph->outputs[k].value);
+    return slot->source && !slot->constant;
+}
+
+/* True if the plan describes value v. */
+static bool is_planned(const ox_frame *frame, int v) {
+    if (ox_graph_weight(frame->graph, v) || ox_frame_is_source(frame, v))
+        return true;
+    for (int n = 0; n < frame->newest->end; n++)
+        for (int k = 0; k < frame->graph->nodes[n].nout; k++)
+            if (frame->graph->nodes[n].out[k] == v)
+                return true;
+    return false;
+}
+
+ox_status ox_body_foresee(const ox_inner *inner, int k, bool planned, ox_result *result) {
+    const ox_frame *frame = inner->frame;
+    const ox_port *port = &frame->graph->outputs[k];
+    const bool known = planned && is_planned(frame, port->value);
+    const ox_tensor *tensor = &ox_frame_slot(frame, port->value)->tensor;
+    const int64_t *dims = known ? tensor->dims : port->shape ? port->shape->dims : NULL;
+    *result = (ox_result){.dtype = known ? tensor->dtype : port->dtype,
+                          .rank = known         ? tensor->rank
+                                  : port->shape ? port->shape->rank
+                                                : 0};
+    for (int d = 0; d < result->rank; d++)
+        result->dims[d] = dims[d] < 0 ? 0 : dims[d];
+    if (result->dtype != OX_UNDEFINED)
+        return OX_OK;
+    return ox_fail(frame->error, OX_ERROR_MODEL,
+                   "output %d of the subgraph, '%.*s', is of no known type before it runs", k, 60, port->name);
+}
+
+/* ---- Rooms -------------------------------------------------------------------------------------------------- */
+
+ox_status ox_body_room(ox_body *body, int number, size_t size, size_t wish, size_t keep, void **result) {
+    ox_inner *inner = (void *)body;
+    ox_room *room = &inner->rooms[number];
+    const ox_allocator *allocator = inner->frame->allocator;
+    if (!room->data || room->size < size) {
+        size_t got = wish > size ? wish : size + !size;
+        unsigned char *data = ox_alloc(allocator, got);
+        if (!data && got > size + !size)
+            data = ox_alloc(allocator, got = size + !size);
+        if (!data)
+            return ox_fail_memory(inner->frame->error, "the results of a subgraph", size);
+        if (keep)
+            memcpy(data, room->data, keep);
+        ox_release(allocator, room->data, room->size);
+        *room = (ox_room){data, got};
+    }
+    *result = room->data;
+    return OX_OK;
+}

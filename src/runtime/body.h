@@ -1,0 +1,41 @@
+/* body.h: what control operators (ops/control.h) see of the frames of their subgraphs. */
+#ifndef OX_RUNTIME_BODY_H
+#define OX_RUNTIME_BODY_H
+
+#include "frame.h"
+#include "ops/control.h"
+
+/* Memory that stays from run to run. */
+typedef struct ox_room {
+    unsigned char *data;
+    size_t size;
+} ox_room;
+
+/* A frame, as the operator that runs it sees it. */
+struct ox_inner {
+    ox_body body; /* first: it is found by it */
+    ox_frame *frame;
+    ox_tensor *results;
+    bool *placed; /* of outputs: that they have been given a place in this run */
+    ox_room *rooms;
+    int nrooms;
+};
+
+void ox_body_ends(const ox_graph *graph, int *nin, int *nout);
+ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int placed_from, ox_body **body);
+int ox_body_input_rank(const ox_body *body, int i);
+ox_status ox_body_set(ox_body *body, int i, const ox_tensor *tensor);
+bool ox_body_borrows(const ox_body *body, int k);
+ox_status ox_body_room(ox_body *body, int number, size_t size, size_t wish, size_t keep, void **room);
+/* Begins a run: no output has a place. */
+void ox_body_begin(ox_inner *inner);
+/* Asks the operator where output k goes. */
+ox_status ox_body_place(ox_inner *inner, int k, const ox_tensor *output, void **place);
+/* Ends a run: lists the results, and copies those that have not been computed in their places. */
+ox_status ox_body_finish(ox_inner *inner);
+/* Describes output k by the plan, where that knows it, or as the model states it. */
+ox_status ox_body_foresee(const ox_inner *inner, int k, bool planned, ox_result *result);
+/* Frees what the frame does not. NULL is allowed. */
+void ox_body_free(ox_inner *inner);
+
+#endif

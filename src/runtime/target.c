@@ -1,0 +1,61 @@
+/* target.c: outputs of a subgraph that are computed where its operator wants them. */
+#include "target.h"
+
+#include "body.h"
+
+/* The value that owns the buffer of output k, if the stage computes the output there and nothing else is in it; -1
+ * otherwise: such an output is copied. */
+static int find_owner(const ox_frame *frame, const ox_stage *stage, int k) {
+    const int v = frame->graph->outputs[k].value;
+    if (ox_graph_weight(frame->graph, v) || ox_frame_is_source(frame, v) || ox_frame_own(frame, v)->constant)
+        return -1;
+    const ox_life *life = &frame->planning.lives[v];
+    const ox_life *owner = life->owner < 0 ? NULL : &frame->planning.lives[life->owner];
+    const bool whole = owner && owner->bytes && owner->bytes == life->bytes;
+    return whole && owner->born >= stage->first && owner->born < stage->end && !owner->outside ? life->owner : -1;
+}
+
+/* Lists the values that lie in the owner's buffer, or counts them where there is no list. */
+static int list_values(const ox_frame *frame, const ox_stage *stage, int owner, ox_index *values) {
+    int count = 0;
+    for (int n = stage->first; n < stage->end; n++) {
+        const ox_node *node = &frame->graph->nodes[n];
+        for (int k = 0; k < node->nout; k++) {
+            if (node->out[k] < 0 || frame->planning.lives[node->out[k]].owner != owner)
+                continue;
+            if (values)
+                values[count] = node->out[k];
+            count++;
+        }
+    }
+    return count;
+}
+
+ox_status ox_target_choose(ox_frame *frame, ox_stage *stage) {
+    const ox_body *body = &frame->inner->body;
+    for (int k = body->placed_from; k < body->nout; k++) {
+        const int owner = find_owner(frame, stage, k);
+        if (owner < 0)
+            continue;
+        const int count = list_values(frame, stage, owner, NULL);
+        ox_target *target = ox_pile_get(&frame->plan, sizeof *target);
+        ox_index *values = target ? ox_pile_array(&frame->plan, (size_t)count, sizeof *values) : NULL;
+        if (!values)
+            return ox_fail_memory(frame->error, "the plan of a session", (size_t)count * sizeof *values);
+        list_values(frame, stage, owner, values);
+        *target = (ox_target){k, count, values, stage->targets};
+        stage->targets = target;
+        frame->planning.lives[owner].outside = true;
+    }
+    return OX_OK;
+}
+
+ox_status ox_target_point(ox_frame *frame, const ox_stage *stage) {
+    for (const ox_target *t = stage->targets; t; t = t->next) {
+        void *place;
+        OX_TRY(ox_body_place(frame->inner, t->output, frame->outputs[t->output], &place));
+        for (int i = 0; i < t->count; i++)
+            ox_frame_own(frame, t->values[i])->tensor.data = place;
+    }
+    return OX_OK;
+}
