@@ -129,7 +129,6 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
         p.add = k > 0;
         if (g->panel) {
             const int64_t size = (int64_t)sum_size(g);
-            memset(panel, 0, p.depth * (size_t)size);
             g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, size);
             p.b = (ox_gemm_matrix){g->b.dtype, panel, size, size};
         } else {

@@ -1,5 +1,6 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
 #include "chain.h"
+#include "conv_loops.h"
 #include "statistics_loops.h"
 #include "x86.h"
 
@@ -42,6 +43,10 @@ DECLARE(ox_norm_loops_fn, ox_norm_find)
 ox_norm_loops_fn *const ox_norm_builds[] = BUILDS(ox_norm_find);
 DECLARE(ox_add_apart_for_fn, ox_add_apart_find)
 ox_add_apart_for_fn *const ox_add_apart_builds[] = BUILDS(ox_add_apart_find);
+#if !OX_SMALL
+DECLARE(ox_gather_for_fn, ox_gather_find)
+ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
+#endif
 DECLARE(const ox_statistics_loops, ox_statistics_loops)
 const ox_statistics_loops *const ox_statistics_builds[] = BUILDS(ox_statistics_loops);
 

@@ -79,6 +79,12 @@ static bool reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
            g->n % kernel->unit == 0 && g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES;
 }
 
+/* True if panels are worth keeping in the second-level cache. Gathered ones cost much to lay out, and are laid out into
+ * that cache where as many columns fit as make up for reading A anew for them. */
+static bool is_read_soon(const ox_gemm *g, size_t bytes, size_t column, int64_t unit) {
+    return g->m < FEW_ROWS || (g->panel && fitting(bytes, column, unit, g->n) >= g->m / 2);
+}
+
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
@@ -88,7 +94,7 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     plan->rows = even(g->m, fitting(cache / 6, (size_t)kernel->a_row, kernel->rows, g->m), kernel->rows);
     plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
     size_t column = (size_t)(g->k < INT32_MAX ? g->k : INT32_MAX) * b_size;
-    size_t budget = g->m < FEW_ROWS ? cache / 2 : OX_PANEL_BYTES;
+    size_t budget = is_read_soon(g, cache / 2, column, kernel->columns) ? cache / 2 : OX_PANEL_BYTES;
     plan->chunk = g->panels ? g->n : fitting(budget, column, kernel->columns, g->n);
     plan->chunk = even(g->n, plan->chunk, kernel->columns);
     plan->columns = plan->chunk;

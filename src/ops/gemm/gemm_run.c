@@ -82,7 +82,6 @@ static void pack_rows(const ox_gemm_plan *plan, const ox_gemm *g, int64_t k, int
                       int64_t columns, char *to, char *stage) {
     const int64_t row = panel_row(plan->kernel, columns);
     if (g->panel) {
-        memset(to, 0, (size_t)(rows * row));
         g->panel(g, k, rows, column, columns, to, row);
         return;
     }

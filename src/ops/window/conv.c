@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-enum {
-    CONV_COLUMNS = OX_SMALL ? 1 : 8 /* that are made together */
-};
-
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
 static ox_status conv_channels(ox_call *call, ox_conv *c, int weights, int bias) {
@@ -71,86 +67,6 @@ ox_status ox_infer_conv(ox_call *call) {
     OX_TRY(ox_call_check_dtype(call, 0, OX_SET_FLOAT));
     OX_TRY(ox_call_check_same(call, 0, 2));
     return ox_conv_infer(call, 1, 2, call->in[0]->dtype);
-}
-
-/* ---- Columns ------------------------------------------------------------------------------------------------ */
-
-/* For each column, where the kernel starts in the input. */
-static void find_corners(const ox_window *c, int64_t column, int64_t columns, int64_t *corner) {
-    int64_t index[OX_WINDOW_DIMS];
-    ox_index_of(c->spatial, c->out, column, index);
-    for (int64_t j = 0; j < columns; j++) {
-        for (int d = 0; d < c->spatial; d++)
-            *corner++ = index[d] * c->stride[d] - c->pad[d];
-        ox_index_next(c->spatial, c->out, index);
-    }
-}
-
-/* The element of an input channel that one tap of the kernel sees from a corner, -1 in the padding. */
-static int64_t seen(const ox_window *c, const int64_t *corner, const int64_t *tap) {
-    int64_t at = 0;
-    for (int d = 0; d < c->spatial; d++) {
-        int64_t i = corner[d] + tap[d] * c->dilation[d];
-        if (i < 0 || i >= c->in[d])
-            return -1;
-        at = at * c->in[d] + i;
-    }
-    return at;
-}
-
-#define COPY_SEEN(type)                                                                                                \
-    for (int64_t j = 0; j < columns; j++)                                                                              \
-        if (at[j] >= 0)                                                                                                \
-    OX_AT(type, row + j * (int64_t)sizeof(type)) = OX_GET(type, channel + at[j] * (int64_t)sizeof(type))
-
-static void copy_seen(size_t width, const char *channel, const int64_t *at, int64_t columns, char *row) {
-    if (width == sizeof(float)) {
-        COPY_SEEN(ox_u32);
-    } else {
-        COPY_SEEN(ox_u64);
-    }
-}
-
-/* True if all of CONV_COLUMNS columns see neighbours, none of them in the padding. */
-static bool is_run(const int64_t *at, int64_t columns) {
-    if (columns != CONV_COLUMNS || at[0] < 0)
-        return false;
-    for (int64_t j = 1; j < columns; j++)
-        if (at[j] != at[0] + j)
-            return false;
-    return true;
-}
-
-/* Some columns of a panel: row k of the matrix is tap k % taps of channel k / taps. Rows of the same tap come together.
- */
-static void conv_columns(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *to,
-                         int64_t to_row) {
-    const ox_window *c = &((const ox_conv *)g->context)->window;
-    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
-    int64_t corner[CONV_COLUMNS * OX_WINDOW_DIMS], tap[OX_WINDOW_DIMS], at[CONV_COLUMNS];
-    find_corners(c, column, columns, corner);
-    ox_index_of(c->spatial, c->kernel, ox_remainder(row, c->taps), tap);
-    for (int64_t first = 0; first < rows && first < c->taps; first++, ox_index_next(c->spatial, c->kernel, tap)) {
-        for (int64_t j = 0; j < columns; j++)
-            at[j] = seen(c, corner + j * c->spatial, tap);
-        bool run = is_run(at, columns);
-        for (int64_t r = first; r < rows; r += c->taps) {
-            const char *channel = (const char *)g->b.data + ox_quotient(row + r, c->taps) * c->in_count * width;
-            if (run)
-                memcpy(to + r * to_row, channel + at[0] * width, (size_t)(CONV_COLUMNS * width));
-            else
-                copy_seen((size_t)width, channel, at, columns, to + r * to_row);
-        }
-    }
-}
-
-/* An ox_gemm_panel_fn. */
-static void conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                       int64_t panel_row) {
-    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
-    for (int64_t j = 0; j < columns; j += CONV_COLUMNS)
-        conv_columns(g, row, rows, column + j, columns - j < CONV_COLUMNS ? columns - j : CONV_COLUMNS,
-                     panel + j * width, panel_row);
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
@@ -221,7 +137,7 @@ ox_gemm ox_conv_product(const ox_conv *c, ox_dtype dtype) {
     g.a = (ox_gemm_matrix){dtype, NULL, step_of(g.k, width), width};
     g.b = (ox_gemm_matrix){dtype, NULL, step_of(c->window.in_count, width), width};
     g.c_row = step_of(g.n, width);
-    g.panel = c->pointwise ? NULL : conv_panel;
+    g.panel = c->pointwise ? NULL : ox_conv_panel;
     g.context = c;
     return g;
 }
@@ -256,6 +172,7 @@ ox_status ox_prepare_conv(ox_call *call) {
     for (int i = 0; i < 2 + adds_bias(call); i++)
         OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
+    ox_conv_columns_prepare(call, c, ox_dtype_compute(call->in[0]->dtype));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
     const ox_gemm product = float_product(call, c);
     return ox_gemm_prepare(call, &product, c->images * c->groups, &c->plan);

@@ -2,6 +2,7 @@
 #ifndef OX_OPS_WINDOW_CONV_H
 #define OX_OPS_WINDOW_CONV_H
 
+#include "loops/conv_loops.h"
 #include "ops/gemm/gemm.h"
 #include "window.h"
 
@@ -12,6 +13,9 @@ typedef struct ox_conv {
     bool pointwise;                    /* every output element sees one input element, in order */
     ox_gemm_plan plan;
     const ox_lanes *add; /* the bias */
+#if !OX_SMALL
+    ox_gather_fn *gather;
+#endif
 } ox_conv;
 
 /* The convolution of input 0 with input `weights`, and the bias of input `bias`. */
@@ -22,6 +26,12 @@ ox_status ox_conv_infer(ox_call *call, int weights, int bias, ox_dtype dtype);
 
 /* One product of it, for an image and a group, with elements of that type; its context is the convolution. */
 ox_gemm ox_conv_product(const ox_conv *conv, ox_dtype dtype);
+
+/* Prepare: what ox_conv_panel needs, for elements of that type. */
+void ox_conv_columns_prepare(const ox_call *call, ox_conv *conv, ox_dtype dtype);
+
+/* Columns of the product's second matrix: the input elements that each output element sees. */
+ox_gemm_panel_fn ox_conv_panel;
 
 /* Run: all products. `extra` has `extra_size` bytes for each output channel, and is handed on to the product's `end`
  * from the group's first channel on. */

@@ -113,6 +113,7 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     if (!c)
         return OX_ERROR_MEMORY;
     OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
+    ox_conv_columns_prepare(call, &c->conv, OX_INT32);
     c->dtype = call->out[0]->dtype;
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
     OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[0]), sizeof(int32_t)));

@@ -1,0 +1,39 @@
+/* columns.c: the columns of a convolution's product one by one, in place of src/ops/window/conv_columns.c. */
+#include "ops/window/conv.h"
+
+#include <string.h>
+
+/* The element of an input channel that one tap of the kernel sees from a corner, -1 in the padding. */
+static int64_t seen(const ox_window *c, const int64_t *index, const int64_t *tap) {
+    int64_t at = 0;
+    for (int d = 0; d < c->spatial; d++) {
+        int64_t i = index[d] * c->stride[d] - c->pad[d] + tap[d] * c->dilation[d];
+        if (i < 0 || i >= c->in[d])
+            return -1;
+        at = at * c->in[d] + i;
+    }
+    return at;
+}
+
+/* Panels of devices are one column. */
+void ox_conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                   int64_t panel_row) {
+    const ox_window *c = &((const ox_conv *)g->context)->window;
+    const size_t width = ox_dtype_size(g->b.dtype);
+    int64_t index[OX_WINDOW_DIMS], tap[OX_WINDOW_DIMS];
+    (void)columns;
+    ox_index_of(c->spatial, c->out, column, index);
+    ox_index_of(c->spatial, c->kernel, ox_remainder(row, c->taps), tap);
+    memset(panel, 0, (size_t)(rows * panel_row));
+    for (int64_t first = 0; first < rows && first < c->taps; first++, ox_index_next(c->spatial, c->kernel, tap)) {
+        const int64_t at = seen(c, index, tap);
+        for (int64_t r = first; r < rows && at >= 0; r += c->taps)
+            memcpy(panel + r * panel_row,
+                   (const char *)g->b.data + (ox_quotient(row + r, c->taps) * c->in_count + at) * (int64_t)width,
+                   width);
+    }
+}
+
+void ox_conv_columns_prepare(const ox_call *call, ox_conv *conv, ox_dtype dtype) {
+    (void)call, (void)conv, (void)dtype;
+}
