@@ -63,7 +63,7 @@ LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm_int8.$(dot).o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o bench.o case% compare.o embed.o fill.o image% info.o \
-              inputs_npz.o kind.o npz.o ops.o shape.o test.o trace.o zip.o),$(TOOL_OBJ))
+              inputs_npz.o kind.o npz.o ops.o picture.o shape.o test.o top.o trace.o zip.o),$(TOOL_OBJ))
 RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o $(RUN_SRC:%.c=$(BUILD)/obj/%.o)
 
 all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc
@@ -84,6 +84,7 @@ help:
 	@echo "make analyze    clang's analyzer"
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
+	@echo '                TABLE=elementwise, products, layers or models: that table alone'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
 

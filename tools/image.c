@@ -44,18 +44,26 @@ static ox_status fail_layout(const ox_value_info *info, ox_error *error) {
     return status;
 }
 
-/* Channels come first unless only the last dimension can be channels. */
-static ox_status find_layout(const ox_value_info *info, const ox_image *image, layout *out, ox_error *error) {
-    int rank = info->rank < 0 ? 4 : info->rank;
+static int rank_of(const ox_value_info *info, const ox_picture *how) {
+    return info->rank >= 0 ? info->rank : how->layout ? (int)strlen(how->layout) : 4;
+}
+
+/* Channels come first unless only the last dimension can be channels, or the command line says where. */
+static ox_status find_layout(const ox_value_info *info, const ox_image *image, const ox_picture *how, layout *out,
+                             ox_error *error) {
+    int rank = rank_of(info, how);
     if (rank < 2 || rank > 4)
         return fail_layout(info, error);
+    if (how->layout && (int)strlen(how->layout) != rank)
+        return ox_tool_fail(error, OX_ERROR_SHAPE, "layout=%s has %d dimensions but the model wants %d", how->layout,
+                            (int)strlen(how->layout), rank);
     int first = rank == 4;
     *out = (layout){rank == 4 ? 0 : -1, -1, 0, 1, 1};
     if (rank == 2)
         return OX_OK;
     int64_t front = info->rank < 0 ? -1 : info->dims[first];
     int64_t back = info->rank < 0 ? -1 : info->dims[rank - 1];
-    bool is_last = !is_channels(front) && is_channels(back);
+    bool is_last = how->layout ? how->layout[rank - 1] == 'c' : !is_channels(front) && is_channels(back);
     int64_t channels = is_last ? back : front;
     out->channel = is_last ? rank - 1 : first;
     out->height = is_last ? first : first + 1;
@@ -66,6 +74,19 @@ static ox_status find_layout(const ox_value_info *info, const ox_image *image, l
 
 static bool differs(const ox_value_info *info, int d, int64_t size) {
     return info->rank >= 0 && info->dims[d] >= 0 && info->dims[d] != size;
+}
+
+/* Says how a picture gets the size that the model states. */
+static void suggest_size(const ox_value_info *info, const layout *where, ox_error *error) {
+    ox_text remedy = {0};
+    const int64_t height = info->dims[where->height], width = info->dims[where->width];
+    if (height < 1 || width < 1)
+        return;
+    ox_text_format(&remedy, "behind a comma, resize=%" PRId64 "x%" PRId64 " resizes it", width, height);
+    if (height == width)
+        ox_text_format(&remedy, ", and resize=%" PRId64 " its shorter side, of which the middle is kept", width);
+    ox_tool_remedy(error, ox_text_get(&remedy));
+    ox_text_free(&remedy);
 }
 
 static ox_status check_size(const ox_value_info *info, const layout *where, const ox_image *image, ox_error *error) {
@@ -79,6 +100,7 @@ static ox_status check_size(const ox_value_info *info, const layout *where, cons
     ox_tool_fail(error, OX_ERROR_SHAPE, "the image is %" PRId64 " wide and %" PRId64 " high but the model wants %s",
                  image->width, image->height, ox_text_get(&text));
     ox_text_free(&text);
+    suggest_size(info, where, error);
     return error->status;
 }
 
@@ -94,49 +116,83 @@ static unsigned sample(const unsigned char *pixel, int channels, int wanted, int
     return pixel[c];
 }
 
-static ox_status store_samples(const ox_image *image, const layout *where, ox_array *array, ox_error *error) {
+static double value_of(const ox_picture_values *values, int c, double otherwise) {
+    return values->count ? values->at[values->count > 1 ? c : 0] : otherwise;
+}
+
+/* A sample as the model wants it: in its range, less the mean, over the standard deviation. */
+static ox_number scaled(unsigned value, const ox_picture *how, int c) {
+    double range = ox_picture_range(how);
+    if (range > 254 && !how->mean.count && !how->std.count)
+        return ox_number_int(false, value);
+    double mean = value_of(&how->mean, c, 0), std = value_of(&how->std, c, 1);
+    return ox_number_real((value * (range / 255) - mean) / std);
+}
+
+/* Values for each channel are as many as there are channels. */
+static ox_status check_values(const ox_picture *how, const layout *where, ox_error *error) {
+    const ox_picture_values *both[] = {&how->mean, &how->std};
+    for (int i = 0; i < 2; i++)
+        if (both[i]->count > 1 && both[i]->count != where->channels)
+            return ox_tool_fail(error, OX_ERROR_ARGUMENT, "%s has %d values but the input has %d channel%s",
+                                i ? "std" : "mean", both[i]->count, where->channels, where->channels > 1 ? "s" : "");
+    if (how->is_bgr && where->channels < 3)
+        return ox_tool_fail(error, OX_ERROR_ARGUMENT, "channels=bgr needs 3 or 4 channels but the input has %d",
+                            where->channels);
+    return OX_OK;
+}
+
+static ox_status store_samples(const ox_image *image, const layout *where, const ox_picture *how, ox_array *array,
+                               ox_error *error) {
     ox_dtype dtype = array->tensor.dtype;
     size_t size = ox_dtype_size(dtype);
     char *element = array->data;
     for (ox_walk walk = ox_walk_start(&array->tensor); walk.element; ox_walk_next(&walk), element += size) {
         int64_t at = walk.index[where->height] * image->width + walk.index[where->width];
         int c = where->channel < 0 ? 0 : (int)walk.index[where->channel];
-        unsigned value = sample(image->samples + at * image->channels, image->channels, where->channels, c);
-        if (!ox_number_store(dtype, element, ox_number_int(false, value)))
-            return ox_tool_fail(error, OX_ERROR_SHAPE, "the image's value %u does not fit the model's type %s", value,
-                                ox_dtype_name(dtype));
+        int from = how->is_bgr && c < 3 ? 2 - c : c;
+        unsigned value = sample(image->samples + at * image->channels, image->channels, where->channels, from);
+        ox_number number = scaled(value, how, c);
+        if (!ox_number_store(dtype, element, number))
+            return ox_tool_fail(error, OX_ERROR_SHAPE, "the image's value %g does not fit the model's type %s",
+                                number.real, ox_dtype_name(dtype));
     }
     return OX_OK;
 }
 
-static ox_status to_array(const ox_image *image, const ox_value_info *info, ox_array *array, ox_error *error) {
+static ox_status to_array(const ox_image *image, const ox_value_info *info, const ox_picture *how, ox_array *array,
+                          ox_error *error) {
     layout where;
     int64_t dims[4] = {1, 1, 1, 1};
-    ox_status status = find_layout(info, image, &where, error);
+    ox_status status = find_layout(info, image, how, &where, error);
     if (!status)
         status = check_size(info, &where, image, error);
+    if (!status)
+        status = check_values(how, &where, error);
     if (status)
         return status;
     dims[where.height] = image->height;
     dims[where.width] = image->width;
     if (where.channel >= 0)
         dims[where.channel] = where.channels;
-    status = ox_array_create(array, info->dtype, info->rank < 0 ? 4 : info->rank, dims, error);
+    status = ox_array_create(array, info->dtype, rank_of(info, how), dims, error);
     if (!status)
-        status = store_samples(image, &where, array, error);
+        status = store_samples(image, &where, how, array, error);
     if (status)
         ox_array_free(array);
     return status;
 }
 
-ox_status ox_image_read(const unsigned char *bytes, size_t size, const ox_value_info *info, ox_array *array,
-                        ox_error *error) {
+ox_status ox_image_read(const unsigned char *bytes, size_t size, const ox_value_info *info, const ox_picture *how,
+                        ox_array *array, ox_error *error) {
     ox_image image;
     *array = (ox_array){0};
     ox_status status =
         is_png(bytes, size) ? ox_image_png(bytes, size, &image, error) : ox_image_pnm(bytes, size, &image, error);
     if (!status)
-        status = to_array(&image, info, array, error);
+        status = ox_image_fit(&image, how, error);
+    if (!status)
+        status = to_array(&image, info, how, array, error);
     free(image.samples);
     return status;
 }

@@ -3,15 +3,16 @@
 #define OX_IMAGE_H
 
 #include "array.h"
+#include "picture.h"
 
 /* True if the bytes start as a PNG or a binary or plain PGM or PPM. */
 bool ox_image_is(const unsigned char *bytes, size_t size);
 
 /* Reads a picture as a tensor that fits the input `info`: its type; its layout [H,W], [C,H,W], [H,W,C], [N,C,H,W] or
- * [N,H,W,C] with N = 1; its number of channels (1 grey, 3 colour, 4 with alpha). Samples are 0 to 255. The picture
- * must have the input's size. */
-ox_status ox_image_read(const unsigned char *bytes, size_t size, const ox_value_info *info, ox_array *array,
-                        ox_error *error);
+ * [N,H,W,C] with N = 1; its number of channels (1 grey, 3 colour, 4 with alpha). The picture is resized, and its
+ * samples are scaled, as `how` says; then it must have the input's size. */
+ox_status ox_image_read(const unsigned char *bytes, size_t size, const ox_value_info *info, const ox_picture *how,
+                        ox_array *array, ox_error *error);
 
 /* ---- Decoders ------------------------------------------------------------------------------------------------- */
 
@@ -25,6 +26,9 @@ typedef struct ox_image {
 
 /* The most pixels that are decoded: 2 to the 28th. */
 #define OX_IMAGE_PIXELS ((int64_t)1 << 28)
+
+/* Resizes and crops as `how` says. (image_resize.c) */
+ox_status ox_image_fit(ox_image *image, const ox_picture *how, ox_error *error);
 
 ox_status ox_image_png(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error);
 ox_status ox_image_pnm(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error);

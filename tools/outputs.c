@@ -28,6 +28,7 @@ ox_outputs ox_outputs_create(const ox_model *model) {
 void ox_outputs_free(ox_outputs *outputs) {
     free(outputs->goals);
     free(outputs->expected);
+    ox_top_free(&outputs->top);
     *outputs = (ox_outputs){0};
 }
 

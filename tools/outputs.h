@@ -3,6 +3,7 @@
 #define OX_OUTPUTS_H
 
 #include "compare.h"
+#include "top.h"
 
 /* A result, or another value that was asked for. */
 typedef struct ox_output_goal {
@@ -25,6 +26,7 @@ typedef struct ox_outputs {
     ox_expectation *expected;
     size_t expected_count;
     ox_tolerance tolerance;
+    ox_top top;
     const char *save;     /* the directory of --save, or NULL */
     const char *save_all; /* the same of --save-all */
     bool quiet, json, stats;

@@ -41,12 +41,16 @@ static ox_status save_all(const ox_outputs *outputs, const ox_session *session, 
 
 /* ---- Text and JSON ----------------------------------------------------------------------------------------------- */
 
-static void put_text(ox_text *text, const char *name, const ox_tensor *tensor, bool stats) {
+static void put_text(ox_text *text, const char *name, const ox_tensor *tensor, const ox_outputs *outputs) {
     ox_text_escape(text, name, strlen(name), NULL);
     ox_text_format(text, ": %s ", ox_dtype_name(tensor->dtype));
     ox_text_shape(text, tensor->rank, tensor->dims);
     ox_text_put(text, "\n");
-    if (stats) {
+    if (outputs->top.count && ox_top_fits(tensor)) {
+        ox_top_put(&outputs->top, tensor, text);
+        return;
+    }
+    if (outputs->stats) {
         ox_stats found = ox_stats_of(tensor);
         ox_stats_put(&found, text);
     } else {
@@ -55,12 +59,15 @@ static void put_text(ox_text *text, const char *name, const ox_tensor *tensor, b
     ox_text_put(text, "\n");
 }
 
-static void put_json(ox_text *text, const char *name, const ox_tensor *tensor, bool stats) {
+static void put_json(ox_text *text, const char *name, const ox_tensor *tensor, const ox_outputs *outputs) {
     ox_text_put(text, "{\"name\": ");
     ox_text_json(text, name);
     ox_text_format(text, ", \"dtype\": \"%s\", \"shape\": ", ox_dtype_name(tensor->dtype));
     ox_json_dims(text, tensor->rank, tensor->dims);
-    if (stats) {
+    if (outputs->top.count && ox_top_fits(tensor)) {
+        ox_text_put(text, ", \"top\": ");
+        ox_top_json(&outputs->top, tensor, text);
+    } else if (outputs->stats) {
         ox_stats found = ox_stats_of(tensor);
         ox_text_put(text, ", \"stats\": ");
         ox_stats_json(&found, text);
@@ -76,11 +83,40 @@ static bool is_shown(const ox_outputs *outputs, size_t i) {
     return outputs->selects ? outputs->goals[i].shown : i < outputs->own;
 }
 
+/* With --top, some printed output has to be one of classes; each is compared with the labels. */
+static ox_status check_top(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
+    ox_text list = {0};
+    bool fits = !outputs->top.count;
+    ox_status status = OX_OK;
+    for (size_t i = 0; i < outputs->count && outputs->top.count && !status; i++) {
+        ox_tensor tensor;
+        if (!is_shown(outputs, i))
+            continue;
+        status = ox_session_output(session, i, &tensor, error);
+        if (!status && ox_top_fits(&tensor)) {
+            fits = true;
+            ox_top_check(&outputs->top, &tensor, outputs->goals[i].name);
+        } else if (!status) {
+            ox_text_format(&list, "%s'%s' is %s ", list.size ? ", " : "", outputs->goals[i].name,
+                           ox_dtype_name(tensor.dtype));
+            ox_text_shape(&list, tensor.rank, tensor.dims);
+        }
+    }
+    if (!status && !fits)
+        status = ox_tool_fail(error, OX_ERROR_ARGUMENT, "--top wants an output of floats of shape [C] or [N,C]: %s",
+                              ox_text_get(&list));
+    ox_text_free(&list);
+    return status;
+}
+
 static ox_status print_all(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
     ox_status status = OX_OK;
     ox_tensor tensor;
     ox_text text = {0};
     size_t count = 0;
+    status = check_top(outputs, session, error);
+    if (status)
+        return status;
     fputs(outputs->json ? "{\"outputs\": [" : "", stdout);
     for (size_t i = 0; i < outputs->count && !status; i++) {
         if (!is_shown(outputs, i))
@@ -91,7 +127,7 @@ static ox_status print_all(const ox_outputs *outputs, const ox_session *session,
         text.size = 0;
         if (outputs->json)
             ox_text_put(&text, count++ ? ",\n  " : "\n  ");
-        (outputs->json ? put_json : put_text)(&text, outputs->goals[i].name, &tensor, outputs->stats);
+        (outputs->json ? put_json : put_text)(&text, outputs->goals[i].name, &tensor, outputs);
         fwrite(text.data, 1, text.size, stdout);
     }
     fputs(outputs->json ? "\n]}\n" : "", stdout);

@@ -57,8 +57,11 @@ static void print_warning(void *context, const char *text) {
 /* Standard input can be read once. */
 static ox_status check_stdin(const ox_request *request, ox_error *error) {
     for (size_t i = 0; i < request->input_count; i++) {
-        const char *text = request->inputs[i], *equals = strrchr(text, '=');
-        if (strcmp(request->model, "-") == 0 && ox_source_is_stdin(equals ? equals + 1 : text))
+        const char *text = request->inputs[i];
+        bool reads = ox_source_is_stdin(text);
+        for (const char *equals = strchr(text, '='); equals && !reads; equals = strchr(equals + 1, '='))
+            reads = ox_source_is_stdin(equals + 1);
+        if (strcmp(request->model, "-") == 0 && reads)
             return ox_tool_fail(
                 error, OX_ERROR_ARGUMENT,
                 "standard input is the model, so '-i %s' has nothing to read: put one of them into a file", text);

@@ -1,5 +1,6 @@
 /* run.c: "ox run", a model on the inputs of the command line. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,12 +10,18 @@
 #include "request.h"
 #include "terminal.h"
 
+enum {
+    USUAL_TOP = 5 /* of --labels without --top */
+};
+
 typedef struct options {
     ox_request request;
     const char **outputs, **expected; /* of -o and --expect */
     size_t output_count, expected_count;
     ox_tolerance tolerance;
     const char *save, *save_all;
+    const char *labels; /* of --labels, or NULL */
+    long top;           /* of --top, 0 without it */
     long repeat;
     bool quiet, json, stats;
     size_t differ; /* results that are not as expected */
@@ -25,13 +32,13 @@ static void add_text(const char ***list, size_t *count, const char *text) {
     (*list)[(*count)++] = text;
 }
 
-static int parse_repeat(ox_args *args, const char *text, long *repeat) {
+static int parse_count(ox_args *args, const char *option, const char *text, long *count) {
     char *end;
     errno = 0;
-    *repeat = strtol(text, &end, 10);
-    if (!errno && !*end && *repeat > 0)
+    *count = strtol(text, &end, 10);
+    if (!errno && !*end && *count > 0 && *count <= INT_MAX)
         return OX_EXIT_OK;
-    return ox_tool_usage(args->command, "--repeat wants a number of 1 and more, not '%s'", text);
+    return ox_tool_usage(args->command, "%s wants a number of 1 and more, not '%s'", option, text);
 }
 
 /* Takes one argument. */
@@ -53,7 +60,11 @@ static int parse_argument(ox_args *args, options *o) {
     else if (ox_args_flag(args, "--stats"))
         o->stats = true;
     else if (ox_args_option(args, "--repeat", &value))
-        return parse_repeat(args, value, &o->repeat);
+        return parse_count(args, "--repeat", value, &o->repeat);
+    else if (ox_args_option(args, "--top", &value))
+        return parse_count(args, "--top", value, &o->top);
+    else if (ox_args_option(args, "--labels", &value))
+        o->labels = value;
     else if (ox_args_flag(args, "--quiet") || ox_args_flag(args, "-q"))
         o->quiet = true;
     else
@@ -67,6 +78,9 @@ static int parse(ox_args *args, options *o) {
         if (status)
             return status;
     }
+    if (o->stats && (o->top || o->labels))
+        return ox_tool_usage(args->command, "--stats and %s both say what is printed: give one of them",
+                             o->top ? "--top" : "--labels");
     return o->request.model ? OX_EXIT_OK
                             : ox_tool_usage(args->command, "which model? ox run MODEL [-i [NAME=]SOURCE]...");
 }
@@ -137,6 +151,9 @@ static ox_status assign_outputs(ox_outputs *outputs, const options *o, ox_error 
     outputs->json = o->json;
     outputs->stats = o->stats;
     outputs->tolerance = o->tolerance;
+    outputs->top.count = o->top ? (int)o->top : o->labels ? USUAL_TOP : 0;
+    outputs->top.path = o->labels;
+    status = ox_top_load(&outputs->top, error);
     for (size_t i = 0; i < o->output_count && !status; i++)
         status = ox_outputs_assign(outputs, o->outputs[i], error);
     for (size_t i = 0; i < o->expected_count && !status; i++)

@@ -29,6 +29,25 @@ static bool has_known_suffix(const char *text, size_t length) {
     return false;
 }
 
+static bool exists(const char *text, size_t length) {
+    char *path = ox_tool_alloc(length + 1);
+    memcpy(path, text, length);
+    path[length] = 0;
+    bool found = ox_file_exists(path);
+    free(path);
+    return found;
+}
+
+size_t ox_source_options(const char *text, size_t length) {
+    if (strchr("[\"'@", *text) || exists(text, length))
+        return length;
+    for (size_t i = 1; i + 1 < length; i++)
+        if (text[i] == ',' && text[i + 1] >= 'a' && text[i + 1] <= 'z' &&
+            ((i == 1 && *text == '-') || has_known_suffix(text, i) || exists(text, i)))
+            return i;
+    return length;
+}
+
 bool ox_source_cast(const char *text, size_t *length) {
     *length = strlen(text);
     if (!has_suffix(text, *length, cast_suffix) || ox_file_exists(text))
@@ -40,13 +59,15 @@ bool ox_source_cast(const char *text, size_t *length) {
 static bool is_literal(const char *text) {
     size_t length;
     ox_source_cast(text, &length);
+    length = ox_source_options(text, length);
     return ox_literal_is(text) && (*text == '[' || *text == '"' || *text == '\'' || !has_known_suffix(text, length));
 }
 
-/* The source without ",cast". */
-static char *path_of(const char *text, bool *cast) {
+/* The source without ",cast" and options. */
+static char *path_of(const char *text) {
     size_t length;
-    *cast = ox_source_cast(text, &length);
+    ox_source_cast(text, &length);
+    length = ox_source_options(text, length);
     char *path = ox_tool_alloc(length + 1);
     memcpy(path, text, length);
     path[length] = 0;
@@ -54,8 +75,7 @@ static char *path_of(const char *text, bool *cast) {
 }
 
 bool ox_source_is(const char *text) {
-    bool cast;
-    char *path = path_of(text, &cast);
+    char *path = path_of(text);
     bool is = strcmp(path, "-") == 0 || *text == '@' || is_literal(text) || ox_file_exists(path);
     free(path);
     return is;
@@ -64,7 +84,7 @@ bool ox_source_is(const char *text) {
 bool ox_source_is_stdin(const char *text) {
     size_t length;
     ox_source_cast(text, &length);
-    return length == 1 && *text == '-';
+    return *text == '-' && ox_source_options(text, length) == 1;
 }
 
 bool ox_source_is_npz(const char *text) {
@@ -88,18 +108,36 @@ static ox_status fail_kind(const unsigned char *bytes, size_t size, ox_error *er
                         kind ? kind : "", kind ? ": " : "");
 }
 
-/* Takes over `bytes`. */
-static ox_status read_bytes(const char *path, unsigned char *bytes, size_t size, const ox_value_info *info,
-                            ox_array *array, ox_error *error) {
+static bool has_options(const char *text) {
+    size_t length;
+    ox_source_cast(text, &length);
+    return ox_source_options(text, length) < length;
+}
+
+static ox_status read_picture(const char *text, const unsigned char *bytes, size_t size, const ox_value_info *info,
+                              ox_array *array, ox_error *error) {
+    ox_picture how = {0};
+    size_t length;
+    ox_source_cast(text, &length);
+    const size_t start = ox_source_options(text, length);
+    ox_status status = start < length ? ox_picture_parse(text + start + 1, length - start - 1, &how, error) : OX_OK;
+    return status ? status : ox_image_read(bytes, size, info, &how, array, error);
+}
+
+/* Takes over `bytes`, which come from the source `text`. */
+static ox_status read_bytes(const char *path, const char *text, unsigned char *bytes, size_t size,
+                            const ox_value_info *info, ox_array *array, ox_error *error) {
     ox_status status;
-    if (ox_npy_is(bytes, size)) {
+    if (has_options(text) && !ox_image_is(bytes, size)) {
+        status = ox_tool_fail(error, OX_ERROR_ARGUMENT, "this is no picture: it takes no option but ',cast'");
+    } else if (ox_npy_is(bytes, size)) {
         status = ox_npy_read(bytes, size, array, error);
         if (!status)
             return OX_OK;
     } else if (has_suffix(path, strlen(path), ".pb")) {
         status = ox_source_proto(bytes, size, array, NULL, error);
     } else if (ox_image_is(bytes, size)) {
-        status = ox_image_read(bytes, size, info, array, error);
+        status = read_picture(text, bytes, size, info, array, error);
     } else {
         status = fail_kind(bytes, size, error);
     }
@@ -128,7 +166,7 @@ static ox_status read_file(const char *path, const char *text, const ox_value_in
     ox_status status = ox_file_read(path, &bytes, &size, error);
     if (status)
         return status;
-    status = read_bytes(path, bytes, size, info, array, error);
+    status = read_bytes(path, text, bytes, size, info, array, error);
     if (!status)
         status = ox_source_convert(text, info, array, error);
     if (status)
@@ -137,11 +175,10 @@ static ox_status read_file(const char *path, const char *text, const ox_value_in
 }
 
 ox_status ox_source_load(const char *text, const ox_value_info *info, ox_array *array, ox_error *error) {
-    bool cast;
     *array = (ox_array){0};
     if (!ox_source_is_stdin(text) && is_literal(text))
         return ox_literal_read(text, info->dtype, array, error);
-    char *path = path_of(text, &cast);
+    char *path = path_of(text);
     ox_status status;
     if (strcmp(path, "-") == 0 || has_known_suffix(path, strlen(path)) || ox_file_exists(path))
         status = read_file(path, text, info, array, error);

@@ -11,7 +11,11 @@ bool ox_source_is(const char *text);
  * stands before that. */
 bool ox_source_cast(const char *text, size_t *length);
 
-/* True for "-", with or without ",cast". */
+/* The length of what comes before the options of a picture, "cat.png" of "cat.png,resize=224", in the first `length`
+ * characters; `length` itself where there are none. */
+size_t ox_source_options(const char *text, size_t length);
+
+/* True for "-", with or without ",cast" or options. */
 bool ox_source_is_stdin(const char *text);
 
 /* True for an .npz file by its name. */

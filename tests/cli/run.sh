@@ -65,6 +65,7 @@ ox 2 "-d wants DIM=N" run m.onnx -d batch=4x
 ox 2 "-d wants DIM=N" run m.onnx -d =4
 ox 2 "-d wants DIM=N" info m.onnx -d batch=99999999999999999999
 ox 2 '--repeat wants' run m.onnx --repeat 0
+ox 2 '--top wants' run m.onnx --top five
 ox 2 'one model at a time' run a.onnx b.onnx
 ox 2 'which model?' bench
 ox 2 'one model at a time' bench a.onnx b.onnx
@@ -102,7 +103,7 @@ if ! "$PYTHON" "$here/models.py" "$work" 2>"$err"; then
     *ModuleNotFoundError* | *'not found'*) ;;
     *) fail "models.py: $(tail -n 1 "$err")" ;;
     esac
-    skipped=1161
+    skipped=1382
     echo "skipped: $skipped tests of ox with models: no Python with the packages onnx and numpy"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
@@ -214,7 +215,7 @@ ox 1 'test_good: is listed as pending in pending but passes' test cases --pendin
 ox 1 '0 passed, 3 failed, 1 skipped' test cases --pending pending
 ox 1 'No such file' test cases --pending none
 
-for script in arrays.py profiles.py endings.py results.py progress.py sources.py; do
+for script in arrays.py profiles.py endings.py results.py progress.py sources.py pictures.py; do
     summary=$("$PYTHON" "$here/$script" "$OX" "$work" 2>&1)
     # shellcheck disable=SC2046 # three numbers
     set -- $(echo "$summary" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
