@@ -44,3 +44,19 @@ ox_status ox_axes_set(ox_call *call, const ox_short_list *list, int rank, ox_axi
     }
     return OX_OK;
 }
+
+ox_status ox_axes_distinct(ox_call *call, ox_short_list *list, int rank, const char *done) {
+    ox_axis_set seen = 0;
+    if (!list->given)
+        for (list->count = 0; list->count < rank; list->count++)
+            list->value[list->count] = list->count;
+    for (int i = 0; i < list->count; i++) {
+        int axis;
+        OX_TRY(ox_call_axis(call, "axis", list->value[i], rank, &axis));
+        if (seen & OX_AXIS(axis))
+            return ox_call_fail(call, OX_ERROR_SHAPE, "axis %d is %s twice", axis, done);
+        seen |= OX_AXIS(axis);
+        list->value[i] = axis;
+    }
+    return OX_OK;
+}

@@ -29,4 +29,8 @@ ox_status ox_list_axes(ox_call *call, ox_short_list *list);
 /* Infer: the set of the listed axes of a tensor of that rank. An axis listed twice counts once. */
 ox_status ox_axes_set(ox_call *call, const ox_short_list *list, int rank, ox_axis_set *set);
 
+/* Infer: makes the list one of axes of a tensor of that rank, each in [0, rank): all of them if none was given. An axis
+ * listed twice is an error, whose text says what is done to it twice. */
+ox_status ox_axes_distinct(ox_call *call, ox_short_list *list, int rank, const char *done);
+
 #endif

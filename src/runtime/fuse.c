@@ -2,6 +2,7 @@
  * pass gives bit for bit the results of its nodes, run one by one. */
 #include "fuse.h"
 
+#include "ops/pass_parts.h"
 #include "plan.h"
 
 /* More nodes than this in one pass would not share the first-level cache well. */
@@ -317,7 +318,7 @@ static void prepare_pass(ox_frame *frame, ox_group *group, int n) {
     bool large = bytes >= OX_SPLIT_BYTES;
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     group->parts = large ? ox_pool_parts(frame->pool) : 1;
-    frame->steps[n].work = (size_t)group->parts * ox_group_scratch(group);
+    frame->steps[n].work = (size_t)group->parts * ox_pass_parts_scratch(group->pass);
 }
 
 /* The pass runs on what the dense node hands over. */

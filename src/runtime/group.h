@@ -28,8 +28,6 @@ typedef struct ox_member {
     bool streams;    /* ... past the caches */
 } ox_member;
 
-/* Bytes of scratch memory for one part of a group's pass. */
-size_t ox_group_scratch(const ox_group *group);
 /* Runs the group that ends at node n. Errors say where they are. */
 ox_status ox_group_run(ox_frame *frame, int n, unsigned char *workspace);
 

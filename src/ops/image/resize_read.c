@@ -114,24 +114,10 @@ static ox_status read_scales(ox_call *call, number_list *list) {
 
 /* The axes that the lists are for: the listed ones, or all. */
 static ox_status resized_axes(ox_call *call, ox_short_list *axes) {
-    const int rank = call->in[0]->rank;
-    ox_axis_set seen = 0;
     axes->given = false;
-    axes->count = 0;
     if (call->op->since >= 18)
         OX_TRY(ox_list_attr(call, "axes", axes));
-    if (!axes->given)
-        for (axes->count = 0; axes->count < rank; axes->count++)
-            axes->value[axes->count] = axes->count;
-    for (int i = 0; i < axes->count; i++) {
-        int axis;
-        OX_TRY(ox_call_axis(call, "axis", axes->value[i], rank, &axis));
-        if (seen & OX_AXIS(axis))
-            return ox_call_fail(call, OX_ERROR_SHAPE, "axis %d is listed twice", axis);
-        seen |= OX_AXIS(axis);
-        axes->value[i] = axis;
-    }
-    return OX_OK;
+    return ox_axes_distinct(call, axes, call->in[0]->rank, "listed");
 }
 
 /* The size of an axis: as ONNX computes it, in float, where a float holds the old size. */

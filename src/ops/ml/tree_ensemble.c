@@ -144,7 +144,7 @@ static ox_status check_targets(ox_call *call, int64_t *targets) {
     *targets = ox_call_int(call, "n_targets", 0);
     if (*targets < 1 || *targets > INT32_MAX)
         return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'n_targets' is %lld, expected 1 to %d",
-                            (long long)*targets, INT32_MAX);
+                            (long long)*targets, (int)INT32_MAX);
     return OX_OK;
 }
 

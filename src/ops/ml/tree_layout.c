@@ -132,7 +132,7 @@ static ox_status count_nodes(ox_call *call, const ox_tree_source *source, int32_
         pairs[i] = (int32_t)*nodes;
         *nodes += 2 * pairs_behind(&source->branches[i]);
         if (*nodes > INT32_MAX)
-            return ox_call_fail(call, OX_ERROR_LIMIT, "the trees have more nodes than %d", INT32_MAX);
+            return ox_call_fail(call, OX_ERROR_LIMIT, "the trees have more nodes than %d", (int)INT32_MAX);
     }
     return OX_OK;
 }

@@ -37,7 +37,7 @@ static ox_status check_length(const ox_call *call, const char *attr, size_t coun
     if (count > 0 && count < INT32_MAX / 8)
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s' has %zu elements, expected 1 to %d", attr, count,
-                        INT32_MAX / 8 - 1);
+                        (int)(INT32_MAX / 8 - 1));
 }
 
 static ox_status check_feature(const ox_call *call, int64_t i, int64_t feature, int64_t features) {
@@ -84,7 +84,7 @@ static ox_status check_cycles(ox_call *call, ox_tree_source *s) {
     }
     for (int32_t i = 0; i < s->branch_count && count < s->branch_count; i++)
         if (parents[i])
-            return ox_call_fail(call, OX_ERROR_MODEL, "node %d of the trees is among its own descendants", i);
+            return ox_call_fail(call, OX_ERROR_MODEL, "node %d of the trees is among its own descendants", (int)i);
     return OX_OK;
 }
 
@@ -131,7 +131,7 @@ static ox_status read_sets(ox_call *call, ox_tree_source *s) {
         if (at >= all.count)
             return ox_call_fail(
                 call, OX_ERROR_MODEL,
-                "attribute 'membership_values' has no set of values for node %d, which is BRANCH_MEMBER", i);
+                "attribute 'membership_values' has no set of values for node %d, which is BRANCH_MEMBER", (int)i);
         OX_TRY(read_set(call, s, &all, &at, &s->branches[i]));
     }
     if (at < all.count)
@@ -275,7 +275,7 @@ static ox_status read_mode(const ox_call *call, int32_t i, ox_string name, uint8
     *mode = OX_TREE_LEAF;
     if (ox_says(name, "LEAF"))
         return OX_OK;
-    return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'nodes_modes': element %d: unknown value '%.*s'", i,
+    return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'nodes_modes': element %d: unknown value '%.*s'", (int)i,
                         OX_SHORT(name));
 }
 

@@ -57,21 +57,8 @@ static ox_status pads_attr(ox_call *call, int64_t *pads, int *count) {
 
 /* The axes that pads are for: those of input 3, or all. */
 static ox_status padded_axes(ox_call *call, ox_short_list *axes) {
-    ox_axis_set seen = 0;
-    const int rank = call->in[0]->rank;
     OX_TRY(ox_list_input(call, 3, OX_BIT(OX_INT32) | OX_BIT(OX_INT64), axes));
-    if (!axes->given)
-        for (axes->count = 0; axes->count < rank; axes->count++)
-            axes->value[axes->count] = axes->count;
-    for (int i = 0; i < axes->count; i++) {
-        int axis;
-        OX_TRY(ox_call_axis(call, "axis", axes->value[i], rank, &axis));
-        if (seen & OX_AXIS(axis))
-            return ox_call_fail(call, OX_ERROR_SHAPE, "axis %d is padded twice", axis);
-        seen |= OX_AXIS(axis);
-        axes->value[i] = axis;
-    }
-    return OX_OK;
+    return ox_axes_distinct(call, axes, call->in[0]->rank, "padded");
 }
 
 static ox_status pads_input(ox_call *call, int64_t *pads, int *count) {
@@ -150,7 +137,6 @@ ox_status ox_infer_pad(ox_call *call) {
 static ox_status centered_dims(ox_call *call, int64_t *dims) {
     ox_short_list axes, shape;
     const ox_tensor *in = call->in[0];
-    ox_axis_set seen = 0;
     OX_TRY(ox_list_attr(call, "axes", &axes));
     OX_TRY(ox_list_input(call, 1, OX_BIT(OX_INT32) | OX_BIT(OX_INT64), &shape));
     const int count = axes.given ? axes.count : in->rank;
@@ -159,15 +145,11 @@ static ox_status centered_dims(ox_call *call, int64_t *dims) {
                             OX_DIMS(shape.count, shape.value), shape.count, count);
     for (int d = 0; d < in->rank; d++)
         dims[d] = in->dims[d];
+    OX_TRY(ox_axes_distinct(call, &axes, in->rank, "listed"));
     for (int i = 0; i < count; i++) {
-        int axis;
-        OX_TRY(ox_call_axis(call, "axis", axes.given ? axes.value[i] : i, in->rank, &axis));
-        if (seen & OX_AXIS(axis) || shape.value[i] < 0)
-            return ox_call_fail(call, OX_ERROR_SHAPE,
-                                seen & OX_AXIS(axis) ? "axis %d is listed twice" : "the size of axis %d is negative",
-                                axis);
-        seen |= OX_AXIS(axis);
-        dims[axis] = shape.value[i];
+        if (shape.value[i] < 0)
+            return ox_call_fail(call, OX_ERROR_SHAPE, "the size of axis %d is negative", (int)axes.value[i]);
+        dims[axes.value[i]] = shape.value[i];
     }
     return OX_OK;
 }
