@@ -3,11 +3,10 @@ are powers of two, so that no quotient rounds before the one that the specificat
 
 import sys
 
-import arrays
+import nodes
 import numpy as np
-import oxlib
 import trials
-from onnx import TensorProto, helper
+from onnx import helper
 
 
 def number(rng, least, most):
@@ -32,21 +31,10 @@ def sums_of(x, w, groups, strides, dilations, pads):
 
 
 def run(node, inputs, kind, threads):
-    kinds = {name: TensorProto.DataType.Value(type_name.upper()) for name, (type_name, _) in inputs.items()}
-    graph = helper.make_graph([node], "graph",
-                              [helper.make_tensor_value_info(name, k, None) for name, k in kinds.items()],
-                              [helper.make_tensor_value_info("y", TensorProto.DataType.Value(kind.upper()), None)])
-    model = oxlib.Model(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 13)])
-                        .SerializeToString())
-    session = oxlib.Session(model, oxlib.Options(threads=threads))
-    try:
-        for i, (type_name, array) in enumerate(inputs.values()):
-            session.set_input(i, arrays.to_input(array, type_name))
-        session.run()
-        return arrays.from_tensor(session.output(0))[1].copy()
-    finally:
-        session.close()
-        model.close()
+    """What ox gives for a node; inputs: {name: (type, array)}."""
+    types = {name: type_name for name, (type_name, _) in inputs.items()}
+    data = nodes.model_around([node], types, {"y": kind}, 13)
+    return nodes.run(data, [(array, type_name) for type_name, array in inputs.values()], threads)[0]
 
 
 def random_bytes(rng, type_name, dims):

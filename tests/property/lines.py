@@ -3,7 +3,7 @@ inputs of any shape, type and strides, with ties and NaN, one thread and two."""
 
 import sys
 
-import arrays
+import nodes
 import numpy as np
 import oxlib
 import passes
@@ -82,22 +82,11 @@ KINDS = {"ArgMax": (arg, WHOLE + REAL), "ArgMin": (arg, WHOLE + REAL), "Hardmax"
 
 
 def run_model(op, opset, type_name, x, attributes, lists, noutputs, threads):
-    kind = TensorProto.DataType.Value(type_name.upper())
     stored = [helper.make_tensor(f"l{k}", TensorProto.INT64, a.shape, a.reshape(-1)) for k, a in enumerate(lists)]
     results = [f"o{k}" for k in range(noutputs)]
     node = helper.make_node(op, ["x"] + [t.name for t in stored], results, **attributes)
-    graph = helper.make_graph([node], "graph", [helper.make_tensor_value_info("x", kind, None)],
-                              [helper.make_empty_tensor_value_info(n) for n in results], stored)
-    data = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)]).SerializeToString()
-    model = oxlib.Model(data)
-    session = oxlib.Session(model, oxlib.Options(threads=threads))
-    try:
-        session.set_input(0, arrays.to_input(x, type_name))
-        session.run()
-        return [arrays.from_tensor(session.output(k))[1] for k in range(noutputs)]
-    finally:
-        session.close()
-        model.close()
+    data = nodes.model_around([node], {"x": type_name}, dict.fromkeys(results), opset, stored)
+    return nodes.run(data, [(x, type_name)], threads)
 
 
 def same(got, wanted, tolerance):

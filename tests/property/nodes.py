@@ -1,26 +1,33 @@
-"""nodes.py: one node as a model of its own, run by ox."""
+"""nodes.py: models of one node or a few, run by ox."""
 
 import arrays
 import numpy as np
 import oxlib
 from onnx import TensorProto, helper
 
+
 def kind_of(type_name):
     return TensorProto.DataType.Value(type_name.upper())
 
 
+def model_around(nodes, inputs, outputs, opset, kept=(), domains=()):
+    """The bytes of a model of these nodes. inputs, outputs: type names by name, None for a type that is not stated."""
+    def info(name, kind):
+        return helper.make_tensor_value_info(name, kind_of(kind), None) if kind else \
+            helper.make_empty_tensor_value_info(name)
+    graph = helper.make_graph(nodes, "graph", [info(*i) for i in inputs.items()], [info(*o) for o in outputs.items()],
+                              list(kept))
+    imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(domain, 1) for domain in domains]
+    return helper.make_model(graph, ir_version=10, opset_imports=imports).SerializeToString()
+
+
 def model_of(op, opset, inputs, outputs, constants=(), **attributes):
     """The bytes of a model of one node. inputs: type names by name, in the order of the node; "" is omitted."""
-    info = helper.make_tensor_value_info
     node = helper.make_node(op, [name if kind else "" for name, kind in inputs.items()], list(outputs), **attributes)
-    given = [info(name, kind_of(kind), None) for name, kind in inputs.items() if kind and name not in constants]
-    kept = [helper.make_tensor(name, kind_of(inputs[name]), value.shape, value.ravel().tolist())
-            for name, value in dict(constants).items()]
-    graph = helper.make_graph([node], "graph", given, [info(k, kind_of(v), None) for k, v in outputs.items()], kept)
-    imports = [helper.make_opsetid("", opset)]
-    if "domain" in attributes:
-        imports.append(helper.make_opsetid(attributes["domain"], 1))
-    return helper.make_model(graph, ir_version=10, opset_imports=imports).SerializeToString()
+    given = {name: kind for name, kind in inputs.items() if kind and name not in constants}
+    stored = [helper.make_tensor(name, kind_of(inputs[name]), value.shape, value.ravel().tolist())
+              for name, value in dict(constants).items()]
+    return model_around([node], given, outputs, opset, stored, [attributes["domain"]] if "domain" in attributes else [])
 
 
 def kept(array):
@@ -28,19 +35,29 @@ def kept(array):
     return arrays.pairs_of(arrays.texts_of(array)) if array.dtype.names else array.copy()
 
 
-def run(data, feeds, threads=1):
-    """The outputs of a model for a list of (array, type name)."""
+def runs(data, feeds, count, **options):
+    """The outputs of each of some runs of one session, for a list of (array, type name)."""
     model = oxlib.Model(data)
-    session = oxlib.Session(model, oxlib.Options(threads=threads))
     try:
-        for i, (array, type_name) in enumerate(feeds):
-            session.set_input(i, arrays.to_input(array, type_name))
-        session.run()
-        count = oxlib.library.ox_model_output_count(model.handle)
-        return [kept(arrays.from_tensor(session.output(k))[1]) for k in range(count)]
+        session = oxlib.Session(model, oxlib.Options(**options))
+        try:
+            for i, (array, type_name) in enumerate(feeds):
+                session.set_input(i, arrays.to_input(array, type_name))
+            found = []
+            for _ in range(count):
+                session.run()
+                outputs = range(oxlib.library.ox_model_output_count(model.handle))
+                found.append([kept(arrays.from_tensor(session.output(k))[1]) for k in outputs])
+            return found
+        finally:
+            session.close()
     finally:
-        session.close()
         model.close()
+
+
+def run(data, feeds, threads=1, **options):
+    """The outputs of one run."""
+    return runs(data, feeds, 1, threads=threads, **options)[0]
 
 
 def same(got, wanted, tolerance=0.0):

@@ -5,12 +5,13 @@ elementwise nodes, with which they have to give the same bits in a pass and one 
 import sys
 
 import arrays
+import nodes
 import numpy as np
 import oxlib
 import passes
 import trials
 import values
-from onnx import TensorProto, helper
+from onnx import helper
 
 EPSILON = 2**-7 # which is the same as a float
 TYPES = ["float", "float", "double", "float16", "bfloat16"]
@@ -159,31 +160,18 @@ KINDS = [batch, batch, layer, layer, rms, instance, group, lp, mean_variance, lr
 def run_model(op, opset, type_name, inputs, attributes, noutputs, constants, threads, around=False,
               no_fuse=False):
     """What the operator gives; around: of |x|, and what Relu makes of its first output."""
-    kind = TensorProto.DataType.Value(type_name.upper())
     names = [f"i{k}" for k in range(len(inputs))]
     results = [f"o{k}" for k in range(noutputs)]
-    stored = [helper.make_tensor(n, kind, a.shape, np.ascontiguousarray(a).tobytes(), raw=True)
+    stored = [helper.make_tensor(n, nodes.kind_of(type_name), a.shape, np.ascontiguousarray(a).tobytes(), raw=True)
               for n, a in list(zip(names, inputs))[1:]] if constants else []
     given = names[:1] if constants else names
-    nodes = [helper.make_node(op, names, results, **attributes)]
+    steps = [helper.make_node(op, names, results, **attributes)]
     if around:
-        nodes = [helper.make_node("Abs", names[:1], ["a"]),
+        steps = [helper.make_node("Abs", names[:1], ["a"]),
                  helper.make_node(op, ["a", *names[1:]], ["n", *results[1:]], **attributes),
                  helper.make_node("Relu", ["n"], results[:1])]
-    graph = helper.make_graph(nodes, "graph",
-                              [helper.make_tensor_value_info(n, kind, None) for n in given],
-                              [helper.make_empty_tensor_value_info(n) for n in results], stored)
-    data = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)]).SerializeToString()
-    model = oxlib.Model(data)
-    session = oxlib.Session(model, oxlib.Options(threads=threads, no_fuse=no_fuse))
-    try:
-        for i in range(len(given)):
-            session.set_input(i, arrays.to_input(inputs[i], type_name))
-        session.run()
-        return [arrays.from_tensor(session.output(k))[1] for k in range(noutputs)]
-    finally:
-        session.close()
-        model.close()
+    data = nodes.model_around(steps, dict.fromkeys(given, type_name), dict.fromkeys(results), opset, stored)
+    return nodes.run(data, [(array, type_name) for array in inputs[:len(given)]], threads, no_fuse=no_fuse)
 
 
 def check(rng, _):

@@ -1,19 +1,14 @@
 """one_node.py: a node by itself, with some of its inputs as weights of the model, against what it has to give."""
 
-import arrays
+import nodes
 import numpy as np
-import oxlib
-from onnx import TensorProto, helper
+from onnx import helper
 
 LIMITS = {"double": 1e-9, "float": 2e-4, "float16": 2e-3, "bfloat16": 2e-2}
 
 
-def element_type(type_name):
-    return TensorProto.DataType.Value(type_name.upper())
-
-
 def constant(name, type_name, array):
-    return helper.make_tensor(name, element_type(type_name), array.shape, np.ascontiguousarray(array).tobytes(), True)
+    return helper.make_tensor(name, nodes.kind_of(type_name), array.shape, np.ascontiguousarray(array).tobytes(), True)
 
 
 def model(op, version, inputs, fixed, outputs, attributes, domain=""):
@@ -22,33 +17,16 @@ def model(op, version, inputs, fixed, outputs, attributes, domain=""):
     names = ["" if i is None else f"x{k}" for k, i in enumerate(inputs)]
     results = ["" if o is None else f"y{k}" for k, o in enumerate(outputs)]
     node = helper.make_node(op, names, results, domain=domain, **attributes)
-    ends = [helper.make_tensor_value_info(f"x{k}", element_type(i[0]), None) for k, i in enumerate(inputs)
-            if i is not None and k not in fixed]
-    outs = [helper.make_tensor_value_info(f"y{k}", element_type(o), None) for k, o in enumerate(outputs) if o]
+    ends = {f"x{k}": i[0] for k, i in enumerate(inputs) if i is not None and k not in fixed}
     weights = [constant(f"x{k}", *i) for k, i in enumerate(inputs) if i is not None and k in fixed]
-    imports = [helper.make_opsetid("", version if not domain else 21)]
-    imports += [helper.make_opsetid(domain, version)] if domain else []
-    return helper.make_model(helper.make_graph([node], "graph", ends, outs, weights), ir_version=10,
-                             opset_imports=imports).SerializeToString()
+    outs = {f"y{k}": o for k, o in enumerate(outputs) if o}
+    return nodes.model_around([node], ends, outs, 21 if domain else version, weights, [domain] if domain else [])
 
 
 def results(data, inputs, fixed, threads):
     """What two runs of a session give, one list for each."""
-    loaded = oxlib.Model(data)
-    try:
-        session = oxlib.Session(loaded, oxlib.Options(threads=threads))
-        given = [i for k, i in enumerate(inputs) if i is not None and k not in fixed]
-        for k, (type_name, array) in enumerate(given):
-            session.set_input(k, arrays.to_input(np.array(array, order="C"), type_name))
-        both = []
-        for _ in range(2):
-            session.run()
-            count = oxlib.library.ox_model_output_count(loaded.handle)
-            both.append([arrays.from_tensor(session.output(k))[1].copy() for k in range(count)])
-        session.close()
-        return both
-    finally:
-        loaded.close()
+    given = [(np.array(i[1], order="C"), i[0]) for k, i in enumerate(inputs) if i is not None and k not in fixed]
+    return nodes.runs(data, given, 2, threads=threads)
 
 
 def same(a, b):

@@ -4,10 +4,10 @@ one to three dimensions, kernels, strides, dilations, pads and rounding of any k
 import sys
 
 import arrays
+import nodes
 import numpy as np
-import oxlib
 import trials
-from onnx import TensorProto, helper
+from onnx import helper
 
 VERSIONS = {"MaxPool": [1, 8, 10, 11, 12, 22], "AveragePool": [1, 7, 10, 11, 19, 22], "LpPool": [1, 2, 11, 18, 22],
             "GlobalMaxPool": [1, 22], "GlobalAveragePool": [1, 22], "GlobalLpPool": [1, 2, 22]}
@@ -130,21 +130,9 @@ def expected(op, x, found, given):
 
 
 def run(op, version, type_name, x, given, outputs, threads):
-    kind = TensorProto.DataType.Value(type_name.upper())
-    results = [helper.make_tensor_value_info(name, kind if name == "y" else TensorProto.INT64, None)
-               for name in outputs if name]
-    graph = helper.make_graph([helper.make_node(op, ["x"], outputs, **given)], "graph",
-                              [helper.make_tensor_value_info("x", kind, None)], results)
-    model = oxlib.Model(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", version)])
-                        .SerializeToString())
-    session = oxlib.Session(model, oxlib.Options(threads=threads))
-    try:
-        session.set_input(0, arrays.to_input(x, type_name))
-        session.run()
-        return [arrays.from_tensor(session.output(k))[1].copy() for k in range(len(results))]
-    finally:
-        session.close()
-        model.close()
+    results = {name: type_name if name == "y" else "int64" for name in outputs if name}
+    data = nodes.model_around([helper.make_node(op, ["x"], outputs, **given)], {"x": type_name}, results, version)
+    return nodes.run(data, [(x, type_name)], threads)
 
 
 def random_image(rng, type_name, dims):

@@ -4,7 +4,7 @@ Sums are of whole numbers, so that no order of adding rounds; but for a share of
 threads: its sums have to be the same for any number of them. Nor do sums depend on strides.
 """
 
-import arrays
+import nodes
 import numpy as np
 import oxlib
 import passes
@@ -62,33 +62,22 @@ def expected(op, x, axes, keep):
 
 
 def build(op, type_name, axes, keep):
-    kind = TensorProto.DataType.Value(type_name.upper())
-    nodes, constants = [], []
+    steps, constants = [], []
     if op == "ReduceProd" and "int" not in type_name:
-        nodes.append(helper.make_node("Sign", ["x"], ["s"]))
+        steps.append(helper.make_node("Sign", ["x"], ["s"]))
     if op == "ReduceLogSum":
-        nodes.append(helper.make_node("Abs", ["x"], ["s"]))
-    source = "s" if nodes else "x"
+        steps.append(helper.make_node("Abs", ["x"], ["s"]))
+    source = "s" if steps else "x"
     if op in LINES:
-        nodes.append(helper.make_node(op, [source], ["y"], axis=axes[0]))
+        steps.append(helper.make_node(op, [source], ["y"], axis=axes[0]))
     else:
         constants.append(helper.make_tensor("axes", TensorProto.INT64, [len(axes)], axes))
-        nodes.append(helper.make_node(op, [source, "axes"], ["y"], keepdims=int(keep)))
-    values_in = [helper.make_tensor_value_info("x", kind, None)]
-    graph = helper.make_graph(nodes, "graph", values_in, [helper.make_tensor_value_info("y", kind, None)], constants)
-    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]).SerializeToString()
+        steps.append(helper.make_node(op, [source, "axes"], ["y"], keepdims=int(keep)))
+    return nodes.model_around(steps, {"x": type_name}, {"y": type_name}, 21, constants)
 
 
 def result(data, type_name, x, threads):
-    model = oxlib.Model(data)
-    session = oxlib.Session(model, oxlib.Options(threads=threads))
-    try:
-        session.set_input(0, arrays.to_input(x, type_name))
-        session.run()
-        return arrays.from_tensor(session.output(0))[1].copy()
-    finally:
-        session.close()
-        model.close()
+    return nodes.run(data, [(x, type_name)], threads)[0]
 
 
 def ops_of(type_name):
@@ -122,17 +111,15 @@ def check_large(harness):
 
 def check_squares(harness):
     """The mean of squares of a row that is the only one, or stands for many."""
-    nodes = [helper.make_node("Mul", ["x", "x"], ["s"]), helper.make_node("Add", ["x", "many"], ["t"]),
+    steps = [helper.make_node("Mul", ["x", "x"], ["s"]), helper.make_node("Add", ["x", "many"], ["t"]),
              helper.make_node("ReduceMean", ["s", "axes"], ["m"]), helper.make_node("Sub", ["t", "m"], ["y"])]
     for rows in (1, 4):
         x = np.arange(300, dtype=np.float32).reshape(1, 300) % 7
         many = np.arange(rows, dtype=np.float32).reshape(rows, 1)
-        ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, None)] for name in "xy"]
         constants = [helper.make_tensor("axes", TensorProto.INT64, [1], [-1]),
                      helper.make_tensor("many", TensorProto.FLOAT, many.shape, many)]
-        model = helper.make_model(helper.make_graph(nodes, "graph", *ends, constants), ir_version=10,
-                                  opset_imports=[helper.make_opsetid("", 21)])
-        got = result(model.SerializeToString(), "float", x, 1)
+        model = nodes.model_around(steps, {"x": "float"}, {"y": "float"}, 21, constants)
+        got = result(model, "float", x, 1)
         if np.allclose(got, x + many - (x * x).mean(), rtol=1e-5, atol=1e-5):
             harness.passed += 1
         else:

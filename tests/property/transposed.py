@@ -5,10 +5,10 @@ import itertools
 import sys
 
 import arrays
+import nodes
 import numpy as np
-import oxlib
 import trials
-from onnx import TensorProto, helper
+from onnx import helper
 
 
 def number(rng, least, most):
@@ -17,21 +17,9 @@ def number(rng, least, most):
 
 def result(node, inputs, version, threads):
     """What ox gives for a node; inputs: {name: (type, array)}."""
-    kinds = {name: TensorProto.DataType.Value(type_name.upper()) for name, (type_name, _) in inputs.items()}
-    graph = helper.make_graph([node], "graph",
-                              [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
-                              [helper.make_tensor_value_info("y", kinds["x"], None)])
-    model = oxlib.Model(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", version)])
-                        .SerializeToString())
-    session = oxlib.Session(model, oxlib.Options(threads=threads))
-    try:
-        for i, (type_name, array) in enumerate(inputs.values()):
-            session.set_input(i, arrays.to_input(array, type_name))
-        session.run()
-        return arrays.from_tensor(session.output(0))[1].copy()
-    finally:
-        session.close()
-        model.close()
+    types = {name: type_name for name, (type_name, _) in inputs.items()}
+    data = nodes.model_around([node], types, {"y": types["x"]}, version)
+    return nodes.run(data, [(array, type_name) for type_name, array in inputs.values()], threads)[0]
 
 
 def added(columns, image, kernel, strides, dilations, begins):
