@@ -3,7 +3,9 @@ LIBS_STATIC   = $(BUILD)/libox.a -lprotobuf-c $(BLAS_LIBS) -lm
 DIGITS        := examples/digits
 MODELS        := $(BUILD)/models
 MAGIKA        := $(MODELS)/magika
-EXAMPLE_OBJ   := $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/obj/examples/filetype.o $(BUILD)/obj/examples/onednn/plugin.o
+SILERO        := $(MODELS)/silero_vad/data/silero_vad.onnx
+EXAMPLE_OBJ   := $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/obj/examples/filetype.o $(BUILD)/obj/examples/speech.o \
+  $(BUILD)/obj/examples/onednn/plugin.o
 
 $(BUILD)/digits_model.h: $(DIGITS)/model.onnx
 	@mkdir -p $(@D)
@@ -16,11 +18,16 @@ $(BUILD)/obj/$(DIGITS)/digits.o: $(BUILD)/digits_model.h
 
 $(BUILD)/obj/examples/filetype.o: CFLAGS += -DMAGIKA_DIR='"$(MAGIKA)"'
 
+$(BUILD)/obj/examples/speech.o: CFLAGS += -DSPEECH_MODEL='"$(SILERO)"'
+
 $(BUILD)/digits: $(BUILD)/obj/$(DIGITS)/digits.o $(BUILD)/libox.a
 	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
 
 $(BUILD)/filetype: $(BUILD)/obj/examples/filetype.o $(BUILD)/libox.a
 	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC) -ljansson
+
+$(BUILD)/speech: $(BUILD)/obj/examples/speech.o $(BUILD)/libox.a
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
 
 # The operators of the domain onednn.graph once more, as a plug-in.
 ONEDNN_OBJ := $(BUILD)/obj/examples/onednn/plugin.o $(BUILD)/obj/src/ops/shape/onednn.o
@@ -55,6 +62,11 @@ check-filetype: $(BUILD)/filetype venv
 	@$(FETCH) magika || true
 	@$(VENV_RUN) 56 examples/check_filetype.py $(BUILD)/filetype $(MAGIKA) $(BUILD)/filetype-files
 
+# The same; it also needs a voice.
+check-speech: $(BUILD)/speech venv
+	@$(FETCH) silero-vad || true
+	@$(VENV_RUN) 39 examples/check_speech.py $(BUILD)/speech $(SILERO) $(BUILD)/speech-files
+
 -include $(EXAMPLE_OBJ:.o=.d)
 
-.PHONY: demo models check-digits check-filetype
+.PHONY: demo models check-digits check-filetype check-speech

@@ -15,7 +15,7 @@ CHECK_PARTS := \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
-  check-digits check-filetype \
+  check-digits check-filetype check-speech \
   models-check
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
