@@ -10,7 +10,7 @@ CHECK_PARTS := \
   conformance tolerances \
   property products epilogues expand-forms views casts \
   graphs \
-  picks images pools transposed integer-convs norms lines \
+  picks images convs pools transposed integer-convs norms lines \
   recurrent attentions einsums signals texts chances ml \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
@@ -136,6 +136,9 @@ images: $(BUILD)/libox.so venv
 
 pools: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/pools.py --cases 800
+
+convs: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 500 tests/property/convs.py --cases 500
 
 transposed: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/transposed.py --cases 400

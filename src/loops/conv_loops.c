@@ -5,6 +5,7 @@
 #include <string.h>
 
 ox_gather_for_fn OX_VARIANT(ox_gather_find);
+extern const ox_direct_loops OX_VARIANT(ox_direct_loops);
 
 /* ---- Gathering ---------------------------------------------------------------------------------------------- */
 
@@ -63,3 +64,116 @@ GATHER(u64)
 ox_gather_fn *OX_VARIANT(ox_gather_find)(size_t width) {
     return width == sizeof(uint32_t) ? gather_u32 : gather_u64;
 }
+
+/* ---- Direct windows ----------------------------------------------------------------------------------------- */
+
+enum {
+    LANES = OX_WIDEST / (int)sizeof(float),
+    MOST_VECTORS = 4, /* of a row that are computed together */
+    SUMS = 8          /* in registers */
+};
+typedef ox_reals vector;
+#if OX_UNALIGNED
+typedef float loose __attribute__((vector_size(OX_WIDEST), may_alias, aligned(1)));
+#else
+typedef float loose __attribute__((vector_size(OX_WIDEST), may_alias, aligned(sizeof(float))));
+#endif
+_Static_assert(MOST_VECTORS *LANES <= (int)OX_DIRECT_MARGIN && SUMS <= (int)OX_DIRECT_ROWS,
+               "reads stay within the margin");
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+static inline vector take_product(vector sum, vector x, float weight) {
+    return sum + x * weight;
+}
+static inline vector take_sum(vector sum, vector x, float weight) {
+    (void)weight;
+    return sum + x;
+}
+static inline vector take_greatest(vector most, vector x, float weight) {
+    (void)weight;
+    return ox_greatest(x, most);
+}
+static inline vector take_greatest_or_nan(vector most, vector x, float weight) {
+    typedef int32_t bits __attribute__((vector_size(OX_WIDEST)));
+    const bits replaces = (x > most) | (x != x);
+    (void)weight;
+    return (vector)((replaces & (bits)x) | (~replaces & (bits)most));
+}
+
+/* A row of a tile, of which `columns` elements are wanted. */
+static inline void store_row(float *to, const vector *sum, const int vectors, int64_t columns) {
+    if (columns == (int64_t)vectors * LANES)
+        for (int v = 0; v < vectors; v++)
+            OX_AT(loose, to + v * LANES) = sum[v];
+    else
+        copy_run((char *)to, (const char *)sum, columns * (int64_t)sizeof *to);
+}
+
+/* Tiles of `vectors` vectors and as many rows as there are sums left; of the last rows some are computed for nothing.
+ */
+#define DIRECT_TILE(name, TAKE, first, products, vectors)                                                              \
+    static void name##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                           \
+        enum {                                                                                                         \
+            ROWS = SUMS / vectors                                                                                      \
+        };                                                                                                             \
+        for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
+            const float *from = t->from + r * t->from_row + column;                                                    \
+            vector sum[ROWS][vectors];                                                                                 \
+            UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] =                 \
+                (vector){0} + (first);                                                                                 \
+            for (int64_t tap = 0; tap < t->taps; tap++) {                                                              \
+                const float *x = from + t->offsets[tap];                                                               \
+                const float weight = products ? t->weights[tap] : 0;                                                   \
+                UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] =             \
+                    TAKE(sum[i][v], OX_GET(loose, x + i * t->from_row + v * LANES), weight);                           \
+            }                                                                                                          \
+            UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
+                UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += t->add;                              \
+                if (r + i < t->rows)                                                                                   \
+                    store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns);                         \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define DIRECT(name, TAKE, first, products)                                                                            \
+    DIRECT_TILE(name, TAKE, first, products, 1)                                                                        \
+    DIRECT_TILE(name, TAKE, first, products, 2)                                                                        \
+    DIRECT_TILE(name, TAKE, first, products, 4)                                                                        \
+    static void name(const ox_direct_tile *t) {                                                                        \
+        for (int64_t c = 0, some; c < t->columns; c += some) {                                                         \
+            some = LESS_OF(t->columns - c, MOST_VECTORS * LANES);                                                      \
+            if (some <= LANES)                                                                                         \
+                name##_1(t, c, some);                                                                                  \
+            else if (some <= 2 * LANES)                                                                                \
+                name##_2(t, c, some);                                                                                  \
+            else                                                                                                       \
+                name##_4(t, c, some);                                                                                  \
+        }                                                                                                              \
+    }
+DIRECT(products, take_product, 0, true)
+DIRECT(sums, take_sum, 0, false)
+DIRECT(greatest, take_greatest, -INFINITY, false)
+DIRECT(greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
+
+static bool find_nan(int64_t n, const float *from) {
+    int32_t found = 0;
+    for (int64_t i = 0; i < n; i++)
+        found |= from[i] != from[i];
+    return found != 0;
+}
+
+static void divide(int64_t rows, int64_t columns, float *to, int64_t to_row, const float *row_counts,
+                   const float *column_counts) {
+    for (int64_t r = 0; r < rows; r++, to += to_row)
+        for (int64_t c = 0; c < columns; c++)
+            to[c] /= row_counts[r] * column_counts[c];
+}
+
+const ox_direct_loops OX_VARIANT(ox_direct_loops) = {
+    .products = products,
+    .sums = sums,
+    .greatest = greatest,
+    .greatest_or_nan = greatest_or_nan,
+    .find_nan = find_nan,
+    .divide = divide,
+};

@@ -17,6 +17,40 @@ typedef void ox_gather_fn(int64_t rows, char *to, int64_t to_row, const char *fr
 /* For elements of 4 or 8 bytes. */
 typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 
+/* What the taps of a kernel see of floats that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
+ * tap t, in order. Up to OX_DIRECT_ROWS rows and OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
+typedef struct ox_direct_tile {
+    int64_t taps;
+    const int64_t *offsets;
+    const ox_f32 *weights; /* of each tap, */
+    float add;             /* and what is added behind them: for products */
+    int64_t rows, columns;
+    const float *from;
+    float *to;
+    int64_t from_row, to_row; /* elements from row to row */
+} ox_direct_tile;
+typedef void ox_direct_fn(const ox_direct_tile *tile);
+enum {
+    OX_DIRECT_ROWS = 8,
+    OX_DIRECT_MARGIN = 64
+};
+
+/* True if one of n elements is a NaN. */
+typedef bool ox_find_nan_fn(int64_t n, const float *from);
+
+/* to[r][c] /= rows[r] * columns[c] */
+typedef void ox_divide_fn(int64_t rows, int64_t columns, float *to, int64_t to_row, const float *row_counts,
+                          const float *column_counts);
+
+typedef struct ox_direct_loops {
+    ox_direct_fn *products, *sums;
+    ox_direct_fn *greatest; /* without NaN */
+    ox_direct_fn *greatest_or_nan;
+    ox_find_nan_fn *find_nan;
+    ox_divide_fn *divide;
+} ox_direct_loops;
+
+extern const ox_direct_loops *const ox_direct_builds[];
 extern ox_gather_for_fn *const ox_gather_builds[];
 
 #endif

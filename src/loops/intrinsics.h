@@ -21,6 +21,22 @@
 #define OX_WIDEST 16
 #endif
 
+/* The widest vectors of floats, and the greater of each two; b where one is a NaN, or both are zeros. */
+typedef float ox_reals __attribute__((vector_size(OX_WIDEST)));
+static inline ox_reals ox_greatest(ox_reals a, ox_reals b) {
+#if defined(__AVX512F__)
+    return (ox_reals)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX__)
+    return (ox_reals)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined(__SSE2__)
+    return (ox_reals)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    typedef int32_t bits __attribute__((vector_size(OX_WIDEST)));
+    const bits greater = a > b;
+    return (ox_reals)((greater & (bits)a) | (~greater & (bits)b));
+#endif
+}
+
 #if defined(__F16C__)
 /* float16 to float and back, rounding to nearest even; this many at a time. */
 #define OX_HALF_VECTOR 8

@@ -46,6 +46,8 @@ ox_add_apart_for_fn *const ox_add_apart_builds[] = BUILDS(ox_add_apart_find);
 #if !OX_SMALL
 DECLARE(ox_gather_for_fn, ox_gather_find)
 ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
+DECLARE(const ox_direct_loops, ox_direct_loops)
+const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
 #endif
 DECLARE(const ox_statistics_loops, ox_statistics_loops)
 const ox_statistics_loops *const ox_statistics_builds[] = BUILDS(ox_statistics_loops);

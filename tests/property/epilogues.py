@@ -61,6 +61,8 @@ class Graph:
         rng = self.rng
         group, kernel, pad = int(rng.choice([1, 1, 2])), int(rng.integers(1, 4)), int(rng.integers(0, 2))
         images, channels, filters = (int(n) for n in rng.integers(1, [4, 5, 9]))
+        if rng.random() < 0.3:  # depthwise
+            group, channels, filters = int(rng.integers(2, 30)), 1, int(rng.integers(1, 3))
         size = [int(n) for n in rng.integers(kernel, 40, int(rng.integers(1, 3)))]
         x = product_cases.draw_values(rng, type_name, [images, channels * group, *size])
         w = product_cases.draw_values(rng, type_name, [filters * group, channels, *[kernel] * len(size)])

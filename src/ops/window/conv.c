@@ -174,6 +174,9 @@ ox_status ox_prepare_conv(ox_call *call) {
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     ox_conv_columns_prepare(call, c, ox_dtype_compute(call->in[0]->dtype));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
+    OX_TRY(ox_conv_direct_prepare(call, c));
+    if (ox_conv_is_direct(c))
+        return OX_OK;
     const ox_gemm product = float_product(call, c);
     return ox_gemm_prepare(call, &product, c->images * c->groups, &c->plan);
 }
@@ -185,10 +188,14 @@ ox_status ox_run_conv(ox_call *call) {
     size_t used = 0;
     ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
     ox_gemm g = float_product(call, c);
-    if (g.end)
+    if (adds_bias(call))
         b = ox_dense_in(call, &used, call->in[2]);
     g.c = ox_dense_out(call, &used, count);
-    ox_conv_run(c, &g, x.data, w.data, b.data, (int64_t)ox_dtype_size(x.dtype), ox_gemm_take(call, &used, &c->plan));
+    if (ox_conv_is_direct(c))
+        ox_conv_direct_run(call, c, &used, x.data, w.data, b.data, g.c);
+    else
+        ox_conv_run(c, &g, x.data, w.data, b.data, (int64_t)ox_dtype_size(x.dtype),
+                    ox_gemm_take(call, &used, &c->plan));
     ox_dense_store(call, count, g.c);
     return OX_OK;
 }

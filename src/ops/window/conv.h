@@ -3,8 +3,20 @@
 #define OX_OPS_WINDOW_CONV_H
 
 #include "loops/conv_loops.h"
+#include "band.h"
 #include "ops/gemm/gemm.h"
-#include "window.h"
+
+#if !OX_SMALL
+/* A convolution that is no product (conv_direct.c). */
+typedef struct ox_conv_direct {
+    bool is_used;
+    ox_band band;
+    int64_t together;            /* channels that are computed before they are handed on */
+    size_t room, block, scratch; /* bytes of each thread */
+    ox_pool *pool;
+    const ox_direct_loops *loops;
+} ox_conv_direct;
+#endif
 
 typedef struct ox_conv {
     ox_window window;
@@ -15,6 +27,7 @@ typedef struct ox_conv {
     const ox_lanes *add; /* the bias */
 #if !OX_SMALL
     ox_gather_fn *gather;
+    ox_conv_direct direct;
 #endif
 } ox_conv;
 
@@ -37,5 +50,32 @@ ox_gemm_panel_fn ox_conv_panel;
  * from the group's first channel on. */
 void ox_conv_run(const ox_conv *conv, const ox_gemm *product, const void *x, const void *weights, const void *extra,
                  int64_t extra_size, void *workspace);
+
+/* Whether a convolution of floats is computed directly. */
+#if OX_SMALL
+static inline bool ox_conv_is_direct(const ox_conv *conv) {
+    (void)conv;
+    return false;
+}
+static inline ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
+    (void)call, (void)conv;
+    return OX_OK;
+}
+static inline void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
+                                      const ox_f32 *w, const ox_f32 *bias, float *to) {
+    (void)call, (void)conv, (void)used, (void)x, (void)w, (void)bias, (void)to;
+}
+#else
+static inline bool ox_conv_is_direct(const ox_conv *conv) {
+    return conv->direct.is_used;
+}
+
+/* Prepare: decides on that, and asks for workspace. */
+ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv);
+
+/* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */
+void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,
+                        const ox_f32 *bias, float *to);
+#endif
 
 #endif

@@ -1,0 +1,172 @@
+/* band.c: laying out bands of an image for direct loops. */
+#include "band.h"
+#include "loops/lanes.h"
+#include "ops/dense.h"
+
+#include <limits.h>
+
+enum {
+    CACHED = 24 << 10,   /* bytes of the first-level cache for a band of several rows */
+    LARGEST = 256 << 10, /* bytes of a band */
+    ACROSS = 512         /* columns of a band */
+};
+
+/* The last two dimensions, of images of one, too. */
+typedef struct plane {
+    int64_t high, wide; /* of the result */
+    int64_t kernel[2], stride[2], dilation[2];
+} plane;
+
+static plane plane_of(const ox_window *w) {
+    const int last = w->spatial - 1;
+    plane p = {1, w->out[last], {1, w->kernel[last]}, {1, w->stride[last]}, {1, w->dilation[last]}};
+    if (last > 0) {
+        p.high = w->out[last - 1];
+        p.kernel[0] = w->kernel[last - 1], p.stride[0] = w->stride[last - 1], p.dilation[0] = w->dilation[last - 1];
+    }
+    return p;
+}
+
+/* Elements of a laid out band of so many rows of windows; false if they are too many. */
+static bool measure(ox_band *b, const plane *p, int64_t rows) {
+    int64_t reach, size;
+    const int64_t most = LARGEST / (int64_t)sizeof(float);
+    if (!ox_mul_i64(p->kernel[0] - 1, p->dilation[0], &reach) || !ox_mul_i64(rows - 1, p->stride[0], &size) ||
+        !ox_add_i64(reach + 1, size, &reach) || reach > most || !ox_mul_i64(reach, b->pitch, &size) || size > most ||
+        !ox_mul_i64(size, b->outer, &size) || size > most)
+        return false;
+    b->rows = rows;
+    b->reach = reach;
+    b->bytes = ((size_t)size + OX_DIRECT_MARGIN) * sizeof(float);
+    return true;
+}
+
+/* Rows of a band: as many as fit, but some that a loop takes at a time. */
+static bool choose_size(ox_band *b, const plane *p) {
+    const int64_t most = LARGEST / (int64_t)sizeof(float);
+    int64_t wide;
+    b->high = p->high, b->wide = p->wide;
+    b->columns = ox_least(p->wide, ACROSS);
+    if (p->stride[1] > OX_BAND_STRIDE || p->stride[0] > most || !ox_mul_i64(p->kernel[1] - 1, p->dilation[1], &wide) ||
+        wide > most)
+        return false;
+    b->phase = b->columns + ox_quotient(wide, p->stride[1]);
+    if (!ox_mul_i64(b->phase, p->stride[1], &b->pitch) || b->pitch > most || !measure(b, p, 1))
+        return false;
+    for (int64_t rows = 2; rows <= p->high && measure(b, p, rows); rows++)
+        if (b->bytes > CACHED && rows > OX_DIRECT_ROWS)
+            return measure(b, p, rows - 1);
+    return true;
+}
+
+static void find_offsets(const ox_band *b, const plane *p) {
+    int64_t *offset = b->offsets;
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t i = 0; i < p->kernel[0]; i++)
+            for (int64_t j = 0; j < p->kernel[1]; j++) {
+                const int64_t at = j * p->dilation[1];
+                *offset++ = (o * b->reach + i * p->dilation[0]) * b->pitch + ox_remainder(at, p->stride[1]) * b->phase +
+                            ox_quotient(at, p->stride[1]);
+            }
+}
+
+ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b, bool *fits) {
+    const plane p = plane_of(w);
+    const int outer = w->spatial > 2 ? w->spatial - 2 : 0;
+    *b = (ox_band){.window = w, .gather = OX_BUILD_OF(call->loops, ox_gather_builds)(sizeof(float))};
+    b->outer = ox_count(outer, w->kernel);
+    *fits = w->out_count > 0 && w->in_count > 0 && w->taps <= LARGEST / (int64_t)sizeof(float) && choose_size(b, &p);
+    if (!*fits)
+        return OX_OK;
+    b->down = ox_quotient(b->high - 1, b->rows) + 1;
+    b->across = ox_quotient(b->wide - 1, b->columns) + 1;
+    b->count = ox_count(outer, w->out) * b->down * b->across;
+    b->offsets = ox_pile_array(call->pile, (size_t)w->taps, sizeof *b->offsets);
+    if (!b->offsets)
+        return ox_fail_memory(call->error, "the places of taps", (size_t)w->taps * sizeof *b->offsets);
+    find_offsets(b, &p);
+    return OX_OK;
+}
+
+void ox_band_find(const ox_band *b, int64_t number, ox_band_place *place) {
+    const ox_window *w = b->window;
+    const int last = w->spatial - 1, outer = last > 0 ? last - 1 : 0;
+    const int64_t across = ox_remainder(number, b->across), next = ox_quotient(number, b->across);
+    const int64_t column = across * b->columns, row = ox_remainder(next, b->down) * b->rows;
+    const int64_t slice = ox_quotient(next, b->down);
+    ox_index_of(outer, w->out, slice, place->index);
+    if (last > 0)
+        place->index[last - 1] = row;
+    place->index[last] = column;
+    place->rows = ox_least(b->rows, b->high - row);
+    place->columns = ox_least(b->columns, b->wide - column);
+    place->start = (slice * b->high + row) * b->wide + column;
+}
+
+void ox_band_fill(const ox_band *b, float value, float *room) {
+    for (size_t i = 0; i < b->bytes / sizeof *room; i++)
+        room[i] = value;
+}
+
+/* Of `count` places `step` apart from `start` on, the first that is not below 0, and how many from there on are below
+ * `size`. */
+static int64_t find_inside(int64_t start, int64_t step, int64_t count, int64_t size, int64_t *inside) {
+    const int64_t first = start < 0 ? ox_least(count, ox_quotient(step - 1 - start, step)) : 0;
+    const int64_t end = start < size ? ox_least(count, ox_quotient(size - 1 - start, step) + 1) : 0;
+    *inside = end > first ? end - first : 0;
+    return first;
+}
+
+/* The columns of a row, those that are a stride apart together: a run for each phase; how many there are. */
+static int64_t find_columns(const ox_band *b, const ox_band_place *place, ox_run *runs) {
+    const ox_window *w = b->window;
+    const int last = w->spatial - 1;
+    const int64_t stride = w->stride[last], start = place->index[last] * stride - w->pad[last];
+    const int64_t seen = place->columns + ox_quotient((w->kernel[last] - 1) * w->dilation[last], stride);
+    int64_t count = 0;
+    for (int64_t phase = 0; phase < stride; phase++) {
+        int64_t inside;
+        const int64_t first = find_inside(start + phase, stride, seen, w->in[last], &inside);
+        if (inside)
+            runs[count++] = (ox_run){phase * b->phase + first, inside, start + phase + first * stride};
+    }
+    return count;
+}
+
+void ox_band_lay(const ox_band *b, const ox_band_place *place, const ox_f32 *channel, float *room) {
+    const ox_window *w = b->window;
+    const int last = w->spatial - 1, outer = last > 0 ? last - 1 : 0;
+    int64_t tap[OX_WINDOW_DIMS], first = 0, inside = 1, row = 0, high = 1;
+    ox_run runs[OX_BAND_STRIDE];
+    const int64_t count = find_columns(b, place, runs);
+    if (last > 0) {
+        high = w->in[last - 1];
+        row = place->index[last - 1] * w->stride[last - 1] - w->pad[last - 1];
+        first = find_inside(row, 1, b->reach, high, &inside);
+    }
+    ox_index_of(outer, w->kernel, 0, tap);
+    for (int64_t o = 0; o < b->outer; o++, room += b->reach * b->pitch, ox_index_next(outer, w->kernel, tap)) {
+        int64_t at = 0;
+        bool seen = inside > 0 && count > 0;
+        for (int d = 0; d < outer && seen; d++) {
+            const int64_t i = place->index[d] * w->stride[d] - w->pad[d] + tap[d] * w->dilation[d];
+            seen = i >= 0 && i < w->in[d];
+            at = at * w->in[d] + i;
+        }
+        if (seen)
+            b->gather(inside, (char *)(room + first * b->pitch), b->pitch * (int64_t)sizeof *room,
+                      (const char *)(channel + (at * high + row + first) * w->in[last]),
+                      w->in[last] * (int64_t)sizeof *room, w->stride[last], count, runs);
+    }
+}
+
+ox_direct_tile ox_band_tile(const ox_band *b, const ox_band_place *place, const float *room) {
+    const ox_window *w = b->window;
+    const int last = w->spatial - 1;
+    return (ox_direct_tile){.taps = w->taps,
+                            .offsets = b->offsets,
+                            .rows = place->rows,
+                            .columns = place->columns,
+                            .from = room,
+                            .from_row = (last > 0 ? w->stride[last - 1] : 1) * b->pitch};
+}

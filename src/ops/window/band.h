@@ -1,0 +1,48 @@
+/* band.h: windows that loops go over directly, without a product: bands of a channel are laid out in rows with their
+ * padding in the first-level cache, columns that are a stride apart side by side, so that what a tap of the kernel sees
+ * from neighbouring windows are neighbours. */
+#ifndef OX_OPS_WINDOW_BAND_H
+#define OX_OPS_WINDOW_BAND_H
+
+#include "loops/conv_loops.h"
+#include "window.h"
+
+enum {
+    OX_BAND_STRIDE = 16 /* of columns, at most */
+};
+
+typedef struct ox_band {
+    const ox_window *window;
+    ox_gather_fn *gather;
+    int64_t rows, columns; /* of the result in a band, at most; all outer dimensions have one */
+    int64_t down, across;  /* bands of a plane of the last two dimensions */
+    int64_t count;         /* of a channel */
+    int64_t high, wide;    /* the last two dimensions of the result */
+    int64_t phase, pitch;  /* elements of the columns that are a stride apart, and of a row of them all */
+    int64_t reach;         /* rows that are laid out for each tap of the outer dimensions */
+    int64_t outer;         /* taps of the outer dimensions */
+    int64_t *offsets;      /* of each tap, in elements */
+    size_t bytes;          /* of a laid out band */
+} ox_band;
+
+/* A band by its number: the windows that it has, and where they are in a channel of the result. */
+typedef struct ox_band_place {
+    int64_t index[OX_WINDOW_DIMS]; /* of the first window */
+    int64_t rows, columns, start;
+} ox_band_place;
+
+/* Prepare: true if windows over floats are small enough to be laid out. */
+ox_status ox_band_plan(ox_call *call, const ox_window *window, ox_band *band, bool *fits);
+
+void ox_band_find(const ox_band *band, int64_t number, ox_band_place *place);
+
+/* Lays out what the windows of a place see of a channel. Padding is left as it is: see ox_band_fill. */
+void ox_band_lay(const ox_band *band, const ox_band_place *place, const ox_f32 *channel, float *room);
+
+/* Fills a room, before bands of one place are laid out there. */
+void ox_band_fill(const ox_band *band, float value, float *room);
+
+/* The taps of a band, from what is laid out in a room. */
+ox_direct_tile ox_band_tile(const ox_band *band, const ox_band_place *place, const float *room);
+
+#endif

@@ -1,0 +1,109 @@
+/* conv_direct.c: convolutions whose groups have one input channel (depthwise ones), tap by tap with all sums in
+ * registers: their products would be of a row. Devices leave this out. */
+#include "conv.h"
+#include "loops/lanes.h"
+#include "ops/dense.h"
+
+enum {
+    FEW_OUTPUTS = 4,  /* of a group; more of them share what a product gathers */
+    BLOCK = 16 << 10, /* bytes of results that are handed on together */
+    WORK = 8          /* so many taps take as long as moving a byte */
+};
+
+typedef struct direct_job {
+    const ox_conv *conv;
+    ox_epilogue *epilogue;
+    const ox_f32 *x, *w, *bias;
+    float *to;
+    char *workspace;
+} direct_job;
+
+/* Bytes that each thread works in: a band, a block of results, what the epilogue wants. */
+static size_t part_bytes(const ox_conv_direct *d) {
+    return d->room + d->block + d->scratch;
+}
+
+ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
+    bool fits;
+    ox_conv_direct *d = &conv->direct;
+    if (conv->in_channels != 1 || conv->out_channels > FEW_OUTPUTS || conv->out_channels < 1 || conv->images < 1 ||
+        conv->groups < 1 || ox_dtype_compute(call->in[0]->dtype) != OX_FLOAT)
+        return OX_OK;
+    OX_TRY(ox_band_plan(call, &conv->window, &d->band, &fits));
+    if (!fits)
+        return OX_OK;
+    const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
+    const bool whole = d->band.count == 1;
+    d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
+    d->room = ox_aligned(d->band.bytes);
+    if (call->epilogue)
+        d->block = ox_aligned((size_t)(whole ? d->together * plane : d->band.rows * d->band.columns) * sizeof(float));
+    d->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
+    const double work = (double)ox_tensor_count(call->out[0]) * (double)conv->window.taps;
+    d->pool = ox_pool_for(call->pool, work / WORK);
+    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
+    d->is_used = true;
+    return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
+}
+
+/* One channel of the result, counted over all images, in a band; rows of `to` are to_row elements apart. */
+static void compute_channel(const direct_job *job, const ox_band_place *place, int64_t channel, float *room, float *to,
+                            int64_t to_row) {
+    const ox_conv *c = job->conv;
+    const int64_t of_image = ox_remainder(channel, c->out_channels * c->groups);
+    const ox_f32 *x = job->x + ox_quotient(channel, c->out_channels) * c->window.in_count;
+    ox_band_lay(&c->direct.band, place, x, room);
+    ox_direct_tile tile = ox_band_tile(&c->direct.band, place, room);
+    tile.weights = job->w + of_image * c->window.taps;
+    tile.add = job->bias ? job->bias[of_image] : 0;
+    tile.to = to, tile.to_row = to_row;
+    c->direct.loops->products(&tile);
+}
+
+/* `count` channels from one on, in a band: into the result, or into a block for the epilogue. */
+static void compute_block(const direct_job *job, const ox_band_place *place, int64_t channel, int64_t count,
+                          float *room, float *block, void *scratch) {
+    const ox_conv *c = job->conv;
+    const int64_t plane = c->window.out_count, start = channel * plane + place->start;
+    for (int64_t i = 0; i < count; i++) {
+        float *to = job->epilogue ? block + i * plane : job->to + start + i * plane;
+        compute_channel(job, place, channel + i, room, to, job->epilogue ? place->columns : c->direct.band.wide);
+    }
+    if (!job->epilogue)
+        return;
+    ox_pass_part part = {start, place->columns, place->rows, c->direct.band.wide};
+    if (part.count == part.step) /* whole rows are one stretch */
+        part = (ox_pass_part){start, count * part.count * part.rows, 1, count * part.count * part.rows};
+    ox_epilogue_take(job->epilogue, &part, block, scratch);
+}
+
+/* Some of the blocks, all channels of a band one after the other: they have their padding in the same places. */
+static void direct_part(void *context, int part, int parts) {
+    const direct_job *job = context;
+    const ox_conv *c = job->conv;
+    const ox_conv_direct *d = &c->direct;
+    const int64_t channels = c->images * c->groups * c->out_channels,
+                  blocks = ox_quotient(channels - 1, d->together) + 1;
+    char *room = job->workspace + (size_t)part * part_bytes(d), *block = room + d->room;
+    int64_t at, end, filled = -1;
+    ox_band_place place;
+    ox_pool_range(blocks * d->band.count, part, parts, &at, &end);
+    for (; at < end && !ox_pool_poll(d->pool); at++) {
+        const int64_t band = ox_quotient(at, blocks), channel = ox_remainder(at, blocks) * d->together;
+        if (band != filled) {
+            ox_band_find(&d->band, band, &place);
+            ox_band_fill(&d->band, 0, (float *)(void *)room);
+        }
+        filled = band;
+        compute_block(job, &place, channel, ox_least(d->together, channels - channel), (float *)(void *)room,
+                      (float *)(void *)block, block + d->block);
+    }
+}
+
+void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,
+                        const ox_f32 *bias, float *to) {
+    const ox_conv_direct *d = &conv->direct;
+    direct_job job = {conv, call->epilogue, x, w, bias, to, NULL};
+    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
+    ox_pool_run(d->pool, direct_part, &job);
+}
