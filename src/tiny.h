@@ -32,7 +32,8 @@ static inline uint32_t ox_tiny_beyond(const ox_tiny *f, bool overflow) {
     return !overflow || !f->nan ? f->top : f->infinity ? f->infinity : f->nan;
 }
 
-/* The code of a value; ox_tiny_beyond gives `beyond`. Types without NaN give a zero for it, of the opposite sign. */
+/* The code of a value; ox_tiny_beyond gives `beyond`. Types without NaN give -0 for it, whatever its sign, which
+ * depends on the loop that made it. */
 static inline __attribute__((always_inline)) uint32_t ox_tiny_from_float(const ox_tiny *f, uint32_t beyond,
                                                                          float value) {
     const int shift = 23 - f->mantissa_bits, width = f->exponent_bits + f->mantissa_bits;
@@ -46,7 +47,7 @@ static inline __attribute__((always_inline)) uint32_t ox_tiny_from_float(const o
     uint32_t magnitude = absolute < one + (1u << 23) ? subnormal : normal, sign = bits >> 31 << width;
     magnitude = magnitude > f->top ? beyond : magnitude;
     magnitude = absolute > 0x7f800000u ? f->nan : magnitude;
-    sign ^= absolute > 0x7f800000u ? (uint32_t)!f->nan << width : 0;
+    sign = absolute > 0x7f800000u && !f->nan ? sign_bit : sign;
     return magnitude | (sign & (magnitude ? sign_bit : sign_of_zero));
 }
 
