@@ -59,7 +59,7 @@ static void offset(int64_t n, const ox_zero_points *z, char *row) {
 /* ---- Requantization ----------------------------------------------------------------------------------------- */
 
 static inline void requantize_by(int64_t n, const ox_requantization *how, int64_t step, const i32 *sums, u8 *bytes) {
-    const float *column_scales = how->column_scales;
+    const f32 *column_scales = how->column_scales;
     const double row_scale = how->row_scale;
     const int32_t zero = (int32_t)how->zero;
     /* Added and taken off again, it leaves a double of moderate size rounded to a whole number. */

@@ -2,6 +2,7 @@
 #ifndef OX_LOOPS_INTEGER_LOOPS_H
 #define OX_LOOPS_INTEGER_LOOPS_H
 
+#include "loops/element.h"
 #include "gemm_kernel.h"
 
 /* sums[n] of the columns of a k x n matrix of bytes, plus `more` each; they wrap. */
@@ -23,7 +24,7 @@ typedef struct ox_requantization {
     ox_dtype dtype; /* int8 or uint8 */
     double zero;
     double row_scale;
-    const float *column_scales;
+    const ox_f32 *column_scales;
     int64_t step;
 } ox_requantization;
 typedef void ox_requantize_fn(int64_t n, const ox_requantization *how, const char *sums, char *bytes);

@@ -1,6 +1,7 @@
 /* resize_passes.c: Resize by weights: a pass along each axis, over a block of the tensor at a time. */
 #include "resize.h"
 #include "sums.h"
+#include "loops/element.h"
 #include "ops/dense.h"
 
 #include <string.h>
@@ -18,8 +19,8 @@ typedef struct pass_job {
 
 /* The sum of `taps` rows of n elements each, the first at `from` and the others behind it; and the same for rows of one
  * element, which are summed for all places of an axis. */
-#define SUMS(type)                                                                                                     \
-    static void add_rows_##type(int64_t n, const double *weights, int64_t taps, const type *from, type *to) {          \
+#define SUMS(type, loaded)                                                                                             \
+    static void add_rows_##type(int64_t n, const double *weights, int64_t taps, const loaded *from, type *to) {        \
         int64_t k = taps % 2;                                                                                          \
         const type w = k ? (type)weights[0] : 0;                                                                       \
         for (int64_t i = 0; i < n && k; i++)                                                                           \
@@ -28,7 +29,7 @@ typedef struct pass_job {
             to[i] = (type)weights[0] * from[i] + (type)weights[1] * from[n + i];                                       \
         for (k = k ? 1 : 2; k < taps; k += 2) {                                                                        \
             const type a = (type)weights[k], b = (type)weights[k + 1];                                                 \
-            const type *left = from + k * n, *right = left + n;                                                        \
+            const loaded *left = from + k * n, *right = left + n;                                                      \
             for (int64_t i = 0; i < n; i++)                                                                            \
                 to[i] += a * left[i] + b * right[i];                                                                   \
         }                                                                                                              \
@@ -36,7 +37,7 @@ typedef struct pass_job {
     static void add_row_##type(const pass_job *job, int64_t row) {                                                     \
         const ox_axis_map *map = job->map;                                                                             \
         const int64_t j = row % map->out, first = row / map->out * map->in + map->first[j];                            \
-        const type *from = (const type *)job->from + first * job->inner;                                               \
+        const loaded *from = (const loaded *)job->from + first * job->inner;                                           \
         type *to = (type *)job->to + row * job->inner;                                                                 \
         const double *weights = map->weights + j * map->taps;                                                          \
         if (map->counts[j] == 0)                                                                                       \
@@ -46,10 +47,10 @@ typedef struct pass_job {
         else                                                                                                           \
             add_rows_##type(job->inner, weights, map->counts[j], from, to);                                            \
     }                                                                                                                  \
-    static void add_elements_##type(const ox_axis_map *map, int64_t at, int64_t end, const type *from, type *to) {     \
+    static void add_elements_##type(const ox_axis_map *map, int64_t at, int64_t end, const loaded *from, type *to) {   \
         for (int64_t j = at; j < end; j++) {                                                                           \
             const double *weights = map->weights + j * map->taps;                                                      \
-            const type *source = from + map->first[j];                                                                 \
+            const loaded *source = from + map->first[j];                                                               \
             type sum = 0;                                                                                              \
             for (int64_t k = 0; k < map->counts[j]; k++)                                                               \
                 sum += (type)weights[k] * source[k];                                                                   \
@@ -65,13 +66,13 @@ typedef struct pass_job {
             add_row_##type(job, row);                                                                                  \
         while (row < end) {                                                                                            \
             const int64_t line = row / map->out, at = row % map->out, n = ox_least(map->out - at, end - row);          \
-            add_elements_##type(map, at, at + n, (const type *)job->from + line * map->in,                             \
+            add_elements_##type(map, at, at + n, (const loaded *)job->from + line * map->in,                           \
                                 (type *)job->to + line * map->out);                                                    \
             row += n;                                                                                                  \
         }                                                                                                              \
     }
-SUMS(float)
-SUMS(double)
+SUMS(float, ox_f32)
+SUMS(double, ox_f64)
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,8 @@
 /* maps.c: operators that look values up: LabelEncoder, CategoryMapper and OneHotEncoder. */
 #include "ml.h"
 
+#include "loops/element.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -354,7 +356,7 @@ static int64_t category_of(const key_list *keys, const ox_tensor *x, int64_t i) 
         return find_string(keys, ((const ox_string *)x->data)[i]);
     if (x->dtype == OX_INT32 || x->dtype == OX_INT64)
         return find_number(keys, key_of(x->dtype, x->data, i, false));
-    const double number = x->dtype == OX_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
+    const double number = x->dtype == OX_FLOAT ? (double)((const ox_f32 *)x->data)[i] : ((const ox_f64 *)x->data)[i];
     return fabs(number) < 0x1p63 ? find_number(keys, (int64_t)number) : -1;
 }
 

@@ -280,12 +280,12 @@ static const char *entry(const integer_job *job, const char *const *at, int plac
 static void take_zeros_off(const integer_job *job, const char *const *at, const ox_gemm_block *block, int64_t i,
                            char *sums) {
     const matmul_integer *state = job->state;
-    ox_zero_points z = {.row_zero = OX_GET(uint32_t, entry(job, at, A_ZERO, i)), .step = state->steps[B_ZERO]};
+    ox_zero_points z = {.row_zero = OX_GET(ox_u32, entry(job, at, A_ZERO, i)), .step = state->steps[B_ZERO]};
     if (job->a_zeros)
         z.column_sums = (const uint32_t *)(const void *)at[B_SUMS] + block->column;
     if (job->b_zeros) {
-        z.row_sum = OX_GET(uint32_t, at[A_SUMS] + i * WIDE) - (uint32_t)state->product.k * z.row_zero;
-        z.column_zeros = (const uint32_t *)(const void *)entry(job, at, B_ZERO, block->column);
+        z.row_sum = OX_GET(ox_u32, at[A_SUMS] + i * WIDE) - (uint32_t)state->product.k * z.row_zero;
+        z.column_zeros = (const void *)entry(job, at, B_ZERO, block->column);
     }
     OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(block->columns, &z, sums);
 }
@@ -296,8 +296,8 @@ static void quantize_row(const integer_job *job, const char *const *at, const ox
     const ox_requantization how = {
         .dtype = call->out[0]->dtype,
         .zero = job->y_zero,
-        .row_scale = (double)OX_GET(float, entry(job, at, A_SCALE, i)) / job->y_scale,
-        .column_scales = (const float *)(const void *)entry(job, at, B_SCALE, block->column),
+        .row_scale = (double)OX_GET(ox_f32, entry(job, at, A_SCALE, i)) / job->y_scale,
+        .column_scales = (const void *)entry(job, at, B_SCALE, block->column),
         .step = job->state->steps[B_SCALE],
     };
     if (job->state->is_float || OX_BIT(how.dtype) & OX_SET_FLOAT8)

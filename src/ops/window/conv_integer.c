@@ -1,5 +1,6 @@
 /* conv_integer.c: ConvInteger and QLinearConv. Zero points are taken off first, so that padding is 0; bytes less their
  * zero points are products of 32-bit integers, which wrap. */
+#include "loops/element.h"
 #include "ops/dense.h"
 #include "conv.h"
 
@@ -165,7 +166,7 @@ static int32_t *widen(const ox_call *call, size_t *used, const ox_tensor *t, int
 }
 
 static double scale_of(const ox_tensor *t, int64_t i) {
-    return (double)((const float *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
+    return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
 }
 
 static channel_end *find_ends(const ox_call *call, size_t *used) {

@@ -1,4 +1,5 @@
 /* roi.c: MaxRoiPool and RoiAlign: regions of an image, brought to one size. */
+#include "loops/element.h"
 #include "ops/dense.h"
 
 #include <math.h>
@@ -20,13 +21,13 @@ typedef struct roi_job {
     ox_dtype dtype;
     int64_t corners; /* columns of the list of regions */
     const char *x, *regions;
-    const int64_t *images; /* NULL: the first column says it */
+    const ox_i64 *images; /* NULL: the first column says it */
     char *to;
     int64_t count; /* rows of results */
 } roi_job;
 
 static double number_at(ox_dtype dtype, const void *data, int64_t i) {
-    return dtype == OX_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
+    return dtype == OX_DOUBLE ? ((const ox_f64 *)data)[i] : (double)((const ox_f32 *)data)[i];
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
