@@ -115,7 +115,7 @@ def wide(array):
 def by_reference(node, operands, types, opset):
     if node.op not in EXACT | QUANTA:
         operands = [wide(x) for x in operands]
-    elif node.op not in MOVES and any(x.dtype.names or x.dtype.kind == "V" for x in operands):
+    elif node.op not in MOVES | {"QuantizeLinear"} and any(x.dtype.names or x.dtype.kind == "V" for x in operands):
         operands = [x.astype(np.float32) if x.dtype.kind == "V" and not x.dtype.names else x for x in operands]
     return evaluate(node, operands, types, opset)
 
