@@ -175,7 +175,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--ox", required=True)
     parser.add_argument("--data", required=True, type=pathlib.Path)
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("OX_SEED", time.time_ns() % 1000000)))
     options = parser.parse_args()
     print(f"seed {options.seed}")
     tally = Tally()

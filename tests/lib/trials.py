@@ -1,6 +1,7 @@
 """trials.py: random cases from the command line: their number, their seed, and what is said of them."""
 
 import argparse
+import os
 import time
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 def parse(cases, *names):
     """The options --seed, --cases and further ones without a default; says the seed."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("OX_SEED", time.time_ns() % 1000000)))
     parser.add_argument("--cases", type=int, default=cases)
     for name in names:
         parser.add_argument(name)
