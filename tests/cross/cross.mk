@@ -1,7 +1,9 @@
-# cross.mk: unit tests and the node suite on other machines, under qemu's user mode: s390x is big-endian with 64 bits,
-# armhf has 32 bits, arm64 (aarch64) is what most other machines are today. Included by the Makefile. `sh tools/setup.sh cross` installs the compilers and the emulators.
+# cross.mk: unit tests, the node suite and trained networks on other machines, under qemu's user mode: s390x is big-endian
+# with 64 bits, armhf has 32 bits, arm64 (aarch64) is what most other machines are today. Included by the Makefile.
+# `sh tools/setup.sh cross` installs the compilers and the emulators. Of the networks, those run that MODEL_SECONDS are
+# enough for; all take a quarter of an hour on each machine.
 CROSS_ARCHS := s390x armhf arm64
-CROSS_PARTS := unit conformance check-digits
+CROSS_PARTS := unit conformance check-digits models-run
 CROSS       := $(BUILD)/cross
 
 TRIPLE_s390x := s390x-linux-gnu
@@ -19,8 +21,8 @@ $(CROSS)/%/sysroot/.stamp: tests/cross/sysroot.sh
 
 # What no machine changes is shared with the host's build.
 cross-test-%: $(CROSS)/%/sysroot/.stamp venv
-	@mkdir -p $(BUILD)/node
-	@for shared in venv venv.note node; do ln -sfn ../../$$shared $(CROSS)/$*/$$shared; done
+	@mkdir -p $(BUILD)/node $(BUILD)/models
+	@for shared in venv venv.note node models; do ln -sfn ../../$$shared $(CROSS)/$*/$$shared; done
 	+@OX_VENV_TRIED=1 BUILD='$(CROSS)/$*' sh tests/cross/run.sh '$(MAKE)' $(TRIPLE_$*) $(QEMU_$*) $(CROSS_PARTS)
 
 .PHONY: cross-test
