@@ -62,11 +62,18 @@ static ox_status take_crop(const word *option, ox_picture *picture, ox_error *er
     return OX_OK;
 }
 
+/* How many characters come before one of `stops`. */
+static size_t span(const char *at, const char *end, const char *stops) {
+    size_t length = 0;
+    while (at + length < end && (!at[length] || !strchr(stops, at[length])))
+        length++;
+    return length;
+}
+
 /* A number that ends where `end` is or with the character there. */
 static bool read_number(const char **at, const char *end, double *number) {
     char text[32], *behind;
-    size_t length = strcspn(*at, ",]");
-    length = length < (size_t)(end - *at) ? length : (size_t)(end - *at);
+    const size_t length = span(*at, end, ",]");
     if (!length || length >= sizeof text)
         return false;
     memcpy(text, *at, length);
@@ -158,8 +165,7 @@ static ox_status fail_unknown(const word *option, ox_error *error) {
 /* The next option: the values of mean and std may have commas, so that a value ends before a comma and a letter. */
 static word next_word(const char *at, const char *end) {
     word option = {.name = at};
-    option.name_length = (int)strcspn(at, "=,");
-    option.name_length = option.name_length < end - at ? option.name_length : (int)(end - at);
+    option.name_length = (int)span(at, end, "=,");
     option.value = at + option.name_length;
     if (option.value < end && *option.value == '=')
         option.value++;

@@ -15,7 +15,9 @@ import numpy as np
 import seeds
 
 MOST_BYTES = 4000
-FORMATS = NPY, PROTO, IMAGE, LITERAL, NPZ = range(5)  # the first byte of an input, plus 5 times a variant
+FORMATS = NPY, PROTO, IMAGE, LITERAL, NPZ, FITTED = range(6)  # the first byte of an input, plus 6 times a variant
+FITS = ["resize=3", "resize=5x2,crop=2", "mean=[0.1,0.2,0.3],std=0.5,range=1,layout=nchw", "crop=1x2,channels=bgr",
+        "mean=0.5,layout=hwc,resize=8"]
 LITERALS = ["7", "-3", "1e3", "nan", "true", "[]", "[[1,2],[3,4]]", "[1.5, -inf, 2]", "[1+2j, 3j]", '["a","b\\n"]',
             "[[[1],[2]],[[3],[4]]]", "0x1p-3", "[18446744073709551615]", "['it']"]
 DTYPES = ["f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "c8", "c16", ">f4", ">i8", "U3", "S2",
@@ -77,6 +79,8 @@ def inputs(nodes, images, folder):
     pictures.append(png(9, 9, 8, 2, True))
     for i, data in enumerate(pictures):
         write(folder, f"image{i}", bytes([IMAGE + len(FORMATS) * (i % 3)]) + data)
+        options = FITS[i % len(FITS)].encode() + b"\n"
+        write(folder, f"fitted{i}", bytes([FITTED + len(FORMATS) * (i % 3)]) + options + data)
     for i, path in enumerate(sorted(nodes.glob("*/test_data_set_0/input_0.pb"))[::12]):
         if path.stat().st_size <= MOST_BYTES:
             write(folder, f"proto{i}", bytes([PROTO]) + path.read_bytes())

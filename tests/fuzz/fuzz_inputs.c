@@ -15,8 +15,9 @@
 #include "zip.h"
 
 enum {
-    FORMATS = 5,
-    MOST_PRINTED = 1 << 16
+    FORMATS = 6,
+    MOST_PRINTED = 1 << 16,
+    MOST_SIDE = 200 /* of pictures that are resized: larger ones only take longer */
 };
 
 static ox_status read_npy(const uint8_t *data, size_t size, ox_array *array, ox_error *error) {
@@ -60,15 +61,30 @@ static ox_status read_literal(const uint8_t *data, size_t size, ox_dtype dtype, 
     return status;
 }
 
-static ox_status read_image(const uint8_t *data, size_t size, ox_dtype dtype, int rank, ox_array *array,
-                            ox_error *error) {
+static ox_status read_image(const uint8_t *data, size_t size, const ox_picture *how, ox_dtype dtype, int rank,
+                            ox_array *array, ox_error *error) {
     static const int64_t dims[] = {-1, -1, -1, -1};
     static const char *const names[4];
     const ox_value_info info = {"x", dtype, rank, dims, names, false};
-    return ox_image_is(data, size) ? ox_image_read(data, size, &info, array, error) : OX_ERROR_FILE;
+    return ox_image_is(data, size) ? ox_image_read(data, size, &info, how, array, error) : OX_ERROR_FILE;
+}
+
+/* A line of options, then the picture. */
+static ox_status read_fitted(const uint8_t *data, size_t size, ox_dtype dtype, int rank, ox_array *array,
+                             ox_error *error) {
+    const uint8_t *end = memchr(data, '\n', size);
+    ox_picture how;
+    if (!end || memchr(data, 0, (size_t)(end - data)))
+        return OX_ERROR_FILE;
+    const size_t length = (size_t)(end - data);
+    ox_status status = ox_picture_parse((const char *)data, length, &how, error);
+    if (status || how.shorter > MOST_SIDE || how.resize.width > MOST_SIDE || how.resize.height > MOST_SIDE)
+        return OX_ERROR_FILE;
+    return read_image(end + 1, size - length - 1, &how, dtype, rank, array, error);
 }
 
 static ox_status read_any(int format, int variant, const uint8_t *data, size_t size, ox_array *array, ox_error *error) {
+    static const ox_picture as_it_is;
     const ox_dtype dtype = (ox_dtype)(1 + variant % (OX_DTYPE_COUNT - 1));
     switch (format) {
     case 0:
@@ -78,7 +94,9 @@ static ox_status read_any(int format, int variant, const uint8_t *data, size_t s
     case 4:
         return read_npz(data, size, array, error);
     case 2:
-        return read_image(data, size, dtype, 2 + variant % 3, array, error);
+        return read_image(data, size, &as_it_is, dtype, 2 + variant % 3, array, error);
+    case 5:
+        return read_fitted(data, size, dtype, 2 + variant % 3, array, error);
     default:
         return read_literal(data, size, dtype, array, error);
     }
