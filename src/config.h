@@ -120,9 +120,13 @@
 #define OX_PARSE_FACTOR 24
 #endif
 
-/* Results of nodes that depend on constants and shapes only are computed once, when a plan is made, up to this size. */
+/* Results of nodes that depend on constants and shapes only are computed once, when a plan is made, up to this size;
+ * larger ones, too, where nobody limits a session's bytes, until a plan has so many. */
 #ifndef OX_FOLD_BYTES
 #define OX_FOLD_BYTES ((size_t)1 << (OX_SMALL ? 12 : 20))
+#endif
+#ifndef OX_CONSTANT_BYTES
+#define OX_CONSTANT_BYTES ((size_t)1 << 30)
 #endif
 
 /* Bytes of first-level cache that one tile of an elementwise pass may use, all its registers together. */

@@ -37,6 +37,15 @@ static size_t kept_bytes(const ox_frame *frame, int n) {
     return bytes;
 }
 
+/* True if keeping the outputs of node n is worth its memory. Weights may be made by nodes, and of any size; but where a
+ * caller counts bytes, each lives no longer than it is read. */
+static bool may_keep(const ox_frame *frame, int n) {
+    const size_t bytes = kept_bytes(frame, n), used = frame->plan.used;
+    if (OX_SMALL || frame->options->limits.bytes != SIZE_MAX)
+        return bytes <= OX_FOLD_BYTES;
+    return bytes <= OX_FOLD_BYTES || (used < OX_CONSTANT_BYTES && bytes <= OX_CONSTANT_BYTES - used);
+}
+
 /* Plan memory for the outputs of node n. */
 static ox_status make_outputs(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
@@ -106,7 +115,7 @@ static ox_status describe_node(ox_frame *frame, int n) {
         }
         step->skip &= !slot || slot->constant || window == OX_WINDOW_GIVEN;
     }
-    if (step->skip || !is_constant(frame, n) || kept_bytes(frame, n) > OX_FOLD_BYTES)
+    if (step->skip || !is_constant(frame, n) || !may_keep(frame, n))
         return OX_OK;
     return try_fold(frame, n);
 }
