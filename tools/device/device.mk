@@ -36,7 +36,7 @@ DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_LTO) $(DEVICE_ARCH) -ffunction-sections -f
   -fno-trapping-math -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
 DEVICE_SRC := $(filter-out src/pool.c src/store.c src/host/% src/loader/file.c src/runtime/fuse.c src/runtime/group.c \
-  src/ops/epilogue.c src/ops/gemm/% src/ops/window/conv_columns.c src/ops/window/conv_direct.c src/ops/window/band.c src/loops/gemm_% src/loops/conv_% $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))),$(LIB_SRC)) \
+  src/ops/epilogue.c src/ops/gemm/% src/ops/window/conv_columns.c src/ops/window/conv_direct.c src/ops/window/band.c src/ops/window/pool_direct.c src/loops/gemm_% src/loops/conv_% $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))),$(LIB_SRC)) \
   $(sort $(wildcard src/bare/*.c))
 DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 

@@ -5,7 +5,7 @@
 #include "ops/dense.h"
 #include "iterate/walk.h"
 #include "loops/lanes.h"
-#include "window.h"
+#include "pool_direct.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,6 +49,7 @@ typedef struct pool {
     ox_norm_loops norm;
     ox_slide_fn *slide;
     ox_move_fn *fill;
+    ox_pool_direct direct;
 } pool;
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
@@ -160,6 +161,22 @@ static void cut_rows(pool *p) {
     p->rows = ox_count(last, w->out);
 }
 
+/* How many elements windows count: the product of what each dimension counts. */
+static void count_directly(const pool *p) {
+    const ox_window *w = &p->window;
+    const int outer = w->spatial - 1;
+    int64_t index[OX_WINDOW_DIMS];
+    ox_index_of(outer, w->out, 0, index);
+    for (int64_t row = 0; row < p->rows; row++, ox_index_next(outer, w->out, index)) {
+        const pool_place *places = p->place;
+        p->direct.row_counts[row] = 1;
+        for (int d = 0; d < outer; places += w->out[d++])
+            p->direct.row_counts[row] *= (float)places[index[d]].counted;
+    }
+    for (int64_t i = 0; i < w->out[outer]; i++)
+        p->direct.column_counts[i] = (float)p->counts[i];
+}
+
 static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padded) {
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = ox_dtype_compute(x->dtype);
@@ -176,6 +193,10 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padde
     OX_TRY(find_places(call, p, padded));
     cut_rows(p);
     OX_TRY(ox_dense_plan(call, x));
+    if (kind != POOL_NORM)
+        OX_TRY(ox_pool_direct_prepare(call, &p->window, kind == POOL_MEAN, &p->direct));
+    if (p->direct.is_used && kind == POOL_MEAN)
+        count_directly(p);
     return call->out[0] ? ox_dense_plan_out(call, ox_tensor_count(call->out[0])) : OX_OK;
 }
 
@@ -445,6 +466,11 @@ ox_status ox_run_pool(ox_call *call) {
     pool_job job = {p, x.data, call->out[0] ? ox_dense_out(call, &used, count) : NULL, NULL};
     if (call->nout > 1 && call->out[1])
         job.places = call->out[1]->data;
+    if (p->direct.is_used) {
+        ox_pool_direct_run(call, &p->direct, &used, p->channels, x.data, (float *)(void *)job.to);
+        ox_dense_store(call, count, job.to);
+        return OX_OK;
+    }
     const double bytes = (double)count * (double)ox_least(p->window.taps, p->window.in_count) * (double)p->width;
     ox_pool_run_pieces(call->pool, bytes, pool_part, &job);
     if (job.to)

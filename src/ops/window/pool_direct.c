@@ -1,0 +1,98 @@
+/* pool_direct.c: pools of floats over bands of a channel. */
+#include "pool_direct.h"
+
+#include "loops/lanes.h"
+#include "ops/dense.h"
+
+#include <math.h>
+
+enum {
+    MOST_TAPS = 40, /* more are folded along rows first (pool.c), ... */
+    SEEN_OFTEN = 4, /* ... and elements of long rows that so few windows see */
+    LONG_ROW = 64,
+    WORK = 8 /* so many taps take as long as moving a byte */
+};
+
+typedef struct direct_job {
+    const ox_pool_direct *direct;
+    int64_t channels;
+    const ox_f32 *from;
+    float *to;
+    char *workspace;
+} direct_job;
+
+static ox_status make_counts(ox_call *call, const ox_window *w, ox_pool_direct *d) {
+    const int64_t columns = d->band.wide, rows = ox_quotient(w->out_count, columns);
+    d->row_counts = ox_pile_array(call->pile, (size_t)rows, sizeof *d->row_counts);
+    d->column_counts = ox_pile_array(call->pile, (size_t)columns, sizeof *d->column_counts);
+    return d->row_counts && d->column_counts
+               ? OX_OK
+               : ox_fail_memory(call->error, "the counts of windows", (size_t)(rows + columns) * sizeof(float));
+}
+
+/* True if laying elements out takes less than going over them window by window. */
+static bool is_worth(const ox_window *w) {
+    int64_t strides = 1;
+    for (int d = 0; d < w->spatial; d++)
+        strides = ox_least(strides, MOST_TAPS) * ox_least(w->stride[d], MOST_TAPS);
+    return w->taps <= MOST_TAPS && (w->taps >= SEEN_OFTEN * strides || w->out[w->spatial - 1] <= LONG_ROW);
+}
+
+ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *w, bool mean, ox_pool_direct *d) {
+    if (!is_worth(w) || call->nout > 1 || ox_dtype_compute(call->in[0]->dtype) != OX_FLOAT)
+        return OX_OK;
+    OX_TRY(ox_band_plan(call, w, &d->band, &d->is_used));
+    if (!d->is_used)
+        return OX_OK;
+    if (mean)
+        OX_TRY(make_counts(call, w, d));
+    d->mean = mean;
+    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
+    d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)w->taps / WORK);
+    return ox_workspace_add(call, ox_pool_parts(d->pool), ox_aligned(d->band.bytes));
+}
+
+static void pool_band(const direct_job *job, const ox_band_place *place, int64_t channel, float *room) {
+    const ox_pool_direct *d = job->direct;
+    const ox_window *w = d->band.window;
+    ox_band_lay(&d->band, place, job->from + channel * w->in_count, room);
+    ox_direct_tile tile = ox_band_tile(&d->band, place, room);
+    tile.to = job->to + channel * w->out_count + place->start;
+    tile.to_row = d->band.wide;
+    if (d->mean) {
+        d->loops->sums(&tile);
+        d->loops->divide(tile.rows, tile.columns, tile.to, tile.to_row,
+                         d->row_counts + ox_quotient(place->start, d->band.wide),
+                         d->column_counts + ox_remainder(place->start, d->band.wide));
+    } else if (d->loops->find_nan((int64_t)(d->band.bytes / sizeof *room) - OX_DIRECT_MARGIN, room)) {
+        d->loops->greatest_or_nan(&tile);
+    } else {
+        d->loops->greatest(&tile);
+    }
+}
+
+/* Some of the bands, all channels of one after the other: they have their padding in the same places. */
+static void direct_part(void *context, int part, int parts) {
+    const direct_job *job = context;
+    const ox_pool_direct *d = job->direct;
+    float *room = (float *)(void *)(job->workspace + (size_t)part * ox_aligned(d->band.bytes));
+    int64_t at, end, filled = -1;
+    ox_band_place place;
+    ox_pool_range(job->channels * d->band.count, part, parts, &at, &end);
+    for (; at < end && !ox_pool_poll(d->pool); at++) {
+        const int64_t band = ox_quotient(at, job->channels);
+        if (band != filled) {
+            ox_band_find(&d->band, band, &place);
+            ox_band_fill(&d->band, d->mean ? 0 : -INFINITY, room);
+        }
+        filled = band;
+        pool_band(job, &place, at - band * job->channels, room);
+    }
+}
+
+void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels,
+                        const ox_f32 *from, float *to) {
+    direct_job job = {d, channels, from, to, NULL};
+    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), ox_aligned(d->band.bytes));
+    ox_pool_run(d->pool, direct_part, &job);
+}
