@@ -37,7 +37,7 @@ $(BUILD)/onednn.so: $(ONEDNN_OBJ)
 
 all: $(BUILD)/onednn.so
 
-demo: $(BUILD)/digits
+demo: $(BUILD)/digits $(BUILD)/ox
 	@$(BUILD)/digits
 
 # FETCH fetches all models that are listed, or those of the packages behind it.
