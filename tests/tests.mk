@@ -11,7 +11,7 @@ CHECK_PARTS := \
   property products epilogues expand-forms views casts \
   graphs \
   picks images convs pools transposed integer-convs norms lines \
-  recurrent attentions einsums signals texts chances ml \
+  loops recurrent attentions einsums signals texts chances ml \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
@@ -118,6 +118,9 @@ attentions: $(BUILD)/libox.so venv
 
 einsums: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/einsums.py --cases 800
+
+loops: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/loops.py --cases 300
 
 recurrent: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/recurrent.py --cases 400

@@ -14,7 +14,7 @@ void ox_body_ends(const ox_graph *graph, int *nin, int *nout) {
 
 static ox_status create_inner(ox_frame *sub, int placed_from) {
     const ox_graph *graph = sub->graph;
-    const size_t nout = (size_t)graph->noutputs, nrooms = 2 * nout + 1;
+    const size_t nout = (size_t)graph->noutputs, nrooms = 3 * nout + 1;
     ox_inner *inner = ox_pile_get(&sub->fixed, sizeof *inner);
     if (!inner)
         return ox_fail_memory(sub->error, "a subgraph", sizeof *inner);
@@ -155,6 +155,10 @@ ox_status ox_body_room(ox_body *body, int number, size_t size, size_t wish, size
     ox_inner *inner = (void *)body;
     ox_room *room = &inner->rooms[number];
     const ox_allocator *allocator = inner->frame->allocator;
+    const size_t limit = inner->frame->options->limits.tensor_bytes;
+    if (size > limit && number < inner->nrooms - 1)
+        return ox_fail(inner->frame->error, OX_ERROR_LIMIT,
+                       "the results of a subgraph take %zu bytes, the limit for a tensor is %zu", size, limit);
     if (!room->data || room->size < size) {
         size_t got = wish > size ? wish : size + !size;
         unsigned char *data = ox_alloc(allocator, got);

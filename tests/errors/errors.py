@@ -1,5 +1,5 @@
-"""errors.py [--show]: every mistake of mistakes.py, mistakes_numbers.py and ml_mistakes.py gets the status and the text
-that it should; --show prints them."""
+"""errors.py [--show]: every mistake of mistakes.py and the files *_mistakes.py gets the status and the text that it
+should; --show prints them."""
 
 import ctypes as C
 import pathlib
@@ -8,12 +8,13 @@ import tempfile
 
 import numpy as np
 import onnx
+import control_mistakes
 import mistakes
 import mistakes_numbers
 import ml_mistakes
 import oxlib
 
-MISTAKES = mistakes.MISTAKES + mistakes_numbers.MISTAKES + ml_mistakes.MISTAKES
+MISTAKES = mistakes.MISTAKES + mistakes_numbers.MISTAKES + ml_mistakes.MISTAKES + control_mistakes.MISTAKES
 
 
 class FileModel(oxlib.Model):

@@ -54,11 +54,157 @@ START_TEST(test_handed_on) {
 }
 END_TEST
 
+/* ---- Loop --------------------------------------------------------------------------------------------------- */
+
+static int64_t trips[1];
+static const ox_tensor loop_inputs[] = {{OX_FLOAT, 1, dims, NULL, x}, {OX_INT64, 0, NULL, NULL, trips}};
+
+/* A body of a round, a condition and values a and b; what its nodes give is in `ends`. */
+static void begin_body(ox_bytes *body) {
+    begin();
+    ox_put_input(&m.graph, "x", OX_FLOAT, 1, dims);
+    ox_put_input(&m.graph, "m", OX_INT64, 0, NULL);
+    ox_put_input(body, "i", OX_INT64, 0, NULL);
+    ox_put_input(body, "c", OX_BOOL, 0, NULL);
+    ox_put_input(body, "a", OX_FLOAT, -1, NULL);
+}
+
+static void load_loop(const ox_bytes *body, const char *inputs, const char *outputs) {
+    ox_bytes attrs = {0};
+    ox_put_attr_graph(&attrs, "body", body);
+    own_node(&m, "Loop", inputs, outputs, &attrs);
+    ox_put_output(&m.graph, "y", OX_FLOAT, -1, NULL);
+    ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
+}
+
+/* A value and a stack: the body is planned once, and memory is asked for by the first rounds alone, or for a stack of
+ * twice as many; a second run asks for none. */
+START_TEST(test_planned_once) {
+    static const int64_t shape[] = {64};
+    ox_bytes body = {0};
+    float wanted[64];
+    size_t calls[3];
+    begin_body(&body);
+    ox_put_node(&body, "Add", "a,x", "s", NULL);
+    ox_put_node(&body, "Neg", "s", "n", NULL);
+    ox_put_output(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "s", OX_FLOAT, 1, shape);
+    ox_put_output(&body, "n", OX_FLOAT, 1, shape);
+    ox_put_output(&m.graph, "stack", OX_FLOAT, -1, NULL);
+    load_loop(&body, "m,,x", "y,stack");
+    for (int turn = 0; turn < 3; turn++) {
+        static const int64_t counts[] = {4, 1000, 900};
+        const size_t before = m.counter.calls;
+        trips[0] = counts[turn];
+        ck_assert_msg(own_run(&m, 2, loop_inputs) == OX_OK, "%s", m.error.text);
+        calls[turn] = m.counter.calls - before;
+        const float *stack = m.output.data;
+        ck_assert_int_eq(m.output.dims[0], counts[turn]);
+        for (int64_t t = 0; t < counts[turn]; t++)
+            for (int i = 0; i < 64; i++)
+                ck_assert(stack[64 * t + i] == -x[i] * (float)(t + 2));
+        ck_assert_int_eq(ox_session_output(m.session, 1, &m.output, &m.error), OX_OK);
+        for (int i = 0; i < 64; i++)
+            wanted[i] = x[i] * (float)(counts[turn] + 1);
+        own_check(&m, 1, dims, wanted);
+    }
+    ck_assert_uint_lt(calls[1], 20); /* the stack doubles */
+    const size_t before = m.counter.calls;
+    ck_assert_int_eq(own_run(&m, 2, loop_inputs), OX_OK);
+    ck_assert_uint_eq(m.counter.calls, before);
+    own_end(&m);
+}
+END_TEST
+
+/* Two values trade places, also without a node between; one grows. */
+START_TEST(test_traded) {
+    ox_bytes body = {0}, attrs = {0};
+    float wanted[64];
+    begin_body(&body);
+    ox_put_attr_int(&attrs, "axis", 0);
+    ox_put_input(&body, "b", OX_FLOAT, -1, NULL);
+    ox_put_input(&body, "g", OX_FLOAT, -1, NULL);
+    ox_put_node(&body, "Concat", "g,x", "h", &attrs);
+    ox_put_output(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "b", OX_FLOAT, -1, NULL);
+    ox_put_output(&body, "a", OX_FLOAT, -1, NULL);
+    ox_put_output(&body, "h", OX_FLOAT, -1, NULL);
+    own_node(&m, "Neg", "x", "n", NULL);
+    ox_put_output(&m.graph, "grown", OX_FLOAT, -1, NULL);
+    load_loop(&body, "m,,x,n,x", "y,z,grown");
+    for (trips[0] = 0; trips[0] < 6; trips[0]++) {
+        ck_assert_msg(own_run(&m, 2, loop_inputs) == OX_OK, "%s", m.error.text);
+        ck_assert_int_eq(m.output.dims[0], 64 * (trips[0] + 1));
+        for (int i = 0; i < 64 * (trips[0] + 1); i++)
+            ck_assert(((const float *)m.output.data)[i] == x[i % 64]);
+        ck_assert_int_eq(ox_session_output(m.session, 1, &m.output, &m.error), OX_OK);
+        for (int i = 0; i < 64; i++)
+            wanted[i] = trips[0] % 2 ? -x[i] : x[i];
+        own_check(&m, 1, dims, wanted);
+    }
+    own_end(&m);
+}
+END_TEST
+
+typedef struct count_down {
+    int left;
+} count_down;
+
+static bool ask(void *context) {
+    count_down *count = context;
+    return count->left-- <= 0;
+}
+
+/* A loop without an end and without a node can be cancelled, and takes no memory for the rounds to come. */
+START_TEST(test_endless) {
+    count_down count = {100};
+    ox_bytes body = {0};
+    begin_body(&body);
+    m.options.limits.cancel = ask;
+    m.options.limits.cancel_context = &count;
+    ox_put_output(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "a", OX_FLOAT, 1, dims);
+    ox_put_output(&body, "a", OX_FLOAT, 1, dims);
+    ox_put_output(&m.graph, "stack", OX_FLOAT, -1, NULL);
+    load_loop(&body, _i ? "m,,x" : ",,x", "y,stack");
+    trips[0] = INT64_MAX / 2;
+    ck_assert_int_eq(own_run(&m, 2, loop_inputs), OX_ERROR_CANCELLED);
+    ck_assert_uint_lt(m.counter.peak, 400000);
+    count.left = 1000;
+    trips[0] = 3;
+    ck_assert_int_eq(own_run(&m, 2, loop_inputs), _i ? OX_OK : OX_ERROR_CANCELLED);
+    own_end(&m);
+}
+END_TEST
+
+/* The memory that a stack takes is limited, too. */
+START_TEST(test_limited) {
+    ox_bytes body = {0};
+    begin_body(&body);
+    m.options.limits.bytes = 1 << 20;
+    ox_put_output(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "a", OX_FLOAT, 1, dims);
+    ox_put_output(&body, "a", OX_FLOAT, 1, dims);
+    ox_put_output(&m.graph, "stack", OX_FLOAT, -1, NULL);
+    load_loop(&body, "m,,x", "y,stack");
+    trips[0] = INT64_MAX;
+    ck_assert_int_eq(own_run(&m, 2, loop_inputs), OX_ERROR_LIMIT);
+    ck_assert_uint_le(m.counter.peak, 1 << 20);
+    trips[0] = 3;
+    ck_assert_int_eq(own_run(&m, 2, loop_inputs), OX_OK);
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_control(void);
 Suite *ox_suite_control(void) {
     Suite *suite = suite_create("control");
     TCase *test = tcase_create("control");
     tcase_add_test(test, test_handed_on);
+    tcase_add_test(test, test_planned_once);
+    tcase_add_test(test, test_traded);
+    tcase_add_loop_test(test, test_endless, 0, 2);
+    tcase_add_test(test, test_limited);
     suite_add_tcase(suite, test);
     return suite;
 }

@@ -1,0 +1,71 @@
+"""control_mistakes.py: wrong nodes that run subgraphs, and what ox has to say of each."""
+
+import numpy as np
+import oxlib
+from build import constant, graph, model, node
+from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, Mistake, longs
+
+F2 = np.zeros(2, np.float32)
+TRIPS, TRUE = np.array(3, np.int64), np.array(True)
+KINDS = {"float32": "float", "int64": "int64", "bool": "bool", "int32": "int32"}
+
+
+def body(nodes=("Identity c k", "Neg v w"), inputs="i int64, c bool, v float 2", outputs="k bool, w float ?", **rest):
+    return graph([node(text) for text in nodes], inputs, outputs, **rest)
+
+
+def wrong(title, text, status, said, inputs, outputs="y float ?", opset=17, options=None, **attributes):
+    made = node(text, **attributes)
+    described = ",".join(f"{name} {KINDS[array.dtype.name]} ?" for name, array in inputs.items())
+    return Mistake(title, model(made, described, outputs, opset=opset), status, said, list(inputs.values()),
+                   place=f"node 'n' ({made.op_type}", **(options or {}))
+
+
+def loops():
+    given = {"m": TRIPS, "c": TRUE, "x": F2}
+    yield wrong("a trip count of int32", "Loop m,c,x y", UNSUPPORTED,
+                "input 0 'm' (int32 []): type int32 is not supported here; int64 is",
+                {**given, "m": np.array(3, np.int32)}, body=body())
+    yield wrong("two trip counts", "Loop m,c,x y", SHAPE,
+                "the trip count, input 0 'm' (int64 [2]), must have one element", {**given, "m": longs(1, 2)}, body=body())
+    yield wrong("a condition without elements", "Loop m,c,x y", SHAPE,
+                "the condition, input 1 'c' (bool [0]), must have one element",
+                {**given, "c": np.zeros(0, np.bool_)}, body=body())
+    yield wrong("a body with too few inputs", "Loop m,c,x,x y,z", MODEL,
+                "the body has 3 inputs: with 2 carried values it must have 4, for the round and the condition come first",
+                given, body=body())
+    yield wrong("a body with too few outputs", "Loop m,c,x y,z", MODEL,
+                "the body has 2 outputs and the node 2, with 1 carried values: the body has the condition besides",
+                given, body=body())
+    yield wrong("fewer outputs than carried values", "Loop m,c,x,x y", MODEL,
+                "the body has 2 outputs and the node 1, with 2 carried values: the body has the condition besides",
+                given, body=body(inputs="i int64, c bool, v float 2, u float 2"))
+    yield wrong("a carried value that is omitted", "Loop m,c,,x y,z", MODEL, "input 2 is required, but omitted",
+                given, body=body())
+    yield wrong("a condition of the body that is no bool", "Loop m,c,x y", MODEL,
+                "output 0 of the body, the condition, is int64 [], not one bool", given,
+                body=body(["Identity i k", "Neg v w"], outputs="k int64, w float ?"))
+    yield wrong("a condition of the body that is a list", "Loop m,c,x y", MODEL,
+                "output 0 of the body, the condition, is bool [2], not one bool", given,
+                body=body(["Less v,v k", "Neg v w"], outputs="k bool ?, w float ?"))
+    yield wrong("a carried value that changes its type", "Loop m,c,x y", MODEL,
+                "round 0: output 1 of the body is of type int64, the value carried is of float", given,
+                body=body(["Identity c k", "Shape v w"], outputs="k bool, w int64 ?"))
+    yield wrong("a carried value of another type than stated", "Loop m,c,x y", MODEL,
+                "'v' in a subgraph is of type float, but the model states int64", given,
+                body=body(inputs="i int64, c bool, v int64 2", outputs="k bool, w int64 ?"))
+    yield wrong("slices that differ", "Loop m,c,x y,z", SHAPE,
+                "round 1: output 2 of the body is float [4], but was float [2] in the round before", given,
+                outputs="z float ?",
+                body=graph([node("Identity c k"), node("Concat v,v w", axis=0), node("Identity v s")],
+                           "i int64, c bool, v float ?", "k bool, w float ?, s float ?"))
+    yield wrong("an error in the second round", "Loop m,c,x y", SHAPE,
+                "round 1: node 'n' (Add-14): input 1 'x' (float [2]) does not broadcast with input 0 'v' (float [4])",
+                given, body=graph([node("Identity c k"), node("Add v,x t"), node("Concat v,t w", axis=0)],
+                                  "i int64, c bool, v float ?", "k bool, w float ?"))
+    yield wrong("a stack beyond the limit", "Loop m,,x y,z", LIMIT,
+                "the results of a subgraph take 1032 bytes, the limit for a tensor is 1024", {"m": np.array(2**62), "x": F2},
+                body=body(outputs="k bool, w float 2, w float 2"), outputs="z float ?", options={"limits": oxlib.Limits(tensor_bytes=1024)})
+
+
+MISTAKES = list(loops())

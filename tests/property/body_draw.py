@@ -1,0 +1,195 @@
+"""body_draw.py: random graphs with Loop, Scan and If in each other. A value is known by its type and shape, which is LIST
+for a list that grows and ANY for what nobody knows."""
+
+import itertools
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+KINDS = {"int64": TensorProto.INT64, "float": TensorProto.FLOAT, "bool": TensorProto.BOOL}
+SHAPES = [(), (3,), (2, 3), (3, 2), (1,), (40, 50)]
+LIST, ANY = "list", "any"
+MOST_DEPTH = 2
+
+
+def fixed(shape):
+    return isinstance(shape, tuple)
+
+
+def data(rng, kind, shape):
+    if kind == "bool":
+        return np.asarray(rng.random(shape) < 0.6)
+    return np.asarray(rng.integers(-9, 9, shape)).astype({"int64": np.int64, "float": np.float32}[kind])
+
+
+class Body:
+    """A graph being drawn: `seen` are the types of all values that it may read."""
+
+    def __init__(self, rng, names, around, depth):
+        self.rng, self.names, self.depth = rng, names, depth
+        self.around, self.seen = set(around), dict(around)
+        self.nodes, self.initializers = [], []
+
+    def chance(self, share):
+        return self.rng.random() < share
+
+    def name(self):
+        return f"v{next(self.names)}"
+
+    def constant(self, array):
+        name = self.name()
+        self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def add(self, op, inputs, *types, **attributes):
+        outputs = [self.name() for _ in types]
+        self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
+        self.seen.update(zip(outputs, types))
+        return outputs
+
+    def pick(self, wanted=None):
+        """A value of a type that suits; those that came last come more often. "" if there is none."""
+        found = [name for name, seen in self.seen.items() if wanted is None or wanted(*seen)]
+        return found[-1 - min(int(self.rng.exponential(3)), len(found) - 1)] if found else ""
+
+    def pick_like(self, kind, shape):
+        return self.pick(lambda k, s: (k, s) == (kind, shape))
+
+    def graph(self, inputs, outputs):
+        """Without stated shapes some of the time."""
+        port = lambda name, kind, shape, known: helper.make_tensor_value_info(
+            name, KINDS[kind], shape if known and fixed(shape) else None)
+        known = self.chance(0.5)
+        return helper.make_graph(self.nodes, "g", [port(n, *t, known) for n, t in inputs],
+                                 [port(n, *self.seen[n], True) for n in outputs], self.initializers)
+
+    # ---- Nodes ----------------------------------------------------------------------------------------------
+
+    def plain(self):
+        a = self.pick(lambda k, s: k != "bool")
+        kind, shape = self.seen[a]
+        b = self.pick(lambda k, s: k == kind and s in (shape, ()))
+        turn = int(self.rng.integers(0, 9))
+        if not fixed(shape) or turn < 2:
+            self.add(str(self.rng.choice(["Neg", "Identity", "Abs"])), [a], (kind, shape))
+        elif turn == 2 and len(shape) == 2:
+            self.add("Transpose", [a], (kind, shape[::-1]))
+        elif turn == 3 and len(shape) == 2:
+            self.add("Reshape", [a, self.constant(np.array(shape[::-1]))], (kind, shape[::-1]))
+        elif turn == 4 and shape and shape[0] > 1:
+            row = self.constant(np.array(int(self.rng.integers(0, shape[0]))))
+            self.add("Gather", [a, row], (kind, shape[1:]))
+        else:
+            self.add(str(self.rng.choice(["Add", "Sub", "Mul", "Max", "Min"])), [a, b], (kind, shape))
+
+    def sum(self):
+        a = self.pick(lambda k, s: k == "int64" and s != ())
+        if a:
+            self.add("ReduceSum", [a], ("int64", ()), keepdims=0)
+
+    def compare(self):
+        a = self.pick_like("int64", ())
+        if a:
+            self.add(str(self.rng.choice(["Less", "Equal"])), [a, self.pick_like("int64", ())], ("bool", ()))
+
+    def branches(self):
+        condition = self.pick_like("bool", ())
+        types = [self.seen[self.pick()] for _ in range(int(self.rng.integers(1, 3)))]
+        if not condition:
+            return
+        made = {}
+        for name in ("then_branch", "else_branch"):
+            body = Body(self.rng, self.names, self.seen, self.depth + 1)
+            body.fill(3)
+            made[name] = body.graph([], [body.give(*t) for t in types])
+        self.add("If", [condition], *types, **made)
+
+    def give(self, kind, shape, fresh=False):
+        """An output of that type; of a carried value it may be an input, or a value around the body."""
+        found = self.pick_like(kind, shape)
+        if fresh or found in self.around or self.chance(0.3):
+            return self.add("Identity", [found], (kind, shape))[0]
+        return found
+
+    def grow(self, value):
+        kind, _ = self.seen[value]
+        more = self.pick(lambda k, s: k == kind and fixed(s) and len(s) == 1)
+        parts = [value, more or self.constant(data(self.rng, kind, (1,)))]
+        return self.add("Concat", parts, (kind, LIST), axis=0)[0]
+
+    def carried(self, most=3):
+        """Values that a node carries: of fixed shapes, or lists that may grow."""
+        found = [self.pick(lambda k, s: k != "bool") for _ in range(int(self.rng.integers(0, most + 1)))]
+        return [(name, self.seen[name][0], self.seen[name][1]) for name in found]
+
+    def results(self, body, inputs, kinds):
+        outputs = []
+        for (name, _), (kind, shape) in zip(inputs, kinds):
+            if shape == LIST:
+                outputs.append(body.grow(name) if body.chance(0.6) else name)
+            else:
+                outputs.append(body.give(kind, shape))
+        return outputs
+
+    def stacks(self, body):
+        return [body.pick(lambda k, s: fixed(s) and k != "bool") for _ in range(int(self.rng.integers(0, 3)))]
+
+    def loop(self):
+        carried = self.carried()
+        kinds = [(k, LIST if fixed(s) and len(s) == 1 and self.chance(0.3) else s) for _, k, s in carried]
+        body = Body(self.rng, self.names, self.seen, self.depth + 1)
+        first = [(self.name(), ("int64", ())), (self.name(), ("bool", ()))]
+        inputs = [(self.name(), kind) for kind in kinds]
+        body.seen.update(first + inputs)
+        body.fill(4)
+        limit = body.constant(np.array(int(self.rng.integers(0, 6))))
+        going = body.add("Less", [first[0][0], limit], ("bool", ()))[0]
+        endless = self.chance(0.3)
+        if endless:
+            going = first[1][0] if self.chance(0.5) else body.add("Identity", [first[1][0]], ("bool", ()))[0]
+        outputs = self.results(body, inputs, kinds)
+        stacks = [s for s in self.stacks(body) if s]
+        outputs += [body.add("Identity", [s], body.seen[s])[0] if s in body.around or self.chance(0.5) else s
+                    for s in stacks]
+        count = self.constant(np.array(int(self.rng.integers(-1, 8)))) if self.chance(0.7) else self.trips()
+        condition = self.pick_like("bool", ()) if self.chance(0.6) else ""
+        if not condition or endless or self.chance(0.8):
+            node = [count, condition]
+        else:
+            node = ["", condition]
+        graph = body.graph(first + inputs, [going, *outputs])
+        if not kinds and not stacks:
+            return
+        self.add("Loop", node + [name for name, _, _ in carried], *kinds, *((body.seen[s][0], ANY) for s in stacks),
+                 body=graph)
+
+    def trips(self):
+        a = self.pick_like("int64", ())
+        six = self.constant(np.array(6))
+        return self.add("Min", [a, six], ("int64", ()))[0] if a else six
+
+    def fill(self, most):
+        makers = [(12, self.plain), (2, self.sum), (3, self.compare)]
+        if self.depth < MOST_DEPTH:
+            makers += [(2, self.branches), (3, self.loop)]
+        weights = np.array([w for w, _ in makers], float)
+        for _ in range(int(self.rng.integers(1, most + 1))):
+            if any(k != "bool" for k, _ in self.seen.values()):
+                makers[int(self.rng.choice(len(makers), p=weights / weights.sum()))][1]()
+
+
+def main(rng):
+    """(types of the inputs, graph)."""
+    types = {f"x{i}": (str(rng.choice(["int64", "float"])), SHAPES[int(rng.integers(0, len(SHAPES)))])
+             for i in range(int(rng.integers(1, 4)))}
+    types["c"] = ("bool", ())
+    body = Body(rng, itertools.count(), types, 0)
+    body.fill(4)
+    body.loop()
+    body.fill(3)
+    made = [name for node in body.nodes for name in node.output]
+    kept = [name for name in made if rng.random() < 0.4] or made[-1:]
+    port = lambda name, kind, shape: helper.make_tensor_value_info(name, KINDS[kind], shape)
+    graph = helper.make_graph(body.nodes, "g", [port(n, *t) for n, t in types.items()],
+                              [port(n, body.seen[n][0], None) for n in kept], body.initializers)
+    return types, graph

@@ -1,0 +1,67 @@
+"""loops.py [--seed N] [--cases N]: random models of Loop, Scan and If in each other against a small evaluator.
+
+Bodies carry values, of shapes that stay or that grow, hand inputs on, read values around them, stack results, and end by
+trip count or condition. Each model runs fused and not, by one thread and by several, and twice in a session with other
+data. All arithmetic is exact or one operation at a time, so results are compared bit for bit."""
+
+import sys
+
+import body_draw
+import body_eval
+import arrays
+import numpy as np
+import oxlib
+import trials
+from onnx import TensorProto, helper
+
+KINDS = {"int64": TensorProto.INT64, "float": TensorProto.FLOAT, "bool": TensorProto.BOOL}
+
+
+def draw_inputs(rng, types):
+    return {name: body_draw.data(rng, kind, shape) for name, (kind, shape) in types.items()}
+
+
+def differs(wanted, got):
+    if wanted.dtype != got.dtype or wanted.shape != got.shape:
+        return f"{got.dtype} {got.shape}, not {wanted.dtype} {wanted.shape}"
+    same = np.array_equal(wanted, got, equal_nan=wanted.dtype.kind == "f")
+    return None if same else f"\n{got}\nnot\n{wanted}"
+
+
+def compare(session, model, inputs, types, names):
+    kept = [arrays.to_input(inputs[name], kind) for name, (kind, _) in types.items()]
+    for i, tensor in enumerate(kept):
+        session.set_input(i, tensor)
+    session.run()
+    wanted = body_eval.run(model.graph, inputs)
+    for i, name in enumerate(names):
+        wrong = differs(np.asarray(wanted[name]), arrays.from_tensor(session.output(i))[1])
+        if wrong:
+            return f"{name}: {wrong}"
+    return None
+
+
+def check(rng, number):
+    types, graph = body_draw.main(rng)
+    opset = int(rng.choice([13, 16, 19, 21]))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    data = model.SerializeToString()
+    names = [output.name for output in graph.output]
+    first, second = draw_inputs(rng, types), draw_inputs(rng, types)
+    for no_fuse, threads in ((False, 1), (True, 1), (False, 2 + number % 2)):
+        options = oxlib.Options(no_fuse=no_fuse, threads=threads)
+        loaded = oxlib.Model(data, options)
+        session = oxlib.Session(loaded, options)
+        for inputs in (first, second, first):
+            try:
+                wrong = compare(session, model, inputs, types, names)
+            except oxlib.OxError as error:
+                wrong = str(error)
+            if wrong:
+                return f"case {number}, no_fuse {no_fuse}, threads {threads}: {wrong}\n{helper.printable_graph(graph)}"
+        session.close()
+        loaded.close()
+    return None
+
+
+sys.exit(trials.run(check, 300))
