@@ -3,7 +3,7 @@
 import numpy as np
 import oxlib
 from build import constant, graph, model, node
-from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, Mistake, longs
+from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, longs
 
 F2 = np.zeros(2, np.float32)
 TRIPS, TRUE = np.array(3, np.int64), np.array(True)
@@ -68,4 +68,55 @@ def loops():
                 body=body(outputs="k bool, w float 2, w float 2"), outputs="z float ?", options={"limits": oxlib.Limits(tensor_bytes=1024)})
 
 
-MISTAKES = list(loops())
+def step(nodes=("Add s,x t",), inputs="s float 2, x float 2", outputs="t float ?"):
+    return graph([node(text) for text in nodes], inputs, outputs)
+
+
+def scans():
+    given = {"s": F2, "x": np.zeros((3, 2), np.float32)}
+    yield wrong("no scanned inputs", "Scan s,x y", MODEL,
+                "attribute 'num_scan_inputs' is 0, with 2 inputs to choose from", given, num_scan_inputs=0, body=step())
+    yield wrong("more scanned inputs than there are", "Scan s,x y", MODEL,
+                "attribute 'num_scan_inputs' is 3, with 2 inputs to choose from", given, num_scan_inputs=3, body=step())
+    yield wrong("a body without the scanned input", "Scan s,x y", MODEL,
+                "the body has 1 inputs and 1 outputs, the node 2 and 1, with 1 states among both", given,
+                num_scan_inputs=1, body=step(["Neg s t"], "s float 2"))
+    yield wrong("fewer outputs than states", "Scan s,s,x y", MODEL,
+                "the body has 3 inputs and 1 outputs, the node 3 and 1, with 2 states among both", given,
+                num_scan_inputs=1, body=step(inputs="s float 2, r float 2, x float 2"))
+    yield wrong("a state that is omitted", "Scan ,x y", MODEL, "input 0 is required, but omitted", given,
+                num_scan_inputs=1, body=step())
+    yield wrong("axes for other inputs", "Scan s,x y", MODEL,
+                "attribute 'scan_input_axes' has 2 elements, expected 1", given, num_scan_inputs=1,
+                scan_input_axes=[0, 0], body=step())
+    yield wrong("an axis out of range", "Scan s,x y", SHAPE, "the scan axis 2 is out of range for rank 2 (-2 to 1)",
+                given, num_scan_inputs=1, scan_input_axes=[2], body=step())
+    yield wrong("a scalar that is scanned", "Scan s,x y", SHAPE, "the scan axis 0 is out of range for rank 0 (0 to -1)",
+                {**given, "x": np.zeros((), np.float32)}, num_scan_inputs=1, body=step())
+    yield wrong("a direction that is none", "Scan s,x y", MODEL,
+                "attribute 'scan_input_directions': 2 is no direction, 0 or 1", given, num_scan_inputs=1,
+                scan_input_directions=[2], body=step())
+    yield wrong("lengths that differ", "Scan x,s y", SHAPE,
+                "input 0 'x' (float [3,2]) and input 1 's' (float [2]), scanned along axes 0 and 0, differ in length",
+                given, num_scan_inputs=2, body=step(["Add x,s t"], "x float 2, s float"))
+    yield wrong("a state that changes its shape", "Scan s,x y", SHAPE,
+                "round 0: output 0 of the body has shape [4], the state before has [2]", given, num_scan_inputs=1,
+                body=graph([node("Concat s,x t", axis=0)], "s float ?, x float 2", "t float ?"))
+    yield wrong("an axis of a result out of range", "Scan s,x y,z", SHAPE,
+                "the axis of a result 2 is out of range for rank 2 (-2 to 1)", given, num_scan_inputs=1, outputs="z float ?",
+                scan_output_axes=[2], body=step(outputs="t float ?, t float ?"))
+
+
+def batches():
+    given = {"l": longs(3, 2), "s": np.zeros((2, 2), np.float32), "x": np.zeros((2, 3, 2), np.float32)}
+    known = dict(opset=8, num_scan_inputs=1, body=step())
+    yield wrong("a state without a batch", "Scan l,s,x y", SHAPE,
+                "input 1 's' (float [3]) must have a batch of 2 as its first dimension",
+                {**given, "s": np.zeros(3, np.float32)}, **known)
+    yield wrong("lengths for another batch", "Scan l,s,x y", SHAPE,
+                "the lengths, input 0 'l' (int64 [3]), must be a list of 2", {**given, "l": longs(1, 2, 3)}, **known)
+    yield wrong("a length out of range", "Scan l,s,x y", VALUE,
+                "element 1 of the batch is 4 long, out of range (0 to 3)", {**given, "l": longs(3, 4)}, **known)
+
+
+MISTAKES = [*loops(), *scans(), *batches()]

@@ -7,7 +7,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 KINDS = {"int64": TensorProto.INT64, "float": TensorProto.FLOAT, "bool": TensorProto.BOOL}
-SHAPES = [(), (3,), (2, 3), (3, 2), (1,), (40, 50)]
+SHAPES = [(), (3,), (2, 3), (3, 2), (1,), (40, 50), (2, 0, 3)]
 LIST, ANY = "list", "any"
 MOST_DEPTH = 2
 
@@ -74,7 +74,7 @@ class Body:
             self.add(str(self.rng.choice(["Neg", "Identity", "Abs"])), [a], (kind, shape))
         elif turn == 2 and len(shape) == 2:
             self.add("Transpose", [a], (kind, shape[::-1]))
-        elif turn == 3 and len(shape) == 2:
+        elif turn == 3 and len(shape) == 2 and all(shape):
             self.add("Reshape", [a, self.constant(np.array(shape[::-1]))], (kind, shape[::-1]))
         elif turn == 4 and shape and shape[0] > 1:
             row = self.constant(np.array(int(self.rng.integers(0, shape[0]))))
@@ -163,6 +163,46 @@ class Body:
         self.add("Loop", node + [name for name, _, _ in carried], *kinds, *((body.seen[s][0], ANY) for s in stacks),
                  body=graph)
 
+    def scanned(self, length):
+        """Inputs of that length along some axis: (name, type, axis, direction)."""
+        found = [(name, axis) for name, (_, shape) in self.seen.items() if fixed(shape)
+                 for axis, n in enumerate(shape) if n == length]
+        chosen = [found[int(self.rng.integers(0, len(found)))] for _ in range(int(self.rng.integers(1, 4)))]
+        return [(name, self.seen[name], axis, int(self.rng.integers(0, 2))) for name, axis in chosen]
+
+    def axis(self, axis, rank):
+        return axis - rank if self.chance(0.3) else axis
+
+    def scan(self):
+        lengths = sorted({n for _, shape in self.seen.values() if fixed(shape) for n in shape})
+        if not lengths:
+            return
+        scanned = self.scanned(int(self.rng.choice(lengths)))
+        states = [c for c in self.carried() if fixed(c[2])]
+        body = Body(self.rng, self.names, self.seen, self.depth + 1)
+        inputs = [(self.name(), (k, s)) for _, k, s in states]
+        cut = [(self.name(), (k, s[:axis] + s[axis + 1:])) for _, (k, s), axis, _ in scanned]
+        body.seen.update(inputs + cut)
+        body.fill(4)
+        outputs = self.results(body, inputs, [t for _, t in inputs])
+        stacks = [body.add("Identity", [s], body.seen[s])[0] if s in body.around else s
+                  for s in self.stacks(body) if s]
+        if not states and not stacks:
+            return
+        ranks = [len(body.seen[s][1]) + 1 for s in stacks]
+        axes = [int(self.rng.integers(0, rank)) for rank in ranks]
+        rest = {"scan_input_axes": [self.axis(axis, len(t[1])) for _, t, axis, _ in scanned],
+                "scan_input_directions": [back for *_, back in scanned],
+                "scan_output_axes": [self.axis(axis, rank) for axis, rank in zip(axes, ranks)],
+                "scan_output_directions": [int(self.rng.integers(0, 2)) for _ in stacks]}
+        given = {name: list_ for name, list_ in rest.items() if list_ and (any(list_) or self.chance(0.5))}
+        length = scanned[0][1][1][scanned[0][2]]
+        types = [(body.seen[s][0], (*body.seen[s][1][:axis], length, *body.seen[s][1][axis:]))
+                 for s, axis in zip(stacks, axes)]
+        graph = body.graph(inputs + cut, [*outputs, *stacks])
+        self.add("Scan", [name for name, *_ in [*states, *scanned]], *(t for _, t in inputs), *types, body=graph,
+                 num_scan_inputs=len(scanned), **given)
+
     def trips(self):
         a = self.pick_like("int64", ())
         six = self.constant(np.array(6))
@@ -171,7 +211,7 @@ class Body:
     def fill(self, most):
         makers = [(12, self.plain), (2, self.sum), (3, self.compare)]
         if self.depth < MOST_DEPTH:
-            makers += [(2, self.branches), (3, self.loop)]
+            makers += [(2, self.branches), (3, self.loop), (3, self.scan)]
         weights = np.array([w for w, _ in makers], float)
         for _ in range(int(self.rng.integers(1, most + 1))):
             if any(k != "bool" for k, _ in self.seen.values()):
@@ -185,7 +225,7 @@ def main(rng):
     types["c"] = ("bool", ())
     body = Body(rng, itertools.count(), types, 0)
     body.fill(4)
-    body.loop()
+    (body.loop if rng.random() < 0.5 else body.scan)()
     body.fill(3)
     made = [name for node in body.nodes for name in node.output]
     kept = [name for name in made if rng.random() < 0.4] or made[-1:]

@@ -635,7 +635,7 @@ WITHOUT = {
         "ArrayFeatureExtractor", "Binarizer", "CategoryMapper", "FeatureVectorizer", "Imputer", "LabelEncoder",
         "LinearClassifier", "LinearRegressor", "Normalizer", "OneHotEncoder", "SVMClassifier", "SVMRegressor", "Scaler",
         "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor")},
-    "Loop": "its bodies take inputs; tests/property/loops.py has it",
+    "Loop": "its bodies take inputs; tests/property/loops.py has it", "Scan": "the same",
     "Attention": "tests/property/attentions.py has it", "LinearAttention": "the same", "RotaryEmbedding": "the same",
     "SwiGLU": "the same", "TensorScatter": "the same", "Einsum": "tests/property/einsums.py has it",
     "GRU": "tests/property/recurrent.py has it", "LSTM": "the same", "RNN": "the same",

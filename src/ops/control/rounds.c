@@ -30,6 +30,10 @@ static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, voi
     if (output->dtype != c->now.dtype)
         return ox_call_fail(r->call, OX_ERROR_MODEL, "output %d of the body is of type %s, the value carried is of %s",
                             r->body->placed_from + j, ox_dtype_name(output->dtype), ox_dtype_name(c->now.dtype));
+    if (r->fixed && !ox_same_dims(output->rank, output->dims, c->now.rank, c->now.dims))
+        return ox_call_fail(r->call, OX_ERROR_SHAPE, "output %d of the body has shape %s, the state before has %s",
+                            r->body->placed_from + j, OX_DIMS(output->rank, output->dims),
+                            OX_DIMS(c->now.rank, c->now.dims));
     const bool grows = r->done && size > bytes_of(&c->now) && size < SIZE_MAX / 2;
     return take_room(r, j, c->place == 0, size, grows ? size + size / 2 : size, 0, place);
 }
@@ -196,7 +200,7 @@ ox_status ox_rounds_describe(ox_rounds *r, int s) {
         OX_TRY(r->call->bodies->foresee(r->body, r->body->placed_from + r->ncarried + s, &seen));
         OX_TRY(describe_slice(r, stack, seen.dtype, seen.rank, seen.dims));
     }
-    return stack->slices ? OX_OK : need_slices(r, s, 0);
+    return stack->slices ? OX_OK : need_slices(r, s, r->total >= 0 ? r->total : 0);
 }
 
 ox_status ox_rounds_room(ox_rounds *r, int k, size_t size, void **room) {

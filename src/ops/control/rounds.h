@@ -31,6 +31,7 @@ typedef struct ox_rounds {
     int64_t done, most; /* rounds that have run, and that may */
     int64_t before;     /* slices of earlier runs, which stay */
     int64_t total;      /* slices that there will be, -1 if that is not known */
+    bool fixed;         /* carried values keep their shapes */
     ox_carried *carried;
     ox_stack *stacks;
     void *own; /* of the operator: zeroed */
