@@ -233,3 +233,29 @@ def main(rng):
     graph = helper.make_graph(body.nodes, "g", [port(n, *t) for n, t in types.items()],
                               [port(n, body.seen[n][0], None) for n in kept], body.initializers)
     return types, graph
+
+
+def batch(rng):
+    """(types of the inputs, inputs, graph) of a Scan of version 8."""
+    size, length = int(rng.integers(1, 4)), int(rng.integers(0, 5))
+    states = [(f"s{i}", ("float", SHAPES[int(rng.integers(0, 4))])) for i in range(int(rng.integers(1, 3)))]
+    scanned = [(f"x{i}", ("float", SHAPES[int(rng.integers(0, 4))])) for i in range(int(rng.integers(1, 3)))]
+    body = Body(rng, itertools.count(), {}, MOST_DEPTH)
+    inputs = [(body.name(), t) for _, t in states + scanned]
+    body.seen.update(inputs)
+    body.fill(4)
+    stacks = [s for s in body.stacks(body) if s]
+    outputs = [body.add("Identity", [body.pick_like(*t)], t)[0] for _, t in states] + stacks
+    types = {"l": ("int64", (size,))} if rng.random() < 0.6 else {}
+    types.update({name: (kind, (size, *shape)) for name, (kind, shape) in states})
+    types.update({name: (kind, (size, length, *shape)) for name, (kind, shape) in scanned})
+    given = {name: data(rng, *t) for name, t in types.items()}
+    if "l" in types:
+        given["l"] = rng.integers(0, length + 1, size)
+    ways = {"directions": [int(way) for way in rng.integers(0, 2, len(scanned))]} if rng.random() < 0.7 else {}
+    made = [f"y{i}" for i in range(len(outputs))]
+    node = helper.make_node("Scan", ["l" if "l" in types else "", *(name for name, _ in states + scanned)], made,
+                            body=body.graph(inputs, outputs), num_scan_inputs=len(scanned), **ways)
+    port = lambda name, kind, shape: helper.make_tensor_value_info(name, KINDS[kind], shape)
+    return types, given, helper.make_graph([node], "g", [port(n, *t) for n, t in types.items()],
+                                           [port(n, "float", None) for n in made])

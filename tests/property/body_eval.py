@@ -90,3 +90,22 @@ def scan(rest, inputs, scope, nout):
     axes, backward = listed("scan_output_axes", len(slices)), listed("scan_output_directions", len(slices))
     return state + [stacked(body, len(state) + i, s[::-1] if back else s, axis)
                     for i, (s, axis, back) in enumerate(zip(slices, axes, backward))]
+
+
+def scan_batch(rest, inputs, nout):
+    """Scan 8: `inputs` begin with the lengths, or None."""
+    body, count = rest["body"], rest["num_scan_inputs"]
+    state, scanned = inputs[1:-count], inputs[-count:]
+    batch, length = scanned[0].shape[:2]
+    lengths = inputs[0] if inputs[0] is not None else [length] * batch
+    back = rest.get("directions", [0] * count)
+    finals, slices = [], [[] for _ in range(nout - len(state))]
+    for b in range(batch):
+        rows = [x[b, :lengths[b]][::-1 if way else 1] for x, way in zip(scanned, back)]
+        given = [np.asarray(s[b]) for s in state] + rows
+        axes = {"body": body, "num_scan_inputs": count}
+        made = scan(axes, given, {}, nout)
+        finals.append(made[:len(state)])
+        for kept, value in zip(slices, made[len(state):]):
+            kept.append(np.concatenate([value, np.zeros((length - len(value), *value.shape[1:]), value.dtype)]))
+    return [np.stack(f) for f in zip(*finals)] + [np.stack(s) for s in slices]
