@@ -48,7 +48,7 @@ def shares(record, pattern, yardstick, work):
 
 def judge(record):
     """[(met, text)] of a record of one thread; goals whose cases were not measured are left out."""
-    judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers,
+    judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers, "loops": judge_loops,
               "models": judge_networks}
     return judges[record["table"]](record)
 
@@ -84,6 +84,11 @@ def judge_slowest(record, wanted):
     slower = [f"{c['name']} ({over_ort([c]):.2f})" for c in record["cases"] if over_ort([c]) and over_ort([c]) < wanted]
     slower += [f"{c['name']} (missing)" for c in record["cases"] if "ox" not in c["median_ns"]]
     return not slower, f"none below {wanted} of ONNX Runtime's speed" + (f": {'; '.join(slower)}" if slower else "")
+
+
+def judge_loops(record):
+    return [judge_slowest(record, 0.95)] + [at_least(f"{c['name']} over ONNX Runtime", over_ort([c]), 5)
+                                           for c in record["cases"] if c["group"] == "rounds" and over_ort([c])]
 
 
 def judge_layers(record):

@@ -1,6 +1,6 @@
 """bench.py: measures ox against ONNX Runtime, numpy or OpenBLAS and, where they were built, rten and tract, on the
-table of elementwise models (models.py), of matrix products (products.py), of single layers of networks (layers.py) or of
-whole networks (whole.py).
+table of elementwise models (models.py), of matrix products (products.py), of single layers of networks (layers.py), of
+loops (loops.py) or of whole networks (whole.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Before each turn a copy
 fills the caches, so that nobody finds there what another one read. A turn is one run that is not measured and then as
@@ -19,6 +19,7 @@ import time
 
 import contenders
 import layers
+import loops
 import machine
 import models
 import numpy as np
@@ -30,7 +31,8 @@ TURN_NS = 2_000_000
 MOST_RUNS = 1 << 20
 ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by a third of a case's turns at most
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
-TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES, "models": whole.CASES}
+TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES,
+          "loops": loops.CASES, "models": whole.CASES}
 
 
 def calibrate(contender):

@@ -84,6 +84,22 @@ class Layers:
         return f"Peak of float32: {spread(peaks, 0)} GFLOP/s" if peaks else ""
 
 
+class Loops:
+    """What is told of loops."""
+
+    peers = ["ort"]
+    titles = []
+    every, left_out = "all loops", ()
+
+    @staticmethod
+    def speeds(case, threads):
+        return ()
+
+    @staticmethod
+    def yardsticks(record):
+        return Elementwise.yardsticks(record)
+
+
 class Whole:
     """What is told of whole networks."""
 
@@ -100,7 +116,7 @@ class Whole:
         return Elementwise.yardsticks(record)
 
 
-TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "models": Whole}
+TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "loops": Loops, "models": Whole}
 
 
 def table_of(record):

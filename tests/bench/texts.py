@@ -15,7 +15,7 @@ microsecond and matters in the tiny cases only.
 cases in which it is more than 5 % faster than ox.
 """
 
-TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks",
+TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks", "loops": "Loops",
           "models": "Whole networks"}
 
 INTRODUCTIONS = {
@@ -31,6 +31,8 @@ for double, of float32 for all other types, so that what integers reach may be a
 that follows them there. Dims of images are channels, height and width; *3x3 / 2* is a kernel with a stride of 2, *x 8* a
 batch of 8. Weights are initializers. *GFLOP/s* counts two operations for each multiplication of a direct computation,
 whatever the runtime makes of it; *GB/s* counts inputs, weights and the output once.""",
+    "loops": """The cases are those of `tests/bench/loops.py`: bodies of Loop and Scan. A value that is carried lies in two
+places by turns, and what is stacked is computed in its slice of the result.""",
     "models": """The networks are those that `make models` fetches, one image of the size that a network is made for (the
 detector of rapidocr 320x320, its reader 48x320) or, of silero, one step of 576 samples. The files of alexnet to zfnet512
 lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here.""",
