@@ -163,10 +163,57 @@ static void feed_if(ox_feed *feed, int64_t n) {
     feed->data[k].b[0] = n % 2 != 0;
 }
 
+/* A body that carries a value, reads one outside, and gives a stack. */
+static void build_loop(ox_bytes *model) {
+    ox_bytes graph = {0}, attrs = {0}, body = {0};
+    ox_put_input(&graph, "x", OX_FLOAT, 2, n_by_4);
+    ox_put_input(&graph, "trips", OX_INT64, 0, NULL);
+    ox_put_output(&graph, "y", OX_FLOAT, -1, NULL);
+    ox_put_input(&body, "i", OX_INT64, 0, NULL);
+    ox_put_input(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_input(&body, "v", OX_FLOAT, -1, NULL);
+    ox_put_node(&body, "Add", "v,x", "w", NULL);
+    ox_put_node(&body, "Neg", "w", "n", NULL);
+    ox_put_output(&body, "c", OX_BOOL, -1, NULL);
+    ox_put_output(&body, "w", OX_FLOAT, -1, NULL);
+    ox_put_output(&body, "n", OX_FLOAT, -1, NULL);
+    ox_put_attr_graph(&attrs, "body", &body);
+    ox_put_node(&graph, "Loop", "trips,,x", "sum,stack", &attrs);
+    ox_put_node(&graph, "Mul", "stack,sum", "y", NULL);
+    ox_put_model(model, &graph, 17);
+}
+
+static void feed_loop(ox_feed *feed, int64_t n) {
+    add_floats(feed, 2, n, 4);
+    int k = feed->count++;
+    feed->tensor[k] = (ox_tensor){OX_INT64, 0, feed->dims[k], NULL, &feed->data[k]};
+    feed->data[k].i[0] = n;
+}
+
+/* A body that is given rows of x, and gives a row of each sum. */
+static void build_scan(ox_bytes *model) {
+    static const int64_t row[] = {4};
+    static const float zeros[4];
+    ox_bytes graph = {0}, attrs = {0}, body = {0};
+    ox_put_input(&graph, "x", OX_FLOAT, 2, n_by_4);
+    ox_put_initializer(&graph, "zeros", OX_FLOAT, 1, row, zeros);
+    ox_put_output(&graph, "y", OX_FLOAT, -1, NULL);
+    ox_put_input(&body, "s", OX_FLOAT, -1, NULL);
+    ox_put_input(&body, "r", OX_FLOAT, -1, NULL);
+    ox_put_node(&body, "Add", "s,r", "t", NULL);
+    ox_put_output(&body, "t", OX_FLOAT, -1, NULL);
+    ox_put_output(&body, "t", OX_FLOAT, -1, NULL);
+    ox_put_attr_graph(&attrs, "body", &body);
+    ox_put_attr_int(&attrs, "num_scan_inputs", 1);
+    ox_put_node(&graph, "Scan", "zeros,x", "last,sums", &attrs);
+    ox_put_node(&graph, "Sub", "sums,last", "y", NULL);
+    ox_put_model(model, &graph, 17);
+}
+
 const ox_sample ox_samples[] = {
     {"chain", build_chain, feed_chain},      {"dense", build_dense, feed_matrix}, {"expand", build_expand, feed_expand},
     {"reshape", build_reshape, feed_matrix}, {"half", build_half, feed_half},     {"if", build_if, feed_if},
-    {"rows", build_rows, feed_matrix},
+    {"rows", build_rows, feed_matrix},       {"loop", build_loop, feed_loop},     {"scan", build_scan, feed_matrix},
 };
 const int ox_sample_count = sizeof ox_samples / sizeof *ox_samples;
 

@@ -157,10 +157,12 @@ static bool fail_nth(const ox_sample *sample, size_t n, bool and_later) {
     if (started)
         status = set_and_run(&fix, &small);
     bool failed = fix.counter.calls >= n;
-    ck_assert_msg(status == (failed ? OX_ERROR_MEMORY : OX_OK), "%s: allocation %zu fails: status %d, %s", sample->name,
-                  n, (int)status, fix.error.text);
+    /* Where more is asked for than needed, less will do. */
+    bool asked_again = failed && !and_later && status == OX_OK && fix.counter.calls > n;
+    ck_assert_msg(asked_again || status == (failed ? OX_ERROR_MEMORY : OX_OK),
+                  "%s: allocation %zu fails: status %d, %s", sample->name, n, (int)status, fix.error.text);
     ck_assert_int_eq(fix.error.status, status);
-    ck_assert(!failed || fix.error.text[0]);
+    ck_assert(!status || fix.error.text[0]);
     fix.counter.fail_at = 0;
     if (started) {
         run_twice(&fix, &small, &again, sample->name);
