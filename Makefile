@@ -39,7 +39,7 @@ CHAINFLAGS := -O3 $(shell $(CC) -Werror -fschedule-insns -fsched-pressure -c -x 
 # Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
 # what belongs to other subcommands, so that a short run has few pages of the file in memory.
 RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/runtime/*.c src/pass/*.c) src/iterate/bcast.c \
-              src/loops/isa.c $(addprefix src/ops/,call.c custom.c elementwise.c table.c))
+              src/loops/isa.c $(addprefix src/ops/,call.c custom.c elementwise.c pass_parts.c table.c))
 LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard src/ops/*.c src/ops/*/*.c src/iterate/*.c src/loops/*.c)))
 ifdef BLAS
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
@@ -63,7 +63,9 @@ LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm_int8.$(dot).o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o bench.o case% compare.o embed.o fill.o image% info.o \
-              inputs_npz.o kind.o npz.o ops.o picture.o shape.o test.o top.o trace.o zip.o),$(TOOL_OBJ))
+              inputs_npz.o kind.o npz.o ops.o picture.o shape.o test.o trace.o zip.o),$(TOOL_OBJ))
+# Every run calls a function of one of these, and the one that ends a process, which the linker puts behind all others.
+LAST_OBJ := $(filter $(BUILD)/obj/src/loops/moves.%,$(LIB_OBJ))
 RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o $(RUN_SRC:%.c=$(BUILD)/obj/%.o)
 
 all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc
@@ -147,8 +149,8 @@ $(BUILD)/libox.so: $(LIB_OBJ)
 # Plug-ins find the functions of ox.h in the command.
 $(BUILD)/ox: $(TOOL_OBJ) $(LIB_OBJ) tools/exports.txt
 	$(call SHORT,LD) $(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -Wl,--sort-section=name $(PACKED) -o $@ $(RUN_OBJ) \
-	  $(call STATIC,protobuf-c) $(filter-out $(RUN_OBJ),$(LIB_OBJ)) $(LATE_OBJ) $(call STATIC,png16 z) $(BLAS_LIBS) \
-	  -lm -lpthread -ldl
+	  $(call STATIC,protobuf-c) $(filter-out $(RUN_OBJ) $(LAST_OBJ),$(LIB_OBJ)) $(LATE_OBJ) \
+	  $(call STATIC,png16 z) $(LAST_OBJ) $(BLAS_LIBS) -lm -lpthread -ldl
 
 # Rewritten when it changes, as PREFIX may from one call to the next.
 $(BUILD)/ox.pc: tools/ox.pc.in FORCE
