@@ -14,6 +14,27 @@ static inline uint64_t uint64_of(double a) {
     return a >= 9223372036854775808.0 && a < 18446744073709551616.0 ? (uint64_t)a : (uint64_t)int64_of(a);
 }
 
+#define T u8
+#include "lane_casts.inc"
+#define T i8
+#include "lane_casts.inc"
+#define T u16
+#include "lane_casts.inc"
+#define T i16
+#include "lane_casts.inc"
+#define T u32
+#include "lane_casts.inc"
+#define T i32
+#include "lane_casts.inc"
+#define T u64
+#include "lane_casts.inc"
+#define T i64
+#include "lane_casts.inc"
+#define T f32
+#include "lane_casts.inc"
+#define T f64
+#include "lane_casts.inc"
+
 /* From an integer type: by width only, for narrowing wraps and widening is C's. */
 #define FROM_INT(T)                                                                                                    \
     LANE1(T##_to_8, u8, T, a)                                                                                          \
@@ -22,7 +43,7 @@ static inline uint64_t uint64_of(double a) {
     LANE1(T##_to_64, u64, T, a)                                                                                        \
     LANE1(T##_to_float, f32, T, a)                                                                                     \
     LANE1(T##_to_double, f64, T, a)                                                                                    \
-    LANE1(T##_to_bool, u8, T, a != 0)
+    LANE1(T##_to_bool, truth, T, a != 0)
 FROM_INT(u8)
 FROM_INT(i8)
 FROM_INT(u16)
@@ -40,7 +61,7 @@ FROM_INT(i64)
     LANE1(T##_to_u32, u32, T, int64_of(a))                                                                             \
     LANE1(T##_to_64, u64, T, int64_of(a))                                                                              \
     LANE1(T##_to_u64, u64, T, uint64_of(a))                                                                            \
-    LANE1(T##_to_bool, u8, T, a != 0)
+    LANE1(T##_to_bool, truth, T, a != 0)
 FROM_FLOAT(f32)
 FROM_FLOAT(f64)
 LANE1(f32_to_double, f64, f32, a)

@@ -2,6 +2,7 @@
 #include "lane_half.h"
 #include "lane_loops.h"
 #include "lane_maps.h"
+#include "lane_types.inc"
 
 #include <float.h>
 #include <string.h>
@@ -106,17 +107,28 @@ FLOORED(i16)
 FLOORED(i32)
 FLOORED(i64)
 
-#define DIV_(name, T, e) DIVIDING(Div_##T, T, quotient_##T(a, b))
-#define FMOD_(name, T, e) DIVIDING(Fmod_##T, T, remainder_##T(a, b))
-#define UMOD_(name, T, e) DIVIDING(Mod_##T, T, remainder_##T(a, b))
-#define MOD_(name, T, e) DIVIDING(Mod_##T, T, floored_##T(a, b))
-UINT_LOOPS(DIV_, Div, )
-SINT_LOOPS(DIV_, Div, )
-SMALL_LOOPS(Div, a / b)
+#define UINT_DIVIDING(T)                                                                                               \
+    DIVIDING(Div_##T, T, quotient_##T(a, b))                                                                           \
+    DIVIDING(Fmod_##T, T, remainder_##T(a, b))                                                                         \
+    DIVIDING(Mod_##T, T, remainder_##T(a, b))
+#define SINT_DIVIDING(T)                                                                                               \
+    DIVIDING(Div_##T, T, quotient_##T(a, b))                                                                           \
+    DIVIDING(Fmod_##T, T, remainder_##T(a, b))                                                                         \
+    DIVIDING(Mod_##T, T, floored_##T(a, b))
+UINT_DIVIDING(u8)
+UINT_DIVIDING(u16)
+UINT_DIVIDING(u32)
+UINT_DIVIDING(u64)
+SINT_DIVIDING(i8)
+SINT_DIVIDING(i16)
+SINT_DIVIDING(i32)
+SINT_DIVIDING(i64)
 
 /* ---- Division of floats ------------------------------------------------------------------------------------- */
 
-BINARY_(Div, f64, a / b)
+BF16_LANE(Div_bf16, a / b)
+HALF_LANE(Div_half, a / b)
+LANE2(Div_f64, f64, f64, f64, a / b)
 #if defined(OX_FUSED_MAD) && defined(__AVX512F__)
 /* Many quotients by one divisor. A division takes a processor three times as long as the steps below, which in vectors
  * of this width is more than loading and storing take. */
@@ -171,9 +183,9 @@ static int Div_f32(int64_t n, char *const arg[], const int64_t step[], const voi
     return 0;
 }
 #else
-BINARY_(Div, f32, a / b)
+LANE2(Div_f32, f32, f32, f32, a / b)
 #endif
-const ox_lanes OX_LANES(Div) = {.fn = {NUM_ROW(Div), SMALL_ROW(Div)}};
+const ox_lanes OX_LANES(Div) = {.fn = {UINT_ROW(Div), SINT_ROW(Div), FLOAT_ROW(Div), SMALL_ROW(Div)}};
 
 /* ---- Remainders of floats ----------------------------------------------------------------------------------- */
 
@@ -185,11 +197,11 @@ static inline float floored_f32(float r, float b) {
 static inline double floored_f64(double r, double b) {
     return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
 }
-BINARY_(Fmod, f64, fmod(a, b))
-BINARY_(Mod, f64, floored_f64(fmod(a, b), b))
+LANE2(Fmod_f64, f64, f64, f64, fmod(a, b))
+LANE2(Mod_f64, f64, f64, f64, floored_f64(fmod(a, b), b))
 #if OX_SMALL
-BINARY_(Fmod, f32, fmodf(a, b))
-BINARY_(Mod, f32, floored_f32(fmodf(a, b), b))
+LANE2(Fmod_f32, f32, f32, f32, fmodf(a, b))
+LANE2(Mod_f32, f32, f32, f32, floored_f32(fmodf(a, b), b))
 #else
 /* Where it stays below 2^27, the quotient of two floats is farther from the next integer than a double's rounding, and
  * the rest is exact. C's function divides bit by bit. */
@@ -201,7 +213,7 @@ static inline float remainder_near(float a, float b) {
     return copysignf((float)((double)a - (double)INT32_OF(quotient) * (double)b), a);
 }
 #define REMAINDER_LANE(fn, near, any)                                                                                  \
-    LANE2(fn##_near, f32, f32, f32, (fault |= is_far(a, b), near))                                                     \
+    LANE2(fn##_near, f32, f32, f32, (*fault |= is_far(a, b), near))                                                    \
     LANE2(fn##_any, f32, f32, f32, any)                                                                                \
     static int fn(int64_t count, char *const arg[], const int64_t step[], const void *attr) {                          \
         f32 block[OX_BLOCK];                                                                                           \
@@ -220,11 +232,5 @@ REMAINDER_LANE(Fmod_f32, remainder_near(a, b), fmodf(a, b))
 REMAINDER_LANE(Mod_f32, floored_f32(remainder_near(a, b), b), floored_f32(fmodf(a, b), b))
 #endif
 
-/* The remainder with the dividend's sign. */
-UINT_LOOPS(FMOD_, Fmod, )
-SINT_LOOPS(FMOD_, Fmod, )
-const ox_lanes OX_LANES(Fmod) = {.fn = {NUM_ROW(Fmod)}};
-
-UINT_LOOPS(UMOD_, Mod, )
-SINT_LOOPS(MOD_, Mod, )
-const ox_lanes OX_LANES(Mod) = {.fn = {NUM_ROW(Mod)}};
+const ox_lanes OX_LANES(Fmod) = {.fn = {UINT_ROW(Fmod), SINT_ROW(Fmod), FLOAT_ROW(Fmod)}};
+const ox_lanes OX_LANES(Mod) = {.fn = {UINT_ROW(Mod), SINT_ROW(Mod), FLOAT_ROW(Mod)}};

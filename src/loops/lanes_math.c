@@ -1,5 +1,13 @@
 /* lanes_math.c: the loops of math functions, activations and quantisation. */
 #include "lane_maps.h"
+#include "lane_types.inc"
+
+#if !OX_SMALL
+#define T f32
+#include "lane_vectors.inc"
+#define T f64
+#include "lane_vectors.inc"
+#endif
 
 /* ---- Logarithms, exponentials, trigonometry ------------------------------------------------------------------ */
 
@@ -30,7 +38,7 @@ static void Log_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
             }
     }
 }
-MATH_WHOLE(Log_f32, f32, STREAM_VECTORS(f32, Log_f32_vectors))
+VECTOR_LANE(Log_f32, f32)
 #endif
 MATH_LANE(Log_f64, f64, log(a))
 const ox_lanes OX_LANES(Log) = {.fn = {FLOAT_ROW(Log)}, .slow = true};
@@ -60,7 +68,7 @@ MATH_UNARY(Tan, MATH(tan, a))
             memcpy(o + i, v, sizeof v);                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
-    MATH_WHOLE(name, f32, STREAM_VECTORS(f32, name##_vectors))
+    VECTOR_LANE(name, f32)
 SOME_VECTORS(Erf_f32, ox_erf_some)
 SOME_VECTORS(Exp_f32, ox_exp_some)
 #elif OX_SMALL
@@ -76,7 +84,7 @@ static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
         FOR_N o[i] = copysignf(ox_expm1_near(exponent[i]), x[i]);
     }
 }
-MATH_WHOLE(Erf_f32, f32, STREAM_VECTORS(f32, Erf_f32_vectors))
+VECTOR_LANE(Erf_f32, f32)
 MATH_LANE(Exp_f32, f32, ox_expf(a))
 #endif
 MATH_LANE(Exp_f64, f64, exp(a))
@@ -97,13 +105,14 @@ MATH_UNARY(Selu, BETA *(ABOVE + ALPHA * MATH(expm1, BELOW)))
 
 /* ---- Tests -------------------------------------------------------------------------------------------------- */
 
-#define TEST_(name, T, e) LANE1(name##_##T, u8, T, e)
-#define TEST(name, e) FLOAT_LOOPS(TEST_, name, e) const ox_lanes OX_LANES(name) = {.fn = {FLOAT_ROW(name)}};
+#define TEST(name, e)                                                                                                  \
+    LANE1(name##_f32, truth, f32, e)                                                                                   \
+    LANE1(name##_f64, truth, f64, e)                                                                                   \
+    const ox_lanes OX_LANES(name) = {.fn = {FLOAT_ROW(name)}};
 
 TEST(IsNaN, a != a)
 TEST(IsInf, (a == ALPHA) | (a == BETA))
 
 /* ---- Quantization ------------------------------------------------------------------------------------------- */
 
-#define REAL_PAIR(name, e) BINARY(name, FLOAT, e)
-QUANTIZE_MAPS(REAL_PAIR)
+QUANTIZE_MAPS(BINARY_FLOAT)

@@ -1,6 +1,11 @@
 /* lanes_pow.c: the loops of Pow. */
 #include "lane_loops.h"
 #include "lane_math.h"
+#include "lane_types.inc"
+#define TO i64
+#define TA i64
+#define TB u64
+#include "lane_binary.inc"
 
 /* Squares, cubes and roots are what models ask for; an exponent gives the same whether it repeats or not. The root of
  * -0 is +0 here, and that of -infinity is +infinity. */
@@ -246,7 +251,7 @@ static int64_t power_signed(int64_t base, int64_t exponent, int *fault) {
     return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
 }
 
-LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, &fault))
+LANE2(Pow_i64, i64, i64, i64, power_signed(a, b, fault))
 LANE2(Pow_u64, i64, i64, u64, power((uint64_t)a, b))
 const ox_lanes OX_LANES(Pow) = {.fn = {FLOAT_ROW(Pow), ENTRY(OX_INT64, Pow_i64)}, .slow = true};
 const ox_lanes OX_LANES(PowUnsigned) = {.fn = {ENTRY(OX_INT64, Pow_u64)}, .slow = true};
