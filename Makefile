@@ -74,6 +74,7 @@ help:
 	@echo 'make            build/ox, build/libox.a, build/libox.so'
 	@echo 'make demo       classify handwritten digits with the model in examples/digits'
 	@echo 'make check      every test: unit, conformance, property, examples'
+	@echo "make python-test the Python package's tests (check runs a share); make wheel builds dist/*.whl"
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make cross-test unit tests and the node suite on s390x, armhf and arm64, emulated'
 	@echo 'make device-test the reduced library on microcontrollers, emulated'
@@ -182,6 +183,7 @@ FORCE:
 
 -include tools/device/device.mk
 -include examples/examples.mk
+-include python/python.mk
 -include tests/tests.mk
 -include tests/fuzz/fuzz.mk
 -include tests/cross/cross.mk

@@ -273,7 +273,13 @@ typedef struct ox_opset {
     int64_t version;
 } ox_opset;
 
-/* Facts about a model; all are 0 for NULL. All pointers live as long as the model. */
+/* What the maker of a model wrote on it: names of classes, a date, ... */
+typedef struct ox_metadata {
+    const char *key, *value;
+} ox_metadata;
+
+/* Facts about a model; all are 0 for NULL. All pointers live as long as the model. Builds for devices keep neither
+ * metadata nor the description. */
 typedef struct ox_model_info {
     const char *producer_name;
     const char *producer_version;
@@ -287,6 +293,9 @@ typedef struct ox_model_info {
     size_t function_count;   /* model-local functions */
     int64_t parameter_count; /* elements of all initializers, subgraphs included */
     int64_t weight_bytes;    /* their bytes */
+    const char *description; /* "" if there is none */
+    size_t metadata_count;
+    const ox_metadata *metadata; /* in the order of the file */
 } ox_model_info;
 
 OX_API void ox_model_get_info(const ox_model *model, ox_model_info *info);

@@ -16,6 +16,7 @@ CHECK_PARTS := \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
   check-digits check-filetype check-speech \
+  check-python \
   models-check
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -208,7 +209,7 @@ ASAN_OPT   := -O1 -g -fno-omit-frame-pointer
 
 asan: venv
 	@mkdir -p $(BUILD)/asan $(BUILD)/node $(BUILD)/models
-	@for shared in venv venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
+	@for shared in venv venv.note python-venv python-venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
 	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
 	  OPT='$(ASAN_OPT)'
 
@@ -225,7 +226,7 @@ valgrind: $(BUILD)/unit
 	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 CK_EXCLUDE_TAGS=long valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
-LINT_FILES = $(shell find src tools tests examples -name '*.[ch]' | sort)
+LINT_FILES = $(shell find src tools tests examples python -name '*.[ch]' | sort)
 
 lint: lint-rooms lint-format lint-build lint-cppcheck
 

@@ -98,6 +98,25 @@ static ox_status check_version(const Onnx__ModelProto *proto, ox_error *error) {
     return OX_OK;
 }
 
+static ox_status fill_metadata(ox_builder *b) {
+    ox_model_info *info = &b->model->info;
+    const size_t count = b->proto->n_metadata_props;
+    ox_metadata *entries;
+    info->description = "";
+    if (OX_SMALL)
+        return OX_OK;
+    OX_TRY(keep_text(b->model, b->proto->doc_string, &info->description, b->error));
+    OX_TRY(ox_build_get(b, b->pile, count, sizeof *entries, &entries));
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__StringStringEntryProto *from = b->proto->metadata_props[i];
+        OX_TRY(keep_text(b->model, from->key, &entries[i].key, b->error));
+        OX_TRY(keep_text(b->model, from->value, &entries[i].value, b->error));
+    }
+    info->metadata = entries;
+    info->metadata_count = count;
+    return OX_OK;
+}
+
 static ox_status fill_info(ox_builder *b) {
     ox_model *model = b->model;
     ox_model_info *info = &model->info;
@@ -127,6 +146,7 @@ static ox_status build_model(ox_builder *b) {
     ox_graph *graph;
     OX_TRY(check_version(b->proto, b->error));
     OX_TRY(fill_info(b));
+    OX_TRY(fill_metadata(b));
     OX_TRY(fill_opsets(b));
     OX_TRY(ox_build_functions(b));
     OX_TRY(ox_build_graph(b, b->parsed, b->proto->graph, NULL, NULL, 0, &graph));

@@ -55,6 +55,27 @@ START_TEST(a_small_model) {
 }
 END_TEST
 
+START_TEST(metadata_and_description) {
+    ox_bytes bytes = {0}, graph = {0}, entry = {0}, empty = {0};
+    ox_put_model(&bytes, &graph, 17);
+    ox_put_text(&bytes, 6, "a model without nodes");
+    ox_put_text(&entry, 1, "classes");
+    ox_put_text(&entry, 2, "cat,dog");
+    ox_put_message(&bytes, 14, &entry);
+    ox_put_message(&bytes, 14, &empty);
+    load(&bytes);
+    ox_model_info facts;
+    ox_model_get_info(model, &facts);
+    ck_assert_str_eq(facts.description, "a model without nodes");
+    ck_assert_uint_eq(facts.metadata_count, 2);
+    ck_assert_str_eq(facts.metadata[0].key, "classes");
+    ck_assert_str_eq(facts.metadata[0].value, "cat,dog");
+    ck_assert_str_eq(facts.metadata[1].key, "");
+    ck_assert_str_eq(facts.metadata[1].value, "");
+    ox_model_free(model);
+}
+END_TEST
+
 /* Weights are used where they lie if the machine can, whatever their address. */
 START_TEST(weights_stay_in_place) {
     const float w[3] = {1, 2, 3};
@@ -602,6 +623,7 @@ Suite *ox_suite_loader(void) {
     TCase *tests = tcase_create("loader");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_small_model);
+    tcase_add_test(tests, metadata_and_description);
     tcase_add_test(tests, weights_stay_in_place);
     tcase_add_test(tests, an_initializer_may_be_an_input);
     tcase_add_test(tests, nodes_are_sorted);

@@ -1,0 +1,49 @@
+# python.mk: the package oxrt; included by the Makefile. python/README.md says what it is.
+# PYTHON_HEADERS and NUMPY_HEADERS are asked of the Python that tests run with, unless setup.py gives them.
+PY_VENV        := $(BUILD)/python-venv
+PY_PACKAGE     := $(BUILD)/python/oxrt
+PY_RUN          = $(if $(wildcard $(PY_VENV)/bin/python),$(PY_VENV)/bin/python,$(PYTHON))
+PYTHON_HEADERS ?= $(shell $(PY_RUN) -c 'import sysconfig; print(sysconfig.get_path("include"))')
+NUMPY_HEADERS  ?= $(shell $(PY_RUN) -c 'import numpy; print(numpy.get_include())')
+PY_SRC         := $(sort $(wildcard python/src/*.c))
+PY_OBJ         := $(PY_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/python/command.o
+
+# The headers of Python and numpy are not written for these warnings.
+$(PY_OBJ): CFLAGS += -isystem $(PYTHON_HEADERS) -isystem $(NUMPY_HEADERS)
+
+# The command, under another name than main.
+$(BUILD)/obj/python/command.o: tools/ox.c
+	@mkdir -p $(@D)
+	$(COMPILE) $(DEPFLAGS) -Dmain=ox_command -c -o $@ $<
+
+# Relocations are not packed: wheels serve older C libraries, too. Plug-ins find the functions of ox.h.
+$(PY_PACKAGE)/_ox.abi3.so: $(PY_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(LIB_OBJ) python/exports.map
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) -shared $(LDFLAGS) -Wl,--version-script=python/exports.map -o $@ $(filter %.o,$^) \
+	  $(call STATIC,protobuf-c) -lpng16 -lz $(BLAS_LIBS) -lm -lpthread -ldl
+
+# The package as it is imported from build/python.
+python: $(PY_PACKAGE)/_ox.abi3.so
+	@for file in python/oxrt/*; do ln -sf $(CURDIR)/$$file $(PY_PACKAGE)/; done
+
+# The tests. A share of ONNX's node cases is enough where the command runs all of them: make check BACKEND_SHARE=1 for all.
+python-venv:
+	@sh tests/venv.sh '$(PYTHON)' '$(PY_VENV)' python/tests/requirements.txt
+
+BACKEND_SHARE ?= 1
+PY_ENV = env $(if $(SANITIZE),$(ASAN_ENV)) PYTHONPATH='$(abspath $(BUILD))/python' PYTHONDONTWRITEBYTECODE=1 \
+  OXRT_BACKEND_SHARE=$(BACKEND_SHARE)
+
+python-test: python-venv
+	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python && \
+	  $(PY_ENV) $(PY_VENV)/bin/python -m pytest -q -W ignore -p no:cacheprovider python/tests; \
+	else \
+	  echo "skipped: the tests of the package oxrt: $$(cat $(PY_VENV).note)"; echo '0 passed, 0 failed, 130 skipped'; \
+	fi
+
+check-python:
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' BACKEND_SHARE=10 python-test
+
+-include $(PY_OBJ:.o=.d)
+
+.PHONY: python python-venv python-test check-python

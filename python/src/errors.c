@@ -1,0 +1,85 @@
+/* errors.c: an exception for each status. */
+#include "oxpy.h"
+
+#include <stdarg.h>
+
+/* A row names the exception, its base of Python's own, and what it is for. */
+typedef struct error_row {
+    const char *name;
+    PyObject **base; /* the address of Python's variable, NULL for none */
+    const char *doc;
+} error_row;
+
+static const error_row rows[] = {
+    [OX_OK] = {"oxrt.Error", NULL, "The base of all exceptions of oxrt; `status` is the library's name of the kind."},
+    [OX_ERROR_ARGUMENT] = {"oxrt.ArgumentError", &PyExc_ValueError, "Options, names or calls that mean nothing."},
+    [OX_ERROR_FILE] = {"oxrt.FileError", &PyExc_OSError, "A file could not be opened or read."},
+    [OX_ERROR_MODEL] = {"oxrt.ModelError", &PyExc_ValueError, "The bytes are not a valid ONNX model."},
+    [OX_ERROR_UNSUPPORTED] = {"oxrt.UnsupportedError", &PyExc_NotImplementedError,
+                              "Valid ONNX, but ox lacks the operator, version or type."},
+    [OX_ERROR_SHAPE] = {"oxrt.ShapeError", &PyExc_ValueError, "Shapes, types or values of tensors do not fit."},
+    [OX_ERROR_VALUE] = {"oxrt.DataError", &PyExc_ArithmeticError,
+                        "The data asks for something undefined, such as an integer division by zero."},
+    [OX_ERROR_LIMIT] = {"oxrt.LimitError", &PyExc_RuntimeError, "A limit was met; the model stays usable."},
+    [OX_ERROR_MEMORY] = {"oxrt.OutOfMemoryError", &PyExc_MemoryError, "An allocation failed; the model stays usable."},
+    [OX_ERROR_CANCELLED] = {"oxrt.CancelledError", &PyExc_RuntimeError, "A run was ended by a flag or its time."},
+};
+
+enum {
+    ROWS = sizeof rows / sizeof *rows
+};
+
+/* The classes live as long as the interpreter. */
+static PyObject *classes[ROWS];
+static PyObject *warning_class;
+
+static PyObject *make_class(size_t row) {
+    const char *status = row ? ox_status_name((ox_status)row) : "";
+    PyObject *members = Py_BuildValue("{ss}", "status", status), *bases = NULL, *made = NULL;
+    if (row && rows[row].base)
+        bases = PyTuple_Pack(2, classes[OX_OK], *rows[row].base);
+    else
+        bases = PyTuple_Pack(1, row ? classes[OX_OK] : PyExc_Exception);
+    if (members && bases)
+        made = PyErr_NewExceptionWithDoc(rows[row].name, rows[row].doc, bases, members);
+    Py_XDECREF(members);
+    Py_XDECREF(bases);
+    return made;
+}
+
+int oxpy_add_errors(PyObject *module) {
+    const size_t package = sizeof "oxrt." - 1;
+    for (size_t row = 0; row < ROWS; row++) {
+        classes[row] = make_class(row);
+        if (!classes[row] || PyModule_AddObjectRef(module, rows[row].name + package, classes[row]))
+            return -1;
+    }
+    warning_class = PyErr_NewExceptionWithDoc(
+        "oxrt.ModelWarning", "A model does what it does not state; its results are right.", PyExc_UserWarning, NULL);
+    return warning_class ? PyModule_AddObjectRef(module, "ModelWarning", warning_class) : -1;
+}
+
+static PyObject *class_of(ox_status status) {
+    return (size_t)status < ROWS ? classes[status] : classes[OX_OK];
+}
+
+/* Names in texts are the model's: they may hold anything. */
+PyObject *oxpy_raise(const ox_error *error) {
+    PyObject *text = PyUnicode_DecodeUTF8(error->text, (Py_ssize_t)strlen(error->text), "replace");
+    if (text)
+        PyErr_SetObject(class_of(error->status), text);
+    Py_XDECREF(text);
+    return NULL;
+}
+
+PyObject *oxpy_fail(ox_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    PyErr_FormatV(class_of(status), format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+int oxpy_warn(const char *text) {
+    return PyErr_WarnEx(warning_class, text, 1);
+}

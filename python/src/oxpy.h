@@ -1,0 +1,178 @@
+/* oxpy.h: what the files of the extension module share. All functions need the interpreter's lock, and those that give
+ * NULL or -1 have set an exception. */
+#ifndef OXPY_H
+#define OXPY_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL oxpy_numpy
+#ifndef OXPY_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "ox.h"
+
+/* ---- Errors (errors.c) -------------------------------------------------------------------------------------- */
+
+/* Makes the exception classes and adds them to the module. */
+int oxpy_add_errors(PyObject *module);
+
+/* Sets the exception of the error's status, and returns NULL. */
+PyObject *oxpy_raise(const ox_error *error);
+
+/* Sets the exception of a status with a text in Python's own format, and returns NULL. */
+PyObject *oxpy_fail(ox_status status, const char *format, ...);
+
+/* Issues a ModelWarning; -1 if warnings are errors. */
+int oxpy_warn(const char *text);
+
+/* ---- Element types (types.c) -------------------------------------------------------------------------------- */
+
+/* Loads numpy, which only arrays need: importing the package and loading a model do without. */
+int oxpy_need_numpy(void);
+
+/* The element type of an array's elements, OX_STRING for objects; OX_UNDEFINED if there is none. */
+ox_dtype oxpy_dtype_of(PyArrayObject *array);
+
+/* A new reference to numpy's description of the elements; NULL if it has none (ml_dtypes is missing). */
+PyArray_Descr *oxpy_descr(ox_dtype dtype);
+
+/* ---- Sessions (session.c) ----------------------------------------------------------------------------------- */
+
+/* Memory of a session for what cannot be used in place; it grows and stays. */
+typedef struct oxpy_scratch {
+    char *bytes;
+    size_t size;
+} oxpy_scratch;
+
+/* What ends a run: the caller's flag, a deadline, or a signal that Python handles. */
+typedef struct oxpy_watch {
+    PyThreadState *thread; /* of the run, saved while it has no lock */
+    const int *flag;       /* may be NULL */
+    int64_t deadline;      /* in milliseconds on the watch's clock, 0 for none */
+    int64_t next_look;     /* when signals are looked for again */
+    bool raised, late;     /* why a run ended */
+} oxpy_watch;
+
+/* A session with what it needs for a call. It serves one call at a time and waits in its model's list between them. */
+typedef struct oxpy_session {
+    struct oxpy_session *next;
+    ox_session *session;
+    PyObject **held;       /* for each input what its tensor borrows from, NULL where the input is not set */
+    oxpy_scratch *scratch; /* for each input */
+    oxpy_watch watch;
+    char warning[OX_ERROR_TEXT];
+    bool warned;
+} oxpy_session;
+
+/* oxrt.Model. */
+typedef struct oxpy_model {
+    PyObject ob_base;
+    ox_model *model;
+    oxpy_session *idle;
+    int busy;                /* calls that are loading, preparing or running now, in all threads */
+    unsigned generation;     /* the number of forks that the sessions know of */
+    ox_options options;      /* of the model and of its sessions */
+    int64_t milliseconds;    /* that a run may take, 0 for any */
+    PyObject *source;        /* a path as text, or bytes, which the model borrows */
+    PyObject *settings;      /* the keywords that the model was made with, for pickle */
+    PyObject *keep;          /* what the options point into */
+    PyObject *inputs;        /* tuples of ValueInfo */
+    PyObject *outputs;       /* those of extra outputs are behind the model's */
+    PyObject *input_places;  /* dict: name to place */
+    PyObject *output_places; /* dict: name to place */
+} oxpy_model;
+
+/* Loads what the model's source names. */
+int oxpy_load(oxpy_model *self);
+
+/* Takes an idle session out of the list, or makes one. */
+oxpy_session *oxpy_acquire(oxpy_model *self);
+
+/* Puts it back, without its inputs. */
+void oxpy_release(oxpy_model *self, oxpy_session *session);
+
+/* Frees the idle sessions and the model. */
+void oxpy_unload(oxpy_model *self);
+
+/* What a session calls while it runs (ox_cancel_fn). */
+bool oxpy_poll(void *context);
+
+/* Starts the watch of a run. */
+void oxpy_watch_start(oxpy_watch *watch, const int *flag, int64_t milliseconds);
+
+/* ---- Arrays (inputs.c, outputs.c, strings.c) ---------------------------------------------------------------- */
+
+/* Sets input `index` from any object that is or becomes an array. */
+int oxpy_set_input(oxpy_model *self, oxpy_session *session, size_t index, PyObject *object);
+
+/* `size` bytes of scratch; NULL with an exception if there is no memory. */
+void *oxpy_scratch_get(oxpy_scratch *scratch, size_t size);
+
+/* The elements of a packed array of objects (str or bytes) as strings in scratch memory. */
+ox_string *oxpy_strings_in(oxpy_scratch *scratch, PyArrayObject *array, const char *name);
+
+/* An array of str from strings. Bytes that are no UTF-8 become what surrogateescape makes of them. */
+PyObject *oxpy_strings_out(const ox_tensor *tensor);
+
+/* A new array that owns a copy of the tensor's elements. */
+PyObject *oxpy_array(const ox_tensor *tensor, const char *name);
+
+/* ---- Calls (run.c), profiles (profile.c) -------------------------------------------------------------------- */
+
+/* Model.__call__, run, prepare and profile. */
+PyObject *oxpy_call(PyObject *self, PyObject *args, PyObject *names);
+PyObject *oxpy_run(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *oxpy_prepare(PyObject *self, PyObject *args, PyObject *names);
+PyObject *oxpy_profile(PyObject *self, PyObject *args, PyObject *names);
+
+/* The steps of a run, as they are reported. */
+typedef struct oxpy_steps {
+    struct oxpy_step *steps;
+    size_t count, room;
+    bool lost; /* memory ran out */
+} oxpy_steps;
+
+/* Collects steps (ox_profile_fn; the context is an oxpy_steps), makes a list of Step of them, frees them. */
+void oxpy_steps_add(void *context, const ox_profile_event *event);
+PyObject *oxpy_steps_list(const oxpy_steps *steps);
+void oxpy_steps_free(oxpy_steps *steps);
+
+/* ---- Descriptions (describe.c) ------------------------------------------------------------------------------ */
+
+/* Makes ValueInfo, OperatorUse and Step, and adds them to the module. */
+int oxpy_add_descriptions(PyObject *module);
+
+/* Fills the tuples and dicts of inputs and outputs. */
+int oxpy_describe(oxpy_model *self);
+
+/* Facts, metadata and operators of a model. */
+PyObject *oxpy_info(oxpy_model *self);
+PyObject *oxpy_metadata(oxpy_model *self);
+PyObject *oxpy_operators(oxpy_model *self);
+
+/* A Step of its kind, its depth, its nodes and its figures; nodes is taken over. */
+PyObject *oxpy_step_new(const ox_profile_event *event, PyObject *nodes);
+
+/* ---- The module (module.c), its types (model.c, flag.c) ----------------------------------------------------- */
+
+/* Imports a module, gets an attribute; a new reference. */
+PyObject *oxpy_import(const char *module, const char *name);
+
+int oxpy_add_model(PyObject *module);
+
+/* Flag: a bool that a run reads without the interpreter's lock. */
+int oxpy_add_flag(PyObject *module);
+
+/* Its value's address, NULL for None; -1 for other objects. */
+int oxpy_flag_of(PyObject *object, const int **flag);
+
+#endif

@@ -1,0 +1,32 @@
+"""ONNX's own test class over oxrt.backend: every node case that the command passes. OXRT_BACKEND_SHARE=N runs each N-th
+case only."""
+
+import os
+import unittest
+from pathlib import Path
+
+import onnx.backend.test
+from oxrt import backend
+
+NODE = Path(__file__).resolve().parents[2] / "tests/node"
+SHARE = int(os.environ.get("OXRT_BACKEND_SHARE", "1"))
+
+
+def left_out():
+    """Names of cases that ox lacks an operator for, or that no right result passes."""
+    for name in ("pending.txt", "broken.txt"):
+        for line in (NODE / name).read_text().splitlines():
+            if line and not line.startswith(("#", "debian:")):
+                yield line.removeprefix("newest:").split()[0]
+
+
+tests = onnx.backend.test.BackendTest(backend, __name__)
+
+# The other kinds are whole networks that would be fetched, and models of other frameworks' releases.
+OnnxBackendNodeModelTest = tests.test_cases["OnnxBackendNodeModelTest"]
+assert issubclass(OnnxBackendNodeModelTest, unittest.TestCase)
+excluded = {f"{case}_cpu" for case in left_out()}
+names = sorted(name for name in vars(OnnxBackendNodeModelTest) if name.startswith("test_"))
+for at, case in enumerate(names):
+    if not case.endswith("_cpu") or case in excluded or at // 2 % SHARE:
+        delattr(OnnxBackendNodeModelTest, case)
