@@ -108,7 +108,7 @@ $(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 # No compiler's choice here: the sums of products are fused wherever the processor can.
 $(BUILD)/obj/src/loops/gemm_kernel%o $(BUILD)/obj/src/loops/conv_loops%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := lanes_chain lanes_divide lanes_math lanes_order lanes_pow lanes_tiles reduce_loops softmax_loops gemm_kernel conv_loops integer_loops
+WIDE := lanes_chain lanes_divide lanes_math lanes_order lanes_pow lanes_tiles reduce_loops softmax_loops gemm_kernel integer_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
 # Compilers must unroll these loops, or the vectors would not stay in registers.

@@ -34,10 +34,49 @@ static inline void copy_run(char *to, const char *from, int64_t size) {
         memcpy(to, from, COPY / 16);
 }
 
+/* Every second element. A vector of them is picked out of two; those of the last one lie behind an element each, so
+ * that nothing is read behind the run. */
+#if defined(__clang__)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (words){__VA_ARGS__})
+#endif
+#if OX_REALS_BYTES == 32
+#define EVENS(a, b) SHUFFLE(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define ODDS(a, b) SHUFFLE(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#else
+#define EVENS(a, b) SHUFFLE(a, b, 0, 2, 4, 6)
+#define ODDS(a, b) SHUFFLE(a, b, 1, 3, 5, 7)
+#endif
+typedef uint32_t words __attribute__((vector_size(OX_REALS_BYTES)));
+#if OX_UNALIGNED
+typedef uint32_t loose_words __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(1)));
+#else
+typedef uint32_t loose_words __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(sizeof(uint32_t))));
+#endif
+enum {
+    WORDS = OX_REALS_BYTES / (int)sizeof(uint32_t)
+};
+
+static inline void pick_second_u32(int64_t n, u32 *o, const u32 *x) {
+    if (n <= WORDS) {
+        FOR_N o[i] = x[2 * i];
+        return;
+    }
+    for (int64_t i = 0; i + WORDS < n; i += WORDS)
+        OX_AT(loose_words, o + i) = EVENS(OX_GET(loose_words, x + 2 * i), OX_GET(loose_words, x + 2 * i + WORDS));
+    x += 2 * (n - WORDS) - 1;
+    OX_AT(loose_words, o + n - WORDS) = ODDS(OX_GET(loose_words, x), OX_GET(loose_words, x + WORDS));
+}
+
+static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
+    FOR_N o[i] = x[2 * i];
+}
+
 #define GATHER(T)                                                                                                      \
     static inline void pick_##T(int64_t n, T *o, const T *x, int64_t stride) {                                         \
         if (stride == 2)                                                                                               \
-            FOR_N o[i] = x[2 * i];                                                                                     \
+            pick_second_##T(n, o, x);                                                                                  \
         else                                                                                                           \
             FOR_N o[i] = x[i * stride];                                                                                \
     }                                                                                                                  \
@@ -68,15 +107,15 @@ ox_gather_fn *OX_VARIANT(ox_gather_find)(size_t width) {
 /* ---- Direct windows ----------------------------------------------------------------------------------------- */
 
 enum {
-    LANES = OX_WIDEST / (int)sizeof(float),
+    LANES = OX_REALS_BYTES / (int)sizeof(float),
     MOST_VECTORS = 4, /* of a row that are computed together */
     SUMS = 8          /* in registers */
 };
 typedef ox_reals vector;
 #if OX_UNALIGNED
-typedef float loose __attribute__((vector_size(OX_WIDEST), may_alias, aligned(1)));
+typedef float loose __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(1)));
 #else
-typedef float loose __attribute__((vector_size(OX_WIDEST), may_alias, aligned(sizeof(float))));
+typedef float loose __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(sizeof(float))));
 #endif
 _Static_assert(MOST_VECTORS *LANES <= (int)OX_DIRECT_MARGIN && SUMS <= (int)OX_DIRECT_ROWS,
                "reads stay within the margin");
@@ -95,7 +134,7 @@ static inline vector take_greatest(vector most, vector x, float weight) {
     return ox_greatest(x, most);
 }
 static inline vector take_greatest_or_nan(vector most, vector x, float weight) {
-    typedef int32_t bits __attribute__((vector_size(OX_WIDEST)));
+    typedef int32_t bits __attribute__((vector_size(OX_REALS_BYTES)));
     const bits replaces = (x > most) | (x != x);
     (void)weight;
     return (vector)((replaces & (bits)x) | (~replaces & (bits)most));

@@ -21,17 +21,21 @@
 #define OX_WIDEST 16
 #endif
 
-/* The widest vectors of floats, and the greater of each two; b where one is a NaN, or both are zeros. */
-typedef float ox_reals __attribute__((vector_size(OX_WIDEST)));
+/* Vectors of floats of at most half a cache line, of which unaligned ones cross fewer lines, and the greater of each
+ * two; b where one is a NaN, or both are zeros. */
+#if defined(__AVX__)
+#define OX_REALS_BYTES 32
+#else
+#define OX_REALS_BYTES 16
+#endif
+typedef float ox_reals __attribute__((vector_size(OX_REALS_BYTES)));
 static inline ox_reals ox_greatest(ox_reals a, ox_reals b) {
-#if defined(__AVX512F__)
-    return (ox_reals)_mm512_max_ps((__m512)a, (__m512)b);
-#elif defined(__AVX__)
+#if defined(__AVX__)
     return (ox_reals)_mm256_max_ps((__m256)a, (__m256)b);
 #elif defined(__SSE2__)
     return (ox_reals)_mm_max_ps((__m128)a, (__m128)b);
 #else
-    typedef int32_t bits __attribute__((vector_size(OX_WIDEST)));
+    typedef int32_t bits __attribute__((vector_size(OX_REALS_BYTES)));
     const bits greater = a > b;
     return (ox_reals)((greater & (bits)a) | (~greater & (bits)b));
 #endif

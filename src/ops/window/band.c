@@ -88,6 +88,30 @@ ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b, bool *fits
     return OX_OK;
 }
 
+/* Of `count` places `step` apart from `start` on, the first that is not below 0, and how many from there on are below
+ * `size`. */
+static int64_t find_inside(int64_t start, int64_t step, int64_t count, int64_t size, int64_t *inside) {
+    const int64_t first = start < 0 ? ox_least(count, ox_quotient(step - 1 - start, step)) : 0;
+    const int64_t end = start < size ? ox_least(count, ox_quotient(size - 1 - start, step) + 1) : 0;
+    *inside = end > first ? end - first : 0;
+    return first;
+}
+
+/* The columns of a row, those that are a stride apart together: a run for each phase. */
+static void find_columns(const ox_band *b, ox_band_place *place) {
+    const ox_window *w = b->window;
+    const int last = w->spatial - 1;
+    const int64_t stride = w->stride[last], start = place->index[last] * stride - w->pad[last];
+    const int64_t seen = place->columns + ox_quotient((w->kernel[last] - 1) * w->dilation[last], stride);
+    place->runs = 0;
+    for (int64_t phase = 0; phase < stride; phase++) {
+        int64_t inside;
+        const int64_t first = find_inside(start + phase, stride, seen, w->in[last], &inside);
+        if (inside)
+            place->run[place->runs++] = (ox_run){phase * b->phase + first, inside, start + phase + first * stride};
+    }
+}
+
 void ox_band_find(const ox_band *b, int64_t number, ox_band_place *place) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1, outer = last > 0 ? last - 1 : 0;
@@ -101,6 +125,13 @@ void ox_band_find(const ox_band *b, int64_t number, ox_band_place *place) {
     place->rows = ox_least(b->rows, b->high - row);
     place->columns = ox_least(b->columns, b->wide - column);
     place->start = (slice * b->high + row) * b->wide + column;
+    find_columns(b, place);
+    place->row = place->first = 0, place->inside = 1;
+    if (last > 0) {
+        const int64_t above = row * w->stride[last - 1] - w->pad[last - 1];
+        place->first = find_inside(above, 1, b->reach, w->in[last - 1], &place->inside);
+        place->row = above + place->first;
+    }
 }
 
 void ox_band_fill(const ox_band *b, float value, float *room) {
@@ -108,55 +139,27 @@ void ox_band_fill(const ox_band *b, float value, float *room) {
         room[i] = value;
 }
 
-/* Of `count` places `step` apart from `start` on, the first that is not below 0, and how many from there on are below
- * `size`. */
-static int64_t find_inside(int64_t start, int64_t step, int64_t count, int64_t size, int64_t *inside) {
-    const int64_t first = start < 0 ? ox_least(count, ox_quotient(step - 1 - start, step)) : 0;
-    const int64_t end = start < size ? ox_least(count, ox_quotient(size - 1 - start, step) + 1) : 0;
-    *inside = end > first ? end - first : 0;
-    return first;
-}
-
-/* The columns of a row, those that are a stride apart together: a run for each phase; how many there are. */
-static int64_t find_columns(const ox_band *b, const ox_band_place *place, ox_run *runs) {
-    const ox_window *w = b->window;
-    const int last = w->spatial - 1;
-    const int64_t stride = w->stride[last], start = place->index[last] * stride - w->pad[last];
-    const int64_t seen = place->columns + ox_quotient((w->kernel[last] - 1) * w->dilation[last], stride);
-    int64_t count = 0;
-    for (int64_t phase = 0; phase < stride; phase++) {
-        int64_t inside;
-        const int64_t first = find_inside(start + phase, stride, seen, w->in[last], &inside);
-        if (inside)
-            runs[count++] = (ox_run){phase * b->phase + first, inside, start + phase + first * stride};
-    }
-    return count;
-}
-
 void ox_band_lay(const ox_band *b, const ox_band_place *place, const ox_f32 *channel, float *room) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1, outer = last > 0 ? last - 1 : 0;
-    int64_t tap[OX_WINDOW_DIMS], first = 0, inside = 1, row = 0, high = 1;
-    ox_run runs[OX_BAND_STRIDE];
-    const int64_t count = find_columns(b, place, runs);
-    if (last > 0) {
-        high = w->in[last - 1];
-        row = place->index[last - 1] * w->stride[last - 1] - w->pad[last - 1];
-        first = find_inside(row, 1, b->reach, high, &inside);
-    }
-    ox_index_of(outer, w->kernel, 0, tap);
-    for (int64_t o = 0; o < b->outer; o++, room += b->reach * b->pitch, ox_index_next(outer, w->kernel, tap)) {
+    const int64_t high = last > 0 ? w->in[last - 1] : 1, width = (int64_t)sizeof *room;
+    int64_t tap[OX_WINDOW_DIMS];
+    if (outer)
+        ox_index_of(outer, w->kernel, 0, tap);
+    for (int64_t o = 0; o < b->outer; o++, room += b->reach * b->pitch) {
         int64_t at = 0;
-        bool seen = inside > 0 && count > 0;
+        bool seen = place->inside > 0 && place->runs > 0;
         for (int d = 0; d < outer && seen; d++) {
             const int64_t i = place->index[d] * w->stride[d] - w->pad[d] + tap[d] * w->dilation[d];
             seen = i >= 0 && i < w->in[d];
             at = at * w->in[d] + i;
         }
         if (seen)
-            b->gather(inside, (char *)(room + first * b->pitch), b->pitch * (int64_t)sizeof *room,
-                      (const char *)(channel + (at * high + row + first) * w->in[last]),
-                      w->in[last] * (int64_t)sizeof *room, w->stride[last], count, runs);
+            b->gather(place->inside, (char *)(room + place->first * b->pitch), b->pitch * width,
+                      (const char *)(channel + (at * high + place->row) * w->in[last]), w->in[last] * width,
+                      w->stride[last], place->runs, place->run);
+        if (outer)
+            ox_index_next(outer, w->kernel, tap);
     }
 }
 

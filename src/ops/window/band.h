@@ -25,10 +25,14 @@ typedef struct ox_band {
     size_t bytes;          /* of a laid out band */
 } ox_band;
 
-/* A band by its number: the windows that it has, and where they are in a channel of the result. */
+/* A band by its number: the windows that it has, where they are in a channel of the result, and what they see. */
 typedef struct ox_band_place {
     int64_t index[OX_WINDOW_DIMS]; /* of the first window */
     int64_t rows, columns, start;
+    int64_t row, first,
+        inside;   /* the first row of the image, which of those laid out that is, and how many there are */
+    int64_t runs; /* of each row: the columns inside that are a stride apart */
+    ox_run run[OX_BAND_STRIDE];
 } ox_band_place;
 
 /* Prepare: true if windows over floats are small enough to be laid out. */

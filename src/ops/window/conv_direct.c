@@ -7,6 +7,7 @@
 enum {
     FEW_OUTPUTS = 4,  /* of a group; more of them share what a product gathers */
     BLOCK = 16 << 10, /* bytes of results that are handed on together */
+    ROOMS = 2,        /* what has just been stored piece by piece is slow to load in vectors */
     WORK = 8          /* so many taps take as long as moving a byte */
 };
 
@@ -20,7 +21,7 @@ typedef struct direct_job {
 
 /* Bytes that each thread works in: a band, a block of results, what the epilogue wants. */
 static size_t part_bytes(const ox_conv_direct *d) {
-    return d->room + d->block + d->scratch;
+    return ROOMS * d->room + d->block + d->scratch;
 }
 
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
@@ -46,14 +47,20 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
 }
 
-/* One channel of the result, counted over all images, in a band; rows of `to` are to_row elements apart. */
-static void compute_channel(const direct_job *job, const ox_band_place *place, int64_t channel, float *room, float *to,
-                            int64_t to_row) {
+/* Lays out what one channel of the result, counted over all images, sees in a band. */
+static void lay_channel(const direct_job *job, const ox_band_place *place, int64_t channel, char *rooms) {
+    const ox_conv *c = job->conv;
+    ox_band_lay(&c->direct.band, place, job->x + ox_quotient(channel, c->out_channels) * c->window.in_count,
+                (float *)(void *)(rooms + (size_t)(channel % ROOMS) * c->direct.room));
+}
+
+/* Computes it; rows of `to` are to_row elements apart. */
+static void compute_channel(const direct_job *job, const ox_band_place *place, int64_t channel, const char *rooms,
+                            float *to, int64_t to_row) {
     const ox_conv *c = job->conv;
     const int64_t of_image = ox_remainder(channel, c->out_channels * c->groups);
-    const ox_f32 *x = job->x + ox_quotient(channel, c->out_channels) * c->window.in_count;
-    ox_band_lay(&c->direct.band, place, x, room);
-    ox_direct_tile tile = ox_band_tile(&c->direct.band, place, room);
+    ox_direct_tile tile = ox_band_tile(
+        &c->direct.band, place, (const float *)(const void *)(rooms + (size_t)(channel % ROOMS) * c->direct.room));
     tile.weights = job->w + of_image * c->window.taps;
     tile.add = job->bias ? job->bias[of_image] : 0;
     tile.to = to, tile.to_row = to_row;
@@ -62,19 +69,24 @@ static void compute_channel(const direct_job *job, const ox_band_place *place, i
 
 /* `count` channels from one on, in a band: into the result, or into a block for the epilogue. */
 static void compute_block(const direct_job *job, const ox_band_place *place, int64_t channel, int64_t count,
-                          float *room, float *block, void *scratch) {
+                          char *rooms) {
     const ox_conv *c = job->conv;
+    const ox_conv_direct *d = &c->direct;
     const int64_t plane = c->window.out_count, start = channel * plane + place->start;
+    char *block = rooms + ROOMS * d->room;
+    float *to = job->epilogue ? (float *)(void *)block : job->to + start;
+    lay_channel(job, place, channel, rooms);
     for (int64_t i = 0; i < count; i++) {
-        float *to = job->epilogue ? block + i * plane : job->to + start + i * plane;
-        compute_channel(job, place, channel + i, room, to, job->epilogue ? place->columns : c->direct.band.wide);
+        if (i + 1 < count)
+            lay_channel(job, place, channel + i + 1, rooms);
+        compute_channel(job, place, channel + i, rooms, to + i * plane, job->epilogue ? place->columns : d->band.wide);
     }
     if (!job->epilogue)
         return;
-    ox_pass_part part = {start, place->columns, place->rows, c->direct.band.wide};
+    ox_pass_part part = {start, place->columns, place->rows, d->band.wide};
     if (part.count == part.step) /* whole rows are one stretch */
         part = (ox_pass_part){start, count * part.count * part.rows, 1, count * part.count * part.rows};
-    ox_epilogue_take(job->epilogue, &part, block, scratch);
+    ox_epilogue_take(job->epilogue, &part, block, block + d->block);
 }
 
 /* Some of the blocks, all channels of a band one after the other: they have their padding in the same places. */
@@ -84,7 +96,7 @@ static void direct_part(void *context, int part, int parts) {
     const ox_conv_direct *d = &c->direct;
     const int64_t channels = c->images * c->groups * c->out_channels,
                   blocks = ox_quotient(channels - 1, d->together) + 1;
-    char *room = job->workspace + (size_t)part * part_bytes(d), *block = room + d->room;
+    char *rooms = job->workspace + (size_t)part * part_bytes(d);
     int64_t at, end, filled = -1;
     ox_band_place place;
     ox_pool_range(blocks * d->band.count, part, parts, &at, &end);
@@ -92,11 +104,11 @@ static void direct_part(void *context, int part, int parts) {
         const int64_t band = ox_quotient(at, blocks), channel = ox_remainder(at, blocks) * d->together;
         if (band != filled) {
             ox_band_find(&d->band, band, &place);
-            ox_band_fill(&d->band, 0, (float *)(void *)room);
+            for (int i = 0; i < ROOMS; i++)
+                ox_band_fill(&d->band, 0, (float *)(void *)(rooms + (size_t)i * d->room));
         }
         filled = band;
-        compute_block(job, &place, channel, ox_least(d->together, channels - channel), (float *)(void *)room,
-                      (float *)(void *)block, block + d->block);
+        compute_block(job, &place, channel, ox_least(d->together, channels - channel), rooms);
     }
 }
 
