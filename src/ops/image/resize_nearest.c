@@ -67,6 +67,64 @@ static void run_repeats(ox_call *call, const ox_resize_plan *plan, const char *s
     ox_move(call->loops, call->pool, rank, dims, width, call->out[0]->data, to, source, from);
 }
 
+enum {
+    SHORT_ROW = 1024,     /* bytes of a row of the result, of which a call of a loop costs more than the copying */
+    BLOCK_BYTES = 1 << 14 /* of the result, that stay in the first-level cache */
+};
+
+/* The last two axes, repeated: rows of an input that lie behind each other. */
+typedef struct row_job {
+    const ox_call *call;
+    const char *from;
+    char *to;
+    int64_t rows, block, row_bytes; /* rows of the input, how many at once, and bytes of a row of the result */
+    int64_t times, dims[3];         /* how often a row is repeated; a row: elements, repeated how often, of how many */
+} row_job;
+
+/* Rows that are repeated along themselves go to the end of the block, out of which each is copied to its places. Those
+ * end before the next row that is still to be read. */
+static void repeat_block(const row_job *job, int64_t at, int64_t count) {
+    const size_t width = ox_dtype_size(job->call->in[0]->dtype);
+    const int64_t dims[] = {count * job->dims[0], job->dims[1], job->dims[2]};
+    const int64_t from[] = {dims[2] * (int64_t)width, 0, (int64_t)width};
+    int64_t to[3];
+    char *block = job->to + at * job->times * job->row_bytes;
+    char *row = block + count * (job->times - 1) * job->row_bytes;
+    ox_packed_strides(3, dims, width, to);
+    ox_move(job->call->loops, NULL, 3, dims, width, row, to, job->from + at * job->dims[0] * from[0], from);
+    for (int64_t i = 0; i < count; i++, row += job->row_bytes)
+        for (int64_t k = 0; k < job->times; k++, block += job->row_bytes)
+            if (block != row)
+                memcpy(block, row, (size_t)job->row_bytes);
+}
+
+static void repeat_part(void *context, int part, int parts) {
+    const row_job *job = context;
+    int64_t at, end;
+    ox_pool_range(job->rows, part, parts, &at, &end);
+    for (; at < end; at += job->block)
+        repeat_block(job, at, end - at < job->block ? end - at : job->block);
+}
+
+/* True if the last two axes are all that changes and their rows are short: then those are repeated block by block. */
+static bool run_rows(ox_call *call, const ox_resize_plan *plan, const char *source) {
+    const ox_axis_map *high = &plan->maps[plan->end - 2], *wide = &plan->maps[plan->end - 1];
+    if (plan->end - plan->begin != 2)
+        return false;
+    const int64_t row_bytes = wide->out * plan->inner * (int64_t)ox_dtype_size(call->in[0]->dtype);
+    if (row_bytes > SHORT_ROW)
+        return false;
+    row_job job = {.call = call, .from = source, .to = call->out[0]->data, .row_bytes = row_bytes};
+    job.rows = plan->outer * high->in;
+    job.times = high->out / high->in;
+    job.dims[0] = wide->in;
+    job.dims[1] = wide->out / wide->in;
+    job.dims[2] = plan->inner;
+    job.block = BLOCK_BYTES / (row_bytes * job.times) + 1;
+    ox_pool_run_pieces(call->pool, (double)job.rows * (double)job.times * (double)row_bytes, repeat_part, &job);
+    return true;
+}
+
 /* ---- Other places ------------------------------------------------------------------------------------------- */
 
 typedef struct nearest_job {
@@ -126,7 +184,8 @@ static void nearest_part(void *context, int part, int parts) {
 void ox_nearest_run(ox_call *call, const ox_resize_plan *plan, const char *from) {
     const ox_tensor *in = call->in[0], *out = call->out[0];
     if (plan->repeats) {
-        run_repeats(call, plan, from);
+        if (!run_rows(call, plan, from))
+            run_repeats(call, plan, from);
         return;
     }
     nearest_job job = {
