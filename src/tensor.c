@@ -17,9 +17,10 @@ int64_t ox_count(int rank, const int64_t *dims) {
     return zero ? 0 : count;
 }
 
-/* Whether it says what a tensor has to say of its dims. */
+/* Whether it says what a tensor has to say of its dims. The program of a device is taken at its word. */
 static bool has_shape(const ox_tensor *tensor) {
-    return tensor && tensor->rank >= 0 && tensor->rank <= OX_TENSOR_RANK && (!tensor->rank || tensor->dims);
+    return OX_SMALL ||
+           (tensor && tensor->rank >= 0 && tensor->rank <= OX_TENSOR_RANK && (!tensor->rank || tensor->dims));
 }
 
 int64_t ox_tensor_count(const ox_tensor *tensor) {

@@ -13,6 +13,14 @@ static inline int64_t ox_least(int64_t a, int64_t b) {
 /* The product of dims; -1 if a dimension is negative or the product overflows. */
 int64_t ox_count(int rank, const int64_t *dims);
 
+/* Sizes that memory has room for are divided as such: devices take a library for 64 bits. */
+static inline int64_t ox_quotient(int64_t a, int64_t b) {
+    return (int64_t)((size_t)a / (size_t)b);
+}
+static inline int64_t ox_remainder(int64_t a, int64_t b) {
+    return (int64_t)((size_t)a % (size_t)b);
+}
+
 /* True if the memory of this machine can hold so many elements, and has addresses to spare; false for -1. */
 bool ox_can_hold(int64_t count, ox_dtype dtype);
 

@@ -34,11 +34,12 @@ typedef struct ox_line_block {
 } ox_line_block;
 
 static inline int64_t ox_line_blocks(const ox_lines *lines, int64_t most) {
-    return lines->outer * (lines->inner / most + (lines->inner % most != 0));
+    return lines->outer * (ox_quotient(lines->inner, most) + (ox_remainder(lines->inner, most) != 0));
 }
 
 static inline ox_line_block ox_line_block_at(const ox_lines *lines, int64_t most, int64_t i) {
-    const int64_t each = lines->inner / most + (lines->inner % most != 0), lane = i % each * most, outer = i / each;
+    const int64_t each = ox_quotient(lines->inner, most) + (ox_remainder(lines->inner, most) != 0);
+    const int64_t lane = ox_remainder(i, each) * most, outer = ox_quotient(i, each);
     return (ox_line_block){outer * lines->n * lines->inner + lane, outer * lines->inner + lane,
                            ox_least(lines->inner - lane, most)};
 }

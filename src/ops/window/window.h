@@ -71,16 +71,9 @@ typedef struct ox_taps {
 } ox_taps;
 ox_taps ox_window_taps(const ox_window *window, int d, int64_t i);
 
-/* Sizes that memory has room for are divided as such: devices take a library for 64 bits. Only what is empty can have
- * others. */
+/* Whether memory may have room for that many. Only what is empty can have other sizes. */
 static inline bool ox_window_fits(int64_t value) {
     return value >= 0 && (uint64_t)value <= SIZE_MAX / 2;
-}
-static inline int64_t ox_quotient(int64_t a, int64_t b) {
-    return (int64_t)((size_t)a / (size_t)b);
-}
-static inline int64_t ox_remainder(int64_t a, int64_t b) {
-    return (int64_t)((size_t)a % (size_t)b);
 }
 
 /* Counts an index of `rank` dimensions up by one; false if it is back at the start. */
