@@ -12,9 +12,11 @@ import control_mistakes
 import mistakes
 import mistakes_numbers
 import ml_mistakes
+import model_mistakes
 import oxlib
 
-MISTAKES = mistakes.MISTAKES + mistakes_numbers.MISTAKES + ml_mistakes.MISTAKES + control_mistakes.MISTAKES
+MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_numbers, ml_mistakes, control_mistakes)
+            for mistake in part.MISTAKES]
 
 
 class FileModel(oxlib.Model):
