@@ -1,5 +1,5 @@
 /* lane_half.h: arithmetic on 16-bit floats in one loop: widened, computed in float and rounded once. Without it an
- * operation is three loops, one of which converts. Included by lanes*.c only. */
+ * operation is three loops, for the operands and the result are converted by loops of their own. */
 #ifndef OX_LOOPS_LANE_HALF_H
 #define OX_LOOPS_LANE_HALF_H
 

@@ -1,5 +1,5 @@
-/* lane_loops.h: the template that the elementwise loops are expanded from. Included by every file that is
- * built per processor. */
+/* lane_loops.h: what the loops are made of: names that end in the build, types of elements, and the macros that make a
+ * loop of an expression. Included by every file that is built per processor. */
 #ifndef OX_LOOPS_LANE_LOOPS_H
 #define OX_LOOPS_LANE_LOOPS_H
 
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* Files that include this are built once for each kind of processor, with names that end in it. */
+/* The build that a file is compiled for (builds.h); what it defines has names that end in it. */
 #ifndef OX_ISA
 #define OX_ISA base
 #endif

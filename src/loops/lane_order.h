@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* IEEE 754-2019 maximum and minimum: NaN wins, and -0 is less than +0. A processor's own instruction gives its second
- * operand for equals and for NaN: asked in both orders, it gives zeros of both signs, and their bits join. */
+ * operand for equals and for NaN: told the operands in both orders, it gives both zeros, whose bits are joined. */
 #define EXTREMES(T, real, bits)                                                                                        \
     static inline real join_##T(real x, real y, bool both) {                                                           \
         bits p, q;                                                                                                     \
@@ -29,9 +29,9 @@
 EXTREMES(f32, float, uint32_t)
 EXTREMES(f64, double, uint64_t)
 
-/* Max and Min against a limit that the order of operands does for: a comparison with NaN gives x, as does one of two
- * zeros. A lower limit of +0 has +0 added, which makes that of -0, and any other one -0, which changes nothing. What
- * cannot be had that way is left to the functions above. */
+/* Max and Min against a limit, by one comparison: of NaN and of two zeros it gives x. Behind a lower limit of +0, +0 is
+ * added, which makes +0 of -0; behind any other limit -0, which changes nothing. Limits for which that is not enough
+ * (is_low, is_high) take the functions above. */
 static inline bool is_low(float limit) {
     return !isnan(limit);
 }

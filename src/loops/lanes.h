@@ -19,9 +19,9 @@ enum {
     OX_FAULT_NUMBER = 2   /* a string that is no number, or none that the type holds */
 };
 
-/* Whether the loops that are expanded from lane_loops.h take a step[0] below 0: the result, which begins at a cache
- * line and has a multiple of OX_LINE elements, is then best stored past the caches. Operands whose steps are below 0,
- * too, come from memory, and are best asked for ahead. */
+/* Whether elementwise loops take a step[0] below 0: then the result is stored past the caches; it begins at a cache
+ * line and has a multiple of OX_LINE elements. An operand with a step below 0 comes from memory, and is
+ * prefetched. */
 #if defined(__AVX__) && !OX_SMALL
 #define OX_LANES_STREAM 1
 #else

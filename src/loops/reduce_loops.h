@@ -18,10 +18,10 @@ typedef enum ox_fold {
     OX_FOLD_LOG      /* the logarithm of the sum */
 } ox_fold;
 
-/* How `rows` folds a row: element k into partial result k % OX_FOLD_WIDE, what is left at the end, and shorter rows,
- * k % OX_FOLD_NARROW; the upper half of those into the lower until one is left. So many keep the processor busy and the
- * rounding error low. What goes where depends on its place alone. Sums of floats, for making doubles of them takes
- * longer than adding: of each block, eight that are OX_FOLD_BESIDE apart are added in three steps first. */
+/* How `rows` folds a row. Element k goes into partial result k % OX_FOLD_WIDE, or k % OX_FOLD_NARROW in shorter rows
+ * and at the end of a row. Then the upper half of the partial results goes into the lower one until one is left. Many
+ * partial results keep the processor busy and the rounding error low. Sums of floats add eight elements of a block,
+ * OX_FOLD_BESIDE apart, in three steps before they make a double: converting takes longer than adding. */
 enum {
     OX_FOLD_WIDE = 32,
     OX_FOLD_NARROW = 8,
@@ -33,7 +33,7 @@ enum {
  * `next` bytes further. Never called with length 0. What an accumulator gets does not depend on n. */
 typedef void ox_fold_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step);
 
-/* The same for the squares of what packed elements differ from one for each accumulator, `less_step` bytes apart. */
+/* Sums of (x - center)² of packed elements; each accumulator has a center, `less_step` bytes behind the one before. */
 typedef void ox_fold_from_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, const char *less,
                              int64_t less_step);
 

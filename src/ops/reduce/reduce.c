@@ -311,7 +311,7 @@ typedef struct reduce_job {
 } reduce_job;
 
 #if !OX_SMALL
-/* The next rows of columns are asked for, a piece at a time, before some are added. */
+/* Prefetches the next rows of columns, a piece at a time, before some are added. */
 static void fold_prefetching(const reduce_job *job, char *sums, int64_t n, const char *from, int64_t length,
                              int64_t step) {
     enum {
