@@ -62,7 +62,7 @@ LIB_OBJ    += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
 LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm_int8.$(dot).o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
-LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o bench.o case% compare.o embed.o fill.o image% info.o \
+LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.o case% compare.o embed.o fill.o image% info.o \
               inputs_npz.o kind.o npz.o ops.o picture.o shape.o test.o trace.o zip.o),$(TOOL_OBJ))
 # Every run calls a function of one of these, and the one that ends a process, which the linker puts behind all others.
 LAST_OBJ := $(filter $(BUILD)/obj/src/loops/moves.%,$(LIB_OBJ))

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attributes.h"
 #include "nearest.h"
 #include "text.h"
 #include "tool.h"
@@ -119,6 +120,7 @@ static void print_meaning(const ox_op_info *info, const ox_op_info *before) {
     ox_text_format(&text, "\n  types      %s\n", ox_text_get(&types));
     if (before)
         add_changes(&text, before, info);
+    ox_attributes_put(&text, info);
     fputs(text.data, stdout);
     ox_text_free(&versions);
     ox_text_free(&types);

@@ -221,6 +221,10 @@ def check_operators():
     out, _ = ox(0, "ops", "Conv", "Clip")
     check("an operator", out.startswith("Conv\nversions 1 11 22\n  inputs     2 to 3\n  outputs    1\n  types      "), out)
     check("another meaning", "\nClip\n" in out and "with another meaning than before" in out, out)
+    out, _ = ox(0, "ops", "AveragePool", "Clip", "Relu")
+    check("attributes", "  attribute  kernel_shape: ints, required\n" in out and
+          "  attribute  ceil_mode: int, since 10\n" in out, out)
+    check("attributes that later versions lack", out.count("  attribute  max: float\n") == 1, out)
     for wrong, near in (("Covn", "'Conv'"), ("relu", "'Relu'"), ("reducemx", "'ReduceMax'")):
         _, err = ox(1, "ops", wrong)
         check(f"what is near {wrong}", f"ox has no operator '{wrong}'; did you mean {near}" in err, err)
