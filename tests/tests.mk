@@ -10,7 +10,7 @@ CHECK_PARTS := \
   conformance tolerances \
   property products epilogues expand-forms views casts \
   graphs \
-  picks images convs pools transposed integer-convs norms lines \
+  picks images convs pools transposed integer-convs deforms norms lines \
   loops recurrent attentions einsums signals texts chances ml \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
@@ -146,6 +146,9 @@ convs: $(BUILD)/libox.so venv
 
 transposed: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/transposed.py --cases 400
+
+deforms: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/deforms.py --cases 300
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400

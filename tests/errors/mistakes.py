@@ -285,6 +285,16 @@ def shapes():
                   strides=[2**62, 1])
     yield at_node("an output_shape of one dimension", "ConvTranspose x,w y", transposed, SHAPE,
                   "attribute 'output_shape' has 1 values, 2 are expected", output_shape=[4])
+    deformed = {"x": floats(1, 2, 4, 4), "w": floats(1, 2, 3, 3), "o": floats(1, 18, 2, 2)}
+    yield at_node("offsets for other windows", "DeformConv x,w,o y", deformed, SHAPE,
+                  "input 2 'o' (float [1,18,2,2]): [1,18,4,4] is expected", pads=[1, 1, 1, 1], opset=19)
+    yield at_node("groups of offsets that do not divide", "DeformConv x,w,o y", deformed, SHAPE,
+                  "input 0 'x' (float [1,2,4,4]): 2 channels are not 3 groups of offsets", offset_group=3, opset=19)
+    yield at_node("a mask for other taps", "DeformConv x,w,o,,m y", {**deformed, "m": floats(1, 18, 2, 2)}, SHAPE,
+                  "input 4 'm' (float [1,18,2,2]): [1,9,2,2] is expected", opset=19)
+    seventh = {"x": floats(*[1] * 9), "w": floats(*[1] * 9), "o": floats(1, 7, *[1] * 7)}
+    yield at_node("windows of seven dimensions", "DeformConv x,w,o y", seventh, LIMIT,
+                  "input 0 'x' (float [1,1,1,1,1,1,1,1,1]): at most 6 spatial dimensions are supported", opset=19)
     blocks = {"x": floats(1, 4, 5), "i": longs(3, 3), "b": longs(2, 2)}
     yield at_node("blocks that are not as many", "Col2Im x,i,b y", blocks, SHAPE,
                   "input 0 'x' (float [1,4,5]): [images,channels*4,4] is expected for blocks [2,2] in [3,3]", opset=18)
