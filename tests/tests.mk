@@ -88,6 +88,15 @@ $(VENV)/.stamp: ;
 node-cases: venv
 	+@if [ -e $(VENV)/.stamp ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/node/.stamp; fi
 
+# The cases of all releases of ONNX: a download of 300 MB, and so not a part of check.
+$(BUILD)/releases/.stamp: tests/releases/fetch.py $(VENV)/.stamp
+	@$(VENV)/bin/python tests/releases/fetch.py $(BUILD)/releases
+	@touch $@
+
+releases: $(BUILD)/ox venv
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' $(BUILD)/releases/.stamp
+	@BUILD='$(BUILD)' sh tests/releases/run.sh
+
 conformance: $(BUILD)/ox node-cases
 	@BUILD='$(BUILD)' ONNX_DATA='$(ONNX_DATA)' sh tests/node/run.sh
 
@@ -258,5 +267,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check venv node-cases models-run $(CHECK_PARTS) asan tsan valgrind analyze lint lint-rooms lint-format lint-build \
+.PHONY: check venv node-cases releases models-run $(CHECK_PARTS) asan tsan valgrind analyze lint lint-rooms lint-format lint-build \
   lint-cppcheck
