@@ -68,7 +68,14 @@ LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.
 LAST_OBJ := $(filter $(BUILD)/obj/src/loops/moves.%,$(LIB_OBJ))
 RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o $(RUN_SRC:%.c=$(BUILD)/obj/%.o)
 
-all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc
+# Operators that need libraries: plug-ins, which the command finds by itself. Each is built where pkg-config knows what
+# it needs, and the compiler links that: it may be one for another machine.
+IMAGE_LIBS := libpng libturbojpeg libtiff-4 libwebp libopenjp2
+HAS_LIBS    = $(if $(shell pkg-config --exists $(1) 2>/dev/null && echo 'int main(void) { return 0; }' | \
+                $(2) -o /dev/null - $$(pkg-config --libs $(1)) >/dev/null 2>&1 && echo yes),$(3))
+PLUGINS    := $(call HAS_LIBS,$(IMAGE_LIBS),$(CC) -x c,image) $(call HAS_LIBS,re2,$(CXX) -x c++,regex)
+
+all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc $(PLUGINS:%=$(BUILD)/plugins/%.so)
 
 help:
 	@echo 'make            build/ox, build/libox.a, build/libox.so'
@@ -153,6 +160,22 @@ $(BUILD)/ox: $(TOOL_OBJ) $(LIB_OBJ) tools/exports.txt
 	  $(call STATIC,protobuf-c) $(filter-out $(RUN_OBJ) $(LAST_OBJ),$(LIB_OBJ)) $(LATE_OBJ) \
 	  $(call STATIC,png16 z) $(LAST_OBJ) $(BLAS_LIBS) -lm -lpthread -ldl
 
+IMAGE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard plugins/image/*.c)))
+REGEX_OBJ := $(BUILD)/obj/plugins/regex/plugin.o $(BUILD)/obj/plugins/regex/re2.o
+$(IMAGE_OBJ): CFLAGS += $(shell pkg-config --cflags $(IMAGE_LIBS) 2>/dev/null)
+$(BUILD)/obj/plugins/regex/%.o: plugins/regex/%.cc
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  CXX $<" &&) $(CXX) -std=c++17 $(OPT) -Wall -Wextra -Werror -fvisibility=hidden -fPIC -Isrc $(SANITIZE) \
+	  $(shell pkg-config --cflags re2) $(DEPFLAGS) -c -o $@ $<
+
+$(BUILD)/plugins/image.so: $(IMAGE_OBJ)
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) -shared $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(IMAGE_LIBS))
+
+$(BUILD)/plugins/regex.so: $(REGEX_OBJ)
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CXX) -shared $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs re2)
+
 # Rewritten when it changes, as PREFIX may from one call to the next.
 $(BUILD)/ox.pc: tools/ox.pc.in FORCE
 	@mkdir -p $(@D)
@@ -169,11 +192,14 @@ install: all
 	install -m644 src/ox.h $(DESTDIR)$(PREFIX)/include/ox.h
 	install -m644 $(BUILD)/ox.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ox.pc
 	install -m644 tools/ox.1 $(DESTDIR)$(PREFIX)/share/man/man1/ox.1
+	$(if $(strip $(PLUGINS)),install -d $(DESTDIR)$(PREFIX)/lib/ox)
+	$(if $(strip $(PLUGINS)),install -m755 $(PLUGINS:%=$(BUILD)/plugins/%.so) $(DESTDIR)$(PREFIX)/lib/ox)
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)'
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h \
-	  lib/pkgconfig/ox.pc share/man/man1/ox.1)
+	  lib/pkgconfig/ox.pc share/man/man1/ox.1 lib/ox/image.so lib/ox/regex.so)
+	@rmdir $(DESTDIR)$(PREFIX)/lib/ox 2>/dev/null || true
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)' --gone
 
 clean:
@@ -190,6 +216,6 @@ FORCE:
 -include examples/firmware/firmware.mk
 -include tests/embedded/embedded.mk
 -include tests/bench/bench.mk
--include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(IMAGE_OBJ:.o=.d) $(REGEX_OBJ:.o=.d)
 
 .PHONY: FORCE all help install uninstall clean

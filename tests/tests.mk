@@ -238,7 +238,7 @@ valgrind: $(BUILD)/unit
 	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 CK_EXCLUDE_TAGS=long valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
-LINT_FILES = $(shell find src tools tests examples python -name '*.[ch]' | sort)
+LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]' | sort)
 
 lint: lint-rooms lint-format lint-build lint-cppcheck
 
@@ -256,7 +256,7 @@ lint-build:
 
 lint-cppcheck:
 	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet -j2 \
-	  --suppressions-list=tests/cppcheck.txt --library=posix -D__x86_64__ -Isrc src tools examples
+	  --suppressions-list=tests/cppcheck.txt --library=posix -D__x86_64__ -Isrc src tools plugins examples
 
 # clang's analyzer: about four minutes of a processor, and so not a part of lint.
 analyze: $(BUILD)/proto/onnx.pb-c.h

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "nodes.h"
 #include "plugin.h"
+#include "source.h"
 #include "text.h"
 #include "tool.h"
 
@@ -291,11 +292,29 @@ typedef struct told {
     bool json, nodes;
 } told;
 
-static ox_status tell(const char *path, const ox_options *options, const ox_bindings *bindings, told wish,
-                      ox_error *error) {
+static bool lacks_operators(const ox_model *model) {
+    ox_op_use use;
+    for (size_t i = 0; i < ox_model_op_use_count(model); i++)
+        if (!ox_model_op_use(model, i, &use) && !use.supported)
+            return true;
+    return false;
+}
+
+/* Again with the plug-ins that belong to ox, if the model lacks operators. Standard input can be read once. */
+static ox_status open_model(ox_loaded *loaded, const char *path, ox_plugins *plugins, ox_error *error) {
+    if (ox_source_is_stdin(path))
+        ox_plugins_add_own(plugins);
+    ox_status status = ox_loaded_open(loaded, path, &plugins->options, true, error);
+    if (status || !lacks_operators(loaded->model) || !ox_plugins_add_own(plugins))
+        return status;
+    ox_loaded_free(loaded);
+    return ox_loaded_open(loaded, path, &plugins->options, true, error);
+}
+
+static ox_status tell(const char *path, ox_plugins *plugins, const ox_bindings *bindings, told wish, ox_error *error) {
     report r = {.path = path, .has_nodes = wish.nodes, .json = wish.json};
     ox_loaded loaded;
-    ox_status status = ox_loaded_open(&loaded, path, options, true, error);
+    ox_status status = open_model(&loaded, path, plugins, error);
     if (status) {
         ox_loaded_free(&loaded);
         return status;
@@ -347,7 +366,7 @@ int ox_command_info(ox_args *args) {
     }
     if (!status && !path)
         status = ox_tool_usage(args->command, "which model? ox info MODEL [-d DIM=N]... [--json]");
-    if (!status && (ox_plugins_load(&plugins, &error) || tell(path, &plugins.options, &bindings, wish, &error)))
+    if (!status && (ox_plugins_load(&plugins, &error) || tell(path, &plugins, &bindings, wish, &error)))
         status = ox_tool_failed(&error);
     ox_bindings_free(&bindings);
     ox_plugins_free(&plugins);

@@ -1,9 +1,11 @@
 /* plugin.c: see plugin.h. */
 #include "plugin.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory.h"
 #include "text.h"
@@ -40,33 +42,108 @@ static void append(ox_plugins *plugins, const ox_plugin *plugin) {
     options->operator_count = count;
 }
 
-static ox_status load(ox_plugins *plugins, const char *path, ox_error *error) {
+/* Whether an operator of the plug-in is among those that are there. */
+static bool is_known(const ox_plugins *plugins, const ox_plugin *plugin) {
+    for (size_t i = 0; i < plugin->operator_count; i++)
+        for (size_t k = 0; k < plugins->options.operator_count; k++)
+            if (!strcmp(plugin->operators[i].name, plugins->operators[k].name) &&
+                !strcmp(plugin->operators[i].domain, plugins->operators[k].domain))
+                return true;
+    return false;
+}
+
+/* Opens a plug-in; its handle is kept. NULL, with the error, if it is none. */
+static const ox_plugin *open_plugin(ox_plugins *plugins, const char *path, ox_error *error) {
     const ox_plugin *(*entry)(void);
     void *handle = open_file(path, error);
     if (!handle)
-        return error->status;
+        return NULL;
+    plugins->handles = ox_tool_resize(plugins->handles, (plugins->handle_count + 1) * sizeof *plugins->handles);
     plugins->handles[plugins->handle_count++] = handle;
     void *symbol = dlsym(handle, "ox_plugin_entry");
-    if (!symbol)
-        return ox_tool_fail(error, OX_ERROR_FILE, "plug-in '%s': it has no function ox_plugin_entry", path);
+    if (!symbol) {
+        ox_tool_fail(error, OX_ERROR_FILE, "plug-in '%s': it has no function ox_plugin_entry", path);
+        return NULL;
+    }
     memcpy(&entry, &symbol, sizeof entry);
     const ox_plugin *plugin = entry();
     if (ox_plugin_check(plugin, error)) {
         ox_tool_prefix(error, "plug-in '%s': ", path);
-        return error->status;
+        return NULL;
     }
-    append(plugins, plugin);
-    return OX_OK;
+    return plugin;
 }
 
 ox_status ox_plugins_load(ox_plugins *plugins, ox_error *error) {
-    plugins->handles = ox_tool_alloc(plugins->path_count * sizeof *plugins->handles);
     for (size_t i = 0; i < plugins->path_count; i++) {
-        ox_status status = load(plugins, plugins->paths[i], error);
-        if (status)
-            return status;
+        const ox_plugin *plugin = open_plugin(plugins, plugins->paths[i], error);
+        if (!plugin)
+            return error->status;
+        append(plugins, plugin);
     }
     return OX_OK;
+}
+
+/* ---- Those of ox ------------------------------------------------------------------------------------------------ */
+
+/* The folder, by where this program lies; false if that is not known. */
+static bool own_folder(ox_text *folder) {
+    char path[4096];
+    const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (size <= 0 || size == (ssize_t)sizeof path - 1)
+        return false;
+    path[size] = '\0';
+    *strrchr(path, '/') = '\0';
+    const char *last = strrchr(path, '/');
+    if (last && !strcmp(last, "/bin"))
+        ox_text_format(folder, "%.*s/lib/ox", (int)(last - path), path);
+    else
+        ox_text_format(folder, "%s/plugins", path);
+    return true;
+}
+
+static int is_plugin(const struct dirent *entry) {
+    const size_t size = strlen(entry->d_name);
+    return size > 3 && !strcmp(entry->d_name + size - 3, ".so");
+}
+
+/* One that cannot be opened is left out: the error about the operators that the model lacks stays. */
+static void add_own(ox_plugins *plugins, const char *folder, const char *name) {
+    ox_text path = {0};
+    ox_error error;
+    ox_text_format(&path, "%s/%s", folder, name);
+    const ox_plugin *plugin = open_plugin(plugins, path.data, &error);
+    if (plugin && !is_known(plugins, plugin))
+        append(plugins, plugin);
+    ox_text_free(&path);
+}
+
+bool ox_plugins_add_own(ox_plugins *plugins) {
+    const size_t before = plugins->options.operator_count;
+    struct dirent **names = NULL;
+    ox_text folder = {0};
+    if (plugins->has_own || !own_folder(&folder))
+        return false;
+    plugins->has_own = true;
+    const int count = scandir(folder.data, &names, is_plugin, alphasort);
+    for (int i = 0; i < count; i++) {
+        add_own(plugins, folder.data, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    ox_text_free(&folder);
+    return plugins->options.operator_count > before;
+}
+
+void ox_plugins_remedy(ox_error *error) {
+    if (error->status == OX_ERROR_UNSUPPORTED && strstr(error->text, "ImageDecoder-"))
+        ox_tool_remedy(error,
+                       "ImageDecoder is in the plug-in image.so, which is built where there are Debian's packages "
+                       "libpng-dev, libturbojpeg0-dev, libtiff-dev, libwebp-dev and libopenjp2-7-dev");
+    else if (error->status == OX_ERROR_UNSUPPORTED && strstr(error->text, "RegexFullMatch-"))
+        ox_tool_remedy(error,
+                       "RegexFullMatch is in the plug-in regex.so, which is built where there is Debian's package "
+                       "libre2-dev");
 }
 
 void ox_plugins_free(ox_plugins *plugins) {

@@ -1,4 +1,5 @@
-/* plugin.h: --plugin FILE, shared objects with operators of the user's own. */
+/* plugin.h: --plugin FILE, shared objects with operators of the user's own; and those that belong to ox, which are in a
+ * folder of its own: BUILD/plugins beside BUILD/ox, PREFIX/lib/ox for PREFIX/bin/ox. */
 #ifndef OX_PLUGIN_H
 #define OX_PLUGIN_H
 
@@ -11,6 +12,7 @@ typedef struct ox_plugins {
     size_t path_count, handle_count;
     ox_operator *operators; /* of all of them */
     ox_options options;     /* for loading models that use them */
+    bool has_own;           /* those that belong to ox were looked for */
 } ox_plugins;
 
 /* True if the next argument is --plugin; takes it and its value. */
@@ -18,6 +20,13 @@ bool ox_plugins_argument(ox_plugins *plugins, ox_args *args);
 
 /* Opens the files and checks what is in them; fills in the options. */
 ox_status ox_plugins_load(ox_plugins *plugins, ox_error *error);
+
+/* For a model that lacks operators: adds the plug-ins that belong to ox, once. True if there are operators now that
+ * were not there before: then the model may be loaded again. Most models need none, and loading takes time. */
+bool ox_plugins_add_own(ox_plugins *plugins);
+
+/* Adds to an error about operators which plug-in of ox is missing, and what it is built from. */
+void ox_plugins_remedy(ox_error *error);
 
 void ox_plugins_free(ox_plugins *plugins);
 

@@ -69,6 +69,21 @@ static ox_status check_stdin(const ox_request *request, ox_error *error) {
     return OX_OK;
 }
 
+/* Again with the plug-ins that belong to ox, if the model lacks operators. Standard input can be read once. */
+static ox_status open_model(ox_request *request, ox_error *error) {
+    const ox_options *options = &request->plugins.options;
+    if (ox_source_is_stdin(request->model))
+        ox_plugins_add_own(&request->plugins);
+    ox_status status = ox_loaded_open(&request->loaded, request->model, options, false, error);
+    if (status == OX_ERROR_UNSUPPORTED && ox_plugins_add_own(&request->plugins)) {
+        ox_loaded_free(&request->loaded);
+        status = ox_loaded_open(&request->loaded, request->model, options, false, error);
+    }
+    if (status)
+        ox_plugins_remedy(error);
+    return status;
+}
+
 ox_status ox_request_load(ox_request *request, const ox_model **model, ox_error *error) {
     request->plugins.options.warn = print_warning;
     request->plugins.options.warn_context = &request->watch;
@@ -78,7 +93,7 @@ ox_status ox_request_load(ox_request *request, const ox_model **model, ox_error 
     if (!status)
         status = ox_plugins_load(&request->plugins, error);
     if (!status)
-        status = ox_loaded_open(&request->loaded, request->model, &request->plugins.options, false, error);
+        status = open_model(request, error);
     *model = request->loaded.model;
     return status;
 }

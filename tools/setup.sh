@@ -12,7 +12,7 @@ cross='gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-arm-linux-gnueabihf libc6-d
 device='gcc-arm-none-eabi libnewlib-arm-none-eabi gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-arm
     qemu-system-misc'
 
-packages="$build $check $lint"
+packages="$build $plugins $check $lint"
 for part in "$@"; do
     case $part in
     cross) packages="$packages $cross" ;;

@@ -145,6 +145,10 @@ static void print_failure(const tester *t, const ox_case *one, const ox_text *re
 static void run_case(tester *t, const ox_case *one) {
     ox_text reason = {0};
     ox_outcome outcome = ox_case_run(one->path, &t->plugins.options, t->tolerance, &reason);
+    if (outcome == OX_CASE_UNSUPPORTED && ox_plugins_add_own(&t->plugins)) {
+        ox_text_free(&reason);
+        outcome = ox_case_run(one->path, &t->plugins.options, t->tolerance, &reason);
+    }
     bool is_pending = ox_list_has(t->pending, one->name);
     bool is_skipped = is_pending && outcome == OX_CASE_UNSUPPORTED;
     if (outcome != OX_CASE_PASSED)

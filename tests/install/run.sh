@@ -28,6 +28,17 @@ for file in bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h share/ma
     expect "$file is not installed" test -s "$tree/$file"
 done
 expect 'the installed command' "$tree/bin/ox" --version
+# What it finds in the folder of its own, and nowhere else.
+for plugin in "$BUILD"/plugins/*.so; do
+    [ -e "$plugin" ] && expect "the plug-in $plugin is not installed" cmp "$plugin" "$tree/lib/ox/$(basename "$plugin")"
+done
+regex=$BUILD/node/test_regex_full_match_basic
+if [ -e "$BUILD/plugins/regex.so" ] && [ -d "$regex" ]; then
+    expect 'the installed command finds its plug-ins' "$tree/bin/ox" test "$regex"
+    mv "$tree/lib/ox" "$tree/bin/plugins"
+    expect 'the installed command says which package it lacks' sh -c "'$tree/bin/ox' run '$regex/model.onnx' 2>&1 | grep libre2-dev"
+    mv "$tree/bin/plugins" "$tree/lib/ox"
+fi
 if command -v man >/dev/null; then
     expect 'the manual page has warnings' sh -c "test -z \"\$(man --warnings -l '$tree/share/man/man1/ox.1' 2>&1 >/dev/null)\""
 fi

@@ -81,6 +81,17 @@ for view in 'mapped StaticExpand' 'pair StaticUnsqueeze' 'pair StaticExpand' 'on
     fi
 done
 
+# ---- Those of ox ---------------------------------------------------------------------------------------------------
+
+if [ -d "$BUILD/node/test_image_decoder_decode_bmp_rgb" ]; then
+    "$PYTHON" "$here/hostile.py" "$BUILD/ox" "$BUILD/node" >out 2>&1 || cat out
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' out)
+    [ $# -eq 3 ] || set -- 0 1 0
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+    grep '^skipped' out
+fi
+
 # ---- The example of the guide --------------------------------------------------------------------------------------
 
 # block LANGUAGE: the first block of that language in the guide.
