@@ -8,7 +8,7 @@ CHECK_PARTS := \
   unit header compat operators \
   cli \
   conformance tolerances \
-  property products epilogues expand-forms views casts \
+  property products epilogues expand-forms views casts shrinks \
   graphs \
   picks images convs pools transposed integer-convs deforms norms lines \
   loops recurrent attentions einsums signals texts chances ml \
@@ -137,6 +137,9 @@ recurrent: $(BUILD)/libox.so venv
 
 casts: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/casts.py --cases 1000
+
+shrinks: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/shrinks.py --cases 1000
 
 signals: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/signals.py --cases 400

@@ -136,7 +136,48 @@ REAL_MAPS(UNARY_FLOAT)
     }
 SHRUNK(shrunk_f32, float)
 SHRUNK(shrunk_f64, double)
-UNARY_FLOAT(Shrink, (_Generic(a, float : shrunk_f32, default : shrunk_f64)(a, ALPHA, BETA)))
+
+/* The whole part of a bias as its last 64 bits, for integers wrap; *rest is the sign of what is behind the point. */
+static inline uint64_t whole_bias(float bias, int *rest) {
+    uint32_t bits;
+    memcpy(&bits, &bias, sizeof bits);
+    const int shift = (int)(bits >> 23 & 255) - 150;
+    const uint64_t digits = (bits & 0x7fffff) | 0x800000;
+    *rest = 0;
+    if (bias > -0x1p24f && bias < 0x1p24f) {
+        *rest = (bias > (float)(int32_t)bias) - (bias < (float)(int32_t)bias);
+        return (uint64_t)(int64_t)(int32_t)bias;
+    }
+    const uint64_t size = shift < 64 ? digits << shift : 0; /* of what is infinite or no number, too */
+    return bias < 0 ? 0 - size : size;
+}
+
+/* The same for whole numbers from least to below most: what double has no bits for is not lost. A sum with a fraction
+ * is cut off towards 0. */
+#define SHRUNK_WHOLE(name, whole, least, most)                                                                         \
+    static inline bool name##_below(whole a, float x) {                                                                \
+        return x >= most || (x > least && (a < (whole)x || (a == (whole)x && (float)(whole)x < x)));                   \
+    }                                                                                                                  \
+    static inline bool name##_above(whole a, float x) {                                                                \
+        return x < least || (x < most && (a > (whole)x || (a == (whole)x && (float)(whole)x > x)));                    \
+    }                                                                                                                  \
+    static inline uint64_t name##_plus(whole a, float bias) {                                                          \
+        int rest;                                                                                                      \
+        const uint64_t more = whole_bias(bias, &rest), sum = (uint64_t)a + more;                                       \
+        if (rest == 0)                                                                                                 \
+            return sum;                                                                                                \
+        const float zero = -(float)(int64_t)more; /* where the sum is 0 */                                             \
+        return sum + (rest > 0 && name##_below(a, zero)) - (rest < 0 && name##_above(a, zero));                        \
+    }                                                                                                                  \
+    static inline uint64_t name(whole a, float limit, float bias) {                                                    \
+        return name##_below(a, -limit) ? name##_plus(a, bias) : name##_above(a, limit) ? name##_plus(a, -bias) : 0;    \
+    }
+SHRUNK_WHOLE(shrunk_u64, uint64_t, 0, 0x1p64f)
+SHRUNK_WHOLE(shrunk_i64, int64_t, -0x1p63f, 0x1p63f)
+UNARY_NUMBER(Shrink, shrunk_u64(a, ALPHA, BETA), shrunk_i64(a, ALPHA, BETA),
+             (_Generic(a, float
+                       : shrunk_f32, default
+                       : shrunk_f64)(a, ALPHA, BETA)))
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 

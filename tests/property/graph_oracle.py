@@ -7,7 +7,7 @@ What is allowed, and why:
   computed in double, so that it counts as exact for all types but double, where it has errors of its own.
 - Functions that are differences (Softplus, Elu, ...) are measured against the largest of their terms.
 - Sums and products may be taken in any order: one unit in the last place of the sum of the sizes, for each term.
-- Shrink of integers is computed in double, and whole numbers beyond 2^53 are not told apart; ONNX leaves that open.
+- Shrink of integers is exact; the reference computes it in double, and is not asked beyond 2^53.
 - Quantizing divides by the scale in float: where the quotient is half way between two numbers, either may come.
 - 16-bit floats are computed in float and rounded once: a unit of theirs comes on top of what float may differ by."""
 
@@ -171,7 +171,7 @@ def is_close(node, operands, types, opset, wanted, got):
         wanted, got = wanted.astype(np.int8), got.astype(np.int8)
     if got.dtype.kind in "iub" or node.op in QUANTA and got.dtype.kind in "iu":
         away = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
-        if node.op == "Shrink":  # in double, which is exact up to 2^53
+        if node.op == "Shrink":  # the reference is exact up to 2^53
             return (wanted == got) | (np.abs(operands[0].astype(np.float64)) >= 2**53)
         if node.op not in QUANTA:
             return wanted == got

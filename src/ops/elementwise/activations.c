@@ -51,11 +51,8 @@ ox_reg ox_emit_selu(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     return emit_floats(call, b, in[0], 2, call->op->since < 6 ? first : later);
 }
 
-/* Integers are shrunk in double: the attributes may have fractions. */
 ox_reg ox_emit_shrink(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    bool integer = OX_BIT(ox_pass_dtype(b, in[0])) & OX_SET_INT;
-    ox_reg x = integer ? ox_pass_convert(b, in[0], OX_DOUBLE) : in[0];
-    return emit_floats(call, b, x, 2, (const float_attr[]){{"lambd", 0.5f}, {"bias", 0}});
+    return emit_floats(call, b, in[0], 2, (const float_attr[]){{"lambd", 0.5f}, {"bias", 0}});
 }
 
 /* The error function of integers, in Erf-9, is that of the real numbers, cut off. */
