@@ -98,13 +98,16 @@ static ox_status check_version(const Onnx__ModelProto *proto, ox_error *error) {
     return OX_OK;
 }
 
+#if OX_SMALL /* devices do not unpack them */
+static ox_status fill_metadata(ox_builder *b) {
+    b->model->info.description = "";
+    return OX_OK;
+}
+#else
 static ox_status fill_metadata(ox_builder *b) {
     ox_model_info *info = &b->model->info;
     const size_t count = b->proto->n_metadata_props;
     ox_metadata *entries;
-    info->description = "";
-    if (OX_SMALL)
-        return OX_OK;
     OX_TRY(keep_text(b->model, b->proto->doc_string, &info->description, b->error));
     OX_TRY(ox_build_get(b, b->pile, count, sizeof *entries, &entries));
     for (size_t i = 0; i < count; i++) {
@@ -116,6 +119,7 @@ static ox_status fill_metadata(ox_builder *b) {
     info->metadata_count = count;
     return OX_OK;
 }
+#endif
 
 static ox_status fill_info(ox_builder *b) {
     ox_model *model = b->model;
