@@ -1,5 +1,6 @@
 """setup.py: builds the package oxrt; its extension module is a target of the Makefile (python/python.mk)."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -50,13 +51,15 @@ class BuildByMake(build_ext):
         if lacks:
             raise SystemExit("oxrt cannot be built, this machine lacks: " + ", ".join(lacks) +
                              ". On Debian, sh tools/setup.sh installs all of it.")
-        build = Path(self.build_temp).resolve()
-        made = build / "python/oxrt/_ox.abi3.so"
-        subprocess.run(["make", f"-j{self.parallel or 2}", f"BUILD={build}", f"PYTHON_HEADERS={folder}",
-                        f"NUMPY_HEADERS={numpy.get_include()}", "OPT=-O2", str(made)], cwd=ROOT, check=True)
+        # `make wheel` names the folder where the objects are already.
+        build = Path(os.environ.get("OXRT_BUILD") or self.build_temp).resolve()
+        made = os.path.relpath(build / "python/oxrt/_ox.abi3.so", ROOT)
+        options = [] if "OXRT_BUILD" in os.environ else ["OPT=-O2"]
+        subprocess.run(["make", f"-j{self.parallel or 2}", f"BUILD={os.path.relpath(build, ROOT)}", f"PYTHON_HEADERS={folder}",
+                        f"NUMPY_HEADERS={numpy.get_include()}", *options, made], cwd=ROOT, check=True)
         target = Path(self.get_ext_fullpath(extension.name))
         target.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["strip", "--strip-unneeded", "-o", target, made], check=True)
+        subprocess.run(["strip", "--strip-unneeded", "-o", target, ROOT / made], check=True)
 
 
 setup(version=version(), cmdclass={"build_ext": BuildByMake},

@@ -31,8 +31,9 @@ python-venv:
 	@sh tests/venv.sh '$(PYTHON)' '$(PY_VENV)' python/tests/requirements.txt
 
 BACKEND_SHARE ?= 1
+PY_CLIENTS := $(BUILD)/clients-venv
 PY_ENV = env $(if $(SANITIZE),$(ASAN_ENV)) PYTHONPATH='$(abspath $(BUILD))/python' PYTHONDONTWRITEBYTECODE=1 \
-  OXRT_BACKEND_SHARE=$(BACKEND_SHARE)
+  OXRT_BACKEND_SHARE=$(BACKEND_SHARE) OXRT_BUILD='$(abspath $(BUILD))'
 
 python-test: python-venv
 	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python && \
@@ -41,9 +42,24 @@ python-test: python-venv
 	  echo "skipped: the tests of the package oxrt: $$(cat $(PY_VENV).note)"; echo '0 passed, 0 failed, 130 skipped'; \
 	fi
 
+# What the tests of real programs need (test_clients.py): some 300 MB of packages. make models fetches silero's model.
+python-clients:
+	@sh tests/venv.sh '$(PYTHON)' '$(PY_CLIENTS)' python/tests/requirements-clients.txt
+
+# dist/oxrt-*.whl, of the objects that `make python` links, and its test in a fresh environment. Where auditwheel is
+# installed, libraries that a system may lack go into the wheel, and its name says which systems it suits.
+wheel: python-venv
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python
+	@rm -rf $(BUILD)/wheel && mkdir -p $(BUILD)/wheel dist
+	OXRT_BUILD='$(abspath $(BUILD))' $(PY_VENV)/bin/python -m pip wheel -q --no-deps --no-build-isolation \
+	  --disable-pip-version-check -w $(BUILD)/wheel .
+	@if command -v auditwheel >/dev/null; then auditwheel repair -w dist $(BUILD)/wheel/*.whl; \
+	  else cp $(BUILD)/wheel/*.whl dist/; echo 'auditwheel is not installed: the wheel is for systems like this one'; fi
+	@sh python/tests/wheel.sh $(PYTHON) "$$(ls -t dist/*.whl | head -n 1)" $(BUILD)/wheel-venv
+
 check-python:
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' BACKEND_SHARE=10 python-test
 
 -include $(PY_OBJ:.o=.d)
 
-.PHONY: python python-venv python-test check-python
+.PHONY: python python-venv python-clients wheel python-test check-python

@@ -1,0 +1,82 @@
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__version__: str
+
+class _Proto(Protocol):
+    def SerializeToString(self) -> bytes: ...
+
+class Error(Exception):
+    status: str
+
+class ArgumentError(Error, ValueError): ...
+class FileError(Error, OSError): ...
+class ModelError(Error, ValueError): ...
+class UnsupportedError(Error, NotImplementedError): ...
+class ShapeError(Error, ValueError): ...
+class DataError(Error, ArithmeticError): ...
+class LimitError(Error, RuntimeError): ...
+class OutOfMemoryError(Error, MemoryError): ...
+class CancelledError(Error, RuntimeError): ...
+class ModelWarning(UserWarning): ...
+
+class ValueInfo(NamedTuple):
+    name: str
+    type: str | None
+    shape: tuple[int | str | None, ...] | None
+    optional: bool
+
+class OperatorUse(NamedTuple):
+    domain: str
+    name: str
+    version: int
+    count: int
+
+class Step(NamedTuple):
+    kind: str
+    depth: int
+    nodes: tuple[tuple[str, str, str, str], ...]
+    start_ns: int
+    duration_ns: int
+    bytes_read: int
+    bytes_written: int
+
+class Flag:
+    value: bool
+
+class Model:
+    def __new__(
+        cls,
+        source: str | PathLike[str] | bytes | bytearray | memoryview | _Proto,
+        *,
+        threads: int = 0,
+        isa: str | None = None,
+        fuse: bool = True,
+        extra_outputs: Sequence[str] | None = None,
+        limits: Mapping[str, int] | None = None,
+        timeout: float | None = None,
+    ) -> Model: ...
+    def __call__(self, *arrays: ArrayLike, **named: ArrayLike) -> Any: ...
+    def run(
+        self, feeds: dict[str, Any], outputs: Sequence[str] | None = None, flag: Flag | None = None, /
+    ) -> list[np.ndarray]: ...
+    def prepare(self, *arrays: ArrayLike, **named: ArrayLike) -> None: ...
+    def profile(self, *arrays: ArrayLike, **named: ArrayLike) -> list[Step]: ...
+    @property
+    def inputs(self) -> tuple[ValueInfo, ...]: ...
+    @property
+    def outputs(self) -> tuple[ValueInfo, ...]: ...
+    @property
+    def metadata(self) -> dict[str, str]: ...
+    @property
+    def info(self) -> dict[str, Any]: ...
+    @property
+    def operators(self) -> tuple[OperatorUse, ...]: ...
+    @property
+    def source(self) -> str | bytes: ...
+    @property
+    def memory(self) -> dict[str, int]: ...

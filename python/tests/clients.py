@@ -1,0 +1,73 @@
+"""clients.py ours|theirs CLIENT [MODEL]: runs a client that was written for ONNX Runtime, on that or on oxrt under its
+name, and prints what it found as JSON. test_clients.py compares the two."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def file_types():
+    """The labels that magika gives the files of this project, and how sure it is."""
+    from magika import Magika
+    client = Magika()
+    paths = [path for folder in ("src", "tools", "docs", "tests/lib") for path in sorted((ROOT / folder).iterdir())
+             if path.is_file()]
+    found = [client.identify_path(path) for path in paths]
+    return [[str(path.relative_to(ROOT)), result.output.label, float(result.score)] for path, result in zip(paths, found)]
+
+
+def draw(lines):
+    """A page with lines of text."""
+    import cv2
+    page = np.full((70 * len(lines) + 40, 640, 3), 255, np.uint8)
+    for at, line in enumerate(lines):
+        cv2.putText(page, line, (20, 60 + 70 * at), cv2.FONT_HERSHEY_SIMPLEX, 1.2, (0, 0, 0), 2, cv2.LINE_AA)
+    return page
+
+
+def texts():
+    """The lines that rapidocr reads, where they stand, and how sure it is."""
+    from rapidocr_onnxruntime import RapidOCR
+    client = RapidOCR()
+    found = []
+    for lines in (["Hello world 42", "ox reads ONNX"], ["The quick brown fox", "jumps over", "7 lazy dogs"]):
+        result, _ = client(draw(lines))
+        found += [[text, float(score), np.asarray(box).tolist()] for box, text, score in result]
+    return found
+
+
+def speech(model):
+    """The probabilities of speech that silero's detector gives to noise and tones, step by step."""
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.inter_op_num_threads = options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"], sess_options=options)
+    rng = np.random.default_rng(5)
+    time = np.arange(16000 * 3) / 16000
+    voice = sum(np.sin(2 * np.pi * 120 * k * time) / k for k in range(1, 20)) * (np.sin(2 * np.pi * 3 * time) > 0)
+    sound = (0.1 * voice + 0.01 * rng.standard_normal(len(time))).astype(np.float32)
+    state, context, found = np.zeros((2, 1, 128), np.float32), np.zeros((1, 64), np.float32), []
+    for at in range(0, len(sound) - 511, 512):
+        x = np.concatenate([context, sound[None, at:at + 512]], axis=1)
+        out, state = session.run(None, {"input": x, "state": state, "sr": np.array(16000, dtype="int64")})
+        context = x[:, -64:]
+        found.append([float(out[0, 0])])
+    return found
+
+
+def main():
+    whose, client = sys.argv[1:3]
+    if whose == "ours":
+        import oxrt
+        oxrt.install_as_onnxruntime()
+    import onnxruntime
+    found = {"magika": file_types, "rapidocr": texts, "silero": speech}[client](*sys.argv[3:])
+    print(json.dumps({"runtime": onnxruntime.InferenceSession.__module__, "found": found}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Programs that were written for ONNX Runtime find the same with oxrt under its name."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+BUILD = Path(os.environ.get("OXRT_BUILD", HERE.parents[1] / "build"))
+PYTHON = BUILD / "clients-venv/bin/python"
+SILERO = BUILD / "models/silero_vad/data/silero_vad.onnx"
+
+pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="no packages of clients (make python-clients)")
+
+
+def run(whose, client, *arguments):
+    done = subprocess.run([PYTHON, HERE / "clients.py", whose, client, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["runtime"].startswith("oxrt" if whose == "ours" else "onnxruntime")
+    return result["found"]
+
+
+def same(ours, theirs):
+    """Texts exactly, numbers within what rounding does to a probability."""
+    if isinstance(theirs, list):
+        assert len(ours) == len(theirs)
+        for mine, other in zip(ours, theirs):
+            same(mine, other)
+    else:
+        assert ours == (theirs if isinstance(theirs, str) else pytest.approx(theirs, abs=2e-3))
+
+
+@pytest.mark.parametrize("client", ["magika", "rapidocr", "silero"])
+def test_clients(client):
+    if client == "silero" and not SILERO.exists():
+        pytest.skip("no model of silero (make models)")
+    arguments = [SILERO] if client == "silero" else []
+    theirs = run("theirs", client, *arguments)
+    assert len(theirs) >= 4
+    same(run("ours", client, *arguments), theirs)
