@@ -160,7 +160,7 @@ transposed: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/transposed.py --cases 400
 
 deforms: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/deforms.py --cases 300
+	@$(OX_PYTHON) $(VENV_RUN) 100 tests/property/deforms.py --cases 100
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400

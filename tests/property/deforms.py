@@ -93,4 +93,4 @@ def check(rng, _):
 
 
 if __name__ == "__main__":
-    sys.exit(trials.run(check, 300))
+    sys.exit(trials.run(check, 100))
