@@ -46,6 +46,15 @@ python-test: python-venv
 python-clients:
 	@sh tests/venv.sh '$(PYTHON)' '$(PY_CLIENTS)' python/tests/requirements-clients.txt
 
+# What examples/spark/score.py needs beside a JDK; pyspark is a source distribution, so that no hashes of wheels are asked.
+spark-venv:
+	@[ -x $(BUILD)/spark-venv/bin/python ] || { $(PYTHON) -m venv $(BUILD)/spark-venv && \
+	  $(BUILD)/spark-venv/bin/python -m pip install -q -r python/tests/requirements-spark.txt; }
+
+spark-test: spark-venv python-venv
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python
+	@OXRT_SPARK_ROWS=1000000 $(PY_ENV) $(PY_VENV)/bin/python -m pytest -q -s -p no:cacheprovider python/tests/test_spark.py
+
 # dist/oxrt-*.whl, of the objects that `make python` links, and its test in a fresh environment. Where auditwheel is
 # installed, libraries that a system may lack go into the wheel, and its name says which systems it suits.
 wheel: python-venv
@@ -62,4 +71,4 @@ check-python:
 
 -include $(PY_OBJ:.o=.d)
 
-.PHONY: python python-venv python-clients wheel python-test check-python
+.PHONY: python python-venv python-clients spark-venv spark-test wheel python-test check-python
