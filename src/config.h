@@ -43,12 +43,16 @@
 #ifndef OX_WITH_EXTERNAL
 #define OX_WITH_EXTERNAL 1
 #endif
-/* ... attributes of nodes, subgraphs among them, operators that compute (all others are views), elementwise ones. */
+/* ... attributes of nodes, subgraphs among them, values that are no tensors, operators that compute (all others are
+ * views), elementwise ones. */
 #ifndef OX_WITH_ATTRIBUTES
 #define OX_WITH_ATTRIBUTES 1
 #endif
 #ifndef OX_WITH_SUBGRAPHS
 #define OX_WITH_SUBGRAPHS 1
+#endif
+#ifndef OX_WITH_VALUES
+#define OX_WITH_VALUES 1
 #endif
 #ifndef OX_WITH_RUNS
 #define OX_WITH_RUNS 1
@@ -118,6 +122,11 @@
 #endif
 #ifndef OX_PARSE_FACTOR
 #define OX_PARSE_FACTOR 24
+#endif
+
+/* Items of a sequence. */
+#ifndef OX_MAX_ITEMS
+#define OX_MAX_ITEMS ((size_t)1 << (OX_SMALL ? 10 : 20))
 #endif
 
 /* Results of nodes that depend on constants and shapes only are computed once, when a plan is made, up to this size;

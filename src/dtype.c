@@ -50,7 +50,7 @@ const char *ox_dtype_name(ox_dtype dtype) {
     return row_of(dtype)->name;
 }
 size_t ox_dtype_size(ox_dtype dtype) {
-    return row_of(dtype)->size;
+    return ox_is_value(dtype) ? sizeof(void *) : row_of(dtype)->size;
 }
 int ox_dtype_bits(ox_dtype dtype) {
     return row_of(dtype)->bits;

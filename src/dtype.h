@@ -40,6 +40,11 @@ int ox_dtype_bits(ox_dtype dtype);
 /* float for the floating types of 16 bits and less, the type itself for all others: what arithmetic is done in. */
 ox_dtype ox_dtype_compute(ox_dtype dtype);
 
+/* Whether the type is that of a value that is no tensor: type.h. */
+static inline bool ox_is_value(ox_dtype dtype) {
+    return OX_WITH_VALUES && (unsigned)dtype >> 30 == 1;
+}
+
 /* How a float becomes an element of a type of 16 bits and less. Zeroed but for dtype, it is what Cast does by default.
  */
 typedef enum ox_rounding {

@@ -104,7 +104,8 @@ typedef enum ox_dtype {
     OX_INT2 = 26,
     OX_FLOAT6E2M3 = 27,
     OX_FLOAT6E3M2 = 28,
-    OX_DTYPE_COUNT
+    OX_DTYPE_COUNT,
+    OX_DTYPE_WIDE = 0x7fffffff /* none; the enum has 32 bits on every machine */
 } ox_dtype;
 
 /* ONNX's name of an element type: "float", "int64", "bfloat16", ...; "undefined" for anything else. Static storage. */
@@ -164,6 +165,61 @@ OX_API float ox_float_from_bits(ox_dtype dtype, uint32_t bits);
 /* The fewest decimal digits (0 to 9 each) that give a finite positive value back when they are read as the floating
  * type: d.ddd times 10 to *exponent. Returns their number; 0 for any other value. */
 OX_API int ox_float_digits(ox_dtype dtype, double value, uint8_t digits[17], int *exponent);
+
+/* ---- Values that are no tensors ----------------------------------------------------------------------------- */
+
+/* What a value is. */
+typedef enum ox_kind {
+    OX_KIND_UNKNOWN = 0, /* no type stated */
+    OX_KIND_TENSOR,
+    OX_KIND_SEQUENCE,
+    OX_KIND_OPTIONAL,
+    OX_KIND_MAP,
+    OX_KIND_SPARSE, /* carried so that errors can name it, as the next */
+    OX_KIND_OPAQUE
+} ox_kind;
+
+/* Room for the text of any type, such as "seq(map(int64,tensor(float)))". */
+enum {
+    OX_TYPE_TEXT = 128
+};
+
+/* A sequence, an optional or a map, or a tensor, as what these hold is. A value never changes, so that any number of
+ * threads may read it. */
+typedef struct ox_value ox_value;
+
+/* Making values. Each owns all that it holds: what it is made of is copied, and may be freed or changed afterwards. It
+ * is freed by ox_value_free, once all sessions are done with it that it is an input of: see ox_session_set_value. */
+struct ox_options;
+OX_API ox_status ox_value_from_tensor(const ox_tensor *tensor, const struct ox_options *options, ox_value **value,
+                                      ox_error *error);
+
+/* OX_KIND_SEQUENCE: `count` items of one type. OX_KIND_OPTIONAL: of one item, or none. OX_KIND_MAP: an item for each
+ * of the keys, a list of integers or strings; for other kinds, keys is NULL. A sequence or an optional without items
+ * fits inputs of its kind whatever these would hold. Types nest up to six deep. */
+OX_API ox_status ox_value_from_items(ox_kind kind, const ox_tensor *keys, const ox_value *const *items, size_t count,
+                                     const struct ox_options *options, ox_value **value, ox_error *error);
+
+/* Reads one serialized TensorProto, SequenceProto, OptionalProto or MapProto, by the kind: the bytes do not tell. `name`
+ * as in ox_tensor_from_proto. */
+OX_API ox_status ox_value_from_proto(ox_kind kind, const void *bytes, size_t size, const struct ox_options *options,
+                                     ox_value **value, const char **name, ox_error *error);
+
+/* Frees a value that one of the functions above made, with all its items. NULL is allowed. */
+OX_API void ox_value_free(ox_value *value);
+
+/* Reading values. What is in a value belongs to it, and lives as long as it does. */
+OX_API ox_kind ox_value_kind(const ox_value *value); /* OX_KIND_UNKNOWN for NULL */
+/* "tensor(float)", "seq(tensor(float))", "map(string,tensor(int64))"; "undefined" stands for types that an empty value
+ * does not tell. Writes into `text` and returns it; "" for NULL. */
+OX_API const char *ox_value_type(const ox_value *value, char text[OX_TYPE_TEXT]);
+/* Of a tensor: packed. NULL for other kinds. */
+OX_API const ox_tensor *ox_value_tensor(const ox_value *value);
+/* Items of a sequence, an optional (0 or 1) or a map; NULL where there are none. */
+OX_API size_t ox_value_count(const ox_value *value);
+OX_API const ox_value *ox_value_item(const ox_value *value, size_t index);
+/* Of a map: a list with a key for each item. NULL for other kinds. */
+OX_API const ox_tensor *ox_value_keys(const ox_value *value);
 
 /* ---- Memory and limits -------------------------------------------------------------------------------------- */
 
@@ -254,6 +310,8 @@ OX_API void ox_model_free(ox_model *model);
 /* What a model says of one of its inputs or outputs. All pointers live as long as the model. */
 typedef struct ox_value_info {
     const char *name;
+    ox_kind kind;                 /* OX_KIND_UNKNOWN if not stated */
+    char type[OX_TYPE_TEXT];      /* "tensor(float)", "seq(tensor(float))"; "" if not stated */
     ox_dtype dtype;               /* OX_UNDEFINED if not a tensor or not stated */
     int rank;                     /* -1 if not stated */
     const int64_t *dims;          /* rank entries, -1 where symbolic or not stated */
@@ -362,6 +420,10 @@ OX_API void ox_session_free(ox_session *session);
  * An input stays set until it is set again; NULL takes it back. */
 OX_API ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error);
 
+/* The same with a value of any kind. It is borrowed: the value must live until ox_session_run returns, and as long as
+ * outputs are read that it, or something in it, may be part of. */
+OX_API ox_status ox_session_set_value(ox_session *session, size_t index, const ox_value *value, ox_error *error);
+
 /* Infers shapes and places all memory for the inputs that are set, as ox_session_run does by itself whenever input
  * shapes have changed. What depends on the inputs' values is left to the run. */
 OX_API ox_status ox_session_prepare(ox_session *session, ox_error *error);
@@ -374,6 +436,11 @@ OX_API ox_status ox_session_run(ox_session *session, ox_error *error);
  * tensor where an output is an input. The memory belongs to the session and is valid until its next run, prepare or
  * free. Inputs may be set for the next run before; an output that is an input is gone when that gets another shape. */
 OX_API ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error);
+
+/* The value that output `index` of the last run is; NULL where it is a tensor, which ox_session_output describes. It
+ * belongs to the session as tensors do: it is valid until the next run, prepare or free, and not to be freed. */
+OX_API ox_status ox_session_output_value(const ox_session *session, size_t index, const ox_value **value,
+                                         ox_error *error);
 
 typedef struct ox_memory_info {
     size_t arena_bytes;  /* activations and workspaces, in one block */

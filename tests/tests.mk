@@ -11,7 +11,7 @@ CHECK_PARTS := \
   property products epilogues expand-forms views casts shrinks \
   graphs \
   picks images convs pools transposed integer-convs deforms norms lines \
-  loops recurrent attentions einsums signals texts chances ml \
+  loops recurrent attentions einsums signals texts sequences maps chances ml \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
@@ -170,6 +170,12 @@ norms: $(BUILD)/libox.so venv
 
 lines: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/lines.py --cases 1000
+
+sequences: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/sequences.py --cases 1000
+
+maps: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/maps.py --cases 600
 
 texts: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/texts.py --cases 800

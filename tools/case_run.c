@@ -19,6 +19,7 @@ typedef struct running {
     ox_model *model;
     ox_session *session;
     ox_array *inputs;
+    ox_value **values; /* by input, those that are no tensors */
     ox_tolerance tolerance;
     ox_text *reason;
 } running;
@@ -35,18 +36,31 @@ static ox_outcome fail(running *r, const ox_error *error) {
     return error->status == OX_ERROR_UNSUPPORTED ? OX_CASE_UNSUPPORTED : OX_CASE_FAILED;
 }
 
+/* What a file of a data set holds. */
+typedef struct content {
+    ox_kind kind;     /* of what is to be read */
+    ox_array array;   /* a tensor, ... */
+    ox_value *value;  /* ... or another value */
+    const char *name; /* that the file gives it */
+} content;
+
+static void free_content(content *c) {
+    ox_array_free(&c->array);
+    ox_value_free(c->value);
+}
+
 /* Reads "KIND_N.pb" of a data set; *exists is false if there is no such file. */
-static ox_status read_tensor(const char *set, const char *kind, size_t n, ox_array *array, const char **name,
-                             bool *exists, ox_error *error) {
+static ox_status read_content(const char *set, const char *kind, size_t n, content *c, bool *exists, ox_error *error) {
     ox_text path = {0};
     unsigned char *bytes;
     size_t size;
-    *array = (ox_array){0};
     ox_text_format(&path, "%s/%s_%zu.pb", set, kind, n);
     *exists = ox_file_exists(path.data);
     ox_status status = *exists ? ox_file_read(path.data, &bytes, &size, error) : OX_OK;
     if (*exists && !status) {
-        status = ox_source_proto(bytes, size, array, name, error);
+        status = c->kind == OX_KIND_TENSOR
+                     ? ox_source_proto(bytes, size, &c->array, &c->name, error)
+                     : ox_value_from_proto(c->kind, bytes, size, NULL, &c->value, &c->name, error);
         free(bytes);
         if (status)
             ox_tool_prefix(error, "%s_%zu.pb: ", kind, n);
@@ -67,13 +81,14 @@ static size_t find_input(const running *r, const char *name, size_t n) {
     return n;
 }
 
-/* A file for an input that is no tensor holds another message than a TensorProto. */
-static bool is_tensor(const ox_model *model, size_t n, bool output, ox_text *reason) {
-    ox_value_info info;
-    if ((output ? ox_model_output(model, n, &info) : ox_model_input(model, n, &info)) || info.dtype != OX_UNDEFINED)
-        return true;
-    ox_text_format(reason, "%s '%s' is not a tensor", output ? "output" : "input", info.name);
-    return false;
+/* What the model says of input or output n: files do not tell which message they hold. */
+static content expected_content(const ox_model *model, size_t n, bool output) {
+    ox_value_info info = {0};
+    content c = {.kind = OX_KIND_TENSOR};
+    if ((output ? ox_model_output(model, n, &info) : ox_model_input(model, n, &info)) == OX_OK &&
+        (info.kind == OX_KIND_SEQUENCE || info.kind == OX_KIND_OPTIONAL || info.kind == OX_KIND_MAP))
+        c.kind = info.kind;
+    return c;
 }
 
 /* Test data made before ONNX 1.13 hold bfloat16 as uint16. */
@@ -82,60 +97,72 @@ static void read_as(ox_tensor *tensor, ox_dtype wanted) {
         tensor->dtype = OX_BFLOAT16;
 }
 
+/* Hands input i what a file held. */
+static ox_status set_input(running *r, size_t i, content *c, ox_error *error) {
+    ox_value_info info;
+    r->values[i] = c->value;
+    if (c->value)
+        return ox_session_set_value(r->session, i, c->value, error);
+    r->inputs[i] = c->array;
+    if (!ox_model_input(r->model, i, &info))
+        read_as(&r->inputs[i].tensor, info.dtype);
+    return ox_session_set_input(r->session, i, &r->inputs[i].tensor, error);
+}
+
 static ox_outcome set_inputs(running *r, const char *set) {
     ox_error error = {OX_OK, ""};
     for (size_t n = 0;; n++) {
-        ox_array array;
-        const char *name = NULL;
+        content c = expected_content(r->model, n, false);
         bool exists;
-        if (!is_tensor(r->model, n, false, r->reason))
-            return OX_CASE_UNSUPPORTED;
-        if (read_tensor(set, "input", n, &array, &name, &exists, &error))
+        if (read_content(set, "input", n, &c, &exists, &error))
             return fail(r, &error);
         if (!exists)
             return OX_CASE_PASSED;
-        size_t i = find_input(r, name, n);
-        if (i >= ox_model_input_count(r->model) || r->inputs[i].from_proto) {
-            ox_array_free(&array);
+        size_t i = find_input(r, c.name, n);
+        if (i >= ox_model_input_count(r->model) || r->inputs[i].from_proto || r->values[i]) {
+            free_content(&c);
             ox_text_format(r->reason, "input_%zu.pb: the model has no input for it", n);
             return OX_CASE_FAILED;
         }
-        r->inputs[i] = array;
-        ox_value_info info;
-        if (!ox_model_input(r->model, i, &info))
-            read_as(&r->inputs[i].tensor, info.dtype);
-        if (ox_session_set_input(r->session, i, &r->inputs[i].tensor, &error))
+        if (set_input(r, i, &c, &error))
             return fail(r, &error);
     }
 }
 
+/* Compares output n with what a file held. */
+static ox_outcome compare_content(running *r, size_t n, content *c) {
+    ox_error error = {OX_OK, ""};
+    ox_text difference = {0};
+    ox_value_info info;
+    ox_tensor got = {0};
+    const ox_value *value = NULL;
+    ox_outcome outcome = OX_CASE_PASSED;
+    if (ox_model_output(r->model, n, &info)) {
+        ox_text_format(r->reason, "output_%zu.pb: the model has no such output", n);
+        return OX_CASE_FAILED;
+    }
+    if (c->value ? ox_session_output_value(r->session, n, &value, &error)
+                 : ox_session_output(r->session, n, &got, &error))
+        return fail(r, &error);
+    read_as(&c->array.tensor, got.dtype);
+    if (!(c->value ? ox_compare_values(value, c->value, r->tolerance, &difference)
+                   : ox_compare(&got, &c->array.tensor, r->tolerance, &difference))) {
+        ox_text_format(r->reason, "output '%s' %s", info.name, difference.data);
+        outcome = OX_CASE_FAILED;
+    }
+    ox_text_free(&difference);
+    return outcome;
+}
+
 static ox_outcome compare_output(running *r, const char *set, size_t n, bool *exists) {
     ox_error error = {OX_OK, ""};
-    ox_array expected;
-    ox_value_info info;
-    ox_tensor got;
-    if (!is_tensor(r->model, n, true, r->reason))
-        return OX_CASE_UNSUPPORTED;
-    if (read_tensor(set, "output", n, &expected, NULL, exists, &error))
+    content c = expected_content(r->model, n, true);
+    if (read_content(set, "output", n, &c, exists, &error))
         return fail(r, &error);
     if (!*exists)
         return OX_CASE_PASSED;
-    ox_outcome outcome = OX_CASE_PASSED;
-    ox_text difference = {0};
-    if (ox_model_output(r->model, n, &info)) {
-        ox_text_format(r->reason, "output_%zu.pb: the model has no such output", n);
-        outcome = OX_CASE_FAILED;
-    } else if (ox_session_output(r->session, n, &got, &error)) {
-        outcome = fail(r, &error);
-    } else {
-        read_as(&expected.tensor, got.dtype);
-        if (!ox_compare(&got, &expected.tensor, r->tolerance, &difference)) {
-            ox_text_format(r->reason, "output '%s' %s", info.name, difference.data);
-            outcome = OX_CASE_FAILED;
-        }
-    }
-    ox_text_free(&difference);
-    ox_array_free(&expected);
+    const ox_outcome outcome = compare_content(r, n, &c);
+    free_content(&c);
     return outcome;
 }
 
@@ -154,8 +181,11 @@ static ox_outcome run_set(running *r, const char *set) {
     ox_error error = {OX_OK, ""};
     size_t count = ox_model_input_count(r->model);
     r->inputs = ox_tool_alloc(count * sizeof *r->inputs);
-    for (size_t i = 0; i < count; i++)
+    r->values = ox_tool_alloc(count * sizeof *r->values);
+    for (size_t i = 0; i < count; i++) {
         r->inputs[i] = (ox_array){0};
+        r->values[i] = NULL;
+    }
     ox_outcome outcome = OX_CASE_PASSED;
     if (ox_session_create(r->model, NULL, &r->session, &error))
         outcome = fail(r, &error);
@@ -167,9 +197,12 @@ static ox_outcome run_set(running *r, const char *set) {
         outcome = compare_outputs(r, set);
     ox_session_free(r->session);
     r->session = NULL;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ox_array_free(&r->inputs[i]);
+        ox_value_free(r->values[i]);
+    }
     free(r->inputs);
+    free(r->values);
     return outcome;
 }
 

@@ -91,3 +91,38 @@ double ox_largest_difference(const ox_tensor *got, const ox_tensor *expected) {
     }
     return largest;
 }
+
+/* The parts of two values of one kind; *reason begins with where they are. */
+static bool compare_items(const ox_value *got, const ox_value *expected, ox_tolerance tolerance, ox_text *reason) {
+    const size_t count = ox_value_count(expected);
+    if (ox_value_count(got) != count) {
+        ox_text_format(reason, "%zu items, expected %zu", ox_value_count(got), count);
+        return false;
+    }
+    if (ox_value_keys(expected) && !ox_compare(ox_value_keys(got), ox_value_keys(expected), tolerance, reason)) {
+        ox_text_put(reason, " among the keys");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ox_text inner = {0};
+        const bool same = ox_compare_values(ox_value_item(got, i), ox_value_item(expected, i), tolerance, &inner);
+        if (!same)
+            ox_text_format(reason, "item %zu: %s", i, ox_text_get(&inner));
+        ox_text_free(&inner);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+bool ox_compare_values(const ox_value *got, const ox_value *expected, ox_tolerance tolerance, ox_text *reason) {
+    char type[OX_TYPE_TEXT], wanted[OX_TYPE_TEXT];
+    if (ox_value_kind(got) != ox_value_kind(expected)) {
+        ox_text_format(reason, "is %s, expected %s", got ? ox_value_type(got, type) : "a tensor",
+                       ox_value_type(expected, wanted));
+        return false;
+    }
+    if (ox_value_tensor(expected))
+        return ox_compare(ox_value_tensor(got), ox_value_tensor(expected), tolerance, reason);
+    return compare_items(got, expected, tolerance, reason);
+}

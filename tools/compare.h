@@ -21,4 +21,7 @@ double ox_largest_difference(const ox_tensor *got, const ox_tensor *expected);
  * what differs, or the first index that does with both values. */
 bool ox_compare(const ox_tensor *got, const ox_tensor *expected, ox_tolerance tolerance, ox_text *reason);
 
+/* The same for values of any kind: kinds, numbers of items and keys are equal, and so is each tensor in them. */
+bool ox_compare_values(const ox_value *got, const ox_value *expected, ox_tolerance tolerance, ox_text *reason);
+
 #endif

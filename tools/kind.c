@@ -20,7 +20,7 @@ enum {
 typedef struct signature {
     size_t offset;
     const char *bytes;
-    ox_kind kind;
+    ox_file_kind kind;
 } signature;
 
 /* Files that begin with bytes of their own. */
@@ -75,7 +75,7 @@ static const signature texts[] = {
       "make it binary: onnx.save(onnx.load(\"FILE\", format=\"onnxtxt\"), \"model.onnx\") in Python"}},
 };
 
-static const ox_kind unknown,
+static const ox_file_kind unknown,
     empty = {"an empty file", "copy or download it again"},
     safetensors = {"a safetensors file", "it holds weights without a graph; export the model that they belong to "
                                          "as ONNX"},
@@ -96,7 +96,7 @@ static bool contains(const unsigned char *bytes, size_t size, const char *text) 
     return false;
 }
 
-static const ox_kind *kind_of_archive(const unsigned char *bytes, size_t size) {
+static const ox_file_kind *kind_of_archive(const unsigned char *bytes, size_t size) {
     size_t last = sizeof archives / sizeof *archives - 1, i = 0;
     while (i < last && !contains(bytes, size < LOOKED_AT ? size : LOOKED_AT, archives[i].bytes))
         i++;
@@ -114,7 +114,7 @@ static bool is_textproto(const char *text, size_t size) {
     return false;
 }
 
-static const ox_kind *kind_of_text(const unsigned char *bytes, size_t size) {
+static const ox_file_kind *kind_of_text(const unsigned char *bytes, size_t size) {
     const char *text = (const char *)bytes, *end = text + size;
     while (text < end && *text && strchr(" \t\r\n#", *text)) {
         bool is_comment = *text++ == '#';
@@ -130,7 +130,7 @@ static const ox_kind *kind_of_text(const unsigned char *bytes, size_t size) {
     return is_textproto(text, left) ? &textproto : &unknown;
 }
 
-const ox_kind *ox_kind_of(const unsigned char *bytes, size_t size) {
+const ox_file_kind *ox_kind_of(const unsigned char *bytes, size_t size) {
     if (!size)
         return &empty;
     for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
@@ -148,7 +148,7 @@ const ox_kind *ox_kind_of(const unsigned char *bytes, size_t size) {
 }
 
 /* Puts the file's name in place of FILE. */
-static void explain(const char *path, const ox_kind *kind, ox_error *error) {
+static void explain(const char *path, const ox_file_kind *kind, ox_error *error) {
     const char *hole = strstr(kind->as_model, "FILE");
     int before = (int)(hole ? hole - kind->as_model : 0);
     ox_tool_fail(error, error->status, "%s: this is %s, not an ONNX model: %.*s%s%s", path, kind->name, before,
@@ -156,7 +156,7 @@ static void explain(const char *path, const ox_kind *kind, ox_error *error) {
 }
 
 void ox_kind_explain_bytes(const char *name, const unsigned char *bytes, size_t size, ox_error *error) {
-    const ox_kind *kind = ox_kind_of(bytes, size);
+    const ox_file_kind *kind = ox_kind_of(bytes, size);
     if (kind->name && error->status == OX_ERROR_MODEL)
         explain(name, kind, error);
 }

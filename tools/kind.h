@@ -4,13 +4,13 @@
 
 #include "ox.h"
 
-typedef struct ox_kind {
+typedef struct ox_file_kind {
     const char *name;     /* "a gzip file"; NULL if the bytes are of no known kind */
     const char *as_model; /* what to do when a model was wanted */
-} ox_kind;
+} ox_file_kind;
 
 /* The kind of a file by its bytes, or the first 4,096 and more of them. */
-const ox_kind *ox_kind_of(const unsigned char *bytes, size_t size);
+const ox_file_kind *ox_kind_of(const unsigned char *bytes, size_t size);
 
 /* Says of a file that is no model what else it is, if that is known: puts that in place of the error's text. */
 void ox_kind_explain(const char *path, ox_error *error);

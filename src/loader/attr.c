@@ -147,6 +147,8 @@ static ox_status make_value(ox_builder *b, const ox_parsed *parsed, const attrib
         return make_strings(b, p, attr);
     case OX_ATTR_TENSORS:
         return make_tensors(b, parsed, p, attr);
+    case OX_ATTR_TYPE:
+        return OX_WITH_VALUES ? ox_build_type_attr(b, p->tp, &attr->u.type) : OX_OK;
     default:
         return OX_OK;
     }

@@ -13,14 +13,14 @@ enum {
 };
 
 /* A value of a graph being made. */
-typedef struct ox_value {
+typedef struct ox_declared {
     const char *name; /* unique within its graph once functions are expanded, "" never */
     ox_kind kind;
     ox_dtype dtype;               /* as stated by the model, OX_UNDEFINED if not */
     ox_index outer;               /* index of the value in the outer graph that this one stands for, -1 if none */
     const ox_shape *shape;        /* as stated of an input or a result, NULL if not */
     const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */
-} ox_value;
+} ox_declared;
 
 /* Where a value comes from. */
 typedef enum ox_origin {
@@ -41,7 +41,7 @@ typedef struct ox_scope {
     struct ox_scope *outer;
     ox_graph *graph;
     ox_pile pile; /* of the arrays and maps below, and of what values hold */
-    ox_value *values;
+    ox_declared *values;
     ox_value_note *notes; /* of each value */
     ox_node *nodes;
     const char **node_names;     /* where names are kept */
@@ -174,7 +174,9 @@ ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__Te
 /* The same where there is a struct for it already; nothing is cached. */
 ox_status ox_build_elements(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto, ox_tensor *made);
 /* Kind, element type and shape of a value. */
-ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value);
+ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_declared *value);
+/* A type that is an attribute. */
+ox_status ox_build_type_attr(ox_builder *b, const Onnx__TypeProto *proto, ox_dtype *type);
 
 /* scope.c: values. A name is interned. */
 ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_origin origin, int32_t *index);

@@ -139,7 +139,7 @@ static ox_status dim_name(ox_builder *b, const char *text, const char **name) {
     return ox_build_text(b, *name, name);
 }
 
-static ox_status take_shape(ox_builder *b, const Onnx__TensorShapeProto *shape, ox_value *value) {
+static ox_status take_shape(ox_builder *b, const Onnx__TensorShapeProto *shape, ox_declared *value) {
     if (shape->n_dim > OX_MAX_RANK)
         return ox_fail(b->error, OX_ERROR_LIMIT, "value '%.*s' has rank %zu, more than %d", 80, value->name,
                        shape->n_dim, OX_MAX_RANK);
@@ -163,7 +163,7 @@ static ox_status take_shape(ox_builder *b, const Onnx__TensorShapeProto *shape, 
 }
 
 static ox_status take_tensor_type(ox_builder *b, bool has_type, int32_t type, const Onnx__TensorShapeProto *shape,
-                                  ox_value *value) {
+                                  ox_declared *value) {
     if (has_type && (type < 0 || type >= OX_DTYPE_COUNT))
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "value '%.*s': element type %d is not known (1 to %d are)", 80,
                        value->name, (int)type, (int)OX_DTYPE_COUNT - 1);
@@ -171,29 +171,78 @@ static ox_status take_tensor_type(ox_builder *b, bool has_type, int32_t type, co
     return shape ? take_shape(b, shape, value) : OX_OK;
 }
 
-ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_value *value) {
+/* One level of a type: what it is around, NULL if it says nothing of that. */
+static ox_kind type_level(const Onnx__TypeProto *proto, const Onnx__TypeProto **item, int32_t *key) {
     switch (proto->value_case) {
+    case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
+        *item = proto->sequence_type->elem_type;
+        return OX_KIND_SEQUENCE;
+    case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
+        *item = proto->optional_type->elem_type;
+        return OX_KIND_OPTIONAL;
+    case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
+        *item = proto->map_type->value_type;
+        *key = proto->map_type->key_type;
+        return OX_KIND_MAP;
     case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
-        value->kind = OX_KIND_TENSOR;
+        return OX_KIND_TENSOR;
+    case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
+        return OX_KIND_SPARSE;
+    case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
+        return OX_KIND_OPAQUE;
+    default:
+        return OX_KIND_UNKNOWN;
+    }
+}
+
+/* Messages nest no deeper than the walker lets them. */
+static ox_status take_type(ox_builder *b, const Onnx__TypeProto *proto, const char *name, ox_dtype *type) {
+    const Onnx__TypeProto *item = NULL;
+    ox_dtype inner = OX_UNDEFINED;
+    int32_t key = OX_UNDEFINED;
+    const ox_kind kind = type_level(proto, &item, &key);
+    ox_declared value = {.name = name};
+    *type = OX_UNDEFINED;
+    if (kind == OX_KIND_TENSOR) {
+        const Onnx__TypeProto__Tensor *tensor = proto->tensor_type;
+        OX_TRY(take_tensor_type(b, tensor->has_elem_type, tensor->elem_type, NULL, &value));
+        *type = value.dtype;
+        return OX_OK;
+    }
+    if (kind != OX_KIND_SEQUENCE && kind != OX_KIND_OPTIONAL && kind != OX_KIND_MAP)
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "value '%.*s': a type around %s is not supported", 80, name,
+                       kind == OX_KIND_UNKNOWN ? "nothing" : ox_kind_text(kind));
+    if (item)
+        OX_TRY(take_type(b, item, name, &inner));
+    *type = ox_type_around(kind, (ox_dtype)key, inner);
+    if (*type != OX_UNDEFINED)
+        return OX_OK;
+    return ox_fail(b->error, OX_ERROR_UNSUPPORTED,
+                   "value '%.*s': its type, around %s, nests deeper than %d or has keys "
+                   "that no map has",
+                   80, name, OX_TYPE(inner), (int)OX_MOST_LEVELS);
+}
+
+ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_declared *value) {
+    const Onnx__TypeProto *item;
+    int32_t key;
+    value->kind = type_level(proto, &item, &key);
+    switch ((int)value->kind) {
+    case OX_KIND_TENSOR:
         return take_tensor_type(b, proto->tensor_type->has_elem_type, proto->tensor_type->elem_type,
                                 proto->tensor_type->shape, value);
-    case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
-        value->kind = OX_KIND_SPARSE;
+    case OX_KIND_SPARSE:
         return take_tensor_type(b, proto->sparse_tensor_type->has_elem_type, proto->sparse_tensor_type->elem_type,
                                 proto->sparse_tensor_type->shape, value);
-    case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
-        value->kind = OX_KIND_SEQUENCE;
-        return OX_OK;
-    case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
-        value->kind = OX_KIND_OPTIONAL;
-        return OX_OK;
-    case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
-        value->kind = OX_KIND_MAP;
-        return OX_OK;
-    case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
-        value->kind = OX_KIND_OPAQUE;
-        return OX_OK;
+    case OX_KIND_SEQUENCE:
+    case OX_KIND_OPTIONAL:
+    case OX_KIND_MAP:
+        return OX_WITH_VALUES ? take_type(b, proto, value->name, &value->dtype) : OX_OK;
     default:
         return OX_OK;
     }
+}
+
+ox_status ox_build_type_attr(ox_builder *b, const Onnx__TypeProto *proto, ox_dtype *type) {
+    return take_type(b, proto, "", type);
 }

@@ -54,12 +54,12 @@ static ox_status count_weights(ox_builder *b, const ox_tensor *tensor) {
     return OX_OK;
 }
 
-static ox_status check_default(ox_builder *b, const ox_value *input, const ox_tensor *tensor) {
+static ox_status check_default(ox_builder *b, const ox_declared *input, const ox_tensor *tensor) {
     if (input->initializer)
         return ox_fail(b->error, OX_ERROR_MODEL, "value '%.*s' has two initializers", 80, input->name);
-    if (input->kind == OX_KIND_TENSOR && input->dtype != OX_UNDEFINED && input->dtype != tensor->dtype)
+    if (!ox_type_fits(input->dtype, tensor->dtype))
         return ox_fail(b->error, OX_ERROR_MODEL, "input '%.*s' is of type %s, but its initializer is of type %s", 80,
-                       input->name, ox_dtype_name(input->dtype), ox_dtype_name(tensor->dtype));
+                       input->name, OX_TYPE(input->dtype), ox_dtype_name(tensor->dtype));
     if (OX_WITH_CHECKS && !ox_fits_shape(input->shape, tensor))
         return ox_fail(b->error, OX_ERROR_MODEL, "input '%.*s' is of shape %s, but its initializer is of shape %s", 80,
                        input->name, ox_shape_text(&(ox_dims_buffer){{0}}, input->shape),
@@ -80,11 +80,11 @@ static ox_status declare_initializer(ox_builder *b, ox_env *env, const void *mes
     OX_TRY(count_weights(b, tensor));
     if (index == OX_MISSING) {
         OX_TRY(declare(b, env, name, OX_FROM_INITIALIZER, &index));
-        ox_value *value = &env->scope->values[index];
+        ox_declared *value = &env->scope->values[index];
         value->kind = OX_KIND_TENSOR;
         value->dtype = tensor->dtype;
     }
-    ox_value *value = &env->scope->values[index];
+    ox_declared *value = &env->scope->values[index];
     OX_TRY(check_default(b, value, tensor));
     value->initializer = tensor;
     return OX_OK;
@@ -151,16 +151,16 @@ static ox_status build_node(ox_builder *b, ox_env *env, const void *message, siz
 
 /* What is stated of an output that no node of the graph gives; for the others that is known from their declaration. */
 static ox_status check_output(ox_builder *b, const ox_scope *scope, const Onnx__TypeProto *type, int32_t index) {
-    ox_value *value = &scope->values[index], stated = {.name = value->name};
+    ox_declared *value = &scope->values[index], stated = {.name = value->name};
     if (!OX_WITH_CHECKS || !type || scope->notes[index].origin == OX_FROM_NODE)
         return OX_OK;
     if (value->kind == OX_KIND_UNKNOWN)
         return ox_build_type(b, type, value);
     OX_TRY(ox_build_type(b, type, &stated));
-    if (stated.dtype == OX_UNDEFINED || value->dtype == OX_UNDEFINED || stated.dtype == value->dtype)
+    if (ox_type_fits(stated.dtype, value->dtype))
         return OX_OK;
     return ox_fail(b->error, OX_ERROR_MODEL, "'%.*s' is stated to be of type %s, but is of type %s", 80, value->name,
-                   ox_dtype_name(stated.dtype), ox_dtype_name(value->dtype));
+                   OX_TYPE(stated.dtype), OX_TYPE(value->dtype));
 }
 
 static ox_status build_output(ox_builder *b, ox_env *env, const void *message, size_t i) {
@@ -185,7 +185,7 @@ static ox_status keep_initializers(ox_builder *b, const ox_scope *scope) {
         count += scope->values[v].initializer != NULL;
     OX_TRY(ox_build_get(b, b->pile, count, sizeof *slot, &slot));
     for (int32_t v = 0; v < scope->nvalues; v++) {
-        ox_value *value = &scope->values[v];
+        ox_declared *value = &scope->values[v];
         if (!value->initializer)
             continue;
         *slot = (ox_slot){.tensor = *value->initializer, .constant = true, .weight = true};
@@ -206,7 +206,7 @@ static ox_status keep_ports(ox_builder *b, const ox_scope *scope, const int32_t 
     OX_TRY(ox_build_get(b, b->pile, (size_t)count, sizeof *made, &made));
     *ports = made;
     for (int i = 0; i < count; i++, made++) {
-        const ox_value *value = &scope->values[ends[i]];
+        const ox_declared *value = &scope->values[ends[i]];
         *made = (ox_port){.kind = value->kind,
                           .dtype = value->dtype,
                           .value = (ox_index)ends[i],
@@ -242,11 +242,11 @@ static ox_status keep_names(ox_builder *b, const ox_scope *scope) {
 }
 
 static ox_status keep_dtypes(ox_builder *b, const ox_scope *scope) {
-    uint8_t *dtypes;
+    ox_dtype *dtypes;
     OX_TRY(ox_build_get(b, b->pile, (size_t)scope->nvalues, sizeof *dtypes, &dtypes));
     for (int32_t v = 0; v < scope->nvalues; v++)
-        if (scope->values[v].kind == OX_KIND_TENSOR)
-            dtypes[v] = (uint8_t)scope->values[v].dtype;
+        if (scope->values[v].kind != OX_KIND_SPARSE)
+            dtypes[v] = scope->values[v].dtype;
     scope->graph->dtypes = dtypes;
     return OX_OK;
 }

@@ -9,7 +9,7 @@ ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_orig
         return ox_fail(b->error, OX_ERROR_LIMIT, "a graph has more than %d values", (int)OX_MOST_VALUES);
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->values, scope->nvalues, &scope->value_room, sizeof *scope->values));
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->notes, scope->nvalues, &scope->note_room, sizeof *scope->notes));
-    scope->values[scope->nvalues] = (ox_value){.name = name, .outer = -1};
+    scope->values[scope->nvalues] = (ox_declared){.name = name, .outer = -1};
     scope->notes[scope->nvalues] = (ox_value_note){.origin = origin, .producer = -1, .captured_by = -1};
     if (scope->used_ready)
         OX_TRY(ox_build_set(b, &scope->used, &scope->pile, OX_KEY(name), scope->nvalues));
@@ -60,7 +60,7 @@ static ox_status import(ox_builder *b, ox_scope *to, const ox_scope *from, int32
     OX_TRY(capture(b, to->outer, outer));
     OX_TRY(ox_scope_unique(b, to, to->outer->values[outer].name, &name));
     OX_TRY(ox_scope_add(b, to, name, OX_FROM_OUTER, result));
-    ox_value *value = &to->values[*result];
+    ox_declared *value = &to->values[*result];
     *value = to->outer->values[outer];
     value->name = name;
     value->outer = (ox_index)outer;

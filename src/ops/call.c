@@ -1,5 +1,6 @@
 /* call.c: what operators ask of their call: attributes, constant inputs, outputs. */
 #include "op.h"
+#include "type.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer) {
     const ox_tensor *t = i < call->nin ? call->in[i] : NULL;
     const char *name = t && call->input_name ? call->input_name(call, i) : NULL;
-    if (t && name)
+    if (t && ox_is_value(t->dtype))
+        ox_format(buffer->text, sizeof buffer->text, name ? "input %d '%.*s' (%s)" : "input %d%.*s (%s)", i, 60,
+                  name ? name : "", OX_TYPE(t->dtype));
+    else if (t && name)
         ox_format(buffer->text, sizeof buffer->text, "input %d '%.*s' (%s %s)", i, 60, name, ox_dtype_name(t->dtype),
                   OX_DIMS(t->rank, t->dims));
     else if (t)
@@ -167,11 +171,11 @@ static const char *list_types(ox_dtypes set, char *text, size_t size) {
 
 ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set) {
     OX_TRY(check_given(call, i));
-    if (OX_BIT(call->in[i]->dtype) & set)
+    if (!ox_is_value(call->in[i]->dtype) && OX_BIT(call->in[i]->dtype) & set)
         return OX_OK;
     char types[160];
     return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: type %s is not supported here; %s", OX_INPUT(call, i),
-                        ox_dtype_name(call->in[i]->dtype), list_types(set, types, sizeof types));
+                        OX_TYPE(call->in[i]->dtype), list_types(set, types, sizeof types));
 }
 
 ox_status ox_call_check_same(ox_call *call, int first, int last) {
@@ -216,7 +220,8 @@ ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const i
     OX_TRY(check_phase(call, OX_CALL_INFER, "ox_call_output"));
     if (rank > 0 && !dims)
         return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d has rank %d, but its dims are NULL", k, rank);
-    if (k < 0 || k >= call->nout || rank < 0 || !ox_dtype_size(dtype))
+    const bool foreign = call->phase != OX_CALL_ANY && ox_is_value(dtype);
+    if (k < 0 || k >= call->nout || rank < 0 || !ox_dtype_size(dtype) || foreign)
         return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d of %d cannot have type %s and rank %d", k, call->nout,
                             ox_dtype_name(dtype), rank);
     if (rank > OX_MAX_RANK)

@@ -54,6 +54,7 @@ typedef struct ox_attr {
         const int64_t *ints;
         const ox_string *strings;
         const ox_tensor *const *tensors;
+        ox_dtype type; /* type.h */
         ox_graph *const *graphs;
     } u;
 } ox_attr;
@@ -103,6 +104,7 @@ struct ox_call {
     const char *(*input_name)(const ox_call *call, int i);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */
     ox_call_phase phase;
+    bool live;          /* infer: it is called in a run, with the data of all inputs */
     uint64_t looked_at; /* infer: a bit for each of the first 64 inputs whose data was asked for */
     ox_error *error;
     ox_status attr_status; /* set when an attribute has the wrong type, with the text; checked after infer */
@@ -163,7 +165,9 @@ enum {
     OX_OP_EPILOGUE = 8192,    /* hands its one output to call->epilogue, if that is set; `detail` is an ox_dense */
     OX_OP_NO_ATTRS = 16384,   /* ONNX gives it no attributes: reduced builds of such operators alone do not read any */
     OX_OP_LOADS = 32768,      /* its emit function loads inputs but the first by itself */
-    OX_OP_CHECKS = 65536      /* refuses elements of its inputs: prepared and run even if no output has an element */
+    OX_OP_CHECKS = 65536,     /* refuses elements of its inputs: prepared and run even if no output has an element */
+    OX_OP_VALUES = 131072,    /* takes or gives sequences, optionals or maps, which are made in every run */
+    OX_OP_ANY_VALUE = 262144  /* passes values of every kind on as they are */
 };
 
 struct ox_op {

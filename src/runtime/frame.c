@@ -206,10 +206,10 @@ static bool same_description(const ox_slot *slot, const ox_tensor *tensor, bool 
 /* What comes into a subgraph; the caller's inputs have been compared before. */
 static ox_status check_stated(const ox_frame *frame, int v, const ox_tensor *tensor) {
     const ox_dtype stated = ox_graph_dtype(frame->graph, v);
-    if (stated == OX_UNDEFINED || stated == tensor->dtype)
+    if (ox_type_fits(stated, tensor->dtype))
         return OX_OK;
     return ox_fail(frame->error, OX_ERROR_MODEL, "'%.*s' in a subgraph is of type %s, but the model states %s", 60,
-                   ox_graph_name(frame->graph, v), ox_dtype_name(tensor->dtype), ox_dtype_name(stated));
+                   ox_graph_name(frame->graph, v), OX_TYPE(tensor->dtype), OX_TYPE(stated));
 }
 
 ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant) {

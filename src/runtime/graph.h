@@ -2,20 +2,10 @@
 #ifndef OX_RUNTIME_GRAPH_H
 #define OX_RUNTIME_GRAPH_H
 
+#include "type.h"
 #include "meter.h"
 #include "ops/op.h"
 #include "store.h"
-
-/* What a value is. Tensors alone are computed with so far; the others are carried so that an error can name them. */
-typedef enum ox_kind {
-    OX_KIND_UNKNOWN = 0, /* no type stated: an intermediate value */
-    OX_KIND_TENSOR,
-    OX_KIND_SEQUENCE,
-    OX_KIND_OPTIONAL,
-    OX_KIND_MAP,
-    OX_KIND_SPARSE,
-    OX_KIND_OPAQUE
-} ox_kind;
 
 /* Numbers of values, and how many there are of something: devices make do with 16 bits. */
 #if OX_SMALL
@@ -42,7 +32,7 @@ typedef struct ox_shape {
 typedef struct ox_port {
     const char *name; /* unique among the inputs, and among the outputs */
     ox_kind kind;
-    ox_dtype dtype;           /* OX_UNDEFINED if not stated */
+    ox_dtype dtype;           /* or the whole type of a value that is no tensor; OX_UNDEFINED if not stated */
     ox_index value;           /* an output may be listed twice, be an input or an initializer */
     const ox_shape *shape;    /* NULL if not stated */
     const ox_tensor *initial; /* its initializer, NULL if there is none: the default of an input */
@@ -82,7 +72,7 @@ struct ox_graph {
     const ox_node *nodes;       /* topologically sorted */
     const ox_port *inputs, *outputs;
     const ox_capture *captures; /* by value */
-    const uint8_t *dtypes; /* by value: what the model states, OX_UNDEFINED if it does not; NULL if that is dropped */
+    const ox_dtype *dtypes; /* by value: what the model states, OX_UNDEFINED if it does not; NULL if that is dropped */
     /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
      * gives none. */
     const char *const *names, *const *node_names;
@@ -98,9 +88,9 @@ static inline const char *ox_graph_node_name(const ox_graph *graph, int n) {
     return OX_KEEP_NAMES ? graph->node_names[n] : "";
 }
 
-/* The element type that the model states of a value, OX_UNDEFINED if it does not. */
+/* The type that the model states of a value, OX_UNDEFINED if it does not. */
 static inline ox_dtype ox_graph_dtype(const ox_graph *graph, int v) {
-    return OX_WITH_CHECKS ? (ox_dtype)graph->dtypes[v] : OX_UNDEFINED;
+    return OX_WITH_CHECKS ? graph->dtypes[v] : OX_UNDEFINED;
 }
 
 /* model.c: "[batch,1,8,8]", as the model states it; "of any shape" for NULL. */

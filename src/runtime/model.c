@@ -38,7 +38,9 @@ bool ox_fits_shape(const ox_shape *shape, const ox_tensor *tensor) {
 }
 
 static void describe(const ox_port *port, ox_value_info *info) {
-    *info = (ox_value_info){.name = port->name, .rank = -1};
+    *info = (ox_value_info){.name = port->name, .kind = port->kind, .rank = -1};
+    if (port->dtype != OX_UNDEFINED)
+        ox_type_write(info->type, port->dtype);
     if (port->kind != OX_KIND_TENSOR)
         return;
     info->dtype = port->dtype;

@@ -13,10 +13,19 @@ static ox_status out_of_memory(const ox_frame *frame, size_t size) {
 /* ---- Inferring ---------------------------------------------------------------------------------------------- */
 
 static ox_status check_built(const ox_call *call, const char *what, int i, ox_dtype dtype) {
-    if (ox_op_builds(call->op, dtype))
+    if (ox_is_value(dtype) || ox_op_builds(call->op, dtype))
         return OX_OK;
     return (ox_call_fail)(call, OX_ERROR_UNSUPPORTED, "%s %d is of type %s, which this build of the library leaves out",
                           what, i, ox_dtype_name(dtype));
+}
+
+/* Operators on tensors never see other values. */
+static ox_status check_kind(const ox_call *call, int i) {
+    const ox_dtype dtype = call->in[i]->dtype;
+    if (!ox_is_value(dtype) || call->op->flags & (OX_OP_VALUES | OX_OP_ANY_VALUE | OX_OP_CONTROL))
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_SHAPE, "%s is %s, but version %d of %s takes tensors", OX_INPUT(call, i),
+                        ox_kind_text(ox_type_kind(dtype)), ox_op_version(call->op, call->version), call->op->name);
 }
 
 static ox_status check_inputs(const ox_call *call) {
@@ -27,8 +36,11 @@ static ox_status check_inputs(const ox_call *call) {
             return ox_call_fail(call, OX_ERROR_MODEL, "input %d is required, but omitted", i);
         if (t && t->dtype == OX_UNDEFINED)
             return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "input %d is not a tensor", i);
-        if (t)
-            OX_TRY(check_built(call, "input", i, t->dtype));
+        if (!t)
+            continue;
+        OX_TRY(check_built(call, "input", i, t->dtype));
+        if (OX_WITH_VALUES)
+            OX_TRY(check_kind(call, i));
     }
     return OX_OK;
 }
@@ -45,10 +57,10 @@ static ox_status check_size(const ox_frame *frame, const ox_result *result, int 
 static ox_status check_stated(const ox_frame *frame, int n, int k) {
     const int v = frame->graph->nodes[n].out[k];
     const ox_dtype stated = ox_graph_dtype(frame->graph, v), given = frame->planning.results[k].dtype;
-    if (stated == OX_UNDEFINED || stated == given)
+    if (ox_type_fits(stated, given))
         return OX_OK;
     return ox_fail(frame->error, OX_ERROR_MODEL, "output %d, '%.*s', is of type %s, but the model states %s", k, 60,
-                   ox_graph_name(frame->graph, v), ox_dtype_name(given), ox_dtype_name(stated));
+                   ox_graph_name(frame->graph, v), OX_TYPE(given), OX_TYPE(stated));
 }
 
 /* Checks what the operator says of its outputs. */
@@ -79,6 +91,7 @@ static ox_call *begin_infer(ox_frame *frame, int n) {
 ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     ox_call *call = begin_infer(frame, n);
     ox_status status = check_inputs(call);
+    call->live = live;
     if (status == OX_OK)
         status = call->op->infer(call);
     if (status == OX_OK)
@@ -197,7 +210,7 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     if (seen.data) {
         output->window = OX_WINDOW_GIVEN;
         slot->tensor = seen;
-        slot->constant = slot->weight = !ox_op_has(node->op, OX_OP_CONTROL);
+        slot->constant = slot->weight = !ox_op_has(node->op, OX_OP_CONTROL | OX_OP_VALUES);
         slot->foreign = !slot->constant;
         return OX_OK;
     }

@@ -4,6 +4,7 @@
 #include "options.h"
 #include "profile.h"
 #include "run.h"
+#include "value.h"
 #include "visit.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ struct ox_session {
     ox_frame *frame;
     ox_pool *pool;
     ox_profile profile;
-    bool *set; /* by graph input */
+    bool *set;               /* by graph input */
+    const ox_value **values; /* by graph input: those that are no tensors */
     bool ran;
 };
 
@@ -47,7 +49,9 @@ static ox_status fill(ox_session *session, ox_error *error) {
                            session->pool, NULL, &session->frame, error));
     size_t ninputs = (size_t)model->graph->ninputs;
     session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
-    return session->set ? OX_OK : ox_fail_memory(error, "a session", ninputs);
+    if (OX_WITH_VALUES)
+        session->values = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->values);
+    return session->set && (session->values || !OX_WITH_VALUES) ? OX_OK : ox_fail_memory(error, "a session", ninputs);
 }
 
 ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_session **session, ox_error *error) {
@@ -92,6 +96,9 @@ void ox_session_free(ox_session *session) {
 static ox_status check_input(const ox_session *session, const ox_port *input, const ox_tensor *tensor,
                              ox_error *error) {
     const char *path = session->model->path;
+    if (ox_is_value(input->dtype))
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' is not a tensor, but of type %s", path, input->name,
+                       OX_TYPE(input->dtype));
     if (input->kind != OX_KIND_TENSOR && input->kind != OX_KIND_UNKNOWN)
         return ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: input '%s' is not a tensor", path, input->name);
     if (tensor->rank < 0 || tensor->rank > OX_MAX_RANK)
@@ -100,7 +107,7 @@ static ox_status check_input(const ox_session *session, const ox_port *input, co
     if (tensor->rank && !tensor->dims)
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' has rank %d, but its dims are NULL", path, input->name,
                        tensor->rank);
-    if (!ox_dtype_size(tensor->dtype))
+    if (!ox_dtype_size(tensor->dtype) || ox_is_value(tensor->dtype))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': %d is no element type", path, input->name,
                        (int)tensor->dtype);
     int64_t count = ox_tensor_count(tensor);
@@ -119,23 +126,52 @@ static ox_status check_input(const ox_session *session, const ox_port *input, co
     return OX_OK;
 }
 
-ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
-    ox_error_clear(error);
-    OX_NEED(session, error);
+/* The input of that number, for a change of what it is set to. */
+static ox_status find_input(ox_session *session, size_t index, const ox_port **input, ox_error *error) {
     const ox_graph *graph = session->model->graph;
     if (index >= (size_t)graph->ninputs)
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no input %zu, the model has %d", session->model->path,
                        index, graph->ninputs);
-    const ox_port *input = &graph->inputs[index];
+    *input = &graph->inputs[index];
     session->frame->error = error;
+    return OX_OK;
+}
+
+static ox_status set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
+    ox_status status = ox_frame_set(session->frame, (int)index, tensor, false);
+    session->set[index] |= status == OX_OK;
+    return ox_meter_explain(&session->meter, status, error);
+}
+
+ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    const ox_port *input = NULL;
+    OX_TRY(find_input(session, index, &input, error));
     if (!tensor) {
         session->set[index] = false;
         return input->initial ? ox_frame_set(session->frame, (int)index, input->initial, true) : OX_OK;
     }
     OX_TRY(check_input(session, input, tensor, error));
-    ox_status status = ox_frame_set(session->frame, (int)index, tensor, false);
-    session->set[index] |= status == OX_OK;
-    return ox_meter_explain(&session->meter, status, error);
+    return set_input(session, index, tensor, error);
+}
+
+ox_status ox_session_set_value(ox_session *session, size_t index, const ox_value *value, ox_error *error) {
+    const ox_port *input = NULL;
+    if (!value || ox_value_kind(value) == OX_KIND_TENSOR)
+        return ox_session_set_input(session, index, ox_value_tensor(value), error);
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    OX_TRY(find_input(session, index, &input, error));
+    if (input->kind == OX_KIND_SPARSE || input->kind == OX_KIND_OPAQUE || !OX_WITH_VALUES)
+        return ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: input '%s' is %s", session->model->path, input->name,
+                       ox_kind_text(input->kind));
+    if (!ox_type_fits(value->type, input->dtype))
+        return ox_fail(error, OX_ERROR_SHAPE, "%s: input '%s' is of type %s, the model wants %s", session->model->path,
+                       input->name, OX_TYPE(value->type), OX_TYPE(input->dtype));
+    session->values[index] = value;
+    const ox_dtype type = input->dtype == OX_UNDEFINED ? value->type : input->dtype;
+    return set_input(session, index, &(const ox_tensor){.dtype = type, .data = &session->values[index]}, error);
 }
 
 static ox_status check_all_set(const ox_session *session, ox_error *error) {
@@ -174,10 +210,8 @@ ox_status ox_session_run(ox_session *session, ox_error *error) {
     return status;
 }
 
-ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error) {
-    ox_error_clear(error);
-    OX_NEED(session, error);
-    OX_NEED(tensor, error);
+/* What output `index` of the last run is. */
+static ox_status find_output(const ox_session *session, size_t index, const ox_tensor **found, ox_error *error) {
     const ox_graph *graph = session->frame->graph;
     if (index >= (size_t)graph->noutputs)
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there is no output %zu, the session has %d", session->model->path,
@@ -189,14 +223,39 @@ ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *
     if (session->frame->stale && ox_frame_is_source(session->frame, output->value))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: output '%s' is an input, which has another shape since the run",
                        session->model->path, output->name);
-    *tensor = *session->frame->outputs[index];
+    *found = session->frame->outputs[index];
+    return OX_OK;
+}
+
+ox_status ox_session_output(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error) {
+    const ox_tensor *found = NULL;
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    OX_NEED(tensor, error);
+    OX_TRY(find_output(session, index, &found, error));
+    if (ox_is_value(found->dtype))
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: output '%s' is not a tensor, but of type %s",
+                       session->model->path, session->frame->graph->outputs[index].name, OX_TYPE(found->dtype));
+    *tensor = *found;
+    return OX_OK;
+}
+
+ox_status ox_session_output_value(const ox_session *session, size_t index, const ox_value **value, ox_error *error) {
+    const ox_tensor *found = NULL;
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    OX_NEED(value, error);
+    *value = NULL;
+    OX_TRY(find_output(session, index, &found, error));
+    if (ox_is_value(found->dtype))
+        *value = ox_value_in(found);
     return OX_OK;
 }
 
 static uint32_t value_types(const ox_frame *frame, const ox_index *values, int count) {
     uint32_t types = 0;
     for (int i = 0; i < count; i++)
-        if (values[i] >= 0 && ox_frame_slot(frame, values[i])->tensor.dtype != OX_UNDEFINED)
+        if (values[i] >= 0 && ox_type_kind(ox_frame_slot(frame, values[i])->tensor.dtype) == OX_KIND_TENSOR)
             types |= OX_BIT(ox_frame_slot(frame, values[i])->tensor.dtype);
     return types;
 }

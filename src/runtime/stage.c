@@ -17,6 +17,8 @@ static bool is_constant(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     if (node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM))
         return false;
+    if (node->nout && node->out[0] >= 0 && ox_is_value(ox_frame_own(frame, node->out[0])->tensor.dtype))
+        return false;
     if (ox_op_has(node->op, OX_OP_TEXT) && node->out[0] >= 0 &&
         ox_frame_own(frame, node->out[0])->tensor.dtype == OX_STRING)
         return false;

@@ -43,9 +43,12 @@ void ox_visit(const ox_graph *graph, const ox_frame *frame, int depth, ox_node_f
 }
 
 static void take_tensor(ox_value_info *info, const ox_tensor *tensor) {
-    info->dtype = tensor->dtype;
-    if (tensor->dtype == OX_UNDEFINED)
+    info->kind = ox_type_kind(tensor->dtype);
+    if (info->kind != OX_KIND_UNKNOWN)
+        ox_type_write(info->type, tensor->dtype);
+    if (info->kind != OX_KIND_TENSOR)
         return;
+    info->dtype = tensor->dtype;
     info->rank = tensor->rank;
     info->dims = tensor->dims;
 }
@@ -57,8 +60,13 @@ static void take_stated(ox_value_info *info, const ox_graph *graph, int v) {
         take_tensor(info, &weight->tensor);
     for (int i = 0; i < graph->ninputs; i++) {
         const ox_port *input = &graph->inputs[i];
-        if (input->value != v || input->kind != OX_KIND_TENSOR)
+        if (input->value != v)
             continue;
+        info->kind = input->kind;
+        if (input->dtype != OX_UNDEFINED)
+            ox_type_write(info->type, input->dtype);
+        if (input->kind != OX_KIND_TENSOR)
+            return;
         info->dtype = input->dtype;
         if (!input->shape)
             return;

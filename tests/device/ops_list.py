@@ -15,7 +15,7 @@ import time
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
-FEATURES = ["texts", "operators", "functions", "external", "attributes", "subgraphs", "runs", "passes"]
+FEATURES = ["texts", "operators", "functions", "external", "attributes", "subgraphs", "values", "runs", "passes"]
 # All that selection.h may have, line by line.
 LINES = re.compile(r'/\* Written by tools/device/select\.awk\. \*/|#define OX_TABLE "selected\.inc"'
                    r"|#define OX_TYPES \(0(?: \| 1u << OX_[A-Z0-9]+)*\)"
@@ -105,9 +105,10 @@ def problem_of_result(asked, folder):
         if f"#define OX_WITH_{name.upper()} 1" not in defined:
             return f"selection.h lacks the feature {name}"
     derived = {"runs": lambda row: not re.fullmatch(r"OP(_IN)?\(.*, none, [^,]*", row),
-               "attributes": lambda row: "OX_OP_NO_ATTRS" not in row}
+               "attributes": lambda row: "OX_OP_NO_ATTRS" not in row, "values": lambda row: "OX_OP_VALUES" in row}
     for name, needed in derived.items():
-        wanted = any(needed(ROWS[operator]) for operator in operators) or features & {name, "operators"}
+        asked_for = features & ({name} if name == "values" else {name, "operators"})
+        wanted = any(needed(ROWS[operator]) for operator in operators) or asked_for
         if f"#define OX_WITH_{name.upper()} {int(bool(wanted))}" not in defined:
             return f"selection.h is wrong about {name}"
     rows = [line for line in (folder / "selected.inc").read_text().splitlines()

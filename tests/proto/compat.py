@@ -27,10 +27,13 @@ def our_file(path):
 
 
 def their_file():
+    """Models, and the values that are no tensors, which onnx has in a file of their own."""
     import onnx
     from google.protobuf import descriptor_pb2
-    result = descriptor_pb2.FileDescriptorProto()
+    result, values = descriptor_pb2.FileDescriptorProto(), descriptor_pb2.FileDescriptorProto()
     onnx.ModelProto.DESCRIPTOR.file.CopyToProto(result)
+    onnx.SequenceProto.DESCRIPTOR.file.CopyToProto(values)
+    result.message_type.extend(values.message_type)
     return result
 
 

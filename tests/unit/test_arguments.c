@@ -104,6 +104,40 @@ END_TEST
 
 /* ---- Memory and options --------------------------------------------------------------------------------------- */
 
+START_TEST(values_from_nothing) {
+    const ox_tensor none = {0};
+    const ox_options no_function = {.allocator = &(const ox_allocator){0}};
+    const ox_value *item = NULL;
+    ox_value *value;
+    const char *name;
+    char type[OX_TYPE_TEXT];
+    FAILS(ox_value_from_tensor(NULL, NULL, &value, &error), "tensor is NULL");
+    FAILS(ox_value_from_tensor(&none, NULL, &value, &error), "is not described");
+    FAILS(ox_value_from_tensor(&none, NULL, NULL, &error), "value is NULL");
+    FAILS(ox_value_from_items(OX_KIND_TENSOR, NULL, &item, 1, NULL, &value, &error), "kind 1 has none");
+    FAILS(ox_value_from_items((ox_kind)77, NULL, &item, 1, NULL, &value, &error), "kind 77 has none");
+    FAILS(ox_value_from_items(OX_KIND_SEQUENCE, NULL, NULL, 1, NULL, &value, &error), "items is NULL");
+    FAILS(ox_value_from_items(OX_KIND_SEQUENCE, NULL, &item, 1, NULL, &value, &error), "items[i] is NULL");
+    FAILS(ox_value_from_items(OX_KIND_SEQUENCE, &none, NULL, 0, NULL, &value, &error), "only maps have keys");
+    FAILS(ox_value_from_items(OX_KIND_MAP, NULL, NULL, 0, NULL, &value, &error), "keys is NULL");
+    FAILS(ox_value_from_items(OX_KIND_SEQUENCE, NULL, NULL, 0, NULL, NULL, &error), "value is NULL");
+    FAILS(ox_value_from_items(OX_KIND_SEQUENCE, NULL, NULL, 0, &no_function, &value, &error), "resize is NULL");
+    FAILS(ox_value_from_proto(OX_KIND_MAP, NULL, 5, NULL, &value, &name, &error), "bytes is NULL");
+    FAILS(ox_value_from_proto(OX_KIND_SPARSE, "", 0, NULL, &value, &name, &error), "no files of values of kind 5");
+    FAILS(ox_value_from_proto(OX_KIND_MAP, "", 0, NULL, NULL, &name, &error), "value is NULL");
+    FAILS(ox_value_from_proto(OX_KIND_MAP, "", 0, &no_function, &value, NULL, &error), "resize is NULL");
+    REFUSES(ox_value_from_proto(OX_KIND_MAP, NULL, 5, NULL, NULL, NULL, NULL));
+    ox_value_free(NULL);
+    ck_assert_int_eq(ox_value_kind(NULL), OX_KIND_UNKNOWN);
+    ck_assert_str_eq(ox_value_type(NULL, type), "");
+    ck_assert_str_eq(ox_value_type(NULL, NULL), "");
+    ck_assert_ptr_null(ox_value_tensor(NULL));
+    ck_assert_uint_eq(ox_value_count(NULL), 0);
+    ck_assert_ptr_null(ox_value_item(NULL, 0));
+    ck_assert_ptr_null(ox_value_keys(NULL));
+}
+END_TEST
+
 START_TEST(no_buffer) {
     ox_fixed fixed;
     ox_model *model;
@@ -223,6 +257,7 @@ START_TEST(no_session) {
     ox_session *session = (ox_session *)&m;
     const ox_tensor x = floats(two_by_three);
     ox_tensor y;
+    const ox_value *value;
     ox_memory_info memory = {1, 2, 3};
     FAILS(ox_session_create(NULL, NULL, &session, &error), "ox_session_create: model is NULL");
     ck_assert_ptr_null(session);
@@ -230,6 +265,8 @@ START_TEST(no_session) {
     FAILS(ox_session_prepare(NULL, &error), "session is NULL");
     FAILS(ox_session_run(NULL, &error), "session is NULL");
     FAILS(ox_session_output(NULL, 0, &y, &error), "session is NULL");
+    FAILS(ox_session_set_value(NULL, 0, NULL, &error), "session is NULL");
+    FAILS(ox_session_output_value(NULL, 0, &value, &error), "session is NULL");
     REFUSES(ox_session_create(NULL, NULL, NULL, NULL));
     REFUSES(ox_session_set_input(NULL, 0, NULL, NULL));
     REFUSES(ox_session_prepare(NULL, NULL));
@@ -274,7 +311,9 @@ END_TEST
 /* The steps of a session in every wrong order. */
 START_TEST(wrong_order) {
     ox_tensor x = floats(two_by_three), y;
+    const ox_value *value;
     begin_model();
+    FAILS(ox_session_output_value(m.session, 0, &value, &error), "before a successful run");
     FAILS(ox_session_output(m.session, 0, &y, &error), "before a successful run");
     FAILS(ox_session_prepare(m.session, &error), "input 'x' (float of any shape) is not set");
     FAILS(ox_session_run(m.session, &error), "is not set");
@@ -282,6 +321,11 @@ START_TEST(wrong_order) {
     ck_assert_int_eq(own_run(&m, 1, &x), OX_OK);
     FAILS(ox_session_output(m.session, 2, &y, &error), "there is no output 2, the session has 2");
     FAILS(ox_session_output(m.session, 0, NULL, &error), "tensor is NULL");
+    FAILS(ox_session_output_value(m.session, 2, &value, &error), "there is no output 2, the session has 2");
+    FAILS(ox_session_output_value(m.session, 0, NULL, &error), "value is NULL");
+    ck_assert_int_eq(ox_session_output_value(m.session, 0, &value, &error), OX_OK);
+    ck_assert_ptr_null(value);
+    FAILS(ox_session_set_value(m.session, 5, NULL, &error), "there is no input 5");
     ck_assert_int_eq(ox_session_prepare(m.session, &error), OX_OK);
     FAILS(ox_session_output(m.session, 0, &y, &error), "before a successful run");
     ck_assert_int_eq(ox_session_run(m.session, NULL), OX_OK);
@@ -550,6 +594,7 @@ Suite *ox_suite_arguments(void) {
                                 tensors_without_a_shape,
                                 numbers,
                                 tensors_from_nothing,
+                                values_from_nothing,
                                 no_buffer,
                                 options_that_mean_nothing,
                                 options_that_have_a_meaning,

@@ -33,7 +33,7 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external attributes subgraphs runs passes", feature, " ")
+    nfeatures = split("texts operators functions external attributes subgraphs values runs passes", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -110,6 +110,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE)\(/ {
             features["passes"] = 1
         if (!/OX_OP_NO_ATTRS/)
             features["attributes"] = 1
+        if (/OX_OP_VALUES/)
+            features["values"] = 1
         if (/OX_OP_CONTROL/)
             features["subgraphs"] = 1
         if (!/^OP.*, none, [^,]*\)$/ && !/^CONTROL/) # a view

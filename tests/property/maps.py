@@ -1,0 +1,159 @@
+"""maps.py [--seed N] [--cases N]: ZipMap, CastMap and DictVectorizer on random maps, against Python's dictionaries.
+
+Maps come in as serialized MapProtos, and go out through the functions of ox.h.
+"""
+
+import ctypes as C
+import sys
+
+import arrays
+import numpy as np
+import onnx
+import oxlib
+import trials
+from onnx import TensorProto, helper
+
+DOMAIN = "ai.onnx.ml"
+SEQUENCE, MAP = 2, 4
+library = oxlib.library
+pointer = C.c_void_p
+for function, result, arguments in [
+        ("ox_value_from_proto", C.c_int, [C.c_int, C.c_char_p, C.c_size_t, pointer, C.POINTER(pointer), pointer,
+                                          C.POINTER(oxlib.Error)]),
+        ("ox_value_free", None, [pointer]), ("ox_value_count", C.c_size_t, [pointer]),
+        ("ox_value_item", pointer, [pointer, C.c_size_t]), ("ox_value_kind", C.c_int, [pointer]),
+        ("ox_value_tensor", C.POINTER(oxlib.Tensor), [pointer]),
+        ("ox_value_keys", C.POINTER(oxlib.Tensor), [pointer]),
+        ("ox_session_set_value", C.c_int, [pointer, C.c_size_t, pointer, C.POINTER(oxlib.Error)]),
+        ("ox_session_output_value", C.c_int, [pointer, C.c_size_t, C.POINTER(pointer), C.POINTER(oxlib.Error)])]:
+    getattr(library, function).restype = result
+    getattr(library, function).argtypes = arguments
+
+
+def plain(tensor):
+    """A list of Python's values."""
+    array = arrays.from_tensor(tensor)[1]
+    texts = array.dtype.names
+    return [t.decode() for t in arrays.texts_of(array).reshape(-1)] if texts else array.reshape(-1).tolist()
+
+
+def dictionary(value):
+    items = [plain(library.ox_value_tensor(library.ox_value_item(value, i)).contents)[0]
+             for i in range(library.ox_value_count(value))]
+    return dict(zip(plain(library.ox_value_keys(value).contents), items))
+
+
+def map_value(entries, key_type, value_type):
+    proto = onnx.MapProto(name="m", key_type=key_type)
+    if key_type == TensorProto.STRING:
+        proto.string_keys.extend(k.encode() for k in entries)
+    else:
+        proto.keys.extend(entries)
+    proto.values.elem_type = onnx.SequenceProto.TENSOR
+    for item in entries.values():
+        proto.values.tensor_values.append(helper.make_tensor("", value_type, [], [item]))
+    data, value, error = proto.SerializeToString(), pointer(), oxlib.Error()
+    oxlib.check(library.ox_value_from_proto(MAP, data, len(data), None, C.byref(value), None, C.byref(error)), error)
+    return value
+
+
+def model_of(op, given, **attributes):
+    node = helper.make_node(op, ["x"], ["y"], domain=DOMAIN, **attributes)
+    output = onnx.ValueInfoProto(name="y")
+    graph = helper.make_graph([node], "graph", [given], [output])
+    imports = [helper.make_opsetid(DOMAIN, 3), helper.make_opsetid("", 15)]
+    return helper.make_model(graph, ir_version=8, opset_imports=imports).SerializeToString()
+
+
+def run(data, feed, read):
+    """What `read` makes of a session that ran on a tensor or a value."""
+    model = oxlib.Model(data)
+    session = oxlib.Session(model)
+    try:
+        if isinstance(feed, np.ndarray):
+            session.set_input(0, arrays.to_input(feed, "float"))
+        else:
+            oxlib.check(library.ox_session_set_value(session.handle, 0, feed, session.error), session.error)
+        session.run()
+        return read(session)
+    finally:
+        session.close()
+        model.close()
+
+
+def words(rng, count):
+    return [f"w{int(i)}" for i in rng.permutation(100)[:count]]
+
+
+def numbers(rng, count):
+    return [int(i) for i in rng.permutation(40)[:count]]
+
+
+def zip_map(rng):
+    rows, columns = int(rng.integers(0, 5)), int(rng.integers(1, 5))
+    x = rng.standard_normal((rows, columns) if rng.random() < 0.7 else (columns,)).astype(np.float32)
+    texts = rng.random() < 0.5
+    keys = words(rng, columns) if texts else numbers(rng, columns)
+    name = "classlabels_strings" if texts else "classlabels_int64s"
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, None)
+
+    def read(session):
+        value = pointer()
+        oxlib.check(library.ox_session_output_value(session.handle, 0, C.byref(value), session.error), session.error)
+        assert library.ox_value_kind(value) == SEQUENCE
+        return [dictionary(library.ox_value_item(value, i)) for i in range(library.ox_value_count(value))]
+    got = run(model_of("ZipMap", given, **{name: keys}), x, read)
+    wanted = [dict(zip(keys, row)) for row in x.reshape(-1, columns).tolist()]
+    return None if got == wanted else f"ZipMap: {got}, not {wanted}"
+
+
+def map_info(key_type, value_type):
+    inner = helper.make_tensor_type_proto(value_type, None)
+    return helper.make_value_info("x", helper.make_map_type_proto(key_type, inner))
+
+
+def output_list(session):
+    tensor = session.output(0)
+    return [int(d) for d in tensor.dims[:tensor.rank]], plain(tensor)
+
+
+def cast_map(rng):
+    texts = rng.random() < 0.4
+    kind = TensorProto.STRING if texts else TensorProto.FLOAT
+    keys = numbers(rng, int(rng.integers(0, 6)))
+    entries = {k: f"t{k}" if texts else float(np.float32(rng.standard_normal() * 10)) for k in keys}
+    to = "TO_STRING" if texts else ["TO_FLOAT", "TO_INT64"][int(rng.integers(0, 2))]
+    cast = int if to == "TO_INT64" else lambda v: v
+    sparse = rng.random() < 0.5
+    attributes = {"cast_to": to, "map_form": "SPARSE", "max_map": 40} if sparse else {"cast_to": to}
+    nothing = "" if texts else 0
+    wanted = [cast(entries[k]) if k in entries else nothing for k in (range(40) if sparse else sorted(entries))]
+    value = map_value(entries or {}, TensorProto.INT64, kind)
+    got = run(model_of("CastMap", map_info(TensorProto.INT64, kind), **attributes), value, output_list)
+    library.ox_value_free(value)
+    return None if got == ([1, len(wanted)], wanted) else f"CastMap: {got}, not {wanted}: {entries} {attributes}"
+
+
+def dict_vectorizer(rng):
+    texts = rng.random() < 0.5
+    kind = [TensorProto.FLOAT, TensorProto.INT64, TensorProto.DOUBLE][int(rng.integers(0, 3))]
+    vocabulary = (words if texts else numbers)(rng, int(rng.integers(1, 8)))
+    keys = [k for k in vocabulary if rng.random() < 0.5]
+    entries = {k: int(rng.integers(-9, 10)) for k in keys}
+    name = "string_vocabulary" if texts else "int64_vocabulary"
+    key_type = TensorProto.STRING if texts else TensorProto.INT64
+    if texts and kind == TensorProto.STRING:
+        kind = TensorProto.FLOAT
+    value = map_value(entries, key_type, kind)
+    got = run(model_of("DictVectorizer", map_info(key_type, kind), **{name: vocabulary}), value, output_list)
+    library.ox_value_free(value)
+    wanted = [entries.get(k, 0) for k in vocabulary]
+    return None if got == ([len(wanted)], wanted) else f"DictVectorizer: {got}, not {wanted}"
+
+
+def check(rng, number):
+    return [zip_map, cast_map, dict_vectorizer][number % 3](rng)
+
+
+if __name__ == "__main__":
+    sys.exit(trials.run(check, 600))
