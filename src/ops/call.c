@@ -220,10 +220,10 @@ ox_status ox_call_output(ox_call *call, int k, ox_dtype dtype, int rank, const i
     OX_TRY(check_phase(call, OX_CALL_INFER, "ox_call_output"));
     if (rank > 0 && !dims)
         return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d has rank %d, but its dims are NULL", k, rank);
-    const bool foreign = call->phase != OX_CALL_ANY && ox_is_value(dtype);
+    const bool foreign = ox_is_value(dtype) && (rank || call->phase != OX_CALL_ANY);
     if (k < 0 || k >= call->nout || rank < 0 || !ox_dtype_size(dtype) || foreign)
         return ox_call_fail(call, OX_ERROR_ARGUMENT, "output %d of %d cannot have type %s and rank %d", k, call->nout,
-                            ox_dtype_name(dtype), rank);
+                            OX_TYPE(dtype), rank);
     if (rank > OX_MAX_RANK)
         return ox_call_fail(call, OX_ERROR_LIMIT, "output %d would have rank %d, at most %d is supported", k, rank,
                             OX_MAX_RANK);

@@ -1,6 +1,8 @@
 /* rounds.c: see rounds.h. */
 #include "rounds.h"
 
+#include "type.h"
+
 #include <string.h>
 
 #include "iterate/bcast.h"
@@ -28,8 +30,9 @@ static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, voi
     const ox_carried *c = &r->carried[j];
     const size_t size = bytes_of(output);
     if (output->dtype != c->now.dtype)
-        return ox_call_fail(r->call, OX_ERROR_MODEL, "output %d of the body is of type %s, the value carried is of %s",
-                            r->body->placed_from + j, ox_dtype_name(output->dtype), ox_dtype_name(c->now.dtype));
+        return ox_call_fail(r->call, ox_is_value(c->now.dtype) ? OX_ERROR_UNSUPPORTED : OX_ERROR_MODEL,
+                            "output %d of the body is of type %s, the value carried is of %s", r->body->placed_from + j,
+                            OX_TYPE(output->dtype), OX_TYPE(c->now.dtype));
     if (r->fixed && !ox_same_dims(output->rank, output->dims, c->now.rank, c->now.dims))
         return ox_call_fail(r->call, OX_ERROR_SHAPE, "output %d of the body has shape %s, the state before has %s",
                             r->body->placed_from + j, OX_DIMS(output->rank, output->dims),
