@@ -200,8 +200,8 @@ OX_API ox_status ox_value_from_tensor(const ox_tensor *tensor, const struct ox_o
 OX_API ox_status ox_value_from_items(ox_kind kind, const ox_tensor *keys, const ox_value *const *items, size_t count,
                                      const struct ox_options *options, ox_value **value, ox_error *error);
 
-/* Reads one serialized TensorProto, SequenceProto, OptionalProto or MapProto, by the kind: the bytes do not tell. `name`
- * as in ox_tensor_from_proto. */
+/* Reads one serialized TensorProto, SequenceProto, OptionalProto or MapProto, by the kind: the bytes do not tell.
+ * `name` as in ox_tensor_from_proto. */
 OX_API ox_status ox_value_from_proto(ox_kind kind, const void *bytes, size_t size, const struct ox_options *options,
                                      ox_value **value, const char **name, ox_error *error);
 

@@ -7,13 +7,13 @@ ox_status ox_infer_optional(ox_call *call) {
     const bool given = ox_call_given(call, 0);
     if (!given && !attr)
         return ox_call_fail(call, OX_ERROR_MODEL, "without an input, attribute 'type' must be given");
-    const ox_dtype item = given ? call->in[0]->dtype : attr->u.type;
+    const ox_dtype stated = attr ? attr->u.type : OX_UNDEFINED, item = given ? call->in[0]->dtype : stated;
     const ox_kind kind = ox_type_kind(item);
     if (kind != OX_KIND_TENSOR && kind != OX_KIND_SEQUENCE)
         return ox_call_fail(call, OX_ERROR_MODEL, "an optional holds a tensor or a sequence, not %s", OX_TYPE(item));
-    if (given && attr && !ox_type_fits(item, attr->u.type))
+    if (given && attr && !ox_type_fits(item, stated))
         return ox_call_fail(call, OX_ERROR_MODEL, "%s is not of the type that attribute 'type' says, %s",
-                            OX_INPUT(call, 0), OX_TYPE(attr->u.type));
+                            OX_INPUT(call, 0), OX_TYPE(stated));
     return ox_call_output(call, 0, ox_type_around(OX_KIND_OPTIONAL, OX_UNDEFINED, item), 0, NULL);
 }
 
