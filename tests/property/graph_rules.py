@@ -633,6 +633,7 @@ WITHOUT = {
     "SequenceEmpty": "the same",
     "SequenceErase": "the same",
     "SequenceInsert": "the same",
+    "SequenceMap": "the same",
     "SequenceLength": "the same",
     "SplitToSequence": "the same",
     "ConcatFromSequence": "the same",

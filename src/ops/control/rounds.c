@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "iterate/bcast.h"
+#include "type.h"
 
 /* Rooms of each output of the body: two places of a carried value, or the slices of a stack; another one. */
 enum {
@@ -42,6 +43,9 @@ static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, voi
 }
 
 static ox_status describe_slice(const ox_rounds *r, ox_stack *stack, ox_dtype dtype, int rank, const int64_t *dims) {
+    if (ox_is_value(dtype))
+        return ox_call_fail(r->call, OX_ERROR_MODEL, "results of type %s are no tensors, and cannot be stacked",
+                            OX_TYPE(dtype));
     if (rank >= OX_MAX_RANK)
         return ox_call_fail(r->call, OX_ERROR_LIMIT, "a stack of results of rank %d: at most %d is supported", rank,
                             OX_MAX_RANK - 1);
