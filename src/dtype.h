@@ -5,9 +5,9 @@
 #include "config.h"
 #include "ox.h"
 
-/* Sets of element types, bit 1u << ox_dtype each. */
+/* Sets of element types, bit 1u << ox_dtype each; types of values that are no tensors are in none. */
 typedef uint32_t ox_dtypes;
-#define OX_BIT(dtype) (1u << (dtype))
+#define OX_BIT(dtype) ((uint32_t)((unsigned)(dtype) < 32u) << ((unsigned)(dtype)&31u))
 enum ox_dtype_sets {
     OX_SET_SINT = OX_BIT(OX_INT8) | OX_BIT(OX_INT16) | OX_BIT(OX_INT32) | OX_BIT(OX_INT64),
     OX_SET_UINT = OX_BIT(OX_UINT8) | OX_BIT(OX_UINT16) | OX_BIT(OX_UINT32) | OX_BIT(OX_UINT64),

@@ -196,7 +196,7 @@ static inline bool ox_op_has(const ox_op *op, unsigned flags) {
  * alone, and moves some. */
 static inline bool ox_op_builds(const ox_op *op, ox_dtype dtype) {
     const uint32_t types = op->dtypes == OX_SET_ALL ? OX_MOVED_TYPES : OX_BUILT_TYPES;
-    return types >> dtype & 1;
+    return ox_is_value(dtype) || types & OX_BIT(dtype);
 }
 
 /* The row in force for an operator in an opset version; NULL if there is none. *newer (may be NULL) is set if the

@@ -82,7 +82,7 @@ ox_status ox_infer_einsum(ox_call *call) {
 /* Integers of fewer bits are computed in 32: what wraps in them has the same lowest bits. */
 static ox_dtype dtype_of(ox_dtype dtype) {
     const uint32_t narrow = OX_BIT(OX_INT8) | OX_BIT(OX_INT16) | OX_BIT(OX_UINT8) | OX_BIT(OX_UINT16);
-    return narrow >> dtype & 1 ? OX_INT32 : ox_dtype_compute(dtype);
+    return narrow & OX_BIT(dtype) ? OX_INT32 : ox_dtype_compute(dtype);
 }
 
 static void set_one(einsum *e) {

@@ -59,6 +59,15 @@ static bool choose_size(ox_band *b, const plane *p) {
     return true;
 }
 
+/* Room for the rows that a loop reads behind the band; false if they are too large. */
+static bool find_room(ox_band *b, const plane *p) {
+    int64_t spare;
+    if (!ox_mul_i64((OX_DIRECT_ROWS - 1) * b->pitch, p->stride[0], &spare) || spare > LARGEST / (int64_t)sizeof(float))
+        return false;
+    b->room = ox_aligned(b->bytes + (size_t)spare * sizeof(float));
+    return true;
+}
+
 static void find_offsets(const ox_band *b, const plane *p) {
     int64_t *offset = b->offsets;
     for (int64_t o = 0; o < b->outer; o++)
@@ -75,7 +84,8 @@ ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b, bool *fits
     const int outer = w->spatial > 2 ? w->spatial - 2 : 0;
     *b = (ox_band){.window = w, .gather = OX_BUILD_OF(call->loops, ox_gather_builds)(sizeof(float))};
     b->outer = ox_count(outer, w->kernel);
-    *fits = w->out_count > 0 && w->in_count > 0 && w->taps <= LARGEST / (int64_t)sizeof(float) && choose_size(b, &p);
+    *fits = w->out_count > 0 && w->in_count > 0 && w->taps <= LARGEST / (int64_t)sizeof(float) && choose_size(b, &p) &&
+            find_room(b, &p);
     if (!*fits)
         return OX_OK;
     b->down = ox_quotient(b->high - 1, b->rows) + 1;

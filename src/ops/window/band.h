@@ -23,6 +23,7 @@ typedef struct ox_band {
     int64_t outer;         /* taps of the outer dimensions */
     int64_t *offsets;      /* of each tap, in elements */
     size_t bytes;          /* of a laid out band */
+    size_t room;           /* bytes that it needs: loops read rows behind it, for sums that nobody wants */
 } ox_band;
 
 /* A band by its number: the windows that it has, where they are in a channel of the result, and what they see. */

@@ -36,7 +36,7 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
     const bool whole = d->band.count == 1;
     d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
-    d->room = ox_aligned(d->band.bytes);
+    d->room = d->band.room;
     if (call->epilogue)
         d->block = ox_aligned((size_t)(whole ? d->together * plane : d->band.rows * d->band.columns) * sizeof(float));
     d->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));

@@ -49,7 +49,7 @@ ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *w, bool mean, o
     d->mean = mean;
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)w->taps / WORK);
-    return ox_workspace_add(call, ox_pool_parts(d->pool), ox_aligned(d->band.bytes));
+    return ox_workspace_add(call, ox_pool_parts(d->pool), d->band.room);
 }
 
 static void pool_band(const direct_job *job, const ox_band_place *place, int64_t channel, float *room) {
@@ -75,7 +75,7 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
 static void direct_part(void *context, int part, int parts) {
     const direct_job *job = context;
     const ox_pool_direct *d = job->direct;
-    float *room = (float *)(void *)(job->workspace + (size_t)part * ox_aligned(d->band.bytes));
+    float *room = (float *)(void *)(job->workspace + (size_t)part * d->band.room);
     int64_t at, end, filled = -1;
     ox_band_place place;
     ox_pool_range(job->channels * d->band.count, part, parts, &at, &end);
@@ -93,6 +93,6 @@ static void direct_part(void *context, int part, int parts) {
 void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels,
                         const ox_f32 *from, float *to) {
     direct_job job = {d, channels, from, to, NULL};
-    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), ox_aligned(d->band.bytes));
+    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), d->band.room);
     ox_pool_run(d->pool, direct_part, &job);
 }
