@@ -171,18 +171,25 @@ static ox_status take_tensor_type(ox_builder *b, bool has_type, int32_t type, co
     return shape ? take_shape(b, shape, value) : OX_OK;
 }
 
+/* The messages of devices do not have what is inside such types. */
+#if OX_SMALL
+#define INNER(member) 0
+#else
+#define INNER(member) (member)
+#endif
+
 /* One level of a type: what it is around, NULL if it says nothing of that. */
 static ox_kind type_level(const Onnx__TypeProto *proto, const Onnx__TypeProto **item, int32_t *key) {
     switch (proto->value_case) {
     case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
-        *item = proto->sequence_type->elem_type;
+        *item = INNER(proto->sequence_type->elem_type);
         return OX_KIND_SEQUENCE;
     case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
-        *item = proto->optional_type->elem_type;
+        *item = INNER(proto->optional_type->elem_type);
         return OX_KIND_OPTIONAL;
     case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
-        *item = proto->map_type->value_type;
-        *key = proto->map_type->key_type;
+        *item = INNER(proto->map_type->value_type);
+        *key = INNER(proto->map_type->key_type);
         return OX_KIND_MAP;
     case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
         return OX_KIND_TENSOR;

@@ -355,7 +355,7 @@ def inputs():
                   "there is no input 1, the model has 1", [F3, F3])
     yield Mistake("an input that is a sequence", edited(taking("x float 3"), lambda m: m.graph.input[0].type.CopyFrom(
         helper.make_sequence_type_proto(helper.make_tensor_type_proto(T.FLOAT, [3])))), ARGUMENT,
-                  "input 'x' is not a tensor", [F3])
+                  "input 'x' is not a tensor, but of type seq(tensor(float))", [F3])
 
 
 MISTAKES = [mistake for group in (files, graphs, stated, functions, attributes, tensors, externals, inputs)

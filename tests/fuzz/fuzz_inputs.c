@@ -65,7 +65,8 @@ static ox_status read_image(const uint8_t *data, size_t size, const ox_picture *
                             ox_array *array, ox_error *error) {
     static const int64_t dims[] = {-1, -1, -1, -1};
     static const char *const names[4];
-    const ox_value_info info = {"x", dtype, rank, dims, names, false};
+    const ox_value_info info = {
+        .name = "x", .kind = OX_KIND_TENSOR, .dtype = dtype, .rank = rank, .dims = dims, .dim_names = names};
     return ox_image_is(data, size) ? ox_image_read(data, size, &info, how, array, error) : OX_ERROR_FILE;
 }
 
