@@ -23,7 +23,8 @@ bool ox_plugins_argument(ox_plugins *plugins, ox_args *args) {
 static void *open_file(const char *path, ox_error *error) {
     ox_text text = {0};
     ox_text_format(&text, "%s%s", strchr(path, '/') ? "" : "./", path);
-    void *handle = dlopen(text.data, RTLD_NOW | RTLD_LOCAL);
+    /* Libraries behind plug-ins hold memory until the process ends, and do not give it back when they are closed. */
+    void *handle = dlopen(text.data, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     ox_text_free(&text);
     if (!handle)
         ox_tool_fail(error, OX_ERROR_FILE, "cannot load the plug-in: %s", dlerror());

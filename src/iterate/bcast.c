@@ -269,7 +269,8 @@ static void move_part(void *context, int part, int parts) {
     const move_job *job = context;
     const int d = job->split;
     int64_t dims[OX_MAX_RANK + 1], first = 0, end;
-    memcpy(dims, job->dims, (size_t)job->rank * sizeof *dims);
+    for (int i = 0; i < job->rank; i++)
+        dims[i] = job->dims[i];
     if (d >= 0) {
         ox_pool_range(dims[d], part, parts, &first, &end);
         dims[d] = end - first;
