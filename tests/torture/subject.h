@@ -12,7 +12,7 @@ typedef struct subject {
     char name[128]; /* of its folder or file */
     unsigned char *bytes;
     size_t size;
-    ox_tensor *inputs[SUBJECT_INPUTS]; /* NULL where the model's own description says what to feed */
+    ox_value *inputs[SUBJECT_INPUTS]; /* NULL where the model's own description says what to feed */
 } subject;
 
 /* Reads PATH/model.onnx and PATH/test_data_set_0/input_*.pb, or the one file PATH. False, with a message, if it cannot.
