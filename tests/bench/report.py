@@ -100,20 +100,10 @@ class Loops:
         return Elementwise.yardsticks(record)
 
 
-class Whole:
+class Whole(Loops):
     """What is told of whole networks."""
 
-    peers = ["ort"]
-    titles = []
-    every, left_out = "all networks", ()
-
-    @staticmethod
-    def speeds(case, threads):
-        return ()
-
-    @staticmethod
-    def yardsticks(record):
-        return Elementwise.yardsticks(record)
+    every = "all networks"
 
 
 TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "loops": Loops, "models": Whole}
