@@ -33,6 +33,8 @@ closure() {
     [ ! -s "$dir/missing" ] || { cat "$dir/missing"; return 1; }
 }
 expect 'the library for devices can be built' device
+rows() { [ "$(grep -c '^[A-Z_]*(' "$1")" -eq "$(grep -c '^[A-Z_]*(' src/ops/table.inc)" ]; }
+expect 'it has every row of the table' rows "$BUILD/device/host/gen/selected.inc"
 expect 'it needs no system' closure "$BUILD/device/host/libox.a"
 
 # 2. A model, from the file to a program that runs it in a fixed buffer.

@@ -1,13 +1,14 @@
 #!/bin/sh
 # node.sh OUT DIR COMMAND...: runs every case below the folder DIR by COMMAND, an emulated node.c, which may be ended by a
-# fault or by time: then the case that it was at has failed, and the next run goes on after it. Cases without support
-# must be those of pending.txt. OUT is a folder for what is noted.
+# fault or by time: then the case that it was at has failed, and the next run goes on after it. Cases that do not pass
+# must be those of pending.txt, broken.txt (tests/node) and lacking.txt. OUT is a folder for what is noted.
 here=$(dirname "$0")
 out=$1
 dir=$2
 shift 2
 mkdir -p "$out"
-sed -n '/^#/d;/^$/d;s/^newest://;/^[a-z]*:/d;s/[[:space:]].*//p' "$here/../node/pending.txt" | sort >"$out/pending"
+sed -n '/^#/d;/^$/d;s/^newest://;/^[a-z]*:/d;s/[[:space:]].*//p' "$here/../node/pending.txt" \
+    "$here/../node/broken.txt" "$here/lacking.txt" >"$out/listed"
 ls -d "$dir"/test_*/ | sed 's,/$,,' >"$out/left"
 : >"$out/results"
 
@@ -28,16 +29,17 @@ while [ -s "$out/left" ]; do
 done
 
 awk -F '\t' '
-    NR == FNR { pending[$1]; next }
-    { name = $2; sub(/.*\//, "", name) }
-    $1 == "unsupported" && !(name in pending) { $1 = "failed" }
-    $1 == "passed" && name in pending { $1 = "failed"; $3 = "is listed as pending but passes" }
-    $1 == "failed" { print "FAILED " name ": " $3; failed++ }
-    $1 == "too large" { print "too large: " name ": " $3; skipped++ }
-    $1 == "unsupported" { skipped++ }
-    $1 == "passed" { passed++ }
+    FILENAME == ARGV[1] { listed[$1]; next }
+    { name = $2; sub(/.*\//, "", name); outcome = $1; reason = $3 }
+    name in listed && outcome == "passed" { outcome = "failed"; reason = "is listed but passes" }
+    name in listed && outcome == "failed" && reason !~ /^is listed|^the emulator ended/ { outcome = "unsupported" }
+    !(name in listed) && outcome == "unsupported" { outcome = "failed" }
+    outcome == "failed" { print "FAILED " name ": " reason; failed++ }
+    outcome == "too large" { print "too large: " name ": " reason; skipped++ }
+    outcome == "unsupported" { skipped++ }
+    outcome == "passed" { passed++ }
     END {
-        print "skipped: " skipped + 0 " node cases that tests/node/pending.txt lists or that are too large"
+        print "skipped: " skipped + 0 " node cases that lists name (pending.txt, broken.txt, lacking.txt) or that are too large"
         print passed + 0 " passed, " failed + 0 " failed, " skipped + 0 " skipped"
         exit failed > 0
-    }' "$out/pending" "$out/results"
+    }' "$out/listed" "$out/results"

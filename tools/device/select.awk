@@ -78,7 +78,7 @@ in_list {
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
-in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE)\(/ {
+in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|CONTROL)\(/ {
     text = $0
     domain = ""
     if (sub(/^OP_IN\(/, "", text)) {
