@@ -46,6 +46,8 @@ static void put_line(void *context, const ox_node_info *node) {
     put_values(text, node, node->input_count, ox_node_input);
     ox_text_put(text, node->input_count ? " -> " : "-> ");
     put_values(text, node, node->output_count, ox_node_output);
+    if (*node->algorithm)
+        ox_text_format(text, "  [%s]", node->algorithm);
     ox_text_put(text, node->supported ? "\n" : "  (unsupported)\n");
 }
 
@@ -98,6 +100,8 @@ static void json_node(void *context, const ox_node_info *node) {
     json_text(text, "op", node->op);
     ox_text_format(text, "\"version\": %" PRId64 ", \"supported\": %s, \"depth\": %d", node->version,
                    node->supported ? "true" : "false", node->depth);
+    if (*node->algorithm)
+        ox_text_format(text, ", \"algorithm\": \"%s\"", node->algorithm);
     json_list(text, "inputs", node, node->input_count, ox_node_input);
     json_list(text, "outputs", node, node->output_count, ox_node_output);
     ox_text_put(text, "}");

@@ -94,6 +94,9 @@ struct ox_call {
     uint64_t weights;       /* prepare: a bit for each of the first inputs whose data stays as long as the store */
     uint64_t constants;     /* prepare: the same for inputs whose data stays as long as the plan */
     void *state;            /* what prepare left for run */
+#if !OX_SMALL
+    const char *algorithm; /* prepare: ox_call_name */
+#endif
     /* prepare and run of operators with OX_OP_EPILOGUE: takes output 0, which then has no memory of its own; or NULL */
     struct ox_epilogue *epilogue;
     void *workspace;       /* run: the bytes that prepare asked for */
@@ -111,6 +114,15 @@ struct ox_call {
     const struct ox_bodies
         *bodies; /* what operators with OX_OP_CONTROL ask of the runtime; NULL where there are none */
 };
+
+/* Prepare: says in a few words how the node is computed, for whoever looks at a model; static storage. */
+static inline void ox_call_name(ox_call *call, const char *algorithm) {
+#if OX_SMALL
+    (void)call, (void)algorithm;
+#else
+    call->algorithm = algorithm;
+#endif
+}
 
 /* "input 0 'x' (float [2,3])" for error texts: input i and its name in the model. */
 typedef struct ox_input_buffer {
@@ -141,9 +153,9 @@ bool ox_says(ox_string s, const char *text);
  * it is not known before the run. */
 ox_status ox_call_int_list(ox_call *call, int i, int64_t *list, int most, int *count);
 
-/* True if input i is given. */
+/* True if input i is given; -1 stands for one that the operator has not. */
 static inline bool ox_call_given(const ox_call *call, int i) {
-    return i < call->nin && call->in[i] != NULL;
+    return i >= 0 && i < call->nin && call->in[i] != NULL;
 }
 
 /* Infer: output k is this very tensor. Its data lives as long as the plan (an attribute) or the node's subgraph. */

@@ -125,8 +125,12 @@ enum {
 };
 
 int ox_newest_opset(const char *domain) {
-    static const ox_opset newest[] = {
-        {"", 28}, {"ai.onnx.ml", 5}, {"ai.onnx.preview.training", 1}, {"com.microsoft", 1}, {"onednn.graph", 1}};
+    static const ox_opset newest[] = {{"", 28},
+                                      {"ai.onnx.ml", 5},
+                                      {"ai.onnx.preview", 1},
+                                      {"ai.onnx.preview.training", 1},
+                                      {"com.microsoft", 1},
+                                      {"onednn.graph", 1}};
     for (size_t i = 0; i < sizeof newest / sizeof *newest; i++)
         if (!ox_text_order(newest[i].domain, domain))
             return (int)newest[i].version;

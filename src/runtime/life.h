@@ -10,6 +10,7 @@ typedef struct ox_frame ox_frame;
 typedef struct ox_life {
     bool packed_only; /* some reader takes no strides, or the value is an output of the graph */
     bool is_output;
+    bool outside;   /* of owners: the buffer is not in the arena: ox_target */
     int root;       /* the value in whose buffer this one lies: itself, or what it is a view of; -1 if in none */
     int owner;      /* the root, or the value whose buffer the root took over; -1 until that is decided */
     int last_use;   /* position of the last node that reads the value; nnodes for outputs of the graph, -1 unread */
@@ -17,7 +18,6 @@ typedef struct ox_life {
     /* of owners: */
     int born, dies; /* positions of the nodes that the buffer must live through */
     size_t bytes, place;
-    bool outside; /* the buffer is not in the arena: ox_target */
 } ox_life;
 
 /* Is there while not all of the graph is planned, or data decides how. */

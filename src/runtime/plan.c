@@ -268,6 +268,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
     if (!ox_step_runs(step))
         return OX_OK;
     call->state = NULL;
+    ox_call_name(call, NULL);
     call->workspace_size = 0;
     call->weights = call->constants = 0;
     for (int i = 0; i < call->nin; i++) {
@@ -285,5 +286,8 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
         call->constants = ox_node_constants(frame, n);
     OX_TRY(prepared->is_program ? ox_prepare_elementwise(call) : call->op->prepare(call));
     prepared->state = call->state;
+#if !OX_SMALL
+    prepared->algorithm = call->algorithm;
+#endif
     return add_work(frame, step, call->workspace_size);
 }

@@ -35,6 +35,9 @@ typedef struct ox_prepared {
     void *state; /* by its operator */
     ox_packing *packings;
     bool is_program; /* a lane program of its own, as in the pass that the node would be alone */
+#if !OX_SMALL
+    const char *algorithm; /* ox_call_name, NULL without */
+#endif
 } ox_prepared;
 
 /* What a plan knows of a node. */
@@ -45,9 +48,9 @@ typedef struct ox_step {
     size_t place;         /* in the arena: what is prepared for each run (OX_KEEP_STATE), and the workspace, ... */
     size_t work;          /* ... of so many bytes */
     ox_index nsubframes;
-    bool skip;  /* nothing to do in a run: its outputs are constants */
-    bool runs;  /* the run function is called: some output is not a window, ... */
-    bool empty; /* ... unless no output has an element, and the operator then does nothing */
+    bool skip : 1;  /* nothing to do in a run: its outputs are constants */
+    bool runs : 1;  /* the run function is called: some output is not a window, ... */
+    bool empty : 1; /* ... unless no output has an element, and the operator then does nothing */
 } ox_step;
 
 /* Whether a step calls the run function of its operator; a constant where all operators are views. */

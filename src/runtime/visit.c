@@ -22,6 +22,21 @@ static void visit_subgraphs(const ox_graph *graph, const ox_frame *frame, int n,
     }
 }
 
+/* True if a stage that is in force has node n. */
+static bool is_planned(const ox_frame *frame, int n) {
+    return frame->newest && !frame->stale && n < frame->newest->end;
+}
+
+static const char *algorithm_of(const ox_frame *frame, int n) {
+#if OX_SMALL
+    (void)frame, (void)n;
+    return "";
+#else
+    const char *algorithm = frame && is_planned(frame, n) ? ox_frame_prepared(frame, n)->algorithm : NULL;
+    return algorithm ? algorithm : "";
+#endif
+}
+
 void ox_visit(const ox_graph *graph, const ox_frame *frame, int depth, ox_node_fn *visit, void *context) {
     for (int n = 0; n < graph->nnodes; n++) {
         const ox_node *node = &graph->nodes[n];
@@ -33,6 +48,7 @@ void ox_visit(const ox_graph *graph, const ox_frame *frame, int depth, ox_node_f
                              .supported = ox_op_is_known(node->op),
                              .input_count = (size_t)node->nin,
                              .output_count = (size_t)node->nout,
+                             .algorithm = algorithm_of(frame, n),
                              .node = node,
                              .graph = graph,
                              .frame = frame};
@@ -87,7 +103,7 @@ static bool gives(const ox_node *node, int v) {
 static bool is_known(const ox_frame *frame, int n, int v) {
     const ox_graph *graph = frame->graph;
     const int planned = frame->newest && !frame->stale ? frame->newest->end : 0;
-    if (n < planned || ox_graph_weight(graph, v))
+    if (is_planned(frame, n) || ox_graph_weight(graph, v))
         return true;
     for (int i = 0; i < frame->nsources; i++)
         if (frame->sources[i].value == v)

@@ -186,6 +186,22 @@ def shapes():
                   "element 0 of input 6 'n' (int64 [1]) is 4, but there are 3 keys", opset=24)
     yield at_node("a window below -1", "Attention q,q,q y", {"q": q}, MODEL,
                   "window sizes must be -1 or more, not -2 and -1", opset=25, left_window_size=-2)
+    flexible = model(node("ai.onnx.preview.FlexAttention q,k,v y"), "q float ?,k float ?,v float ?",
+                     domains=["ai.onnx.preview"])
+    yield Mistake("flexible attention without heads", flexible, SHAPE,
+                  "input 1 'k' (float [2,3]) must have 4 dimensions", [q, F23, q])
+    yield Mistake("flexible attention of other heads", flexible, SHAPE,
+                  "input 0 'q' (float [1,2,3,4]), input 1 'k' (float [1,3,3,4]) and input 2 'v' (float [1,3,3,4]) "
+                  "do not fit together", [q, floats(1, 3, 3, 4), floats(1, 3, 3, 4)])
+    doubled = model(node("ai.onnx.preview.FlexAttention q,q,v y"), "q float ?,v double ?", domains=["ai.onnx.preview"])
+    yield Mistake("flexible attention of two types", doubled, SHAPE,
+                  "input 0 'q' (float [1,2,3,4]) and input 2 'v' (double [1,2,3,4]) must have the same type",
+                  [q, q.astype(np.float64)])
+    modified = model(node("ai.onnx.preview.FlexAttention q,q,q y",
+                          score_mod=graph([node("Neg s t")], "s float ?", "t float ?")),
+                     "q float ?", domains=["ai.onnx.preview"])
+    yield Mistake("flexible attention with a graph", modified, UNSUPPORTED, "attribute 'score_mod' is not supported",
+                  [q])
     yield at_node("a position without an angle", "RotaryEmbedding q,c,c,p y",
                   {"q": q, "c": floats(5, 2), "p": np.array([[0, 5, 1]])}, VALUE,
                   "position 5 is out of range for the 5 rows of input 1 'c' (float [5,2])", opset=23)

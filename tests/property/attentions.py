@@ -1,4 +1,4 @@
-"""attentions.py: Attention, RotaryEmbedding, LinearAttention, TensorScatter and SwiGLU with random attributes against
+"""attentions.py: Attention, FlexAttention, RotaryEmbedding, LinearAttention, TensorScatter and SwiGLU with random attributes against
 the reference of the package onnx, in double."""
 
 import sys
@@ -69,6 +69,20 @@ def attention(rng):
     return "Attention", version, inputs[:6 if version == 23 else 7], outputs, attributes, right
 
 
+def flex(rng):
+    type_name = str(rng.choice(FLOATS))
+    batch, shared, heads, queries, keys, size, values = (int(d) for d in rng.integers(1, [4, 4, 4, 7, 9, 9, 9]))
+    inputs = [numbers(rng, type_name, batch, heads * shared, queries, size),
+              numbers(rng, type_name, batch, heads, keys, size), numbers(rng, type_name, batch, heads, keys, values)]
+    attributes = {"scale": 0.25} if rng.random() < 0.5 else {}
+    q, k, v = (wide(i) for i in inputs)
+    k, v = (np.repeat(x, shared, axis=1) for x in (k, v))
+    scores = q @ np.swapaxes(k, 2, 3) * attributes.get("scale", 1 / np.sqrt(size))
+    weights = np.exp(scores - scores.max(axis=3, keepdims=True))
+    right = weights / weights.sum(axis=3, keepdims=True) @ v
+    return "ai.onnx.preview.FlexAttention", 1, inputs, [type_name], attributes, [right]
+
+
 def rotary(rng):
     type_name = str(rng.choice(["float", "float16", "bfloat16"]))
     batch, steps, heads, half = (int(d) for d in rng.integers(1, 6, 4))
@@ -134,14 +148,15 @@ def swiglu(rng):
     return "SwiGLU", 28, inputs, [type_name], {"alpha": alpha}, [a / (1 + np.exp(-alpha * a)) * b]
 
 
-KINDS = [attention, attention, attention, rotary, linear, scatter, swiglu]
+KINDS = [attention, attention, attention, flex, rotary, linear, scatter, swiglu]
 
 
 def case(rng, turn):
     with np.errstate(all="ignore"):
         op, version, inputs, outputs, attributes, right = KINDS[turn % len(KINDS)](rng)
     fixed = {k for k in range(len(inputs)) if rng.random() < 0.1 and inputs[k] is not None}
-    data = one_node.model(op, version, inputs, fixed, outputs, attributes)
+    domain, _, name = op.rpartition(".")
+    data = one_node.model(name, version, inputs, fixed, outputs, attributes, domain)
     shapes = [None if i is None else (i[0], i[1].shape) for i in inputs]
     try:
         wrong = one_node.problem(data, inputs, fixed, right, outputs)

@@ -7,6 +7,8 @@ What is allowed, and why:
   computed in double, so that it counts as exact for all types but double, where it has errors of its own.
 - Functions that are differences (Softplus, Elu, ...) are measured against the largest of their terms.
 - Sums and products may be taken in any order: one unit in the last place of the sum of the sizes, for each term.
+  A product whose factors above 1, or below, go beyond the range of their type has no order-free result: it may be
+  infinite, 0 or NaN (0 times what has overflowed), and is free.
 - Shrink of integers is exact; the reference computes it in double, and is not asked beyond 2^53.
 - Quantizing divides by the scale in float: where the quotient is half way between two numbers, either may come.
 - 16-bit floats are computed in float and rounded once: a unit of theirs comes on top of what float may differ by."""
@@ -134,6 +136,16 @@ OWN = {"GlobalMaxPool": lambda x: np.max(x, axis=tuple(range(2, x.ndim)), keepdi
        "Gelu": gelu}
 
 
+def has_range(node, operands, types, opset, wanted):
+    """Whether the factors of each product above 1 together, and those below, stay within the range of their type."""
+    limits = np.finfo(np.float64 if operands[0].dtype == np.float64 else np.float32)
+    size = np.abs(wide(operands[0]))
+    with np.errstate(all="ignore"):
+        above = evaluate(node, [np.maximum(size, 1), *operands[1:]], types, opset)
+        below = evaluate(node, [np.where(size > 0, np.minimum(size, 1), 1), *operands[1:]], types, opset)
+    return (above[0] <= limits.max) & (below[0] >= limits.tiny) if above and below else np.ones(wanted.shape, bool)
+
+
 def scale_of(node, operands, types, opset, wanted):
     """What an error is measured against, for each element, and how many terms it was added up from."""
     if node.op in SUMS:
@@ -149,6 +161,8 @@ def scale_of(node, operands, types, opset, wanted):
             for x in operands:
                 scale = np.maximum(scale, np.maximum(np.abs(wide(x)), 1).astype(np.float64))
     terms = operands[0].size / max(wanted.size, 1) if node.op == "ReduceProd" else 0
+    if node.op == "ReduceProd" and operands[0].dtype.kind in "fV":
+        scale = np.where(has_range(node, operands, types, opset, wanted), scale, np.inf)
     if node.op == "Softmax" and wanted.size:
         # The difference from the largest is rounded before it is an exponent.
         finite = wide(operands[0])[np.isfinite(wide(operands[0]))]

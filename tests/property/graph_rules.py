@@ -653,6 +653,7 @@ WITHOUT = {
         "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor")},
     "Loop": "its bodies take inputs; tests/property/loops.py has it", "Scan": "the same",
     "Attention": "tests/property/attentions.py has it", "LinearAttention": "the same", "RotaryEmbedding": "the same",
+    "ai.onnx.preview.FlexAttention": "the same",
     "SwiGLU": "the same", "TensorScatter": "the same", "Einsum": "tests/property/einsums.py has it",
     "GRU": "tests/property/recurrent.py has it", "LSTM": "the same", "RNN": "the same",
     "com.microsoft.DynamicQuantizeLSTM": "the same",

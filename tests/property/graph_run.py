@@ -49,6 +49,9 @@ class Case:
         return [name for node in self.nodes for name in node.outputs if name]
 
 
+TENSOR_BYTES = 1 << 28
+
+
 @dataclasses.dataclass(frozen=True)
 class Config:
     """How a whole graph is run. `layout` is the seed of the strides of the inputs, 0 for packed ones."""
@@ -59,7 +62,9 @@ class Config:
     outputs: tuple = ()
 
     def options(self):
-        return oxlib.Options(isa=self.isa.encode(), threads=self.threads, no_fuse=self.no_fuse)
+        # What a node gives while a graph is drawn may be far larger than what a graph keeps.
+        limits = oxlib.Limits(tensor_bytes=TENSOR_BYTES)
+        return oxlib.Options(isa=self.isa.encode(), threads=self.threads, no_fuse=self.no_fuse, limits=limits)
 
 
 # ---- Models -----------------------------------------------------------------------------------------------------

@@ -171,3 +171,19 @@ ox_status ox_infer_attention(ox_call *call) {
     OX_TRY(ox_attention_shape_of(call, &s));
     return describe(call, &s);
 }
+
+/* Attention of 4 dimensions, all of one type. What its graphs would change lies between the scores and the sums, which
+ * are never there as a whole. */
+ox_status ox_infer_flex_attention(ox_call *call) {
+    static const char *const mods[] = {"score_mod", "prob_mod"};
+    for (size_t i = 0; i < sizeof mods / sizeof *mods; i++)
+        if (ox_call_has(call, mods[i]))
+            return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "attribute '%s' is not supported", mods[i]);
+    for (int i = OX_ATTENTION_Q; i <= OX_ATTENTION_V; i++)
+        if (call->in[i]->rank != 4)
+            return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have 4 dimensions", OX_INPUT(call, i));
+    if (call->in[OX_ATTENTION_V]->dtype != call->in[OX_ATTENTION_Q]->dtype)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type", OX_INPUT(call, OX_ATTENTION_Q),
+                            OX_INPUT(call, OX_ATTENTION_V));
+    return ox_infer_attention(call);
+}

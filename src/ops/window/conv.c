@@ -175,6 +175,7 @@ ox_status ox_prepare_conv(ox_call *call) {
     ox_conv_columns_prepare(call, c, ox_dtype_compute(call->in[0]->dtype));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
     OX_TRY(ox_conv_direct_prepare(call, c));
+    ox_call_name(call, ox_conv_is_direct(c) ? "direct, channels first" : ox_conv_algorithm(c));
     if (ox_conv_is_direct(c))
         return OX_OK;
     const ox_gemm product = float_product(call, c);

@@ -37,6 +37,11 @@ ox_status ox_conv_describe(ox_call *call, ox_conv *conv, int weights, int bias);
 /* Infer: the same, and that output 0 is what it gives, of that type. */
 ox_status ox_conv_infer(ox_call *call, int weights, int bias, ox_dtype dtype);
 
+/* How its products are made, for ox_call_name. */
+static inline const char *ox_conv_algorithm(const ox_conv *conv) {
+    return conv->pointwise ? "product, channels first" : "product of gathered columns, channels first";
+}
+
 /* One product of it, for an image and a group, with elements of that type; its context is the convolution. */
 ox_gemm ox_conv_product(const ox_conv *conv, ox_dtype dtype);
 

@@ -29,7 +29,7 @@ static const integer_inputs *inputs_of(const ox_call *call) {
 }
 
 static const ox_tensor *input(const ox_call *call, int i) {
-    return i >= 0 && ox_call_given(call, i) ? call->in[i] : NULL;
+    return ox_call_given(call, i) ? call->in[i] : NULL;
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
@@ -121,6 +121,7 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[in->w]), sizeof(int32_t)));
     OX_TRY(ox_workspace_add(call, call->in[in->w]->dims[0], sizeof(channel_end)));
     const ox_gemm product = integer_product(c);
+    ox_call_name(call, ox_conv_algorithm(&c->conv));
     return ox_gemm_prepare(call, &product, c->conv.images * c->conv.groups, &c->conv.plan);
 }
 

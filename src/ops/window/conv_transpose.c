@@ -117,6 +117,7 @@ static ox_status describe_product(ox_call *call, conv_transpose *c) {
     g->b = (ox_gemm_matrix){dtype, NULL, g->n * width, width};
     g->c_row = g->n * width;
     OX_TRY(ox_workspace_add(call, count, (size_t)width));
+    ox_call_name(call, "scattered product, channels first");
     return count ? ox_gemm_prepare(call, g, 1, &c->plan) : OX_OK;
 }
 

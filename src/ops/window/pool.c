@@ -195,6 +195,9 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padde
     OX_TRY(ox_dense_plan(call, x));
     if (kind != POOL_NORM)
         OX_TRY(ox_pool_direct_prepare(call, &p->window, kind == POOL_MEAN, &p->direct));
+    ox_call_name(call, p->direct.is_used ? "direct, channels first"
+                       : p->wide         ? "window by window, channels first"
+                                         : "rows, then columns, channels first");
     if (p->direct.is_used && kind == POOL_MEAN)
         count_directly(p);
     return call->out[0] ? ox_dense_plan_out(call, ox_tensor_count(call->out[0])) : OX_OK;
