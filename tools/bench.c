@@ -242,7 +242,7 @@ static ox_status bench_session(bench *b, const ox_model *model, const ox_inputs 
     ox_watch_stop(&b->request->watch);
     if (!status) {
         b->json ? print_json(b) : print_result(b);
-        status = ox_request_report(b->request, &b->recorder, error);
+        status = ox_request_report(b->request, b->session, &b->recorder, error);
     }
     ox_session_free(b->session);
     ox_recorder_free(&b->recorder);

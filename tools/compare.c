@@ -92,6 +92,17 @@ double ox_largest_difference(const ox_tensor *got, const ox_tensor *expected) {
     return largest;
 }
 
+double ox_largest_in_values(const ox_value *got, const ox_value *expected) {
+    double largest = 0;
+    if (ox_value_tensor(expected))
+        return ox_largest_difference(ox_value_tensor(got), ox_value_tensor(expected));
+    for (size_t i = 0; i < ox_value_count(expected); i++) {
+        const double inner = ox_largest_in_values(ox_value_item(got, i), ox_value_item(expected, i));
+        largest = inner > largest ? inner : largest;
+    }
+    return largest;
+}
+
 /* The parts of two values of one kind; *reason begins with where they are. */
 static bool compare_items(const ox_value *got, const ox_value *expected, ox_tolerance tolerance, ox_text *reason) {
     const size_t count = ox_value_count(expected);

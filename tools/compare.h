@@ -16,6 +16,9 @@ typedef struct ox_tolerance {
 /* The largest distance between finite elements of two tensors of one type and shape; 0 for strings. */
 double ox_largest_difference(const ox_tensor *got, const ox_tensor *expected);
 
+/* The same of all tensors in two values that ox_compare_values finds equal. */
+double ox_largest_in_values(const ox_value *got, const ox_value *expected);
+
 /* True if type and shape are equal and every element is equal or within the tolerance: |got - expected| <=
  * absolute + relative * |expected|. NaN equals NaN; infinities and strings must be equal. If not, adds the reason:
  * what differs, or the first index that does with both values. */

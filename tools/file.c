@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,11 @@ ox_status ox_file_read(const char *path, unsigned char **bytes, size_t *size, ox
 bool ox_file_exists(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+bool ox_file_is_pb(const char *path) {
+    const size_t length = strlen(path);
+    return length > 3 && strcasecmp(path + length - 3, ".pb") == 0;
 }
 
 ox_status ox_file_folder(const char *path, ox_error *error) {

@@ -14,6 +14,9 @@ ox_status ox_file_read_most(const char *path, size_t most, unsigned char **bytes
 
 bool ox_file_exists(const char *path);
 
+/* True for a .pb file by its name. */
+bool ox_file_is_pb(const char *path);
+
 /* Makes a folder if there is none; the folder around it must exist. */
 ox_status ox_file_folder(const char *path, ox_error *error);
 

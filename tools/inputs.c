@@ -10,6 +10,7 @@
 #include "shape.h"
 #include "source.h"
 #include "tool.h"
+#include "value_source.h"
 
 static bool is_fill(const char *source) {
     return source && *source == '@';
@@ -34,6 +35,7 @@ ox_status ox_inputs_create(ox_inputs *inputs, const ox_model *model, const ox_bi
     inputs->infos = ox_tool_alloc(count * sizeof *inputs->infos);
     inputs->dims = ox_tool_alloc(count * sizeof *inputs->dims);
     inputs->arrays = ox_tool_alloc(count * sizeof *inputs->arrays);
+    inputs->values = ox_tool_alloc(count * sizeof *inputs->values);
     inputs->sources = ox_tool_alloc(count * sizeof *inputs->sources);
     inputs->members = ox_tool_alloc(count * sizeof *inputs->members);
     for (size_t i = 0; i < count; i++) {
@@ -41,6 +43,7 @@ ox_status ox_inputs_create(ox_inputs *inputs, const ox_model *model, const ox_bi
         ox_model_input(model, i, info);
         int rank = info->rank < 0 ? 0 : info->rank;
         inputs->arrays[i] = (ox_array){0};
+        inputs->values[i] = NULL;
         inputs->sources[i] = NULL;
         inputs->members[i] = (ox_npz_member){0};
         inputs->dims[i] = ox_tool_alloc((size_t)rank * sizeof **inputs->dims);
@@ -57,11 +60,13 @@ ox_status ox_inputs_create(ox_inputs *inputs, const ox_model *model, const ox_bi
 void ox_inputs_free(ox_inputs *inputs) {
     for (size_t i = 0; i < inputs->count; i++) {
         ox_array_free(&inputs->arrays[i]);
+        ox_value_free(inputs->values[i]);
         free(inputs->dims[i]);
     }
     free(inputs->infos);
     free(inputs->dims);
     free(inputs->arrays);
+    free(inputs->values);
     free((void *)inputs->sources);
     free(inputs->members);
     for (size_t i = 0; i < inputs->archive_count; i++) {
@@ -310,14 +315,14 @@ static ox_status load_one(ox_inputs *inputs, size_t i, ox_error *error) {
     const ox_value_info *info = &inputs->infos[i];
     ox_status status;
     if (info->dtype == OX_UNDEFINED)
-        status = ox_tool_fail(error, OX_ERROR_UNSUPPORTED, "it is not a tensor, and cannot be given here");
+        status = ox_value_source_load(inputs->sources[i], info, &inputs->values[i], error);
     else if (inputs->members[i].archive)
         status = load_member(inputs, i, &inputs->arrays[i], error);
     else if (is_fill(inputs->sources[i]))
         status = load_fill(inputs, i, error);
     else
         status = ox_source_load(inputs->sources[i], info, &inputs->arrays[i], error);
-    if (!status)
+    if (!status && !inputs->values[i])
         status = check_shape(inputs, i, error);
     if (status)
         ox_tool_prefix(error, "input '%s': ", info->name);
@@ -356,8 +361,11 @@ ox_status ox_inputs_load(ox_inputs *inputs, ox_error *error) {
 
 ox_status ox_inputs_set(const ox_inputs *inputs, ox_session *session, ox_error *error) {
     for (size_t i = 0; i < inputs->count; i++) {
-        ox_status status =
-            inputs->sources[i] ? ox_session_set_input(session, i, &inputs->arrays[i].tensor, error) : OX_OK;
+        ox_status status = OX_OK;
+        if (inputs->values[i])
+            status = ox_session_set_value(session, i, inputs->values[i], error);
+        else if (inputs->sources[i])
+            status = ox_session_set_input(session, i, &inputs->arrays[i].tensor, error);
         if (status)
             return status;
     }

@@ -6,13 +6,14 @@
 #include "bindings.h"
 #include "npz.h"
 
-/* The tensors for a model's inputs. */
+/* The tensors and other values for a model's inputs. */
 typedef struct ox_inputs {
     const ox_model *model;
     size_t count;
     ox_value_info *infos;
     int64_t **dims; /* per input: dims with bound ones filled in, -1 where open */
     ox_array *arrays;
+    ox_value **values;      /* NULL where it is a tensor */
     const char **sources;   /* NULL where none was given */
     ox_npz_member *members; /* where the source is an .npz; its archive is NULL otherwise */
     ox_npz **archives;
@@ -52,7 +53,7 @@ bool ox_inputs_open_dims(const ox_inputs *inputs, ox_text *text);
 /* True if the model does not even say how many dimensions an input without a default has. */
 bool ox_inputs_open_rank(const ox_inputs *inputs);
 
-/* Hands the tensors to a session. */
+/* Hands the tensors and values to a session. */
 ox_status ox_inputs_set(const ox_inputs *inputs, ox_session *session, ox_error *error);
 
 /* The index of the value whose name precedes '=' in text, with *rest after it; SIZE_MAX if there is none. */

@@ -25,13 +25,13 @@ typedef struct parser {
     ox_error *error;
 } parser;
 
+ox_status ox_literal_fail(const char *text, const char *at, const char *what, ox_error *error) {
+    return ox_tool_fail(error, OX_ERROR_SHAPE, "literal '%.*s': %s at character %zu", (int)strnlen(text, 60), text,
+                        what, (size_t)(at - text) + 1);
+}
+
 static ox_status fail_at(parser *p, const char *what) {
-    ox_text shown = {0};
-    ox_text_add(&shown, p->text, strnlen(p->text, 60));
-    ox_tool_fail(p->error, OX_ERROR_SHAPE, "literal '%s': %s at character %zu", ox_text_get(&shown), what,
-                 (size_t)(p->at - p->text) + 1);
-    ox_text_free(&shown);
-    return p->error->status;
+    return ox_literal_fail(p->text, p->at, what, p->error);
 }
 
 static void skip_space(parser *p) {

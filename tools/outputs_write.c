@@ -3,84 +3,59 @@
 #include <string.h>
 
 #include "array.h"
-#include "json.h"
+#include "datum.h"
 #include "outputs.h"
-#include "print.h"
 #include "save.h"
 #include "source.h"
-#include "stats.h"
 #include "tool.h"
+#include "value_source.h"
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-static ox_status save_goal(const ox_outputs *outputs, size_t i, const ox_tensor *tensor, ox_error *error) {
-    const char *path = outputs->goals[i].path;
-    ox_status status = path ? ox_save(path, tensor, error) : OX_OK;
+static ox_status save_goal(const ox_outputs *outputs, size_t i, const ox_datum *datum, ox_error *error) {
+    const char *path = outputs->goals[i].path, *name = outputs->goals[i].name;
+    ox_status status = path ? ox_save(path, name, datum, error) : OX_OK;
     bool saves = outputs->save && i < outputs->own;
+    bool makes_npy = (path && !ox_save_is_proto(path, datum)) || (saves && !ox_save_is_proto(NULL, datum));
     if (!status && saves) {
         char file[48];
         snprintf(file, sizeof file, "output_%zu", i);
-        status = ox_save_in(outputs->save, file, tensor, error);
+        status = ox_save_in(outputs->save, file, name, datum, error);
     }
-    if (!status && (path || saves) && !outputs->quiet)
-        ox_save_note_raw("output", outputs->goals[i].name, tensor->dtype);
+    if (!status && makes_npy && !outputs->quiet)
+        ox_save_note_raw("output", name, datum->tensor.dtype);
     return status;
 }
 
 static ox_status save_all(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
     ox_saved saved = {.folder = outputs->save_all};
     ox_status status = OX_OK;
-    ox_tensor tensor;
+    ox_datum datum;
     for (size_t i = 0; i < outputs->count && !status; i++) {
-        status = ox_session_output(session, i, &tensor, error);
+        status = ox_datum_output(session, i, &datum, error);
         if (!status)
-            status = ox_saved_add(&saved, outputs->goals[i].name, &tensor, error);
+            status = ox_saved_add(&saved, outputs->goals[i].name, &datum, error);
     }
     return ox_saved_end(&saved, status, error);
 }
 
 /* ---- Text and JSON ----------------------------------------------------------------------------------------------- */
 
-static void put_text(ox_text *text, const char *name, const ox_tensor *tensor, const ox_outputs *outputs) {
-    ox_text_escape(text, name, strlen(name), NULL);
-    ox_text_format(text, ": %s ", ox_dtype_name(tensor->dtype));
-    ox_text_shape(text, tensor->rank, tensor->dims);
-    ox_text_put(text, "\n");
-    if (outputs->top.count && ox_top_fits(tensor)) {
-        ox_top_put(&outputs->top, tensor, text);
-        return;
-    }
-    if (outputs->stats) {
-        ox_stats found = ox_stats_of(tensor);
-        ox_stats_put(&found, text);
-    } else {
-        ox_print_tensor(text, tensor);
-    }
-    ox_text_put(text, "\n");
-}
-
-static void put_json(ox_text *text, const char *name, const ox_tensor *tensor, const ox_outputs *outputs) {
-    ox_text_put(text, "{\"name\": ");
-    ox_text_json(text, name);
-    ox_text_format(text, ", \"dtype\": \"%s\", \"shape\": ", ox_dtype_name(tensor->dtype));
-    ox_json_dims(text, tensor->rank, tensor->dims);
-    if (outputs->top.count && ox_top_fits(tensor)) {
-        ox_text_put(text, ", \"top\": ");
-        ox_top_json(&outputs->top, tensor, text);
-    } else if (outputs->stats) {
-        ox_stats found = ox_stats_of(tensor);
-        ox_text_put(text, ", \"stats\": ");
-        ox_stats_json(&found, text);
-    } else {
-        ox_text_put(text, ", \"values\": ");
-        ox_json_values(text, tensor);
-    }
-    ox_text_put(text, "}");
-}
-
 /* True if the value is printed: of the model's outputs all, unless some values were named for that. */
 static bool is_shown(const ox_outputs *outputs, size_t i) {
     return outputs->selects ? outputs->goals[i].shown : i < outputs->own;
+}
+
+/* "'y' is float [2,3]" */
+static void put_misfit(ox_text *list, const char *name, const ox_datum *datum) {
+    char type[OX_TYPE_TEXT];
+    ox_text_format(list, "%s'%s' is ", list->size ? ", " : "", name);
+    if (datum->value) {
+        ox_text_put(list, ox_value_type(datum->value, type));
+        return;
+    }
+    ox_text_format(list, "%s ", ox_dtype_name(datum->tensor.dtype));
+    ox_text_shape(list, datum->tensor.rank, datum->tensor.dims);
 }
 
 /* With --top, some printed output has to be one of classes; each is compared with the labels. */
@@ -89,17 +64,15 @@ static ox_status check_top(const ox_outputs *outputs, const ox_session *session,
     bool fits = !outputs->top.count;
     ox_status status = OX_OK;
     for (size_t i = 0; i < outputs->count && outputs->top.count && !status; i++) {
-        ox_tensor tensor;
+        ox_datum datum;
         if (!is_shown(outputs, i))
             continue;
-        status = ox_session_output(session, i, &tensor, error);
-        if (!status && ox_top_fits(&tensor)) {
+        status = ox_datum_output(session, i, &datum, error);
+        if (!status && !datum.value && ox_top_fits(&datum.tensor)) {
             fits = true;
-            ox_top_check(&outputs->top, &tensor, outputs->goals[i].name);
+            ox_top_check(&outputs->top, &datum.tensor, outputs->goals[i].name);
         } else if (!status) {
-            ox_text_format(&list, "%s'%s' is %s ", list.size ? ", " : "", outputs->goals[i].name,
-                           ox_dtype_name(tensor.dtype));
-            ox_text_shape(&list, tensor.rank, tensor.dims);
+            put_misfit(&list, outputs->goals[i].name, &datum);
         }
     }
     if (!status && !fits)
@@ -110,8 +83,9 @@ static ox_status check_top(const ox_outputs *outputs, const ox_session *session,
 }
 
 static ox_status print_all(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
+    const ox_manner manner = {&outputs->top, outputs->stats};
     ox_status status = OX_OK;
-    ox_tensor tensor;
+    ox_datum datum;
     ox_text text = {0};
     size_t count = 0;
     status = check_top(outputs, session, error);
@@ -121,13 +95,13 @@ static ox_status print_all(const ox_outputs *outputs, const ox_session *session,
     for (size_t i = 0; i < outputs->count && !status; i++) {
         if (!is_shown(outputs, i))
             continue;
-        status = ox_session_output(session, i, &tensor, error);
+        status = ox_datum_output(session, i, &datum, error);
         if (status)
             break;
         text.size = 0;
         if (outputs->json)
             ox_text_put(&text, count++ ? ",\n  " : "\n  ");
-        (outputs->json ? put_json : put_text)(&text, outputs->goals[i].name, &tensor, outputs);
+        (outputs->json ? ox_datum_json : ox_datum_text)(&text, outputs->goals[i].name, &datum, manner);
         fwrite(text.data, 1, text.size, stdout);
     }
     fputs(outputs->json ? "\n]}\n" : "", stdout);
@@ -137,11 +111,11 @@ static ox_status print_all(const ox_outputs *outputs, const ox_session *session,
 
 ox_status ox_outputs_write(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
     ox_status status = OX_OK;
-    ox_tensor tensor;
+    ox_datum datum;
     for (size_t i = 0; i < outputs->count && !status; i++) {
-        status = ox_session_output(session, i, &tensor, error);
+        status = ox_datum_output(session, i, &datum, error);
         if (!status)
-            status = save_goal(outputs, i, &tensor, error);
+            status = save_goal(outputs, i, &datum, error);
     }
     if (!status && outputs->save_all)
         status = save_all(outputs, session, error);
@@ -161,30 +135,74 @@ static void say_equal(const ox_outputs *outputs, const char *name, double differ
     ox_text_free(&safe);
 }
 
+typedef struct comparison {
+    bool equal;
+    double difference; /* the largest, if equal */
+    ox_text reason;
+} comparison;
+
+/* Reads what a result is to be, and compares. */
+static ox_status check_tensor(const ox_tensor *got, const ox_value_info *info, const char *source,
+                              ox_tolerance tolerance, comparison *found, ox_error *error) {
+    ox_array array;
+    ox_status status = ox_source_load(source, info, &array, error);
+    if (status)
+        return status;
+    found->equal = ox_compare(got, &array.tensor, tolerance, &found->reason);
+    if (found->equal)
+        found->difference = ox_largest_difference(got, &array.tensor);
+    ox_array_free(&array);
+    return OX_OK;
+}
+
+static ox_status check_value(const ox_value *got, const ox_value_info *info, const char *source, ox_tolerance tolerance,
+                             comparison *found, ox_error *error) {
+    ox_value *value;
+    ox_status status = ox_value_source_load(source, info, &value, error);
+    if (status)
+        return status;
+    found->equal = ox_compare_values(got, value, tolerance, &found->reason);
+    if (found->equal)
+        found->difference = ox_largest_in_values(got, value);
+    ox_value_free(value);
+    return OX_OK;
+}
+
+/* What is expected of a result: an empty value does not tell what it would hold, but the model does of its outputs. */
+static ox_value_info describe(const ox_outputs *outputs, size_t i, const ox_datum *got) {
+    ox_value_info info = {.name = outputs->goals[i].name};
+    if (!got->value) {
+        info.dtype = got->tensor.dtype;
+        info.rank = got->tensor.rank;
+        info.dims = got->tensor.dims;
+    } else if (i >= outputs->own || ox_model_output(outputs->model, i, &info) ||
+               info.kind != ox_value_kind(got->value)) {
+        ox_value_type(got->value, info.type);
+    }
+    return info;
+}
+
 /* *equal tells the result of one comparison. */
 static ox_status check(const ox_outputs *outputs, const ox_session *session, const ox_expectation *expected,
                        bool *equal, ox_error *error) {
     const char *name = outputs->goals[expected->output].name;
-    ox_tensor got;
-    ox_array array;
-    ox_text reason = {0};
-    ox_status status = ox_session_output(session, expected->output, &got, error);
+    ox_datum got;
+    comparison found = {0};
+    ox_status status = ox_datum_output(session, expected->output, &got, error);
     if (status)
         return status;
-    ox_value_info info = {.name = name, .dtype = got.dtype, .rank = got.rank, .dims = got.dims};
-    status = ox_source_load(expected->source, &info, &array, error);
-    if (status) {
+    const ox_value_info info = describe(outputs, expected->output, &got);
+    status = got.value ? check_value(got.value, &info, expected->source, outputs->tolerance, &found, error)
+                       : check_tensor(&got.tensor, &info, expected->source, outputs->tolerance, &found, error);
+    if (status)
         ox_tool_prefix(error, "--expect %s: ", name);
-        return status;
-    }
-    *equal = ox_compare(&got, &array.tensor, outputs->tolerance, &reason);
-    if (*equal)
-        say_equal(outputs, name, ox_largest_difference(&got, &array.tensor));
+    else if (found.equal)
+        say_equal(outputs, name, found.difference);
     else
-        ox_tool_error("output '%s' %s", name, reason.data);
-    ox_text_free(&reason);
-    ox_array_free(&array);
-    return OX_OK;
+        ox_tool_error("output '%s' %s", name, found.reason.data);
+    *equal = found.equal;
+    ox_text_free(&found.reason);
+    return status;
 }
 
 ox_status ox_outputs_compare(const ox_outputs *outputs, const ox_session *session, size_t *differ, ox_error *error) {

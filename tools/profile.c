@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flops.h"
 #include "memory.h"
 #include "tool.h"
 
@@ -91,6 +92,29 @@ uint64_t ox_recorder_bytes(const ox_recorder *recorder) {
     return bytes;
 }
 
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
+
+/* Adds the operations of a node to the step that it is in. */
+static void count_node(void *context, const ox_node_info *node) {
+    ox_recorder *recorder = context;
+    const double flops = ox_node_flops(node);
+    ox_value_info output;
+    if (flops <= 0 || ox_node_output(node, 0, &output))
+        return;
+    for (size_t i = 0; i < recorder->row_count; i++) {
+        ox_profile_row *row = &recorder->rows[i];
+        for (size_t k = 0; k < row->node_count && row->depth == node->depth; k++)
+            if (strcmp(row->nodes[k].output, output.name) == 0 && strcmp(row->nodes[k].op, node->op) == 0)
+                row->flops += flops;
+    }
+}
+
+void ox_recorder_count(ox_recorder *recorder, const ox_model *model, const ox_session *session) {
+    for (size_t i = 0; i < recorder->row_count; i++)
+        recorder->rows[i].flops = 0;
+    ox_model_visit(model, session, count_node, recorder);
+}
+
 /* ---- The table ---------------------------------------------------------------------------------------------- */
 
 void ox_text_bytes(ox_text *text, double bytes) {
@@ -119,20 +143,27 @@ void ox_text_step(ox_text *text, const ox_profile_row *row) {
     }
 }
 
-static void add_numbers(ox_text *text, double ns, double share, double bytes) {
+/* An amount for each nanosecond, in a column of 8. */
+static void add_rate(ox_text *text, double amount, double ns) {
+    if (amount > 0 && ns > 0)
+        ox_text_format(text, " %8.2f", amount / ns);
+    else
+        ox_text_format(text, " %8s", "-");
+}
+
+static void add_numbers(ox_text *text, double ns, double share, double bytes, double flops) {
     ox_text amount = {0};
     ox_text_bytes(&amount, bytes);
-    ox_text_format(text, "%11.2f %6.1f%% %9s ", ns / 1e3, 100 * share, amount.data);
-    if (bytes > 0 && ns > 0)
-        ox_text_format(text, "%8.2f", bytes / ns);
-    else
-        ox_text_format(text, "%8s", "-");
+    ox_text_format(text, "%11.2f %6.1f%% %9s", ns / 1e3, 100 * share, amount.data);
+    add_rate(text, bytes, ns);
+    add_rate(text, flops, ns);
     ox_text_free(&amount);
 }
 
 static void add_row_text(ox_text *text, const ox_profile_row *row, double runs, double run_ns) {
     double ns = (double)row->total_ns / runs;
-    add_numbers(text, ns, run_ns > 0 ? ns / run_ns : 0, (double)row->bytes / runs);
+    add_numbers(text, ns, run_ns > 0 ? ns / run_ns : 0, (double)row->bytes / runs,
+                row->flops * (double)row->count / runs);
     ox_text_format(text, "  %-7s  ", ox_step_kind_name(row->kind));
     ox_text_repeat(text, ' ', 2 * row->depth);
     ox_text_step(text, row);
@@ -159,10 +190,14 @@ static const ox_profile_row **sorted_rows(const ox_recorder *recorder) {
 void ox_recorder_table(const ox_recorder *recorder, ox_text *text) {
     double runs = recorder->runs ? (double)recorder->runs : 1, run_ns = (double)recorder->run_ns / runs;
     const ox_profile_row **order = sorted_rows(recorder);
-    ox_text_format(text, "%11s %7s %9s %8s  %-7s  %s\n", "us", "share", "bytes", "GB/s", "step", "nodes");
-    for (size_t i = 0; i < recorder->row_count; i++)
+    ox_text_format(text, "%11s %7s %9s %8s %8s  %-7s  %s\n", "us", "share", "bytes", "GB/s", "GFLOP/s", "step",
+                   "nodes");
+    double flops = 0;
+    for (size_t i = 0; i < recorder->row_count; i++) {
         add_row_text(text, order[i], runs, run_ns);
-    add_numbers(text, run_ns, run_ns > 0, (double)ox_recorder_bytes(recorder) / runs);
+        flops += order[i]->flops * (double)order[i]->count / runs;
+    }
+    add_numbers(text, run_ns, run_ns > 0, (double)ox_recorder_bytes(recorder) / runs, flops);
     ox_text_put(text, "  run");
     if (recorder->runs > 1)
         ox_text_format(text, "      mean of %" PRIu64, recorder->runs);

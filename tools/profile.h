@@ -14,6 +14,7 @@ typedef struct ox_profile_row {
     uint64_t count; /* how often it was executed */
     uint64_t total_ns;
     uint64_t bytes; /* read and written */
+    double flops;   /* of one execution; 0 if nobody knows: ox_recorder_count */
     uint64_t first_ns;
 } ox_profile_row;
 
@@ -42,6 +43,9 @@ void ox_recorder_free(ox_recorder *recorder);
 
 /* Bytes read and written by all runs together. */
 uint64_t ox_recorder_bytes(const ox_recorder *recorder);
+
+/* Counts the operations of dense steps, whose shapes the session knows after a run. */
+void ox_recorder_count(ox_recorder *recorder, const ox_model *model, const ox_session *session);
 
 /* Adds a table of the steps, means over the runs. */
 void ox_recorder_table(const ox_recorder *recorder, ox_text *text);

@@ -112,16 +112,19 @@ ox_status ox_request_save(const ox_request *request, const ox_inputs *inputs, ox
         if (!inputs->sources[i])
             continue;
         snprintf(file, sizeof file, "input_%zu", i);
-        status = ox_save_in(request->save, file, &inputs->arrays[i].tensor, error);
-        if (!status && !request->silent)
+        const ox_datum datum = {inputs->arrays[i].tensor, inputs->values[i]};
+        status = ox_save_in(request->save, file, inputs->infos[i].name, &datum, error);
+        if (!status && !request->silent && !datum.value)
             ox_save_note_raw("input", inputs->infos[i].name, inputs->arrays[i].tensor.dtype);
     }
     return status;
 }
 
-ox_status ox_request_report(const ox_request *request, const ox_recorder *recorder, ox_error *error) {
+ox_status ox_request_report(const ox_request *request, const ox_session *session, ox_recorder *recorder,
+                            ox_error *error) {
     if (request->profile) {
         ox_text table = {0};
+        ox_recorder_count(recorder, request->loaded.model, session);
         ox_recorder_table(recorder, &table);
         fflush(stdout);
         fputs(ox_text_get(&table), stderr);

@@ -137,7 +137,7 @@ static ox_status run_session(const ox_model *model, const ox_inputs *inputs, con
     if (!status)
         status = ox_outputs_compare(outputs, session, &o->differ, error);
     if (!status)
-        status = ox_request_report(&o->request, &recorder, error);
+        status = ox_request_report(&o->request, session, &recorder, error);
     ox_session_free(session);
     ox_recorder_free(&recorder);
     return status;

@@ -1,4 +1,4 @@
-/* save.c: tensors as .npy files in a folder. */
+/* save.c: results as .npy and .pb files. */
 #include "save.h"
 
 #include <errno.h>
@@ -9,23 +9,42 @@
 #include "file.h"
 #include "json.h"
 #include "npy.h"
+#include "proto.h"
 #include "tool.h"
 
-static ox_status write_stdout(const ox_tensor *tensor, ox_error *error) {
-    ox_status status = ox_npy_write(tensor, stdout, error);
+bool ox_save_is_proto(const char *path, const ox_datum *datum) {
+    return datum->value || (path && ox_file_is_pb(path));
+}
+
+static ox_status write_to(FILE *stream, const char *path, const char *name, const ox_datum *datum, ox_error *error) {
+    ox_text bytes = {0};
+    if (!ox_save_is_proto(path, datum))
+        return ox_npy_write(&datum->tensor, stream, error);
+    ox_proto_put(&bytes, name, datum);
+    fwrite(bytes.data, 1, bytes.size, stream);
+    ox_text_free(&bytes);
+    return OX_OK;
+}
+
+static ox_status write_stdout(const char *name, const ox_datum *datum, ox_error *error) {
+    ox_status status = write_to(stdout, "-", name, datum, error);
     if (!status && (fflush(stdout) || ferror(stdout)))
         status = ox_tool_fail(error, OX_ERROR_FILE, "cannot write to standard output: %s", strerror(errno));
     return status;
 }
 
-ox_status ox_save(const char *path, const ox_tensor *tensor, ox_error *error) {
+ox_status ox_save(const char *path, const char *name, const ox_datum *datum, ox_error *error) {
     ox_new_file file;
+    char type[OX_TYPE_TEXT];
     if (strcmp(path, "-") == 0)
-        return write_stdout(tensor, error);
+        return write_stdout(name, datum, error);
+    if (datum->value && !ox_file_is_pb(path))
+        return ox_tool_fail(error, OX_ERROR_ARGUMENT, "output '%s' is %s, which only a .pb holds, not '%s'", name,
+                            ox_value_type(datum->value, type), path);
     ox_status status = ox_file_create(&file, path, error);
     if (status)
         return status;
-    status = ox_npy_write(tensor, file.stream, error);
+    status = write_to(file.stream, path, name, datum, error);
     if (!status)
         return ox_file_commit(&file, error);
     ox_file_abandon(&file);
@@ -38,12 +57,16 @@ static ox_status make_folder(const char *path, ox_error *error) {
     return ox_tool_fail(error, OX_ERROR_FILE, "cannot create '%s': %s", path, strerror(errno));
 }
 
-ox_status ox_save_in(const char *folder, const char *file, const ox_tensor *tensor, ox_error *error) {
+static const char *suffix_of(const ox_datum *datum) {
+    return datum->value ? ".pb" : ".npy";
+}
+
+ox_status ox_save_in(const char *folder, const char *file, const char *name, const ox_datum *datum, ox_error *error) {
     ox_text path = {0};
-    ox_text_format(&path, "%s/%s.npy", folder, file);
+    ox_text_format(&path, "%s/%s%s", folder, file, suffix_of(datum));
     ox_status status = make_folder(folder, error);
     if (!status)
-        status = ox_save(path.data, tensor, error);
+        status = ox_save(path.data, name, datum, error);
     ox_text_free(&path);
     return status;
 }
@@ -67,21 +90,27 @@ static void put_file_name(ox_text *text, const char *name, size_t number) {
         ox_text_format(text, ",%zu", number);
 }
 
-static void add_entry(ox_saved *saved, const char *name, const char *file, const ox_tensor *tensor) {
+static void add_entry(ox_saved *saved, const char *name, const char *file, const ox_datum *datum) {
     ox_text *index = &saved->index;
+    char type[OX_TYPE_TEXT];
     ox_text_put(index, saved->count++ ? ",\n  {\"name\": " : "[\n  {\"name\": ");
     ox_text_json(index, name);
-    ox_text_format(index, ", \"file\": \"%s.npy\", \"dtype\": \"%s\", \"shape\": ", file, ox_dtype_name(tensor->dtype));
-    ox_json_dims(index, tensor->rank, tensor->dims);
+    ox_text_format(index, ", \"file\": \"%s%s\", ", file, suffix_of(datum));
+    if (datum->value) {
+        ox_text_format(index, "\"type\": \"%s\"}", ox_value_type(datum->value, type));
+        return;
+    }
+    ox_text_format(index, "\"dtype\": \"%s\", \"shape\": ", ox_dtype_name(datum->tensor.dtype));
+    ox_json_dims(index, datum->tensor.rank, datum->tensor.dims);
     ox_text_put(index, "}");
 }
 
-ox_status ox_saved_add(ox_saved *saved, const char *name, const ox_tensor *tensor, ox_error *error) {
+ox_status ox_saved_add(ox_saved *saved, const char *name, const ox_datum *datum, ox_error *error) {
     ox_text file = {0};
     put_file_name(&file, name, saved->count);
-    ox_status status = ox_save_in(saved->folder, ox_text_get(&file), tensor, error);
+    ox_status status = ox_save_in(saved->folder, ox_text_get(&file), name, datum, error);
     if (!status)
-        add_entry(saved, name, ox_text_get(&file), tensor);
+        add_entry(saved, name, ox_text_get(&file), datum);
     ox_text_free(&file);
     return status;
 }

@@ -1,14 +1,19 @@
-/* save.h: tensors as .npy files in a folder. */
+/* save.h: results as .npy and .pb files. */
 #ifndef OX_SAVE_H
 #define OX_SAVE_H
 
+#include "datum.h"
 #include "text.h"
 
-/* Writes a .npy to a file, which appears whole or not at all, or to standard output for "-". */
-ox_status ox_save(const char *path, const ox_tensor *tensor, ox_error *error);
+/* Writes to a file, which appears whole or not at all, or to standard output for "-". A tensor is written as .npy, or
+ * as a TensorProto to a FILE.pb; a value that is no tensor as its message, for which the file has to be called .pb. */
+ox_status ox_save(const char *path, const char *name, const ox_datum *datum, ox_error *error);
 
-/* Writes FOLDER/FILE.npy; makes the folder. */
-ox_status ox_save_in(const char *folder, const char *file, const ox_tensor *tensor, ox_error *error);
+/* Writes FOLDER/FILE.npy, or FILE.pb for what is no tensor; makes the folder. */
+ox_status ox_save_in(const char *folder, const char *file, const char *name, const ox_datum *datum, ox_error *error);
+
+/* True if ox_save writes a message rather than a .npy. `path` may be NULL, for ox_save_in. */
+bool ox_save_is_proto(const char *path, const ox_datum *datum);
 
 /* A folder with a file for each value and index.json, which lists them. Starts with the folder, otherwise zeroed. */
 typedef struct ox_saved {
@@ -19,7 +24,7 @@ typedef struct ox_saved {
 
 /* Writes a value under its name; characters other than letters, digits, '.', '_' and '-' become %XX, and what is too
  * long is cut and numbered. */
-ox_status ox_saved_add(ox_saved *saved, const char *name, const ox_tensor *tensor, ox_error *error);
+ox_status ox_saved_add(ox_saved *saved, const char *name, const ox_datum *datum, ox_error *error);
 
 /* Writes index.json, unless something failed before, and frees it. */
 ox_status ox_saved_end(ox_saved *saved, ox_status status, ox_error *error);

@@ -13,6 +13,7 @@
 #include "npy.h"
 #include "number.h"
 #include "tool.h"
+#include "value_source.h"
 
 static const char cast_suffix[] = ",cast";
 
@@ -76,7 +77,8 @@ static char *path_of(const char *text) {
 
 bool ox_source_is(const char *text) {
     char *path = path_of(text);
-    bool is = strcmp(path, "-") == 0 || *text == '@' || is_literal(text) || ox_file_exists(path);
+    bool is =
+        strcmp(path, "-") == 0 || *text == '@' || is_literal(text) || ox_value_source_is(text) || ox_file_exists(path);
     free(path);
     return is;
 }
@@ -134,7 +136,7 @@ static ox_status read_bytes(const char *path, const char *text, unsigned char *b
         status = ox_npy_read(bytes, size, array, error);
         if (!status)
             return OX_OK;
-    } else if (has_suffix(path, strlen(path), ".pb")) {
+    } else if (ox_file_is_pb(path)) {
         status = ox_source_proto(bytes, size, array, NULL, error);
     } else if (ox_image_is(bytes, size)) {
         status = read_picture(text, bytes, size, info, array, error);

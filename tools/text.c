@@ -187,7 +187,7 @@ void ox_text_shape(ox_text *text, int rank, const int64_t *dims) {
 
 void ox_text_value(ox_text *text, const ox_value_info *info) {
     if (info->dtype == OX_UNDEFINED) {
-        ox_text_put(text, "not a tensor");
+        ox_text_put(text, *info->type ? info->type : "not a tensor");
         return;
     }
     ox_text_put(text, ox_dtype_name(info->dtype));

@@ -37,7 +37,7 @@ void ox_text_json_bytes(ox_text *text, const char *bytes, size_t size);
 /* Adds "[2,3]". */
 void ox_text_shape(ox_text *text, int rank, const int64_t *dims);
 
-/* Adds "float [batch,1,8,8]". */
+/* Adds "float [batch,1,8,8]", or "seq(tensor(float))". */
 void ox_text_value(ox_text *text, const ox_value_info *info);
 
 /* The length of the UTF-8 character at bytes, with its code; 0 if the bytes are none. */

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -52,12 +53,35 @@ check(f"a subgraph: {found}", found == {"Neg -> r": ("kernel", PIECE, PIECE, ["N
 out, table = run("run", "steps.onnx", *inputs, "--profile", "--repeat", "3")
 check("the outputs stay on standard output", out.startswith("y: float [4,8]"))
 view = [line.split() for line in table.splitlines() if "Expand" in line]
-check(f"a view moves 0 bytes: {view}", len(view) == 1 and view[0][2:5] == ["0", "-", "view"])
+check(f"a view moves 0 bytes: {view}", len(view) == 1 and view[0][2:6] == ["0", "-", "-", "view"])
 check("a pass names its members", "pass     Add sum, Relu -> y" in table)
 check("control characters are escaped", "Expand a\\tview" in table)
 check("a mean", table.rstrip().endswith("mean of 3"))
 out, table = run("run", "branch.onnx", "-i", "false", "-i", "@ones", "--profile")
 check("a subgraph's steps are below its node", 0 < table.find("If -> y") < table.find("  Abs -> r"))
+
+# Operations of dense nodes: time and speed, both rounded, give them back.
+random = [text for name in ["x", "w", "z", "u", "m", "g", "h", "s", "lw", "lr", "q", "k"]
+          for text in ("-i", f"{name}=@random")]
+out, table = run("run", "dense.onnx", *random, "--profile", "--quiet")
+found = {y: (float(us) * 1e3, float(speed)) for us, speed, y in
+         re.findall(r"^ *([\d.]+) +[\d.]+% .* ([\d.]+)  kernel +\w+ -> (\w+)", table, re.M)}
+expected = {"c": 2 * 16 * 38 * 38 * 4 * 9, "d": 2 * 16 * 38 * 38 * 9, "v": 2 * 8 * 40 * 40 * 4 * 9, "mm": 2 * 2 * 96**3,
+            "gh": 2 * 64 * 80 * 128, "l": 2 * 50 * 4 * 96 * (32 + 24), "a": 4 * 2 * 60 * 90 * 32}
+check(f"dense nodes have operations: {table}", found.keys() == expected.keys())
+for y, flops in expected.items():
+    ns, speed = found.get(y, (0, 0))
+    check(f"{y} takes {flops} operations, not {ns} x {speed}", abs(ns * speed - flops) < 0.01 * flops + 0.006 * ns)
+
+out, _ = run("info", "dense.onnx", "--nodes")
+for way in ("-> c float [1,16,38,38]  [product of gathered columns, channels first]",
+            "-> v float [1,4,42,42]  [scattered product, channels first]",
+            "-> d float [1,16,38,38]  [direct, channels first]", "-> p float [1,16,36,36]  [direct, channels first]",
+            "-> mm float [2,96,96]"):
+    check(f"how nodes are computed: {way}: {out}", f"{way}\n" in out)
+nodes = json.loads(run("info", "dense.onnx", "--nodes", "--json")[0])["node_list"]
+check(f"the same as JSON: {nodes}", nodes[4]["algorithm"] == "scattered product, channels first" and
+      "algorithm" not in nodes[1])
 
 started = time.monotonic()
 out, table = run("bench", "steps.onnx", "--json", "--profile", "--trace", "trace.json")

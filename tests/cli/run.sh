@@ -215,7 +215,7 @@ ox 1 'test_good: is listed as pending in pending but passes' test cases --pendin
 ox 1 '0 passed, 3 failed, 1 skipped' test cases --pending pending
 ox 1 'No such file' test cases --pending none
 
-for script in arrays.py profiles.py endings.py results.py progress.py sources.py pictures.py; do
+for script in arrays.py profiles.py endings.py results.py progress.py sources.py pictures.py values.py; do
     summary=$("$PYTHON" "$here/$script" "$OX" "$work" 2>&1)
     # shellcheck disable=SC2046 # three numbers
     set -- $(echo "$summary" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')

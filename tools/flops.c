@@ -1,0 +1,108 @@
+/* flops.c: operations of dense nodes, from the shapes of their inputs and outputs. */
+#include "flops.h"
+
+#include <string.h>
+
+/* An input or output whose dimensions are all known. */
+typedef struct shape {
+    int rank;
+    const int64_t *dims;
+} shape;
+
+static shape shape_of(const ox_node_info *node, size_t index,
+                      ox_status (*get)(const ox_node_info *, size_t, ox_value_info *)) {
+    ox_value_info info;
+    if (get(node, index, &info) || info.dtype == OX_UNDEFINED || info.rank < 0)
+        return (shape){0};
+    for (int d = 0; d < info.rank; d++)
+        if (info.dims[d] < 0)
+            return (shape){0};
+    return (shape){info.rank, info.dims};
+}
+
+/* Dimension d, counted from the end if it is below 0; 0 if there is none. */
+static double size_of(shape s, int d) {
+    d += d < 0 ? s.rank : 0;
+    return d >= 0 && d < s.rank ? (double)s.dims[d] : 0;
+}
+
+/* Elements; 0 if nothing is known. */
+static double count_of(shape s) {
+    double count = s.rank ? 1 : 0;
+    for (int d = 0; d < s.rank; d++)
+        count *= (double)s.dims[d];
+    return count;
+}
+
+static shape input_of(const ox_node_info *node, size_t index) {
+    return shape_of(node, index, ox_node_input);
+}
+
+static shape output_of(const ox_node_info *node) {
+    return shape_of(node, 0, ox_node_output);
+}
+
+/* The element that one row of weights belongs to takes a product for each weight in the row. */
+static double per_weight(double elements, shape weights) {
+    const double rows = size_of(weights, 0);
+    return rows > 0 ? 2 * elements * count_of(weights) / rows : 0;
+}
+
+static double matmul(const ox_node_info *node) {
+    return 2 * count_of(output_of(node)) * size_of(input_of(node, 0), -1);
+}
+
+static double gemm(const ox_node_info *node) {
+    return 2 * count_of(output_of(node)) * size_of(input_of(node, 0), ox_node_int(node, "transA", 0) ? 0 : 1);
+}
+
+static double conv(const ox_node_info *node) {
+    return per_weight(count_of(output_of(node)), input_of(node, 1));
+}
+
+static double quantized_conv(const ox_node_info *node) {
+    return per_weight(count_of(output_of(node)), input_of(node, 3));
+}
+
+static double transposed_conv(const ox_node_info *node) {
+    return per_weight(count_of(input_of(node, 0)), input_of(node, 1));
+}
+
+/* The products with the input and with the state, for each step of each sequence. */
+static double recurrent(const ox_node_info *node) {
+    const shape x = input_of(node, 0);
+    return 2 * size_of(x, 0) * size_of(x, 1) * (count_of(input_of(node, 1)) + count_of(input_of(node, 2)));
+}
+
+/* Queries times keys, and what comes of that times values, for keys of the past, too. */
+static double attention(const ox_node_info *node) {
+    const double keys = size_of(input_of(node, 1), -2) + size_of(input_of(node, 4), -2);
+    return 2 * keys * (count_of(input_of(node, 0)) + count_of(output_of(node)));
+}
+
+static const struct {
+    const char *op;
+    double (*count)(const ox_node_info *node);
+} dense[] = {
+    {"Attention", attention},
+    {"CausalConvWithState", conv},
+    {"Conv", conv},
+    {"ConvInteger", conv},
+    {"ConvTranspose", transposed_conv},
+    {"DeformConv", conv},
+    {"GRU", recurrent},
+    {"Gemm", gemm},
+    {"LSTM", recurrent},
+    {"MatMul", matmul},
+    {"MatMulInteger", matmul},
+    {"QLinearConv", quantized_conv},
+    {"QLinearMatMul", matmul},
+    {"RNN", recurrent},
+};
+
+double ox_node_flops(const ox_node_info *node) {
+    for (size_t i = 0; i < sizeof dense / sizeof *dense && !*node->domain; i++)
+        if (strcmp(node->op, dense[i].op) == 0)
+            return dense[i].count(node);
+    return 0;
+}
