@@ -7,7 +7,7 @@ ONNX_DATA ?= /usr/share/libonnx-testdata/data
 CHECK_PARTS := \
   unit header compat operators \
   cli \
-  conformance tolerances \
+  conformance tolerances versions \
   property products epilogues expand-forms views casts shrinks \
   graphs \
   picks images convs pools transposed integer-convs deforms norms lines \
@@ -102,6 +102,10 @@ conformance: $(BUILD)/ox node-cases
 
 tolerances: $(BUILD)/ox venv
 	@$(VENV_RUN) 4 tests/node/tolerances.py $(BUILD)/ox
+
+# Every version of every operator has a case.
+versions: $(BUILD)/ox node-cases
+	@$(VENV_RUN) 1793 tests/versions/versions.py $(BUILD)/ox $(BUILD)/node $(BUILD)/versions
 
 property: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 6000 tests/property/broadcast.py --cases 6000
