@@ -115,7 +115,8 @@ def expected(op, x, found, given):
     if op == "MaxPool":
         least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
         seen = np.where(inside, seen, np.asarray(least).astype(x.dtype))
-        first = seen.argmax(-1)
+        # Padding is never what was found, not even where all of an image is the least number.
+        first = (inside & (seen == seen.max(-1, keepdims=True))).argmax(-1)
         at = np.take_along_axis(np.broadcast_to(place, seen.shape), first[..., None], -1)[..., 0]
         if given.get("storage_order"):
             index = np.unravel_index(at, x.shape[2:])
