@@ -21,6 +21,8 @@ import wave
 import zipfile
 import zlib
 
+import tally
+
 TOLERANCE = 1e-3
 REPOSITORY = ["README.md", "CONTRIBUTING.md", "Makefile", "LICENSE", "src/ox.h", "src/tensor.c", "tools/setup.sh"]
 REPOSITORY += ["examples/digits/" + name for name in ("train.py", "digits.c", "check.sh", "model.onnx", "expected.tsv")]
@@ -176,8 +178,7 @@ def main():
             print(f"{path}: {label} {score}, magika says {result.output.label} {result.score:.4f}")
             failed += 1
     print(f"{len(paths)} files of {len(types)} types: {' '.join(sorted(types))}")
-    print(f"{len(paths) - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+    return tally.finish(len(paths) - failed, failed)
 
 
 if __name__ == "__main__":

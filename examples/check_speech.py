@@ -14,18 +14,12 @@ import sys
 import wave
 
 import numpy as np
+from tally import check, finish
 
 EARLY, LATE = 0.25, 0.4  # seconds that the start of a stretch and its end may be off
 TOLERANCE = 1e-3
 TESTS = 39
 WORDS = ["good morning to you", "seven hundred and forty two", "where is the railway station", "thank you very much"]
-counts = {True: 0, False: 0}
-
-
-def check(what, good, detail=""):
-    counts[bool(good)] += 1
-    if not good:
-        print(f"failed: {what} {detail}")
 
 
 def resampled(samples, before, after):
@@ -176,8 +170,7 @@ def main():
     check_silence(program, folder)
     check_probabilities(program, model, folder)
     check_mistakes(program, folder)
-    print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
-    return 1 if counts[False] else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -33,10 +33,6 @@ enum ox_dtype_sets {
 /* The same for types that are at least moved. */
 #define OX_MOVES_ANY(set) (((OX_MOVED_TYPES) & (unsigned)(set)) != 0)
 
-/* Bits that one element takes in ONNX's packed forms: 8 * ox_dtype_size but for types of less than a byte; 0 for
- * strings. */
-int ox_dtype_bits(ox_dtype dtype);
-
 /* float for the floating types of 16 bits and less, the type itself for all others: what arithmetic is done in. */
 ox_dtype ox_dtype_compute(ox_dtype dtype);
 

@@ -118,6 +118,10 @@ OX_API ox_dtype ox_dtype_from_name(const char *name);
  * low bits, sign-extended for int4 and int2); a string takes sizeof(ox_string). 0 for OX_UNDEFINED. */
 OX_API size_t ox_dtype_size(ox_dtype dtype);
 
+/* Bits that one element takes in the packed forms of ONNX's files: 8 * ox_dtype_size but for types of less than 8 bits;
+ * 0 for OX_UNDEFINED and strings. */
+OX_API int ox_dtype_bits(ox_dtype dtype);
+
 /* An element of a string tensor: bytes, not NUL-terminated. */
 typedef struct ox_string {
     const char *data;

@@ -46,24 +46,6 @@ static void put_bytes(ox_text *bytes, unsigned field, const char *data, size_t s
 
 /* ---- Tensors ----------------------------------------------------------------------------------------------------- */
 
-/* Bits of an element in a file; in memory, each takes a byte and more. */
-static unsigned bits_of(ox_dtype dtype) {
-    switch (dtype) {
-    case OX_UINT2:
-    case OX_INT2:
-        return 2;
-    case OX_UINT4:
-    case OX_INT4:
-    case OX_FLOAT4E2M1:
-        return 4;
-    case OX_FLOAT6E2M3:
-    case OX_FLOAT6E3M2:
-        return 6;
-    default:
-        return 8 * (unsigned)ox_dtype_size(dtype);
-    }
-}
-
 /* Elements of less than 8 bits, the first one lowest. */
 static void put_tiny(ox_text *bytes, const ox_tensor *tensor, unsigned bits) {
     unsigned kept = 0, count = 0;
@@ -76,13 +58,6 @@ static void put_tiny(ox_text *bytes, const ox_tensor *tensor, unsigned bits) {
         ox_text_add(bytes, &(char){(char)kept}, 1);
 }
 
-static bool is_little_endian(void) {
-    const uint16_t one = 1;
-    char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
 /* Numbers of `part` bytes, the lowest first. */
 static void put_swapped(ox_text *bytes, const char *element, size_t size, size_t part) {
     for (size_t i = 0; i < size; i++)
@@ -92,9 +67,10 @@ static void put_swapped(ox_text *bytes, const char *element, size_t size, size_t
 static void put_raw(ox_text *bytes, const ox_tensor *tensor) {
     const size_t size = ox_dtype_size(tensor->dtype);
     const size_t part = ox_number_kind_of(tensor->dtype) == OX_NUMBER_COMPLEX ? size / 2 : size;
-    const bool swaps = !is_little_endian();
-    if (bits_of(tensor->dtype) < 8) {
-        put_tiny(bytes, tensor, bits_of(tensor->dtype));
+    const unsigned bits = (unsigned)ox_dtype_bits(tensor->dtype);
+    const bool swaps = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__;
+    if (bits < 8) {
+        put_tiny(bytes, tensor, bits);
     } else if (!swaps && ox_tensor_is_packed(tensor)) {
         ox_text_add(bytes, tensor->data, (size_t)ox_tensor_count(tensor) * size);
     } else {

@@ -19,34 +19,21 @@ void *oxpy_scratch_get(oxpy_scratch *scratch, size_t size) {
     return scratch->bytes;
 }
 
-/* The bits that say what an element of a byte is; 0 for types whose bytes may be anything. */
-static int bits_of(ox_dtype dtype) {
-    switch (dtype) {
-    case OX_UINT2:
-    case OX_INT2:
-        return 2;
-    case OX_UINT4:
-    case OX_INT4:
-    case OX_FLOAT4E2M1:
-        return 4;
-    case OX_FLOAT6E2M3:
-    case OX_FLOAT6E3M2:
-        return 6;
-    default:
-        return 0;
-    }
+/* True for types whose elements leave bits of their byte unused; all others may hold any bytes. */
+static bool is_tiny(ox_dtype dtype) {
+    return ox_dtype_bits(dtype) > 0 && ox_dtype_bits(dtype) < 8;
 }
 
 /* Indices and shapes are checked before they are used: another thread must not change them in between. Whatever else
  * changes during a run gives wrong numbers and no more. Elements of a few bits are brought into the library's form. */
 static bool needs_copy(PyArrayObject *array, ox_dtype dtype) {
-    return dtype == OX_INT64 || dtype == OX_INT32 || dtype == OX_BOOL || bits_of(dtype) ||
+    return dtype == OX_INT64 || dtype == OX_INT32 || dtype == OX_BOOL || is_tiny(dtype) ||
            PyArray_NBYTES(array) <= SMALL_COPY;
 }
 
 /* ml_dtypes leaves the upper bits of a byte as they happen to be; the library wants zeros, or copies of the sign. */
 static void copy_bits(uint8_t *to, const uint8_t *from, size_t count, ox_dtype dtype) {
-    const int bits = bits_of(dtype);
+    const int bits = ox_dtype_bits(dtype);
     const unsigned mask = (1u << bits) - 1;
     const unsigned sign = dtype == OX_INT4 || dtype == OX_INT2 ? 1u << (bits - 1) : 0;
     for (size_t i = 0; i < count; i++)
@@ -67,7 +54,7 @@ static void *copy_elements(oxpy_scratch *scratch, PyArrayObject *array, ox_dtype
         return to;
     if (dtype == OX_BOOL)
         copy_truths(to, from, size);
-    else if (bits_of(dtype))
+    else if (is_tiny(dtype))
         copy_bits(to, from, size, dtype);
     else
         memcpy(to, from, size);

@@ -11,17 +11,11 @@ import sys
 import zlib
 
 import numpy as np
+from tally import check, finish
 
 OX, DIR = sys.argv[1], pathlib.Path(sys.argv[2])
-counts = {True: 0, False: 0}
 TYPES = {"f4": 1, "u1": 2, "i1": 3, "u2": 4, "i2": 5, "i4": 6, "i8": 7, "b1": 9, "f2": 10, "f8": 11, "u4": 12,
          "u8": 13, "c8": 14, "c16": 15}
-
-
-def check(ok, what):
-    counts[bool(ok)] += 1
-    if not ok:
-        print(f"failed: {what}")
 
 
 def run(model, *arguments, stdin=b""):
@@ -53,39 +47,39 @@ def check_types(rng):
             size = int(np.prod(shape)) * np.dtype(kind).itemsize
             data = rng.integers(0, 2 if kind == "b1" else 256, size, np.uint8).tobytes()
             array = np.frombuffer(data, kind).reshape(shape)
-            check(same(back(array, number), array), f"{kind} {shape}")
+            check(f"{kind} {shape}", same(back(array, number), array))
         array = np.frombuffer(rng.integers(0, 2, 60 * np.dtype(kind).itemsize, np.uint8).tobytes(), kind)
         array = array[:60].reshape(3, 4, 5)
-        check(same(back(np.asfortranarray(array), number), array), f"{kind}, Fortran order")
+        check(f"{kind}, Fortran order", same(back(np.asfortranarray(array), number), array))
         swapped = array.astype(np.dtype(kind).newbyteorder(">"))
-        check(same(back(swapped, number), array), f"{kind}, big-endian")
+        check(f"{kind}, big-endian", same(back(swapped, number), array))
         for version in [(1, 0), (2, 0), (3, 0)]:
-            check(same(back(array, number, version), array), f"{kind}, version {version}")
+            check(f"{kind}, version {version}", same(back(array, number, version), array))
 
 
 def check_strings():
     for array in [np.array(["a", "", "ünï", "日本語", "😀"]), np.array([["x", "yz"]] * 3), np.array("scalar")]:
-        check((back(array, 8) == array).all(), f"strings {array}")
-        check((back(np.asfortranarray(array), 8) == array).all(), f"strings in Fortran order {array}")
-        check((back(array.astype(array.dtype.newbyteorder(">")), 8) == array).all(), f"big-endian strings {array}")
+        check(f"strings {array}", (back(array, 8) == array).all())
+        check(f"strings in Fortran order {array}", (back(np.asfortranarray(array), 8) == array).all())
+        check(f"big-endian strings {array}", (back(array.astype(array.dtype.newbyteorder(">")), 8) == array).all())
     array = np.array([b"a\xff\x01", b"", b"abc"])
-    check(same(back(array, 8), array), "byte strings that are no UTF-8")
+    check("byte strings that are no UTF-8", same(back(array, 8), array))
 
 
 def check_small_types():
     raw = np.arange(256, dtype=np.uint8)
     for number in range(17, 21):
-        check(same(back(raw, number), raw), f"type {number} as raw bytes")
+        check(f"type {number} as raw bytes", same(back(raw, number), raw))
     half = np.arange(0, 65536, 7, dtype=np.uint16).view("V2")
-    check(back(half, 16).tobytes() == half.tobytes(), "bfloat16 as raw bytes")
-    check(same(back(np.arange(-8, 8, dtype=np.int8), 22), np.arange(-8, 8, dtype=np.int8)), "int4")
+    check("bfloat16 as raw bytes", back(half, 16).tobytes() == half.tobytes())
+    check("int4", same(back(np.arange(-8, 8, dtype=np.int8), 22), np.arange(-8, 8, dtype=np.int8)))
 
 
 def check_conversions():
     wide = np.array([1.1, -2.5e38, np.inf, np.nan])
-    check(same(back(wide, 1), wide.astype("f4")), "double to float")
-    check(same(back(wide[:1], 10), wide[:1].astype("f2")), "double to float16")
-    check(same(back(np.array([-128, 127]), 3), np.array([-128, 127], "i1")), "int64 to int8")
+    check("double to float", same(back(wide, 1), wide.astype("f4")))
+    check("double to float16", same(back(wide[:1], 10), wide[:1].astype("f2")))
+    check("int64 to int8", same(back(np.array([-128, 127]), 3), np.array([-128, 127], "i1")))
 
 
 def check_print(rng):
@@ -96,7 +90,7 @@ def check_print(rng):
     numbers = {np.dtype(kind): number for kind, number in TYPES.items()}
     for array in arrays:
         out = run(f"identity{numbers.get(array.dtype, 8)}", "-i", "-", stdin=saved(array)).decode()
-        check(out.partition("\n")[2] == np.array2string(array) + "\n", f"printed {array}\n{out}")
+        check(f"printed {array}\n{out}", out.partition("\n")[2] == np.array2string(array) + "\n")
 
 
 def png(width, height, depth, kind, rows, extra=b""):
@@ -131,7 +125,7 @@ def check_pictures():
 
     def equal(name, data, model, expected, slack=0):
         got = picture(name, data, model)
-        check(got.shape == expected.shape and (abs(got - expected) <= slack).all(), f"{name} as {model}: {got}")
+        check(f"{name} as {model}: {got}", got.shape == expected.shape and (abs(got - expected) <= slack).all())
 
     equal("grey.png", grey_png, "hw", grey)
     equal("grey.png", grey_png, "n1hw", grey[None, None])
@@ -163,7 +157,7 @@ def check_broken_pictures(rng):
             bad = DIR / f"bad{path.suffix}"
             bad.write_bytes(bytes(data[: rng.integers(1, len(data) + 1)]))
             done = subprocess.run([OX, "run", DIR / "image_chw.onnx", "-i", bad, "--quiet"], capture_output=True)
-            check(done.returncode in (0, 1), f"{path.name} damaged: {done.returncode} {done.stderr[:500]}")
+            check(f"{path.name} damaged: {done.returncode} {done.stderr[:500]}", done.returncode in (0, 1))
 
 
 def main():
@@ -175,7 +169,7 @@ def main():
     check_print(rng)
     check_pictures()
     check_broken_pictures(rng)
-    print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
+    finish()
 
 
 main()

@@ -12,17 +12,11 @@ import sys
 
 import numpy as np
 from onnx import TensorProto, helper, save
+from tally import check, finish
 
 OX = os.path.abspath(sys.argv[1])
 DIR = pathlib.Path(sys.argv[2]) / "pictures"
 MEAN, STD = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
-counts = {True: 0, False: 0}
-
-
-def check(what, good, detail=""):
-    counts[bool(good)] += 1
-    if not good:
-        print(f"failed: {what} {detail}")
 
 
 def ox(status, *arguments, stdin=None):
@@ -225,8 +219,7 @@ def main():
     check_values(rng)
     check_mistakes()
     check_top(rng)
-    print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
-    return 1 if counts[False] else 0
+    return finish()
 
 
 if __name__ == "__main__":

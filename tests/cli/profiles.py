@@ -7,15 +7,10 @@ import subprocess
 import sys
 import time
 
+from tally import check, finish
+
 OX, DIR = sys.argv[1], pathlib.Path(sys.argv[2])
 ROW, PIECE = 4 * 4, 4 * 8 * 4  # bytes of the model's [4,1] and [4,8]
-counts = {True: 0, False: 0}
-
-
-def check(what, good):
-    counts[bool(good)] += 1
-    if not good:
-        print(f"failed: {what}")
 
 
 def run(*arguments):
@@ -96,4 +91,4 @@ check("a trace of the benchmark", len(json.loads((DIR / "trace.json").read_text(
 out, _ = run("bench", "steps.onnx", "-i", "b=@ones", "--threads", "2")
 check(f"which inputs are random: {out}", out.startswith("@random input: a\nmedian ") and "% of memcpy" in out)
 
-print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
+finish()

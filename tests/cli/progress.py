@@ -14,18 +14,12 @@ import sys
 import time
 
 import numpy as np
+from tally import check, finish
 
 OX = os.path.abspath(sys.argv[1])
 DIR = pathlib.Path(sys.argv[2])
 CLEARED = b"\r\x1b[K"
 LONG = ["run", "add.onnx", "-i", "@ones", "-i", "@ones", "-d", "n=1000000", "--repeat", "100000000"]
-counts = {True: 0, False: 0}
-
-
-def check(what, good, detail=""):
-    counts[bool(good)] += 1
-    if not good:
-        print(f"failed: {what} {detail}")
 
 
 def drain(handle):
@@ -127,7 +121,7 @@ def check_bench():
 def main():
     for test in (check_run, check_reading, check_warning, check_interrupt, check_bench):
         test()
-    print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
+    finish()
 
 
 main()

@@ -11,17 +11,11 @@ import sys
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
+from tally import check, finish
 
 OX = os.path.abspath(sys.argv[1])
 DIR = pathlib.Path(sys.argv[2]) / "results"
 X = np.array([[-1, 2, np.nan], [np.inf, -np.inf, 0.1]], np.float32)
-counts = {True: 0, False: 0}
-
-
-def check(what, good, detail=""):
-    counts[bool(good)] += 1
-    if not good:
-        print(f"failed: {what} {detail}")
 
 
 def ox(status, *arguments):
@@ -253,7 +247,7 @@ def main():
     for test in (check_inner, check_saved, check_expected, check_json, check_stats, check_random, check_nodes,
                  check_operators, check_cases):
         test()
-    print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
+    finish()
 
 
 main()

@@ -18,16 +18,10 @@ import zlib
 
 import numpy as np
 from onnx import TensorProto, helper, save
+from tally import check, finish
 
 OX, DIR = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]) / "sources"
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
-counts = {True: 0, False: 0}
-
-
-def check(ok, what, detail=""):
-    counts[bool(ok)] += 1
-    if not ok:
-        print(f"failed: {what} {detail}")
 
 
 def ox(*arguments, stdin=b""):
@@ -39,7 +33,7 @@ def says(status, text, *arguments, stdin=b""):
     done = ox(*arguments, stdin=stdin)
     both = (done.stdout + done.stderr).decode(errors="replace")
     short = status == 0 or done.stderr.count(b"\n") <= 2
-    check(done.returncode == status and text in both and short, f"ox {' '.join(map(str, arguments))}:",
+    check(f"ox {' '.join(map(str, arguments))}:", done.returncode == status and text in both and short,
           f"status {done.returncode}, no {text!r} in: {both[:600]}")
     return done
 
@@ -89,12 +83,12 @@ def check_dimensions():
     says(1, "float of any shape: say how large with -i x=@ones[2,3]", "run", "unranked.onnx", "-i", "@ones")
     says(1, "float of any shape: say how large with -i x=@random[2,3]", "bench", "unranked.onnx")
     done = says(0, "took x.0=1, n=1, z.1=1: give -d x.0=N -d n=N -d z.1=N", "bench", "open.onnx", "--json")
-    check(json.loads(done.stdout)["runs"] > 0, "a note leaves the JSON as it is")
+    check("a note leaves the JSON as it is", json.loads(done.stdout)["runs"] > 0)
     says(0, "  with      x.0=1, n=1, z.1=1: give -d x.0=N", "info", "open.onnx")
     says(0, "  with      x.0=1, n=1: give -d x.0=N -d n=N for", "info", "open.onnx", "-d", "z.1=4")
-    check(b"with" not in ox("info", "open.onnx", "-d", "x.0=2", "-d", "n=1", "-d", "z.1=4").stdout, "all sizes given")
+    check("all sizes given", b"with" not in ox("info", "open.onnx", "-d", "x.0=2", "-d", "n=1", "-d", "z.1=4").stdout)
     report = json.loads(ox("info", "open.onnx", "--json").stdout)
-    check(report["sizes_taken"] == "x.0=1, n=1, z.1=1" and report["arena_bytes"] is not None, "info --json", report)
+    check("info --json", report["sizes_taken"] == "x.0=1, n=1, z.1=1" and report["arena_bytes"] is not None, report)
     says(0, "unknown: an input's shape is open", "info", "unranked.onnx")
 
 
@@ -114,7 +108,7 @@ def check_pipes(model):
     for name in ("-", "x=-", "x=-,cast"):
         says(1, "standard input is the model", "run", "-", "-i", name, stdin=data)
     done = subprocess.run(["bash", "-c", f"'{OX}' run <(cat one.onnx) -i '[-1,2]'"], cwd=DIR, capture_output=True)
-    check(b"[0. 2.]" in done.stdout, "a process substitution", done.stderr)
+    check("a process substitution", b"[0. 2.]" in done.stdout, done.stderr)
     for sub in ("run", "bench", "info", "test", "embed", "ops"):
         says(0, f"usage: ox {sub}", sub, "-h")
     says(1, "not both 'z' and 'x'", "run", "open.onnx", "-i", "z=-", "-i", "x=-,cast")
@@ -202,16 +196,16 @@ def run_npz(data, *more):
 def check_npz():
     for compressed in (False, True):
         good = npz(compressed, z=B, x=A)
-        check(np.array_equal(run_npz(good)[0], A + B), "an .npz gives inputs by name")
-        check(np.array_equal(run_npz(good, "-i", "x=a.npz", "-i", "@ones[1,4]")[0], A + 1), "one array of an .npz")
-        check(np.array_equal(run_npz(npz(compressed, x=A), "-i", "a.npz", "-i", "@ones[1,4]")[0], A + 1), "the rest")
-        check(np.array_equal(run_npz(npz(compressed, q=A), "-i", "x=a.npz", "-i", "@ones[1,4]")[0], A + 1), "the only")
-        check(np.array_equal(run_npz(npz(compressed, x=A.astype(int), z=B), "-i", "a.npz,cast")[0], A + B), "cast")
+        check("an .npz gives inputs by name", np.array_equal(run_npz(good)[0], A + B))
+        check("one array of an .npz", np.array_equal(run_npz(good, "-i", "x=a.npz", "-i", "@ones[1,4]")[0], A + 1))
+        check("the rest", np.array_equal(run_npz(npz(compressed, x=A), "-i", "a.npz", "-i", "@ones[1,4]")[0], A + 1))
+        check("the only", np.array_equal(run_npz(npz(compressed, q=A), "-i", "x=a.npz", "-i", "@ones[1,4]")[0], A + 1))
+        check("cast", np.array_equal(run_npz(npz(compressed, x=A.astype(int), z=B), "-i", "a.npz,cast")[0], A + B))
     file = io.BytesIO()
     np.savez(file, A, B)
-    check(np.array_equal(run_npz(file.getvalue())[0], A + B), "arrays without a name go in graph order")
+    check("arrays without a name go in graph order", np.array_equal(run_npz(file.getvalue())[0], A + B))
     big = npz(True, x=np.ones((300, 4000), "f4")[:, :4].copy(), z=np.ones((1, 4), "f4"))
-    check(run_npz(big)[0].shape == (300, 4), "a packed array of several blocks")
+    check("a packed array of several blocks", run_npz(big)[0].shape == (300, 4))
     for what, data, text, more in [
             ("unknown", npz(x=A, q=B), "unknown input 'q': the model has 'x'", ()),
             ("twice", npz(x=A, z=B), "input 'x' is given twice", ("-i", "x=[[1,2,3,4]]", "-i", "a.npz")),
@@ -220,7 +214,7 @@ def check_npz():
             ("type", npz(x=A.astype(int), z=B), "-i x=a.npz,cast converts them", ()),
             ("an .npy", npy(A), "not an .npz file, which is a zip archive, but a numpy array", ())]:
         error = run_npz(data, *more)[1]
-        check(text in error, f"an .npz, {what}:", error)
+        check(f"an .npz, {what}:", text in error, error)
     says(1, "No such file", "run", "open.onnx", "-i", "none.npz")
 
 
@@ -241,9 +235,9 @@ def wide_zip(size=None):
 
 def check_hostile_npz(rng):
     more = ("-i", "x=a.npz", "-i", "@ones[1,4]")
-    check(np.array_equal(run_npz(wide_zip(), *more)[0], A + 1), "sizes of 64 bits")
+    check("sizes of 64 bits", np.array_equal(run_npz(wide_zip(), *more)[0], A + 1))
     for size in (2**64 - 1, 2**63, 2**40, 0):
-        check("sizes disagree" in run_npz(wide_zip(size), *more)[1], f"a stored size of {size}")
+        check(f"a stored size of {size}", "sizes disagree" in run_npz(wide_zip(size), *more)[1])
     packed = npz(True, x=A, z=B)
     at = packed.index(b"PK\1\2")
     for offset, value, text in [(24, b"\xff\xff\xff\x7f", "sizes disagree"), (24, b"\x01\0\0\0", "damaged"),
@@ -252,17 +246,17 @@ def check_hostile_npz(rng):
                                 (28, b"\xff\xff", "directory is damaged")]:
         bad = packed[: at + offset] + value + packed[at + offset + len(value):]
         error = run_npz(bad)[1]
-        check(text in error and error.startswith("ox: "), f"a directory with {value} at {offset}:", error)
+        check(f"a directory with {value} at {offset}:", text in error and error.startswith("ox: "), error)
     for good in (packed, npz(x=A, z=B), wide_zip()):
         for length in range(0, len(good), 23):
-            check(run_npz(good[:length])[1].startswith("ox: "), f"an .npz cut off at {length}")
+            check(f"an .npz cut off at {length}", run_npz(good[:length])[1].startswith("ox: "))
         for _ in range(60):
             bad = bytearray(good)
             for place in rng.integers(0, len(bad), rng.integers(1, 4)):
                 bad[place] = rng.integers(0, 256)
             (DIR / "a.npz").write_bytes(bytes(bad))
             done = ox("run", "open.onnx", "-i", "a.npz", "--quiet")
-            check(done.returncode in (0, 1), "a damaged .npz", f"{done.returncode} {done.stderr[:300]}")
+            check("a damaged .npz", done.returncode in (0, 1), f"{done.returncode} {done.stderr[:300]}")
 
 
 # ---- Types ----------------------------------------------------------------------------------------------------------
@@ -282,18 +276,18 @@ def check_casts(rng):
     says(1, "the values are string but the model wants float", "run", "one.onnx", "-i", "-,cast",
          stdin=npy(np.array(["a", "b"])))
     large = rng.integers(-2**63, 2**63 - 1, 2000)
-    check(np.array_equal(-cast("unranked", large), large.astype("f4")), "int64 to float rounds once")
+    check("int64 to float rounds once", np.array_equal(-cast("unranked", large), large.astype("f4")))
     ties = 2**54 + 2**30 + np.array([-1, 0, 1]) + np.array([[0], [2**31], [2**32]])
-    check(np.array_equal(-cast("unranked", ties), ties.astype("f4")), "int64 to float at ties")
-    check(np.array_equal(-cast("unranked", ties.astype("u8")), ties.astype("f4")), "uint64 to float at ties")
-    check(np.array_equal(-cast("unranked", np.array([True, False])), [1, 0]), "bool to float")
+    check("int64 to float at ties", np.array_equal(-cast("unranked", ties), ties.astype("f4")))
+    check("uint64 to float at ties", np.array_equal(-cast("unranked", ties.astype("u8")), ties.astype("f4")))
+    check("bool to float", np.array_equal(-cast("unranked", np.array([True, False])), [1, 0]))
     floats = np.array([1.5, -1.5, -0.0, 2.0**62, -2.0**63])
-    check(np.array_equal(cast("ints", floats), np.negative(floats.astype("i8"))), "double to int64 cuts fractions off")
-    check(np.array_equal(cast("bools", np.array([0.0, 0.5, np.nan])), [True, False, False]), "double to bool")
+    check("double to int64 cuts fractions off", np.array_equal(cast("ints", floats), np.negative(floats.astype("i8"))))
+    check("double to bool", np.array_equal(cast("bools", np.array([0.0, 0.5, np.nan])), [True, False, False]))
     for value in (np.nan, np.inf, 2.0**63, -2.0**65):
-        check("does not fit the model's type int64" in cast("ints", np.array([0, value])), f"{value} to int64")
-    check("does not fit" in cast("unranked", np.array([1j])), "an imaginary part")
-    check(np.array_equal(-cast("unranked", np.array([2 + 0j])), [2]), "a complex number that is none")
+        check(f"{value} to int64", "does not fit the model's type int64" in cast("ints", np.array([0, value])))
+    check("an imaginary part", "does not fit" in cast("unranked", np.array([1j])))
+    check("a complex number that is none", np.array_equal(-cast("unranked", np.array([2 + 0j])), [2]))
     for text in (b"'|xyz'", b"'<fx'", b"7", b"'a\x1b\n"):
         bad = npy(np.zeros(2)).replace(b"'<f8'", text)
         says(1, f"its 'descr' {text.split(b'a')[0].decode()}", "run", "one.onnx", "-i", "-", stdin=bad)
@@ -320,7 +314,7 @@ def check_names():
         both = done.stdout + done.stderr
         hidden = [c for c in both.decode(errors="replace") if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"]
         split = [name for name in (b"a\nb", b"d\nim", b"n\no", b"no\nne", b"o\nx") if name in both]
-        check(not hidden and not split, f"ox {call!r} prints control characters:", both[:400])
+        check(f"ox {call!r} prints control characters:", not hidden and not split, both[:400])
     says(1, r"missing inputs 'a\nb' (float [d\nim,2]), 'c\x9bd' (float [2])", "run", "evil.onnx")
 
 
@@ -339,23 +333,23 @@ def check_terminal():
         return done.returncode, done.stderr, shown
 
     status, error, shown = on_terminal("-o", "y=-")
-    check(status == 1 and not shown and b"-o y=- twice" in error, "a .npy on a terminal is refused", error)
+    check("a .npy on a terminal is refused", status == 1 and not shown and b"-o y=- twice" in error, error)
     status, error, shown = on_terminal("-o", "y=-", "-o", "y=-")
-    check(status == 0 and b"NUMPY" in shown, "unless asked for twice", error)
+    check("unless asked for twice", status == 0 and b"NUMPY" in shown, error)
     status, error, shown = on_terminal()
-    check(status == 0 and b"y: float" in shown, "printing is fine", error)
+    check("printing is fine", status == 0 and b"y: float" in shown, error)
 
 
 def check_embed():
     done = says(0, "wrote made/ops.txt", "embed", "one.onnx", "-o", "made")
     files = [line.split()[1] for line in done.stdout.decode().splitlines()]
-    check(sorted(files) == sorted(f"made/{p.name}" for p in (DIR / "made").iterdir()), "embed says what it wrote", files)
+    check("embed says what it wrote", sorted(files) == sorted(f"made/{p.name}" for p in (DIR / "made").iterdir()), files)
     says(1, "wants a folder, not a file like 'out/x.h'", "embed", "one.onnx", "-o", "out/x.h")
     says(1, "cannot create the folder 'no/folder': No such file", "embed", "one.onnx", "-o", "no/folder")
     says(1, "cannot create the folder 'one.onnx'", "embed", "one.onnx", "-o", "one.onnx")
     says(1, "this is a gzip file", "embed", "m.gz", "-o", "unmade")
     says(1, "give -d n=N", "embed", "named.onnx", "-o", "unmade")
-    check(not (DIR / "unmade").exists(), "a folder without files is not made")
+    check("a folder without files is not made", not (DIR / "unmade").exists())
 
 
 def main():
@@ -371,7 +365,7 @@ def main():
     check_names()
     check_terminal()
     check_embed()
-    print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
+    finish()
 
 
 main()

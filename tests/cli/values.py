@@ -12,17 +12,11 @@ import sys
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, save
+from tally import check, finish
 
 OX = os.path.abspath(sys.argv[1])
 DIR = pathlib.Path(sys.argv[2]) / "values"
 FLOAT, INT64, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
-counts = {True: 0, False: 0}
-
-
-def check(what, good, detail=""):
-    counts[bool(good)] += 1
-    if not good:
-        print(f"failed: {what} {detail}")
 
 
 def ox(status, *arguments, stdin=b""):
@@ -234,7 +228,7 @@ def main():
     write_models()
     for test in (check_text, check_json, check_saved, check_types, check_expected, check_errors):
         test()
-    print(f"{counts[True]} passed, {counts[False]} failed, 0 skipped")
+    finish()
 
 
 main()

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+import tally
+
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
 FEATURES = ["texts", "operators", "functions", "external", "attributes", "subgraphs", "values", "runs", "passes"]
@@ -154,7 +156,7 @@ def main():
                 failed += 1
                 print(f"case {number}: {text}\n  {[text[:300] for text in lists]}")
     print(f"{taken} lists were right")
-    print(f"{options.cases - failed} passed, {failed} failed, 0 skipped")
+    tally.finish(options.cases - failed, failed)
     return 1 if failed or not taken else 0
 
 

@@ -14,6 +14,7 @@ import mistakes_numbers
 import ml_mistakes
 import model_mistakes
 import oxlib
+import tally
 
 MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_numbers, ml_mistakes, control_mistakes)
             for mistake in part.MISTAKES]
@@ -84,8 +85,7 @@ def main():
         if trouble:
             failed += 1
             print(f"{mistake.title}: {trouble}\n    {text}")
-    print(f"{len(MISTAKES) - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+    return tally.finish(len(MISTAKES) - failed, failed)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import tempfile
 
 import onnx
 import oxlib
+import tally
 from onnx import TensorProto, helper
 
 LEAST_MODELS = 25
@@ -243,8 +244,7 @@ def main():
         print(f"only {passed + failed} models, {LEAST_MODELS} are wanted")
         failed += 1
     print(f"{allocations} allocations of {passed + failed} models")
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+    return tally.finish(passed, failed)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import time
 
 import onnx
 import oxlib
+import tally
 import trials
 from onnx import defs, helper
 
@@ -266,7 +267,7 @@ def main():
             print(f"case {shared[0]} of seed {options.seed} ended the process: status {status}", flush=True)
         shared[1] = shared[2] = shared[3] = 0
     print(f"{done[0]} gave a result, {done[1]} an error")
-    print(f"{done[0] + done[1]} passed, {done[2]} failed, 0 skipped")
+    tally.finish(done[0] + done[1], done[2])
     return 1 if done[2] or not done[0] else 0
 
 

@@ -77,6 +77,7 @@ def load_library(path=None):
     tensor, error, out = C.POINTER(Tensor), C.POINTER(Error), C.POINTER(C.c_void_p)
     options = C.POINTER(Options)
     for name, result, arguments in [
+        ("ox_dtype_bits", C.c_int, [C.c_int]),
         ("ox_dtype_size", size, [C.c_int]),
         ("ox_fixed_allocator", Allocator, [C.POINTER(Fixed), pointer, size]),
         ("ox_tensor_from_proto", C.c_int, [pointer, size, options, C.POINTER(tensor), pointer, error]),

@@ -5,6 +5,7 @@ import os
 import time
 
 import numpy as np
+import tally
 
 
 def parse(cases, *names):
@@ -31,5 +32,4 @@ def run(check, cases):
     failures = [text for text in (check(rng, turn) for turn in range(options.cases)) if text]
     for text in failures[:25]:
         print(text)
-    print(f"{options.cases - len(failures)} passed, {len(failures)} failed, 0 skipped")
-    return 1 if failures else 0
+    return tally.finish(options.cases - len(failures), len(failures))

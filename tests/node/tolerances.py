@@ -7,6 +7,7 @@ import tempfile
 
 import generate
 import numpy as np
+import tally
 from onnx import TensorProto, helper
 from onnx.backend.test.case.test_case import TestCase
 
@@ -38,8 +39,7 @@ def main():
         if passes(sys.argv[1], make_case(number, rtol, atol)) != expected:
             failed += 1
             print(f"rtol {rtol}, atol {atol}: the case {'fails' if expected else 'passes'}")
-    print(f"{len(CASES) - failed} passed, {failed} failed, 0 skipped")
-    return failed != 0
+    return tally.finish(len(CASES) - failed, failed)
 
 
 if __name__ == "__main__":

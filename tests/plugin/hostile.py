@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import numpy as np
+import tally
 from onnx import TensorProto, helper, numpy_helper, save
 
 FORMATS = ["bmp", "jpeg2k", "jpeg", "png", "pnm", "tiff", "webp"]
@@ -101,8 +102,7 @@ def main():
         else:
             skipped += 1
             print(f"skipped: the tests of {plugin}.so, which could not be built here")
-    print(f"{results[0]} passed, {results[1]} failed, {skipped} skipped")
-    return results[1] > 0
+    return tally.finish(results[0], results[1], skipped)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import oxlib
 import passes
 import reductions
 import reference
+import tally
 import trials
 import values
 from onnx import TensorProto, helper
@@ -272,8 +273,7 @@ def main():
         reductions.run(rng, options.cases // 10, harness)
         dynamic.run(rng, options.cases // 50, harness)
     report(harness.failures)
-    print(f"{harness.passed} passed, {len(harness.failures)} failed, 0 skipped")
-    return 1 if harness.failures else 0
+    return tally.finish(harness.passed, len(harness.failures))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import graph_reduce
 import graph_rules
 import graph_run
 import numpy as np
+import tally
 import trials
 from graph_run import Config
 
@@ -190,8 +191,7 @@ def main():
     for text in wrong:
         print(text)
     failures = run_all(options.seed, options.cases, int(options.jobs or 2))
-    print(f"{options.cases - failures} passed, {failures + len(wrong)} failed, 0 skipped")
-    return 1 if failures or wrong else 0
+    return tally.finish(options.cases - failures, failures + len(wrong))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import tempfile
 import time
 
 import oxlib
+import tally
 from files import field, integer
 
 RATIO, PRIVATE_BYTES = 20, 2 << 20
@@ -89,8 +90,7 @@ def main():
             passed, failed = passed + (theirs / ours >= RATIO), failed + (theirs / ours < RATIO)
         except ImportError:
             skipped += 1
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+    return tally.finish(passed, failed, skipped)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import ml_values
 import numpy as np
 import onnxruntime
 import oxlib
+import tally
 import trials
 from onnx import TensorProto, helper
 
@@ -108,8 +109,7 @@ def main():
     failures = [text for text in (check(rng, turn, options.op) for turn in range(options.cases)) if text]
     for text in failures[:25]:
         print(text)
-    print(f"{options.cases - len(failures)} passed, {len(failures)} failed, 0 skipped")
-    return 1 if failures else 0
+    return tally.finish(options.cases - len(failures), len(failures))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import numpy as np
 import oxlib
 import passes
 import product_cases
+import tally
 import trials
 import values
 from broadcast import element_type, make_constant, read_schemas, report, run_session, same_result
@@ -147,8 +148,7 @@ def main():
     # A build with a BLAS reads weights of floats as they lie.
     failures += [("weights", f"{t}: not laid out") for t in ("int32", "uint8") if weights_stay_as_they_lie(t)]
     report(failures)
-    print(f"{passed} passed, {len(failures)} failed, 0 skipped")
-    return 1 if failures else 0
+    return tally.finish(passed, len(failures))
 
 
 if __name__ == "__main__":

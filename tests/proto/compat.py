@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+import tally
+
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proto", "onnx.proto")
 
 # What differs on purpose, and why.
@@ -92,8 +94,7 @@ def main():
         else:
             failed += 1
             print(f"{name}: ours is {ours.get(name, 'missing')}, onnx has {theirs.get(name, 'nothing')}")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+    return tally.finish(passed, failed, skipped)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import sys
 import onnx.defs
 
 import attributes as allowed
+import tally
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 ox, document = sys.argv[1:]
@@ -65,5 +66,4 @@ with open(document, encoding="utf-8") as file:
     else:
         failed += 1
         print(f"{document} is not what `ox ops --markdown` prints")
-print(f"{passed} passed, {failed} failed, 0 skipped")
-sys.exit(failed > 0)
+sys.exit(tally.finish(passed, failed))

@@ -52,6 +52,8 @@ START_TEST(names_of_anything) {
     ck_assert_int_eq(ox_dtype_from_name("float77"), OX_UNDEFINED);
     ck_assert_uint_eq(ox_dtype_size((ox_dtype)77), 0);
     ck_assert_uint_eq(ox_dtype_size((ox_dtype)-1), 0);
+    ck_assert_int_eq(ox_dtype_bits((ox_dtype)77), 0);
+    ck_assert_int_eq(ox_dtype_bits((ox_dtype)-1), 0);
     ck_assert_str_eq(ox_step_kind_name((ox_step_kind)77), "unknown");
     ck_assert_str_eq(ox_step_kind_name((ox_step_kind)-1), "unknown");
 }

@@ -14,6 +14,7 @@ import sys
 import warnings
 
 import onnx
+import tally
 from onnx import defs, numpy_helper
 
 import restate
@@ -149,8 +150,7 @@ def main():
         else:
             failed += 1
             print(f"{domain or 'ai.onnx'}.{name}-{version}: no case reaches this version")
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+    return tally.finish(passed, failed)
 
 
 if __name__ == "__main__":
