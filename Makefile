@@ -40,7 +40,7 @@ CHAINFLAGS := -O3 $(shell $(CC) -Werror -fschedule-insns -fsched-pressure -c -x 
 # what belongs to other subcommands, so that a short run has few pages of the file in memory.
 RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/runtime/*.c src/pass/*.c) src/iterate/bcast.c \
               src/loops/isa.c $(addprefix src/ops/,call.c custom.c elementwise.c pass_parts.c table.c))
-LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard src/ops/*.c src/ops/*/*.c src/iterate/*.c src/loops/*.c)))
+LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard src/ops/*.c src/ops/*/*.c src/iterate/*.c src/loops/*.c src/loops/*/*.c)))
 ifdef BLAS
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
 CFLAGS    += -DOX_BLAS $(shell pkg-config --cflags $(BLAS))
@@ -115,11 +115,11 @@ $(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 # No compiler's choice here: the sums of products are fused wherever the processor can.
 $(BUILD)/obj/src/loops/gemm_kernel%o $(BUILD)/obj/src/loops/conv_loops%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := lanes_chain lanes_divide lanes_math lanes_order lanes_pow lanes_tiles reduce_loops softmax_loops gemm_kernel integer_loops
+WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm_kernel integer_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
-$(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
+$(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/lanes/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
 # Compilers must unroll these loops, or the vectors would not stay in registers.
-$(BUILD)/obj/src/loops/lanes_chain%o: CFLAGS += $(CHAINFLAGS)
+$(BUILD)/obj/src/loops/lanes/lanes_chain%o: CFLAGS += $(CHAINFLAGS)
 # Rules of a build: NAME.
 define BUILD_RULES
 $(BUILD)/obj/%.$(1).o: CFLAGS += -DOX_ISA=$(1) $(call ROW_FLAGS,$(1),2)

@@ -1,6 +1,6 @@
-"""fit.py: the coefficients of src/loops/lane_math.h, lane_math.c and lanes_pow.c: weighted least squares at Chebyshev points, reweighted
-towards the largest error until it is level (Lawson). Prints them from the highest power down, as C, with the largest
-weighted error: that of the result, relative to it."""
+"""fit.py: the coefficients of src/loops/lane_math.h, lane_math.c and lanes/lanes_pow.c: weighted least squares at
+Chebyshev points, reweighted towards the largest error until it is level (Lawson). Prints them from the highest power
+down, as C, with the largest weighted error: that of the result, relative to it."""
 
 import mpmath as mp
 import numpy as np

@@ -4,8 +4,8 @@
 #ifndef OX_LOOPS_LANE_MAPS_H
 #define OX_LOOPS_LANE_MAPS_H
 
-#include "lane_loops.h"
-#include "lane_math.h"
+#include "loops/lane_loops.h"
+#include "loops/lane_math.h"
 
 /* The library's own function for float, C's for double. */
 #define FAST(fn, x) _Generic((x), float : ox_##fn##f, default : fn)(x)

@@ -1,6 +1,6 @@
 /* lanes_divide.c: the loops of division and remainder. */
-#include "lane_half.h"
-#include "lane_loops.h"
+#include "loops/lane_half.h"
+#include "loops/lane_loops.h"
 #include "lane_maps.h"
 #include "lane_types.inc"
 

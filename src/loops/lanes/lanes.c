@@ -1,6 +1,6 @@
 /* lanes.c: the loops of elementwise operators, expanded from one template. An operation is an expression over a, b, c;
  * the types it is expanded for are a list. */
-#include "lane_half.h"
+#include "loops/lane_half.h"
 #include "lane_maps.h"
 #include "lane_types.inc"
 

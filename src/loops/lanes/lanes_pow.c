@@ -1,6 +1,6 @@
 /* lanes_pow.c: the loops of Pow. */
-#include "lane_loops.h"
-#include "lane_math.h"
+#include "loops/lane_loops.h"
+#include "loops/lane_math.h"
 #include "lane_types.inc"
 #define TO i64
 #define TA i64

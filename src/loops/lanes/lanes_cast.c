@@ -1,6 +1,6 @@
 /* lanes_cast.c: loops that convert between element types. */
 #include "tiny.h"
-#include "intrinsics.h"
+#include "loops/intrinsics.h"
 #include "lane_maps.h"
 
 #include <math.h>

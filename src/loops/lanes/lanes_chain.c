@@ -2,7 +2,7 @@
  * arguments, and calls the next one with what it made of them: a jump, for nothing is left to do after it, and the
  * vectors stay in registers all the way. */
 #include "half.h"
-#include "chain.h"
+#include "loops/chain.h"
 #include "lane_maps.h"
 #include "lane_order.h"
 
