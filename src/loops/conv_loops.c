@@ -140,13 +140,17 @@ static inline vector take_greatest_or_nan(vector most, vector x, float weight) {
     return (vector)((replaces & (bits)x) | (~replaces & (bits)most));
 }
 
-/* A row of a tile, of which `columns` elements are wanted. */
-static inline void store_row(float *to, const vector *sum, const int vectors, int64_t columns) {
-    if (columns == (int64_t)vectors * LANES)
-        for (int v = 0; v < vectors; v++)
-            OX_AT(loose, to + v * LANES) = sum[v];
+/* A row of a tile, of which `columns` elements are wanted; `room` elements from there on may be written. */
+static inline void store_row(float *to, const vector *sum, const int vectors, int64_t columns, int64_t room) {
+    if (room >= (int64_t)vectors * LANES)
+        UNROLL for (int v = 0; v < vectors; v++) OX_AT(loose, to + v * LANES) = sum[v];
     else
         copy_run((char *)to, (const char *)sum, columns * (int64_t)sizeof *to);
+}
+
+/* How much row r may write from `column` on: what lies behind its end is written later, if that is the next row. */
+static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t columns) {
+    return t->columns == columns && t->to_row == columns ? (t->rows - r) * columns : columns;
 }
 
 /* Tiles of `vectors` vectors and as many rows as there are sums left; of the last rows some are computed for nothing.
@@ -170,13 +174,15 @@ static inline void store_row(float *to, const vector *sum, const int vectors, in
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
                 UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += t->add;                              \
                 if (r + i < t->rows)                                                                                   \
-                    store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns);                         \
+                    store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
+                              room_of(t, r + i, columns));                                                             \
             }                                                                                                          \
         }                                                                                                              \
     }
 #define DIRECT(name, TAKE, first, products)                                                                            \
     DIRECT_TILE(name, TAKE, first, products, 1)                                                                        \
     DIRECT_TILE(name, TAKE, first, products, 2)                                                                        \
+    DIRECT_TILE(name, TAKE, first, products, 3)                                                                        \
     DIRECT_TILE(name, TAKE, first, products, 4)                                                                        \
     static void name(const ox_direct_tile *t) {                                                                        \
         for (int64_t c = 0, some; c < t->columns; c += some) {                                                         \
@@ -185,6 +191,8 @@ static inline void store_row(float *to, const vector *sum, const int vectors, in
                 name##_1(t, c, some);                                                                                  \
             else if (some <= 2 * LANES)                                                                                \
                 name##_2(t, c, some);                                                                                  \
+            else if (some <= 3 * LANES)                                                                                \
+                name##_3(t, c, some);                                                                                  \
             else                                                                                                       \
                 name##_4(t, c, some);                                                                                  \
         }                                                                                                              \

@@ -8,7 +8,8 @@
 enum {
     CACHED = 24 << 10,   /* bytes of the first-level cache for a band of several rows */
     LARGEST = 256 << 10, /* bytes of a band */
-    ACROSS = 512         /* columns of a band */
+    ACROSS = 512,        /* columns of a band */
+    LINE = 16            /* elements of a cache line, where rows begin: fewer loads reach over two lines */
 };
 
 /* The last two dimensions, of images of one, too. */
@@ -50,7 +51,7 @@ static bool choose_size(ox_band *b, const plane *p) {
     if (p->stride[1] > OX_BAND_STRIDE || p->stride[0] > most || !ox_mul_i64(p->kernel[1] - 1, p->dilation[1], &wide) ||
         wide > most)
         return false;
-    b->phase = b->columns + ox_quotient(wide, p->stride[1]);
+    b->phase = (int64_t)ox_round_up((size_t)(b->columns + ox_quotient(wide, p->stride[1])), LINE);
     if (!ox_mul_i64(b->phase, p->stride[1], &b->pitch) || b->pitch > most || !measure(b, p, 1))
         return false;
     for (int64_t rows = 2; rows <= p->high && measure(b, p, rows); rows++)

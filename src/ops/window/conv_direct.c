@@ -47,39 +47,65 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
 }
 
-/* Lays out what one channel of the result, counted over all images, sees in a band. */
-static void lay_channel(const direct_job *job, const ox_band_place *place, int64_t channel, char *rooms) {
-    const ox_conv *c = job->conv;
-    ox_band_lay(&c->direct.band, place, job->x + ox_quotient(channel, c->out_channels) * c->window.in_count,
-                (float *)(void *)(rooms + (size_t)(channel % ROOMS) * c->direct.room));
+/* A channel of the result, counted over all images. */
+typedef struct direct_channel {
+    int64_t input;    /* the channel of all inputs that it sees */
+    int64_t sharing;  /* channels before it that see the same */
+    int64_t of_image; /* its number in an image */
+} direct_channel;
+
+static direct_channel find_channel(const ox_conv *c, int64_t number) {
+    return (direct_channel){ox_quotient(number, c->out_channels), ox_remainder(number, c->out_channels),
+                            ox_remainder(number, c->out_channels * c->groups)};
 }
 
-/* Computes it; rows of `to` are to_row elements apart. */
-static void compute_channel(const direct_job *job, const ox_band_place *place, int64_t channel, const char *rooms,
-                            float *to, int64_t to_row) {
+static void next_channel(const ox_conv *c, direct_channel *channel) {
+    if (++channel->sharing == c->out_channels)
+        channel->sharing = 0, channel->input++;
+    if (++channel->of_image == c->out_channels * c->groups)
+        channel->of_image = 0;
+}
+
+/* What a band has in each room that it is laid out in. */
+typedef struct direct_band {
+    ox_band_place place;
+    float *room[ROOMS];
+    ox_direct_tile tile[ROOMS];
+} direct_band;
+
+static void find_band(const direct_job *job, int64_t number, char *rooms, direct_band *band) {
     const ox_conv *c = job->conv;
-    const int64_t of_image = ox_remainder(channel, c->out_channels * c->groups);
-    ox_direct_tile tile = ox_band_tile(
-        &c->direct.band, place, (const float *)(const void *)(rooms + (size_t)(channel % ROOMS) * c->direct.room));
-    tile.weights = job->w + of_image * c->window.taps;
-    tile.add = job->bias ? job->bias[of_image] : 0;
-    tile.to = to, tile.to_row = to_row;
-    c->direct.loops->products(&tile);
+    const ox_conv_direct *d = &c->direct;
+    ox_band_find(&d->band, number, &band->place);
+    for (int i = 0; i < ROOMS; i++) {
+        band->room[i] = (float *)(void *)(rooms + (size_t)i * d->room);
+        ox_band_fill(&d->band, 0, band->room[i]);
+        band->tile[i] = ox_band_tile(&d->band, &band->place, band->room[i]);
+        band->tile[i].to_row = job->epilogue ? band->place.columns : d->band.wide;
+    }
 }
 
 /* `count` channels from one on, in a band: into the result, or into a block for the epilogue. */
-static void compute_block(const direct_job *job, const ox_band_place *place, int64_t channel, int64_t count,
-                          char *rooms) {
+static void compute_block(const direct_job *job, direct_band *band, int64_t first, int64_t count, char *block) {
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
-    const int64_t plane = c->window.out_count, start = channel * plane + place->start;
-    char *block = rooms + ROOMS * d->room;
+    const ox_band_place *place = &band->place;
+    const int64_t plane = c->window.out_count, start = first * plane + place->start;
     float *to = job->epilogue ? (float *)(void *)block : job->to + start;
-    lay_channel(job, place, channel, rooms);
-    for (int64_t i = 0; i < count; i++) {
-        if (i + 1 < count)
-            lay_channel(job, place, channel + i + 1, rooms);
-        compute_channel(job, place, channel + i, rooms, to + i * plane, job->epilogue ? place->columns : d->band.wide);
+    direct_channel channel = find_channel(c, first), ahead = channel;
+    for (int64_t i = -1; i < count; i++) {
+        if (i + 1 < count) {
+            ox_band_lay(&d->band, place, job->x + ahead.input * c->window.in_count, band->room[(i + 1) % ROOMS]);
+            next_channel(c, &ahead);
+        }
+        if (i < 0)
+            continue;
+        ox_direct_tile *tile = &band->tile[i % ROOMS];
+        tile->weights = job->w + channel.of_image * c->window.taps;
+        tile->add = job->bias ? job->bias[channel.of_image] : 0;
+        tile->to = to + i * plane;
+        d->loops->products(tile);
+        next_channel(c, &channel);
     }
     if (!job->epilogue)
         return;
@@ -98,17 +124,14 @@ static void direct_part(void *context, int part, int parts) {
                   blocks = ox_quotient(channels - 1, d->together) + 1;
     char *rooms = job->workspace + (size_t)part * part_bytes(d);
     int64_t at, end, filled = -1;
-    ox_band_place place;
+    direct_band band;
     ox_pool_range(blocks * d->band.count, part, parts, &at, &end);
     for (; at < end && !ox_pool_poll(d->pool); at++) {
-        const int64_t band = ox_quotient(at, blocks), channel = ox_remainder(at, blocks) * d->together;
-        if (band != filled) {
-            ox_band_find(&d->band, band, &place);
-            for (int i = 0; i < ROOMS; i++)
-                ox_band_fill(&d->band, 0, (float *)(void *)(rooms + (size_t)i * d->room));
-        }
-        filled = band;
-        compute_block(job, &place, channel, ox_least(d->together, channels - channel), rooms);
+        const int64_t number = ox_quotient(at, blocks), channel = ox_remainder(at, blocks) * d->together;
+        if (number != filled)
+            find_band(job, number, rooms, &band);
+        filled = number;
+        compute_block(job, &band, channel, ox_least(d->together, channels - channel), rooms + ROOMS * d->room);
     }
 }
 
