@@ -27,6 +27,12 @@ typedef struct ox_gemm_block {
  * time. */
 typedef void ox_gemm_end_fn(const ox_gemm *gemm, const ox_gemm_block *block);
 
+/* Matrices whose columns are computed as those of one: how many each has, and the elements from one result to the next,
+ * which are packed. */
+typedef struct ox_gemm_sides {
+    int64_t columns, step;
+} ox_gemm_sides;
+
 /* C[m,n] = A[m,k] * B[k,n]. Integers wrap; floats of 16 bits are widened and summed as floats. */
 struct ox_gemm {
     int64_t m, n, k;
@@ -41,11 +47,17 @@ struct ox_gemm {
     size_t scratch;              /* bytes that `end` wants */
     const void *context, *extra; /* for panel and end */
     int64_t start;               /* elements of C in the products before this one; ox_gemm_run sets it */
+    const ox_gemm_sides *sides;  /* if not NULL, C is several matrices side by side */
 };
+
+/* True if something follows the sums. */
+static inline bool ox_gemm_is_ended(const ox_gemm *g) {
+    return g->end || g->epilogue;
+}
 
 /* True if C is made block by block, and taken from there. */
 static inline bool ox_gemm_is_taken(const ox_gemm *g) {
-    return g->end || g->epilogue;
+    return ox_gemm_is_ended(g) || g->sides;
 }
 
 /* Where `end` writes row i of a block, of elements of `size` bytes: over the block itself if more follows. */
@@ -81,11 +93,11 @@ typedef struct ox_gemm_plan {
     bool transposed; /* C is one column, computed as one row */
     bool direct;     /* tiles read B as it lies, not in panels */
     ox_gemm_algorithm algorithm;
-    int64_t depths;                          /* blocks along k, of even size */
-    int64_t rows, columns;                   /* the most of a block of C */
-    int64_t chunk;                           /* the most columns of B that lie in panels at a time */
-    size_t panel_bytes;                      /* the workspace: room for panels, ... */
-    size_t stage, a_bytes, c_bytes, scratch; /* ... and for each thread */
+    int64_t depths;                                      /* blocks along k, of even size */
+    int64_t rows, columns;                               /* the most of a block of C */
+    int64_t chunk;                                       /* the most columns of B that lie in panels at a time */
+    size_t panel_bytes;                                  /* the workspace: room for panels, ... */
+    size_t stage, a_bytes, c_bytes, side_bytes, scratch; /* ... and for each thread */
 } ox_gemm_plan;
 #endif
 
@@ -117,7 +129,7 @@ typedef void ox_gemm_place_fn(const void *places, int64_t i, ox_gemm *gemm);
 static inline ox_gemm ox_gemm_product(const ox_gemm *gemm, int64_t i, ox_gemm_place_fn *place, const void *places) {
     ox_gemm g = *gemm;
     place(places, i, &g);
-    g.start = i * g.m * g.n;
+    g.start = i * g.m * (g.sides ? g.sides->columns : g.n);
     if (g.c)
         g.c = (char *)g.c + i * g.m * g.c_row;
     return g;

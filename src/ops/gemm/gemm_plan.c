@@ -101,6 +101,8 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     if (ox_gemm_is_taken(g))
         plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
     plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
+    if (g->sides)
+        plan->side_bytes = (size_t)plan->rows * (size_t)ox_least(g->sides->columns, plan->columns) * c_size;
     if (!g->panels && !plan->direct && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
         return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",
                             (long long)g->k);
@@ -122,7 +124,7 @@ static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) 
 }
 
 size_t ox_gemm_part_bytes(const ox_gemm_plan *plan) {
-    return plan->stage + plan->a_bytes + plan->c_bytes + plan->scratch;
+    return plan->stage + plan->a_bytes + plan->c_bytes + plan->side_bytes + plan->scratch;
 }
 
 int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
@@ -151,6 +153,7 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     }
     plan->stage = is_native(&g->a) && is_native(&g->b) ? 0 : OX_GEMM_STAGE;
     plan->a_bytes = ox_aligned(plan->a_bytes), plan->c_bytes = ox_aligned(plan->c_bytes);
+    plan->side_bytes = ox_aligned(plan->side_bytes);
     plan->scratch = ox_aligned(plan->scratch), plan->panel_bytes = ox_aligned(plan->panel_bytes);
     OX_TRY(ox_workspace_add(call, ox_gemm_panel_copies(plan), plan->panel_bytes));
     return ox_workspace_add(call, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));

@@ -26,7 +26,7 @@ static const void *offset(const ox_gemm_matrix *matrix, int64_t row, int64_t col
 
 /* What a thread works in. */
 typedef struct gemm_room {
-    char *stage, *a, *c;
+    char *stage, *a, *c, *side;
     void *scratch;
 } gemm_room;
 
@@ -35,7 +35,8 @@ static gemm_room room_of(const ox_gemm_plan *plan, char *workspace, int part) {
     at += (size_t)part * ox_gemm_part_bytes(plan);
     gemm_room room = {.stage = at, .a = at + plan->stage};
     room.c = room.a + plan->a_bytes;
-    room.scratch = room.c + plan->c_bytes;
+    room.side = room.c + plan->c_bytes;
+    room.scratch = room.side + plan->side_bytes;
     return room;
 }
 
@@ -199,6 +200,29 @@ static void take_block(const ox_gemm *g, const ox_gemm_block *block) {
     ox_epilogue_take(g->epilogue, &part, block->data, block->scratch);
 }
 
+/* The same for a block of matrices side by side, each of which takes its columns. */
+static void take_sides(const gemm_job *job, const gemm_room *room, const ox_gemm_block *block) {
+    const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
+    const ox_gemm_sides *sides = job->gemm->sides;
+    for (int64_t column = 0; column < block->columns;) {
+        const int64_t at = (block->column + column) / sides->columns;
+        ox_gemm g = *job->gemm;
+        ox_gemm_block own = *block;
+        g.n = sides->columns;
+        g.start += at * sides->step;
+        g.c = g.c ? (char *)g.c + at * sides->step * size : NULL;
+        own.column = block->column + column - at * sides->columns;
+        own.columns = ox_least(sides->columns - own.column, block->columns - column);
+        own.data_row = own.columns * size;
+        own.data = ox_gemm_is_ended(&g) ? room->side : (char *)g.c + own.row * g.c_row + own.column * size;
+        job->plan->loops->gemm_copy(own.rows, (size_t)own.data_row, own.data,
+                                    ox_gemm_is_ended(&g) ? own.data_row : g.c_row, block->data + column * size,
+                                    block->data_row);
+        take_block(&g, &own);
+        column += own.columns;
+    }
+}
+
 static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_block *block) {
     const ox_gemm *g = job->transposed;
     const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
@@ -213,7 +237,10 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
             return;
         add_depth(job, room, d, block);
     }
-    take_block(job->gemm, block);
+    if (g->sides)
+        take_sides(job, room, block);
+    else
+        take_block(job->gemm, block);
 }
 
 static void compute_blocks(const gemm_job *job, const gemm_room *room, int64_t row, int64_t row_end, int64_t column,

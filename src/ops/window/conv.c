@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+enum {
+    WASTE = 8 /* a part so large of a product is worth gathering images for */
+};
+
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
 static ox_status conv_channels(ox_call *call, ox_conv *c, int weights, int bias) {
@@ -142,6 +146,10 @@ ox_gemm ox_conv_product(const ox_conv *c, ox_dtype dtype) {
     return g;
 }
 
+static int64_t product_count(const ox_conv *c) {
+    return ox_conv_sides(c) ? c->groups : c->images * c->groups;
+}
+
 void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *weights, const void *extra,
                  int64_t extra_size, void *workspace) {
     const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
@@ -152,7 +160,7 @@ void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *
                                 .x_step = step_of(step_of(c->in_channels, c->window.in_count), width),
                                 .w_step = step_of(step_of(g->m, g->k), width),
                                 .extra_step = g->m * extra_size};
-    ox_gemm_run(&c->plan, g, c->images * c->groups, place, &places, workspace);
+    ox_gemm_run(&c->plan, g, product_count(c), place, &places, workspace);
 }
 
 /* The product, with what becomes of its sums. */
@@ -161,7 +169,25 @@ static ox_gemm float_product(const ox_call *call, const ox_conv *c) {
     g.end = adds_bias(call) ? add_bias : NULL;
     g.epilogue = call->epilogue;
     g.end_in_place = true;
+    g.sides = ox_conv_sides(c);
+    if (g.sides) {
+        g.n *= c->images;
+        g.panel = ox_conv_panel;
+    }
     return g;
+}
+
+/* One product for all images, if much of their tiles would be empty as images have so few columns. */
+static void join_images(const ox_call *call, ox_conv *c) {
+#if OX_SMALL
+    (void)call, (void)c;
+#else
+    const int64_t columns = c->window.out_count,
+                  unit = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype)->unit;
+    const int64_t empty = unit - 1 - ox_remainder(columns - 1, unit);
+    if (c->images > 1 && columns > 0 && empty > ox_quotient(columns, WASTE))
+        c->sides = (ox_gemm_sides){columns, c->out_channels * c->groups * columns};
+#endif
 }
 
 ox_status ox_prepare_conv(ox_call *call) {
@@ -178,8 +204,9 @@ ox_status ox_prepare_conv(ox_call *call) {
     ox_call_name(call, ox_conv_is_direct(c) ? "direct, channels first" : ox_conv_algorithm(c));
     if (ox_conv_is_direct(c))
         return OX_OK;
+    join_images(call, c);
     const ox_gemm product = float_product(call, c);
-    return ox_gemm_prepare(call, &product, c->images * c->groups, &c->plan);
+    return ox_gemm_prepare(call, &product, product_count(c), &c->plan);
 }
 
 ox_status ox_run_conv(ox_call *call) {

@@ -27,6 +27,7 @@ typedef struct ox_conv {
     const ox_lanes *add; /* the bias */
 #if !OX_SMALL
     ox_gather_fn *gather;
+    ox_gemm_sides sides; /* the columns of all images are one product; zeros if not */
     ox_conv_direct direct;
 #endif
 } ox_conv;
@@ -36,6 +37,16 @@ ox_status ox_conv_describe(ox_call *call, ox_conv *conv, int weights, int bias);
 
 /* Infer: the same, and that output 0 is what it gives, of that type. */
 ox_status ox_conv_infer(ox_call *call, int weights, int bias, ox_dtype dtype);
+
+/* The columns of all images as one product; NULL if each image has its own. */
+static inline const ox_gemm_sides *ox_conv_sides(const ox_conv *conv) {
+#if OX_SMALL
+    (void)conv;
+    return NULL;
+#else
+    return conv->sides.columns ? &conv->sides : NULL;
+#endif
+}
 
 /* How its products are made, for ox_call_name. */
 static inline const char *ox_conv_algorithm(const ox_conv *conv) {

@@ -10,20 +10,25 @@ enum {
 /* Columns side by side in a row of the result: the first of them, how many, and where the first tap sees the image. */
 typedef struct piece {
     int64_t at, count;
+    int64_t image; /* elements before it */
     int64_t corner[OX_WINDOW_DIMS];
 } piece;
 
-static int64_t find_pieces(const ox_window *w, int64_t column, int64_t columns, piece *pieces) {
+static int64_t find_pieces(const ox_conv *c, int64_t column, int64_t columns, piece *pieces) {
+    const ox_window *w = &c->window;
     const int last = w->spatial - 1;
-    int64_t index[OX_WINDOW_DIMS], count = 0;
-    ox_index_of(w->spatial, w->out, column, index);
+    const int64_t step = c->in_channels * c->groups * w->in_count;
+    int64_t index[OX_WINDOW_DIMS], count = 0, image = ox_quotient(column, w->out_count) * step;
+    ox_index_of(w->spatial, w->out, ox_remainder(column, w->out_count), index);
     for (int64_t at = 0; at < columns; index[last] += pieces[count - 1].count) {
         piece *p = &pieces[count++];
         if (index[last] == w->out[last]) {
             index[last] = 0;
-            ox_index_next(last, w->out, index);
+            if (!ox_index_next(last, w->out, index))
+                image += step;
         }
         p->at = at;
+        p->image = image;
         p->count = ox_least(columns - at, w->out[last] - index[last]);
         for (int d = 0; d < w->spatial; d++)
             p->corner[d] = index[d] * w->stride[d] - w->pad[d];
@@ -73,7 +78,7 @@ static ox_run *find_runs(const ox_window *w, const piece *p, const int64_t *tap,
     }
     end = add_run(first, end, p->at, before, -1, stride);
     if (inside)
-        end = add_run(first, end, p->at + before, inside, row + start + before * stride, stride);
+        end = add_run(first, end, p->at + before, inside, p->image + row + start + before * stride, stride);
     return add_run(first, end, p->at + before + inside, p->count - before - inside, -1, stride);
 }
 
@@ -87,7 +92,7 @@ void ox_conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, 
     int64_t tap[OX_WINDOW_DIMS];
     piece pieces[COLUMNS];
     ox_run runs[RUNS * COLUMNS + 1];
-    const int64_t count = find_pieces(w, column, columns, pieces);
+    const int64_t count = find_pieces(c, column, columns, pieces);
     ox_index_of(w->spatial, w->kernel, ox_remainder(row, w->taps), tap);
     for (int64_t first = 0; first < rows && first < w->taps; first++, ox_index_next(w->spatial, w->kernel, tap)) {
         ox_run *end = runs;
