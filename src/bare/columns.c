@@ -15,25 +15,24 @@ static int64_t seen(const ox_window *c, const int64_t *index, const int64_t *tap
     return at;
 }
 
-/* Panels of devices are one column. */
-void ox_conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                   int64_t panel_row) {
-    const ox_window *c = &((const ox_conv *)g->context)->window;
-    const size_t width = ox_dtype_size(g->b.dtype);
+void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
+                     int64_t columns, char *to, int64_t to_row) {
+    const ox_window *c = &conv->window;
+    const size_t width = (size_t)from->width;
     int64_t index[OX_WINDOW_DIMS], tap[OX_WINDOW_DIMS];
     (void)columns;
     ox_index_of(c->spatial, c->out, column, index);
     ox_index_of(c->spatial, c->kernel, ox_remainder(row, c->taps), tap);
-    memset(panel, 0, (size_t)(rows * panel_row));
+    memset(to, from->fill, (size_t)(rows * to_row));
     for (int64_t first = 0; first < rows && first < c->taps; first++, ox_index_next(c->spatial, c->kernel, tap)) {
         const int64_t at = seen(c, index, tap);
         for (int64_t r = first; r < rows && at >= 0; r += c->taps)
-            memcpy(panel + r * panel_row,
-                   (const char *)g->b.data + (ox_quotient(row + r, c->taps) * c->in_count + at) * (int64_t)width,
-                   width);
+            memcpy(to + r * to_row,
+                   (const char *)from->data + (ox_quotient(row + r, c->taps) * c->in_count + at) * from->width, width);
     }
 }
 
-void ox_conv_columns_prepare(const ox_call *call, ox_conv *conv, ox_dtype dtype) {
-    (void)call, (void)conv, (void)dtype;
+ox_conv_source ox_conv_source_of(const ox_loops *loops, const void *data, ox_dtype dtype, int fill) {
+    (void)loops;
+    return (ox_conv_source){data, (int64_t)ox_dtype_size(dtype), fill, NULL};
 }

@@ -129,7 +129,7 @@ static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t colum
         p.add = k > 0;
         if (g->panel) {
             const int64_t size = (int64_t)sum_size(g);
-            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, size);
+            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, size, NULL);
             p.b = (ox_gemm_matrix){g->b.dtype, panel, size, size};
         } else {
             p.b = (ox_gemm_matrix){g->b.dtype, (const char *)g->b.data + column * g->b.col, g->b.row, g->b.col};

@@ -30,8 +30,11 @@ static inline void copy_run(char *to, const char *from, int64_t size) {
         copy_ends(to, from, size, COPY / 4);
     else if (size >= COPY / 8)
         copy_ends(to, from, size, COPY / 8);
-    else if (size)
-        memcpy(to, from, COPY / 16);
+    else if (size >= COPY / 16)
+        copy_ends(to, from, size, COPY / 16);
+    else
+        for (int64_t i = 0; i < size; i++)
+            to[i] = from[i];
 }
 
 /* Every second element. A vector of them is picked out of two; those of the last one lie behind an element each, so
@@ -73,6 +76,10 @@ static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
     FOR_N o[i] = x[2 * i];
 }
 
+static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
+    FOR_N o[i] = x[2 * i];
+}
+
 #define GATHER(T)                                                                                                      \
     static inline void pick_##T(int64_t n, T *o, const T *x, int64_t stride) {                                         \
         if (stride == 2)                                                                                               \
@@ -81,12 +88,12 @@ static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
             FOR_N o[i] = x[i * stride];                                                                                \
     }                                                                                                                  \
     static void gather_##T(int64_t rows, char *to, int64_t to_row, const char *from, int64_t from_row, int64_t stride, \
-                           int64_t count, const ox_run *runs) {                                                        \
+                           int64_t count, const ox_run *runs, int fill) {                                              \
         for (int64_t r = 0; r < rows; r++, to += to_row, from += from_row) {                                           \
             for (const ox_run *run = runs; run < runs + count; run++) {                                                \
                 T *o = (T *)(void *)to + run->to;                                                                      \
                 if (run->from < 0) {                                                                                   \
-                    memset(o, 0, (size_t)run->count * sizeof *o);                                                      \
+                    memset(o, fill, (size_t)run->count * sizeof *o);                                                   \
                     continue;                                                                                          \
                 }                                                                                                      \
                 const T *x = (const T *)(const void *)from + run->from;                                                \
@@ -97,11 +104,12 @@ static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
             }                                                                                                          \
         }                                                                                                              \
     }
+GATHER(u8)
 GATHER(u32)
 GATHER(u64)
 
 ox_gather_fn *OX_VARIANT(ox_gather_find)(size_t width) {
-    return width == sizeof(uint32_t) ? gather_u32 : gather_u64;
+    return width == 1 ? gather_u8 : width == sizeof(uint32_t) ? gather_u32 : gather_u64;
 }
 
 /* ---- Direct windows ----------------------------------------------------------------------------------------- */

@@ -5,16 +5,17 @@
 #include "element.h"
 
 /* `count` elements of a row that is gathered, from element `to` on: of the source, from element `from` on, a stride
- * apart; zeros if `from` is negative. */
+ * apart; padding if `from` is negative. */
 typedef struct ox_run {
     int64_t to, count, from;
 } ox_run;
 
-/* Gathers `rows` rows alike, each out of a source of its own; steps are bytes. */
+/* Gathers `rows` rows alike, each out of a source of its own; steps are bytes, and `fill` is what padding is made of.
+ */
 typedef void ox_gather_fn(int64_t rows, char *to, int64_t to_row, const char *from, int64_t from_row, int64_t stride,
-                          int64_t count, const ox_run *runs);
+                          int64_t count, const ox_run *runs, int fill);
 
-/* For elements of 4 or 8 bytes. */
+/* For elements of 1, 4 or 8 bytes. */
 typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 
 /* What the taps of a kernel see of floats that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each

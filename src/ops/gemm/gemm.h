@@ -10,9 +10,10 @@
 typedef struct ox_gemm ox_gemm;
 
 /* Writes rows [row, row + rows) of columns [column, column + columns) of a matrix B to a panel with panel_row bytes a
- * row. The panel holds zeros before; what is beyond `columns` must stay finite. Threads call it at the same time. */
+ * row. The panel holds zeros before; what is beyond `columns` must stay finite. Where the kernel takes groups of rows,
+ * `stage` has room for all of them side by side. Threads call it at the same time. */
 typedef void ox_gemm_panel_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
-                              char *panel, int64_t panel_row);
+                              char *panel, int64_t panel_row, char *stage);
 
 /* A finished block of C: rows [row, row + rows) of columns [column, column + columns), in the kernel's type, packed
  * columns and data_row bytes between rows. It lies in a cache and may be changed. */
@@ -100,6 +101,16 @@ typedef struct ox_gemm_plan {
     size_t stage, a_bytes, c_bytes, side_bytes, scratch; /* ... and for each thread */
 } ox_gemm_plan;
 #endif
+
+/* The loops of a plan; devices have one kind. */
+static inline const ox_loops *ox_gemm_loops(const ox_gemm_plan *plan) {
+#if OX_SMALL
+    (void)plan;
+    return NULL;
+#else
+    return plan->loops;
+#endif
+}
 
 /* Prepare: plans `count` products of this shape, types and strides, and asks for their workspace. Data may be missing
  * from g; `panels` says whether there are any. */

@@ -151,7 +151,8 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
         plan->columns = OX_GEMM_VECTOR_COLUMNS;
         plan->c_bytes = ox_gemm_is_taken(g) ? OX_GEMM_VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;
     }
-    plan->stage = is_native(&g->a) && is_native(&g->b) ? 0 : OX_GEMM_STAGE;
+    const bool groups = g->panel && plan->kernel->group > 1;
+    plan->stage = is_native(&g->a) && is_native(&g->b) && !groups ? 0 : OX_GEMM_STAGE;
     plan->a_bytes = ox_aligned(plan->a_bytes), plan->c_bytes = ox_aligned(plan->c_bytes);
     plan->side_bytes = ox_aligned(plan->side_bytes);
     plan->scratch = ox_aligned(plan->scratch), plan->panel_bytes = ox_aligned(plan->panel_bytes);

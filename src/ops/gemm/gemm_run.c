@@ -83,7 +83,7 @@ static void pack_rows(const ox_gemm_plan *plan, const ox_gemm *g, int64_t k, int
                       int64_t columns, char *to, char *stage) {
     const int64_t row = panel_row(plan->kernel, columns);
     if (g->panel) {
-        g->panel(g, k, rows, column, columns, to, row);
+        g->panel(g, k, rows, column, columns, to, row, stage);
         return;
     }
     const ox_gemm_matrix from = {g->b.dtype, offset(&g->b, k, column), g->b.row, g->b.col};

@@ -168,7 +168,7 @@ void ox_band_lay(const ox_band *b, const ox_band_place *place, const ox_f32 *cha
         if (seen)
             b->gather(place->inside, (char *)(room + place->first * b->pitch), b->pitch * width,
                       (const char *)(channel + (at * high + place->row) * w->in[last]), w->in[last] * width,
-                      w->stride[last], place->runs, place->run);
+                      w->stride[last], place->runs, place->run, 0);
         if (outer)
             ox_index_next(outer, w->kernel, tap);
     }

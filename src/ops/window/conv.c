@@ -135,13 +135,22 @@ static int64_t step_of(int64_t count, int64_t width) {
     return (int64_t)((uint64_t)count * (uint64_t)width);
 }
 
+/* An ox_gemm_panel_fn. */
+static void lay_columns(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                        int64_t panel_row, char *stage) {
+    const ox_conv *c = g->context;
+    const ox_conv_source from = ox_conv_source_of(ox_gemm_loops(&c->plan), g->b.data, g->b.dtype, 0);
+    (void)stage;
+    ox_conv_columns(c, &from, row, rows, column, columns, panel, panel_row);
+}
+
 ox_gemm ox_conv_product(const ox_conv *c, ox_dtype dtype) {
     const int64_t width = (int64_t)ox_dtype_size(dtype);
     ox_gemm g = {.m = c->out_channels, .n = c->window.out_count, .k = c->in_channels * c->window.taps};
     g.a = (ox_gemm_matrix){dtype, NULL, step_of(g.k, width), width};
     g.b = (ox_gemm_matrix){dtype, NULL, step_of(c->window.in_count, width), width};
     g.c_row = step_of(g.n, width);
-    g.panel = c->pointwise ? NULL : ox_conv_panel;
+    g.panel = c->pointwise ? NULL : lay_columns;
     g.context = c;
     return g;
 }
@@ -172,7 +181,7 @@ static ox_gemm float_product(const ox_call *call, const ox_conv *c) {
     g.sides = ox_conv_sides(c);
     if (g.sides) {
         g.n *= c->images;
-        g.panel = ox_conv_panel;
+        g.panel = lay_columns;
     }
     return g;
 }
@@ -198,9 +207,9 @@ ox_status ox_prepare_conv(ox_call *call) {
     for (int i = 0; i < 2 + adds_bias(call); i++)
         OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
-    ox_conv_columns_prepare(call, c, ox_dtype_compute(call->in[0]->dtype));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
-    OX_TRY(ox_conv_direct_prepare(call, c));
+    if (ox_dtype_compute(call->in[0]->dtype) == OX_FLOAT)
+        OX_TRY(ox_conv_direct_prepare(call, c));
     ox_call_name(call, ox_conv_is_direct(c) ? "direct, channels first" : ox_conv_algorithm(c));
     if (ox_conv_is_direct(c))
         return OX_OK;

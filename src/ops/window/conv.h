@@ -26,7 +26,6 @@ typedef struct ox_conv {
     ox_gemm_plan plan;
     const ox_lanes *add; /* the bias */
 #if !OX_SMALL
-    ox_gather_fn *gather;
     ox_gemm_sides sides; /* the columns of all images are one product; zeros if not */
     ox_conv_direct direct;
 #endif
@@ -56,11 +55,24 @@ static inline const char *ox_conv_algorithm(const ox_conv *conv) {
 /* One product of it, for an image and a group, with elements of that type; its context is the convolution. */
 ox_gemm ox_conv_product(const ox_conv *conv, ox_dtype dtype);
 
-/* Prepare: what ox_conv_panel needs, for elements of that type. */
-void ox_conv_columns_prepare(const ox_call *call, ox_conv *conv, ox_dtype dtype);
+/* The channels of a group, of elements of `width` bytes, and the byte that padding is made of. */
+typedef struct ox_conv_source {
+    const void *data;
+    int64_t width;
+    int fill;
+    ox_gather_fn *gather; /* of that width; devices have none */
+} ox_conv_source;
 
-/* Columns of the product's second matrix: the input elements that each output element sees. */
-ox_gemm_panel_fn ox_conv_panel;
+ox_conv_source ox_conv_source_of(const ox_loops *loops, const void *data, ox_dtype dtype, int fill);
+
+/* Rows [row, row + rows) of columns [column, column + columns) of the product's second matrix: the input elements that
+ * each output element sees, row k those of tap k % taps of channel k / taps; filled up with padding to to_row bytes.
+ * At most OX_CONV_COLUMNS columns. */
+enum {
+    OX_CONV_COLUMNS = OX_SMALL ? 1 : OX_GEMM_PANEL_ROW / (int)sizeof(float)
+};
+void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
+                     int64_t columns, char *to, int64_t to_row);
 
 /* Run: all products. `extra` has `extra_size` bytes for each output channel, and is handed on to the product's `end`
  * from the group's first channel on. */

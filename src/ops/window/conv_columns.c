@@ -3,8 +3,8 @@
 #include "conv.h"
 
 enum {
-    COLUMNS = OX_GEMM_PANEL_ROW / (int)sizeof(float), /* of a panel, at most */
-    RUNS = 3                                          /* of a piece: padding, image, padding */
+    COLUMNS = OX_CONV_COLUMNS,
+    RUNS = 3 /* of a piece: padding, image, padding */
 };
 
 /* Columns side by side in a row of the result: the first of them, how many, and where the first tap sees the image. */
@@ -82,13 +82,10 @@ static ox_run *find_runs(const ox_window *w, const piece *p, const int64_t *tap,
     return add_run(first, end, p->at + before + inside, p->count - before - inside, -1, stride);
 }
 
-/* Row k of the matrix is tap k % taps of channel k / taps. Rows of the same tap are gathered alike. */
-void ox_conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                   int64_t panel_row) {
-    const ox_conv *c = g->context;
+void ox_conv_columns(const ox_conv *c, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
+                     int64_t columns, char *to, int64_t to_row) {
     const ox_window *w = &c->window;
-    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype), channel = w->in_count * width;
-    const int64_t stride = w->stride[w->spatial - 1];
+    const int64_t channel = w->in_count * from->width, stride = w->stride[w->spatial - 1];
     int64_t tap[OX_WINDOW_DIMS];
     piece pieces[COLUMNS];
     ox_run runs[RUNS * COLUMNS + 1];
@@ -98,13 +95,14 @@ void ox_conv_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, 
         ox_run *end = runs;
         for (int64_t i = 0; i < count; i++)
             end = find_runs(w, &pieces[i], tap, runs, end);
-        end = add_run(runs, end, columns, ox_quotient(panel_row, width) - columns, -1, stride);
-        c->gather(ox_quotient(rows - first - 1, w->taps) + 1, panel + first * panel_row, w->taps * panel_row,
-                  (const char *)g->b.data + ox_quotient(row + first, w->taps) * channel, channel, stride, end - runs,
-                  runs);
+        end = add_run(runs, end, columns, ox_quotient(to_row, from->width) - columns, -1, stride);
+        from->gather(ox_quotient(rows - first - 1, w->taps) + 1, to + first * to_row, w->taps * to_row,
+                     (const char *)from->data + ox_quotient(row + first, w->taps) * channel, channel, stride,
+                     end - runs, runs, from->fill);
     }
 }
 
-void ox_conv_columns_prepare(const ox_call *call, ox_conv *conv, ox_dtype dtype) {
-    conv->gather = OX_BUILD_OF(call->loops, ox_gather_builds)(ox_dtype_size(dtype));
+ox_conv_source ox_conv_source_of(const ox_loops *loops, const void *data, ox_dtype dtype, int fill) {
+    const size_t width = ox_dtype_size(dtype);
+    return (ox_conv_source){data, (int64_t)width, fill, OX_BUILD_OF(loops, ox_gather_builds)(width)};
 }

@@ -28,7 +28,7 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     bool fits;
     ox_conv_direct *d = &conv->direct;
     if (conv->in_channels != 1 || conv->out_channels > FEW_OUTPUTS || conv->out_channels < 1 || conv->images < 1 ||
-        conv->groups < 1 || ox_dtype_compute(call->in[0]->dtype) != OX_FLOAT)
+        conv->groups < 1)
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, &d->band, &fits));
     if (!fits)

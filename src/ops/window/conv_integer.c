@@ -1,25 +1,33 @@
-/* conv_integer.c: ConvInteger and QLinearConv. Zero points are taken off first, so that padding is 0; bytes less their
- * zero points are products of 32-bit integers, which wrap. */
+/* conv_integer.c: ConvInteger and QLinearConv. Bytes are multiplied as they are, padding being the zero point of the
+ * image, and what zero points contribute is taken off the sums, which are 32-bit integers that wrap. Where a group has
+ * one input channel, bytes less their zero points are floats, whose sums are exact as long as they are below 2^24. */
 #include "loops/element.h"
 #include "ops/dense.h"
 #include "conv.h"
 
 #include <string.h>
 
+enum {
+    EXACT_TAPS = (1 << 24) / (255 * 255), /* the most products of bytes whose sums are exact in floats */
+    SUM_ROWS = 16                         /* that are gathered together where columns are summed */
+};
+
 /* The numbers of the inputs; -1 if the operator has none. */
 typedef struct integer_inputs {
     int w, x_zero, w_zero, bias, x_scale, w_scale, y_scale, y_zero;
 } integer_inputs;
 
-/* What becomes of the sums of one output channel. */
+/* What becomes of the sums of one output channel: `more` is added, `zero` times the sum of what a column sees is taken
+ * off, and the result is scaled. */
 typedef struct channel_end {
-    double scale, zero;
-    uint32_t bias;
+    double scale;
+    uint32_t more, zero;
 } channel_end;
 
 typedef struct conv_integer {
-    ox_conv conv; /* the product's context */
-    ox_dtype dtype;
+    ox_conv conv;
+    ox_dtype dtype;               /* of the result */
+    uint32_t x_shift, w_shift;    /* what the kernel adds to elements */
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
 } conv_integer;
 
@@ -84,60 +92,218 @@ ox_status ox_infer_qlinear_conv(ox_call *call) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
-/* An ox_gemm_end_fn. */
-static void finish(const ox_gemm *g, const ox_gemm_block *block) {
-    const conv_integer *c = g->context;
-    const float one = 1;
-    for (int64_t r = 0; r < block->rows; r++) {
-        const channel_end *channel = (const channel_end *)g->extra + block->row + r;
-        ox_i32 *sums = (ox_i32 *)(void *)(block->data + r * block->data_row);
-        for (int64_t j = 0; channel->bias && j < block->columns; j++)
-            sums[j] = (int32_t)((uint32_t)sums[j] + channel->bias);
-        const ox_requantization how = {
-            .dtype = c->dtype, .zero = channel->zero, .row_scale = channel->scale, .column_scales = &one};
-        c->requantize(block->columns, &how, (const char *)sums, ox_gemm_out(g, block, r, 1));
-    }
+/* True if zero points of weights, as the kernel sees them, may be other than 0. */
+static bool has_weight_zeros(const ox_call *call, const conv_integer *c) {
+    return c->w_shift || input(call, inputs_of(call)->w_zero);
 }
 
-static ox_gemm integer_product(const conv_integer *c) {
-    ox_gemm g = ox_conv_product(&c->conv, OX_INT32);
-    if (c->requantize) {
+static ox_gemm_panel_fn lay_bytes;
+static ox_gemm_end_fn finish;
+
+static ox_gemm byte_product(const ox_call *call, const conv_integer *c) {
+    const integer_inputs *in = inputs_of(call);
+    ox_gemm g = ox_conv_product(&c->conv, call->in[in->w]->dtype);
+    g.b.dtype = call->in[0]->dtype;
+    g.c_row = g.n * (int64_t)ox_dtype_size(c->dtype);
+    g.panel = c->conv.pointwise ? NULL : lay_bytes;
+    if (c->requantize || has_weight_zeros(call, c) || c->x_shift || input(call, in->x_zero))
         g.end = finish;
-        g.c_row = g.n;
-    }
     return g;
+}
+
+/* Rooms for sums over the channels of a group, and over all that each column of all products sees. */
+static ox_status plan_column_sums(ox_call *call, const conv_integer *c) {
+    OX_TRY(ox_workspace_add(call, c->conv.window.in_count, sizeof(uint32_t)));
+    return ox_workspace_add(call, c->conv.images * c->conv.groups * c->conv.window.out_count, sizeof(uint32_t));
+}
+
+static ox_status prepare_bytes(ox_call *call, conv_integer *c) {
+    if (has_weight_zeros(call, c))
+        OX_TRY(plan_column_sums(call, c));
+    const ox_gemm product = byte_product(call, c);
+    return ox_gemm_prepare(call, &product, c->conv.images * c->conv.groups, &c->conv.plan);
+}
+
+/* Rooms for image, weights and sums as floats. */
+static ox_status prepare_floats(ox_call *call, const conv_integer *c) {
+    OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[0]), sizeof(float)));
+    OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[inputs_of(call)->w]), sizeof(float)));
+    return c->requantize ? ox_workspace_add(call, ox_tensor_count(call->out[0]), sizeof(float)) : OX_OK;
 }
 
 ox_status ox_prepare_conv_integer(ox_call *call) {
     const integer_inputs *in = inputs_of(call);
+    const ox_dtype x = call->in[0]->dtype, w = call->in[in->w]->dtype;
+    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(w);
     conv_integer *c = ox_window_state(call, sizeof *c, call->in[0]->rank - 2);
     if (!c)
         return OX_ERROR_MEMORY;
     OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
-    ox_conv_columns_prepare(call, &c->conv, OX_INT32);
     c->dtype = call->out[0]->dtype;
+    c->x_shift = kernel->b == OX_INT8 && x == OX_UINT8 ? 0U - 128 : 0;
+    c->w_shift = kernel->a == OX_UINT8 && w == OX_INT8 ? 128 : 0;
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
-    OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[0]), sizeof(int32_t)));
-    OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[in->w]), sizeof(int32_t)));
     OX_TRY(ox_workspace_add(call, call->in[in->w]->dims[0], sizeof(channel_end)));
-    const ox_gemm product = integer_product(c);
-    ox_call_name(call, ox_conv_algorithm(&c->conv));
-    return ox_gemm_prepare(call, &product, c->conv.images * c->conv.groups, &c->conv.plan);
+    if (c->conv.window.taps <= EXACT_TAPS)
+        OX_TRY(ox_conv_direct_prepare(call, &c->conv));
+    ox_call_name(call, ox_conv_is_direct(&c->conv) ? "direct, channels first" : ox_conv_algorithm(&c->conv));
+    return ox_conv_is_direct(&c->conv) ? prepare_floats(call, c) : prepare_bytes(call, c);
 }
 
-/* ---- Run ---------------------------------------------------------------------------------------------------- */
+/* ---- Zero points -------------------------------------------------------------------------------------------- */
+
+static uint32_t entry(const ox_tensor *zeros, int64_t i) {
+    return zeros ? (uint32_t)ox_tensor_int(zeros, ox_tensor_count(zeros) == 1 ? 0 : i) : 0;
+}
+
+static double scale_of(const ox_tensor *t, int64_t i) {
+    return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
+}
+
+/* Scales and biases. */
+static channel_end *find_ends(const ox_call *call, size_t *used) {
+    const integer_inputs *in = inputs_of(call);
+    const int64_t channels = call->in[in->w]->dims[0];
+    const ox_tensor *bias = input(call, in->bias);
+    channel_end *ends = ox_workspace_take(call, used, channels, sizeof *ends);
+    for (int64_t i = 0; i < channels; i++) {
+        ends[i] = (channel_end){.more = bias ? (uint32_t)ox_tensor_int(bias, i) : 0};
+        if (in->y_scale >= 0)
+            ends[i].scale = scale_of(call->in[in->x_scale], 0) * scale_of(call->in[in->w_scale], i) /
+                            scale_of(call->in[in->y_scale], 0);
+    }
+    return ends;
+}
+
+/* What the sums of products (x + x_shift) * (w + w_shift) differ from those without shifts and zero points. */
+static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *ends) {
+    const integer_inputs *in = inputs_of(call);
+    const ox_tensor *w = call->in[in->w];
+    const int64_t k = c->conv.in_channels * c->conv.window.taps;
+    const uint32_t x_zero = c->x_shift + entry(input(call, in->x_zero), 0);
+    const ox_gemm_matrix columns = {w->dtype, w->data, 1, k};
+    for (int64_t i = 0; i < w->dims[0]; i++) {
+        const uint32_t zero = c->w_shift + entry(input(call, in->w_zero), i);
+        uint32_t sum = 0;
+        if (x_zero) {
+            ox_gemm_matrix row = columns;
+            row.data = (const char *)w->data + i * k;
+            OX_BUILD_OF(call->loops, ox_integer_builds)->sum(&row, k, 1, (uint32_t)k * (c->w_shift - zero), &sum);
+        }
+        ends[i].more -= sum * x_zero;
+        ends[i].zero = zero;
+    }
+}
+
+/* Sums of what each column of a product sees, as the kernel sees it. */
+static void sum_columns(const ox_call *call, const conv_integer *c, const char *image, uint32_t fill,
+                        uint32_t *channels, uint32_t *sums) {
+    const ox_window *w = &c->conv.window;
+    const ox_gemm_matrix rows = {call->in[0]->dtype, image, w->in_count, 1};
+    const uint32_t k = (uint32_t)c->conv.in_channels;
+    uint32_t gathered[SUM_ROWS][OX_CONV_COLUMNS];
+    /* Less the zero point, so that padding is 0. */
+    OX_BUILD_OF(call->loops, ox_integer_builds)->sum(&rows, c->conv.in_channels, w->in_count, 0U - k * fill, channels);
+    const ox_conv_source from = ox_conv_source_of(call->loops, channels, OX_UINT32, 0);
+    for (int64_t j = 0; j < w->out_count; j++)
+        sums[j] = k * (uint32_t)w->taps * (fill + c->x_shift);
+    for (int64_t column = 0; column < w->out_count; column += OX_CONV_COLUMNS)
+        for (int64_t tap = 0; tap < w->taps; tap += SUM_ROWS) {
+            const int64_t taps = ox_least(SUM_ROWS, w->taps - tap);
+            const int64_t columns = ox_least(OX_CONV_COLUMNS, w->out_count - column);
+            ox_conv_columns(&c->conv, &from, tap, taps, column, columns, (char *)gathered, sizeof *gathered);
+            for (int64_t r = 0; r < taps; r++)
+                for (int64_t j = 0; j < columns; j++)
+                    sums[column + j] += gathered[r][j];
+        }
+}
+
+/* ---- Products of bytes ---------------------------------------------------------------------------------------- */
+
+typedef struct integer_job {
+    const ox_call *call;
+    const conv_integer *c;
+    const uint32_t *column_sums; /* of all products, NULL if no zero point of weights is there */
+    int fill;                    /* the zero point of the image */
+} integer_job;
+
+/* An ox_gemm_panel_fn. */
+static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                      int64_t panel_row, char *stage) {
+    const integer_job *job = g->context;
+    const ox_conv_source from = ox_conv_source_of(job->call->loops, g->b.data, g->b.dtype, job->fill);
+#if OX_SMALL
+    (void)stage;
+    ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, panel, panel_row);
+#else
+    const ox_gemm_matrix staged = {g->b.dtype, stage, columns, 1};
+    ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, stage, columns);
+    job->c->conv.plan.kernel->pack_b(job->call->loops, &staged, rows, columns, panel_row, panel, panel_row, NULL);
+#endif
+}
+
+/* Makes the sums of a channel its result; `seen` are those of its columns, or NULL. */
+static void finish_row(const integer_job *job, const channel_end *end, int64_t n, const uint32_t *seen, char *row,
+                       char *to) {
+    ox_u32 *sums = (ox_u32 *)(void *)row;
+    if (seen && end->zero)
+        for (int64_t j = 0; j < n; j++)
+            sums[j] += end->more - end->zero * seen[j];
+    else if (end->more)
+        for (int64_t j = 0; j < n; j++)
+            sums[j] += end->more;
+    const float one = 1;
+    const ox_requantization how = {.dtype = job->c->dtype,
+                                   .zero = (double)(int32_t)entry(input(job->call, inputs_of(job->call)->y_zero), 0),
+                                   .row_scale = end->scale,
+                                   .column_scales = &one};
+    if (job->c->requantize)
+        job->c->requantize(n, &how, row, to);
+    else if (to != row)
+        memcpy(to, row, (size_t)n * sizeof *sums);
+}
+
+/* An ox_gemm_end_fn. */
+static void finish(const ox_gemm *g, const ox_gemm_block *block) {
+    const integer_job *job = g->context;
+    const uint32_t *seen = job->column_sums ? job->column_sums + ox_quotient(g->start, g->m) + block->column : NULL;
+    for (int64_t r = 0; r < block->rows; r++)
+        finish_row(job, (const channel_end *)g->extra + block->row + r, block->columns, seen,
+                   block->data + r * block->data_row, ox_gemm_out(g, block, r, (int64_t)ox_dtype_size(job->c->dtype)));
+}
+
+static void run_bytes(const ox_call *call, const conv_integer *c, size_t *used, channel_end *ends) {
+    const integer_inputs *in = inputs_of(call);
+    const ox_tensor *x = call->in[0];
+    const ox_conv *conv = &c->conv;
+    const uint32_t zero = entry(input(call, in->x_zero), 0);
+    integer_job job = {call, c, NULL, (uint8_t)zero};
+    add_zeros(call, c, ends);
+    if (has_weight_zeros(call, c)) {
+        uint32_t *channels = ox_workspace_take(call, used, conv->window.in_count, sizeof *channels);
+        const int64_t count = conv->images * conv->groups, columns = conv->window.out_count;
+        uint32_t *sums = ox_workspace_take(call, used, count * columns, sizeof *sums);
+        for (int64_t i = 0; i < count; i++)
+            sum_columns(call, c, (const char *)x->data + i * conv->in_channels * conv->window.in_count, zero, channels,
+                        sums + i * columns);
+        job.column_sums = sums;
+    }
+    ox_gemm g = byte_product(call, c);
+    g.context = &job;
+    g.c = call->out[0]->data;
+    ox_conv_run(conv, &g, x->data, call->in[in->w]->data, ends, (int64_t)sizeof *ends,
+                ox_gemm_take(call, used, &conv->plan));
+}
+
+/* ---- Sums of floats ------------------------------------------------------------------------------------------- */
 
 typedef struct widen_job {
     ox_dtype dtype;
     int64_t rows, count; /* rows of `count` bytes, one after the other */
     const char *from;
     const ox_tensor *zeros; /* one, or one for each row; NULL: 0 */
-    int32_t *to;
+    float *to;
 } widen_job;
-
-static int32_t entry(const ox_tensor *zeros, int64_t i) {
-    return zeros ? (int32_t)ox_tensor_int(zeros, ox_tensor_count(zeros) == 1 ? 0 : i) : 0;
-}
 
 /* Some of the rows less their zero points. */
 static void widen_part(void *context, int part, int parts) {
@@ -145,55 +311,71 @@ static void widen_part(void *context, int part, int parts) {
     int64_t row, end;
     ox_pool_range(job->rows, part, parts, &row, &end);
     for (; row < end; row++) {
-        const int32_t zero = entry(job->zeros, row);
-        int32_t *to = job->to + row * job->count;
+        const int32_t zero = (int32_t)entry(job->zeros, row);
+        float *to = job->to + row * job->count;
         const char *from = job->from + row * job->count;
         if (job->dtype == OX_INT8)
             for (int64_t i = 0; i < job->count; i++)
-                to[i] = (int32_t)OX_GET(ox_i8, from + i) - zero;
+                to[i] = (float)((int32_t)OX_GET(ox_i8, from + i) - zero);
         else
             for (int64_t i = 0; i < job->count; i++)
-                to[i] = (int32_t)OX_GET(ox_u8, from + i) - zero;
+                to[i] = (float)((int32_t)OX_GET(ox_u8, from + i) - zero);
     }
 }
 
 /* A tensor of bytes, of which the zero points are those of its outermost dimensions. */
-static int32_t *widen(const ox_call *call, size_t *used, const ox_tensor *t, int64_t rows, const ox_tensor *zeros) {
+static float *widen(const ox_call *call, size_t *used, const ox_tensor *t, int64_t rows, const ox_tensor *zeros) {
     const int64_t count = ox_tensor_count(t);
     widen_job job = {t->dtype, rows, rows ? ox_quotient(count, rows) : 0, t->data, zeros, NULL};
-    job.to = ox_workspace_take(call, used, count, sizeof(int32_t));
+    job.to = ox_workspace_take(call, used, count, sizeof(float));
     ox_pool_run_pieces(call->pool, (double)count * 5, widen_part, &job);
     return job.to;
 }
 
-static double scale_of(const ox_tensor *t, int64_t i) {
-    return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
+typedef struct end_job {
+    integer_job integer;
+    const channel_end *ends;
+    int64_t rows, count;
+    char *sums;
+} end_job;
+
+/* Some of the channels of all images: floats become integers where they are. */
+static void end_part(void *context, int part, int parts) {
+    const end_job *job = context;
+    const int64_t channels = job->integer.c->conv.groups * job->integer.c->conv.out_channels;
+    const int64_t size = (int64_t)ox_dtype_size(job->integer.c->dtype);
+    int64_t row, end;
+    ox_pool_range(job->rows, part, parts, &row, &end);
+    for (; row < end; row++) {
+        char *sums = job->sums + row * job->count * (int64_t)sizeof(float);
+        for (int64_t i = 0; i < job->count; i++)
+            OX_AT(ox_i32, sums + i * (int64_t)sizeof(float)) =
+                (int32_t)OX_GET(ox_f32, sums + i * (int64_t)sizeof(float));
+        finish_row(&job->integer, job->ends + ox_remainder(row, channels), job->count, NULL, sums,
+                   (char *)job->integer.call->out[0]->data + row * job->count * size);
+    }
 }
 
-static channel_end *find_ends(const ox_call *call, size_t *used) {
+static void run_floats(const ox_call *call, const conv_integer *c, size_t *used, const channel_end *ends) {
     const integer_inputs *in = inputs_of(call);
-    const int64_t channels = call->in[in->w]->dims[0];
-    const ox_tensor *bias = input(call, in->bias);
-    channel_end *ends = ox_workspace_take(call, used, channels, sizeof *ends);
-    for (int64_t i = 0; in->y_scale >= 0 && i < channels; i++) {
-        const double scale = scale_of(call->in[in->x_scale], 0) * scale_of(call->in[in->w_scale], i);
-        ends[i].scale = scale / scale_of(call->in[in->y_scale], 0);
-        ends[i].zero = (double)entry(call->in[in->y_zero], 0);
-        ends[i].bias = bias ? (uint32_t)ox_tensor_int(bias, i) : 0;
-    }
-    return ends;
+    const ox_tensor *x = call->in[0], *w = call->in[in->w];
+    const ox_conv *conv = &c->conv;
+    const int64_t count = ox_tensor_count(call->out[0]);
+    const float *wide = widen(call, used, x, x->dims[0] * x->dims[1], input(call, in->x_zero));
+    const float *weights = widen(call, used, w, w->dims[0], input(call, in->w_zero));
+    end_job job = {{call, c, NULL, 0}, ends, conv->images * w->dims[0], conv->window.out_count, NULL};
+    job.sums = c->requantize ? ox_workspace_take(call, used, count, sizeof(float)) : call->out[0]->data;
+    ox_conv_direct_run(call, conv, used, wide, weights, NULL, (float *)(void *)job.sums);
+    ox_pool_run_pieces(call->pool, (double)count * 5, end_part, &job);
 }
 
 ox_status ox_run_conv_integer(ox_call *call) {
-    const integer_inputs *in = inputs_of(call);
     const conv_integer *c = call->state;
-    const ox_tensor *x = call->in[0], *w = call->in[in->w];
     size_t used = 0;
-    const int32_t *wide = widen(call, &used, x, x->dims[0] * x->dims[1], input(call, in->x_zero));
-    const int32_t *weights = widen(call, &used, w, w->dims[0], input(call, in->w_zero));
-    const channel_end *ends = find_ends(call, &used);
-    ox_gemm g = integer_product(c);
-    g.c = call->out[0]->data;
-    ox_conv_run(&c->conv, &g, wide, weights, ends, (int64_t)sizeof *ends, ox_gemm_take(call, &used, &c->conv.plan));
+    channel_end *ends = find_ends(call, &used);
+    if (ox_conv_is_direct(&c->conv))
+        run_floats(call, c, &used, ends);
+    else
+        run_bytes(call, c, &used, ends);
     return OX_OK;
 }
