@@ -343,16 +343,17 @@ typedef struct end_job {
 static void end_part(void *context, int part, int parts) {
     const end_job *job = context;
     const int64_t channels = job->integer.c->conv.groups * job->integer.c->conv.out_channels;
-    const int64_t size = (int64_t)ox_dtype_size(job->integer.c->dtype);
+    const int64_t size = (int64_t)ox_dtype_size(job->integer.c->dtype), count = job->count;
     int64_t row, end;
     ox_pool_range(job->rows, part, parts, &row, &end);
     for (; row < end; row++) {
-        char *sums = job->sums + row * job->count * (int64_t)sizeof(float);
-        for (int64_t i = 0; i < job->count; i++)
-            OX_AT(ox_i32, sums + i * (int64_t)sizeof(float)) =
-                (int32_t)OX_GET(ox_f32, sums + i * (int64_t)sizeof(float));
-        finish_row(&job->integer, job->ends + ox_remainder(row, channels), job->count, NULL, sums,
-                   (char *)job->integer.call->out[0]->data + row * job->count * size);
+        char *sums = job->sums + row * count * (int64_t)sizeof(float);
+        const ox_f32 *from = (const ox_f32 *)(const void *)sums;
+        ox_i32 *to = (ox_i32 *)(void *)sums;
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (int32_t)from[i];
+        finish_row(&job->integer, job->ends + ox_remainder(row, channels), count, NULL, sums,
+                   (char *)job->integer.call->out[0]->data + row * count * size);
     }
 }
 
