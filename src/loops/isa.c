@@ -1,6 +1,7 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
 #include "chain.h"
 #include "conv_loops.h"
+#include "cumulate_loops.h"
 #include "statistics_loops.h"
 #include "x86.h"
 
@@ -49,6 +50,8 @@ ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
 DECLARE(const ox_direct_loops, ox_direct_loops)
 const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
 #endif
+DECLARE(ox_cumulate_find_fn, ox_cumulate_find)
+ox_cumulate_find_fn *const ox_cumulate_builds[] = BUILDS(ox_cumulate_find);
 DECLARE(const ox_statistics_loops, ox_statistics_loops)
 const ox_statistics_loops *const ox_statistics_builds[] = BUILDS(ox_statistics_loops);
 

@@ -1,0 +1,47 @@
+/* cumulate_loops.c: the loops of CumSum and CumProd. */
+#include "cumulate_loops.h"
+#include "lane_loops.h"
+
+/* Compilers make vectors of loops that do not ask which results are wanted. */
+#define CUMULATE(name, T, total, start, op)                                                                            \
+    static void name(int64_t n, int64_t step, int64_t lanes, const void *from, void *to, bool exclusive) {             \
+        const T *x = from;                                                                                             \
+        T *o = to;                                                                                                     \
+        total sum[OX_CUMULATE_LANES];                                                                                  \
+        for (int64_t l = 0; l < lanes; l++)                                                                            \
+            sum[l] = start;                                                                                            \
+        for (int64_t k = 0; k < n; k++, x += step, o += step)                                                          \
+            if (exclusive)                                                                                             \
+                for (int64_t l = 0; l < lanes; l++) {                                                                  \
+                    const T value = x[l];                                                                              \
+                    o[l] = (T)sum[l];                                                                                  \
+                    sum[l] = sum[l] op(total) value;                                                                   \
+                }                                                                                                      \
+            else                                                                                                       \
+                for (int64_t l = 0; l < lanes; l++) {                                                                  \
+                    sum[l] = sum[l] op(total) x[l];                                                                    \
+                    o[l] = (T)sum[l];                                                                                  \
+                }                                                                                                      \
+    }
+#define CUMULATES(T, total)                                                                                            \
+    CUMULATE(sums_##T, T, total, 0, +)                                                                                 \
+    CUMULATE(products_##T, T, total, 1, *)
+CUMULATES(f32, double)
+CUMULATES(f64, double)
+CUMULATES(u32, uint32_t)
+CUMULATES(u64, uint64_t)
+
+ox_cumulate_find_fn OX_VARIANT(ox_cumulate_find);
+ox_cumulate_fn *OX_VARIANT(ox_cumulate_find)(ox_dtype dtype, bool products) {
+    switch ((int)dtype) {
+    case OX_FLOAT:
+        return products ? products_f32 : sums_f32;
+    case OX_DOUBLE:
+        return products ? products_f64 : sums_f64;
+    case OX_INT32:
+    case OX_UINT32:
+        return products ? products_u32 : sums_u32;
+    default:
+        return products ? products_u64 : sums_u64;
+    }
+}
