@@ -10,7 +10,7 @@ CHECK_PARTS := \
   conformance tolerances versions \
   property products epilogues expand-forms views casts shrinks \
   graphs \
-  picks images convs pools transposed integer-convs deforms norms lines \
+  picks images convs pools transposed integer-convs deforms regions norms lines \
   loops recurrent attentions einsums signals texts sequences maps chances ml \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
@@ -165,6 +165,9 @@ transposed: $(BUILD)/libox.so venv
 
 deforms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 100 tests/property/deforms.py --cases 100
+
+regions: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/regions.py --cases 300
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400

@@ -606,7 +606,7 @@ WITHOUT = {
     "CausalConvWithState": "ONNX's node suite has it", "Col2Im": "tests/property/transposed.py has it",
     "ConvTranspose": "the same", "ConvInteger": "tests/property/integer_convs.py has it", "QLinearConv": "the same",
     "DeformConv": "tests/property/deforms.py has it",
-    "MaxRoiPool": "its regions are data", "RoiAlign": "the same", "MaxUnpool": "its indices belong to a MaxPool",
+    "MaxRoiPool": "tests/property/regions.py has it", "RoiAlign": "the same", "MaxUnpool": "its indices belong to a MaxPool",
     "com.microsoft.DynamicQuantizeLSTM": "tests/property/recurrent.py has it",
     "Scatter": "older than the versions of these graphs; it is ScatterElements",
     "Upsample": "the same; it is Resize",

@@ -5,7 +5,8 @@
 #include <math.h>
 
 enum {
-    ROI_MOST_SAMPLES = 1024 /* that sampling_ratio may ask for in a dimension */
+    ROI_MOST_SAMPLES = 1024,       /* that sampling_ratio may ask for in a dimension */
+    ROI_POINTS = OX_SMALL ? 8 : 64 /* samples of a cell that are listed at a time */
 };
 
 typedef struct roi {
@@ -23,7 +24,7 @@ typedef struct roi_job {
     const char *x, *regions;
     const ox_i64 *images; /* NULL: the first column says it */
     char *to;
-    int64_t count; /* rows of results */
+    int64_t count; /* rows of results of all regions, alike for all channels */
 } roi_job;
 
 static double number_at(ox_dtype dtype, const void *data, int64_t i) {
@@ -164,6 +165,20 @@ static roi_range covered(double from, double to, int64_t i, int64_t parts, int64
                        within(start + ceil((double)(i + 1) * each), size)};
 }
 
+static const char *plane_of(const roi_job *job, int64_t region, int64_t channel) {
+    const int64_t size = job->r->height * job->r->width * (int64_t)ox_dtype_size(job->dtype);
+    return size ? job->x + (image_of(job, region) * job->r->channels + channel) * size : job->x;
+}
+
+static void store(const roi_job *job, int64_t region, int64_t channel, int64_t row, int64_t column, double value) {
+    const roi *r = job->r;
+    const int64_t at = ((region * r->channels + channel) * r->rows + row) * r->columns + column;
+    if (job->dtype == OX_DOUBLE)
+        ((double *)(void *)job->to)[at] = value;
+    else
+        ((float *)(void *)job->to)[at] = (float)value;
+}
+
 static double greatest_of(ox_dtype dtype, const char *plane, int64_t width, roi_range rows, roi_range columns) {
     double most = rows.first < rows.end && columns.first < columns.end ? (double)-INFINITY : 0;
     for (int64_t y = rows.first; y < rows.end; y++)
@@ -174,12 +189,14 @@ static double greatest_of(ox_dtype dtype, const char *plane, int64_t width, roi_
     return most;
 }
 
-static double pool_cell(const roi_job *job, int64_t region, const char *plane, int64_t row, int64_t column) {
+static void pool_cell(const roi_job *job, int64_t region, int64_t row, int64_t column) {
     const roi *r = job->r;
     const roi_range rows = covered(corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height);
     const roi_range columns =
         covered(corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width);
-    return greatest_of(job->dtype, plane, r->width, rows, columns);
+    for (int64_t channel = 0; channel < r->channels; channel++)
+        store(job, region, channel, row, column,
+              greatest_of(job->dtype, plane_of(job, region, channel), r->width, rows, columns));
 }
 
 /* ---- RoiAlign ----------------------------------------------------------------------------------------------- */
@@ -227,37 +244,89 @@ static roi_between place_sample(const roi_samples *s, int64_t i, int64_t size) {
     return b;
 }
 
-/* One sample: the sum of four neighbours by their weights; or, as the mode `max` is understood, the greatest of the
- * weighted four. */
-static double sample(const roi_job *job, const char *plane, const roi_between *y, const roi_between *x) {
-    const int64_t width = job->r->width;
-    const double a = (1 - y->weight) * (1 - x->weight) * number_at(job->dtype, plane, y->low * width + x->low);
-    const double b = (1 - y->weight) * x->weight * number_at(job->dtype, plane, y->low * width + x->high);
-    const double c = y->weight * (1 - x->weight) * number_at(job->dtype, plane, y->high * width + x->low);
-    const double d = y->weight * x->weight * number_at(job->dtype, plane, y->high * width + x->high);
-    return job->r->greatest ? fmax(fmax(a, b), fmax(c, d)) : a + b + c + d;
+/* The four neighbours of a sample in a plane, and what they weigh. */
+typedef struct roi_point {
+    int64_t at[4];
+    double weight[4];
+} roi_point;
+
+/* The samples of a cell that see the image, listed a few at a time, for all channels alike. */
+typedef struct roi_cell {
+    roi_samples ys, xs;
+    int64_t i, j; /* the next sample */
+    int64_t count;
+    roi_point points[ROI_POINTS];
+} roi_cell;
+
+static roi_point point_of(const roi_between *y, const roi_between *x, int64_t width) {
+    return (roi_point){
+        {y->low * width + x->low, y->low * width + x->high, y->high * width + x->low, y->high * width + x->high},
+        {(1 - y->weight) * (1 - x->weight), (1 - y->weight) * x->weight, y->weight * (1 - x->weight),
+         y->weight * x->weight}};
 }
 
-static double align_cell(const roi_job *job, int64_t region, const char *plane, int64_t row, int64_t column) {
-    const roi *r = job->r;
-    const roi_samples ys = samples_of(r, corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height);
-    const roi_samples xs =
-        samples_of(r, corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width);
-    double sum = 0, most = (double)-INFINITY, seen = 0;
-    for (int64_t i = ys.first; i < ys.end; i++) {
-        const roi_between y = place_sample(&ys, i, r->height);
-        for (int64_t j = xs.first; y.inside && j < xs.end; j++) {
-            const roi_between x = place_sample(&xs, j, r->width);
-            const double value = x.inside ? sample(job, plane, &y, &x) : 0;
-            seen += x.inside;
-            sum += value;
-            most = x.inside ? fmax(most, value) : most;
+/* Lists the next samples; false if there are more behind them. */
+static bool list_points(const roi *r, roi_cell *cell) {
+    for (cell->count = 0; cell->i < cell->ys.end; cell->i++, cell->j = cell->xs.first) {
+        const roi_between y = place_sample(&cell->ys, cell->i, r->height);
+        for (; y.inside && cell->j < cell->xs.end; cell->j++) {
+            const roi_between x = place_sample(&cell->xs, cell->j, r->width);
+            if (!x.inside)
+                continue;
+            if (cell->count == ROI_POINTS)
+                return false;
+            cell->points[cell->count++] = point_of(&y, &x, r->width);
         }
     }
-    const double count = ys.count * xs.count;
-    if (r->greatest)
-        return seen < count ? fmax(most, 0) : count > 0 ? most : 0;
-    return count > 0 ? sum / count : 0;
+    return true;
+}
+
+static bool list_first(const roi *r, roi_cell *cell) {
+    cell->i = cell->ys.first;
+    cell->j = cell->xs.first;
+    return list_points(r, cell);
+}
+
+/* The sums of four neighbours by their weights, added up; or, as the mode `max` is understood, the greatest of all
+ * weighted neighbours. */
+#define FOLD(T)                                                                                                        \
+    static double fold_##T(const roi_cell *cell, const void *plane, bool greatest, double value) {                     \
+        const T *x = plane;                                                                                            \
+        for (const roi_point *p = cell->points; p < cell->points + cell->count; p++) {                                 \
+            const double a = p->weight[0] * (double)x[p->at[0]], b = p->weight[1] * (double)x[p->at[1]];               \
+            const double c = p->weight[2] * (double)x[p->at[2]], d = p->weight[3] * (double)x[p->at[3]];               \
+            value = greatest ? fmax(value, fmax(fmax(a, b), fmax(c, d))) : value + (a + b + c + d);                    \
+        }                                                                                                              \
+        return value;                                                                                                  \
+    }
+FOLD(ox_f32)
+FOLD(ox_f64)
+
+static void align_cell(const roi_job *job, int64_t region, int64_t row, int64_t column) {
+    const roi *r = job->r;
+    roi_cell cell = {
+        .ys = samples_of(r, corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height),
+        .xs = samples_of(r, corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width)};
+    const double count = cell.ys.count * cell.xs.count;
+    bool all = list_first(r, &cell);
+    const bool once = all;
+    for (int64_t channel = 0; channel < r->channels; channel++) {
+        const char *plane = plane_of(job, region, channel);
+        double value = r->greatest ? (double)-INFINITY : 0, seen = 0;
+        if (!once)
+            all = list_first(r, &cell);
+        for (;; all = list_points(r, &cell)) {
+            value = (job->dtype == OX_DOUBLE ? fold_ox_f64 : fold_ox_f32)(&cell, plane, r->greatest, value);
+            seen += (double)cell.count;
+            if (all)
+                break;
+        }
+        if (r->greatest)
+            value = seen < count ? fmax(value, 0) : value;
+        else
+            value /= count;
+        store(job, region, channel, row, column, count > 0 ? value : 0);
+    }
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
@@ -266,21 +335,11 @@ static double align_cell(const roi_job *job, int64_t region, const char *plane, 
 static void roi_part(void *context, int part, int parts) {
     const roi_job *job = context;
     const roi *r = job->r;
-    const int64_t width = (int64_t)ox_dtype_size(job->dtype), size = r->height * r->width * width;
     int64_t at, end;
     ox_pool_range(job->count, part, parts, &at, &end);
-    for (; at < end; at++) {
-        const int64_t region = at / r->rows / r->channels, channel = at / r->rows % r->channels;
-        const char *plane = size ? job->x + (image_of(job, region) * r->channels + channel) * size : job->x;
-        for (int64_t column = 0; column < r->columns; column++) {
-            const double value = job->images ? align_cell(job, region, plane, at % r->rows, column)
-                                             : pool_cell(job, region, plane, at % r->rows, column);
-            if (job->dtype == OX_DOUBLE)
-                ((double *)(void *)job->to)[at * r->columns + column] = value;
-            else
-                ((float *)(void *)job->to)[at * r->columns + column] = (float)value;
-        }
-    }
+    for (; at < end; at++)
+        for (int64_t column = 0; column < r->columns; column++)
+            (job->images ? align_cell : pool_cell)(job, at / r->rows, at % r->rows, column);
 }
 
 static ox_status run_regions(ox_call *call, const int64_t *images) {
@@ -289,7 +348,7 @@ static ox_status run_regions(ox_call *call, const int64_t *images) {
     size_t used = 0;
     const roi *r = call->state;
     const ox_tensor x = ox_dense_in(call, &used, call->in[0]), regions = ox_dense_in(call, &used, call->in[1]);
-    roi_job job = {r, x.dtype, regions.dims[1], x.data, regions.data, images, NULL, count / r->columns};
+    roi_job job = {r, x.dtype, regions.dims[1], x.data, regions.data, images, NULL, regions.dims[0] * r->rows};
     job.to = ox_dense_out(call, &used, count);
     OX_TRY(check_regions(call, &job));
     /* A cell sees a part of its region. */
