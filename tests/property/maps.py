@@ -12,35 +12,18 @@ import onnx
 import oxlib
 import trials
 from onnx import TensorProto, helper
+from results import MAP, dictionaries, plain
 
 DOMAIN = "ai.onnx.ml"
-SEQUENCE, MAP = 2, 4
 library = oxlib.library
 pointer = C.c_void_p
 for function, result, arguments in [
         ("ox_value_from_proto", C.c_int, [C.c_int, C.c_char_p, C.c_size_t, pointer, C.POINTER(pointer), pointer,
                                           C.POINTER(oxlib.Error)]),
-        ("ox_value_free", None, [pointer]), ("ox_value_count", C.c_size_t, [pointer]),
-        ("ox_value_item", pointer, [pointer, C.c_size_t]), ("ox_value_kind", C.c_int, [pointer]),
-        ("ox_value_tensor", C.POINTER(oxlib.Tensor), [pointer]),
-        ("ox_value_keys", C.POINTER(oxlib.Tensor), [pointer]),
-        ("ox_session_set_value", C.c_int, [pointer, C.c_size_t, pointer, C.POINTER(oxlib.Error)]),
-        ("ox_session_output_value", C.c_int, [pointer, C.c_size_t, C.POINTER(pointer), C.POINTER(oxlib.Error)])]:
+        ("ox_value_free", None, [pointer]),
+        ("ox_session_set_value", C.c_int, [pointer, C.c_size_t, pointer, C.POINTER(oxlib.Error)])]:
     getattr(library, function).restype = result
     getattr(library, function).argtypes = arguments
-
-
-def plain(tensor):
-    """A list of Python's values."""
-    array = arrays.from_tensor(tensor)[1]
-    texts = array.dtype.names
-    return [t.decode() for t in arrays.texts_of(array).reshape(-1)] if texts else array.reshape(-1).tolist()
-
-
-def dictionary(value):
-    items = [plain(library.ox_value_tensor(library.ox_value_item(value, i)).contents)[0]
-             for i in range(library.ox_value_count(value))]
-    return dict(zip(plain(library.ox_value_keys(value).contents), items))
 
 
 def map_value(entries, key_type, value_type):
@@ -97,12 +80,7 @@ def zip_map(rng):
     name = "classlabels_strings" if texts else "classlabels_int64s"
     given = helper.make_tensor_value_info("x", TensorProto.FLOAT, None)
 
-    def read(session):
-        value = pointer()
-        oxlib.check(library.ox_session_output_value(session.handle, 0, C.byref(value), session.error), session.error)
-        assert library.ox_value_kind(value) == SEQUENCE
-        return [dictionary(library.ox_value_item(value, i)) for i in range(library.ox_value_count(value))]
-    got = run(model_of("ZipMap", given, **{name: keys}), x, read)
+    got = run(model_of("ZipMap", given, **{name: keys}), x, lambda session: dictionaries(session, 0))
     wanted = [dict(zip(keys, row)) for row in x.reshape(-1, columns).tolist()]
     return None if got == wanted else f"ZipMap: {got}, not {wanted}"
 

@@ -16,6 +16,7 @@ import oxlib
 import tally
 import trials
 from onnx import TensorProto, helper
+from results import as_texts, differs, output_array
 
 DRAWERS = {**ml_trees.DRAWERS, **ml_models.DRAWERS, **ml_values.DRAWERS}
 onnxruntime.set_default_logger_severity(4)
@@ -36,14 +37,6 @@ def onnx_output(name):
     return helper.make_empty_tensor_value_info(name)
 
 
-def as_texts(array):
-    """Strings as bytes."""
-    flat = [text.encode() if isinstance(text, str) else text for text in array.reshape(-1).tolist()]
-    result = np.empty(len(flat), object)
-    result[:] = flat
-    return result.reshape(array.shape)
-
-
 def run_ox(data, case, threads, **limits):
     model = oxlib.Model(data)
     try:
@@ -53,11 +46,7 @@ def run_ox(data, case, threads, **limits):
                 array = arrays.pairs_of(as_texts(array)) if name == "string" else array
                 session.set_input(i, arrays.to_input(np.ascontiguousarray(array), name))
             session.run()
-            results = []
-            for i in range(case.outputs):
-                name, array = arrays.from_tensor(session.output(i))
-                results.append(arrays.texts_of(array) if name == "string" else array.copy())
-            return results
+            return [output_array(session, i) for i in range(case.outputs)]
         finally:
             session.close()
     finally:
@@ -68,20 +57,6 @@ def run_peer(data, case):
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     results = session.run(None, {f"x{i}": array for i, (_, array) in enumerate(case.inputs)})
     return [as_texts(array) if array.dtype.kind in "OU" else array for array in results]
-
-
-def differs(got, wanted, tolerance):
-    if got.shape != wanted.shape or got.dtype != wanted.dtype:
-        return f"{got.dtype}{list(got.shape)}, not {wanted.dtype}{list(wanted.shape)}"
-    if got.dtype == object or got.dtype.kind in "iu":
-        same = got == wanted
-    else:
-        same = np.isclose(got.astype(np.float64), wanted.astype(np.float64), rtol=tolerance, atol=tolerance / 10,
-                          equal_nan=True)
-    if np.all(same):
-        return None
-    at = tuple(int(i) for i in np.argwhere(~same)[0])
-    return f"element {at} is {got[at]}, not {wanted[at]}"
 
 
 def check(rng, turn, op=None):
