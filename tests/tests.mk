@@ -11,7 +11,7 @@ CHECK_PARTS := \
   property products epilogues expand-forms views casts shrinks \
   graphs \
   picks images convs pools transposed integer-convs deforms regions norms lines \
-  loops recurrent attentions einsums signals texts sequences maps chances ml \
+  loops recurrent attentions einsums signals texts sequences maps chances ml trained \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
@@ -193,6 +193,12 @@ chances: $(BUILD)/libox.so venv
 ml: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/ml.py --cases 900
 
+# Models that other libraries trained, which need an environment of their own.
+TRAINED := $(BUILD)/trained-venv
+trained: $(BUILD)/libox.so
+	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
+	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 303 tests/trained/trained.py
+
 plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
 	  sh tests/plugin/run.sh
@@ -237,7 +243,7 @@ ASAN_OPT   := -O1 -g -fno-omit-frame-pointer
 
 asan: venv
 	@mkdir -p $(BUILD)/asan $(BUILD)/node $(BUILD)/models
-	@for shared in venv venv.note python-venv python-venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
+	@for shared in venv venv.note python-venv python-venv.note trained-venv trained-venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
 	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
 	  OPT='$(ASAN_OPT)'
 

@@ -1,10 +1,13 @@
-"""results.py: what a session gives as numpy arrays and Python's dictionaries, and whether two results agree."""
+"""results.py: what a session takes and gives as numpy arrays and Python's dictionaries, and whether two results agree.
+"""
 
 import ctypes as C
 
 import arrays
 import numpy as np
+import onnx
 import oxlib
+from onnx import TensorProto, helper
 
 SEQUENCE, MAP = 2, 4
 library, pointer = oxlib.library, C.c_void_p
@@ -12,9 +15,31 @@ for function, result, arguments in [
         ("ox_value_count", C.c_size_t, [pointer]), ("ox_value_item", pointer, [pointer, C.c_size_t]),
         ("ox_value_kind", C.c_int, [pointer]), ("ox_value_tensor", C.POINTER(oxlib.Tensor), [pointer]),
         ("ox_value_keys", C.POINTER(oxlib.Tensor), [pointer]),
+        ("ox_value_from_proto", C.c_int, [C.c_int, C.c_char_p, C.c_size_t, pointer, C.POINTER(pointer), pointer,
+                                          C.POINTER(oxlib.Error)]), ("ox_value_free", None, [pointer]),
+        ("ox_session_set_value", C.c_int, [pointer, C.c_size_t, pointer, C.POINTER(oxlib.Error)]),
         ("ox_session_output_value", C.c_int, [pointer, C.c_size_t, C.POINTER(pointer), C.POINTER(oxlib.Error)])]:
     getattr(library, function).restype = result
     getattr(library, function).argtypes = arguments
+
+
+def map_value(entries, key_type, value_type):
+    """A map, which the caller frees, out of a dictionary."""
+    proto = onnx.MapProto(name="m", key_type=key_type)
+    if key_type == TensorProto.STRING:
+        proto.string_keys.extend(k.encode() for k in entries)
+    else:
+        proto.keys.extend(entries)
+    proto.values.elem_type = onnx.SequenceProto.TENSOR
+    for item in entries.values():
+        proto.values.tensor_values.append(helper.make_tensor("", value_type, [], [item]))
+    data, value, error = proto.SerializeToString(), pointer(), oxlib.Error()
+    oxlib.check(library.ox_value_from_proto(MAP, data, len(data), None, C.byref(value), None, C.byref(error)), error)
+    return value
+
+
+def set_value(session, index, value):
+    oxlib.check(library.ox_session_set_value(session.handle, index, value, session.error), session.error)
 
 
 def plain(tensor):

@@ -3,7 +3,6 @@
 Maps come in as serialized MapProtos, and go out through the functions of ox.h.
 """
 
-import ctypes as C
 import sys
 
 import arrays
@@ -12,32 +11,9 @@ import onnx
 import oxlib
 import trials
 from onnx import TensorProto, helper
-from results import MAP, dictionaries, plain
+from results import dictionaries, library, map_value, plain, set_value
 
 DOMAIN = "ai.onnx.ml"
-library = oxlib.library
-pointer = C.c_void_p
-for function, result, arguments in [
-        ("ox_value_from_proto", C.c_int, [C.c_int, C.c_char_p, C.c_size_t, pointer, C.POINTER(pointer), pointer,
-                                          C.POINTER(oxlib.Error)]),
-        ("ox_value_free", None, [pointer]),
-        ("ox_session_set_value", C.c_int, [pointer, C.c_size_t, pointer, C.POINTER(oxlib.Error)])]:
-    getattr(library, function).restype = result
-    getattr(library, function).argtypes = arguments
-
-
-def map_value(entries, key_type, value_type):
-    proto = onnx.MapProto(name="m", key_type=key_type)
-    if key_type == TensorProto.STRING:
-        proto.string_keys.extend(k.encode() for k in entries)
-    else:
-        proto.keys.extend(entries)
-    proto.values.elem_type = onnx.SequenceProto.TENSOR
-    for item in entries.values():
-        proto.values.tensor_values.append(helper.make_tensor("", value_type, [], [item]))
-    data, value, error = proto.SerializeToString(), pointer(), oxlib.Error()
-    oxlib.check(library.ox_value_from_proto(MAP, data, len(data), None, C.byref(value), None, C.byref(error)), error)
-    return value
 
 
 def model_of(op, given, **attributes):
@@ -56,7 +32,7 @@ def run(data, feed, read):
         if isinstance(feed, np.ndarray):
             session.set_input(0, arrays.to_input(feed, "float"))
         else:
-            oxlib.check(library.ox_session_set_value(session.handle, 0, feed, session.error), session.error)
+            set_value(session, 0, feed)
         session.run()
         return read(session)
     finally:
