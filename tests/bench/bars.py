@@ -49,7 +49,7 @@ def shares(record, pattern, yardstick, work):
 def judge(record):
     """[(met, text)] of a record of one thread; goals whose cases were not measured are left out."""
     judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers, "loops": judge_loops,
-              "models": judge_networks}
+              "trees": judge_trees,              "models": judge_networks}
     return judges[record["table"]](record)
 
 
@@ -89,6 +89,10 @@ def judge_slowest(record, wanted):
 def judge_loops(record):
     return [judge_slowest(record, 0.95)] + [at_least(f"{c['name']} over ONNX Runtime", over_ort([c]), 5)
                                            for c in record["cases"] if c["group"] == "rounds" and over_ort([c])]
+
+
+def judge_trees(record):
+    return [judge_slowest(record, TIE)]
 
 
 def judge_layers(record):

@@ -4,7 +4,7 @@
 # PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this; CI runs a few cases.
 BENCH ?=
 PEERS ?=
-TABLES ?= $(or $(TABLE),elementwise products layers loops $(if $(wildcard $(MODELS)/*.fetched),models))
+TABLES ?= $(or $(TABLE),elementwise products layers loops trees $(if $(wildcard $(MODELS)/*.fetched),models))
 PAGE ?= docs/benchmarks.md
 
 BENCH_DIR   := $(BUILD)/bench

@@ -1,6 +1,6 @@
 """bench.py: measures ox against ONNX Runtime, numpy or OpenBLAS and, where they were built, rten and tract, on the
 table of elementwise models (models.py), of matrix products (products.py), of single layers of networks (layers.py), of
-loops (loops.py) or of whole networks (whole.py).
+loops (loops.py), of trees (trees.py) or of whole networks (whole.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Before each turn a copy
 fills the caches, so that nobody finds there what another one read. A turn is one run that is not measured and then as
@@ -25,6 +25,7 @@ import models
 import numpy as np
 import products
 import report
+import trees
 import whole
 
 TURN_NS = 2_000_000
@@ -32,7 +33,7 @@ MOST_RUNS = 1 << 20
 ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by a third of a case's turns at most
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
 TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES,
-          "loops": loops.CASES, "models": whole.CASES}
+          "loops": loops.CASES, "trees": trees.CASES, "models": whole.CASES}
 
 
 def calibrate(contender):

@@ -100,13 +100,20 @@ class Loops:
         return Elementwise.yardsticks(record)
 
 
+class Trees(Loops):
+    """What is told of trees."""
+
+    every = "all trees"
+
+
 class Whole(Loops):
     """What is told of whole networks."""
 
     every = "all networks"
 
 
-TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "loops": Loops, "models": Whole}
+TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "loops": Loops, "trees": Trees,
+          "models": Whole}
 
 
 def table_of(record):

@@ -16,7 +16,7 @@ cases in which it is more than 5 % faster than ox.
 """
 
 TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks", "loops": "Loops",
-          "models": "Whole networks"}
+          "trees": "Trees", "models": "Whole networks"}
 
 INTRODUCTIONS = {
     "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
@@ -33,6 +33,8 @@ batch of 8. Weights are initializers. *GFLOP/s* counts two operations for each m
 whatever the runtime makes of it; *GB/s* counts inputs, weights and the output once.""",
     "loops": """The cases are those of `tests/bench/loops.py`: bodies of Loop and Scan. A value that is carried lies in two
 places by turns, and what is stacked is computed in its slice of the result.""",
+    "trees": """The cases are those of `tests/bench/trees.py`: full trees with random features, thresholds and votes, on rows
+of 30 floats.""",
     "models": """The networks are those that `make models` fetches, one image of the size that a network is made for (the
 detector of rapidocr 320x320, its reader 48x320) or, of silero, one step of 576 samples. The files of alexnet to zfnet512
 lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here.""",
