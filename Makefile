@@ -94,7 +94,7 @@ help:
 	@echo "make analyze    clang's analyzer"
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
-	@echo '                TABLE=elementwise, products, layers or models: that table alone'
+	@echo '                TABLE=elementwise, products, layers, loops, trees or models: that table alone'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
 
@@ -118,8 +118,9 @@ $(BUILD)/obj/src/loops/gemm_kernel%o $(BUILD)/obj/src/loops/conv_loops%o: CFLAGS
 WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm_kernel integer_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/lanes/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
-# Compilers must unroll these loops, or the vectors would not stay in registers.
+# Compilers must unroll these loops, or what they compute would not stay in registers.
 $(BUILD)/obj/src/loops/lanes/lanes_chain%o: CFLAGS += $(CHAINFLAGS)
+$(BUILD)/obj/src/ops/ml/tree_walk.o: CFLAGS += -O3
 # Rules of a build: NAME.
 define BUILD_RULES
 $(BUILD)/obj/%.$(1).o: CFLAGS += -DOX_ISA=$(1) $(call ROW_FLAGS,$(1),2)

@@ -46,18 +46,26 @@ typedef struct ox_tree_source {
 
 /* ---- As walked ---------------------------------------------------------------------------------------------- */
 
+/* In `feature`: NaN leads to the second node. */
+#define OX_TREE_NAN ((uint32_t)1 << 31)
+
 /* One comparison: the next node is `next`, or the one behind it if x <= limit. NaN is on neither side: it leads to
- * `next`, unless nan_is_second. A leaf leads to itself, as its limit is NaN. */
+ * `next`, unless OX_TREE_NAN is set. A leaf leads to itself, as its limit is NaN. */
 typedef struct ox_tree_node {
-    double limit;
-    uint32_t feature : 31;
-    uint32_t nan_is_second : 1;
+    union {
+        double f64;
+        float f32; /* for rows of floats: what is at most this is at most the limit */
+    } limit;
+    uint32_t feature; /* with OX_TREE_NAN */
     int32_t next;
 } ox_tree_node;
 
-/* The votes of a leaf. */
-typedef struct ox_tree_leaf {
-    int32_t first, count;
+/* The votes of a leaf: where they are, or the weight of the only one. */
+typedef union ox_tree_leaf {
+    struct {
+        int32_t first, count;
+    } votes;
+    double weight;
 } ox_tree_leaf;
 
 typedef struct ox_trees {
@@ -65,11 +73,13 @@ typedef struct ox_trees {
     const ox_tree_node *nodes;  /* the roots come first */
     const ox_tree_leaf *leaves; /* by node; empty for others */
     const ox_tree_vote *votes;
-    bool nan_matters; /* some node has nan_is_second */
+    int32_t single;   /* every leaf has one vote, for this target; -1: leaves have lists of votes */
+    bool of_floats;   /* limits are floats */
+    bool nan_matters; /* some node has OX_TREE_NAN */
 } ox_trees;
 
-/* Prepare: lays the trees out for walking, in plan memory; the source has no cycles. */
-ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, ox_trees *trees);
+/* Prepare: lays the trees out for walking rows of floats or doubles, in plan memory; the source has no cycles. */
+ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats, ox_trees *trees);
 
 /* Prepare: reads the attributes of TreeEnsemble, or of the older operators (prefix of the votes: "class", "target").
  * Everything is checked. The source has its pile already. */
@@ -77,10 +87,22 @@ ox_status ox_tree_read(ox_call *call, int64_t features, int64_t targets, ox_tree
 ox_status ox_tree_read_classic(ox_call *call, const char *prefix, int64_t features, int64_t targets,
                                ox_tree_source *source);
 
-/* Adds the votes of all trees for rows [first, end) of a packed tensor of numbers: take(context, row, votes, count) for
- * each tree of a row, in their order. */
-typedef void ox_tree_take_fn(void *context, int64_t row, const ox_tree_vote *votes, int32_t count);
-void ox_tree_walk(const ox_trees *trees, const ox_tensor *x, int64_t first, int64_t end, ox_tree_take_fn *take,
-                  void *context);
+/* How many walks go on side by side. */
+enum {
+    OX_TREE_WALKS = 16
+};
+
+/* Finished walks: walk k ended at leaves[k] for row + k * step. */
+typedef struct ox_tree_ends {
+    int count, step;
+    int64_t row;
+    const ox_tree_leaf *leaves[OX_TREE_WALKS];
+} ox_tree_ends;
+
+/* Walks all trees for rows [first, end) of `columns` floats, or doubles; `take` gets the trees of a row in their order.
+ */
+typedef void ox_tree_take_fn(void *context, const ox_tree_ends *ends);
+void ox_tree_walk(const ox_trees *trees, const void *x, int64_t columns, int64_t first, int64_t end,
+                  ox_tree_take_fn *take, void *context);
 
 #endif

@@ -13,7 +13,7 @@ typedef enum aggregate {
 
 typedef struct ensemble {
     ox_trees trees;
-    int64_t rows, targets;
+    int64_t rows, columns, targets;
     aggregate how;
     ox_ml_transform transform;
     ox_ml_numbers base; /* of each target; a classifier of two classes may have one */
@@ -29,44 +29,67 @@ typedef struct ensemble {
 typedef struct tally {
     const ox_call *call;
     const ensemble *e;
-    ox_tensor x;
+    const void *x;
     double *scores;
     bool *voted;
 } tally;
 
-static void add_votes(void *context, int64_t row, const ox_tree_vote *votes, int32_t count) {
+/* All votes are for one target. */
+static void add_single(void *context, const ox_tree_ends *ends) {
     const tally *t = context;
-    double *scores = t->scores + row * t->e->targets;
-    bool *voted = t->voted + row * t->e->targets;
-    for (int32_t i = 0; i < count; i++) {
-        scores[votes[i].target] += votes[i].weight;
-        voted[votes[i].target] = true;
+    double *scores = t->scores + ends->row * t->e->targets + t->e->trees.single;
+    const int64_t step = ends->step * t->e->targets;
+    for (int k = 0; k < ends->count; k++)
+        scores[k * step] += ends->leaves[k]->weight;
+}
+
+static void add_votes(void *context, const ox_tree_ends *ends) {
+    const tally *t = context;
+    for (int k = 0; k < ends->count; k++) {
+        const int64_t at = (ends->row + k * ends->step) * t->e->targets;
+        const ox_tree_vote *votes = t->e->trees.votes + ends->leaves[k]->votes.first;
+        for (int32_t i = 0; i < ends->leaves[k]->votes.count; i++) {
+            t->scores[at + votes[i].target] += votes[i].weight;
+            t->voted[at + votes[i].target] = true;
+        }
     }
 }
 
-static void pick_votes(void *context, int64_t row, const ox_tree_vote *votes, int32_t count) {
+static void pick_vote(const tally *t, int64_t at, double weight) {
+    if (!t->voted[at] || (t->e->how == MIN ? weight < t->scores[at] : weight > t->scores[at]))
+        t->scores[at] = weight;
+    t->voted[at] = true;
+}
+
+static void pick_votes(void *context, const ox_tree_ends *ends) {
     const tally *t = context;
-    double *scores = t->scores + row * t->e->targets;
-    bool *voted = t->voted + row * t->e->targets;
-    for (int32_t i = 0; i < count; i++) {
-        const int32_t k = votes[i].target;
-        const double weight = votes[i].weight;
-        if (!voted[k] || (t->e->how == MIN ? weight < scores[k] : weight > scores[k]))
-            scores[k] = weight;
-        voted[k] = true;
+    const ox_trees *trees = &t->e->trees;
+    for (int k = 0; k < ends->count; k++) {
+        const ox_tree_leaf *leaf = ends->leaves[k];
+        const int64_t at = (ends->row + k * ends->step) * t->e->targets;
+        if (trees->single >= 0) {
+            pick_vote(t, at + trees->single, leaf->weight);
+            continue;
+        }
+        const ox_tree_vote *votes = trees->votes + leaf->votes.first;
+        for (int32_t i = 0; i < leaf->votes.count; i++)
+            pick_vote(t, at + votes[i].target, votes[i].weight);
     }
 }
 
 static void count_votes(const tally *t, int64_t first, int64_t end) {
+    const ox_trees *trees = &t->e->trees;
     const int64_t targets = t->e->targets;
+    const bool is_single = t->e->how < MIN && trees->single >= 0;
+    ox_tree_take_fn *const take = is_single ? add_single : t->e->how < MIN ? add_votes : pick_votes;
     for (int64_t i = first * targets; i < end * targets; i++) {
         t->scores[i] = 0;
-        t->voted[i] = false;
+        t->voted[i] = is_single && i % targets == trees->single;
     }
-    ox_tree_walk(&t->e->trees, &t->x, first, end, t->e->how < MIN ? add_votes : pick_votes, (void *)t);
+    ox_tree_walk(trees, t->x, t->e->columns, first, end, take, (void *)t);
     if (t->e->how == AVERAGE)
         for (int64_t i = first * targets; i < end * targets; i++)
-            t->scores[i] /= t->e->trees.root_count;
+            t->scores[i] /= trees->root_count;
 }
 
 /* ---- Scores ------------------------------------------------------------------------------------------------- */
@@ -243,12 +266,17 @@ ox_status ox_infer_tree_classifier(ox_call *call) {
 
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
 
+/* The other types of rows are walked as doubles. */
+static bool is_of_floats(const ox_tensor *x) {
+    return x->dtype == OX_FLOAT || x->dtype == OX_FLOAT16;
+}
+
 static ox_status plan_scores(ox_call *call, ensemble *e) {
     int64_t count;
     if (!ox_mul_i64(e->rows, e->targets, &count))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%lld scores for each of %lld rows are too many",
                             (long long)e->targets, (long long)e->rows);
-    OX_TRY(ox_dense_plan(call, call->in[0]));
+    OX_TRY(is_of_floats(call->in[0]) ? ox_dense_plan(call, call->in[0]) : ox_ml_plan_doubles(call, call->in[0]));
     OX_TRY(ox_workspace_add(call, count, sizeof(double)));
     return ox_workspace_add(call, count, sizeof(bool));
 }
@@ -256,13 +284,12 @@ static ox_status plan_scores(ox_call *call, ensemble *e) {
 /* prefix: of the attributes that hold the votes; NULL for TreeEnsemble. */
 static ox_status plan_trees(ox_call *call, ensemble *e, const char *prefix, ox_pile *pile) {
     ox_tree_source source = {.pile = pile};
-    int64_t columns;
-    OX_TRY(ox_ml_rows(call, 0, &e->rows, &columns));
+    OX_TRY(ox_ml_rows(call, 0, &e->rows, &e->columns));
     if (prefix)
-        OX_TRY(ox_tree_read_classic(call, prefix, columns, e->targets, &source));
+        OX_TRY(ox_tree_read_classic(call, prefix, e->columns, e->targets, &source));
     else
-        OX_TRY(ox_tree_read(call, columns, e->targets, &source));
-    OX_TRY(ox_tree_lay_out(call, &source, &e->trees));
+        OX_TRY(ox_tree_read(call, e->columns, e->targets, &source));
+    OX_TRY(ox_tree_lay_out(call, &source, is_of_floats(call->in[0]), &e->trees));
     return plan_scores(call, e);
 }
 
@@ -304,7 +331,8 @@ static void tally_part(void *context, int part, int parts) {
 ox_status ox_run_tree_ensemble(ox_call *call) {
     const ensemble *e = call->state;
     size_t used = 0;
-    tally t = {.call = call, .e = e, .x = ox_dense_in(call, &used, call->in[0])};
+    tally t = {.call = call, .e = e};
+    t.x = e->trees.of_floats ? ox_dense_in(call, &used, call->in[0]).data : ox_ml_doubles(call, &used, call->in[0]);
     t.scores = ox_workspace_take(call, &used, e->rows * e->targets, sizeof *t.scores);
     t.voted = ox_workspace_take(call, &used, e->rows * e->targets, sizeof *t.voted);
     /* A walk takes as long as some hundred bytes. */

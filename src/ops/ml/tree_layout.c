@@ -10,7 +10,8 @@ typedef struct layout {
     ox_tree_node *nodes;
     ox_tree_leaf *leaves;
     int32_t *pairs; /* by branch: the node where the pairs behind it begin */
-    bool nan_matters;
+    int32_t single; /* as in ox_trees */
+    bool of_floats, nan_matters;
 } layout;
 
 /* ---- Sets of values ----------------------------------------------------------------------------------------- */
@@ -52,8 +53,19 @@ static double below(double t) {
     return t == -INFINITY ? NAN : nextafter(t, -INFINITY);
 }
 
+/* The largest float that is no more than a limit. */
+static float float_below(double limit) {
+    const float rounded = (float)limit;
+    return (double)rounded > limit ? nextafterf(rounded, -INFINITY) : rounded;
+}
+
 static void put_node(layout *l, int32_t at, double limit, int32_t feature, bool nan_is_second, int32_t next) {
-    l->nodes[at] = (ox_tree_node){limit, (uint32_t)feature & INT32_MAX, nan_is_second, next};
+    ox_tree_node *node = &l->nodes[at];
+    *node = (ox_tree_node){.feature = (uint32_t)feature | (nan_is_second ? OX_TREE_NAN : 0), .next = next};
+    if (l->of_floats)
+        node->limit.f32 = float_below(limit);
+    else
+        node->limit.f64 = limit;
     l->nan_matters |= nan_is_second;
 }
 
@@ -76,7 +88,10 @@ static void put_order(layout *l, int32_t at, const ox_tree_branch *b, int32_t ne
 static void put_leaf(layout *l, int32_t at, int32_t leaf) {
     const int32_t *first = l->source->first + leaf;
     put_node(l, at, NAN, 0, false, at);
-    l->leaves[at] = (ox_tree_leaf){first[0], first[1] - first[0]};
+    if (l->single >= 0)
+        l->leaves[at].weight = l->source->votes[first[0]].weight;
+    else
+        l->leaves[at] = (ox_tree_leaf){.votes = {first[0], first[1] - first[0]}};
 }
 
 static void put_child(layout *l, int32_t at, int32_t child) {
@@ -125,6 +140,25 @@ static void put_pairs(layout *l, int32_t branch) {
 
 /* ---- All of it ---------------------------------------------------------------------------------------------- */
 
+/* A branch, or a leaf with one vote that is for the same target as the first of all votes. */
+static bool is_branch_or_single(const ox_tree_source *s, int32_t child) {
+    const int32_t *first = child < 0 ? s->first + ~child : NULL;
+    return !first || (first[1] == first[0] + 1 && s->votes[first[0]].target == s->votes[0].target);
+}
+
+/* The target of all votes, if every leaf has one; else -1. */
+static int32_t single_target(const ox_tree_source *s) {
+    for (int32_t i = 0; i < s->root_count; i++)
+        if (!is_branch_or_single(s, s->roots[i]))
+            return -1;
+    for (int32_t i = 0; i < s->branch_count; i++) {
+        const ox_tree_branch *b = &s->branches[i];
+        if (b->mode != OX_TREE_LEAF && !(is_branch_or_single(s, b->yes) && is_branch_or_single(s, b->no)))
+            return -1;
+    }
+    return s->votes[0].target;
+}
+
 /* Roots come first. Numbers of nodes must fit. */
 static ox_status count_nodes(ox_call *call, const ox_tree_source *source, int32_t *pairs, int64_t *nodes) {
     *nodes = source->root_count;
@@ -137,8 +171,8 @@ static ox_status count_nodes(ox_call *call, const ox_tree_source *source, int32_
     return OX_OK;
 }
 
-ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, ox_trees *trees) {
-    layout l = {.source = source};
+ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats, ox_trees *trees) {
+    layout l = {.source = source, .single = single_target(source), .of_floats = of_floats};
     int64_t count;
     l.pairs = ox_pile_array(source->pile, (size_t)source->branch_count, sizeof *l.pairs);
     if (!l.pairs)
@@ -157,6 +191,8 @@ ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, ox_trees *trees
                         .nodes = l.nodes,
                         .leaves = l.leaves,
                         .votes = source->votes,
+                        .single = l.single,
+                        .of_floats = l.of_floats,
                         .nan_matters = l.nan_matters};
     return OX_OK;
 }

@@ -2,18 +2,12 @@
  * to wait for memory. */
 #include "tree.h"
 
+#include <string.h>
+
 enum {
-    WALKS = 8,
+    WALKS = OX_TREE_WALKS,
     BLOCK_BYTES = 256 << 10 /* of rows that stay in the cache while one tree after the other sees them */
 };
-
-/* One step of a walk. A walk that is at a leaf stays there. */
-static inline __attribute__((always_inline)) int32_t step(const ox_tree_node *node, double x, bool nan_matters) {
-    int32_t second = x <= node->limit;
-    if (nan_matters)
-        second |= (x != x) & (int32_t)node->nan_is_second;
-    return node->next + second;
-}
 
 /* Walks side by side: where each is, and its row. */
 typedef struct walks {
@@ -21,72 +15,100 @@ typedef struct walks {
     const void *x[WALKS];
 } walks;
 
-#define DESCEND(type, nan_matters)                                                                                     \
-    for (int32_t moved = 1; moved;) {                                                                                  \
-        moved = 0;                                                                                                     \
-        for (int k = 0; k < WALKS; k++) {                                                                              \
-            const ox_tree_node *node = &nodes[w->at[k]];                                                               \
-            const int32_t next = step(node, (double)((const type *)w->x[k])[node->feature], nan_matters);              \
-            moved |= next ^ w->at[k];                                                                                  \
-            w->at[k] = next;                                                                                           \
-        }                                                                                                              \
-    }                                                                                                                  \
-    return
+#define INLINE static inline __attribute__((always_inline))
 
-static void descend(const ox_trees *trees, ox_dtype dtype, walks *w) {
-    const ox_tree_node *nodes = trees->nodes;
-    const bool nan_matters = trees->nan_matters;
-    switch (dtype) {
-    case OX_FLOAT:
-        if (nan_matters) {
-            DESCEND(ox_f32, true);
+/* One step of a walk. A walk that is at a leaf stays there. */
+#define STEP(type, field, node, row, nan_matters)                                                                      \
+    const uint32_t feature = (node)->feature;                                                                          \
+    const type x = ((const type *)(row))[(nan_matters) ? feature & ~OX_TREE_NAN : feature];                            \
+    return (node)->next + (x <= (node)->limit.field) + ((nan_matters) && ((x != x) & (feature >= OX_TREE_NAN)))
+
+INLINE int32_t step_f32(const ox_tree_node *node, const void *row, bool nan_matters) {
+    STEP(ox_f32, f32, node, row, nan_matters);
+}
+
+INLINE int32_t step_f64(const ox_tree_node *node, const void *row, bool nan_matters) {
+    STEP(ox_f64, f64, node, row, nan_matters);
+}
+
+/* The places of all walks are in registers on the way. */
+INLINE void descend(const ox_tree_node *nodes, walks *w, bool of_floats, bool nan_matters) {
+    int32_t at[WALKS];
+    memcpy(at, w->at, sizeof at);
+    for (int32_t moved = 1; moved;) {
+        moved = 0;
+#pragma GCC unroll 16
+        for (int k = 0; k < WALKS; k++) {
+            const int32_t next = (of_floats ? step_f32 : step_f64)(&nodes[at[k]], w->x[k], nan_matters);
+            moved |= next ^ at[k];
+            at[k] = next;
         }
-        DESCEND(ox_f32, false);
-    case OX_DOUBLE:
-        if (nan_matters) {
-            DESCEND(ox_f64, true);
+    }
+    memcpy(w->at, at, sizeof at);
+}
+
+static void descend_all(const ox_trees *trees, walks *w) {
+    if (trees->of_floats && trees->nan_matters)
+        descend(trees->nodes, w, true, true);
+    else if (trees->of_floats)
+        descend(trees->nodes, w, true, false);
+    else if (trees->nan_matters)
+        descend(trees->nodes, w, false, true);
+    else
+        descend(trees->nodes, w, false, false);
+}
+
+/* Some walks to their ends; those that are too few walk as the first one does. */
+static void finish(const ox_trees *trees, walks *w, ox_tree_ends *ends) {
+    for (int k = ends->count; k < WALKS; k++) {
+        w->at[k] = w->at[0];
+        w->x[k] = w->x[0];
+    }
+    descend_all(trees, w);
+    for (int k = 0; k < WALKS; k++)
+        ends->leaves[k] = &trees->leaves[w->at[k]];
+}
+
+/* Several trees side by side. */
+static void walk_row(const ox_trees *trees, const char *x, int64_t row, ox_tree_take_fn *take, void *context) {
+    walks w;
+    ox_tree_ends ends = {.step = 0, .row = row};
+    for (int32_t tree = 0; tree < trees->root_count; tree += ends.count) {
+        ends.count = (int)ox_least(WALKS, trees->root_count - tree);
+        for (int k = 0; k < ends.count; k++) {
+            w.at[k] = tree + k;
+            w.x[k] = x;
         }
-        DESCEND(ox_f64, false);
-    case OX_INT32:
-        DESCEND(ox_i32, false);
-    default:
-        DESCEND(ox_i64, false);
+        finish(trees, &w, &ends);
+        take(context, &ends);
     }
 }
 
-/* Trees and rows are numbered through, the rows of a tree first; the last walks may be of no use. */
-static void walk_block(const ox_trees *trees, const ox_tensor *x, int64_t first, int64_t rows, ox_tree_take_fn *take,
-                       void *context) {
-    const int64_t width = x->dims[x->rank - 1] * (int64_t)ox_dtype_size(x->dtype);
-    const char *data = x->data;
-    int64_t row = 0, tree = 0;
-    while (tree < trees->root_count) {
-        walks w;
-        int64_t of[WALKS];
-        int n = 0;
-        for (; n < WALKS && tree < trees->root_count; n++) {
-            w.at[n] = (int32_t)tree;
-            w.x[n] = data + (first + row) * width;
-            of[n] = first + row;
-            if (++row == rows) {
-                row = 0;
-                tree++;
+/* Several rows side by side, one tree after the other. */
+static void walk_rows(const ox_trees *trees, const char *x, int64_t width, int64_t first, int64_t count,
+                      ox_tree_take_fn *take, void *context) {
+    walks w;
+    ox_tree_ends ends = {.step = 1};
+    for (int32_t tree = 0; tree < trees->root_count; tree++)
+        for (int64_t i = 0; i < count; i += ends.count) {
+            ends.row = first + i;
+            ends.count = (int)ox_least(WALKS, count - i);
+            for (int k = 0; k < ends.count; k++) {
+                w.at[k] = tree;
+                w.x[k] = x + (i + k) * width;
             }
+            finish(trees, &w, &ends);
+            take(context, &ends);
         }
-        for (int k = n; k < WALKS; k++) {
-            w.at[k] = w.at[0];
-            w.x[k] = w.x[0];
-        }
-        descend(trees, x->dtype, &w);
-        for (int k = 0; k < n; k++)
-            take(context, of[k], trees->votes + trees->leaves[w.at[k]].first, trees->leaves[w.at[k]].count);
-    }
 }
 
-void ox_tree_walk(const ox_trees *trees, const ox_tensor *x, int64_t first, int64_t end, ox_tree_take_fn *take,
-                  void *context) {
-    const int64_t width = x->dims[x->rank - 1] * (int64_t)ox_dtype_size(x->dtype);
-    const int64_t block = width < BLOCK_BYTES / 8 ? BLOCK_BYTES / (width > 32 ? width : 32) : 8;
-    for (; first < end; first += block)
-        walk_block(trees, x, first, ox_least(block, end - first), take, context);
+void ox_tree_walk(const ox_trees *trees, const void *x, int64_t columns, int64_t first, int64_t end,
+                  ox_tree_take_fn *take, void *context) {
+    const int64_t width = columns * (int64_t)(trees->of_floats ? sizeof(float) : sizeof(double));
+    const int64_t block = width < BLOCK_BYTES / WALKS ? BLOCK_BYTES / (width > 32 ? width : 32) : WALKS;
+    const char *rows = x;
+    for (; end - first >= WALKS; first += ox_least(block, end - first))
+        walk_rows(trees, rows + first * width, width, first, ox_least(block, end - first), take, context);
+    for (; first < end; first++)
+        walk_row(trees, rows + first * width, first, take, context);
 }
