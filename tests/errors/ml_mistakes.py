@@ -37,6 +37,10 @@ ENSEMBLE = dict(n_targets=1, tree_roots=[0], nodes_featureids=[0], nodes_modes=n
                 nodes_falseleafs=[1], leaf_targetids=[0, 0], leaf_weights=numbers("w", [1.0, 2.0]))
 
 
+CLASSIFIER = {key.replace("target_", "class_"): value for key, value in REGRESSOR.items() if key != "n_targets"}
+CLASSIFIER["classlabels_int64s"] = [7, 8, 9]
+
+
 def regressor(title, status, said, without=(), **changed):
     attributes = {k: v for k, v in {**REGRESSOR, **changed}.items() if k not in without}
     return wrong(title, "TreeEnsembleRegressor", status, said, **attributes)
@@ -44,6 +48,11 @@ def regressor(title, status, said, without=(), **changed):
 
 def ensemble(title, status, said, **changed):
     return wrong(title, "TreeEnsemble", status, said, 5, **{**ENSEMBLE, **changed})
+
+
+def classifier(title, status, said, without=(), **changed):
+    attributes = {k: v for k, v in {**CLASSIFIER, **changed}.items() if k not in without}
+    return wrong(title, "TreeEnsembleClassifier", status, said, outputs="y,z", **attributes)
 
 
 def trees():
@@ -68,6 +77,47 @@ def trees():
                     post_transform="TANH")
     yield regressor("a child that is not there", MODEL, "attribute 'nodes_truenodeids': tree 0 has no node 7",
                     nodes_truenodeids=[7, 0, 0])
+    yield regressor("a child of another tree", MODEL, "attribute 'nodes_falsenodeids': tree 0 has no node 2",
+                    nodes_treeids=[0, 0, 1])
+    yield regressor("a child below all numbers", MODEL, "attribute 'nodes_falsenodeids': tree 0 has no node -1",
+                    nodes_falsenodeids=[-1, 0, 0])
+    yield regressor("branches that lead to each other", MODEL, "node 0 of the trees is among its own descendants",
+                    nodes_modes=["BRANCH_LEQ", "BRANCH_LEQ", "LEAF"], nodes_falsenodeids=[2, 2, 0])
+    yield regressor("features that differ in number", MODEL,
+                    "attribute 'nodes_featureids' has 4 elements, expected 3: one for each of 'nodes_nodeids'",
+                    nodes_featureids=[0, 0, 0, 0])
+    yield regressor("modes that differ in number", MODEL,
+                    "attribute 'nodes_modes' has 2 elements, expected 3: one for each of 'nodes_nodeids'",
+                    nodes_modes=["BRANCH_LEQ", "LEAF"])
+    yield regressor("trees that differ in number", MODEL,
+                    "attribute 'nodes_treeids' has 1 elements, expected 3: one for each of 'nodes_nodeids'",
+                    nodes_treeids=[0])
+    yield regressor("children that differ in number", MODEL,
+                    "attribute 'nodes_falsenodeids' has 2 elements, expected 3: one for each of 'nodes_nodeids'",
+                    nodes_falsenodeids=[2, 0])
+    yield regressor("ways of missing values that differ in number", MODEL, "attribute 'nodes_missing_value_tracks_true' "
+                    "has 1 elements, expected 3: one for each of 'nodes_nodeids'", nodes_missing_value_tracks_true=[1])
+    yield regressor("no votes", MODEL, "attribute 'target_ids' has 0 elements, expected 1 to 268435454",
+                    without=["target_ids"])
+    yield regressor("nodes of votes that differ in number", MODEL,
+                    "attribute 'target_nodeids' has 3 elements, expected 2: one for each of 'target_ids'",
+                    target_nodeids=[1, 2, 2])
+    yield regressor("a set of values in an older operator", MODEL,
+                    "attribute 'nodes_modes': element 0: unknown value 'BRANCH_MEMBER'",
+                    nodes_modes=["BRANCH_MEMBER", "LEAF", "LEAF"])
+    yield classifier("a vote for no class", MODEL, "attribute 'class_ids': element 1 is 3, out of range (0 to 2)",
+                     class_ids=[0, 3])
+    yield classifier("a class below all", MODEL, "attribute 'class_ids': element 0 is -1, out of range (0 to 2)",
+                     class_ids=[-1, 2])
+    yield classifier("no classes", MODEL,
+                     "neither attribute 'classlabels_int64s' nor 'classlabels_strings' has elements",
+                     without=["classlabels_int64s"])
+    yield classifier("base values of other classes", MODEL,
+                     "attribute 'base_values' has 2 elements, expected 3: one for each of the classes",
+                     base_values=[0.0, 1.0])
+    yield classifier("classes of another number of weights", MODEL,
+                     "attribute 'class_weights' has 3 elements, expected 2: one for each of 'class_ids'",
+                     class_weights=[1.0, 2.0, 3.0])
     yield regressor("a vote of no node", MODEL, "attribute 'target_nodeids': tree 0 has no node 9",
                     target_nodeids=[1, 9])
     yield regressor("a vote for no target", MODEL, "attribute 'target_ids': element 1 is 1, out of range (0 to 0)",
@@ -87,6 +137,22 @@ def trees():
                    "attribute 'nodes_falsenodeids': element 0 is 2, out of range (0 to 1)", nodes_falsenodeids=[2])
     yield ensemble("a branch to itself", MODEL, "node 0 of the trees is among its own descendants",
                    nodes_trueleafs=[0])
+    yield ensemble("a branch that is not there", MODEL,
+                   "attribute 'nodes_truenodeids': element 0 is 1, out of range (0 to 0)", nodes_truenodeids=[1],
+                   nodes_trueleafs=[0])
+    yield ensemble("leaves that differ in number", MODEL,
+                   "attribute 'leaf_weights' has 1 elements, expected 2: one for each of 'leaf_targetids'",
+                   leaf_weights=numbers("w", [1.0]))
+    yield ensemble("splits that differ in number", MODEL,
+                   "attribute 'nodes_splits' has 2 elements, expected 1: one for each of 'nodes_featureids'",
+                   nodes_splits=numbers("s", [0.0, 1.0]))
+    yield ensemble("kinds of children that differ in number", MODEL,
+                   "attribute 'nodes_trueleafs' has 2 elements, expected 1: one for each of 'nodes_featureids'",
+                   nodes_trueleafs=[1, 1])
+    yield ensemble("a leaf for no target", MODEL, "attribute 'leaf_targetids': element 1 is 5, out of range (0 to 0)",
+                   leaf_targetids=[0, 5])
+    yield ensemble("a transform beyond the last", MODEL, "attribute 'post_transform' is 5, expected 0 to 4",
+                   post_transform=5)
     yield ensemble("a mode beyond the last", MODEL, "attribute 'nodes_modes': element 0 is no mode (0 to 6)",
                    nodes_modes=numbers("m", [7], T.UINT8))
     yield ensemble("an aggregate beyond the last", MODEL, "attribute 'aggregate_function' is 4, expected 0 to 3",
