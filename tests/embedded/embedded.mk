@@ -47,9 +47,32 @@ $(DEVICE)/exact.elf: $(DEVICE)/obj/tests/embedded/exact.o $(DEVICE)/obj/digits_m
 device-exact: $(DEVICE)/exact.elf
 	@$(EMULATE) -kernel $<
 
+# A random forest, which gives the same bits as the library of this machine.
+FOREST_EMBED := $(BUILD)/device/forest
+$(addprefix $(FOREST_EMBED)/,ops.txt forest.c forest.h) &: tests/embedded/forest.onnx $(BUILD)/ox
+	@mkdir -p $(@D)
+	$(BUILD)/ox embed $< -d rows=1 -o $(@D)
+
+$(DEVICE)/obj/forest_model.o: $(FOREST_EMBED)/forest.c $(FOREST_EMBED)/forest.h
+	@mkdir -p $(@D)
+	$(DEVICE_COMPILE) -c -o $@ $<
+
+$(DEVICE)/obj/tests/embedded/forest.o: DEVICE_CFLAGS += -I$(FOREST_EMBED)
+$(DEVICE)/obj/tests/embedded/forest.o: $(FOREST_EMBED)/forest.h tests/embedded/forest_rows.inc
+$(DEVICE)/forest.elf: $(DEVICE)/obj/tests/embedded/forest.o $(DEVICE)/obj/forest_model.o $(BOARD_OBJ) $(DEVICE)/libox.a \
+  $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+$(FOREST_EMBED)/host: tests/embedded/forest.c tests/embedded/host_board.c tests/embedded/forest_rows.inc $(FOREST_EMBED)/forest.c \
+  $(BUILD)/libox.a
+	$(COMPILE) -I$(BOARD) -I$(FOREST_EMBED) -o $@ $(filter %.c,$^) $(LIBS_STATIC)
+
+device-forest: $(DEVICE)/forest.elf $(FOREST_EMBED)/host
+	@sh tests/embedded/forest.sh $(FOREST_EMBED)/host $(EMULATE) -kernel $<
+
 # Each part on its board, with a library of its own: all operators for the node suite, otherwise what is needed. The
 # microbit has 16 KB of RAM.
-DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
+DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(DEVICE_PARTS)
@@ -66,7 +89,11 @@ device-exact@%:
 	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-digits' OPS='$(DIGITS_EMBED)/ops.txt' \
 	  device-exact
 
+device-forest@%:
+	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-forest' OPS='$(FOREST_EMBED)/ops.txt' \
+	  device-forest
+
 device-node@%:
 	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*' device-node
 
-.PHONY: device-cases device-node device-digits device-exact device-test
+.PHONY: device-cases device-node device-forest device-digits device-exact device-test

@@ -23,6 +23,7 @@ list 'float int64' Expand >"$dir/a.txt"
 # shellcheck disable=SC2086
 list "$all" $seeds >"$dir/c.txt"
 "$BUILD/ox" embed examples/digits/model.onnx -d batch=1 -o "$dir" && mv "$dir/ops.txt" "$dir/d.txt"
+"$BUILD/ox" embed tests/embedded/forest.onnx -d rows=1 -o "$dir" && mv "$dir/ops.txt" "$dir/f.txt"
 : >"$dir/e.txt"
 
 link='arm-none-eabi-gcc $arch -Os -flto=auto -std=c11 -ffunction-sections -fdata-sections -Isrc -nostartfiles --specs=nano.specs
@@ -44,6 +45,7 @@ image() {
     image b 'the 19 operators of broadcasting, float'
     image c 'the same, all types'
     image d 'handwritten digits'
+    image f 'a random forest'
     image e 'everything'
     if [ "$(uname -m)" = x86_64 ]; then
         $MAKE --no-print-directory -s BUILD="$dir/shared" VARIANTS= OPT=-O2 "$dir/shared/libox.so" >/dev/null
