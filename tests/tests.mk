@@ -197,7 +197,7 @@ ml: $(BUILD)/libox.so venv
 TRAINED := $(BUILD)/trained-venv
 trained: $(BUILD)/libox.so
 	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
-	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 303 tests/trained/trained.py
+	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 305 tests/trained/trained.py
 
 plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \

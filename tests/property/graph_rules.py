@@ -608,6 +608,7 @@ WITHOUT = {
     "DeformConv": "tests/property/deforms.py has it",
     "MaxRoiPool": "tests/property/regions.py has it", "RoiAlign": "the same", "MaxUnpool": "its indices belong to a MaxPool",
     "com.microsoft.DynamicQuantizeLSTM": "tests/property/recurrent.py has it",
+    "com.microsoft.MurmurHash3": "tests/property/texts.py has it",
     "Scatter": "older than the versions of these graphs; it is ScatterElements",
     "Upsample": "the same; it is Resize",
     "Bernoulli": "tests/property/chances.py has it: its numbers are random",

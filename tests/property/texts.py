@@ -1,4 +1,5 @@
-"""texts.py [--seed N] [--cases N]: StringConcat, StringSplit, StringNormalizer and TfIdfVectorizer against Python."""
+"""texts.py [--seed N] [--cases N]: StringConcat, StringSplit, StringNormalizer and TfIdfVectorizer against Python,
+MurmurHash3 against onnxruntime, whose own it is."""
 
 import itertools
 import sys
@@ -6,6 +7,7 @@ import sys
 import arrays
 import nodes
 import numpy as np
+import onnxruntime
 import trials
 
 PIECES = ["", " ", "  ", "\t", "\u00a0", "\u3000", ",", ",,", "a", "b", "ab", "\u00e9", "\u0424\u0436", "\u4e2d", "ox"]
@@ -160,8 +162,23 @@ def tfidf(rng):
     return None if nodes.same(got, wanted) else f"TfIdfVectorizer {rows} {attributes}: {got}, not {wanted}"
 
 
+def murmur(rng):
+    kind = ["string", "int32", "uint32", "int64", "uint64", "float", "double"][int(rng.integers(0, 7))]
+    if kind == "string":
+        x = texts(rng, dims_of(rng))
+        given = packed(x)
+    else:
+        given = x = rng.integers(0, 1 << 31, dims_of(rng)).astype(arrays.DTYPES[kind][1])
+    result = "uint32" if rng.random() < 0.5 else "int32"
+    data = nodes.model_of("MurmurHash3", 21, {"x": kind}, {"z": result}, domain="com.microsoft",
+                          positive=int(result == "uint32"), seed=int(rng.integers(0, 1000)))
+    wanted = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    got = nodes.run(data, [(given, kind)])[0]
+    return None if np.array_equal(got, wanted) else f"MurmurHash3 of {kind}: {x}: {got}, not {wanted}"
+
+
 def check(rng, _):
-    return [concat, split, split, normalize, tfidf][int(rng.integers(0, 5))](rng)
+    return [concat, split, split, normalize, tfidf, murmur][int(rng.integers(0, 6))](rng)
 
 
 if __name__ == "__main__":

@@ -170,6 +170,9 @@ def encoders():
         yield converted(f"{model} of words", model.fit(x), x)
         yield converted(f"{model} of numbers", model.fit(numbers), numbers)
     y = numbered(rows(), 2)
+    for signed in (False, True):
+        hasher = feature_extraction.FeatureHasher(16, input_type="string", alternate_sign=signed, dtype=np.float32)
+        yield converted(f"{hasher}", hasher, x[:, :1])
     yield converted("TargetEncoder", preprocessing.TargetEncoder(random_state=0).fit(x, y), x)
     yield converted("LabelEncoder of words", preprocessing.LabelEncoder().fit(x[:, 0]), x[:, 0])
     yield converted("LabelEncoder of numbers", preprocessing.LabelEncoder().fit(numbers[:, 0]), numbers[:, 0])
