@@ -49,7 +49,7 @@ def shares(record, pattern, yardstick, work):
 def judge(record):
     """[(met, text)] of a record of one thread; goals whose cases were not measured are left out."""
     judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers, "loops": judge_loops,
-              "trees": judge_trees,              "models": judge_networks}
+              "trees": judge_trees, "models": judge_networks}
     return judges[record["table"]](record)
 
 
