@@ -58,15 +58,16 @@ static void offset(int64_t n, const ox_zero_points *z, char *row) {
 
 /* ---- Requantization ----------------------------------------------------------------------------------------- */
 
-static inline void requantize_by(int64_t n, const ox_requantization *how, int64_t step, const i32 *sums, u8 *bytes) {
+static inline void requantize_by(int64_t n, const ox_requantization *how, int64_t step, const i32 *sums,
+                                 u8 *restrict bytes) {
     const f32 *column_scales = how->column_scales;
-    const double row_scale = how->row_scale, scale = row_scale * (double)*column_scales;
+    const double row_scale = how->row_scale;
     const int32_t zero = (int32_t)how->zero;
     /* Added and taken off again, it leaves a double of moderate size rounded to a whole number. */
     const double magic = 0x1.8p52;
     const double low = (how->dtype == OX_INT8 ? -128 : 0) - how->zero, high = low + 255;
     for (int64_t j = 0; j < n; j++) {
-        double value = sums[j] * (step ? row_scale * (double)column_scales[j] : scale);
+        double value = sums[j] * (row_scale * (double)column_scales[j * step]);
         value = value > low ? value : low;
         value = value < high ? value : high;
         bytes[j] = (uint8_t)((int32_t)(value + magic - magic) + zero);
