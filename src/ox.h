@@ -485,6 +485,7 @@ typedef struct ox_profile_event {
     uint64_t bytes_read;    /* each element that the step reads or writes in memory counts once: repetition by */
     uint64_t bytes_written; /* broadcasting is free */
     const void *step;       /* tells steps of a session apart, and is the same in its next run */
+    const void *frame;      /* of the library: what the step belongs to */
 } ox_profile_event;
 
 /* A node of a step. The pointers live as long as the model. */

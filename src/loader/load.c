@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "host.h"
 #include "ops/custom.h"
 #include "runtime/options.h"
 #include "build.h"
@@ -12,13 +13,11 @@ enum {
     NEWEST_IR = ONNX__VERSION__IR_VERSION
 };
 
-static const ox_options no_options;
-
 static ox_model *create(const ox_allocator *allocator, const ox_options *options) {
     ox_model *made = ox_alloc(allocator, sizeof *made);
     if (!made)
         return NULL;
-    *made = (ox_model){.options = options ? *options : no_options};
+    *made = (ox_model){.options = *options};
     ox_options_keep(&made->options);
     made->options.extra_outputs = NULL; /* these are of sessions */
     made->options.extra_output_count = 0;
@@ -43,11 +42,14 @@ static ox_status keep_text(ox_model *model, const char *text, const char **kept,
 
 ox_status ox_load_create(const ox_options *options, const char *path, ox_model **model, ox_error *error) {
     const ox_allocator *allocator = ox_options_allocator(options);
+    ox_options resolved = options ? *options : (ox_options){0};
     *model = NULL;
-    OX_TRY(ox_options_check(options, error));
+    if (!resolved.isa)
+        resolved.isa = ox_default_isa();
+    OX_TRY(ox_options_check(&resolved, error)); /* what the environment says, too */
     if (!allocator)
         return ox_fail(error, OX_ERROR_ARGUMENT, "there is no default allocator: give one in the options");
-    ox_model *made = create(allocator, options);
+    ox_model *made = create(allocator, &resolved);
     if (!made)
         return ox_fail_memory(error, "the model", sizeof *made);
     ox_status status = keep_text(made, path, &made->path, error);

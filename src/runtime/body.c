@@ -34,8 +34,9 @@ static ox_status create_inner(ox_frame *sub, int placed_from) {
 /* The frame of a subgraph, made when it is first run. */
 static ox_status make_frame(ox_frame *frame, const ox_graph *graph, int placed_from, ox_frame **sub) {
     ox_frame *made;
-    OX_TRY(ox_frame_create(frame->model, graph, frame->options, frame->planning.scratch.allocator, frame->pool, frame,
-                           &made, frame->error));
+    const ox_means means = {frame->model, frame->options, frame->allocator, frame->planning.scratch.allocator,
+                            frame->pool};
+    OX_TRY(ox_frame_create(&means, graph, frame, &made, frame->error));
     ox_status status = create_inner(made, placed_from);
     if (status == OX_OK)
         *sub = made;
@@ -47,13 +48,12 @@ static ox_status make_frame(ox_frame *frame, const ox_graph *graph, int placed_f
 ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int placed_from, ox_body **body) {
     const ox_work *work = (const void *)call;
     ox_frame *frame = work->frame;
-    const ox_step *step = &frame->steps[work->node];
-    if (number >= step->nsubframes)
-        return ox_call_fail(call, OX_ERROR_MODEL, "the node has %d subgraphs, not %d", (int)step->nsubframes,
-                            number + 1);
-    if (!step->subframes[number])
-        OX_TRY(make_frame(frame, graph, placed_from, &step->subframes[number]));
-    ox_frame *sub = step->subframes[number];
+    const ox_subframes subframes = ox_frame_inner(frame, work->node);
+    if (number >= subframes.count)
+        return ox_call_fail(call, OX_ERROR_MODEL, "the node has %d subgraphs, not %d", subframes.count, number + 1);
+    if (!subframes.frames[number])
+        OX_TRY(make_frame(frame, graph, placed_from, &subframes.frames[number]));
+    ox_frame *sub = subframes.frames[number];
     sub->error = frame->error;
     sub->profile = frame->profile;
     for (int i = graph->ninputs; i < sub->nsources; i++) {

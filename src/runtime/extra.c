@@ -88,8 +88,8 @@ static ox_status find_all(const ox_model *model, const ox_options *options, cons
     return check_found(model, ports, w.count, error);
 }
 
-ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, const ox_allocator *temporary,
-                           ox_graph **result, size_t *size, ox_error *error) {
+ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, const ox_allocator *allocator,
+                           const ox_allocator *temporary, ox_graph **result, size_t *size, ox_error *error) {
     const size_t count = options->extra_output_count;
     const ox_graph *graph = model->graph;
     *result = NULL;
@@ -108,7 +108,7 @@ ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, con
     if (!ox_mul_size((size_t)graph->noutputs + count, sizeof(ox_port), size) || *size > SIZE_MAX - sizeof *graph)
         return ox_fail_memory(error, "extra outputs", count);
     *size += sizeof *graph;
-    ox_graph *made = ox_alloc(options->allocator, *size);
+    ox_graph *made = ox_alloc(allocator, *size);
     if (!made)
         return ox_fail_memory(error, "extra outputs", *size);
     ox_port *ports = (ox_port *)(void *)(made + 1);

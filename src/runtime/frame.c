@@ -130,45 +130,58 @@ static ox_status create_steps(ox_frame *frame) {
     frame->prepared = ox_pile_array(&frame->fixed, OX_KEEP_STATE ? count : 1, sizeof *frame->prepared);
     if (!frame->steps || !frame->members || !frame->prepared)
         return ox_fail_memory(frame->error, "the nodes of a session", count * sizeof *frame->steps);
-    for (int n = 0; n < graph->nnodes; n++) {
-        ox_step *step = &frame->steps[n];
+    for (int n = 0; n < graph->nnodes; n++)
         if (!ox_op_is_known(graph->nodes[n].op))
             return ox_fail(frame->error, OX_ERROR_UNSUPPORTED, "%s: operator %s is not supported", frame->model->path,
                            graph->nodes[n].op->name);
-        step->frame = frame;
-        step->nsubframes = (ox_index)count_subgraphs(&graph->nodes[n]);
-        if (!step->nsubframes)
-            continue;
-        step->subframes = ox_pile_array(&frame->fixed, (size_t)step->nsubframes, sizeof *step->subframes);
-        if (!step->subframes)
-            return ox_fail_memory(frame->error, "the nodes of a session", (size_t)step->nsubframes);
+    return OX_OK;
+}
+
+/* Room for the frames of subgraphs, which are made when they are first run. */
+static ox_status create_inner(ox_frame *frame, int n, int count) {
+    const size_t nodes = (size_t)frame->graph->nnodes;
+    if (!frame->subframes)
+        frame->subframes = ox_pile_array(&frame->fixed, nodes, sizeof *frame->subframes);
+    ox_frame **frames = ox_pile_array(&frame->fixed, (size_t)count, sizeof *frames);
+    if (!frame->subframes || !frames)
+        return ox_fail_memory(frame->error, "the subgraphs of a session", nodes * sizeof *frame->subframes);
+    frame->subframes[n] = (ox_subframes){count, frames};
+    return OX_OK;
+}
+
+static ox_status create_subframes(ox_frame *frame) {
+    for (int n = 0; OX_WITH_SUBGRAPHS && n < frame->graph->nnodes; n++) {
+        const int count = count_subgraphs(&frame->graph->nodes[n]);
+        if (count)
+            OX_TRY(create_inner(frame, n, count));
     }
     return OX_OK;
 }
 
-ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options,
-                          const ox_allocator *temporary, ox_pool *pool, ox_frame *outer, ox_frame **result,
+ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame *outer, ox_frame **result,
                           ox_error *error) {
-    const ox_allocator *allocator = options->allocator;
+    const ox_allocator *allocator = means->allocator;
     ox_frame *frame = ox_alloc(allocator, sizeof *frame);
     *result = NULL;
     if (!frame)
         return ox_fail_memory(error, "a session", sizeof *frame);
-    *frame = (ox_frame){.model = model,
+    *frame = (ox_frame){.model = means->model,
                         .graph = graph,
-                        .options = options,
+                        .options = means->options,
                         .allocator = allocator,
-                        .loops = ox_loops_find(options->isa),
-                        .pool = pool,
+                        .loops = ox_loops_find(means->options->isa),
+                        .pool = means->pool,
                         .outer = outer,
                         .error = error};
     ox_pile_init(&frame->fixed, allocator);
     ox_pile_init(&frame->plan, allocator);
     ox_pile_init(&frame->text, allocator);
-    ox_pile_init(&frame->planning.scratch, temporary);
+    ox_pile_init(&frame->planning.scratch, means->temporary);
     ox_status status = create_slots(frame);
     if (status == OX_OK)
         status = create_steps(frame);
+    if (status == OX_OK)
+        status = create_subframes(frame);
     if (status == OX_OK)
         status = create_work(frame);
     if (status != OX_OK) {
@@ -182,9 +195,11 @@ ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox
 void ox_frame_free(ox_frame *frame) {
     if (!frame)
         return;
-    for (int n = 0; frame->steps && n < frame->graph->nnodes; n++)
-        for (int i = 0; OX_WITH_SUBGRAPHS && frame->steps[n].subframes && i < frame->steps[n].nsubframes; i++)
-            ox_frame_free(frame->steps[n].subframes[i]);
+    for (int n = 0; OX_WITH_SUBGRAPHS && n < frame->graph->nnodes; n++) {
+        const ox_subframes subframes = ox_frame_inner(frame, n);
+        for (int i = 0; i < subframes.count; i++)
+            ox_frame_free(subframes.frames[i]);
+    }
     if (OX_WITH_SUBGRAPHS)
         ox_body_free(frame->inner);
     ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
@@ -249,10 +264,12 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
     for (int i = 0; frame->inner && i < frame->inner->nrooms; i++)
         *arena += frame->inner->rooms[i].size;
     *plan += frame->fixed.used + frame->plan.used + frame->text.used + frame->planning.scratch.used;
-    for (int n = 0; n < frame->graph->nnodes; n++)
-        for (int i = 0; i < frame->steps[n].nsubframes; i++)
-            if (frame->steps[n].subframes[i])
-                ox_frame_memory(frame->steps[n].subframes[i], arena, plan);
+    for (int n = 0; n < frame->graph->nnodes; n++) {
+        const ox_subframes subframes = ox_frame_inner(frame, n);
+        for (int i = 0; i < subframes.count; i++)
+            if (subframes.frames[i])
+                ox_frame_memory(subframes.frames[i], arena, plan);
+    }
 }
 
 /* "node 'name'", or what else tells it from the others. */

@@ -65,6 +65,20 @@ typedef struct ox_arena {
     size_t used; /* bytes of them that the plan uses */
 } ox_arena;
 
+/* The frames of a node's subgraphs, by number; NULL for those that never ran. */
+typedef struct ox_subframes {
+    int count;
+    ox_frame **frames;
+} ox_subframes;
+
+/* What a frame is made with. `temporary` is for what only planning needs. */
+typedef struct ox_means {
+    const ox_model *model;
+    const ox_options *options;
+    const ox_allocator *allocator, *temporary;
+    ox_pool *pool;
+} ox_means;
+
 struct ox_frame {
     /* Given when the frame is made: */
     const ox_model *model;
@@ -89,8 +103,9 @@ struct ox_frame {
     /* The plan: */
     ox_pile plan; /* descriptors, prepared kernels, folded constants */
     ox_step *steps;
-    ox_member *members;    /* of each node, where nodes are fused */
-    ox_prepared *prepared; /* of each node, or of the one that is at work (OX_KEEP_STATE) */
+    ox_subframes *subframes; /* of each node; NULL if none has any */
+    ox_member *members;      /* of each node, where nodes are fused */
+    ox_prepared *prepared;   /* of each node, or of the one that is at work (OX_KEEP_STATE) */
     ox_stage *stages, *newest;
     bool stale; /* a source has another shape than the stages were planned for, which the last outputs still need */
     ox_planning planning;
@@ -99,9 +114,8 @@ struct ox_frame {
     ox_pile text; /* of the main graph: bytes of the strings that this run made, in all frames */
 };
 
-/* A frame without a plan. `temporary` is for what only planning needs. */
-ox_status ox_frame_create(const ox_model *model, const ox_graph *graph, const ox_options *options,
-                          const ox_allocator *temporary, ox_pool *pool, ox_frame *outer, ox_frame **frame,
+/* A frame without a plan; outer: NULL for the main graph. */
+ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame *outer, ox_frame **frame,
                           ox_error *error);
 void ox_frame_free(ox_frame *frame);
 /* Describes a source as of this shape: the plan does not hold any more if that is new. constant: its data never
@@ -126,6 +140,10 @@ static inline ox_group *ox_frame_group(const ox_frame *frame, int n) {
 static inline int ox_frame_dense(const ox_frame *frame, int n) {
     const ox_group *group = OX_WITH_EPILOGUES ? frame->members[n].group : NULL;
     return group ? group->dense : -1;
+}
+/* The frames of the subgraphs of a node. */
+static inline ox_subframes ox_frame_inner(const ox_frame *frame, int n) {
+    return OX_WITH_SUBGRAPHS && frame->subframes ? frame->subframes[n] : (ox_subframes){0};
 }
 /* What is prepared for the run of a node. */
 static inline ox_prepared *ox_frame_prepared(const ox_frame *frame, int n) {

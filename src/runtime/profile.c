@@ -168,17 +168,18 @@ ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *fra
                               .node_count = group ? (size_t)group->count : 1,
                               .start_ns = start,
                               .duration_ns = end - start,
-                              .step = step};
+                              .step = step,
+                              .frame = frame};
     count_bytes(frame, n, &event);
     frame->profile->callback(frame->profile->context, &event);
     return OX_OK;
 }
 
 ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_profile_node *result) {
-    if (!event || !event->step || !result || index >= event->node_count)
+    if (!event || !event->step || !event->frame || !result || index >= event->node_count)
         return OX_ERROR_ARGUMENT;
     const ox_step *step = event->step;
-    const ox_frame *frame = step->frame;
+    const ox_frame *frame = event->frame;
     int n = (int)(step - frame->steps);
     const ox_group *group = ox_frame_group(frame, n);
     n = group ? group->head : n;

@@ -10,10 +10,10 @@
 #include <string.h>
 
 struct ox_session {
-    ox_options options;
-    ox_meter meter;         /* what model and session hold */
-    ox_allocator allocator; /* counted by the meter, ... */
-    ox_allocator temporary; /* ... as this is: for what is given back soon */
+    const ox_options *options; /* the model's, or a copy of those given */
+    ox_meter meter;            /* what model and session hold */
+    ox_allocator allocator;    /* counted by the meter, ... */
+    ox_allocator temporary;    /* ... as this is: for what is given back soon */
     const ox_model *model;
     ox_graph *graph; /* the model's with extra outputs, NULL if there are none */
     size_t graph_size;
@@ -27,7 +27,7 @@ struct ox_session {
 
 /* The options in force: the model's where these say nothing. */
 static ox_options merged(const ox_options *given, const ox_model *model) {
-    ox_options options = given ? *given : model->options;
+    ox_options options = *given;
     options.limits = ox_limits_or(&options.limits, &model->options.limits);
     if (!options.threads)
         options.threads = model->options.threads;
@@ -36,17 +36,26 @@ static ox_options merged(const ox_options *given, const ox_model *model) {
         options.warn_context = model->options.warn_context;
     }
     if (!options.isa)
-        options.isa = model->options.isa ? model->options.isa : ox_default_isa();
+        options.isa = model->options.isa;
+    ox_options_keep(&options);
     return options;
 }
 
-static ox_status fill(ox_session *session, ox_error *error) {
+static ox_status fill(ox_session *session, const ox_options *given, ox_error *error) {
     const ox_model *model = session->model;
-    const ox_options *options = &session->options;
+    if (given) {
+        ox_options *options = ox_alloc(&session->allocator, sizeof *options);
+        if (!options)
+            return ox_fail_memory(error, "a session", sizeof *options);
+        *options = *given;
+        session->options = options;
+    }
+    const ox_options *options = session->options;
     OX_TRY(ox_pool_create(&session->allocator, options->threads, &options->limits, &session->pool, error));
-    OX_TRY(ox_extra_outputs(model, options, &session->temporary, &session->graph, &session->graph_size, error));
-    OX_TRY(ox_frame_create(model, session->graph ? session->graph : model->graph, options, &session->temporary,
-                           session->pool, NULL, &session->frame, error));
+    OX_TRY(ox_extra_outputs(model, options, &session->allocator, &session->temporary, &session->graph,
+                            &session->graph_size, error));
+    const ox_means means = {model, options, &session->allocator, &session->temporary, session->pool};
+    OX_TRY(ox_frame_create(&means, session->graph ? session->graph : model->graph, NULL, &session->frame, error));
     size_t ninputs = (size_t)model->graph->ninputs;
     session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
     if (OX_WITH_VALUES)
@@ -60,19 +69,16 @@ ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_s
     *session = NULL;
     OX_NEED(model, error);
     OX_TRY(ox_options_check(given, error));
-    ox_options options = merged(given, model);
-    OX_TRY(ox_options_check(&options, error)); /* what the environment says, too */
-    ox_options_keep(&options);
+    const ox_options options = given ? merged(given, model) : model->options;
     const ox_allocator *allocator = given && given->allocator ? given->allocator : &model->meter.from;
     ox_session *made = ox_alloc(allocator, sizeof *made);
     if (!made)
         return ox_fail_memory(error, "a session", sizeof *made);
-    *made = (ox_session){.options = options, .model = model};
+    *made = (ox_session){.options = &model->options, .model = model};
     made->allocator =
-        ox_meter_allocator(&made->meter, allocator, made->options.limits.bytes, model->loaded_bytes + sizeof *made);
+        ox_meter_allocator(&made->meter, allocator, options.limits.bytes, model->loaded_bytes + sizeof *made);
     made->temporary = ox_meter_temporary(&made->meter);
-    made->options.allocator = &made->allocator;
-    ox_status status = ox_meter_explain(&made->meter, fill(made, error), error);
+    ox_status status = ox_meter_explain(&made->meter, fill(made, given ? &options : NULL, error), error);
     if (status == OX_OK)
         *session = made;
     else
@@ -87,6 +93,8 @@ void ox_session_free(ox_session *session) {
     ox_pool_free(session->pool);
     if (session->graph)
         ox_release(&session->allocator, session->graph, session->graph_size);
+    if (session->options != &session->model->options)
+        ox_release(&session->allocator, (void *)session->options, sizeof *session->options);
     ox_allocator allocator = session->meter.from;
     ox_release(&allocator, session, sizeof *session);
 }
@@ -265,11 +273,11 @@ static uint32_t frame_op_types(const ox_frame *frame, const ox_op_use *use) {
     uint32_t types = 0;
     for (int n = 0; n < frame->graph->nnodes; n++) {
         const ox_node *node = &frame->graph->nodes[n];
-        const ox_step *step = &frame->steps[n];
+        const ox_subframes subframes = ox_frame_inner(frame, n);
         const ox_group *group = ox_frame_group(frame, n);
-        for (int i = 0; i < step->nsubframes; i++)
-            if (step->subframes[i])
-                types |= frame_op_types(step->subframes[i], use);
+        for (int i = 0; i < subframes.count; i++)
+            if (subframes.frames[i])
+                types |= frame_op_types(subframes.frames[i], use);
         if (ox_text_order(node->op->name, use->name) || ox_text_order(node->op->domain, use->domain) ||
             ox_op_version(node->op, node->version) != use->version)
             continue;

@@ -42,15 +42,12 @@ typedef struct ox_prepared {
 
 /* What a plan knows of a node. */
 typedef struct ox_step {
-    ox_frame *frame;
-    ox_output *outputs;   /* as many as the node has; NULL if none is a window */
-    ox_frame **subframes; /* by number of the subgraph */
-    size_t place;         /* in the arena: what is prepared for each run (OX_KEEP_STATE), and the workspace, ... */
-    size_t work;          /* ... of so many bytes */
-    ox_index nsubframes;
-    bool skip : 1;  /* nothing to do in a run: its outputs are constants */
-    bool runs : 1;  /* the run function is called: some output is not a window, ... */
-    bool empty : 1; /* ... unless no output has an element, and the operator then does nothing */
+    ox_output *outputs; /* as many as the node has; NULL if none is a window */
+    size_t place;       /* in the arena: what is prepared for each run (OX_KEEP_STATE), and the workspace, ... */
+    size_t work;        /* ... of so many bytes */
+    bool skip : 1;      /* nothing to do in a run: its outputs are constants */
+    bool runs : 1;      /* the run function is called: some output is not a window, ... */
+    bool empty : 1;     /* ... unless no output has an element, and the operator then does nothing */
 } ox_step;
 
 /* Whether a step calls the run function of its operator; a constant where all operators are views. */

@@ -3,10 +3,10 @@
 
 /* The frame in which a node runs a subgraph, NULL if it never did. */
 static const ox_frame *frame_of(const ox_frame *frame, int n, const ox_graph *graph) {
-    const ox_step *step = frame ? &frame->steps[n] : NULL;
-    for (int i = 0; step && i < step->nsubframes; i++)
-        if (step->subframes[i] && step->subframes[i]->graph == graph)
-            return step->subframes[i];
+    const ox_subframes subframes = frame ? ox_frame_inner(frame, n) : (ox_subframes){0};
+    for (int i = 0; i < subframes.count; i++)
+        if (subframes.frames[i] && subframes.frames[i]->graph == graph)
+            return subframes.frames[i];
     return NULL;
 }
 
