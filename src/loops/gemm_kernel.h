@@ -26,9 +26,8 @@ typedef struct ox_gemm_matrix {
 
 /* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are a_row
  * bytes apart, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B and not written
- * in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. On the way, every OX_GEMM_STEPS groups of
- * k bring as many cache lines into the caches: from `ahead` on, ahead_stream bytes apart, the next ones ahead_step
- * bytes further. */
+ * in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. Every OX_GEMM_STEPS groups of k prefetch
+ * as many cache lines: from `ahead` on, ahead_stream bytes apart, the next ones ahead_step bytes further. */
 typedef struct ox_gemm_tile {
     int64_t rows, columns, depth;
     const char *a, *b;

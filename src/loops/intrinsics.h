@@ -280,7 +280,7 @@ static inline void ox_stream_vectors(void *to, const void *from, size_t size) {
 #endif
 }
 
-/* Asks for the cache line at an address, which need not be there; _far: no nearer than the second-level cache. */
+/* Prefetches the cache line at an address, which need not be there; _far: no nearer than the second-level cache. */
 #if defined(__GNUC__)
 /* gcc takes a function that does nothing else for one without effect, and leaves its calls out. */
 #define OX_PREFETCH(address, locality)                                                                                 \
@@ -302,9 +302,8 @@ enum {
     OX_LATER = 16 << 10
 };
 
-/* Asks for what comes behind `size` bytes that are read next, one piece after the other. What will be wanted soon comes
- * into the first-level cache, what will be wanted later into the second-level one: only so many lines can be under way
- * to the first one. */
+/* Prefetches what lies behind the next `size` bytes of a stream: the lines OX_SOON bytes on into the first-level cache,
+ * those OX_LATER bytes on into the second-level one, because few lines can be under way to the first. */
 static inline void ox_prefetch_lines(uintptr_t from, size_t size) {
     for (size_t at = 0; at < size; at += OX_LINE) {
         ox_prefetch(from + OX_SOON + at);
@@ -312,7 +311,7 @@ static inline void ox_prefetch_lines(uintptr_t from, size_t size) {
     }
 }
 
-/* Asks for so many bytes of each of some rows, no nearer than the second-level cache. */
+/* Prefetches so many bytes of each of some rows, no nearer than the second-level cache. */
 static inline void ox_prefetch_rows(uintptr_t from, int64_t step, int64_t rows, int64_t bytes) {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t at = 0; at < bytes; at += OX_LINE)

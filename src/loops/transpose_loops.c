@@ -131,14 +131,16 @@ static inline int64_t rest_of(int64_t count, int64_t moved, int64_t block) {
         return;                                                                                                        \
     }
 
-/* A matrix that the last cache keeps goes down strips one cache line wide, TALL rows at a time, so that what is stored
- * makes as many streams as a line has elements, and asks meanwhile for the next two lines of each row. Rows of the
- * result that are a multiple of NEAR bytes for each byte of an element apart share too few places of a cache for that:
- * fewer of them are written at a time, or, when the rows that are read share places, too, squares go by way of a small
- * matrix. The strips of two lines share what they ask for: each asks for both next lines of its part of the rows (`odd`
- * columns of the two lines have been gone down before). What the last cache does not keep is stored past the caches,
- * line by line. But lines a multiple of CROWDED bytes apart crowd few parts of the memory, and take two to three times
- * as long: there, rows of the result get DEEP bytes at a time. */
+/* Three ways, by the size of the matrix and the distance between its rows:
+ * - A matrix that fits the last cache is copied strip by strip. A strip is one cache line wide and TALL rows high: one
+ *   stream of stores for each element of the line. Meanwhile the next two lines of each row are prefetched; the strips
+ *   of two lines share that work, each for a part of the rows (`odd` columns of the two lines are copied before).
+ * - Rows of the result that are a multiple of NEAR bytes times the size of an element apart share too few places of a
+ *   cache: fewer of them are written at a time. If the rows that are read share places, too, squares are copied by way
+ *   of a small matrix.
+ * - A matrix that is too large for the last cache is stored past the caches, line by line. Lines a multiple of CROWDED
+ *   bytes apart lie in few parts of the memory and take two to three times as long: there, rows of the result get DEEP
+ *   bytes at a time. */
 enum {
     SMALL = 16 << 10, /* bytes of a matrix that needs no strips */
     TALL = 512,

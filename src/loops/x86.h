@@ -1,5 +1,5 @@
 /* x86.h: OX_CPU_HAS(feature), whether the processor has it and the system saves its registers. The C library asked when
- * the process started. The instruction that asks takes 5 microseconds in a virtual machine, and a session 0.25. */
+ * the process started. The instruction (cpuid) takes 5 microseconds in a virtual machine, and a session 0.25. */
 #ifndef OX_LOOPS_X86_H
 #define OX_LOOPS_X86_H
 

@@ -13,7 +13,7 @@ enum {
 
 typedef struct rotary {
     int64_t batch, sequence, heads, size;
-    int64_t half;      /* pairs of elements that are turned */
+    int64_t half;      /* pairs of elements that are rotated */
     int64_t places[3]; /* elements of X from one batch, step and head to the next */
     bool interleaved;
 } rotary;
@@ -53,14 +53,14 @@ static ox_status check_cache(ox_call *call, const rotary *r, int i) {
 static ox_status read_node(ox_call *call, rotary *r) {
     const ox_tensor *positions = ox_call_given(call, POSITIONS) ? call->in[POSITIONS] : NULL;
     OX_TRY(read_heads(call, r));
-    int64_t turned = ox_call_int(call, "rotary_embedding_dim", 0);
+    int64_t rotated = ox_call_int(call, "rotary_embedding_dim", 0);
     r->interleaved = ox_call_int(call, "interleaved", 0) != 0;
-    if (turned == 0)
-        turned = r->size;
-    if (turned < 0 || turned > r->size || turned % 2 != 0)
+    if (rotated == 0)
+        rotated = r->size;
+    if (rotated < 0 || rotated > r->size || rotated % 2 != 0)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%lld elements of heads of %lld cannot be rotated in pairs",
-                            (long long)turned, (long long)r->size);
-    r->half = turned / 2;
+                            (long long)rotated, (long long)r->size);
+    r->half = rotated / 2;
     if (positions && !ox_same_dims(positions->rank, positions->dims, 2, (const int64_t[]){r->batch, r->sequence}))
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape [%lld,%lld]", OX_INPUT(call, POSITIONS),
                             (long long)r->batch, (long long)r->sequence);

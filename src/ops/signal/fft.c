@@ -120,7 +120,7 @@ int64_t ox_fft_room(const ox_fft *fft) {
 typedef struct butterfly {
     int64_t side, apart;
     const double *turn; /* exp(-2 pi i k / n) */
-    int64_t n, step;    /* output j is turned by k = j * step */
+    int64_t n, step;    /* output j is multiplied by turn[k], k = j * step */
     int factor;
     ox_fft_lines x, y;
 } butterfly;
@@ -187,7 +187,7 @@ static void add_scaled(int64_t n, double scale, ox_fft_lines from, int64_t place
     }
 }
 
-/* Outputs j and factor - j: a - ib and a + ib, turned. */
+/* Outputs j and factor - j: a - ib and a + ib, times their turns. */
 static void finish_pair(const butterfly *b, int j, ox_fft_lines sum, ox_fft_lines difference) {
     const int64_t k1 = j * b->step, k2 = (b->factor - j) * b->step;
     const double c1 = b->turn[2 * k1], s1 = b->turn[2 * k1 + 1], c2 = b->turn[2 * k2], s2 = b->turn[2 * k2 + 1];
