@@ -1,4 +1,5 @@
-"""_convert.py: arrays of a model's type from whatever else a caller gives. The module _ox calls it."""
+"""_convert.py: arrays of a model's type from whatever else a caller gives. The module _ox calls to_array and
+keys_and_values."""
 
 import numpy as np
 
@@ -94,3 +95,13 @@ def to_array(given, wanted, name):
         array = np.asarray(given)
         return array if array.dtype == dtype_of(wanted) else _from_array(array, wanted, name)
     return _from_numbers(given, wanted, name)
+
+
+def keys_and_values(pairs):
+    """Keys and values of a mapping as two lists. Keys that are texts are objects, so that none becomes one."""
+    keys = [key for key, _ in pairs]
+    if any(isinstance(key, (str, bytes)) for key in keys):
+        texts = np.empty(len(keys), object)
+        texts[:] = keys
+        keys = texts
+    return keys, [value for _, value in pairs]

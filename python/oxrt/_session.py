@@ -220,8 +220,12 @@ class InferenceSession:
         threading.Thread(target=work, daemon=True).start()
 
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
-        feed = {name: value.numpy() for name, value in input_dict_ort_values.items()}
-        return [OrtValue(array) for array in self.run(output_names, feed, run_options)]
+        feed = {name: value._value for name, value in input_dict_ort_values.items()}
+        return self._ort_values(output_names or self._output_names, self.run(output_names, feed, run_options))
+
+    def _ort_values(self, names, values):
+        types = {info.name: _type_text(info.type) for info in self._model.outputs}
+        return [OrtValue(value, types[name]) for name, value in zip(names, values)]
 
     def run_with_iobinding(self, iobinding, run_options=None):
         iobinding._run(self, run_options)
@@ -331,10 +335,11 @@ _ELEMENT_TYPES = ("float", "uint8", "int8", "uint16", "int16", "int32", "int64",
 
 
 class OrtValue:
-    """A value of a session: an array whose memory it shares."""
+    """A value of a session: an array whose memory it shares, or a list, None or dict with its type's text."""
 
-    def __init__(self, array):
-        self._array = array
+    def __init__(self, value, type_text=None):
+        self._value = value
+        self._type = type_text
 
     @staticmethod
     def ortvalue_from_numpy(array, device_type="cpu", device_id=0, vendor_id=-1):
@@ -361,6 +366,12 @@ class OrtValue:
     def __dlpack_device__(self):
         return self._array.__dlpack_device__()
 
+    @property
+    def _array(self):
+        if not self.is_tensor():
+            raise _status.Fail(f"a value of type {self.data_type()} is no array")
+        return self._value
+
     def numpy(self):
         return self._array
 
@@ -371,7 +382,7 @@ class OrtValue:
         return 1 + _ELEMENT_TYPES.index(self._element_name())
 
     def data_type(self):
-        return f"tensor({self._element_name()})"
+        return f"tensor({self._element_name()})" if self.is_tensor() else self._type
 
     def _element_name(self):
         return _convert.name_of(self._array.dtype)
@@ -386,13 +397,13 @@ class OrtValue:
         return "cpu"
 
     def has_value(self):
-        return self._array is not None
+        return self._value is not None
 
     def is_tensor(self):
-        return isinstance(self._array, np.ndarray)
+        return isinstance(self._value, np.ndarray)
 
     def is_tensor_sequence(self):
-        return isinstance(self._array, list)
+        return (self._type or "").startswith("seq(tensor(")
 
     def is_sparse_tensor(self):
         return False
@@ -437,7 +448,7 @@ class IOBinding:
         self._inputs[name] = _memory(buffer_ptr, shape, _dtype_of(element_type))
 
     def bind_ortvalue_input(self, name, ortvalue):
-        self._inputs[name] = ortvalue.numpy()
+        self._inputs[name] = ortvalue._value
 
     def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):
         _check_device(device_type)
@@ -451,13 +462,14 @@ class IOBinding:
 
     def _run(self, session, run_options):
         names = list(self._outputs)
-        arrays = session.run(names, self._inputs, run_options) if names else []
-        self._results = [self._place(name, array) for name, array in zip(names, arrays)]
+        values = session.run(names, self._inputs, run_options) if names else []
+        self._results = [self._place(name, value) for name, value in zip(names, session._ort_values(names, values))]
 
-    def _place(self, name, array):
+    def _place(self, name, value):
         target = self._outputs[name]
         if target is None:
-            return OrtValue(array)
+            return value
+        array = value.numpy()
         if target.shape != array.shape or target.dtype != array.dtype:
             raise InvalidArgument(f"output {name} is {array.dtype} {array.shape}, bound is memory for {target.dtype} "
                                   f"{target.shape}")
@@ -471,7 +483,7 @@ class IOBinding:
         return self._results
 
     def copy_outputs_to_cpu(self):
-        return [value.numpy() for value in self._results]
+        return [value._value for value in self._results]
 
     def clear_binding_inputs(self):
         self._inputs.clear()

@@ -1,5 +1,6 @@
 """backend.py: ONNX's backend interface (onnx.backend.base) over Model. It needs the package onnx."""
 
+import numpy as np
 import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
@@ -22,6 +23,32 @@ class OxBackendRep(BackendRep):
                 raise _ox.ArgumentError(f"{len(inputs)} inputs were given, the model has {len(names)}")
             inputs = dict(zip(names, inputs))
         return namedtupledict("Outputs", self._names)(*self._model.run(inputs))
+
+
+def _tensor_type(value, shape):
+    dtype = np.asarray(value).dtype
+    number = onnx.TensorProto.STRING if dtype.kind in "UO" else helper.np_dtype_to_tensor_dtype(dtype)
+    return helper.make_tensor_type_proto(number, shape)
+
+
+def _type_inside(value):
+    """The type of what a list or a dict holds; items may differ in shape."""
+    if isinstance(value, (dict, list, tuple)):
+        return _type_of(value)
+    return _tensor_type(value, None)
+
+
+def _type_of(value):
+    """The type of an array; of a list or dict, which is that of its first item; of None, an optional."""
+    if value is None:
+        return helper.make_optional_type_proto(_tensor_type(np.float32(0), None))
+    if isinstance(value, dict):
+        key, item = next(iter(value.items()), (0, np.float32(0)))
+        return helper.make_map_type_proto(_tensor_type(key, None).tensor_type.elem_type,
+                                          _type_inside(np.float32(item) if isinstance(item, float) else item))
+    if isinstance(value, (list, tuple)):
+        return helper.make_sequence_type_proto(_type_inside(value[0] if value else np.float32(0)))
+    return _tensor_type(value, np.shape(value))
 
 
 class OxBackend(Backend):
@@ -47,11 +74,10 @@ class OxBackend(Backend):
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):
-        """Runs one node; the types of its inputs are those of the arrays."""
+        """Runs one node; the types of its inputs are those of the values, a list's that of its first item."""
         version = kwargs.pop("opset_version", onnx.defs.onnx_opset_version())
         given = [name for name in node.input if name]
-        infos = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-                 for name, array in zip(given, inputs)]
+        infos = [helper.make_value_info(name, _type_of(value)) for name, value in zip(given, inputs)]
         results = [onnx.ValueInfoProto(name=name) for name in node.output if name]
         graph = helper.make_graph([node], node.op_type or "node", infos, results)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid(node.domain, version)])

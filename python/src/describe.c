@@ -14,7 +14,8 @@ static PyTypeObject *add_type(PyObject *module, const char *name, PyStructSequen
 int oxpy_add_descriptions(PyObject *module) {
     static PyStructSequence_Field value_fields[] = {
         {"name", "the name in the model"},
-        {"type", "the element type, such as \"float\"; None if it is not stated"},
+        {"type",
+         "a tensor's element type (\"float\"), else the type (\"seq(tensor(float))\"); None if it is not stated"},
         {"shape", "a tuple of int, str (a named dimension) and None; None if it is not stated"},
         {"optional", "True for an input that has a default"},
         {NULL, NULL}};
@@ -74,7 +75,7 @@ static PyObject *shape_of(const ox_value_info *info) {
 }
 
 static PyObject *describe_value(const ox_value_info *info) {
-    const char *type = info->dtype == OX_UNDEFINED ? NULL : ox_dtype_name(info->dtype);
+    const char *type = info->dtype != OX_UNDEFINED ? ox_dtype_name(info->dtype) : *info->type ? info->type : NULL;
     PyObject *shape = shape_of(info);
     return shape ? make_struct(value_type,
                                Py_BuildValue("szNN", info->name, type, shape, PyBool_FromLong(info->optional)))

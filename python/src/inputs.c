@@ -1,4 +1,4 @@
-/* inputs.c: tensors from arrays, in place where nothing can go wrong. */
+/* inputs.c: inputs of a call: tensors from arrays, in place where nothing can go wrong, and other values. */
 #include "oxpy.h"
 
 #include <stdlib.h>
@@ -17,6 +17,11 @@ void *oxpy_scratch_get(oxpy_scratch *scratch, size_t size) {
         scratch->size = room;
     }
     return scratch->bytes;
+}
+
+void oxpy_scratch_free(oxpy_scratch *scratch) {
+    free(scratch->bytes);
+    *scratch = (oxpy_scratch){0};
 }
 
 /* True for types whose elements leave bits of their byte unused; all others may hold any bytes. */
@@ -87,62 +92,84 @@ static int fill(oxpy_scratch *scratch, PyArrayObject **array, const char *name, 
     return tensor->data ? 0 : -1;
 }
 
-static int set_array(oxpy_session *session, size_t index, PyArrayObject **array, const ox_value_info *info) {
-    int64_t dims[OX_TENSOR_RANK], strides[OX_TENSOR_RANK];
-    ox_error error;
-    ox_tensor tensor = {.dtype = info->dtype, .dims = dims};
-    if (fill(&session->scratch[index], array, info->name, &tensor))
-        return -1;
-    tensor.rank = PyArray_NDIM(*array);
-    for (int d = 0; d < tensor.rank; d++) {
-        dims[d] = PyArray_DIM(*array, d);
-        strides[d] = PyArray_STRIDE(*array, d);
-    }
-    if (!PyArray_IS_C_CONTIGUOUS(*array))
-        tensor.strides = strides;
-    if (ox_session_set_input(session->session, index, &tensor, &error)) {
-        oxpy_raise(&error);
-        return -1;
-    }
-    return 0;
-}
-
-/* Whatever is no array of the model's type is left to Python. */
-static PyObject *convert(PyObject *object, const ox_value_info *info) {
+/* Whatever is no array of the wanted type is left to Python. */
+static PyObject *convert(PyObject *object, ox_dtype dtype, const char *name) {
     static PyObject *converter; /* lives as long as the interpreter */
     if (!converter)
         converter = oxpy_import("oxrt._convert", "to_array");
     if (!converter)
         return NULL;
-    PyObject *made = PyObject_CallFunction(converter, "Oss", object, ox_dtype_name(info->dtype), info->name);
-    if (made && (!PyArray_Check(made) || oxpy_dtype_of((PyArrayObject *)made) != info->dtype)) {
-        oxpy_fail(OX_ERROR_SHAPE, "input %s is no array of %s", info->name, ox_dtype_name(info->dtype));
+    PyObject *made = PyObject_CallFunction(converter, "Oss", object, ox_dtype_name(dtype), name);
+    if (made && (!PyArray_Check(made) || oxpy_dtype_of((PyArrayObject *)made) != dtype)) {
+        oxpy_fail(OX_ERROR_SHAPE, "input %s is no array of %s", name, ox_dtype_name(dtype));
         Py_CLEAR(made);
     }
     return made;
 }
 
-int oxpy_set_input(oxpy_model *self, oxpy_session *session, size_t index, PyObject *object) {
-    ox_value_info info = {0};
-    ox_model_input(self->model, index, &info);
-    if (info.dtype == OX_UNDEFINED) {
-        oxpy_fail(OX_ERROR_UNSUPPORTED, "input %s is not stated to be a tensor", info.name);
-        return -1;
-    }
+int oxpy_tensor_in(oxpy_scratch *scratch, PyObject *object, ox_dtype dtype, const char *name, oxpy_tensor *made) {
     PyObject *array = object;
-    if (PyArray_Check(object) && oxpy_dtype_of((PyArrayObject *)object) == info.dtype)
+    if (PyArray_Check(object) && oxpy_dtype_of((PyArrayObject *)object) == dtype)
         Py_INCREF(array);
     else
-        array = convert(object, &info);
+        array = convert(object, dtype, name);
     if (!array)
         return -1;
-    PyArrayObject *used = (PyArrayObject *)array;
-    if (set_array(session, index, &used, &info)) {
-        Py_DECREF((PyObject *)used);
+    made->array = (PyArrayObject *)array;
+    made->tensor = (ox_tensor){.dtype = dtype, .dims = made->dims};
+    if (fill(scratch, &made->array, name, &made->tensor)) {
+        Py_DECREF((PyObject *)made->array);
+        return -1;
+    }
+    made->tensor.rank = PyArray_NDIM(made->array);
+    for (int d = 0; d < made->tensor.rank; d++) {
+        made->dims[d] = PyArray_DIM(made->array, d);
+        made->strides[d] = PyArray_STRIDE(made->array, d);
+    }
+    if (!PyArray_IS_C_CONTIGUOUS(made->array))
+        made->tensor.strides = made->strides;
+    return 0;
+}
+
+/* `held` is taken over where the input was set. */
+static int keep(oxpy_session *session, size_t index, ox_status status, PyObject *held, const ox_error *error) {
+    if (status) {
+        Py_DECREF(held);
+        oxpy_raise(error);
         return -1;
     }
     PyObject *before = session->held[index];
-    session->held[index] = (PyObject *)used;
+    session->held[index] = held;
     Py_XDECREF(before);
     return 0;
+}
+
+static int set_value(oxpy_session *session, size_t index, PyObject *object, const ox_value_info *info) {
+    ox_value *value, *before = session->values[index];
+    ox_error error;
+    if (oxpy_value_in(info->type, object, info->name, &value))
+        return -1;
+    const ox_status status = ox_session_set_value(session->session, index, value, &error);
+    if (!status)
+        session->values[index] = value;
+    ox_value_free(status ? value : before);
+    return keep(session, index, status, Py_NewRef(Py_None), &error);
+}
+
+int oxpy_set_input(oxpy_model *self, oxpy_session *session, size_t index, PyObject *object) {
+    oxpy_tensor made;
+    ox_error error;
+    ox_value_info info = {0};
+    ox_model_input(self->model, index, &info);
+    if (info.kind == OX_KIND_SEQUENCE || info.kind == OX_KIND_OPTIONAL || info.kind == OX_KIND_MAP)
+        return set_value(session, index, object, &info);
+    if (info.dtype == OX_UNDEFINED) {
+        oxpy_fail(OX_ERROR_UNSUPPORTED, "input %s is not stated to be a tensor, a sequence, an optional or a map",
+                  info.name);
+        return -1;
+    }
+    if (oxpy_tensor_in(&session->scratch[index], object, info.dtype, info.name, &made))
+        return -1;
+    const ox_status status = ox_session_set_input(session->session, index, &made.tensor, &error);
+    return keep(session, index, status, (PyObject *)made.array, &error);
 }

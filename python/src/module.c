@@ -11,6 +11,13 @@ PyObject *oxpy_import(const char *module, const char *name) {
     return found;
 }
 
+PyObject *oxpy_call_python(const char *module, const char *name, PyObject *argument) {
+    PyObject *function = oxpy_import(module, name);
+    PyObject *result = function ? PyObject_CallFunctionObjArgs(function, argument, NULL) : NULL;
+    Py_XDECREF(function);
+    return result;
+}
+
 /* Pickle calls functions with positional arguments only. */
 static PyObject *restore(PyObject *module, PyObject *args) {
     PyObject *type, *source, *settings;

@@ -67,6 +67,7 @@ typedef struct oxpy_session {
     struct oxpy_session *next;
     ox_session *session;
     PyObject **held;       /* for each input what its tensor borrows from, NULL where the input is not set */
+    ox_value **values;     /* for each input what it is if it is no tensor, else NULL */
     oxpy_scratch *scratch; /* for each input */
     oxpy_watch watch;
     char warning[OX_ERROR_TEXT];
@@ -111,11 +112,22 @@ void oxpy_watch_start(oxpy_watch *watch, const int *flag, int64_t milliseconds);
 
 /* ---- Arrays (inputs.c, outputs.c, strings.c) ---------------------------------------------------------------- */
 
-/* Sets input `index` from any object that is or becomes an array. */
+/* A tensor that looks at an array. */
+typedef struct oxpy_tensor {
+    PyArrayObject *array; /* a reference of the caller's */
+    ox_tensor tensor;     /* its elements lie in the array or in scratch memory */
+    int64_t dims[OX_TENSOR_RANK], strides[OX_TENSOR_RANK];
+} oxpy_tensor;
+
+/* A tensor of any object that is or becomes an array of that element type; `name` is for errors. It must not move. */
+int oxpy_tensor_in(oxpy_scratch *scratch, PyObject *object, ox_dtype dtype, const char *name, oxpy_tensor *made);
+
+/* Sets input `index` from any object that fits. */
 int oxpy_set_input(oxpy_model *self, oxpy_session *session, size_t index, PyObject *object);
 
 /* `size` bytes of scratch; NULL with an exception if there is no memory. */
 void *oxpy_scratch_get(oxpy_scratch *scratch, size_t size);
+void oxpy_scratch_free(oxpy_scratch *scratch);
 
 /* The elements of a packed array of objects (str or bytes) as strings in scratch memory. */
 ox_string *oxpy_strings_in(oxpy_scratch *scratch, PyArrayObject *array, const char *name);
@@ -125,6 +137,14 @@ PyObject *oxpy_strings_out(const ox_tensor *tensor);
 
 /* A new array that owns a copy of the tensor's elements. */
 PyObject *oxpy_array(const ox_tensor *tensor, const char *name);
+
+/* ---- Sequences, optionals and maps (values.c) ---------------------------------------------------------------- */
+
+/* A value of a type ("seq(tensor(float))") with copies of what a list, None or a mapping holds. */
+int oxpy_value_in(const char *type, PyObject *object, const char *name, ox_value **value);
+
+/* A list, None or a dict of new arrays that own their elements; those of maps without dimensions are plain numbers. */
+PyObject *oxpy_value_out(const ox_value *value, const char *name);
 
 /* ---- Calls (run.c), profiles (profile.c) -------------------------------------------------------------------- */
 
@@ -166,6 +186,9 @@ PyObject *oxpy_step_new(const ox_profile_event *event, PyObject *nodes);
 
 /* Imports a module, gets an attribute; a new reference. */
 PyObject *oxpy_import(const char *module, const char *name);
+
+/* Calls a function of a module with one argument. */
+PyObject *oxpy_call_python(const char *module, const char *name, PyObject *argument);
 
 int oxpy_add_model(PyObject *module);
 

@@ -108,11 +108,15 @@ static int execute(oxpy_model *self, oxpy_session *session, run_fn *run, const i
 static PyObject *get_output(oxpy_model *self, oxpy_session *session, size_t index) {
     ox_error error;
     ox_tensor tensor;
-    ox_value_info info = {0};
-    if (ox_session_output(session->session, index, &tensor, &error))
-        return oxpy_raise(&error);
+    const ox_value *value = NULL;
+    ox_value_info info = {.name = ""};
     ox_model_output(self->model, index, &info);
-    return oxpy_array(&tensor, info.name ? info.name : "");
+    if (info.kind != OX_KIND_TENSOR && ox_session_output_value(session->session, index, &value, &error))
+        return oxpy_raise(&error);
+    if (value)
+        return oxpy_value_out(value, info.name);
+    return ox_session_output(session->session, index, &tensor, &error) ? oxpy_raise(&error)
+                                                                       : oxpy_array(&tensor, info.name);
 }
 
 static size_t output_count(const oxpy_model *self) {

@@ -87,8 +87,9 @@ static void keep_warning(void *context, const char *text) {
 static void free_session(oxpy_session *session, size_t inputs) {
     ox_session_free(session->session);
     for (size_t i = 0; session->scratch && i < inputs; i++)
-        free(session->scratch[i].bytes);
+        oxpy_scratch_free(&session->scratch[i]);
     free(session->scratch);
+    free(session->values);
     free(session->held);
     free(session);
 }
@@ -99,6 +100,7 @@ static oxpy_session *make_session(oxpy_model *self) {
     if (!made)
         return (oxpy_session *)PyErr_NoMemory();
     made->held = calloc(inputs + 1, sizeof *made->held);
+    made->values = calloc(inputs + 1, sizeof *made->values);
     made->scratch = calloc(inputs + 1, sizeof *made->scratch);
     ox_options options = self->options;
     options.limits.cancel = oxpy_poll;
@@ -107,7 +109,7 @@ static oxpy_session *make_session(oxpy_model *self) {
     options.warn_context = made;
     ox_error error;
     ox_status status = OX_OK;
-    if (!made->held || !made->scratch)
+    if (!made->held || !made->values || !made->scratch)
         PyErr_NoMemory();
     else if ((status = ox_session_create(self->model, &options, &made->session, &error)))
         oxpy_raise(&error);
@@ -135,6 +137,8 @@ void oxpy_release(oxpy_model *self, oxpy_session *session) {
     for (size_t i = 0; i < inputs; i++)
         if (session->held[i]) {
             ox_session_set_input(session->session, i, NULL, NULL);
+            ox_value_free(session->values[i]);
+            session->values[i] = NULL;
             Py_CLEAR(session->held[i]);
         }
     session->next = self->idle;

@@ -21,14 +21,11 @@ def left_out():
                 yield line.removeprefix("newest:").split()[0]
 
 
-def without_tensors():
-    """Names of cases whose inputs and outputs are not all tensors, which the package does not take yet, and of cases of
-    operators in plug-ins, which it does not load."""
+def of_plugins():
+    """Names of cases of operators in plug-ins, which the package does not load."""
     for case in load_model_tests(kind="node"):
         model = case.model or onnx.load(Path(case.model_dir) / "model.onnx")
-        values = [*model.graph.input, *model.graph.output]
-        if (any(value.type.WhichOneof("value") != "tensor_type" for value in values) or
-                any(node.op_type in ("ImageDecoder", "RegexFullMatch") for node in model.graph.node)):
+        if any(node.op_type in ("ImageDecoder", "RegexFullMatch") for node in model.graph.node):
             yield case.name
 
 
@@ -37,7 +34,7 @@ tests = onnx.backend.test.BackendTest(backend, __name__)
 # The other kinds are whole networks that would be fetched, and models of other frameworks' releases.
 OnnxBackendNodeModelTest = tests.test_cases["OnnxBackendNodeModelTest"]
 assert issubclass(OnnxBackendNodeModelTest, unittest.TestCase)
-excluded = {f"{case}_cpu" for case in [*left_out(), *without_tensors()]}
+excluded = {f"{case}_cpu" for case in [*left_out(), *of_plugins()]}
 names = sorted(name for name in vars(OnnxBackendNodeModelTest) if name.startswith("test_"))
 for at, case in enumerate(names):
     if not case.endswith("_cpu") or case in excluded or at // 2 % SHARE:

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_examples(monkeypatch):
     monkeypatch.chdir(ROOT)
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "python/README.md").read_text(), re.M | re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names = {}
     for block in blocks:
         exec(compile(block, "python/README.md", "exec"), names)
