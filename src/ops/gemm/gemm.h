@@ -93,6 +93,7 @@ typedef struct ox_gemm_plan {
     bool batched;    /* threads take whole products */
     bool transposed; /* C is one column, computed as one row */
     bool direct;     /* tiles read B as it lies, not in panels */
+    bool strips;     /* threads take whole chunks of columns, and lay out panels of their own for them */
     ox_gemm_algorithm algorithm;
     int64_t depths;                                      /* blocks along k, of even size */
     int64_t rows, columns;                               /* the most of a block of C */

@@ -6,6 +6,7 @@
 enum {
     DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
+    PANELS_EACH = 4,         /* the same for panels */
     FEW_ROWS = 64            /* with fewer rows of C, panels are read too seldom to come from far away */
 };
 
@@ -85,18 +86,31 @@ static bool is_read_soon(const ox_gemm *g, size_t bytes, size_t column, int64_t 
     return g->m < FEW_ROWS || (g->panel && fitting(bytes, column, unit, g->n) >= g->m / 2);
 }
 
+/* The columns that lie in panels at a time. Panels in the second-level cache are read by the thread that lays them out,
+ * as the other one's cache is far away: each thread has chunks of its own then, where there are enough for all. */
+static void plan_chunks(const ox_gemm *g, ox_gemm_plan *plan) {
+    const ox_gemm_kernel *kernel = plan->kernel;
+    const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
+    const size_t column = (size_t)(g->k < INT32_MAX ? g->k : INT32_MAX) * ox_dtype_size(kernel->b);
+    const bool alone = plan->batched || !plan->pool, soon = is_read_soon(g, cache / 2, column, kernel->columns);
+    const int64_t parts = ox_pool_parts(plan->pool), units = (g->n - 1) / kernel->columns + 1;
+    plan->strips = soon && !alone && !g->panels && !plan->direct && units >= PANELS_EACH * parts;
+    const size_t budget = soon && (alone || plan->strips) ? cache / 2 : OX_PANEL_BYTES;
+    plan->chunk = g->panels ? g->n : fitting(budget, column, kernel->columns, g->n);
+    plan->chunk = even(g->n, plan->chunk, kernel->columns);
+    if (plan->strips)
+        plan->chunk = even(g->n, (g->n - 1) / round_up((g->n - 1) / plan->chunk + 1, parts) + 1, kernel->columns);
+}
+
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
-    const size_t c_size = ox_dtype_size(kernel->c), b_size = ox_dtype_size(kernel->b);
+    const size_t c_size = ox_dtype_size(kernel->c);
     plan->direct = reads_in_place(kernel, g);
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan->rows = even(g->m, fitting(cache / 6, (size_t)kernel->a_row, kernel->rows, g->m), kernel->rows);
     plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
-    size_t column = (size_t)(g->k < INT32_MAX ? g->k : INT32_MAX) * b_size;
-    size_t budget = is_read_soon(g, cache / 2, column, kernel->columns) ? cache / 2 : OX_PANEL_BYTES;
-    plan->chunk = g->panels ? g->n : fitting(budget, column, kernel->columns, g->n);
-    plan->chunk = even(g->n, plan->chunk, kernel->columns);
+    plan_chunks(g, plan);
     plan->columns = plan->chunk;
     if (ox_gemm_is_taken(g))
         plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
@@ -128,7 +142,7 @@ size_t ox_gemm_part_bytes(const ox_gemm_plan *plan) {
 }
 
 int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
-    return plan->batched ? ox_pool_parts(plan->pool) : 1;
+    return plan->batched || plan->strips ? ox_pool_parts(plan->pool) : 1;
 }
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {

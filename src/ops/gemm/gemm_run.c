@@ -272,6 +272,27 @@ static void compute_part(void *context, int part, int parts) {
     }
 }
 
+/* Some of the chunks of columns, one after the other. */
+static void run_chunks(gemm_job *job, ox_pool *pool, int64_t first, int64_t end) {
+    const int64_t n = job->transposed->n, chunk = job->plan->chunk;
+    for (int64_t i = first; i < end; i++) {
+        job->column = i * chunk;
+        job->columns = ox_least(chunk, n - job->column);
+        ox_pool_run(pool, pack_part, job);
+        ox_pool_run(pool, compute_part, job);
+    }
+}
+
+/* Chunks of one thread, in panels of its own. */
+static void strip_part(void *context, int part, int parts) {
+    gemm_job job = *(const gemm_job *)context;
+    int64_t first, end;
+    job.part = part;
+    job.panels += (size_t)part * job.plan->panel_bytes;
+    ox_pool_range(pieces(job.transposed->n, job.plan->chunk), part, parts, &first, &end);
+    run_chunks(&job, NULL, first, end);
+}
+
 static void run_panels(gemm_job *job, ox_pool *pool) {
     const ox_gemm *g = job->transposed;
     if (g->panels || job->plan->direct) {
@@ -280,12 +301,10 @@ static void run_panels(gemm_job *job, ox_pool *pool) {
         ox_pool_run(pool, compute_part, job);
         return;
     }
-    for (int64_t column = 0; column < g->n; column += job->plan->chunk) {
-        job->column = column;
-        job->columns = ox_least(job->plan->chunk, g->n - column);
-        ox_pool_run(pool, pack_part, job);
-        ox_pool_run(pool, compute_part, job);
-    }
+    if (job->plan->strips)
+        ox_pool_run(pool, strip_part, job);
+    else
+        run_chunks(job, pool, 0, pieces(g->n, job->plan->chunk));
 }
 
 /* ---- Vectors ------------------------------------------------------------------------------------------------ */
