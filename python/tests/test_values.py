@@ -6,6 +6,8 @@ import threading
 import types
 
 import numpy as np
+import onnx
+import onnx.parser
 import oxrt
 import pytest
 from onnx import TensorProto, helper
@@ -215,3 +217,20 @@ def test_evaluator_and_backend():
     assert not backend.run_node(has, [None], opset_version=18).y
     look = helper.make_node("DictVectorizer", ["x"], ["y"], domain="ai.onnx.ml", string_vocabulary=["a", "b"])
     assert backend.run_node(look, [{"b": 2.0}], opset_version=1).y.tolist() == [0, 2]
+
+
+def test_loops_that_carry_optionals():
+    """A round reads an optional, and gives what is to be in it."""
+    model = oxrt.Model(onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+    g (int64 m, optional(float[n]) o) => (float[n] y) <bool c = {1}, float[2] one = {1, 1}> {
+      y = Loop (m, c, o) <body = round (int64 i, bool c_in, optional(float[n]) p) => (bool c_out, float[n] w) {
+        c_out = Identity (c_in)
+        has = OptionalHasElement (p)
+        v = If (has) <then_branch = t () => (float[n] a) { a = OptionalGetElement (p) },
+                      else_branch = e () => (float[n] b) { b = Identity (one) }>
+        w = Add (v, one)
+      }>
+    }"""))
+    for rounds in (1, 2, 50):
+        assert model(rounds, None).tolist() == [rounds + 1] * 2
+        assert model(rounds, A).tolist() == [rounds + 1, rounds + 2]

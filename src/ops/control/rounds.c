@@ -26,11 +26,17 @@ static size_t bytes_of(const ox_tensor *t) {
     return (size_t)ox_tensor_count(t) * ox_dtype_size(t->dtype);
 }
 
+/* Where an optional is carried, a round may give what would be in it. */
+static bool is_inside(const ox_carried *c, ox_dtype type) {
+    return ox_type_kind(c->type) == OX_KIND_OPTIONAL &&
+           ox_type_fits(ox_type_around(OX_KIND_OPTIONAL, OX_UNDEFINED, type), c->type);
+}
+
 /* A value that grows will grow again. */
 static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, void **place) {
     const ox_carried *c = &r->carried[j];
     const size_t size = bytes_of(output);
-    if (output->dtype != c->now.dtype)
+    if (output->dtype != c->now.dtype && !is_inside(c, output->dtype))
         return ox_call_fail(r->call, ox_is_value(c->now.dtype) ? OX_ERROR_UNSUPPORTED : OX_ERROR_MODEL,
                             "output %d of the body is of type %s, the value carried is of %s", r->body->placed_from + j,
                             OX_TYPE(output->dtype), OX_TYPE(c->now.dtype));
@@ -159,6 +165,28 @@ static ox_status pack_value(ox_rounds *r, int j, const ox_tensor *value) {
     return OX_OK;
 }
 
+/* A value as an item of another. */
+static const ox_value *item_of(const ox_rounds *r, const ox_tensor *value) {
+    if (ox_is_value(value->dtype))
+        return ox_value_in(value);
+    ox_value *made = ox_make_tensor(r->call->strings, value->dtype, value->rank, value->dims, NULL);
+    if (made)
+        ox_pack(r->call->loops, r->call->pool, value, made->tensor.data);
+    return made;
+}
+
+/* Shows a value to the next round. */
+static ox_status set_carried(ox_rounds *r, int j) {
+    ox_carried *c = &r->carried[j];
+    const ox_value **items;
+    if (c->now.dtype == c->type)
+        return r->call->bodies->set(r->body, r->first + j, &c->now);
+    c->around = ox_make_list(r->call->strings, c->type, 1, &items);
+    if (!c->around || !(items[0] = item_of(r, &c->now)))
+        return ox_fail_memory(r->call->error, "an optional", bytes_of(&c->now));
+    return r->call->bodies->set(r->body, r->first + j, &(const ox_tensor){.dtype = c->type, .data = &c->around});
+}
+
 ox_status ox_rounds_carry(ox_rounds *r, int j, const ox_tensor *initial) {
     ox_carried *c = &r->carried[j];
     if (ox_tensor_is_packed(initial)) {
@@ -167,13 +195,14 @@ ox_status ox_rounds_carry(ox_rounds *r, int j, const ox_tensor *initial) {
     } else {
         OX_TRY(pack_value(r, j, initial));
     }
-    return r->call->bodies->set(r->body, r->first + j, &c->now);
+    c->type = initial->dtype;
+    return set_carried(r, j);
 }
 
 ox_status ox_rounds_run(ox_rounds *r) {
     const ox_bodies *bodies = r->call->bodies;
     for (int j = 0; r->done && j < r->ncarried; j++)
-        OX_TRY(bodies->set(r->body, r->first + j, &r->carried[j].now));
+        OX_TRY(set_carried(r, j));
     ox_status status = bodies->run(r->body);
     if (status != OX_OK) {
         ox_error_prefix(r->call->error, "round %lld: ", (long long)r->done);

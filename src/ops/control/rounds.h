@@ -7,10 +7,13 @@
 #define OX_OPS_CONTROL_ROUNDS_H
 
 #include "ops/control.h"
+#include "value.h"
 
 typedef struct ox_carried {
-    ox_tensor now; /* what the next round reads */
+    ox_tensor now; /* as it was given, or as the last round left it */
     int64_t dims[OX_MAX_RANK];
+    ox_dtype type;          /* as it was given: rounds may give what an optional holds in its place, ... */
+    const ox_value *around; /* ... which the next one reads in an optional */
     int place; /* which of the two places it lies in, -1 for outside */
 } ox_carried;
 
