@@ -15,7 +15,7 @@ CHECK_PARTS := \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
-  check-digits check-filetype check-speech \
+  check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
   check-python \
   models-check
 
@@ -198,6 +198,12 @@ TRAINED := $(BUILD)/trained-venv
 trained: $(BUILD)/libox.so
 	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
 	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 305 tests/trained/trained.py
+
+# What docs/tutorial.md shows.
+tutorial: all python-venv
+	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
+	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python; fi
+	@sh tests/venv_run.sh '$(TRAINED)' 9 tests/tutorial/tutorial.py '$(BUILD)' '$(TRAINED)/bin/python'
 
 plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
