@@ -14,7 +14,7 @@ typedef struct ox_carried {
     int64_t dims[OX_MAX_RANK];
     ox_dtype type;          /* as it was given: rounds may give what an optional holds in its place, ... */
     const ox_value *around; /* ... which the next one reads in an optional */
-    int place; /* which of the two places it lies in, -1 for outside */
+    int place;              /* which of the two places it lies in, -1 for outside */
 } ox_carried;
 
 typedef struct ox_stack {
