@@ -113,7 +113,7 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 $(foreach room,loops iterate pass ops,$(BUILD)/obj/src/$(room)/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_VARIANTS)
 $(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 # No compiler's choice here: the sums of products are fused wherever the processor can.
-$(BUILD)/obj/src/loops/gemm_kernel%o $(BUILD)/obj/src/loops/conv_loops%o: CFLAGS += -ffp-contract=fast
+$(BUILD)/obj/src/loops/gemm_kernel%o $(BUILD)/obj/src/loops/conv_loops%o $(BUILD)/obj/src/loops/winograd_loops%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
 WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm_kernel integer_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.

@@ -10,7 +10,7 @@ CHECK_PARTS := \
   conformance tolerances versions \
   property products epilogues expand-forms views casts shrinks \
   graphs \
-  picks images convs pools transposed integer-convs deforms regions norms lines \
+  picks images convs winograds pools transposed integer-convs deforms regions norms lines \
   loops recurrent attentions einsums signals texts sequences maps chances ml trained \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
@@ -168,6 +168,9 @@ deforms: $(BUILD)/libox.so venv
 
 regions: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/regions.py --cases 300
+
+winograds: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/winograds.py --cases 300
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400

@@ -3,6 +3,7 @@
 #include "conv_loops.h"
 #include "cumulate_loops.h"
 #include "statistics_loops.h"
+#include "winograd_loops.h"
 #include "x86.h"
 
 #include <string.h>
@@ -49,6 +50,8 @@ DECLARE(ox_gather_for_fn, ox_gather_find)
 ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
 DECLARE(const ox_direct_loops, ox_direct_loops)
 const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
+DECLARE(const ox_winograd_loops, ox_winograd_loops)
+const ox_winograd_loops *const ox_winograd_builds[] = BUILDS(ox_winograd_loops);
 #endif
 DECLARE(ox_cumulate_find_fn, ox_cumulate_find)
 ox_cumulate_find_fn *const ox_cumulate_builds[] = BUILDS(ox_cumulate_find);

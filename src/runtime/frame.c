@@ -95,6 +95,9 @@ static ox_status create_work(ox_frame *frame) {
                            .pool = frame->pool,
                            .store = frame->model->store,
                            .input_name = input_name};
+#if !OX_SMALL
+    work->call.plain_products = frame->options->no_winograd;
+#endif
     return OX_OK;
 }
 

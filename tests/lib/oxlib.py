@@ -50,6 +50,7 @@ class Options(C.Structure):
         ("isa", C.c_char_p),
         ("threads", C.c_int),
         ("no_fuse", C.c_bool),
+        ("no_winograd", C.c_bool),
         ("operators", C.c_void_p),
         ("operator_count", C.c_size_t),
         ("external_data", C.c_void_p),

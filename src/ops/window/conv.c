@@ -199,6 +199,12 @@ static void join_images(const ox_call *call, ox_conv *c) {
 #endif
 }
 
+/* Ways of floats that are no product, where they are better. */
+static ox_status prepare_floats(ox_call *call, ox_conv *c) {
+    OX_TRY(ox_conv_direct_prepare(call, c));
+    return ox_conv_is_direct(c) ? OX_OK : ox_conv_winograd_prepare(call, c);
+}
+
 ox_status ox_prepare_conv(ox_call *call) {
     ox_conv *c = ox_window_state(call, sizeof *c, call->in[0]->rank - 2);
     if (!c)
@@ -208,10 +214,10 @@ ox_status ox_prepare_conv(ox_call *call) {
         OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
+    ox_call_name(call, ox_conv_algorithm(c));
     if (ox_dtype_compute(call->in[0]->dtype) == OX_FLOAT)
-        OX_TRY(ox_conv_direct_prepare(call, c));
-    ox_call_name(call, ox_conv_is_direct(c) ? "direct, channels first" : ox_conv_algorithm(c));
-    if (ox_conv_is_direct(c))
+        OX_TRY(prepare_floats(call, c));
+    if (ox_conv_is_direct(c) || ox_conv_is_winograd(c))
         return OX_OK;
     join_images(call, c);
     const ox_gemm product = float_product(call, c);
@@ -230,6 +236,8 @@ ox_status ox_run_conv(ox_call *call) {
     g.c = ox_dense_out(call, &used, count);
     if (ox_conv_is_direct(c))
         ox_conv_direct_run(call, c, &used, x.data, w.data, b.data, g.c);
+    else if (ox_conv_is_winograd(c))
+        ox_conv_winograd_run(call, c, &used, x.data, b.data, g.c);
     else
         ox_conv_run(c, &g, x.data, w.data, b.data, (int64_t)ox_dtype_size(x.dtype),
                     ox_gemm_take(call, &used, &c->plan));

@@ -4,6 +4,7 @@
 
 #include "loops/conv_loops.h"
 #include "band.h"
+#include "winograd.h"
 #include "ops/gemm/gemm.h"
 
 #if !OX_SMALL
@@ -28,6 +29,7 @@ typedef struct ox_conv {
 #if !OX_SMALL
     ox_gemm_sides sides; /* the columns of all images are one product; zeros if not */
     ox_conv_direct direct;
+    ox_winograd winograd;
 #endif
 } ox_conv;
 
@@ -79,8 +81,20 @@ void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t ro
 void ox_conv_run(const ox_conv *conv, const ox_gemm *product, const void *x, const void *weights, const void *extra,
                  int64_t extra_size, void *workspace);
 
-/* Whether a convolution of floats is computed directly. */
+/* Whether a convolution of floats is computed directly, or by Winograd's way. */
 #if OX_SMALL
+static inline bool ox_conv_is_winograd(const ox_conv *conv) {
+    (void)conv;
+    return false;
+}
+static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv) {
+    (void)call, (void)conv;
+    return OX_OK;
+}
+static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
+                                        const ox_f32 *bias, float *to) {
+    (void)call, (void)conv, (void)used, (void)x, (void)bias, (void)to;
+}
 static inline bool ox_conv_is_direct(const ox_conv *conv) {
     (void)conv;
     return false;
@@ -94,6 +108,17 @@ static inline void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, 
     (void)call, (void)conv, (void)used, (void)x, (void)w, (void)bias, (void)to;
 }
 #else
+static inline bool ox_conv_is_winograd(const ox_conv *conv) {
+    return conv->winograd.is_used;
+}
+static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv) {
+    const ox_winograd_shape shape = {&conv->window, conv->images, conv->groups, conv->in_channels, conv->out_channels};
+    return ox_winograd_prepare(call, &shape, &conv->winograd);
+}
+static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
+                                        const ox_f32 *bias, float *to) {
+    ox_winograd_run(call, &conv->winograd, used, x, bias, to);
+}
 static inline bool ox_conv_is_direct(const ox_conv *conv) {
     return conv->direct.is_used;
 }

@@ -44,6 +44,7 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     d->pool = ox_pool_for(call->pool, work / WORK);
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->is_used = true;
+    ox_call_name(call, "direct, channels first");
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
 }
 

@@ -146,7 +146,8 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     OX_TRY(ox_workspace_add(call, call->in[in->w]->dims[0], sizeof(channel_end)));
     if (c->conv.window.taps <= EXACT_TAPS)
         OX_TRY(ox_conv_direct_prepare(call, &c->conv));
-    ox_call_name(call, ox_conv_is_direct(&c->conv) ? "direct, channels first" : ox_conv_algorithm(&c->conv));
+    if (!ox_conv_is_direct(&c->conv))
+        ox_call_name(call, ox_conv_algorithm(&c->conv));
     return ox_conv_is_direct(&c->conv) ? prepare_floats(call, c) : prepare_bytes(call, c);
 }
 

@@ -1,0 +1,135 @@
+/* winograd_loops.c: the transforms of Winograd's convolutions. As in products, a product and a sum may be rounded
+ * together (the Makefile says so). */
+#include "winograd_loops.h"
+#include "lane_loops.h"
+
+extern const ox_winograd_loops OX_VARIANT(ox_winograd_loops);
+
+#define UNROLL _Pragma("GCC unroll 8")
+
+enum {
+    TAPS = 3, /* of a kernel, in each direction */
+    MOST = 6  /* elements that a tile sees in a direction */
+};
+
+/* ---- Phases ------------------------------------------------------------------------------------------------- */
+
+OX_INLINED void part_row(const int phases, int64_t count, const float *restrict from, float *restrict to,
+                         int64_t to_phase) {
+    for (int64_t i = 0; i < count; i++)
+        UNROLL for (int p = 0; p < phases; p++) to[p * to_phase + i] = from[i * phases + p];
+}
+
+static void part(int64_t phases, int64_t count, const float *from, float *to, int64_t to_phase) {
+    if (phases == 4)
+        part_row(4, count, from, to, to_phase);
+    else
+        part_row(2, count, from, to, to_phase);
+}
+
+OX_INLINED void weave_row(const int phases, int64_t count, const float *restrict from, int64_t from_phase,
+                          float *restrict to) {
+    const int64_t whole = count / phases;
+    for (int64_t i = 0; i < whole; i++)
+        UNROLL for (int p = 0; p < phases; p++) to[i * phases + p] = from[p * from_phase + i];
+    for (int64_t i = whole * phases; i < count; i++)
+        to[i] = from[i % phases * from_phase + whole];
+}
+
+static void weave(int64_t phases, int64_t count, const float *from, int64_t from_phase, float *to) {
+    if (phases == 4)
+        weave_row(4, count, from, from_phase, to);
+    else
+        weave_row(2, count, from, from_phase, to);
+}
+
+/* ---- Tiles -------------------------------------------------------------------------------------------------- */
+
+/* Rows have few tiles where images are small: vectors of 16, 8 and 4 of them. */
+#define WIDTH 4
+#define WINOGRAD(name) name##_of_4
+#include "winograd.inc"
+#if OX_WIDEST >= 32
+#define WIDTH 8
+#define WINOGRAD(name) name##_of_8
+#include "winograd.inc"
+#endif
+#if OX_WIDEST >= 64
+#define WIDTH 16
+#define WINOGRAD(name) name##_of_16
+#include "winograd.inc"
+#endif
+
+#if OX_WIDEST >= 64
+#define BY_WIDTH(name, ...)                                                                                            \
+    (tiles > 8 ? name##_of_16(__VA_ARGS__) : tiles > 4 ? name##_of_8(__VA_ARGS__) : name##_of_4(__VA_ARGS__))
+#elif OX_WIDEST >= 32
+#define BY_WIDTH(name, ...) (tiles > 4 ? name##_of_8(__VA_ARGS__) : name##_of_4(__VA_ARGS__))
+#else
+#define BY_WIDTH(name, ...) name##_of_4(__VA_ARGS__)
+#endif
+
+/* ---- Weights ------------------------------------------------------------------------------------------------ */
+
+/* Three taps at the points. What the enter transform leaves out of a polynomial's denominator is divided by here. */
+OX_INLINED void weigh_2(const double *g, double *u) {
+    u[0] = g[0];
+    u[1] = (g[0] + g[1] + g[2]) / 2;
+    u[2] = (g[0] - g[1] + g[2]) / 2;
+    u[3] = g[2];
+}
+
+OX_INLINED void weigh_4(const double *g, double *u) {
+    const double a = 1.5, b = 0.75, aa = a * a, bb = b * b;
+    const double at_a = 1 / (2 * aa * (aa - bb)), at_b = 1 / (2 * bb * (bb - aa));
+    u[0] = g[0] / (aa * bb);
+    u[1] = at_a * (g[0] + a * g[1] + aa * g[2]);
+    u[2] = at_a * (g[0] - a * g[1] + aa * g[2]);
+    u[3] = at_b * (g[0] + b * g[1] + bb * g[2]);
+    u[4] = at_b * (g[0] - b * g[1] + bb * g[2]);
+    u[5] = g[2];
+}
+
+typedef void weigh_fn(const double *g, double *u);
+
+OX_INLINED void weigh(const int size, weigh_fn *one, int64_t count, const ox_f32 *restrict from, float *restrict to,
+                      int64_t step) {
+    const int n = size + TAPS - 1;
+    for (int64_t i = 0; i < count; i++, from += TAPS * TAPS) {
+        double g[TAPS][TAPS], t[TAPS][MOST], v[TAPS], u[MOST];
+        for (int r = 0; r < TAPS; r++) {
+            for (int c = 0; c < TAPS; c++)
+                g[r][c] = (double)from[r * TAPS + c];
+            one(g[r], t[r]);
+        }
+        for (int c = 0; c < n; c++) {
+            for (int r = 0; r < TAPS; r++)
+                v[r] = t[r][c];
+            one(v, u);
+            for (int r = 0; r < n; r++)
+                to[(r * n + c) * step + i] = (float)u[r];
+        }
+    }
+}
+
+/* ---- Of each size ------------------------------------------------------------------------------------------- */
+
+#define OF_SIZE(size)                                                                                                  \
+    static void enter_##size(int64_t tiles, const float *from, int64_t row, int64_t phase, float *to, int64_t step) {  \
+        BY_WIDTH(enter, size, tiles, from, row, phase, to, step);                                                      \
+    }                                                                                                                  \
+    static void leave_##size(int64_t tiles, const float *from, int64_t step, float add, float *to, int64_t phase) {    \
+        BY_WIDTH(leave, size, tiles, from, step, add, to, phase);                                                      \
+    }                                                                                                                  \
+    static void weights_##size(int64_t count, const ox_f32 *from, float *to, int64_t step) {                           \
+        weigh(size, weigh_##size, count, from, to, step);                                                              \
+    }
+OF_SIZE(2)
+OF_SIZE(4)
+
+const ox_winograd_loops OX_VARIANT(ox_winograd_loops) = {
+    .part = part,
+    .weave = weave,
+    .two = {enter_2, leave_2, weights_2},
+    .four = {enter_4, leave_4, weights_4},
+};

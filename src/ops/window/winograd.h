@@ -1,0 +1,49 @@
+/* winograd.h: convolutions 3x3 with stride 1 by Winograd's way (winograd_loops.h), where that takes fewer steps than
+ * the product of gathered columns. Devices leave this out. */
+#ifndef OX_OPS_WINDOW_WINOGRAD_H
+#define OX_OPS_WINDOW_WINOGRAD_H
+
+#include "loops/winograd_loops.h"
+#include "window.h"
+#include "ops/gemm/gemm.h"
+
+/* What a convolution is, apart from its window. */
+typedef struct ox_winograd_shape {
+    const ox_window *window;
+    int64_t images, groups;
+    int64_t in_channels, out_channels; /* per group */
+} ox_winograd_shape;
+
+/* How it is cut: tiles into panels, each a box of whole images, rows of tiles, or a part of one row. */
+typedef struct ox_winograd {
+    bool is_used;
+    ox_winograd_shape shape;
+    int64_t size;                  /* of the results of a tile in each direction */
+    int64_t points;                /* products of a tile */
+    int64_t down, across;          /* tiles of an image */
+    int64_t images, rows, columns; /* tiles of a panel */
+    int64_t panels;
+    int64_t pitch;                        /* elements from channel to channel in what the products read and give */
+    int64_t depths;                       /* blocks along the input channels, of even size */
+    int64_t depth;                        /* channels of each, at most */
+    int64_t a_row;                        /* bytes from output channel to output channel in the weights */
+    int64_t block;                        /* output channels whose sums lie in a cache together */
+    int64_t phase;                        /* elements of each phase of a row that is laid out */
+    bool apart;                           /* threads take panels of their own */
+    size_t values;                        /* bytes of what the products read, */
+    size_t lines, sums, results, scratch; /* and of each thread */
+    const void *weights;
+    const ox_winograd_size *transforms;
+    const ox_winograd_loops *loops;
+    const ox_gemm_kernel *kernel;
+    ox_pool *pool;
+} ox_winograd;
+
+/* Prepare: whether it is used for floats with input 1 as weights; if so, asks for workspace. */
+ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_winograd *plan);
+
+/* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */
+void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used, const ox_f32 *x, const ox_f32 *bias,
+                     float *to);
+
+#endif

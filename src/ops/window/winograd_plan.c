@@ -1,0 +1,164 @@
+/* winograd_plan.c: whether a convolution is computed by Winograd's way, in which size, and how it is cut. */
+#include "host.h"
+#include "ops/dense.h"
+#include "store.h"
+#include "winograd.h"
+
+enum {
+    KERNEL = 3,       /* in both directions */
+    SIZES = 2,        /* tiles of 2x2 and 4x4 results */
+    PANEL_TILES = 64, /* of a panel, at most: enough for weights that come from far away */
+    FEW_CHANNELS = 8, /* of a group: with fewer, transforms outweigh the products */
+    GATHERED = 2,     /* steps for each vector of gathered columns */
+    PANELS_EACH = 4   /* enough panels for every thread, so that none waits for long */
+};
+
+/* Steps of a vector of tiles in the transforms of each size: loads, sums and stores. */
+static const int64_t enter_steps[SIZES] = {80, 250}, leave_steps[SIZES] = {60, 200};
+
+static int64_t pieces(int64_t count, int64_t unit) {
+    return ox_quotient(count + unit - 1, unit);
+}
+
+static int64_t round_up(int64_t count, int64_t unit) {
+    return pieces(count, unit) * unit;
+}
+
+static bool fits(const ox_call *call, const ox_winograd_shape *shape) {
+    const ox_window *w = shape->window;
+    if (call->plain_products || !call->store || !(call->weights >> 1 & 1) || w->spatial != 2 ||
+        call->in[1]->dtype != OX_FLOAT || !ox_tensor_is_packed(call->in[1]) || shape->images < 1 ||
+        shape->in_channels < FEW_CHANNELS || shape->out_channels < FEW_CHANNELS || w->out_count < 1)
+        return false;
+    for (int d = 0; d < 2; d++)
+        if (w->kernel[d] != KERNEL || w->stride[d] != 1 || w->dilation[d] != 1)
+            return false;
+    return true;
+}
+
+/* ---- Cutting ------------------------------------------------------------------------------------------------ */
+
+/* Tiles into panels: whole images while many fit, else rows of tiles, else parts of a row; all of about one size. */
+static void cut_panels(const ox_winograd_shape *shape, int64_t size, ox_winograd *p) {
+    const ox_window *w = shape->window;
+    p->shape = *shape;
+    p->size = size;
+    p->points = (size + KERNEL - 1) * (size + KERNEL - 1);
+    p->down = pieces(w->out[0], size), p->across = pieces(w->out[1], size);
+    const int64_t image = p->down * p->across;
+    p->images = 1, p->rows = 1;
+    p->columns = pieces(p->across, pieces(p->across, PANEL_TILES));
+    if (image <= PANEL_TILES) {
+        p->rows = p->down;
+        p->images = pieces(shape->images, pieces(shape->images, ox_quotient(PANEL_TILES, image)));
+    } else if (p->across <= PANEL_TILES) {
+        p->rows = pieces(p->down, pieces(p->down, ox_quotient(PANEL_TILES, p->across)));
+    }
+    p->panels = pieces(shape->images, p->images) * pieces(p->down, p->rows) * pieces(p->across, p->columns);
+}
+
+/* ---- Choosing ----------------------------------------------------------------------------------------------- */
+
+/* Steps of vectors that a plan takes, for each group. */
+static double winograd_steps(const ox_winograd *p, int64_t unit) {
+    const int s = p->size > 2;
+    const ox_winograd_shape *shape = &p->shape;
+    const double vectors = (double)pieces(p->images * p->rows * p->columns, unit),
+                 rows = (double)(p->images * p->rows) * (double)pieces(p->columns, unit),
+                 in = (double)shape->in_channels, out = (double)shape->out_channels;
+    const double products = vectors * (double)p->points * in * out;
+    return (double)p->panels * (products + rows * (in * (double)enter_steps[s] + out * (double)leave_steps[s]));
+}
+
+/* The same of the product of gathered columns. */
+static double product_steps(const ox_winograd_shape *shape, int64_t unit) {
+    const double vectors = (double)pieces(shape->images * shape->window->out_count, unit);
+    return vectors * KERNEL * KERNEL * (double)shape->in_channels * ((double)shape->out_channels + GATHERED);
+}
+
+/* ---- Weights ------------------------------------------------------------------------------------------------ */
+
+/* An ox_store_fn: for each point and block of input channels, the rows of all output channels. */
+static void lay_weights(const void *context, void *to) {
+    const ox_winograd *p = context;
+    const ox_winograd_shape *shape = &p->shape;
+    const int64_t all = shape->groups * shape->out_channels, row = ox_quotient(p->a_row, (int64_t)sizeof(float));
+    const ox_f32 *from = p->weights;
+    for (int64_t k = 0; k < all; k++)
+        for (int64_t d = 0; d < p->depths; d++) {
+            const int64_t first = d * p->depth, count = ox_least(p->depth, shape->in_channels - first);
+            p->transforms->weights(count, from + (k * shape->in_channels + first) * KERNEL * KERNEL,
+                                   (float *)to + (d * all + k) * row, p->depths * all * row);
+        }
+}
+
+/* The transformed weights, once for all sessions of a model; NULL if there is no room for them. */
+static ox_status find_weights(ox_call *call, ox_winograd *p) {
+    ox_winograd made = *p;
+    size_t size;
+    const int64_t all = p->shape.groups * p->shape.out_channels;
+    ox_store_key key = {.maker = p->transforms, .data = call->in[1]->data, .kind = OX_FLOAT};
+    for (int d = 0; d < call->in[1]->rank; d++)
+        key.dims[d] = call->in[1]->dims[d];
+    made.weights = call->in[1]->data;
+    if (!ox_mul_size((size_t)(p->points * p->depths), (size_t)all, &size) ||
+        !ox_mul_size(size, (size_t)p->a_row, &size))
+        return OX_OK;
+    return ox_store_get(call->store, &key, size, lay_weights, &made, &p->weights, call->error);
+}
+
+/* ---- Prepare ------------------------------------------------------------------------------------------------ */
+
+static size_t floats(int64_t count) {
+    return ox_aligned((size_t)count * sizeof(float));
+}
+
+/* Blocks and workspace. */
+static void plan_blocks(ox_call *call, ox_winograd *p) {
+    const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
+    const int64_t tiles = p->images * p->rows * p->columns, size = p->size, in = p->shape.in_channels;
+    p->pitch = round_up(tiles, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
+    p->depths = pieces(in, p->kernel->depth);
+    p->depth = pieces(in, p->depths);
+    p->a_row = (int64_t)ox_aligned((size_t)p->depth * sizeof(float)) + OX_GEMM_PAD;
+    p->phase = round_up(p->columns + KERNEL, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
+    const int64_t each = p->points * p->pitch * (int64_t)sizeof(float),
+                  most = ox_quotient((int64_t)(cache * 3 / 8), each * p->kernel->rows);
+    p->block = ox_least(round_up(p->shape.out_channels, p->kernel->rows), (most > 1 ? most : 1) * p->kernel->rows);
+    p->values = floats(p->points * in * p->pitch);
+    /* A line that is cut into phases, the phases of all rows; or those of a row of results. */
+    p->lines = floats((p->rows * size + KERNEL) * size * p->phase) + floats(size * p->phase);
+    p->sums = floats(p->points * p->block * p->pitch);
+    p->results = floats(p->block * p->rows * size * p->columns * size + size * size * p->phase);
+    p->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
+    p->pool = ox_pool_for(call->pool, winograd_steps(p, p->kernel->unit) * (double)p->shape.groups);
+    p->apart = p->panels >= PANELS_EACH * ox_pool_parts(p->pool);
+}
+
+ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_winograd *plan) {
+    if (!fits(call, shape))
+        return OX_OK;
+    ox_winograd best = {0};
+    const ox_winograd_loops *loops = OX_BUILD_OF(call->loops, ox_winograd_builds);
+    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_FLOAT);
+    double least = product_steps(shape, kernel->unit);
+    for (int i = 0; i < SIZES; i++) {
+        ox_winograd p = {.kernel = kernel, .loops = loops, .transforms = i ? &loops->four : &loops->two};
+        cut_panels(shape, 2 << i, &p);
+        const double steps = winograd_steps(&p, kernel->unit);
+        if (steps < least)
+            best = p, least = steps;
+    }
+    if (!best.size)
+        return OX_OK;
+    plan_blocks(call, &best);
+    OX_TRY(find_weights(call, &best));
+    best.is_used = best.weights != NULL;
+    if (!best.is_used)
+        return OX_OK;
+    *plan = best;
+    ox_call_name(call, best.size > 2 ? "Winograd 4x4, channels first" : "Winograd 2x2, channels first");
+    const int parts = ox_pool_parts(best.pool);
+    OX_TRY(ox_workspace_add(call, best.apart ? parts : 1, best.values));
+    return ox_workspace_add(call, parts, best.lines + best.sums + best.results + best.scratch);
+}

@@ -1,0 +1,101 @@
+"""winograds.py: convolutions 3x3 whose weights are the model's own, as Winograd's way computes them, on random images,
+groups, batches and padding, alone and with what follows joined to them, against sums in double: within a few times the
+error of plain sums, which the option no_winograd gives. The same bits for 1, 2 and 3 threads."""
+
+import sys
+
+import arrays
+import numpy as np
+import oxlib
+import trials
+from convs import ISAS, number, sums_of
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT = 2.0**-24
+FACTOR = 400  # half as much again as a few thousand cases had; plain sums have up to 60
+
+
+def value(name):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def model_of(weights, bias, groups, pads, tail):
+    """The bytes of a model: the convolution, then a residual sum, then Relu, as many of them as `tail` says."""
+    given = [numpy_helper.from_array(weights, "w")] + ([] if bias is None else [numpy_helper.from_array(bias, "b")])
+    last = ["c", "s", "y"][tail]
+    nodes = [helper.make_node("Conv", ["x", *[g.name for g in given]], ["c"], group=groups, pads=pads)]
+    if tail > 0:
+        nodes.append(helper.make_node("Add", ["c", "r"], ["s"]))
+    if tail > 1:
+        nodes.append(helper.make_node("Relu", ["s"], ["y"]))
+    inputs = ["x", "r"] if tail else ["x"]
+    graph = helper.make_graph(nodes, "graph", [value(name) for name in inputs], [value(last)], given)
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 22)]).SerializeToString()
+
+
+def run(model, inputs, **options):
+    session = oxlib.Session(model, oxlib.Options(**options))
+    try:
+        for i, array in enumerate(inputs):
+            session.set_input(i, arrays.to_input(array, "float"))
+        session.run()
+        return arrays.from_tensor(session.output(0))[1].copy()
+    finally:
+        session.close()
+
+
+def sizes_of(rng):
+    """Images of many panels, of a few tiles, and of less than a tile; now and then wide ones."""
+    most = [5, 20, 60][number(rng, 0, 2)]
+    sizes = [number(rng, 1, most), number(rng, 1, most)]
+    if rng.random() < 0.1:
+        sizes[number(rng, 0, 1)] = number(rng, 200, 700)
+    return sizes
+
+
+def check(rng, _):
+    """None, or what is wrong with one random case."""
+    sizes, groups = sizes_of(rng), number(rng, 1, 3) if rng.random() < 0.3 else 1
+    ins, outs = number(rng, 8, 70), number(rng, 8, 100)
+    if rng.random() < 0.1 and max(sizes) < 30:
+        ins = number(rng, 257, 600)  # more than a block along the channels
+    images = number(rng, 1, 3) if rng.random() < 0.7 else number(rng, 4, 20)
+    pads = [number(rng, 0, 2) for _ in range(4)]
+    for d in range(2):
+        pads[d + 2] = max(pads[d + 2], 3 - sizes[d] - pads[d])
+    x = rng.standard_normal([images, groups * ins, *sizes]).astype(np.float32)
+    weights = rng.standard_normal([groups * outs, ins, 3, 3]).astype(np.float32)
+    bias = rng.standard_normal(groups * outs).astype(np.float32) if rng.random() < 0.5 else None
+    tail = number(rng, 0, 2)
+    exact = sums_of(x.astype(np.float64), weights.astype(np.float64), groups, [1, 1], [1, 1], pads[:2], pads[2:])
+    inputs = [x]
+    if bias is not None:
+        exact += bias.astype(np.float64).reshape(-1, 1, 1)
+    if tail:
+        inputs.append(rng.standard_normal(exact.shape).astype(np.float32))
+        exact += inputs[1]
+    if tail > 1:
+        exact = np.maximum(exact, 0)
+    isa = ISAS[number(rng, 0, len(ISAS) - 1)]
+    text = f"{x.shape} {weights.shape} pads {pads} groups {groups} tail {tail} {isa}"
+    model = oxlib.Model(model_of(weights, bias, groups, pads, tail))
+    try:
+        got = [run(model, inputs, isa=isa, threads=threads) for threads in (1, number(rng, 2, 3))]
+        plain = run(model, inputs, isa=isa, no_winograd=True)
+    finally:
+        model.close()
+    if got[0].shape != exact.shape:
+        return f"{text}: {got[0].shape} is not {exact.shape}"
+    if got[0].tobytes() != got[1].tobytes():
+        return f"{text}: other bits in several threads"
+    scale = np.sqrt(9 * ins)  # of the sums, of which rounding errors are a random walk
+    bound = FACTOR * FLOAT * scale
+    for name, result in (("Winograd", got[0]), ("plain", plain)):
+        error = np.abs(result - exact).max()
+        if not error <= bound:
+            return f"{text}: {name}: an error of {error}, not {bound} at most"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(trials.run(check, 300))
