@@ -9,6 +9,9 @@
 static inline int64_t ox_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
+static inline int64_t ox_most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 
 /* The product of dims; -1 if a dimension is negative or the product overflows. */
 int64_t ox_count(int rank, const int64_t *dims);

@@ -10,7 +10,7 @@ CHECK_PARTS := \
   conformance tolerances versions \
   property products epilogues expand-forms views casts shrinks \
   graphs \
-  picks images convs winograds pools transposed integer-convs deforms regions norms lines \
+  picks images convs winograds conv-rows pools transposed integer-convs deforms regions norms lines \
   loops recurrent attentions einsums signals texts sequences maps chances ml trained \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
@@ -171,6 +171,9 @@ regions: $(BUILD)/libox.so venv
 
 winograds: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/winograds.py --cases 300
+
+conv-rows: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/conv_rows.py --cases 300
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400

@@ -1,5 +1,6 @@
 /* conv_loops.c: the loops of convolutions. */
 #include "conv_loops.h"
+#include "copy_run.h"
 #include "lane_loops.h"
 
 #include <string.h>
@@ -8,34 +9,6 @@ ox_gather_for_fn OX_VARIANT(ox_gather_find);
 extern const ox_direct_loops OX_VARIANT(ox_direct_loops);
 
 /* ---- Gathering ---------------------------------------------------------------------------------------------- */
-
-/* Rows are short: a few copies of constant size, the last of them over the end of the one before, take less than a
- * call. */
-enum {
-    COPY = 64
-};
-static inline void copy_ends(char *to, const char *from, int64_t size, const size_t each) {
-    memcpy(to, from, each);
-    memcpy(to + size - each, from + size - each, each);
-}
-
-static inline void copy_run(char *to, const char *from, int64_t size) {
-    for (; size >= 2 * COPY; size -= COPY, to += COPY, from += COPY)
-        memcpy(to, from, COPY);
-    if (size >= COPY)
-        copy_ends(to, from, size, COPY);
-    else if (size >= COPY / 2)
-        copy_ends(to, from, size, COPY / 2);
-    else if (size >= COPY / 4)
-        copy_ends(to, from, size, COPY / 4);
-    else if (size >= COPY / 8)
-        copy_ends(to, from, size, COPY / 8);
-    else if (size >= COPY / 16)
-        copy_ends(to, from, size, COPY / 16);
-    else
-        for (int64_t i = 0; i < size; i++)
-            to[i] = from[i];
-}
 
 /* Every second element. A vector of them is picked out of two; those of the last one lie behind an element each, so
  * that nothing is read behind the run. */
@@ -98,7 +71,7 @@ static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
                 }                                                                                                      \
                 const T *x = (const T *)(const void *)from + run->from;                                                \
                 if (stride == 1)                                                                                       \
-                    copy_run((char *)o, (const char *)x, run->count *(int64_t)sizeof *o);                              \
+                    ox_copy_run((char *)o, (const char *)x, run->count *(int64_t)sizeof *o);                           \
                 else                                                                                                   \
                     pick_##T(run->count, o, x, stride);                                                                \
             }                                                                                                          \
@@ -153,7 +126,7 @@ static inline void store_row(float *to, const vector *sum, const int vectors, in
     if (room >= (int64_t)vectors * LANES)
         UNROLL for (int v = 0; v < vectors; v++) OX_AT(loose, to + v * LANES) = sum[v];
     else
-        copy_run((char *)to, (const char *)sum, columns * (int64_t)sizeof *to);
+        ox_copy_run((char *)to, (const char *)sum, columns * (int64_t)sizeof *to);
 }
 
 /* How much row r may write from `column` on: what lies behind its end is written later, if that is the next row. */

@@ -1,6 +1,7 @@
 /* gemm_kernel.c: the loops of matrix products, expanded for each type that is computed in. Unlike all others they may
  * round a product and a sum together (the Makefile says so): that is faster, and more precise. */
 #include "half.h"
+#include "copy_run.h"
 #include "gemm_kernel.h"
 #include "intrinsics.h"
 #include "lane_loops.h"
@@ -161,11 +162,6 @@ const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype) {
 
 void OX_VARIANT(ox_gemm_copy)(int64_t rows, size_t bytes, char *to, int64_t to_row, const char *from,
                               int64_t from_row) {
-    for (int64_t i = 0; i < rows; i++, to += to_row, from += from_row) {
-        size_t done = 0;
-        for (; done + GEMM_VECTOR <= bytes; done += GEMM_VECTOR)
-            memcpy(to + done, from + done, GEMM_VECTOR);
-        for (; done < bytes; done++)
-            to[done] = from[done];
-    }
+    for (int64_t i = 0; i < rows; i++, to += to_row, from += from_row)
+        ox_copy_run(to, from, (int64_t)bytes);
 }

@@ -234,24 +234,57 @@ static int64_t cut_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t 
     return ox_least(ox_least(length - *from, count), left / s->inner);
 }
 
-static void run_given(const ox_pass *pass, pass_state *s, char *given, int64_t first, int64_t count) {
-    const int64_t width = (int64_t)pass->given_width;
+/* Where a tile lies in the dimensions outside the block: its entries there, and those of the block. */
+typedef struct given_place {
     int64_t index[OX_MAX_RANK + 1], from, entries;
-    for (int64_t done = 0; done < count; done += entries * s->inner) {
-        entries = cut_tile(pass, s, first + done, count - done, &from);
+} given_place;
+
+static void run_given(const ox_pass *pass, pass_state *s, char *given, int64_t first, int64_t count, given_place *at) {
+    const int64_t width = (int64_t)pass->given_width;
+    for (int64_t done = 0; done < count; done += at->entries * s->inner) {
+        at->entries = cut_tile(pass, s, first + done, count - done, &at->from);
         for (int a = 0; a < pass->noperands; a++)
             s->cursor[a] = pass->operands[a].tensor->data;
-        seek(pass, s, index, (first + done) / s->inner / pass->dim[s->block]);
+        seek(pass, s, at->index, (first + done) / s->inner / pass->dim[s->block]);
         s->regs[pass->given] = given + done * width;
-        run_tile(pass, s, from, entries, first + done);
+        run_tile(pass, s, at->from, at->entries, first + done);
     }
+}
+
+/* The dimension outside the block in which a step of so many elements is the next entry; 0 if there is none. */
+static int stepped_dim(const ox_pass *pass, const pass_state *s, int64_t step) {
+    int64_t elements = s->inner * pass->dim[s->block];
+    for (int d = s->block + 1; d < pass->ndim && elements <= step; elements *= pass->dim[d++])
+        if (elements == step)
+            return d;
+    return 0;
+}
+
+/* Moves the cursors by an entry of dimension d; false at its end. */
+static bool step_dim(const ox_pass *pass, pass_state *s, int d, given_place *at) {
+    if (!d || ++at->index[d] == pass->dim[d])
+        return false;
+    for (int a = 0; a < pass->noperands; a++)
+        s->cursor[a] += pass->operands[a].steps[d];
+    return true;
 }
 
 int ox_pass_run_given(const ox_pass *pass, void *scratch, const void *given, const ox_pass_part *part, int *tag) {
     const int64_t row = part->count * (int64_t)pass->given_width;
     pass_state s = state_in(pass, scratch);
-    for (int64_t i = 0; i < part->rows; i++)
-        run_given(pass, &s, (char *)(uintptr_t)given + i * row, part->first + i * part->step, part->count);
+    given_place at;
+    int d = 0;
+    for (int64_t i = 0; i < part->rows; i++) {
+        char *data = (char *)(uintptr_t)given + i * row;
+        const int64_t first = part->first + i * part->step;
+        if (step_dim(pass, &s, d, &at)) {
+            s.regs[pass->given] = data;
+            run_tile(pass, &s, at.from, at.entries, first);
+            continue;
+        }
+        run_given(pass, &s, data, first, part->count, &at);
+        d = at.entries * s.inner == part->count ? stepped_dim(pass, &s, part->step) : 0;
+    }
     ox_stream_end();
     *tag = s.tag;
     return s.fault;

@@ -15,6 +15,11 @@ typedef struct ox_gemm ox_gemm;
 typedef void ox_gemm_panel_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
                               char *panel, int64_t panel_row, char *stage);
 
+/* Writes columns [column, column + columns) of rows [row, row + rows) of a matrix B as packed rows, to_row bytes apart.
+ * Threads call it at the same time. */
+typedef void ox_gemm_columns_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                                char *to, int64_t to_row);
+
 /* A finished block of C: rows [row, row + rows) of columns [column, column + columns), in the kernel's type, packed
  * columns and data_row bytes between rows. It lies in a cache and may be changed. */
 typedef struct ox_gemm_block {
@@ -28,8 +33,8 @@ typedef struct ox_gemm_block {
  * time. */
 typedef void ox_gemm_end_fn(const ox_gemm *gemm, const ox_gemm_block *block);
 
-/* Matrices whose columns are computed as those of one: how many each has, and the elements from one result to the next,
- * which are packed. */
+/* Matrices whose columns are computed as those of one, but not transposed: how many each has, and the elements from one
+ * result to the next, which are packed. */
 typedef struct ox_gemm_sides {
     int64_t columns, step;
 } ox_gemm_sides;
@@ -40,6 +45,9 @@ struct ox_gemm {
     ox_gemm_matrix a, b;
     const void *panels;          /* if not NULL, all of B as ox_gemm_pack left it */
     ox_gemm_panel_fn *panel;     /* if not NULL, it gives B panel by panel */
+    const void *left_panels;     /* if not NULL, all of A, transposed, as ox_gemm_pack left it: the transposed product
+                                  * is computed, with the rows of B along the registers */
+    ox_gemm_columns_fn *gather;  /* of such a product: if not NULL, it gives B column by column */
     void *c;                     /* without `end`: in the type that is computed in, packed columns, */
     int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
     ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
@@ -47,7 +55,7 @@ struct ox_gemm {
     bool end_in_place;           /* `end` may receive the memory of C itself */
     size_t scratch;              /* bytes that `end` wants */
     const void *context, *extra; /* for panel and end */
-    int64_t start;               /* elements of C in the products before this one; ox_gemm_run sets it */
+    int64_t start;               /* elements of C in the products before this one; ox_gemm_run adds to it */
     const ox_gemm_sides *sides;  /* if not NULL, C is several matrices side by side */
 };
 
@@ -58,7 +66,7 @@ static inline bool ox_gemm_is_ended(const ox_gemm *g) {
 
 /* True if C is made block by block, and taken from there. */
 static inline bool ox_gemm_is_taken(const ox_gemm *g) {
-    return ox_gemm_is_ended(g) || g->sides;
+    return ox_gemm_is_ended(g) || g->sides || g->left_panels;
 }
 
 /* Where `end` writes row i of a block, of elements of `size` bytes: over the block itself if more follows. */
@@ -91,15 +99,16 @@ typedef struct ox_gemm_plan {
     const ox_gemm_kernel *kernel;
     ox_pool *pool;   /* NULL if the work is not worth it */
     bool batched;    /* threads take whole products */
-    bool transposed; /* C is one column, computed as one row */
+    bool transposed; /* the transposed product is computed: of one column as one row, or with panels of A */
     bool direct;     /* tiles read B as it lies, not in panels */
     bool strips;     /* threads take whole chunks of columns, and lay out panels of their own for them */
     ox_gemm_algorithm algorithm;
-    int64_t depths;                                      /* blocks along k, of even size */
-    int64_t rows, columns;                               /* the most of a block of C */
-    int64_t chunk;                                       /* the most columns of B that lie in panels at a time */
-    size_t panel_bytes;                                  /* the workspace: room for panels, ... */
-    size_t stage, a_bytes, c_bytes, side_bytes, scratch; /* ... and for each thread */
+    int64_t depths;        /* blocks along k, of even size */
+    int64_t rows, columns; /* the most of a block of C */
+    int64_t turned;        /* columns of such a block that are transposed at a time */
+    int64_t chunk;         /* the most columns of B that lie in panels at a time */
+    size_t panel_bytes;    /* the workspace: room for panels, ... */
+    size_t stage, a_bytes, c_bytes, back_bytes, side_bytes, scratch; /* ... and for each thread */
 } ox_gemm_plan;
 #endif
 
@@ -141,7 +150,7 @@ typedef void ox_gemm_place_fn(const void *places, int64_t i, ox_gemm *gemm);
 static inline ox_gemm ox_gemm_product(const ox_gemm *gemm, int64_t i, ox_gemm_place_fn *place, const void *places) {
     ox_gemm g = *gemm;
     place(places, i, &g);
-    g.start = i * g.m * (g.sides ? g.sides->columns : g.n);
+    g.start += i * g.m * (g.sides ? g.sides->columns : g.n);
     if (g.c)
         g.c = (char *)g.c + i * g.m * g.c_row;
     return g;
@@ -155,9 +164,8 @@ void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, o
 /* Bytes of all of a matrix B in panels; false if they overflow. */
 bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size);
 
-/* Lays all of B out in panels. `stage` has OX_GEMM_STAGE bytes. */
-void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
-                  char *panels, char *stage);
+/* Lays all of a product's B out in panels. `stage` has OX_GEMM_STAGE bytes. */
+void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm *g, char *panels, char *stage);
 
 /* Prepare: operand B of a product laid out in panels, if it is input `input` and the model's own: then g->panels is
  * set, for the first of its matrices. `rank` dims and byte strides lead to the others, whose panels are *each bytes

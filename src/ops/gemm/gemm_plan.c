@@ -7,7 +7,9 @@ enum {
     DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
     PANELS_EACH = 4,         /* the same for panels */
-    FEW_ROWS = 64            /* with fewer rows of C, panels are read too seldom to come from far away */
+    FEW_ROWS = 64,           /* with fewer rows of C, panels are read too seldom to come from far away */
+    TURNED_COLUMNS = 512,    /* make up for laying rows out anew for each block of columns */
+    TURNED_BYTES = 16 << 10  /* of a block that are transposed at a time: they stay in the first-level cache */
 };
 
 static int64_t round_up(int64_t count, int64_t unit) {
@@ -45,10 +47,15 @@ ox_gemm ox_gemm_transpose(const ox_gemm *g) {
     t.m = g->n, t.n = g->m;
     t.a = (ox_gemm_matrix){g->b.dtype, g->b.data, g->b.col, g->b.row};
     t.b = (ox_gemm_matrix){g->a.dtype, g->a.data, g->a.col, g->a.row};
+    t.panels = g->left_panels;
     return t;
 }
 
 static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {
+    if (g->left_panels) {
+        plan->transposed = true;
+        return;
+    }
     if (ox_gemm_blas_fits(g)) {
         plan->algorithm = OX_GEMM_BLAS;
         return;
@@ -102,19 +109,37 @@ static void plan_chunks(const ox_gemm *g, ox_gemm_plan *plan) {
         plan->chunk = even(g->n, (g->n - 1) / round_up((g->n - 1) / plan->chunk + 1, parts) + 1, kernel->columns);
 }
 
+/* The rows and columns of a block. Rows of a transposed product become columns when it is handed on, so that they
+ * should be many. */
+static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
+    const ox_gemm_kernel *kernel = plan->kernel;
+    const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES, c_size = ox_dtype_size(kernel->c);
+    int64_t rows = fitting(cache / 6, (size_t)kernel->a_row, kernel->rows, g->m);
+    size_t c_bytes = cache * 3 / 8;
+    if (plan->transposed) {
+        const size_t depth = (size_t)ox_least(g->k, kernel->depth);
+        c_bytes = cache * 7 / 16;
+        rows = ox_least(fitting(c_bytes, depth * ox_dtype_size(kernel->a) + OX_GEMM_PAD, kernel->rows, g->m),
+                        fitting(c_bytes, (size_t)ox_least(g->n, TURNED_COLUMNS) * c_size, kernel->rows, g->m));
+    }
+    plan->rows = even(g->m, rows, kernel->rows);
+    plan->columns = plan->chunk;
+    if (ox_gemm_is_taken(g))
+        plan->columns = fitting(c_bytes, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
+    plan->turned = ox_least(plan->columns, (int64_t)(TURNED_BYTES / c_size) / plan->rows + 1);
+}
+
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
-    const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
     const size_t c_size = ox_dtype_size(kernel->c);
     plan->direct = reads_in_place(kernel, g);
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
-    plan->rows = even(g->m, fitting(cache / 6, (size_t)kernel->a_row, kernel->rows, g->m), kernel->rows);
-    plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
     plan_chunks(g, plan);
-    plan->columns = plan->chunk;
-    if (ox_gemm_is_taken(g))
-        plan->columns = fitting(cache * 3 / 8, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
+    plan_block(g, plan);
+    plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
     plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
+    if (plan->transposed)
+        plan->back_bytes = (size_t)plan->rows * (size_t)plan->turned * c_size;
     if (g->sides)
         plan->side_bytes = (size_t)plan->rows * (size_t)ox_least(g->sides->columns, plan->columns) * c_size;
     if (!g->panels && !plan->direct && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
@@ -138,7 +163,7 @@ static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) 
 }
 
 size_t ox_gemm_part_bytes(const ox_gemm_plan *plan) {
-    return plan->stage + plan->a_bytes + plan->c_bytes + plan->side_bytes + plan->scratch;
+    return plan->stage + plan->a_bytes + plan->c_bytes + plan->back_bytes + plan->side_bytes + plan->scratch;
 }
 
 int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
@@ -157,8 +182,9 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     plan->pool = ox_pool_for(call->pool, work * (double)count);
     plan->batched = !ox_pool_for(call->pool, work) || count >= BATCHES_EACH * ox_pool_parts(plan->pool);
     choose_way(g, plan);
+    const ox_gemm transposed = ox_gemm_transpose(g);
     if (plan->algorithm == OX_GEMM_PANELS) {
-        OX_TRY(plan_panels(call, g, plan));
+        OX_TRY(plan_panels(call, plan->transposed ? &transposed : g, plan));
     } else if (plan->algorithm == OX_GEMM_BLAS) {
         OX_TRY(plan_blas(call, g, plan));
     } else {
@@ -168,7 +194,7 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     const bool groups = g->panel && plan->kernel->group > 1;
     plan->stage = is_native(&g->a) && is_native(&g->b) && !groups ? 0 : OX_GEMM_STAGE;
     plan->a_bytes = ox_aligned(plan->a_bytes), plan->c_bytes = ox_aligned(plan->c_bytes);
-    plan->side_bytes = ox_aligned(plan->side_bytes);
+    plan->back_bytes = ox_aligned(plan->back_bytes), plan->side_bytes = ox_aligned(plan->side_bytes);
     plan->scratch = ox_aligned(plan->scratch), plan->panel_bytes = ox_aligned(plan->panel_bytes);
     OX_TRY(ox_workspace_add(call, ox_gemm_panel_copies(plan), plan->panel_bytes));
     return ox_workspace_add(call, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));

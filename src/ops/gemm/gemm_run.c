@@ -26,7 +26,7 @@ static const void *offset(const ox_gemm_matrix *matrix, int64_t row, int64_t col
 
 /* What a thread works in. */
 typedef struct gemm_room {
-    char *stage, *a, *c, *side;
+    char *stage, *a, *c, *back, *side;
     void *scratch;
 } gemm_room;
 
@@ -35,7 +35,8 @@ static gemm_room room_of(const ox_gemm_plan *plan, char *workspace, int part) {
     at += (size_t)part * ox_gemm_part_bytes(plan);
     gemm_room room = {.stage = at, .a = at + plan->stage};
     room.c = room.a + plan->a_bytes;
-    room.side = room.c + plan->c_bytes;
+    room.back = room.c + plan->c_bytes;
+    room.side = room.back + plan->back_bytes;
     room.scratch = room.side + plan->side_bytes;
     return room;
 }
@@ -115,12 +116,10 @@ static void pack_part(void *context, int part, int parts) {
     pack_panels(job, first, end, job_room(job, part).stage);
 }
 
-void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm_matrix *b, int64_t k, int64_t n,
-                  char *panels, char *stage) {
-    const ox_gemm g = {.n = n, .k = k, .b = *b};
-    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(k, kernel->depth)};
-    const gemm_job job = {.plan = &plan, .transposed = &g, .columns = n, .panels = panels};
-    pack_panels(&job, 0, pieces(n, kernel->columns), stage);
+void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm *g, char *panels, char *stage) {
+    const ox_gemm_plan plan = {.loops = loops, .kernel = kernel, .depths = pieces(g->k, kernel->depth)};
+    const gemm_job job = {.plan = &plan, .transposed = g, .columns = g->n, .panels = panels};
+    pack_panels(&job, 0, pieces(g->n, kernel->columns), stage);
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
@@ -129,6 +128,18 @@ void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_
 static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a, const ox_gemm_block *block) {
     bool fits = a->dtype == kernel->a && kernel->group == 1 && a->col == (int64_t)ox_dtype_size(a->dtype);
     return fits && block->columns <= DIRECT_PANELS * kernel->columns ? a->data : NULL;
+}
+
+/* Lays a block of rows of A out, from k on. */
+static void lay_rows(const gemm_job *job, const gemm_room *room, const ox_gemm_matrix *from, int64_t k, int64_t depth,
+                     const ox_gemm_block *block) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const ox_gemm *g = job->transposed;
+    if (g->gather)
+        g->gather(job->gemm, k, depth, block->row, block->rows, room->a, kernel->a_row);
+    else
+        kernel->pack_a(job->plan->loops, from, block->rows, depth, round_up(depth, kernel->group), room->a,
+                       kernel->a_row, room->stage);
 }
 
 /* Where a tile reads the panel that starts at `column`, of `all` columns, and the next one, if there are any. */
@@ -164,12 +175,11 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
     const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
-    const char *left = as_it_lies(kernel, &from, block);
+    const char *left = g->gather ? NULL : as_it_lies(kernel, &from, block);
     tile.a_row = left ? from.row : kernel->a_row;
     if (!left) {
         left = room->a;
-        kernel->pack_a(job->plan->loops, &from, block->rows, depth, round_up(depth, kernel->group), room->a,
-                       kernel->a_row, room->stage);
+        lay_rows(job, room, &from, k, depth, block);
     }
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         int64_t column = block->column + j - job->column, all = ox_least(kernel->columns, job->columns - column);
@@ -223,6 +233,26 @@ static void take_sides(const gemm_job *job, const gemm_room *room, const ox_gemm
     }
 }
 
+/* A block of a product that is computed transposed, as it was asked for: some rows of that at a time, which are written
+ * into C itself if nothing else takes them. */
+static void take_transposed(const gemm_job *job, const gemm_room *room, const ox_gemm_block *from) {
+    const ox_gemm *g = job->gemm;
+    const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
+    for (int64_t i = 0; i < from->columns; i += job->plan->turned) {
+        ox_gemm_block block = {from->column + i, ox_least(job->plan->turned, from->columns - i),
+                               from->row,        from->rows,
+                               room->back,       from->rows * size,
+                               from->scratch};
+        if (!ox_gemm_is_ended(g)) {
+            block.data = (char *)g->c + block.row * g->c_row + block.column * size;
+            block.data_row = g->c_row;
+        }
+        job->plan->loops->transpose((size_t)size)(block.columns, block.rows, block.data, block.data_row,
+                                                  from->data + i * size, from->data_row, 0);
+        take_block(g, &block);
+    }
+}
+
 static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_block *block) {
     const ox_gemm *g = job->transposed;
     const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
@@ -237,7 +267,9 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
             return;
         add_depth(job, room, d, block);
     }
-    if (g->sides)
+    if (job->plan->transposed)
+        take_transposed(job, room, block);
+    else if (g->sides)
         take_sides(job, room, block);
     else
         take_block(job->gemm, block);

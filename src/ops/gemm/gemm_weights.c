@@ -35,9 +35,9 @@ static void lay_out(const void *context, void *block) {
     const weights *w = context;
     const int64_t count = ox_count(w->rank, w->key.dims);
     for (int64_t i = 0; i < count; i++) {
-        ox_gemm_matrix b = w->g->b;
-        b.data = matrix_at(w, i);
-        ox_gemm_pack(w->loops, w->kernel, &b, w->g->k, w->g->n, (char *)block + (size_t)i * w->each, w->stage);
+        ox_gemm g = *w->g;
+        g.b.data = matrix_at(w, i);
+        ox_gemm_pack(w->loops, w->kernel, &g, (char *)block + (size_t)i * w->each, w->stage);
     }
 }
 

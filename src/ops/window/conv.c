@@ -183,6 +183,8 @@ static ox_gemm float_product(const ox_call *call, const ox_conv *c) {
         g.n *= c->images;
         g.panel = lay_columns;
     }
+    if (ox_conv_is_rows(c))
+        ox_conv_rows_product(c, &g);
     return g;
 }
 
@@ -219,7 +221,9 @@ ox_status ox_prepare_conv(ox_call *call) {
         OX_TRY(prepare_floats(call, c));
     if (ox_conv_is_direct(c) || ox_conv_is_winograd(c))
         return OX_OK;
-    join_images(call, c);
+    OX_TRY(ox_conv_rows_prepare(call, c));
+    if (!ox_conv_is_rows(c))
+        join_images(call, c);
     const ox_gemm product = float_product(call, c);
     return ox_gemm_prepare(call, &product, product_count(c), &c->plan);
 }
@@ -238,6 +242,8 @@ ox_status ox_run_conv(ox_call *call) {
         ox_conv_direct_run(call, c, &used, x.data, w.data, b.data, g.c);
     else if (ox_conv_is_winograd(c))
         ox_conv_winograd_run(call, c, &used, x.data, b.data, g.c);
+    else if (ox_conv_is_rows(c))
+        ox_conv_rows_run(call, c, &g, &used, x.data, b.data);
     else
         ox_conv_run(c, &g, x.data, w.data, b.data, (int64_t)ox_dtype_size(x.dtype),
                     ox_gemm_take(call, &used, &c->plan));

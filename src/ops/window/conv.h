@@ -19,6 +19,17 @@ typedef struct ox_conv_direct {
 } ox_conv_direct;
 #endif
 
+#if !OX_SMALL
+/* A product with pixels as rows (conv_rows.c). */
+typedef struct ox_conv_rows {
+    bool is_used;
+    int64_t together;   /* images that are laid out before they are multiplied */
+    size_t bytes, each; /* of these images, and of the panels of a group */
+    const void *panels;
+    ox_pool *pool; /* that lays images out */
+} ox_conv_rows;
+#endif
+
 typedef struct ox_conv {
     ox_window window;
     int64_t images, groups;
@@ -30,6 +41,7 @@ typedef struct ox_conv {
     ox_gemm_sides sides; /* the columns of all images are one product; zeros if not */
     ox_conv_direct direct;
     ox_winograd winograd;
+    ox_conv_rows rows;
 #endif
 } ox_conv;
 
@@ -81,7 +93,7 @@ void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t ro
 void ox_conv_run(const ox_conv *conv, const ox_gemm *product, const void *x, const void *weights, const void *extra,
                  int64_t extra_size, void *workspace);
 
-/* Whether a convolution of floats is computed directly, or by Winograd's way. */
+/* Whether a convolution is computed directly, by Winograd's algorithm, or with pixels as rows. */
 #if OX_SMALL
 static inline bool ox_conv_is_winograd(const ox_conv *conv) {
     (void)conv;
@@ -94,6 +106,21 @@ static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv) {
 static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
                                         const ox_f32 *bias, float *to) {
     (void)call, (void)conv, (void)used, (void)x, (void)bias, (void)to;
+}
+static inline bool ox_conv_is_rows(const ox_conv *conv) {
+    (void)conv;
+    return false;
+}
+static inline ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv) {
+    (void)call, (void)conv;
+    return OX_OK;
+}
+static inline void ox_conv_rows_product(const ox_conv *conv, ox_gemm *g) {
+    (void)conv, (void)g;
+}
+static inline void ox_conv_rows_run(const ox_call *call, const ox_conv *conv, const ox_gemm *product, size_t *used,
+                                    const void *x, const void *bias) {
+    (void)call, (void)conv, (void)product, (void)used, (void)x, (void)bias;
 }
 static inline bool ox_conv_is_direct(const ox_conv *conv) {
     (void)conv;
@@ -119,6 +146,20 @@ static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv
                                         const ox_f32 *bias, float *to) {
     ox_winograd_run(call, &conv->winograd, used, x, bias, to);
 }
+static inline bool ox_conv_is_rows(const ox_conv *conv) {
+    return conv->rows.is_used;
+}
+
+/* Prepare: decides on that, and asks for workspace. */
+ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv);
+
+/* Makes its products such ones, for ox_gemm_prepare. */
+void ox_conv_rows_product(const ox_conv *conv, ox_gemm *g);
+
+/* Run: all products; `bias` is handed on to the product's `end`, and may be NULL. */
+void ox_conv_rows_run(const ox_call *call, const ox_conv *conv, const ox_gemm *product, size_t *used, const void *x,
+                      const void *bias);
+
 static inline bool ox_conv_is_direct(const ox_conv *conv) {
     return conv->direct.is_used;
 }

@@ -1,0 +1,36 @@
+/* copy_run.h: copies of short rows. Included by files that are built per processor. */
+#ifndef OX_LOOPS_COPY_RUN_H
+#define OX_LOOPS_COPY_RUN_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* Rows are short: a few copies of constant size, the last of them over the end of the one before, take less than a
+ * call. */
+enum {
+    OX_COPY = 64
+};
+static inline void ox_copy_ends(char *to, const char *from, int64_t size, const size_t each) {
+    memcpy(to, from, each);
+    memcpy(to + size - each, from + size - each, each);
+}
+
+static inline void ox_copy_run(char *to, const char *from, int64_t size) {
+    for (; size >= 2 * OX_COPY; size -= OX_COPY, to += OX_COPY, from += OX_COPY)
+        memcpy(to, from, OX_COPY);
+    if (size >= OX_COPY)
+        ox_copy_ends(to, from, size, OX_COPY);
+    else if (size >= OX_COPY / 2)
+        ox_copy_ends(to, from, size, OX_COPY / 2);
+    else if (size >= OX_COPY / 4)
+        ox_copy_ends(to, from, size, OX_COPY / 4);
+    else if (size >= OX_COPY / 8)
+        ox_copy_ends(to, from, size, OX_COPY / 8);
+    else if (size >= OX_COPY / 16)
+        ox_copy_ends(to, from, size, OX_COPY / 16);
+    else
+        for (int64_t i = 0; i < size; i++)
+            to[i] = from[i];
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* conv_rows.c: convolutions as products with pixels as rows: the weights lie in panels that are made once for all
+ * sessions, and each pixel is a row of what its window sees, tap by tap with all channels of a tap side by side. The
+ * image has its channels last for that, so that a row is gathered in few runs. Devices leave this out. */
+#include "store.h"
+#include "ops/dense.h"
+#include "conv.h"
+
+#include <string.h>
+
+enum {
+    TOGETHER = 4 << 20, /* bytes of images that are laid out before they are multiplied */
+    STEP = 64           /* pixels that threads lay out at a time */
+};
+
+static int64_t channels_of(const ox_conv *c) {
+    return c->in_channels * c->groups;
+}
+
+/* Elements behind each other in the image that a window sees: the taps of a line, or the channels of one tap. */
+static bool joins_taps(const ox_conv *c) {
+    return c->groups == 1 && c->window.dilation[c->window.spatial - 1] == 1;
+}
+
+/* ---- Weights ------------------------------------------------------------------------------------------------ */
+
+/* The weights of a group, whose row k is that of channel k % channels of tap k / channels. */
+typedef struct rows_weights {
+    const ox_conv *conv;
+    const ox_loops *loops;
+    const ox_gemm_kernel *kernel;
+    ox_dtype dtype;
+    const char *data;
+    char *stage;
+} rows_weights;
+
+/* An ox_gemm_panel_fn. */
+static void lay_weights(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                        int64_t panel_row, char *stage) {
+    const rows_weights *w = g->context;
+    const int64_t width = (int64_t)ox_dtype_size(w->dtype), taps = w->conv->window.taps,
+                  channels = w->conv->in_channels, each = taps * channels * width, unit = w->kernel->unit,
+                  wide = ox_quotient(columns + unit - 1, unit) * unit;
+    for (int64_t k = row; k < row + rows;) {
+        const int64_t tap = ox_quotient(k, channels), channel = k - tap * channels,
+                      count = ox_least(row + rows - k, channels - channel);
+        const ox_gemm_matrix from = {w->dtype, w->data + column * each + (channel * taps + tap) * width, taps * width,
+                                     each};
+        w->kernel->pack_b(w->loops, &from, count, columns, wide, panel + (k - row) * panel_row, panel_row, stage);
+        k += count;
+    }
+}
+
+/* An ox_store_fn: the panels of all groups. */
+static void lay_groups(const void *context, void *block) {
+    const rows_weights *all = context;
+    const ox_conv *c = all->conv;
+    const int64_t k = c->in_channels * c->window.taps, width = (int64_t)ox_dtype_size(all->dtype);
+    for (int64_t i = 0; i < c->groups; i++) {
+        rows_weights w = *all;
+        w.data += i * c->out_channels * k * width;
+        const ox_gemm g = {.n = c->out_channels, .k = k, .panel = lay_weights, .context = &w};
+        ox_gemm_pack(w.loops, w.kernel, &g, (char *)block + (size_t)i * c->rows.each, w.stage);
+    }
+}
+
+/* The panels; NULL if there is no room for them. */
+static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel) {
+    const ox_tensor *w = call->in[1];
+    size_t size;
+    ox_store_key key = {.maker = kernel, .data = w->data, .kind = w->dtype};
+    if (!ox_gemm_packed_size(kernel, c->in_channels * c->window.taps, c->out_channels, &c->rows.each) ||
+        !ox_mul_size(c->rows.each = ox_aligned(c->rows.each), (size_t)c->groups, &size))
+        return OX_OK;
+    for (int d = 0; d < w->rank; d++)
+        key.dims[d] = w->dims[d];
+    key.strides[0] = c->groups; /* no product's weights have other strides of 0 */
+    const ox_pile_mark mark = ox_pile_save(call->pile);
+    const rows_weights made = {c, call->loops, kernel, w->dtype, w->data, ox_pile_get(call->pile, OX_GEMM_STAGE)};
+    const ox_status status =
+        made.stage ? ox_store_get(call->store, &key, size, lay_groups, &made, &c->rows.panels, call->error)
+                   : ox_fail_memory(call->error, "laying out weights", OX_GEMM_STAGE);
+    ox_pile_restore(call->pile, mark);
+    return status;
+}
+
+/* ---- Prepare ------------------------------------------------------------------------------------------------ */
+
+static bool fits(const ox_call *call, const ox_conv *c, const ox_gemm_kernel *kernel) {
+    const ox_tensor *w = call->in[1];
+    return call->store && (call->weights >> 1 & 1) && kernel->group == 1 && w->dtype == kernel->b &&
+           w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && c->images > 0 && c->window.out_count > 0 &&
+           c->in_channels > 0 && c->out_channels > 1;
+}
+
+/* Steps that a product takes besides its own, each as long as one for a vector of sums: for an element of the result,
+ * of the image, of a gathered matrix, and of the weights. */
+typedef struct rows_steps {
+    double result, image, gathered, weights;
+} rows_steps;
+
+static double steps_of(const ox_conv *c, double products, const rows_steps *each) {
+    const double k = (double)c->in_channels * (double)c->window.taps, m = (double)c->out_channels,
+                 n = (double)c->window.out_count, image = (double)c->in_channels * (double)c->window.in_count;
+    return products + each->result * m * n + each->image * image + each->weights * m * k +
+           (c->pointwise ? 0 : each->gathered * n * k);
+}
+
+/* Measured, on processors with AVX2: docs/performance.md has the layers. */
+static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel) {
+    static const rows_steps rows = {7, 1.5, 2, 0}, columns = {4, 3, 5, 2.6};
+    const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
+    const double k = (double)c->in_channels * (double)c->window.taps;
+    return steps_of(c, (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows) <
+           steps_of(c, (double)m * k * (double)ox_quotient(n + unit - 1, unit), &columns);
+}
+
+ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *c) {
+    ox_conv_rows *r = &c->rows;
+    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype);
+    if (!fits(call, c, kernel) || !is_worth_it(c, kernel))
+        return OX_OK;
+    OX_TRY(find_panels(call, c, kernel));
+    if (!r->panels)
+        return OX_OK;
+    r->is_used = true;
+    ox_call_name(call, c->pointwise ? "product with pixels as rows, channels first"
+                                    : "product of gathered pixels as rows, channels first");
+    const int64_t image = channels_of(c) * c->window.in_count * (int64_t)ox_dtype_size(call->in[0]->dtype);
+    r->together = c->pointwise ? c->images : ox_least(c->images, ox_quotient(TOGETHER, image) + 1);
+    r->bytes = c->pointwise ? 0 : (size_t)(r->together * image);
+    r->pool = ox_pool_for(call->pool, (double)image);
+    return ox_workspace_add(call, 1, r->bytes);
+}
+
+/* ---- Images ------------------------------------------------------------------------------------------------- */
+
+typedef struct image_job {
+    const ox_conv *conv;
+    int64_t width, images;
+    const char *from;
+    char *to;
+} image_job;
+
+/* Some pixels of some images, with their channels last. */
+static void image_part(void *context, int part, int parts) {
+    const image_job *job = context;
+    const ox_conv *c = job->conv;
+    const int64_t pixels = c->window.in_count, channels = channels_of(c), steps = ox_quotient(pixels - 1, STEP) + 1;
+    int64_t at, end;
+    ox_pool_range(job->images * steps, part, parts, &at, &end);
+    for (int64_t next; at < end; at = next) {
+        const int64_t image = ox_quotient(at, steps), first = (at - image * steps) * STEP;
+        next = ox_least(end, (image + 1) * steps);
+        const int64_t count = ox_least((next - at) * STEP, pixels - first), start = image * channels * pixels;
+        ox_gemm_loops(&c->plan)->transpose((size_t)job->width)(
+            channels, count, job->to + (start + first * channels) * job->width, channels * job->width,
+            job->from + (start + first) * job->width, pixels * job->width, 0);
+    }
+}
+
+/* ---- Gathering ---------------------------------------------------------------------------------------------- */
+
+/* A part of what windows see: elements [first, first + count) of a run, which starts at a tap. */
+typedef struct row_run {
+    const ox_conv *conv;
+    const char *image; /* the first channel of the group */
+    int64_t width, first, count;
+    int64_t tap[OX_WINDOW_DIMS];
+} row_run;
+
+/* The line of the image that the windows of a line of results see; NULL in the padding. */
+static const char *find_line(const row_run *run, const int64_t *index) {
+    const ox_window *w = &run->conv->window;
+    int64_t line = 0;
+    for (int d = 0; d < w->spatial - 1; d++) {
+        const int64_t i = index[d] * w->stride[d] - w->pad[d] + run->tap[d] * w->dilation[d];
+        if (i < 0 || i >= w->in[d])
+            return NULL;
+        line = line * w->in[d] + i;
+    }
+    return run->image + line * w->in[w->spatial - 1] * channels_of(run->conv) * run->width;
+}
+
+/* What one window sees where its run begins at column x of the line: a part of it is padding. */
+static void copy_clipped(const row_run *run, const char *line, int64_t x, char *to) {
+    const ox_conv *c = run->conv;
+    const int64_t width = run->width, channels = c->in_channels, end = run->first + run->count,
+                  last = (c->window.in[c->window.spatial - 1] - x) * channels;
+    const int64_t from = ox_least(end, ox_most(run->first, -x * channels)), until = ox_most(from, ox_least(end, last));
+    memset(to, 0, (size_t)((from - run->first) * width));
+    if (until > from)
+        memcpy(to + (from - run->first) * width, line + (x * channels_of(c) + from) * width,
+               (size_t)((until - from) * width));
+    memset(to + (until - run->first) * width, 0, (size_t)((end - until) * width));
+}
+
+/* Windows side by side in a line of results: those inside the image see their runs whole. */
+static void copy_line(const row_run *run, const char *line, int64_t x, int64_t windows, char *to, int64_t to_row) {
+    const ox_conv *c = run->conv;
+    const ox_window *w = &c->window;
+    const int64_t channels = c->in_channels, stride = w->stride[w->spatial - 1],
+                  size = w->in[w->spatial - 1] * channels;
+    const int64_t least = -ox_quotient(run->first, channels), room = size - run->first - run->count;
+    int64_t first = x < least ? ox_quotient(least - x + stride - 1, stride) : 0, end = 0;
+    if (line && room >= x * channels)
+        end = ox_quotient(ox_quotient(room - x * channels, channels), stride) + 1;
+    first = ox_least(first, windows);
+    end = ox_most(first, ox_least(end, windows));
+    for (int64_t i = 0; i < windows; i++) {
+        char *at = to + i * to_row;
+        if (!line) {
+            memset(at, 0, (size_t)(run->count * run->width));
+        } else if (i == first && end > first) {
+            const int64_t step = stride * channels_of(c) * run->width;
+            ox_gemm_loops(&c->plan)->gemm_copy(end - first, (size_t)(run->count * run->width), at, to_row,
+                                               line + ((x + i * stride) * channels_of(c) + run->first) * run->width,
+                                               step);
+            i = end - 1;
+        } else {
+            copy_clipped(run, line, x + i * stride, at);
+        }
+    }
+}
+
+/* An ox_gemm_columns_fn. */
+static void gather_rows(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *to,
+                        int64_t to_row) {
+    const ox_conv *c = g->context;
+    const ox_window *w = &c->window;
+    const int last = w->spatial - 1;
+    const int64_t taps = joins_taps(c) ? w->kernel[last] : 1, length = taps * c->in_channels;
+    row_run run = {c, g->b.data, (int64_t)ox_dtype_size(g->b.dtype), 0, 0, {0}};
+    for (int64_t k = row; k < row + rows; k += run.count) {
+        const int64_t number = ox_quotient(k, length);
+        int64_t index[OX_WINDOW_DIMS], count;
+        run.first = k - number * length;
+        run.count = ox_least(row + rows - k, length - run.first);
+        ox_index_of(w->spatial, w->kernel, number * taps, run.tap);
+        ox_index_of(w->spatial, w->out, column, index);
+        for (int64_t i = 0; i < columns; i += count) {
+            const int64_t x = index[last] * w->stride[last] - w->pad[last] + run.tap[last] * w->dilation[last];
+            count = ox_least(columns - i, w->out[last] - index[last]);
+            copy_line(&run, find_line(&run, index), x, count, to + (k - row) * run.width + i * to_row, to_row);
+            index[last] = 0;
+            ox_index_next(last, w->out, index);
+        }
+    }
+}
+
+/* ---- Run ---------------------------------------------------------------------------------------------------- */
+
+void ox_conv_rows_product(const ox_conv *c, ox_gemm *g) {
+    g->left_panels = c->rows.panels;
+    g->gather = c->pointwise ? NULL : gather_rows;
+    g->panel = NULL;
+}
+
+/* Where operands are. */
+typedef struct rows_places {
+    const ox_conv *conv;
+    const char *x, *bias;
+    int64_t width;
+} rows_places;
+
+/* An ox_gemm_place_fn: a product for each image and group. */
+static void place(const void *places, int64_t i, ox_gemm *g) {
+    const rows_places *p = places;
+    const ox_conv *c = p->conv;
+    const int64_t image = ox_quotient(i, c->groups), group = i - image * c->groups;
+    const int64_t before = image * channels_of(c) * c->window.in_count,
+                  channels = group * c->in_channels * (c->pointwise ? c->window.in_count : 1);
+    g->b.data = p->x + (before + channels) * p->width;
+    g->left_panels = (const char *)c->rows.panels + (size_t)group * c->rows.each;
+    g->extra = p->bias ? p->bias + group * c->out_channels * p->width : NULL;
+}
+
+void ox_conv_rows_run(const ox_call *call, const ox_conv *c, const ox_gemm *product, size_t *used, const void *x,
+                      const void *bias) {
+    const ox_conv_rows *r = &c->rows;
+    const int64_t width = (int64_t)ox_dtype_size(product->b.dtype), image = channels_of(c) * c->window.in_count;
+    char *images = ox_workspace_take(call, used, 1, r->bytes), *workspace = ox_gemm_take(call, used, &c->plan);
+    rows_places places = {c, x, bias, width};
+    ox_gemm g = *product;
+    for (int64_t i = 0; i < c->images; i += r->together) {
+        const int64_t count = ox_least(r->together, c->images - i), channels = i * c->groups * c->out_channels;
+        const char *from = (const char *)x + i * image * width;
+        places.x = from;
+        if (!c->pointwise) {
+            ox_pool_run(r->pool, image_part, &(image_job){c, width, count, from, images});
+            places.x = images;
+        }
+        g.start = channels * c->window.out_count;
+        g.c = product->c ? (char *)product->c + channels * product->c_row : NULL;
+        ox_gemm_run(&c->plan, &g, count * c->groups, place, &places, workspace);
+    }
+}

@@ -1,0 +1,105 @@
+"""conv_rows.py: convolutions whose weights are the model's own, with kernels, strides, dilations, groups and ranks of all
+kinds, as products with pixels as rows or columns compute them, alone and with what follows joined to them, against sums
+in double. The same bits for 1, 2 and 3 threads, and for weights that are no input's."""
+
+import sys
+
+import arrays
+import numpy as np
+import oxlib
+import trials
+from convs import ISAS, number, sums_of
+from onnx import TensorProto, helper, numpy_helper
+
+TYPES = {"float": (np.float32, TensorProto.FLOAT, 2.0**-24), "double": (np.float64, TensorProto.DOUBLE, 2.0**-53)}
+FACTOR = 100  # of a unit in the last place times the root of the number of products
+
+
+def model_of(dtype, given, attributes, tail, prepared):
+    """The bytes of a model: the convolution, then a residual sum, then Clip; weights as initializers or as inputs."""
+    def value(name):
+        return helper.make_tensor_value_info(name, TYPES[dtype][1], None)
+
+    nodes = [helper.make_node("Conv", ["x", *given], ["c"], **attributes)]
+    limits = {"low": np.array(-1, TYPES[dtype][0]), "high": np.array(2, TYPES[dtype][0])}
+    if tail > 0:
+        nodes.append(helper.make_node("Add", ["c", "r"], ["s"]))
+    if tail > 1:
+        nodes.append(helper.make_node("Clip", ["s", "low", "high"], ["y"]))
+    kept = {**(given if prepared else {}), **(limits if tail > 1 else {})}
+    inputs = ["x", *(["r"] if tail else []), *([] if prepared else given)]
+    graph = helper.make_graph(nodes, "graph", [value(name) for name in inputs], [value(["c", "s", "y"][tail])],
+                              [numpy_helper.from_array(array, name) for name, array in kept.items()])
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 22)]).SerializeToString()
+
+
+def run(model, dtype, inputs, **options):
+    session = oxlib.Session(model, oxlib.Options(no_winograd=True, **options))
+    try:
+        for i, array in enumerate(inputs):
+            session.set_input(i, arrays.to_input(array, dtype))
+        session.run()
+        return arrays.from_tensor(session.output(0))[1].copy()
+    finally:
+        session.close()
+
+
+def check(rng, _):
+    """None, or what is wrong with one random case."""
+    dtype = "float" if rng.random() < 0.8 else "double"
+    rank, groups = [2, 2, 2, 1, 3][number(rng, 0, 4)], number(rng, 1, 4) if rng.random() < 0.3 else 1
+    most = {1: 300, 2: [7, 14, 40][number(rng, 0, 2)], 3: 8}[rank]
+    sizes = [number(rng, 1, most) for _ in range(rank)]
+    kernel = [1] * rank if rng.random() < 0.3 else [number(rng, 1, 5) for _ in range(rank)]
+    strides = [number(rng, 1, 3) if rng.random() < 0.4 else 1 for _ in range(rank)]
+    dilations = [number(rng, 1, 3) if rng.random() < 0.3 else 1 for _ in range(rank)]
+    ins, outs = [number(rng, 1, 80) if rng.random() < 0.7 else number(rng, 1, 5) for _ in range(2)]
+    if rng.random() < 0.1:
+        ins = number(rng, 257, 600)  # more than a block along the channels
+    if rng.random() < 0.1:
+        outs = number(rng, 513, 700)
+    pads = [number(rng, 0, 3) if rng.random() < 0.5 else 0 for _ in range(2 * rank)]
+    for d in range(rank):
+        pads[d + rank] = max(pads[d + rank], dilations[d] * (kernel[d] - 1) + 1 - sizes[d] - pads[d])
+    numpy_type, _, unit = TYPES[dtype]
+    images = number(rng, 1, 4)
+    x = rng.standard_normal([images, groups * ins, *sizes]).astype(numpy_type)
+    given = {"w": rng.standard_normal([groups * outs, ins, *kernel]).astype(numpy_type)}
+    if rng.random() < 0.5:
+        given["b"] = rng.standard_normal(groups * outs).astype(numpy_type)
+    exact = sums_of(x.astype(np.float64), given["w"].astype(np.float64), groups, strides, dilations, pads[:rank],
+                    pads[rank:])
+    if "b" in given:
+        exact += given["b"].astype(np.float64).reshape(-1, *[1] * rank)
+    tail, inputs = number(rng, 0, 2), [x]
+    if tail:
+        inputs.append(rng.standard_normal(exact.shape).astype(numpy_type))
+        exact += inputs[1]
+    if tail > 1:
+        exact = np.clip(exact, -1, 2)
+    attributes = {"group": groups, "pads": pads, "strides": strides, "dilations": dilations}
+    isa = ISAS[number(rng, 0, len(ISAS) - 1)]
+    text = f"{dtype} {x.shape} {given['w'].shape} {attributes} tail {tail} {isa}"
+    results = {}
+    for prepared in (True, False):
+        model = oxlib.Model(model_of(dtype, given, attributes, tail, prepared))
+        try:
+            for threads in (1, number(rng, 2, 3)):
+                values = inputs if prepared else inputs + list(given.values())
+                results[prepared, threads > 1] = run(model, dtype, values, isa=isa, threads=threads)
+        finally:
+            model.close()
+    bound = FACTOR * unit * np.sqrt(ins * np.prod(kernel) + 1)
+    for (prepared, many), result in results.items():
+        if result.shape != exact.shape:
+            return f"{text}: {result.shape} is not {exact.shape}"
+        if result.tobytes() != results[prepared, False].tobytes():
+            return f"{text}: other bits in several threads"
+        error = np.abs(result - exact).max(initial=0)
+        if not error <= bound:
+            return f"{text}: weights {'prepared' if prepared else 'given'}: an error of {error}, not {bound} at most"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(trials.run(check, 300))
