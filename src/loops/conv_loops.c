@@ -122,11 +122,14 @@ static inline vector take_greatest_or_nan(vector most, vector x, float weight) {
 }
 
 /* A row of a tile, of which `columns` elements are wanted; `room` elements from there on may be written. */
-static inline void store_row(float *to, const vector *sum, const int vectors, int64_t columns, int64_t room) {
-    if (room >= (int64_t)vectors * LANES)
+OX_INLINED void store_row(float *to, const vector *sum, const int vectors, int64_t columns, int64_t room) {
+    if (room >= (int64_t)vectors * LANES) {
         UNROLL for (int v = 0; v < vectors; v++) OX_AT(loose, to + v * LANES) = sum[v];
-    else
-        ox_copy_run((char *)to, (const char *)sum, columns * (int64_t)sizeof *to);
+        return;
+    }
+    vector row[MOST_VECTORS]; /* of its own: compilers would keep sums in memory whose address is taken */
+    UNROLL for (int v = 0; v < vectors; v++) row[v] = sum[v];
+    ox_copy_run((char *)to, (const char *)row, columns * (int64_t)sizeof *to);
 }
 
 /* How much row r may write from `column` on: what lies behind its end is written later, if that is the next row. */
@@ -178,10 +181,71 @@ static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t column
                 name##_4(t, c, some);                                                                                  \
         }                                                                                                              \
     }
-DIRECT(products, take_product, 0, true)
+DIRECT(plain_products, take_product, 0, true)
 DIRECT(sums, take_sum, 0, false)
 DIRECT(greatest, take_greatest, -INFINITY, false)
 DIRECT(greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
+
+/* The same for kernels whose taps lie `high` below each other, as many rows of the tile apart: a vector is loaded once
+ * for all of the rows that see it, column by column of the kernel. */
+enum {
+    TALL_VECTORS = 2
+};
+#define TALL_TILE(high, vectors)                                                                                       \
+    static void tall_##high##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                    \
+        enum {                                                                                                         \
+            ROWS = SUMS / vectors                                                                                      \
+        };                                                                                                             \
+        const int64_t across = t->taps / high;                                                                         \
+        for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
+            const float *from = t->from + r * t->from_row + column;                                                    \
+            vector sum[ROWS][vectors];                                                                                 \
+            UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] = (vector){0};    \
+            for (int64_t tap = 0; tap < across; tap++) {                                                               \
+                const float *x = from + t->offsets[tap];                                                               \
+                float weight[high];                                                                                    \
+                UNROLL for (int k = 0; k < high; k++) weight[k] = t->weights[k * across + tap];                        \
+                UNROLL for (int y = 0; y < ROWS + high - 1; y++, x += t->from_row)                                     \
+                    UNROLL for (int v = 0; v < vectors; v++) {                                                         \
+                    const vector seen = OX_GET(loose, x + v * LANES);                                                  \
+                    UNROLL for (int k = 0; k < high; k++) if (y >= k && y - k < ROWS) sum[y - k][v] +=                 \
+                        seen * weight[k];                                                                              \
+                }                                                                                                      \
+            }                                                                                                          \
+            UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
+                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add;                                          \
+                if (r + i < t->rows)                                                                                   \
+                    store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
+                              room_of(t, r + i, columns));                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define TALL(high)                                                                                                     \
+    TALL_TILE(high, 1)                                                                                                 \
+    TALL_TILE(high, 2)                                                                                                 \
+    static void tall_##high(const ox_direct_tile *t) {                                                                 \
+        for (int64_t c = 0, some; c < t->columns; c += some) {                                                         \
+            some = LESS_OF(t->columns - c, TALL_VECTORS * LANES);                                                      \
+            if (some <= LANES)                                                                                         \
+                tall_##high##_1(t, c, some);                                                                           \
+            else                                                                                                       \
+                tall_##high##_2(t, c, some);                                                                           \
+        }                                                                                                              \
+    }
+TALL(3)
+TALL(5)
+TALL(7)
+
+static void products(const ox_direct_tile *t) {
+    if (t->high == 3)
+        tall_3(t);
+    else if (t->high == 5)
+        tall_5(t);
+    else if (t->high == 7)
+        tall_7(t);
+    else
+        plain_products(t);
+}
 
 static bool find_nan(int64_t n, const float *from) {
     int32_t found = 0;

@@ -22,6 +22,7 @@ typedef ox_gather_fn *ox_gather_for_fn(size_t width);
  * tap t, in order. Up to OX_DIRECT_ROWS rows and OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
 typedef struct ox_direct_tile {
     int64_t taps;
+    int64_t high; /* not 0: the taps are as many rows, each from_row behind the one above */
     const int64_t *offsets;
     const ox_f32 *weights; /* of each tap, */
     float add;             /* and what is added behind them: for products */

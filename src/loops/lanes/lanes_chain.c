@@ -461,6 +461,7 @@ OX_INLINED vector choose(mask which, vector yes, vector no) {
 #define SHORT_ADD(k) v##k = v##k + y##k;
 #define SHORT_SUB(k) v##k = is_right ? y##k - v##k : v##k - y##k;
 #define SHORT_MUL(k) v##k = v##k * y##k;
+#define SHORT_DIV(k) v##k = is_right ? y##k / v##k : v##k / y##k;
 #define SHORT_RELU(k) v##k = choose(v##k <= 0, none, v##k);
 #define SHORT_MAX(k) v##k = choose(y##k > v##k, y##k, v##k) + l->zero;
 #define SHORT_MIN(k) v##k = choose(y##k < v##k, y##k, v##k) + -0.0F;
@@ -482,6 +483,7 @@ OX_INLINED void run_few(char *to, const char *from, const short_link *links, int
             SHORT_CASE(Add, SHORT_ADD)
             SHORT_CASE(Sub, SHORT_SUB)
             SHORT_CASE(Mul, SHORT_MUL)
+            SHORT_CASE(Div, SHORT_DIV)
             SHORT_CASE(Relu, SHORT_RELU)
             SHORT_CASE(Max, SHORT_MAX)
             SHORT_CASE(Min, SHORT_MIN)
@@ -497,7 +499,7 @@ OX_INLINED void run_few(char *to, const char *from, const short_link *links, int
 static bool is_plain(const ox_link *how, const short_link *l) {
     if (how->kind == OX_LINK_Max || how->kind == OX_LINK_Min)
         return !l->step && !how->is_right && (how->kind == OX_LINK_Max ? is_low(l->one[0]) : is_high(l->one[0]));
-    return how->kind < OX_LINK_Div || how->kind == OX_LINK_Relu;
+    return how->kind <= OX_LINK_Div || how->kind == OX_LINK_Relu;
 }
 
 /* The links of a row with their operands; false if they are not all plain. */

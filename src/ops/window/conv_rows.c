@@ -107,7 +107,7 @@ static double steps_of(const ox_conv *c, double products, const rows_steps *each
 
 /* Measured, on processors with AVX2: docs/performance.md has the layers. */
 static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel) {
-    static const rows_steps rows = {7, 1.5, 2, 0}, columns = {4, 3, 5, 2.6};
+    static const rows_steps rows = {7, 1.5, 2, 0}, columns = {4, 3, 5, 1.3};
     const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
     const double k = (double)c->in_channels * (double)c->window.taps;
     return steps_of(c, (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows) <
