@@ -7,11 +7,13 @@
 static unsigned char *pack_inputs(ox_frame *frame, int n, unsigned char *workspace) {
     size_t packed = 0;
     for (ox_packing *p = ox_frame_prepared(frame, n)->packings; p; p = p->next) {
+        frame->work.in[p->input] = &p->to;
+        if (p->packed)
+            continue;
         p->to.data = workspace + p->offset;
         size_t end = p->offset + ox_aligned((size_t)ox_tensor_count(&p->to) * ox_dtype_size(p->to.dtype));
         packed = end > packed ? end : packed;
         ox_pack(frame->loops, frame->pool, p->from, p->to.data);
-        frame->work.in[p->input] = &p->to;
     }
     return workspace + packed;
 }

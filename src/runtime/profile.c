@@ -36,6 +36,8 @@ static void count_windows(const ox_frame *frame, int n, ox_profile_event *event)
 
 static void count_packings(const ox_frame *frame, int n, ox_profile_event *event) {
     for (const ox_packing *p = ox_frame_prepared(frame, n)->packings; p; p = p->next) {
+        if (p->packed)
+            continue;
         event->bytes_read += seen_bytes(p->from);
         event->bytes_written += packed_bytes(&p->to);
     }

@@ -9,6 +9,7 @@
 #include "place.h"
 #include "plan.h"
 #include "share.h"
+#include "store.h"
 
 /* ---- Constants ---------------------------------------------------------------------------------------------- */
 
@@ -63,24 +64,96 @@ static ox_status make_outputs(ox_frame *frame, int n) {
     return OX_OK;
 }
 
-/* Computes node n, which is prepared, now. */
-static ox_status fold(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
-    const ox_node *node = &frame->graph->nodes[n];
-    OX_TRY(make_outputs(frame, n));
-    unsigned char *work = ox_pile_get(&frame->planning.scratch, step->work + 1);
+/* Computes node n, which is prepared, into its outputs' memory. */
+static ox_status compute(ox_frame *frame, int n) {
+    const size_t size = frame->steps[n].work;
+    unsigned char *work = ox_pile_get(&frame->planning.scratch, size + 1);
     if (!work)
-        return ox_fail_memory(frame->error, "computing a constant", step->work);
+        return ox_fail_memory(frame->error, "computing a constant", size);
     ox_status status = ox_node_run(frame, n, work);
     if (status == OX_OK && ox_pool_cancelled(frame->pool))
         status = ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled");
+    return status;
+}
+
+#if !OX_SMALL
+enum {
+    LEAST_SHARED = 256 /* bytes: smaller constants are not worth a block of the store */
+};
+
+/* True if node n gives one tensor that is the same for all sessions of the model: it is made of weights alone. */
+static bool is_of_model(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    const int v = node->nout == 1 ? node->out[0] : -1;
+    if (v < 0 || !frame->model->store || frame->planning.lives[v].bytes < LEAST_SHARED ||
+        ox_frame_own(frame, v)->tensor.dtype == OX_STRING)
+        return false;
+    for (int i = 0; i < node->nin; i++)
+        if (node->in[i] >= 0 && !ox_frame_slot(frame, node->in[i])->weight)
+            return false;
+    return true;
+}
+
+/* How a constant is made for the store; its last byte says whether that succeeded. */
+typedef struct shared_constant {
+    ox_frame *frame;
+    int node;
+    size_t bytes;
+    ox_status *status;
+} shared_constant;
+
+/* An ox_store_fn. */
+static void make_constant(const void *context, void *block) {
+    const shared_constant *made = context;
+    const int v = made->frame->graph->nodes[made->node].out[0];
+    ox_frame_own(made->frame, v)->tensor.data = block;
+    *made->status = compute(made->frame, made->node);
+    ((unsigned char *)block)[made->bytes] = *made->status == OX_OK;
+}
+
+/* Gives node n's output the memory that all sessions of the model share, computed by the first of them; *shared says
+ * whether there is any. */
+static ox_status share_constant(ox_frame *frame, int n, bool *shared) {
+    *shared = is_of_model(frame, n);
+    if (!*shared)
+        return OX_OK;
+    const ox_node *node = &frame->graph->nodes[n];
+    ox_slot *slot = ox_frame_own(frame, node->out[0]);
+    const size_t bytes = frame->planning.lives[node->out[0]].bytes;
+    const ox_store_key key = {
+        .maker = frame->loops, .data = node, .kind = slot->tensor.dtype, .dims = {frame->options->no_winograd}};
+    const void *block;
+    ox_status status = OX_OK;
+    OX_TRY(ox_store_get(frame->model->store, &key, bytes + 1, make_constant,
+                        &(shared_constant){frame, n, bytes, &status}, &block, frame->error));
+    *shared = block && ((const unsigned char *)block)[bytes];
+    slot->tensor.data = *shared ? (void *)(uintptr_t)block : NULL; /* only read from */
+    slot->weight = *shared;
+    return status;
+}
+#else
+static ox_status share_constant(ox_frame *frame, int n, bool *shared) {
+    (void)frame, (void)n;
+    *shared = false;
+    return OX_OK;
+}
+#endif
+
+/* Computes node n, which is prepared, now. */
+static ox_status fold(ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    bool shared;
+    OX_TRY(share_constant(frame, n, &shared));
+    ox_status status = shared ? OX_OK : make_outputs(frame, n);
+    if (!shared && status == OX_OK)
+        status = compute(frame, n);
     for (int k = 0; k < node->nout; k++) {
         if (node->out[k] < 0)
             continue;
         ox_frame_own(frame, node->out[k])->constant = true;
         frame->planning.lives[node->out[k]].owner = -1;
     }
-    step->skip = true;
+    frame->steps[n].skip = true;
     return status;
 }
 

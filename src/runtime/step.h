@@ -27,6 +27,7 @@ typedef struct ox_packing {
     const ox_tensor *from;
     ox_tensor to;
     size_t offset; /* in the workspace */
+    const void *packed; /* not NULL: a weight, which lies there for all sessions */
     struct ox_packing *next;
 } ox_packing;
 

@@ -1,6 +1,7 @@
 """conv_rows.py: convolutions whose weights are the model's own, with kernels, strides, dilations, groups and ranks of all
 kinds, as products with pixels as rows or columns compute them, alone and with what follows joined to them, against sums
-in double. The same bits for 1, 2 and 3 threads, and for weights that are no input's."""
+in double. The same bits for 1, 2 and 3 threads, and for weights that nodes make of the model's own; these are made and
+laid out once for all sessions."""
 
 import sys
 
@@ -15,8 +16,12 @@ TYPES = {"float": (np.float32, TensorProto.FLOAT, 2.0**-24), "double": (np.float
 FACTOR = 100  # of a unit in the last place times the root of the number of products
 
 
-def model_of(dtype, given, attributes, tail, prepared):
-    """The bytes of a model: the convolution, then a residual sum, then Clip; weights as initializers or as inputs."""
+WAYS = ("kept", "made", "given")
+
+
+def model_of(dtype, given, attributes, tail, way):
+    """The bytes of a model: the convolution, then a residual sum, then Clip. Its weights are initializers, made of some
+    by a node, or inputs."""
     def value(name):
         return helper.make_tensor_value_info(name, TYPES[dtype][1], None)
 
@@ -26,8 +31,11 @@ def model_of(dtype, given, attributes, tail, prepared):
         nodes.append(helper.make_node("Add", ["c", "r"], ["s"]))
     if tail > 1:
         nodes.append(helper.make_node("Clip", ["s", "low", "high"], ["y"]))
-    kept = {**(given if prepared else {}), **(limits if tail > 1 else {})}
-    inputs = ["x", *(["r"] if tail else []), *([] if prepared else given)]
+    if way == "made":
+        nodes.insert(0, helper.make_node("Neg", ["minus"], ["w"]))
+        given = {**{name: given[name] for name in given if name != "w"}, "minus": -given["w"]}
+    kept = {**({} if way == "given" else given), **(limits if tail > 1 else {})}
+    inputs = ["x", *(["r"] if tail else []), *(given if way == "given" else [])]
     graph = helper.make_graph(nodes, "graph", [value(name) for name in inputs], [value(["c", "s", "y"][tail])],
                               [numpy_helper.from_array(array, name) for name, array in kept.items()])
     return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 22)]).SerializeToString()
@@ -39,7 +47,7 @@ def run(model, dtype, inputs, **options):
         for i, array in enumerate(inputs):
             session.set_input(i, arrays.to_input(array, dtype))
         session.run()
-        return arrays.from_tensor(session.output(0))[1].copy()
+        return arrays.from_tensor(session.output(0))[1].copy(), session.memory().weight_bytes
     finally:
         session.close()
 
@@ -80,24 +88,28 @@ def check(rng, _):
     attributes = {"group": groups, "pads": pads, "strides": strides, "dilations": dilations}
     isa = ISAS[number(rng, 0, len(ISAS) - 1)]
     text = f"{dtype} {x.shape} {given['w'].shape} {attributes} tail {tail} {isa}"
-    results = {}
-    for prepared in (True, False):
-        model = oxlib.Model(model_of(dtype, given, attributes, tail, prepared))
+    bound = FACTOR * unit * np.sqrt(ins * np.prod(kernel) + 1)
+    first = {}
+    for way in WAYS:
+        model = oxlib.Model(model_of(dtype, given, attributes, tail, way))
+        values = inputs + list(given.values()) if way == "given" else inputs
         try:
-            for threads in (1, number(rng, 2, 3)):
-                values = inputs if prepared else inputs + list(given.values())
-                results[prepared, threads > 1] = run(model, dtype, values, isa=isa, threads=threads)
+            (result, kept), (again, kept_again) = [run(model, dtype, values, isa=isa, threads=threads)
+                                                   for threads in (1, number(rng, 2, 3))]
         finally:
             model.close()
-    bound = FACTOR * unit * np.sqrt(ins * np.prod(kernel) + 1)
-    for (prepared, many), result in results.items():
+        first[way] = result
         if result.shape != exact.shape:
             return f"{text}: {result.shape} is not {exact.shape}"
-        if result.tobytes() != results[prepared, False].tobytes():
-            return f"{text}: other bits in several threads"
+        if result.tobytes() != again.tobytes():
+            return f"{text}: weights {way}: other bits in several threads"
+        if kept != kept_again:
+            return f"{text}: weights {way}: {kept} bytes for one session, {kept_again} for two"
         error = np.abs(result - exact).max(initial=0)
         if not error <= bound:
-            return f"{text}: weights {'prepared' if prepared else 'given'}: an error of {error}, not {bound} at most"
+            return f"{text}: weights {way}: an error of {error}, not {bound} at most"
+    if first["kept"].tobytes() != first["made"].tobytes() and given["w"].nbytes >= 256:
+        return f"{text}: other bits where weights are made by a node"
     return None
 
 
