@@ -64,11 +64,6 @@ ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int pla
     return OX_OK;
 }
 
-void ox_body_free(ox_inner *inner) {
-    for (int i = 0; inner && i < inner->nrooms; i++)
-        ox_release(inner->frame->allocator, inner->rooms[i].data, inner->rooms[i].size);
-}
-
 /* ---- Inputs ------------------------------------------------------------------------------------------------- */
 
 int ox_body_input_rank(const ox_body *body, int i) {
@@ -124,7 +119,7 @@ bool ox_body_borrows(const ox_body *body, int k) {
 static bool is_planned(const ox_frame *frame, int v) {
     if (ox_graph_weight(frame->graph, v) || ox_frame_is_source(frame, v))
         return true;
-    for (int n = 0; n < frame->newest->end; n++)
+    for (int n = 0; n < frame->plan.newest->end; n++)
         for (int k = 0; k < frame->graph->nodes[n].nout; k++)
             if (frame->graph->nodes[n].out[k] == v)
                 return true;

@@ -3,23 +3,7 @@
 #define OX_RUNTIME_BODY_H
 
 #include "frame.h"
-#include "ops/control.h"
-
-/* Memory that stays from run to run. */
-typedef struct ox_room {
-    unsigned char *data;
-    size_t size;
-} ox_room;
-
-/* A frame, as the operator that runs it sees it. */
-struct ox_inner {
-    ox_body body; /* first: it is found by it */
-    ox_frame *frame;
-    ox_tensor *results;
-    bool *placed; /* of outputs: that they have been given a place in this run */
-    ox_room *rooms;
-    int nrooms;
-};
+#include "inner.h"
 
 void ox_body_ends(const ox_graph *graph, int *nin, int *nout);
 ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int placed_from, ox_body **body);
@@ -35,7 +19,5 @@ ox_status ox_body_place(ox_inner *inner, int k, const ox_tensor *output, void **
 ox_status ox_body_finish(ox_inner *inner);
 /* Describes output k by the plan, where that knows it, or as the model states it. */
 ox_status ox_body_foresee(const ox_inner *inner, int k, bool planned, ox_result *result);
-/* Frees what the frame does not. NULL is allowed. */
-void ox_body_free(ox_inner *inner);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "body.h"
+#include "inner.h"
 
 ox_slot *ox_frame_own(const ox_frame *frame, int v) {
     return &frame->own[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
@@ -117,7 +117,7 @@ ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
     call->nattrs = (size_t)node->nattrs;
     call->attrs = node->attrs;
     call->state = ox_frame_prepared(frame, n)->state;
-    call->epilogue = ox_frame_dense(frame, n) == n ? &frame->members[n].group->epilogue : NULL;
+    call->epilogue = ox_frame_dense(frame, n) == n ? &frame->plan.members[n].group->epilogue : NULL;
     call->pile = pile;
     call->results = frame->planning.results;
     call->error = frame->error;
@@ -128,11 +128,11 @@ ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
 static ox_status create_steps(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     const size_t count = (size_t)graph->nnodes, members = OX_WITH_FUSION ? count : 0;
-    frame->steps = ox_pile_array(&frame->fixed, count, sizeof *frame->steps);
-    frame->members = ox_pile_array(&frame->fixed, members, sizeof *frame->members);
-    frame->prepared = ox_pile_array(&frame->fixed, OX_KEEP_STATE ? count : 1, sizeof *frame->prepared);
-    if (!frame->steps || !frame->members || !frame->prepared)
-        return ox_fail_memory(frame->error, "the nodes of a session", count * sizeof *frame->steps);
+    frame->plan.steps = ox_pile_array(&frame->fixed, count, sizeof *frame->plan.steps);
+    frame->plan.members = ox_pile_array(&frame->fixed, members, sizeof *frame->plan.members);
+    frame->plan.prepared = ox_pile_array(&frame->fixed, OX_KEEP_STATE ? count : 1, sizeof *frame->plan.prepared);
+    if (!frame->plan.steps || !frame->plan.members || !frame->plan.prepared)
+        return ox_fail_memory(frame->error, "the nodes of a session", count * sizeof *frame->plan.steps);
     for (int n = 0; n < graph->nnodes; n++)
         if (!ox_op_is_known(graph->nodes[n].op))
             return ox_fail(frame->error, OX_ERROR_UNSUPPORTED, "%s: operator %s is not supported", frame->model->path,
@@ -177,7 +177,7 @@ ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame
                         .outer = outer,
                         .error = error};
     ox_pile_init(&frame->fixed, allocator);
-    ox_pile_init(&frame->plan, allocator);
+    ox_pile_init(&frame->plan.pile, allocator);
     ox_pile_init(&frame->text, allocator);
     ox_pile_init(&frame->planning.scratch, means->temporary);
     ox_status status = create_slots(frame);
@@ -203,12 +203,12 @@ void ox_frame_free(ox_frame *frame) {
         for (int i = 0; i < subframes.count; i++)
             ox_frame_free(subframes.frames[i]);
     }
-    if (OX_WITH_SUBGRAPHS)
-        ox_body_free(frame->inner);
+    for (int i = 0; OX_WITH_SUBGRAPHS && frame->inner && i < frame->inner->nrooms; i++)
+        ox_release(frame->allocator, frame->inner->rooms[i].data, frame->inner->rooms[i].size);
     ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
     ox_pile_free(&frame->planning.scratch);
     ox_pile_free(&frame->text);
-    ox_pile_free(&frame->plan);
+    ox_pile_free(&frame->plan.pile);
     ox_pile_free(&frame->fixed);
     ox_release(frame->allocator, frame, sizeof *frame);
 }
@@ -237,7 +237,7 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
     from->given = tensor->data;
     if (from->shape && same_description(slot, tensor, constant))
         return OX_OK;
-    frame->stale = true;
+    frame->plan.stale = true;
     size_t rank = (size_t)tensor->rank;
     if (!from->shape || from->shape_room < tensor->rank) {
         const size_t room = OX_SMALL ? rank : 2 * rank + 1;
@@ -266,7 +266,7 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
     *arena += frame->arena.used;
     for (int i = 0; frame->inner && i < frame->inner->nrooms; i++)
         *arena += frame->inner->rooms[i].size;
-    *plan += frame->fixed.used + frame->plan.used + frame->text.used + frame->planning.scratch.used;
+    *plan += frame->fixed.used + frame->plan.pile.used + frame->text.used + frame->planning.scratch.used;
     for (int n = 0; n < frame->graph->nnodes; n++) {
         const ox_subframes subframes = ox_frame_inner(frame, n);
         for (int i = 0; i < subframes.count; i++)

@@ -15,7 +15,7 @@
 #include "step.h"
 
 typedef struct ox_profile ox_profile; /* profile.h */
-typedef struct ox_inner ox_inner;     /* body.h */
+typedef struct ox_inner ox_inner;     /* inner.h: only frames of subgraphs have one */
 
 /* What comes from outside: an input or a capture. */
 typedef struct ox_source {
@@ -55,6 +55,17 @@ typedef struct ox_stage {
     ox_pile_mark mark; /* plan memory below this stage */
     struct ox_stage *before, *after;
 } ox_stage;
+
+/* What holds until a source gets another shape. The lists of steps, members and prepared operators stay with the frame;
+ * what they point to lies in the pile. */
+typedef struct ox_plan {
+    ox_pile pile; /* descriptors, prepared operators, folded constants */
+    ox_step *steps;
+    ox_member *members;    /* of each node, where nodes are fused */
+    ox_prepared *prepared; /* of each node, or of the one that is at work (OX_KEEP_STATE) */
+    ox_stage *stages, *newest;
+    bool stale; /* a source has another shape than the stages were planned for, which the last outputs still need */
+} ox_plan;
 
 /* The memory that the values and workspaces of a frame lie in. */
 typedef struct ox_arena {
@@ -99,15 +110,10 @@ struct ox_frame {
     int nsources;
     const ox_tensor **outputs; /* of the graph */
     bool *told;                /* of outputs: that their shape is not as stated; NULL if nobody wants to know */
+    ox_subframes *subframes;   /* of each node; NULL if none has any */
     ox_work work;
-    /* The plan: */
-    ox_pile plan; /* descriptors, prepared kernels, folded constants */
-    ox_step *steps;
-    ox_subframes *subframes; /* of each node; NULL if none has any */
-    ox_member *members;      /* of each node, where nodes are fused */
-    ox_prepared *prepared;   /* of each node, or of the one that is at work (OX_KEEP_STATE) */
-    ox_stage *stages, *newest;
-    bool stale; /* a source has another shape than the stages were planned for, which the last outputs still need */
+    /* As long as the shapes of its sources stay, and while it is made: */
+    ox_plan plan;
     ox_planning planning;
     /* The run: */
     ox_arena arena;
@@ -134,11 +140,11 @@ static inline bool ox_frame_is_source(const ox_frame *frame, int v) {
 }
 /* The group of a node; a constant where each runs by itself, so that nothing of groups is linked. */
 static inline ox_group *ox_frame_group(const ox_frame *frame, int n) {
-    return OX_WITH_FUSION ? frame->members[n].group : NULL;
+    return OX_WITH_FUSION ? frame->plan.members[n].group : NULL;
 }
 /* Position of the dense node in the group of a node; -1 if it is in none, or in one that is a pass by itself. */
 static inline int ox_frame_dense(const ox_frame *frame, int n) {
-    const ox_group *group = OX_WITH_EPILOGUES ? frame->members[n].group : NULL;
+    const ox_group *group = OX_WITH_EPILOGUES ? frame->plan.members[n].group : NULL;
     return group ? group->dense : -1;
 }
 /* The frames of the subgraphs of a node. */
@@ -147,7 +153,7 @@ static inline ox_subframes ox_frame_inner(const ox_frame *frame, int n) {
 }
 /* What is prepared for the run of a node. */
 static inline ox_prepared *ox_frame_prepared(const ox_frame *frame, int n) {
-    return &frame->prepared[OX_KEEP_STATE ? n : 0];
+    return &frame->plan.prepared[OX_KEEP_STATE ? n : 0];
 }
 /* The most outputs that a node of the graph has, or inputs. */
 int ox_frame_most(const ox_graph *graph, bool outputs);

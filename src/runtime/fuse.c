@@ -13,9 +13,8 @@ enum {
 /* ---- Groups ------------------------------------------------------------------------------------------------- */
 
 static bool is_program(ox_frame *frame, int n) {
-    const ox_step *step = &frame->steps[n];
-    return !step->skip && ox_step_window(step, 0) == OX_WINDOW_NONE &&
-           ox_elementwise_fits(ox_frame_call(frame, n, NULL));
+    const ox_step *step = &frame->plan.steps[n];
+    return !step->skip && ox_step_view(step, 0) == OX_VIEW_NONE && ox_elementwise_fits(ox_frame_call(frame, n, NULL));
 }
 
 /* True if the shape has one element for each row of the space, and 1 where the rows were. */
@@ -45,14 +44,14 @@ static const ox_space *common_space(const ox_space *a, const ox_space *b) {
  * of `to` stands behind node n, so that no more than its readers up to there are looked at. */
 static bool fits_registers(const ox_frame *frame, const ox_space *space, const ox_group *from, const ox_group *to,
                            int n) {
-    for (int m = from->head; m >= 0; m = frame->members[m].next) {
+    for (int m = from->head; m >= 0; m = frame->plan.members[m].next) {
         int v = frame->graph->nodes[m].out[0];
         const ox_tensor *t = &ox_frame_own(frame, v)->tensor;
         if (ox_same_dims(space->rank, space->dims, t->rank, t->dims) || is_of_rows(space, t->rank, t->dims))
             continue;
         for (int r = frame->planning.first_reader[v];
              r < frame->planning.first_reader[v + 1] && frame->planning.readers[r] <= n; r++)
-            if (frame->members[frame->planning.readers[r]].group == to)
+            if (frame->plan.members[frame->planning.readers[r]].group == to)
                 return false;
     }
     return true;
@@ -61,11 +60,11 @@ static bool fits_registers(const ox_frame *frame, const ox_space *space, const o
 /* A group runs at the position of its last member. True if that may be n: no node before n reads a result of the group,
  * but for members of the group and of `other`, which is to run with it. */
 static bool can_wait(const ox_frame *frame, const ox_group *group, const ox_group *other, int n) {
-    for (int m = group->head; m >= 0; m = frame->members[m].next) {
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next) {
         int v = frame->graph->nodes[m].out[0];
         for (int r = frame->planning.first_reader[v];
              r < frame->planning.first_reader[v + 1] && frame->planning.readers[r] < n; r++) {
-            const ox_group *reader = frame->members[frame->planning.readers[r]].group;
+            const ox_group *reader = frame->plan.members[frame->planning.readers[r]].group;
             if (!reader || (reader != group && reader != other))
                 return false;
         }
@@ -79,7 +78,7 @@ static void merge(ox_frame *frame, ox_group *into, ox_group *from) {
     int a = into->head, b = from->head, *link = &into->head;
     while (a >= 0 || b >= 0) {
         int *taken = b < 0 || (a >= 0 && a < b) ? &a : &b;
-        ox_member *member = &frame->members[*taken];
+        ox_member *member = &frame->plan.members[*taken];
         *link = into->tail = *taken;
         member->group = into;
         *taken = member->next;
@@ -95,7 +94,7 @@ static void merge(ox_frame *frame, ox_group *into, ox_group *from) {
 static bool dense_reads(const ox_frame *frame, const ox_group *group, const ox_group *other) {
     const ox_node *node = group->dense < 0 ? NULL : &frame->graph->nodes[group->dense];
     for (int i = 0; node && i < node->nin; i++)
-        for (int m = other->head; m >= 0; m = frame->members[m].next)
+        for (int m = other->head; m >= 0; m = frame->plan.members[m].next)
             if (node->in[i] == frame->graph->nodes[m].out[0])
                 return true;
     return false;
@@ -120,7 +119,7 @@ static void join(ox_frame *frame, const int *giver, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin; i++) {
         int m = node->in[i] < 0 ? -1 : giver[node->in[i]];
-        ox_group *mine = frame->members[n].group, *other = m < 0 ? NULL : frame->members[m].group;
+        ox_group *mine = frame->plan.members[n].group, *other = m < 0 ? NULL : frame->plan.members[m].group;
         if (other && other != mine && go_together(frame, other, mine, n))
             merge(frame, other, mine);
     }
@@ -128,7 +127,7 @@ static void join(ox_frame *frame, const int *giver, int n) {
 
 /* What a group reads must live until the group runs. */
 static void keep_inputs(ox_frame *frame, const ox_group *group) {
-    for (int m = group->head; m >= 0; m = frame->members[m].next) {
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next) {
         const ox_node *node = &frame->graph->nodes[m];
         for (int i = 0; i < node->nin; i++) {
             ox_life *life = node->in[i] < 0 ? NULL : &frame->planning.lives[node->in[i]];
@@ -156,7 +155,7 @@ static int *find_givers(ox_frame *frame, int first, int end) {
 
 /* True if node n can hand its result to a pass. */
 static bool is_dense(const ox_frame *frame, int n) {
-    const ox_step *step = &frame->steps[n];
+    const ox_step *step = &frame->plan.steps[n];
     return OX_WITH_EPILOGUES && !frame->options->no_fuse && !step->skip && step->runs &&
            frame->graph->nodes[n].op->flags & OX_OP_EPILOGUE;
 }
@@ -170,8 +169,8 @@ static ox_space space_of(ox_frame *frame, int n) {
 
 static ox_status single_groups(ox_frame *frame, int first, int end) {
     for (int n = first; n < end; n++) {
-        frame->members[n].group = NULL;
-        frame->members[n].next = -1;
+        frame->plan.members[n].group = NULL;
+        frame->plan.members[n].next = -1;
         const bool dense = is_dense(frame, n);
         if (!dense && !is_program(frame, n))
             continue;
@@ -179,7 +178,7 @@ static ox_status single_groups(ox_frame *frame, int first, int end) {
         if (!group)
             return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
         *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n)};
-        frame->members[n].group = group;
+        frame->plan.members[n].group = group;
     }
     return OX_OK;
 }
@@ -190,7 +189,7 @@ static bool is_stored(const ox_frame *frame, int n) {
     bool inside = false;
     for (int r = frame->planning.first_reader[v]; r < frame->planning.first_reader[v + 1]; r++) {
         int reader = frame->planning.readers[r];
-        if (reader == frame->graph->nnodes || frame->members[reader].group != frame->members[n].group)
+        if (reader == frame->graph->nnodes || frame->plan.members[reader].group != frame->plan.members[n].group)
             return true;
         inside = true;
     }
@@ -199,14 +198,14 @@ static bool is_stored(const ox_frame *frame, int n) {
 
 /* Groups that are left go into plan memory. */
 static ox_status keep_group(ox_frame *frame, int n) {
-    ox_group *group = ox_pile_get(&frame->plan, sizeof *group);
+    ox_group *group = ox_pile_get(&frame->plan.pile, sizeof *group);
     if (!group)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
-    *group = *frame->members[n].group;
-    for (int m = group->head; m >= 0; m = frame->members[m].next)
-        frame->members[m].group = group;
-    for (int m = group->head; m >= 0; m = frame->members[m].next)
-        frame->members[m].stores = is_stored(frame, m);
+    *group = *frame->plan.members[n].group;
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
+        frame->plan.members[m].group = group;
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
+        frame->plan.members[m].stores = is_stored(frame, m);
     return OX_OK;
 }
 
@@ -215,12 +214,12 @@ static ox_status join_groups(ox_frame *frame, int first, int end) {
     if (!giver)
         return ox_fail_memory(frame->error, "the plan of a session", (size_t)frame->graph->nvalues * sizeof *giver);
     for (int n = first; n < end; n++)
-        if (frame->members[n].group)
+        if (frame->plan.members[n].group)
             join(frame, giver, n);
     for (int n = first; n < end; n++) {
-        const ox_group *group = frame->members[n].group;
+        const ox_group *group = frame->plan.members[n].group;
         if (group && group->dense == n && group->count == 1)
-            frame->members[n].group = NULL; /* nothing follows */
+            frame->plan.members[n].group = NULL; /* nothing follows */
         else if (group && group->tail == n)
             keep_inputs(frame, group);
     }
@@ -233,7 +232,7 @@ ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
     if (!frame->options->no_fuse)
         OX_TRY(join_groups(frame, first, end));
     for (int n = first; n < end; n++)
-        if (frame->members[n].group && frame->members[n].group->tail == n)
+        if (frame->plan.members[n].group && frame->plan.members[n].group->tail == n)
             OX_TRY(keep_group(frame, n));
     ox_pile_restore(&frame->planning.scratch, mark);
     return OX_OK;
@@ -246,7 +245,7 @@ static bool read_again(const ox_frame *frame, int n) {
     int v = frame->graph->nodes[n].out[0];
     for (int r = frame->planning.first_reader[v]; r < frame->planning.first_reader[v + 1]; r++) {
         int reader = frame->planning.readers[r];
-        if (reader < frame->graph->nnodes && frame->members[reader].group != frame->members[n].group)
+        if (reader < frame->graph->nnodes && frame->plan.members[reader].group != frame->plan.members[n].group)
             return true;
     }
     return false;
@@ -261,14 +260,14 @@ static bool is_streamed(const ox_frame *frame, int n) {
 }
 
 void ox_fuse_stream(ox_frame *frame, int n) {
-    const ox_group *group = frame->members[n].group;
-    for (int m = group->head; m >= 0; m = frame->members[m].next)
-        frame->members[m].streams = frame->members[m].stores && is_streamed(frame, m);
+    const ox_group *group = frame->plan.members[n].group;
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
+        frame->plan.members[m].streams = frame->plan.members[m].stores && is_streamed(frame, m);
 }
 
 bool ox_fuse_reads_later(const ox_frame *frame, int m, int v) {
     const ox_tensor *out = &ox_frame_own(frame, frame->graph->nodes[m].out[0])->tensor;
-    return ox_pass_reads_later(frame->members[m].group->builder, &ox_frame_slot(frame, v)->tensor, out);
+    return ox_pass_reads_later(frame->plan.members[m].group->builder, &ox_frame_slot(frame, v)->tensor, out);
 }
 
 /* The registers of inputs that another member of the group, before n, gives; -1 for the others. regs lists those of the
@@ -278,7 +277,7 @@ static void find_registers(const ox_frame *frame, const ox_group *group, int n, 
     for (int i = 0; i < node->nin; i++) {
         const ox_reg *reg = regs;
         in[i] = -1;
-        for (int m = group->head; m != n && node->in[i] >= 0; m = frame->members[m].next, reg++)
+        for (int m = group->head; m != n && node->in[i] >= 0; m = frame->plan.members[m].next, reg++)
             if (node->in[i] == frame->graph->nodes[m].out[0])
                 in[i] = *reg;
     }
@@ -290,14 +289,14 @@ static ox_reg write_program(const ox_frame *frame, int n, ox_call *call, ox_pile
     ox_reg *in = ox_pile_array(scratch, (size_t)call->nin, sizeof *in);
     if (!in)
         return -1;
-    find_registers(frame, frame->members[n].group, n, regs, in);
+    find_registers(frame, frame->plan.members[n].group, n, regs, in);
     return ox_elementwise_write(call, builder, in);
 }
 
 /* Writes one member; *reg is where its result is. */
 static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch, ox_pass_builder *builder,
                               const ox_reg *regs, ox_reg *reg) {
-    const ox_member *member = &frame->members[n];
+    const ox_member *member = &frame->plan.members[n];
     ox_call *call = ox_frame_call(frame, n, pile);
     call->constants = ox_node_constants(frame, n);
     ox_pass_tag(builder, n);
@@ -318,14 +317,14 @@ static void prepare_pass(ox_frame *frame, ox_group *group, int n) {
     bool large = bytes >= OX_SPLIT_BYTES;
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     group->parts = large ? ox_pool_parts(frame->pool) : 1;
-    frame->steps[n].work = (size_t)group->parts * ox_pass_parts_scratch(group->pass);
+    frame->plan.steps[n].work = (size_t)group->parts * ox_pass_parts_scratch(group->pass);
 }
 
 /* The pass runs on what the dense node hands over. */
 static ox_status prepare_dense(ox_frame *frame, ox_group *group, int n, ox_pile *pile) {
     group->epilogue.pass = group->pass;
     ox_status status = ox_plan_prepare(frame, group->dense, pile);
-    frame->steps[n].work = frame->steps[group->dense].work;
+    frame->plan.steps[n].work = frame->plan.steps[group->dense].work;
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, group->dense, status);
 }
 
@@ -334,13 +333,13 @@ static ox_status fail_pass(const ox_frame *frame, int n) {
 }
 
 ox_status ox_fuse_write(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch) {
-    ox_group *group = frame->members[n].group;
+    ox_group *group = frame->plan.members[n].group;
     const ox_space *space = &group->space;
     ox_reg *regs = ox_pile_array(scratch, (size_t)group->count, sizeof *regs), *reg = regs;
     group->builder = ox_pass_begin(pile, scratch, frame->loops, space->rank, space->dims, space->row_axes);
     if (!group->builder || !regs)
         return fail_pass(frame, n);
-    for (int m = group->head; m >= 0; m = frame->members[m].next)
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
         OX_TRY(write_member(frame, m, pile, scratch, group->builder, regs, reg++));
     return OX_OK;
 }
@@ -348,15 +347,15 @@ ox_status ox_fuse_write(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch)
 /* Tells the program which of its results are streamed, and ends it. */
 static const ox_pass *end_pass(ox_frame *frame, ox_group *group) {
     ox_pass_builder *builder = group->builder;
-    for (int m = group->head; m >= 0; m = frame->members[m].next)
-        if (frame->members[m].streams)
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
+        if (frame->plan.members[m].streams)
             ox_pass_stream(builder, &ox_frame_own(frame, frame->graph->nodes[m].out[0])->tensor);
     group->builder = NULL;
     return group->pass = ox_pass_end(builder);
 }
 
 ox_status ox_fuse_prepare(ox_frame *frame, int n, ox_pile *pile) {
-    ox_group *group = frame->members[n].group;
+    ox_group *group = frame->plan.members[n].group;
     if (!group->builder)
         OX_TRY(ox_fuse_write(frame, n, pile, pile)); /* in a run, other memory is not to be had */
     if (!end_pass(frame, group))

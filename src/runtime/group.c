@@ -20,6 +20,6 @@ static ox_status run_dense(ox_frame *frame, ox_group *group, unsigned char *work
 }
 
 ox_status ox_group_run(ox_frame *frame, int n, unsigned char *workspace) {
-    ox_group *group = frame->members[n].group;
+    ox_group *group = frame->plan.members[n].group;
     return ox_frame_dense(frame, n) >= 0 ? run_dense(frame, group, workspace) : run_pass(frame, group, workspace);
 }

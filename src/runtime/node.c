@@ -1,4 +1,4 @@
-/* node.c: running one node: its inputs are packed, its operator called, its windows shown. */
+/* node.c: running one node: its inputs are packed, its operator called, its views shown. */
 #include "node.h"
 
 #include "iterate/bcast.h"
@@ -18,16 +18,16 @@ static unsigned char *pack_inputs(ox_frame *frame, int n, unsigned char *workspa
     return workspace + packed;
 }
 
-static void show_windows(ox_frame *frame, int n) {
-    const ox_step *step = &frame->steps[n];
+static void show_views(ox_frame *frame, int n) {
+    const ox_step *step = &frame->plan.steps[n];
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; step->outputs && k < node->nout; k++) {
         const ox_output *output = &step->outputs[k];
-        if (node->out[k] < 0 || (output->window != OX_WINDOW_VIEW && output->window != OX_WINDOW_COPY))
+        if (node->out[k] < 0 || (output->view != OX_VIEW_SHOWN && output->view != OX_VIEW_COPIED))
             continue;
         ox_tensor seen = output->seen, *out = &ox_frame_own(frame, node->out[k])->tensor;
         seen.data = (char *)ox_frame_slot(frame, node->in[output->input])->tensor.data + output->offset;
-        if (output->window == OX_WINDOW_VIEW)
+        if (output->view == OX_VIEW_SHOWN)
             out->data = seen.data;
         else
             ox_pack(frame->loops, frame->pool, &seen, out->data);
@@ -35,11 +35,11 @@ static void show_windows(ox_frame *frame, int n) {
 }
 
 ox_status ox_node_run(ox_frame *frame, int n, unsigned char *workspace) {
-    if (ox_step_runs(&frame->steps[n])) {
+    if (ox_step_runs(&frame->plan.steps[n])) {
         ox_call *call = ox_frame_call(frame, n, NULL);
         call->workspace = pack_inputs(frame, n, workspace);
         OX_TRY(ox_frame_prepared(frame, n)->is_program ? ox_run_elementwise(call) : call->op->run(call));
     }
-    show_windows(frame, n);
+    show_views(frame, n);
     return OX_OK;
 }

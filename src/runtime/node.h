@@ -4,7 +4,7 @@
 
 #include "frame.h"
 
-/* Runs node n in a workspace of step->work bytes: packs inputs, calls the operator, shows or copies windows. */
+/* Runs node n in a workspace of step->work bytes: packs inputs, calls the operator, shows or copies views. */
 ox_status ox_node_run(ox_frame *frame, int n, unsigned char *workspace);
 
 #endif

@@ -46,7 +46,7 @@ static void collect_values(ox_frame *frame, const ox_stage *stage, placing *p, b
 
 static void collect_work(ox_frame *frame, const ox_stage *stage, placing *p) {
     for (int n = stage->first; n < stage->end && OX_WITH_RUNS; n++) {
-        ox_step *step = &frame->steps[n];
+        ox_step *step = &frame->plan.steps[n];
         if (!step->skip && step->work)
             p->buffers[p->count++] = (buffer){step->work, n, n, &step->place};
     }
@@ -222,7 +222,7 @@ static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
 }
 
 /* Gives the values of a stage their places in an arena that starts at `arena`, which may be 0 while there is none. A
- * window's place follows its owner's; where it starts is said when it is shown. */
+ * view's place follows its owner's; where it starts is said when it is shown. */
 static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t arena) {
     for (int n = stage->first; n < stage->end; n++) {
         const ox_node *node = &frame->graph->nodes[n];
@@ -272,7 +272,7 @@ ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
     collect_values(frame, stage, &p, false);
     collect_work(frame, stage, &p);
     OX_TRY(place_buffers(&p, frame));
-    const bool first = frame->stages == NULL;
+    const bool first = frame->plan.stages == NULL;
     const uintptr_t before = first ? 0 : (uintptr_t)frame->arena.start;
     point_into_arena(frame, stage, before);
     if (first && stage->end == frame->graph->nnodes)

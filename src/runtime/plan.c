@@ -1,4 +1,4 @@
-/* plan.c: planning one node: shapes, windows, the prepared operator. */
+/* plan.c: planning one node: shapes, views, the prepared operator. */
 #include "plan.h"
 
 #include "store.h"
@@ -83,7 +83,7 @@ static ox_status check_results(const ox_frame *frame, int n, const ox_call *call
 }
 
 static ox_call *begin_infer(ox_frame *frame, int n) {
-    ox_call *call = ox_frame_call(frame, n, &frame->plan);
+    ox_call *call = ox_frame_call(frame, n, &frame->plan.pile);
     call->looked_at = 0;
     for (int k = 0; k < call->nout; k++)
         frame->planning.results[k].dtype = OX_UNDEFINED;
@@ -122,7 +122,7 @@ ox_status ox_plan_control(ox_frame *frame, int n) {
 
 /* Copies a list of rank numbers into plan memory. */
 static const int64_t *keep_list(ox_frame *frame, int rank, const int64_t *list) {
-    int64_t *kept = ox_pile_array(&frame->plan, (size_t)rank, sizeof *kept);
+    int64_t *kept = ox_pile_array(&frame->plan.pile, (size_t)rank, sizeof *kept);
     if (kept && rank)
         memcpy(kept, list, (size_t)rank * sizeof *kept);
     return kept;
@@ -139,23 +139,23 @@ static const int64_t *keep_dims(ox_frame *frame, const ox_node *node, const ox_r
     return keep_list(frame, result->rank, result->dims);
 }
 
-/* The result as infer gave it; strides only for windows. */
+/* The result as infer gave it; strides only for views. */
 static ox_status keep_result(ox_frame *frame, const ox_node *node, const ox_result *result, ox_tensor *seen) {
-    bool window = result->view_of >= 0 || result->data;
+    bool view = result->view_of >= 0 || result->data;
     *seen = (ox_tensor){result->dtype, result->rank, keep_dims(frame, node, result), NULL, result->data};
-    if (window)
+    if (view)
         seen->strides = keep_list(frame, result->rank, result->strides);
-    if (seen->dims && (seen->strides || !window))
+    if (seen->dims && (seen->strides || !view))
         return OX_OK;
     return out_of_memory(frame, (size_t)result->rank * sizeof *seen->dims);
 }
 
-/* Whether the value can be shown as a window, or has to be copied. */
-static ox_window choose_window(const ox_life *life, const ox_tensor *seen, const ox_slot *source) {
+/* Whether the value can be shown as a view, or has to be copied. */
+static ox_view choose_view(const ox_life *life, const ox_tensor *seen, const ox_slot *source) {
     if (life->packed_only && !ox_tensor_is_packed(seen))
-        return OX_WINDOW_COPY;
+        return OX_VIEW_COPIED;
     /* What the caller gets must not change when the input is changed. */
-    return life->is_output && source->foreign ? OX_WINDOW_COPY : OX_WINDOW_VIEW;
+    return life->is_output && source->foreign ? OX_VIEW_COPIED : OX_VIEW_SHOWN;
 }
 
 /* Value v shows what value `from` has. */
@@ -185,10 +185,10 @@ static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen)
 
 /* The list of how the outputs of node n are made. */
 static ox_status need_outputs(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     const size_t count = (size_t)frame->graph->nodes[n].nout;
     if (!step->outputs)
-        step->outputs = ox_pile_array(&frame->plan, count, sizeof *step->outputs);
+        step->outputs = ox_pile_array(&frame->plan.pile, count, sizeof *step->outputs);
     return step->outputs ? OX_OK : out_of_memory(frame, count * sizeof *step->outputs);
 }
 
@@ -207,17 +207,17 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     }
     OX_TRY(need_outputs(frame, n));
     ox_slot *slot = ox_frame_own(frame, v);
-    ox_output *output = &frame->steps[n].outputs[k];
+    ox_output *output = &frame->plan.steps[n].outputs[k];
     *output = (ox_output){.input = result->view_of, .offset = result->offset, .seen = seen};
     if (seen.data) {
-        output->window = OX_WINDOW_GIVEN;
+        output->view = OX_VIEW_GIVEN;
         slot->tensor = seen;
         slot->constant = slot->weight = !ox_op_has(node->op, OX_OP_CONTROL | OX_OP_VALUES);
         slot->foreign = !slot->constant;
         return OX_OK;
     }
-    output->window = choose_window(&frame->planning.lives[v], &seen, ox_frame_slot(frame, from));
-    if (output->window == OX_WINDOW_VIEW)
+    output->view = choose_view(&frame->planning.lives[v], &seen, ox_frame_slot(frame, from));
+    if (output->view == OX_VIEW_SHOWN)
         describe_view(frame, v, from, output);
     else
         frame->planning.lives[v].root = v;
@@ -268,7 +268,7 @@ static ox_status find_packed(ox_frame *frame, const ox_tensor *from, const void 
  * now.
  */
 static ox_status plan_packing(ox_frame *frame, int n, int i, ox_pile *pile) {
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     ox_prepared *prepared = ox_frame_prepared(frame, n);
     const ox_tensor *from = frame->work.in[i];
     ox_packing *packing = ox_pile_get(pile, sizeof *packing);
@@ -302,7 +302,7 @@ uint64_t ox_node_constants(const ox_frame *frame, int n) {
 
 /* A lane program is one in whatever way the node runs: what is computed when a plan is made has the bits of a run. */
 ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     ox_call *call = ox_frame_call(frame, n, pile);
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     step->work = 0;

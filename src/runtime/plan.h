@@ -1,4 +1,4 @@
-/* plan.h: planning one node: shapes, windows, the prepared operator. */
+/* plan.h: planning one node: shapes, views, the prepared operator. */
 #ifndef OX_RUNTIME_PLAN_H
 #define OX_RUNTIME_PLAN_H
 

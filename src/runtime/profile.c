@@ -25,10 +25,10 @@ static bool is_among(const ox_index *list, int count, int v) {
     return false;
 }
 
-static void count_windows(const ox_frame *frame, int n, ox_profile_event *event) {
-    const ox_step *step = &frame->steps[n];
+static void count_views(const ox_frame *frame, int n, ox_profile_event *event) {
+    const ox_step *step = &frame->plan.steps[n];
     for (int k = 0; k < frame->graph->nodes[n].nout; k++)
-        if (ox_step_window(step, k) == OX_WINDOW_COPY) {
+        if (ox_step_view(step, k) == OX_VIEW_COPIED) {
             event->bytes_read += seen_bytes(&step->outputs[k].seen);
             event->bytes_written += packed_bytes(&step->outputs[k].seen);
         }
@@ -62,19 +62,19 @@ static uint64_t read_bytes(const ox_frame *frame, int n, const ox_call *call, in
 
 static void count_kernel(ox_frame *frame, int n, ox_profile_event *event) {
     const ox_node *node = &frame->graph->nodes[n];
-    const ox_step *step = &frame->steps[n];
+    const ox_step *step = &frame->plan.steps[n];
     const ox_call *call = ox_frame_call(frame, n, NULL);
     for (int i = 0; i < node->nin; i++)
         if (call->in[i] && reads_data(node->op, i) && !is_among(node->in, i, node->in[i]))
             event->bytes_read += read_bytes(frame, n, call, i);
     for (int k = 0; k < node->nout; k++)
-        if (call->out[k] && ox_step_window(step, k) == OX_WINDOW_NONE)
+        if (call->out[k] && ox_step_view(step, k) == OX_VIEW_NONE)
             event->bytes_written += packed_bytes(call->out[k]);
 }
 
 /* True if a member of the group up to m gives value v or, in one of its inputs before number `nin` of m, reads it. */
 static bool is_known(const ox_frame *frame, const ox_group *group, int m, int nin, int v) {
-    for (int o = group->head; o >= 0 && o <= m; o = frame->members[o].next) {
+    for (int o = group->head; o >= 0 && o <= m; o = frame->plan.members[o].next) {
         const ox_node *node = &frame->graph->nodes[o];
         if ((o < m && node->out[0] == v) || is_among(node->in, o < m ? node->nin : nin, v))
             return true;
@@ -83,12 +83,12 @@ static bool is_known(const ox_frame *frame, const ox_group *group, int m, int ni
 }
 
 static void count_pass(const ox_frame *frame, const ox_group *group, ox_profile_event *event) {
-    for (int m = group->head; m >= 0; m = frame->members[m].next) {
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next) {
         const ox_node *node = &frame->graph->nodes[m];
         for (int i = 0; i < node->nin; i++)
             if (node->in[i] >= 0 && reads_data(node->op, i) && !is_known(frame, group, m, i, node->in[i]))
                 event->bytes_read += seen_bytes(&ox_frame_slot(frame, node->in[i])->tensor);
-        if (frame->members[m].stores)
+        if (frame->plan.members[m].stores)
             event->bytes_written += packed_bytes(&ox_frame_own(frame, node->out[0])->tensor);
     }
 }
@@ -101,7 +101,7 @@ const char *ox_step_kind_name(ox_step_kind kind) {
 }
 
 static ox_step_kind kind_of(const ox_frame *frame, int n) {
-    const ox_step *step = &frame->steps[n];
+    const ox_step *step = &frame->plan.steps[n];
     const ox_node *node = &frame->graph->nodes[n];
     const ox_group *group = ox_frame_group(frame, n);
     if (node->op->flags & OX_OP_CONTROL)
@@ -111,13 +111,13 @@ static ox_step_kind kind_of(const ox_frame *frame, int n) {
     if (group || step->runs)
         return OX_STEP_KERNEL;
     for (int k = 0; k < node->nout; k++)
-        if (ox_step_window(step, k) == OX_WINDOW_COPY)
+        if (ox_step_view(step, k) == OX_VIEW_COPIED)
             return OX_STEP_COPY;
     return OX_STEP_VIEW;
 }
 
 static void count_bytes(ox_frame *frame, int n, ox_profile_event *event) {
-    const ox_step *step = &frame->steps[n];
+    const ox_step *step = &frame->plan.steps[n];
     const ox_group *group = ox_frame_group(frame, n);
     if (group) {
         if (group->dense >= 0)
@@ -125,7 +125,7 @@ static void count_bytes(ox_frame *frame, int n, ox_profile_event *event) {
         count_pass(frame, group, event);
     } else if (event->kind != OX_STEP_CONTROL) {
         count_packings(frame, n, event);
-        count_windows(frame, n, event);
+        count_views(frame, n, event);
         if (step->runs)
             count_kernel(frame, n, event);
     }
@@ -156,7 +156,7 @@ static void announce(const ox_frame *frame, int n) {
 }
 
 ox_status ox_profile_step(ox_frame *frame, int n, ox_status (*run)(ox_frame *frame, int n)) {
-    const ox_step *step = &frame->steps[n];
+    const ox_step *step = &frame->plan.steps[n];
     const ox_group *group = ox_frame_group(frame, n);
     if (frame->profile->progress)
         announce(frame, n);
@@ -182,11 +182,11 @@ ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_
         return OX_ERROR_ARGUMENT;
     const ox_step *step = event->step;
     const ox_frame *frame = event->frame;
-    int n = (int)(step - frame->steps);
+    int n = (int)(step - frame->plan.steps);
     const ox_group *group = ox_frame_group(frame, n);
     n = group ? group->head : n;
     for (size_t i = 0; i < index && n >= 0; i++)
-        n = group ? frame->members[n].next : -1;
+        n = group ? frame->plan.members[n].next : -1;
     if (n < 0) /* the event says that it has more nodes than there are */
         return OX_ERROR_ARGUMENT;
     *result = describe_node(frame, n);

@@ -11,7 +11,7 @@ static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
     if (OX_WITH_SUBGRAPHS && stage->targets)
         OX_TRY(ox_target_point(frame, stage));
     for (int n = stage->first; n < stage->end; n++) {
-        if (frame->steps[n].skip)
+        if (frame->plan.steps[n].skip)
             continue;
         if (ox_pool_poll(frame->pool))
             return ox_frame_cancelled(frame, n);
@@ -60,10 +60,10 @@ static const ox_bodies bodies = {ox_body_ends,    ox_body_open, ox_body_input_ra
 
 ox_status ox_run_plan(ox_frame *frame) {
     frame->work.call.bodies = OX_WITH_SUBGRAPHS ? &bodies : NULL;
-    if (frame->stale)
-        ox_stage_forget(frame, frame->stages);
-    frame->stale = false;
-    if (frame->stages)
+    if (frame->plan.stale)
+        ox_stage_forget(frame, frame->plan.stages);
+    frame->plan.stale = false;
+    if (frame->plan.stages)
         return OX_OK;
     show_inputs(frame, false);
     return ox_stage_plan(frame, 0, false);
@@ -106,7 +106,7 @@ ox_status ox_run_frame(ox_frame *frame) {
     ox_pile_free(&frame->text);
     OX_TRY(ox_run_plan(frame));
     show_inputs(frame, true);
-    ox_stage *stage = frame->stages;
+    ox_stage *stage = frame->plan.stages;
     OX_TRY(run_stage(frame, stage));
     while (stage->end < frame->graph->nnodes) {
         OX_TRY(next_stage(frame, &stage));

@@ -228,7 +228,7 @@ static ox_status find_output(const ox_session *session, size_t index, const ox_t
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: there are no outputs before a successful run",
                        session->model->path);
     const ox_port *output = &graph->outputs[index];
-    if (session->frame->stale && ox_frame_is_source(session->frame, output->value))
+    if (session->frame->plan.stale && ox_frame_is_source(session->frame, output->value))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: output '%s' is an input, which has another shape since the run",
                        session->model->path, output->name);
     *found = session->frame->outputs[index];

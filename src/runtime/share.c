@@ -47,8 +47,8 @@ static bool reads(const ox_frame *frame, int m, int v) {
 
 /* True if a member of the group has the buffer already: for a result that nobody reads, which would not keep it. */
 static bool is_taken(const ox_frame *frame, const ox_group *group, int owner) {
-    for (int m = group->head; m >= 0; m = frame->members[m].next)
-        if (frame->members[m].stores && frame->planning.lives[frame->graph->nodes[m].out[0]].owner == owner)
+    for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
+        if (frame->plan.members[m].stores && frame->planning.lives[frame->graph->nodes[m].out[0]].owner == owner)
             return true;
     return false;
 }
@@ -58,7 +58,7 @@ static bool is_taken(const ox_frame *frame, const ox_group *group, int owner) {
  * at all. */
 static bool group_allows(const ox_frame *frame, const ox_group *group, int m, int v) {
     const int dense = ox_frame_dense(frame, m);
-    for (int o = group->head; o >= 0; o = frame->members[o].next)
+    for (int o = group->head; o >= 0; o = frame->plan.members[o].next)
         if (reads_otherwise(frame, o, v))
             return false;
     return !(dense >= 0 && reads(frame, dense, v)) && !is_taken(frame, group, frame->planning.lives[v].owner) &&
@@ -95,11 +95,11 @@ static void share_node(ox_frame *frame, int n) {
         ox_life *life = node->out[k] < 0 ? NULL : &frame->planning.lives[node->out[k]];
         if (!life || ox_frame_own(frame, node->out[k])->constant || life->root < 0)
             continue;
-        switch (ox_step_window(&frame->steps[n], k)) {
-        case OX_WINDOW_NONE:
+        switch (ox_step_view(&frame->plan.steps[n], k)) {
+        case OX_VIEW_NONE:
             place_result(frame, n, n, k);
             break;
-        case OX_WINDOW_COPY:
+        case OX_VIEW_COPIED:
             own_buffer(frame, node->out[k], n);
             break;
         default:
@@ -115,7 +115,7 @@ void ox_share_outputs(ox_frame *frame, int n) {
         share_node(frame, n);
         return;
     }
-    for (int m = group->tail == n ? group->head : -1; m >= 0; m = frame->members[m].next)
-        if (frame->members[m].stores)
+    for (int m = group->tail == n ? group->head : -1; m >= 0; m = frame->plan.members[m].next)
+        if (frame->plan.members[m].stores)
             place_result(frame, n, m, 0);
 }

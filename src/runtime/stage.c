@@ -43,7 +43,7 @@ static size_t kept_bytes(const ox_frame *frame, int n) {
 /* True if keeping the outputs of node n is worth its memory. Weights may be made by nodes, and of any size; but where a
  * caller counts bytes, each lives no longer than it is read. */
 static bool may_keep(const ox_frame *frame, int n) {
-    const size_t bytes = kept_bytes(frame, n), used = frame->plan.used;
+    const size_t bytes = kept_bytes(frame, n), used = frame->plan.pile.used;
     if (OX_SMALL || frame->options->limits.bytes != SIZE_MAX)
         return bytes <= OX_FOLD_BYTES;
     return bytes <= OX_FOLD_BYTES || (used < OX_CONSTANT_BYTES && bytes <= OX_CONSTANT_BYTES - used);
@@ -57,7 +57,7 @@ static ox_status make_outputs(ox_frame *frame, int n) {
         ox_slot *slot = v < 0 ? NULL : ox_frame_own(frame, v);
         if (!slot || slot->constant)
             continue;
-        slot->tensor.data = ox_pile_get(&frame->plan, frame->planning.lives[v].bytes + 1);
+        slot->tensor.data = ox_pile_get(&frame->plan.pile, frame->planning.lives[v].bytes + 1);
         if (!slot->tensor.data)
             return ox_fail_memory(frame->error, "a constant", frame->planning.lives[v].bytes);
     }
@@ -66,7 +66,7 @@ static ox_status make_outputs(ox_frame *frame, int n) {
 
 /* Computes node n, which is prepared, into its outputs' memory. */
 static ox_status compute(ox_frame *frame, int n) {
-    const size_t size = frame->steps[n].work;
+    const size_t size = frame->plan.steps[n].work;
     unsigned char *work = ox_pile_get(&frame->planning.scratch, size + 1);
     if (!work)
         return ox_fail_memory(frame->error, "computing a constant", size);
@@ -153,14 +153,14 @@ static ox_status fold(ox_frame *frame, int n) {
         ox_frame_own(frame, node->out[k])->constant = true;
         frame->planning.lives[node->out[k]].owner = -1;
     }
-    frame->steps[n].skip = true;
+    frame->plan.steps[n].skip = true;
     return status;
 }
 
 /* The same for a node that is not prepared, if that does not take much. */
 static ox_status try_fold(ox_frame *frame, int n) {
     ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     ox_status status = ox_plan_prepare(frame, n, &frame->planning.scratch);
     if (status == OX_OK && step->work <= OX_FOLD_BYTES)
         status = fold(frame, n);
@@ -171,9 +171,9 @@ static ox_status try_fold(ox_frame *frame, int n) {
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
-/* Shapes, windows and constants of one node. */
+/* Shapes, views and constants of one node. */
 static ox_status describe_node(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     const ox_node *node = &frame->graph->nodes[n];
     step->skip = true;
     step->runs = false;
@@ -183,12 +183,12 @@ static ox_status describe_node(ox_frame *frame, int n) {
     for (int k = 0; k < node->nout; k++) {
         OX_TRY(ox_plan_describe(frame, n, k));
         const ox_slot *slot = node->out[k] < 0 ? NULL : ox_frame_own(frame, node->out[k]);
-        const ox_window window = ox_step_window(step, k);
-        if (slot && window == OX_WINDOW_NONE) {
+        const ox_view view = ox_step_view(step, k);
+        if (slot && view == OX_VIEW_NONE) {
             step->runs = true;
             step->empty &= !frame->planning.lives[node->out[k]].bytes;
         }
-        step->skip &= !slot || slot->constant || window == OX_WINDOW_GIVEN;
+        step->skip &= !slot || slot->constant || view == OX_VIEW_GIVEN;
     }
     if (step->skip || !is_constant(frame, n) || !may_keep(frame, n))
         return OX_OK;
@@ -197,9 +197,9 @@ static ox_status describe_node(ox_frame *frame, int n) {
 
 /* Prepares a step for good, or only finds out how much memory that takes in each run. */
 static ox_status prepare_step(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     if (OX_KEEP_STATE || !ox_step_runs(step))
-        return ox_step_prepare(frame, n, &frame->plan);
+        return ox_step_prepare(frame, n, &frame->plan.pile);
     ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
     ox_status status = ox_step_prepare(frame, n, &frame->planning.scratch);
     step->work += ox_aligned(ox_pile_size(frame->planning.scratch.given - mark.given));
@@ -209,11 +209,12 @@ static ox_status prepare_step(ox_frame *frame, int n) {
 
 /* Buffers of the group that ends at node n: what its program reads last decides on them, so it is written before. */
 static ox_status share_group(ox_frame *frame, int n) {
-    OX_TRY(ox_fuse_write(frame, n, OX_KEEP_STATE ? &frame->plan : &frame->planning.scratch, &frame->planning.scratch));
+    OX_TRY(ox_fuse_write(frame, n, OX_KEEP_STATE ? &frame->plan.pile : &frame->planning.scratch,
+                         &frame->planning.scratch));
     ox_share_outputs(frame, n);
     ox_fuse_stream(frame, n);
     if (!OX_KEEP_STATE)
-        frame->members[n].group->builder = NULL;
+        frame->plan.members[n].group->builder = NULL;
     return OX_OK;
 }
 
@@ -227,7 +228,7 @@ static ox_status share_node(ox_frame *frame, int n) {
 
 /* Buffers and the prepared operator of one node, or of the group that it ends. */
 static ox_status prepare_node(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     if (step->skip)
         return OX_OK;
     const ox_group *group = ox_frame_group(frame, n);
@@ -250,8 +251,8 @@ static ox_status keep_premises(ox_frame *frame, ox_stage *stage, int n) {
         if (!slot || slot->constant || !(frame->work.call.looked_at >> i & 1))
             continue;
         size_t bytes = (size_t)ox_tensor_count(&slot->tensor) * ox_dtype_size(slot->tensor.dtype);
-        ox_premise *premise = ox_pile_get(&frame->plan, sizeof *premise);
-        void *elements = premise ? ox_pile_get(&frame->plan, bytes + 1) : NULL;
+        ox_premise *premise = ox_pile_get(&frame->plan.pile, sizeof *premise);
+        void *elements = premise ? ox_pile_get(&frame->plan.pile, bytes + 1) : NULL;
         if (!elements)
             return ox_fail_memory(frame->error, "the plan of a session", bytes);
         ox_pack(frame->loops, NULL, &slot->tensor, elements);
@@ -280,7 +281,7 @@ static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred)
 /* Groups lie in plan memory that is about to go; a stale one must not be taken for a new one at its address. */
 static void forget_groups(ox_frame *frame, int first, int end) {
     for (int n = first; n < end && OX_WITH_FUSION; n++)
-        frame->members[n].group = NULL;
+        frame->plan.members[n].group = NULL;
 }
 
 static ox_status plan_stage(ox_frame *frame, ox_stage *stage, bool inferred) {
@@ -296,36 +297,36 @@ static ox_status plan_stage(ox_frame *frame, ox_stage *stage, bool inferred) {
 }
 
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
-    const bool anew = !frame->stages;
+    const bool anew = !frame->plan.stages;
     if (anew)
         OX_TRY(ox_life_study(frame));
-    ox_pile_mark mark = ox_pile_save(&frame->plan), scratch = ox_pile_save(&frame->planning.scratch);
-    ox_stage *stage = ox_pile_get(&frame->plan, sizeof *stage);
+    ox_pile_mark mark = ox_pile_save(&frame->plan.pile), scratch = ox_pile_save(&frame->planning.scratch);
+    ox_stage *stage = ox_pile_get(&frame->plan.pile, sizeof *stage);
     if (!stage)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *stage);
-    *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->newest};
+    *stage = (ox_stage){.first = first, .end = first, .mark = mark, .before = frame->plan.newest};
     ox_status status = plan_stage(frame, stage, inferred);
     if (frame->planning.lives)
         ox_pile_restore(&frame->planning.scratch, scratch);
     if (status != OX_OK) {
         forget_groups(frame, first, stage->end);
-        ox_pile_restore(&frame->plan, mark);
+        ox_pile_restore(&frame->plan.pile, mark);
         if (anew)
             ox_life_forget(frame);
         return status;
     }
-    *(frame->newest ? &frame->newest->after : &frame->stages) = stage;
-    frame->newest = stage;
+    *(frame->plan.newest ? &frame->plan.newest->after : &frame->plan.stages) = stage;
+    frame->plan.newest = stage;
     return OX_OK;
 }
 
 void ox_stage_forget(ox_frame *frame, ox_stage *stage) {
     if (!stage)
         return;
-    forget_groups(frame, stage->first, frame->newest->end);
-    frame->newest = stage->before;
-    *(stage->before ? &stage->before->after : &frame->stages) = NULL;
-    ox_pile_restore(&frame->plan, stage->mark);
+    forget_groups(frame, stage->first, frame->plan.newest->end);
+    frame->plan.newest = stage->before;
+    *(stage->before ? &stage->before->after : &frame->plan.stages) = NULL;
+    ox_pile_restore(&frame->plan.pile, stage->mark);
 }
 
 /* ---- Keeping a plan ----------------------------------------------------------------------------------------- */
@@ -336,7 +337,7 @@ static bool same_result(const ox_result *result, const ox_slot *slot, const ox_o
         return false;
     if (!output)
         return result->view_of < 0 && !result->data;
-    return result->view_of == output->input && (!result->data) == (output->window != OX_WINDOW_GIVEN) &&
+    return result->view_of == output->input && (!result->data) == (output->view != OX_VIEW_GIVEN) &&
            ox_same_dims(result->rank, result->strides, seen->rank, seen->strides) &&
            (result->view_of < 0 || result->offset == output->offset);
 }
@@ -353,17 +354,17 @@ static bool same_premises(const ox_frame *frame, const ox_stage *stage) {
 }
 
 bool ox_stage_holds(ox_frame *frame, const ox_stage *stage) {
-    const ox_step *step = &frame->steps[stage->first];
+    const ox_step *step = &frame->plan.steps[stage->first];
     const ox_node *node = &frame->graph->nodes[stage->first];
     if (!same_premises(frame, stage))
         return false;
     for (int k = 0; k < node->nout; k++) {
-        const ox_output *output = ox_step_window(step, k) == OX_WINDOW_NONE ? NULL : &step->outputs[k];
+        const ox_output *output = ox_step_view(step, k) == OX_VIEW_NONE ? NULL : &step->outputs[k];
         if (node->out[k] >= 0 && !same_result(&frame->planning.results[k], ox_frame_own(frame, node->out[k]), output))
             return false;
     }
     for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0 && ox_step_window(step, k) == OX_WINDOW_GIVEN)
+        if (node->out[k] >= 0 && ox_step_view(step, k) == OX_VIEW_GIVEN)
             ox_frame_own(frame, node->out[k])->tensor.data = frame->planning.results[k].data;
     return true;
 }

@@ -14,7 +14,7 @@ ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {
 
 /* What is not kept with the plan comes first in the step's memory, the workspace behind it. */
 ox_status ox_step_run(ox_frame *frame, int n) {
-    ox_step *step = &frame->steps[n];
+    ox_step *step = &frame->plan.steps[n];
     unsigned char *workspace = frame->arena.start ? frame->arena.start + step->place : (unsigned char *)frame;
     if (!OX_KEEP_STATE && ox_step_runs(step)) {
         const size_t size = step->work;

@@ -6,19 +6,19 @@
 
 typedef struct ox_frame ox_frame;
 
-/* What happens to an output that is a window on an input. */
-typedef enum ox_window {
-    OX_WINDOW_NONE = 0, /* it is not one: the operator's run function computes it */
-    OX_WINDOW_VIEW,     /* its data is the input's, at an offset */
-    OX_WINDOW_COPY,     /* it is copied, packed */
-    OX_WINDOW_GIVEN     /* not on an input: infer came with the data */
-} ox_window;
+/* What happens to an output that is a view of an input. */
+typedef enum ox_view {
+    OX_VIEW_NONE = 0, /* it is not one: the operator's run function computes it */
+    OX_VIEW_SHOWN,    /* its data is the input's, at an offset */
+    OX_VIEW_COPIED,   /* it is copied, packed */
+    OX_VIEW_GIVEN     /* not on an input: infer came with the data */
+} ox_view;
 
 typedef struct ox_output {
-    ox_window window;
+    ox_view view;
     int input; /* of the node */
     int64_t offset;
-    ox_tensor seen; /* the window; dims and strides in plan memory */
+    ox_tensor seen; /* the view; dims and strides in plan memory */
 } ox_output;
 
 /* An input that has to be packed before an operator that takes no strides. */
@@ -43,11 +43,11 @@ typedef struct ox_prepared {
 
 /* What a plan knows of a node. */
 typedef struct ox_step {
-    ox_output *outputs; /* as many as the node has; NULL if none is a window */
+    ox_output *outputs; /* as many as the node has; NULL if none is a view */
     size_t place;       /* in the arena: what is prepared for each run (OX_KEEP_STATE), and the workspace, ... */
     size_t work;        /* ... of so many bytes */
     bool skip : 1;      /* nothing to do in a run: its outputs are constants */
-    bool runs : 1;      /* the run function is called: some output is not a window, ... */
+    bool runs : 1;      /* the run function is called: some output is not a view, ... */
     bool empty : 1;     /* ... unless no output has an element, and the operator then does nothing */
 } ox_step;
 
@@ -56,8 +56,8 @@ static inline bool ox_step_runs(const ox_step *step) {
     return OX_WITH_RUNS && step->runs && !step->empty;
 }
 /* How output k of a node is made. */
-static inline ox_window ox_step_window(const ox_step *step, int k) {
-    return step->outputs ? step->outputs[k].window : OX_WINDOW_NONE;
+static inline ox_view ox_step_view(const ox_step *step, int k) {
+    return step->outputs ? step->outputs[k].view : OX_VIEW_NONE;
 }
 /* Prepares a step, or the group that ends there. Errors say where they are. */
 ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile);

@@ -38,8 +38,8 @@ ox_status ox_target_choose(ox_frame *frame, ox_stage *stage) {
         if (owner < 0)
             continue;
         const int count = list_values(frame, stage, owner, NULL);
-        ox_target *target = ox_pile_get(&frame->plan, sizeof *target);
-        ox_index *values = target ? ox_pile_array(&frame->plan, (size_t)count, sizeof *values) : NULL;
+        ox_target *target = ox_pile_get(&frame->plan.pile, sizeof *target);
+        ox_index *values = target ? ox_pile_array(&frame->plan.pile, (size_t)count, sizeof *values) : NULL;
         if (!values)
             return ox_fail_memory(frame->error, "the plan of a session", (size_t)count * sizeof *values);
         list_values(frame, stage, owner, values);

@@ -24,7 +24,7 @@ static void visit_subgraphs(const ox_graph *graph, const ox_frame *frame, int n,
 
 /* True if a stage that is in force has node n. */
 static bool is_planned(const ox_frame *frame, int n) {
-    return frame->newest && !frame->stale && n < frame->newest->end;
+    return frame->plan.newest && !frame->plan.stale && n < frame->plan.newest->end;
 }
 
 static const char *algorithm_of(const ox_frame *frame, int n) {
@@ -102,7 +102,7 @@ static bool gives(const ox_node *node, int v) {
 /* True if the value is described: what the nodes behind the newest stage give has no plan, or one that is forgotten. */
 static bool is_known(const ox_frame *frame, int n, int v) {
     const ox_graph *graph = frame->graph;
-    const int planned = frame->newest && !frame->stale ? frame->newest->end : 0;
+    const int planned = frame->plan.newest && !frame->plan.stale ? frame->plan.newest->end : 0;
     if (is_planned(frame, n) || ox_graph_weight(graph, v))
         return true;
     for (int i = 0; i < frame->nsources; i++)

@@ -1,0 +1,24 @@
+/* inner.h: a frame of a subgraph, as the operator that runs it sees it (body.c). */
+#ifndef OX_RUNTIME_INNER_H
+#define OX_RUNTIME_INNER_H
+
+#include "ops/control.h"
+
+typedef struct ox_frame ox_frame;
+
+/* Memory that stays from run to run. */
+typedef struct ox_room {
+    unsigned char *data;
+    size_t size;
+} ox_room;
+
+typedef struct ox_inner {
+    ox_body body; /* first: it is found by it */
+    ox_frame *frame;
+    ox_tensor *results;
+    bool *placed; /* of outputs: that they have been given a place in this run */
+    ox_room *rooms;
+    int nrooms;
+} ox_inner;
+
+#endif
