@@ -118,7 +118,7 @@ static void note_types(const pass_draft *draft, ox_pass *pass) {
     }
 }
 
-ox_pass *ox_pass_finish(const ox_pass_builder *b) {
+static ox_pass *finish(const ox_pass_builder *b) {
     const pass_draft *draft = &b->pass;
     ox_pass *pass = ox_pile_get(b->pile, sizeof *pass);
     lists room;
@@ -157,4 +157,8 @@ ox_pass *ox_pass_finish(const ox_pass_builder *b) {
         pass->stores[pass->nstores] = draft->stores[pass->nstores];
     note_types(draft, pass);
     return pass;
+}
+
+ox_pass *ox_pass_end(ox_pass_builder *b) {
+    return b && !b->failed && ox_pass_plan(b) ? finish(b) : NULL;
 }

@@ -1,5 +1,10 @@
-/* pass_program.h: a lane program as it is written (pass_build.c), cut into tiles (pass_space.c), laid out
- * (pass_plan.c), finished (pass_finish.c) and run (pass.c). */
+/* pass_program.h: a lane program as it is written, laid out and run. The files call each other in one direction:
+ *   pass_finish.c  ends a program: lets pass_plan.c lay it out, and copies what a run needs
+ *   pass_plan.c    levels, tiles and places of registers; by pass_space.c (the space and its rows) and pass_join.c
+ *                  (chains)
+ *   pass_store.c, pass_rows.c, pass_convert.c   write instructions by means of ...
+ *   pass_build.c   ... registers, operands and instructions: the lists that the program is written in
+ * pass.c runs what is finished, and knows none of them. */
 #ifndef OX_PASS_PASS_PROGRAM_H
 #define OX_PASS_PASS_PROGRAM_H
 
@@ -174,9 +179,10 @@ struct ox_pass {
 /* pass_build.c: notes that memory ran out, and gives -1; b may be NULL. */
 ox_reg ox_pass_fail(ox_pass_builder *builder);
 
-/* One more register, -1 once memory ran out; one more instruction, NULL then. */
+/* One more register, -1 once memory ran out; one more instruction or store, NULL then. */
 ox_reg ox_pass_new_reg(ox_pass_builder *builder, ox_dtype dtype);
 pass_instruction *ox_pass_new_instruction(ox_pass_builder *builder);
+pass_store *ox_pass_new_store(ox_pass_builder *builder);
 
 /* pass_rows.c: an instruction that lays out what changes from row to row for each element. Its attribute is a
  * pass_rows.
@@ -207,8 +213,5 @@ size_t ox_pass_widest(const ox_pass_builder *builder);
 
 /* pass_plan.c: cuts the space into tiles, and gives registers their places. False if memory ran out. */
 bool ox_pass_plan(ox_pass_builder *builder);
-
-/* pass_finish.c: the program as it runs, in no more memory than that takes. NULL if memory ran out. */
-ox_pass *ox_pass_finish(const ox_pass_builder *builder);
 
 #endif
