@@ -168,12 +168,12 @@
 #define OX_STREAM_RESULT_BYTES ((size_t)6 << 20)
 #endif
 
-/* Loops whose results go past the caches ask for operands of at least this many bytes ahead. */
+/* Loops whose results go past the caches prefetch operands of at least this many bytes. */
 #ifndef OX_PREFETCH_BYTES
 #define OX_PREFETCH_BYTES ((size_t)8 << 20)
 #endif
 
-/* Passes ask for the next tile of operands of at least this many bytes, which do not lie in a cache. */
+/* Passes prefetch the next tile of operands of at least this many bytes, which do not lie in a cache. */
 #ifndef OX_AHEAD_BYTES
 #define OX_AHEAD_BYTES ((size_t)32 << 20)
 #endif
@@ -183,7 +183,7 @@
 #define OX_SPLIT_BYTES ((size_t)128 << 10)
 #endif
 
-/* After about so many bytes of work, a step asks whether it is to go on. */
+/* A step polls for cancellation after about so many bytes of work. */
 #ifndef OX_POLL_BYTES
 #define OX_POLL_BYTES ((size_t)512 << 10)
 #endif

@@ -282,9 +282,9 @@ typedef struct ox_options {
     const char *isa; /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
     int threads;     /* that a session may use, its caller's included; the results are the same, to the bit */
     bool no_fuse;    /* run elementwise nodes one by one; the results are the same, to the bit */
-    /* Compute convolutions 3x3 of constant weights as plain sums of products, which may take three times as long. By
-     * Winograd's way, the default where it is faster, rounding errors are two to eight times those of plain sums, and
-     * an infinity in an image becomes NaN. */
+    /* Compute convolutions 3x3 of constant weights as plain sums of products, which may take three times as long. The
+     * default is Winograd's algorithm where that is faster: its rounding errors are two to eight times those of plain
+     * sums, and an infinity in an image becomes NaN. */
     bool no_winograd;
     const struct ox_operator *operators; /* operators of your own; they must outlive the model; see below */
     size_t operator_count;

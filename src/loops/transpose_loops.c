@@ -131,7 +131,7 @@ static inline int64_t rest_of(int64_t count, int64_t moved, int64_t block) {
         return;                                                                                                        \
     }
 
-/* Three ways, by the size of the matrix and the distance between its rows:
+/* Three algorithms, by the size of the matrix and the distance between its rows:
  * - A matrix that fits the last cache is copied strip by strip. A strip is one cache line wide and TALL rows high: one
  *   stream of stores for each element of the line. Meanwhile the next two lines of each row are prefetched; the strips
  *   of two lines share that work, each for a part of the rows (`odd` columns of the two lines are copied before).

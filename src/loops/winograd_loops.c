@@ -1,5 +1,5 @@
-/* winograd_loops.c: the transforms of Winograd's convolutions. As in products, a product and a sum may be rounded
- * together (the Makefile says so). */
+/* winograd_loops.c: the transforms of Winograd's algorithm. A product and a sum may be rounded together, as in matrix
+ * products (-ffp-contract in the Makefile). */
 #include "winograd_loops.h"
 #include "lane_loops.h"
 
@@ -45,7 +45,7 @@ static void weave(int64_t phases, int64_t count, const float *from, int64_t from
 
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
-/* Rows have few tiles where images are small: vectors of 16, 8 and 4 of them. */
+/* Rows of small images have few tiles, so that there are loops for vectors of 16, 8 and 4 tiles. */
 #define WIDTH 4
 #define WINOGRAD(name) name##_of_4
 #include "winograd.inc"
@@ -71,7 +71,8 @@ static void weave(int64_t phases, int64_t count, const float *from, int64_t from
 
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
 
-/* Three taps at the points. What the enter transform leaves out of a polynomial's denominator is divided by here. */
+/* The polynomial of three taps at the interpolation points. The denominators of the interpolation are divided by here,
+ * so that the input transform needs none. */
 OX_INLINED void weigh_2(const double *g, double *u) {
     u[0] = g[0];
     u[1] = (g[0] + g[1] + g[2]) / 2;

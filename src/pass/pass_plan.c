@@ -382,7 +382,7 @@ static int next_whole(const ox_pass_builder *b, const pass_instruction *in, int 
     return k;
 }
 
-/* Loops whose results go past the caches ask for what comes from memory. One operation on two operands that are as
+/* Loops whose results go past the caches prefetch what comes from memory. One operation on two operands that are as
  * large as the output is faster without. */
 static void choose_prefetched(ox_pass_builder *b, pass_instruction *in) {
     const int first = next_whole(b, in, 1);
@@ -404,7 +404,7 @@ static void choose_past(ox_pass_builder *b, pass_instruction *in) {
     in->streamed = false;
 }
 
-/* Whether a loop over rows asks for an operand: early enough, for it takes most of the time. */
+/* Whether a loop over rows prefetches an operand: early enough, for it takes most of the time. */
 static bool is_prefetched(const pass_draft *pass, const pass_operand *operand) {
     for (int i = 0; i < pass->ncode && pass->row > 1; i++)
         for (int k = 1; k <= pass->code[i].nargs; k++) {

@@ -1,4 +1,4 @@
-"""winograds.py: convolutions 3x3 whose weights are the model's own, as Winograd's way computes them, on random images,
+"""winograds.py: convolutions 3x3 whose weights are the model's own, as Winograd's algorithm computes them, on random images,
 groups, batches and padding, alone and with what follows joined to them, against sums in double: within a few times the
 error of plain sums, which the option no_winograd gives. The same bits for 1, 2 and 3 threads."""
 

@@ -25,7 +25,8 @@ static inline void ox_pool_direct_run(const ox_call *call, const ox_pool_direct 
     (void)call, (void)direct, (void)used, (void)channels, (void)from, (void)to;
 }
 #else
-/* Prepare: decides whether floats are pooled this way, and asks for workspace. The counts are the caller's to fill. */
+/* Prepare: decides whether floats are pooled by these loops, and asks for workspace. The counts are the caller's to
+ * fill. */
 ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *window, bool mean, ox_pool_direct *direct);
 
 /* Run: all channels of all images. */

@@ -1,6 +1,8 @@
-/* winograd.c: convolutions by Winograd's way: panels of tiles go through three steps. What tiles see is transformed,
- * channel by channel; products with the weights give sums, a block of output channels at a time, in a cache; from there
- * they are transformed into results, and handed on. */
+/* winograd.c: convolutions by Winograd's algorithm. Each panel of tiles goes through three steps:
+ *   enter     the input transform of what its tiles see, channel by channel
+ *   multiply  for each point, a matrix product of weights and transformed tiles, for a block of output channels whose
+ *             sums stay in a cache
+ *   leave     the output transform of these sums into results, which are stored or handed to the epilogue */
 #include "winograd.h"
 #include "ops/dense.h"
 
@@ -54,7 +56,7 @@ static winograd_panel find_panel(const ox_winograd *p, int64_t number) {
     return panel;
 }
 
-/* ---- Entering ----------------------------------------------------------------------------------------------- */
+/* ---- Input transform ---------------------------------------------------------------------------------------- */
 
 /* The rows of a channel that tiles see, in phases, with their padding. */
 static void lay_lines(const ox_winograd *p, const winograd_panel *panel, const ox_f32 *channel,
@@ -129,7 +131,7 @@ static void multiply(const ox_winograd *p, const winograd_room *room, int64_t ti
         }
 }
 
-/* ---- Leaving ------------------------------------------------------------------------------------------------ */
+/* ---- Output transform --------------------------------------------------------------------------------------- */
 
 /* The results of a channel and an image, from its first tile on: rows `to_row` elements apart. */
 static void leave_image(const ox_winograd *p, const winograd_room *room, const winograd_panel *panel, const float *sums,

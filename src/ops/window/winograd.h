@@ -1,5 +1,5 @@
-/* winograd.h: convolutions 3x3 with stride 1 by Winograd's way (winograd_loops.h), where that takes fewer steps than
- * the product of gathered columns. Devices leave this out. */
+/* winograd.h: convolutions 3x3 with stride 1 by Winograd's algorithm (loops/winograd_loops.h), where that takes fewer
+ * steps than the product of gathered columns. Devices leave it out. */
 #ifndef OX_OPS_WINDOW_WINOGRAD_H
 #define OX_OPS_WINDOW_WINOGRAD_H
 
@@ -14,7 +14,8 @@ typedef struct ox_winograd_shape {
     int64_t in_channels, out_channels; /* per group */
 } ox_winograd_shape;
 
-/* How it is cut: tiles into panels, each a box of whole images, rows of tiles, or a part of one row. */
+/* How the work is cut. Tiles are grouped into panels, each of some whole images, of some rows of tiles of one image, or
+ * of a part of one row. */
 typedef struct ox_winograd {
     bool is_used;
     ox_winograd_shape shape;
@@ -39,7 +40,7 @@ typedef struct ox_winograd {
     ox_pool *pool;
 } ox_winograd;
 
-/* Prepare: whether it is used for floats with input 1 as weights; if so, asks for workspace. */
+/* Prepare: decides whether the algorithm is used for floats, with input 1 as weights, and then asks for workspace. */
 ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_winograd *plan);
 
 /* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */

@@ -1,4 +1,4 @@
-/* winograd_plan.c: whether a convolution is computed by Winograd's way, in which size, and how it is cut. */
+/* winograd_plan.c: whether Winograd's algorithm computes a convolution, in tiles of which size, and how work is cut. */
 #include "host.h"
 #include "ops/dense.h"
 #include "store.h"
