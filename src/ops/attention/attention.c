@@ -1,5 +1,5 @@
-/* attention.c: Attention. The scores of some queries of some heads are computed at a time, become weights row by row,
- * and are multiplied with the values while they lie in a cache. */
+/* attention.c: Attention. A block holds some queries of some heads. Its scores are computed, become weights row by row,
+ * and are multiplied by the values while they lie in a cache. */
 #include "attention.h"
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"

@@ -172,8 +172,8 @@ ox_status ox_infer_attention(ox_call *call) {
     return describe(call, &s);
 }
 
-/* Attention of 4 dimensions, all of one type. What its graphs would change lies between the scores and the sums, which
- * are never there as a whole. */
+/* FlexAttention: Attention of 4 dimensions, all of one type. Its graphs change all scores or weights at once, and ox
+ * never holds all of them, so graphs are refused. */
 ox_status ox_infer_flex_attention(ox_call *call) {
     static const char *const mods[] = {"score_mod", "prob_mod"};
     for (size_t i = 0; i < sizeof mods / sizeof *mods; i++)

@@ -1,5 +1,5 @@
-/* linear_attention.c: LinearAttention. Each head of keys and values has a matrix, which steps change and queries read.
- */
+/* linear_attention.c: LinearAttention. Each head has a matrix as its state, which the keys and values of each step
+ * change and its query reads. */
 #include "ops/dense.h"
 #include "ops/retype.h"
 

@@ -82,8 +82,8 @@ static ox_status give_stack(ox_rounds *r, int s) {
     return ox_rounds_give_stack(r, r->ncarried + s, stack->rank + 1, dims);
 }
 
-/* Loop (1 ... 25). A body's condition counts only where the node has one: without, the table of the specification calls
- * it ignored. */
+/* Loop (1 ... 25). The condition that a body gives counts only where the node has a condition: the table of the
+ * specification calls it ignored otherwise. */
 ox_status ox_control_loop(ox_call *call) {
     ox_rounds rounds;
     loop_state state = {0, true};

@@ -42,7 +42,7 @@ typedef struct ox_rounds {
 
 /* Inputs and outputs of the node's body. */
 ox_status ox_rounds_ends(ox_call *call, int *nin, int *nout);
-/* Opens the body; outputs from `placed_from` on are the carried values, then the stacks. `own` are bytes for the
+/* Opens the body. Its outputs from `placed_from` on are the carried values, then the stacks. `own` bytes are for the
  * operator itself. The struct must not move. */
 ox_status ox_rounds_open(ox_rounds *rounds, ox_call *call, int first, int ncarried, int placed_from, size_t own);
 /* Starts to carry value j anew, which is packed if it is not. */

@@ -1,5 +1,5 @@
-/* grid_sample.c: GridSample. The elements that a place of the grid takes, and their weights, are found once for all
- * channels. */
+/* grid_sample.c: GridSample. Which elements of an image a point of the grid reads, and their weights, is found once for
+ * all channels. */
 #include "sums.h"
 #include "loops/element.h"
 #include "ops/dense.h"

@@ -81,8 +81,8 @@ typedef struct row_job {
     int64_t times, dims[3];         /* how often a row is repeated; a row: elements, repeated how often, of how many */
 } row_job;
 
-/* Rows that are repeated along themselves go to the end of the block, out of which each is copied to its places. Those
- * end before the next row that is still to be read. */
+/* Repeats `count` rows, from row `at` on. The rows are widened to the end of their block of the result first, and
+ * copied to their places from there. No copy reaches a row that is still to be read. */
 static void repeat_block(const row_job *job, int64_t at, int64_t count) {
     const size_t width = ox_dtype_size(job->call->in[0]->dtype);
     const int64_t dims[] = {count * job->dims[0], job->dims[1], job->dims[2]};

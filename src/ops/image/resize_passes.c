@@ -17,8 +17,8 @@ typedef struct pass_job {
     void *to;
 } pass_job;
 
-/* The sum of `taps` rows of n elements each, the first at `from` and the others behind it; and the same for rows of one
- * element, which are summed for all places of an axis. */
+/* add_rows: the sum of `taps` rows of n elements each, which lie behind each other from `from` on. add_elements: the
+ * same of rows of one element, for places [at, end) of an axis. */
 #define SUMS(type, loaded)                                                                                             \
     static void add_rows_##type(int64_t n, const double *weights, int64_t taps, const loaded *from, type *to) {        \
         int64_t k = taps % 2;                                                                                          \

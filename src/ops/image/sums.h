@@ -4,8 +4,8 @@
 
 #include "loops/lanes.h"
 
-/* Whether sums of elements of a type are doubles, and not floats: those of integers are rounded, and have to be exact
- * before. */
+/* Whether elements of a type are summed in double rather than float: sums of integers have to be exact before they are
+ * rounded. */
 static inline bool ox_sums_are_wide(ox_dtype dtype) {
     return ox_dtype_compute(dtype) != OX_FLOAT;
 }

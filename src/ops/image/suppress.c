@@ -1,5 +1,5 @@
-/* suppress.c: NonMaxSuppression. How many boxes are selected depends on data: infer counts them, prepare lists them,
- * and run gives the list out. A plan holds as long as the data does that infer looked at. */
+/* suppress.c: NonMaxSuppression. The number of selected boxes depends on data: infer counts them, prepare lists them,
+ * and run gives out the list. A plan holds as long as the data that infer looked at stays the same. */
 #include "ops/scalar.h"
 #include "loops/element.h"
 #include "pool.h"

@@ -1,5 +1,5 @@
-/* scatter.c: Scatter, ScatterElements and ScatterND: a copy of the data, and updates brought to where indices lead. One
- * thread does that in order, as two indices may lead to one place. */
+/* scatter.c: Scatter, ScatterElements and ScatterND. The data is copied, and updates are written where indices say. One
+ * thread does so in order, for two indices may name one place. */
 #include "elements.h"
 #include "iterate/walk.h"
 #include "loops/lanes.h"

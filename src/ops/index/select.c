@@ -7,8 +7,8 @@
 
 /* ---- Elements that are not zero ----------------------------------------------------------------------------- */
 
-/* Which of n elements, `step` bytes apart, have one of the bits of the mask: their numbers go to `found`. Returns how
- * many there are. n <= OX_INDEX_PIECE. */
+/* Lists the numbers of those of n elements, `step` bytes apart, that have a bit of the mask. Returns how many there
+ * are. n <= OX_INDEX_PIECE. */
 #define FIND(type)                                                                                                     \
     static int find_##type(int64_t n, const char *at, int64_t step, uint64_t mask, int16_t *found) {                   \
         int count = 0;                                                                                                 \
@@ -91,8 +91,8 @@ static bool next_row(row_walk *walk) {
     return false;
 }
 
-/* Tells of the places of what is not zero, row by row: `to` is NULL, or has room for `most` of them in each dimension.
- * Returns how many there are. */
+/* Lists the places of elements that are not zero, in order: `to` is NULL, or has room for `most` of them in each
+ * dimension. Returns how many there are. */
 static int64_t list_places(const ox_tensor *tensor, int64_t most, char *to) {
     const zero_test test = test_of(tensor->dtype);
     const int rank = tensor->rank;

@@ -1,5 +1,5 @@
-/* unique.c: Unique. How many items there are depends on data: infer counts them, prepare finds them, and run copies
- * them. A plan holds as long as the data does that infer looked at. */
+/* unique.c: Unique. The number of items depends on data: infer counts them, prepare finds them, and run copies them. A
+ * plan holds as long as the data that infer looked at stays the same. */
 #include "half.h"
 #include "iterate/bcast.h"
 #include "loops/element.h"

@@ -68,8 +68,9 @@ typedef enum ox_ml_transform {
 ox_status ox_ml_read_transform(ox_call *call, ox_ml_transform *transform);
 void ox_ml_apply(ox_ml_transform transform, int64_t n, double *scores);
 
-/* The scores of two classes, of which one alone was computed: SOFTMAX and SOFTMAX_ZERO leave them as they are.
- * `is_share`: the other one is what is missing to 1, but for LOGISTIC, and not the opposite. */
+/* The scores of two classes where the operator computed that of the second one alone. The other score is 1 - score
+ * where `is_share` says so and the transform is not LOGISTIC, otherwise -score. SOFTMAX and SOFTMAX_ZERO change
+ * neither. */
 void ox_ml_apply_to_pair(ox_ml_transform transform, bool is_share, double score, double scores[2]);
 
 /* The first of the largest scores. */

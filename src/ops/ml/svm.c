@@ -1,5 +1,5 @@
-/* svm.c: SVMRegressor and SVMClassifier. Both compare a row with support vectors by a kernel; without support vectors
- * they are linear. */
+/* svm.c: SVMRegressor and SVMClassifier. Both compare a row with support vectors by a kernel function. Without support
+ * vectors they are linear. */
 #include "ml.h"
 
 #include <math.h>

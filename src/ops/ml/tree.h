@@ -49,8 +49,8 @@ typedef struct ox_tree_source {
 /* In `feature`: NaN leads to the second node. */
 #define OX_TREE_NAN ((uint32_t)1 << 31)
 
-/* One comparison: the next node is `next`, or the one behind it if x <= limit. NaN is on neither side: it leads to
- * `next`, unless OX_TREE_NAN is set. A leaf leads to itself, as its limit is NaN. */
+/* One comparison. The walk goes to the node behind `next` if x <= limit, and to `next` otherwise. NaN goes to `next`,
+ * unless OX_TREE_NAN is set. The limit of a leaf is NaN and its `next` the leaf itself, so that a walk stays there. */
 typedef struct ox_tree_node {
     union {
         double f64;
@@ -81,8 +81,8 @@ typedef struct ox_trees {
 /* Prepare: lays the trees out for walking rows of floats or doubles, in plan memory; the source has no cycles. */
 ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats, ox_trees *trees);
 
-/* Prepare: reads the attributes of TreeEnsemble, or of the older operators (prefix of the votes: "class", "target").
- * Everything is checked. The source has its pile already. */
+/* Prepare: reads and checks all attributes of TreeEnsemble, or of the older operators, whose votes have the prefix
+ * "class" or "target". The source has its pile already. */
 ox_status ox_tree_read(ox_call *call, int64_t features, int64_t targets, ox_tree_source *source);
 ox_status ox_tree_read_classic(ox_call *call, const char *prefix, int64_t features, int64_t targets,
                                ox_tree_source *source);

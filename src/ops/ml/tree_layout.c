@@ -1,6 +1,6 @@
-/* tree_layout.c: trees as they are walked. Every comparison becomes x <= limit: x < t is x <= the number before t, the
- * opposite of a comparison swaps the children, and the test for one of several values is a search among them. The
- * children of a node lie side by side, each a copy of its node, so that branches may share children. */
+/* tree_layout.c: lays trees out for walking. Every comparison becomes x <= limit: x < t is x <= the number before t,
+ * the opposite of a comparison swaps the children, and a test for one of several values becomes a search among them.
+ * The two children of a node lie side by side. A node with several parents is copied for each of them. */
 #include "tree.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* tree_walk.c: from the roots of trees to the leaves of rows. Several walks go on side by side, as each step of one has
- * to wait for memory. */
+/* tree_walk.c: walks trees from the root to a leaf for each row. Several walks go on side by side, for each step of a
+ * walk waits for memory. */
 #include "tree.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* batch_norm.c: BatchNormalization. Where means and variances are given, it is a lane program of a factor and an offset
- * for each channel. */
+/* batch_norm.c: BatchNormalization. Where mean and variance are given, the operator is a lane program: a factor and an
+ * offset for each channel. */
 #include "norm.h"
 
 #include "ops/dense.h"

@@ -99,8 +99,8 @@ static void sum_ends(const lrn_job *job, int64_t first, int64_t start, int64_t l
     }
 }
 
-/* Channels are cut into stretches as long as a window. Then each window is the end of one and the start of the next:
- * sums need no subtraction, and no more time for larger windows. */
+/* Channels are cut into blocks as long as a window. Each window is then the end of one block and the start of the next:
+ * the sum of two running sums. No sum is ever subtracted, and larger windows take no more time. */
 static void run_lanes(const lrn_job *job, int64_t first, int64_t lanes, double *ends) {
     const lrn_state *s = job->s;
     double x[LANES], divisor[LANES];

@@ -44,8 +44,8 @@ ox_reg ox_norm_emit(ox_call *call, ox_pass_builder *builder, const ox_reg *in, o
 ox_status ox_norm_prepare(ox_call *call, ox_norm_fn *describe);
 ox_status ox_norm_run(ox_call *call);
 
-/* Run, after ox_norm_run: mean and variance (or mean of squares, or norm) of each, in the order of the dimensions that
- * are not in the set; NULL if there are none. */
+/* Run, after ox_norm_run: the mean and the variance (or mean of squares, or norm) of each normalized set, in the order
+ * of the other dimensions; NULL where they are not wanted. */
 typedef struct ox_norm_statistic {
     double mean, spread;
 } ox_norm_statistic;

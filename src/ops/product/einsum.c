@@ -1,5 +1,5 @@
-/* einsum.c: Einsum. Operands are views with a stride for each label; two at a time become one matrix product, after
- * the labels that only one of them has, and nobody needs later, were summed up. */
+/* einsum.c: Einsum. Operands are views with a stride for each label. Two operands at a time become one matrix product.
+ * Labels of one operand that nothing else needs are summed up before. */
 #include "einsum.h"
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"

@@ -27,8 +27,8 @@ typedef struct ox_einsum {
     int64_t sizes[OX_EINSUM_LABELS];
 } ox_einsum;
 
-/* Infer and prepare: reads and checks the equation; e->terms has room for as many terms as there are inputs, or is
- * NULL: then only sizes and the output are read. */
+/* Infer and prepare: reads and checks the equation. e->terms has room for a term of each input; where it is NULL, sizes
+ * and the output alone are read. */
 ox_status ox_einsum_read(ox_call *call, ox_einsum *e);
 
 static inline ox_labels ox_einsum_labels(const ox_einsum_term *term) {

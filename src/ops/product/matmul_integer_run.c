@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* What every product of a batch has of its own: matrices, the sums of A's rows and B's columns, and zero points and
- * scales, by rows and by columns. */
+/* What belongs to one product of a batch: its matrices, the sums of A's rows and B's columns, and zero points and
+ * scales by rows and columns. */
 enum {
     A,
     B,

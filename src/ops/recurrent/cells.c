@@ -81,32 +81,45 @@ static void lstm(const ox_recurrent *r, const ox_activation *f, const ox_cell_ro
     apply(r, r->loops.mul, row, row->hidden, row->hidden, out);
 }
 
-const ox_cell ox_rnn_cell = {
+static const ox_cell rnn_cell = {
     .gates = 1, .functions = 1, .states = 1, .initial = 5, .peepholes = -1, .defaults = {"Tanh"}, .last = rnn};
 
-const ox_cell ox_gru_cell = {.gates = 3,
-                             .functions = 2,
-                             .states = 1,
-                             .initial = 5,
-                             .peepholes = -1,
-                             .defaults = {"Sigmoid", "Tanh"},
-                             .is_split = true,
-                             .first = gru_first,
-                             .last = gru_last};
+static const ox_cell gru_cell = {.gates = 3,
+                                 .functions = 2,
+                                 .states = 1,
+                                 .initial = 5,
+                                 .peepholes = -1,
+                                 .defaults = {"Sigmoid", "Tanh"},
+                                 .is_split = true,
+                                 .first = gru_first,
+                                 .last = gru_last};
 
-const ox_cell ox_lstm_cell = {.gates = 4,
-                              .functions = 3,
-                              .states = 2,
-                              .initial = 5,
-                              .peepholes = 7,
-                              .defaults = {"Sigmoid", "Tanh", "Tanh"},
-                              .last = lstm};
+static const ox_cell lstm_cell = {.gates = 4,
+                                  .functions = 3,
+                                  .states = 2,
+                                  .initial = 5,
+                                  .peepholes = 7,
+                                  .defaults = {"Sigmoid", "Tanh", "Tanh"},
+                                  .last = lstm};
 
-const ox_cell ox_quantized_lstm_cell = {.gates = 4,
-                                        .functions = 3,
-                                        .states = 2,
-                                        .initial = 5,
-                                        .peepholes = 7,
-                                        .defaults = {"Sigmoid", "Tanh", "Tanh"},
-                                        .is_quantized = true,
-                                        .last = lstm};
+static const ox_cell quantized_lstm_cell = {.gates = 4,
+                                            .functions = 3,
+                                            .states = 2,
+                                            .initial = 5,
+                                            .peepholes = 7,
+                                            .defaults = {"Sigmoid", "Tanh", "Tanh"},
+                                            .is_quantized = true,
+                                            .last = lstm};
+
+/* Infer and prepare of each operator differ by the cell alone. */
+#define OPERATOR(name)                                                                                                 \
+    ox_status ox_infer_##name(ox_call *call) {                                                                         \
+        return ox_recurrent_infer(call, &name##_cell);                                                                 \
+    }                                                                                                                  \
+    ox_status ox_prepare_##name(ox_call *call) {                                                                       \
+        return ox_recurrent_prepare(call, &name##_cell);                                                               \
+    }
+OPERATOR(rnn)
+OPERATOR(gru)
+OPERATOR(lstm)
+OPERATOR(quantized_lstm)

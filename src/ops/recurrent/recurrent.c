@@ -1,5 +1,5 @@
-/* recurrent.c: RNN, GRU and LSTM. What all inputs give to the gates is one product, before the steps; each step then
- * multiplies the hidden states, adds, and passes over the gates. */
+/* recurrent.c: RNN, GRU and LSTM. One product before the steps computes what the inputs give to the gates, for all
+ * steps. Each step then multiplies the hidden states by their weights, adds both, and applies the cell (cells.c). */
 #include "recurrent.h"
 #include "ops/retype.h"
 
@@ -102,7 +102,7 @@ static ox_status plan_memory(ox_call *call, const ox_recurrent *r) {
     return r->cell->is_quantized ? ox_quantized_plan(call, r) : OX_OK;
 }
 
-static ox_status prepare(ox_call *call, const ox_cell *cell) {
+ox_status ox_recurrent_prepare(ox_call *call, const ox_cell *cell) {
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     ox_recurrent *r = ox_call_state(call, sizeof *r);
     if (!r)
@@ -117,22 +117,6 @@ static ox_status prepare(ox_call *call, const ox_cell *cell) {
         return OX_OK;
     OX_TRY(plan_memory(call, r));
     return plan_products(call, r);
-}
-
-ox_status ox_prepare_rnn(ox_call *call) {
-    return prepare(call, &ox_rnn_cell);
-}
-
-ox_status ox_prepare_gru(ox_call *call) {
-    return prepare(call, &ox_gru_cell);
-}
-
-ox_status ox_prepare_quantized_lstm(ox_call *call) {
-    return prepare(call, &ox_quantized_lstm_cell);
-}
-
-ox_status ox_prepare_lstm(ox_call *call) {
-    return prepare(call, &ox_lstm_cell);
 }
 
 /* ---- Products ----------------------------------------------------------------------------------------------- */

@@ -86,7 +86,9 @@ struct ox_recurrent {
     ox_recurrent_product products[OX_RECURRENT_PRODUCTS];
 };
 
-extern const ox_cell ox_rnn_cell, ox_gru_cell, ox_lstm_cell, ox_quantized_lstm_cell;
+/* What an operator with this cell infers and prepares. */
+ox_status ox_recurrent_infer(ox_call *call, const ox_cell *cell);
+ox_status ox_recurrent_prepare(ox_call *call, const ox_cell *cell);
 
 /* Quantized weights as integers without their zero points, and operands of their products, which have one scale. */
 ox_status ox_quantized_plan(ox_call *call, const ox_recurrent *r);

@@ -94,7 +94,7 @@ static ox_status describe(ox_call *call, const ox_recurrent_shape *s) {
     return OX_OK;
 }
 
-static ox_status infer(ox_call *call, const ox_cell *cell) {
+ox_status ox_recurrent_infer(ox_call *call, const ox_cell *cell) {
     ox_recurrent_shape s;
     ox_activation functions[2][OX_RECURRENT_FUNCTIONS];
     ox_cell_loops loops;
@@ -106,20 +106,4 @@ static ox_status infer(ox_call *call, const ox_cell *cell) {
     OX_TRY(ox_recurrent_functions(call, cell, s.directions, dtype, functions));
     OX_TRY(ox_recurrent_loops(call, dtype, &loops));
     return describe(call, &s);
-}
-
-ox_status ox_infer_rnn(ox_call *call) {
-    return infer(call, &ox_rnn_cell);
-}
-
-ox_status ox_infer_gru(ox_call *call) {
-    return infer(call, &ox_gru_cell);
-}
-
-ox_status ox_infer_lstm(ox_call *call) {
-    return infer(call, &ox_lstm_cell);
-}
-
-ox_status ox_infer_quantized_lstm(ox_call *call) {
-    return infer(call, &ox_quantized_lstm_cell);
 }

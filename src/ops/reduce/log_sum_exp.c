@@ -1,5 +1,5 @@
-/* log_sum_exp.c: ReduceLogSumExp and LogSoftmax. What is raised to powers is the difference from the greatest element,
- * so that no power overflows; the greatest float stands for infinity there. */
+/* log_sum_exp.c: ReduceLogSumExp and LogSoftmax. The greatest element is subtracted before exp, so that nothing
+ * overflows. The greatest float stands for an infinity there. */
 #include "reduce.h"
 
 #include "ops/dense.h"

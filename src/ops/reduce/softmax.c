@@ -3,8 +3,8 @@
 #include "ops/elementwise.h"
 #include "reduce.h"
 
-/* Where the dimensions begin that one softmax takes: versions before 13 take all from the axis on together. *single: it
- * takes one. The rank if it takes none. */
+/* The first of the dimensions that one softmax takes; the rank if it takes none. Versions before 13 take all dimensions
+ * from the axis on together. *single: it takes one dimension. */
 static ox_status softmax_place(ox_call *call, int *place, bool *single) {
     const ox_tensor *in = call->in[0];
     *single = call->op->since >= 13;

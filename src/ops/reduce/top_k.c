@@ -87,8 +87,8 @@ static void sort(entry *heap, int64_t n) {
     }
 }
 
-/* The first k >= 1 of a line, in order. Elements come by index, so that none of those that are equal to the last of the
- * heap goes before it. */
+/* Finds the first k >= 1 of a line, in order. Elements enter the heap in order of index, so that none of those that are
+ * equal to its last one goes before it. */
 static void select_line(const top_k *t, const char *from, int64_t width, entry *heap) {
     enum {
         BLOCK = 64

@@ -221,8 +221,8 @@ static void copy_slices(pad_job *job, int d, int64_t to, int64_t from, int64_t c
             job->strides, job->data + from * job->strides[d], source);
 }
 
-/* Fills [0, first) of axis d from [first, end), in which slices `period` apart are the same; twice as many each time.
- */
+/* Fills [0, first) of axis d with copies of [first, end), which repeats every `period` slices. Each copy is twice as
+ * long as the one before. */
 static void repeat_before(pad_job *job, int d, int64_t period, int64_t first, int64_t end) {
     while (first > 0) {
         const int64_t distance = (end - first) / period * period, count = ox_least(distance, first);

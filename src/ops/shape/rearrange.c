@@ -1,5 +1,5 @@
-/* rearrange.c: operators that copy their input once, seen with more dimensions than it has: Tile, DepthToSpace,
- * SpaceToDepth. */
+/* rearrange.c: Tile, DepthToSpace and SpaceToDepth. Each shows its input with more dimensions than it has, and copies
+ * that once. */
 #include "ops/axes.h"
 #include "iterate/bcast.h"
 #include "ops/scalar.h"

@@ -29,8 +29,8 @@ static bool split_stretch(const stretch *old, const int64_t *dims, const int64_t
     return true;
 }
 
-/* Takes dimensions into the shorter of the two stretches until they have the same number of elements, as they must at
- * the last dimension if not before. */
+/* Adds dimensions to the shorter of two stretches until both have the same number of elements, as
+ * they do at the last dimension if not before. */
 static void match_stretches(stretch *old, const int64_t *dims, stretch *new, const int64_t *new_dims) {
     old->count = dims[old->last++];
     new->count = new_dims[new->last++];

@@ -122,8 +122,8 @@ ox_status ox_infer_slice(ox_call *call) {
                                 step == 0 ? "the step of axis %d is 0" : "axis %d is sliced twice", axis);
         seen |= OX_AXIS(axis);
         dims[axis] = slice_dim(in->dims[axis], &start, lists.ends.value[i], step);
-        /* Without elements there is no memory behind the strides, and with one left the step says nothing; both
-         * products could overflow. */
+        /* An empty tensor has no memory behind its strides, and a dimension of one element takes no step. Both products
+         * could overflow there. */
         offset += some && dims[axis] ? start * strides[axis] : 0;
         strides[axis] = some && dims[axis] > 1 ? strides[axis] * step : 0;
     }

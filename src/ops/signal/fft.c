@@ -1,5 +1,6 @@
-/* fft.c: Fourier transforms. Lengths that are products of small primes take a stage for each (Stockham's order, which
- * needs no reversal of bits); others become a convolution of such a length (Bluestein). */
+/* fft.c: Fourier transforms. A length that is a product of small primes takes a stage for each prime, in Stockham's
+ * order, which needs no reversal of bits. Other lengths become a convolution of such a length (Bluestein's
+ * algorithm). */
 #include "fft.h"
 
 #include <math.h>
@@ -115,8 +116,8 @@ int64_t ox_fft_room(const ox_fft *fft) {
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
-/* What a stage sees: `factor` groups of elements, `apart` from each other in x and `side` in y, `side` elements each,
- * which are all treated the same. */
+/* The data of a stage: `factor` groups of elements, `apart` from each other in x and `side` in y. The `side` elements
+ * of a group are all treated alike. */
 typedef struct butterfly {
     int64_t side, apart;
     const double *turn; /* exp(-2 pi i k / n) */
@@ -217,7 +218,7 @@ static void clear(const butterfly *b, ox_fft_lines group) {
     memset(group.im, 0, (size_t)b->side * sizeof *group.im);
 }
 
-/* Any odd factor p. Inputs r and p - r are multiplied with conjugate numbers, so that their sum takes the cosines, and
+/* A stage of any odd factor p. Inputs r and p - r are multiplied by conjugate numbers: their sum takes the cosines,
  * their difference the sines. Overwrites x. */
 static void run_odd(const butterfly *b) {
     const int half = b->factor / 2;

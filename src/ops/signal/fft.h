@@ -33,8 +33,8 @@ ox_status ox_fft_plan(ox_call *call, int64_t n, ox_fft *fft);
 /* Elements that each of the four arrays of ox_fft_run has to have for one line. */
 int64_t ox_fft_room(const ox_fft *fft);
 
-/* Transforms `lines` lines of n elements in `data`, and gives where the results are: there, or in `other`. The inverse,
- * without its factor 1 / n, is the same with re and im exchanged. */
+/* Transforms `lines` lines of n elements in `data`. Returns where the results lie: in `data` or in `other`. For the
+ * inverse without its factor 1 / n, exchange re and im. */
 ox_fft_lines ox_fft_run(const ox_fft *fft, int64_t lines, ox_fft_lines data, ox_fft_lines other);
 
 #endif

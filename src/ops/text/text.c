@@ -48,8 +48,8 @@ int ox_string_order(ox_string a, ox_string b) {
 
 /* ---- Case --------------------------------------------------------------------------------------------------- */
 
-/* Letters from `first` to `last`: capitals, each `to_lower` places before its small letter; or with `to_lower` 1,
- * capitals at every second place, with their small letters behind them. */
+/* Letters from `first` to `last`. to_lower > 1: all are capitals, and the small letter of each is `to_lower` places on.
+ * to_lower 1: every second one is a capital, and its small letter follows. */
 typedef struct letters {
     uint16_t first, last, to_lower;
 } letters;

@@ -9,8 +9,8 @@ static inline ox_string *ox_string_at(const ox_tensor *tensor, int64_t i) {
     return (ox_string *)tensor->data + i;
 }
 
-/* The character that begins at text[0], and its bytes; for a byte that begins none, a number that is no
- * character. `left` is not 0. */
+/* The character that begins at text[0], and how many bytes it takes; a number that is no character if no character
+ * begins there. `left` is not 0. */
 uint32_t ox_utf8_next(const char *text, size_t left, int *bytes);
 
 /* Writes a character over another of so many bytes; nothing if it does not take as many. */
@@ -19,8 +19,8 @@ void ox_utf8_put(uint32_t character, int bytes, char *text);
 /* Whether a character separates words. */
 bool ox_is_space(uint32_t character);
 
-/* The other case of letters of the Latin script, phonetic ones aside, and of the Greek, Cyrillic and Armenian ones.
- * Other characters stay, and so do those whose other case is several letters or takes more bytes. */
+/* The other case of a letter of the Latin script (phonetic letters aside), or of the Greek, Cyrillic or Armenian one.
+ * Other characters stay as they are, and so do letters whose other case is several letters or takes more bytes. */
 uint32_t ox_to_upper(uint32_t character);
 uint32_t ox_to_lower(uint32_t character);
 

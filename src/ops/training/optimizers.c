@@ -1,6 +1,6 @@
-/* optimizers.c: Adagrad, Adam and Momentum: how a step of training changes tensors. Inputs are the rate, the count of
- * steps before, and lists of tensors: those that are trained, their gradients, and what the optimizer remembers of
- * them. Outputs are the lists of what has changed. */
+/* optimizers.c: Adagrad, Adam and Momentum, one step of training each. Inputs are the rate, the number of steps before,
+ * and lists of tensors: those that are trained, their gradients, and what the optimizer remembers of them. Outputs are
+ * the lists of changed tensors. */
 #include <math.h>
 
 #include "ops/dense.h"

@@ -99,8 +99,8 @@ ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b, bool *fits
     return OX_OK;
 }
 
-/* Of `count` places `step` apart from `start` on, the first that is not below 0, and how many from there on are below
- * `size`. */
+/* Of the places start, start + step, ... (`count` of them): the number of the first that is at least 0, and in *inside
+ * how many from there on are below `size`. */
 static int64_t find_inside(int64_t start, int64_t step, int64_t count, int64_t size, int64_t *inside) {
     const int64_t first = start < 0 ? ox_least(count, ox_quotient(step - 1 - start, step)) : 0;
     const int64_t end = start < size ? ox_least(count, ox_quotient(size - 1 - start, step) + 1) : 0;

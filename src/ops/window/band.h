@@ -1,6 +1,6 @@
-/* band.h: windows that loops go over directly, without a product: bands of a channel are laid out in rows with their
- * padding in the first-level cache, columns that are a stride apart side by side, so that what a tap of the kernel sees
- * from neighbouring windows are neighbours. */
+/* band.h: loops over windows without a matrix product. A band is some rows of a channel with their padding, laid out in
+ * the first-level cache. Columns a stride apart lie side by side there, so that what a tap of the kernel sees from
+ * neighbouring windows lies side by side, too. */
 #ifndef OX_OPS_WINDOW_BAND_H
 #define OX_OPS_WINDOW_BAND_H
 

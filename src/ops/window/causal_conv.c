@@ -1,5 +1,5 @@
-/* causal_conv.c: CausalConvWithState: each channel of a sequence convolved with a kernel of its own, which sees what
- * came before: the end of the last sequence, or zeros. */
+/* causal_conv.c: CausalConvWithState. Each channel of a sequence is convolved with a kernel of its own. The kernel
+ * reaches back before the start of the sequence: to the end of the sequence before, which is the state, or to zeros. */
 #include "ops/dense.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* conv_transpose.c: ConvTranspose. Its image is what a convolution's windows are, and its result what those slide over:
- * a product of weights and image gives columns, which are added back into the result. */
+/* conv_transpose.c: ConvTranspose, the gradient of a convolution. A product of weights and image gives columns, and
+ * each column is added to the window of the result that it belongs to. In its ox_window, `in` is the size of the result
+ * therefore, and `out` that of the image. */
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"
 #include "scatter.h"

@@ -1,5 +1,6 @@
-/* deform_conv.c: DeformConv: a convolution whose taps look beside their places, by offsets that are an input. Some
- * windows at a time become columns of samples, which all channels of the result are sums of, kept in double. */
+/* deform_conv.c: DeformConv, a convolution whose taps are moved by offsets, which are an input. Taps between elements
+ * are interpolated. The samples of DEFORM_BLOCK windows become columns in double, and each channel of the result is a
+ * sum over them. */
 #include "ops/dense.h"
 #include "conv.h"
 
@@ -134,8 +135,8 @@ static void place_of(const deform_job *job, int64_t image, int64_t group, int64_
                    number_at(job->dtype, job->offsets, (first + d) * w->out_count + window);
 }
 
-/* What all channels of a group of offsets have there, for one tap and window: a column's elements `apart` from each
- * other. */
+/* Samples all channels of a group of offsets for one tap and window. Each channel gives an element of the column;
+ * those lie `taps` rows apart. */
 static void sample(const deform_job *job, int64_t image, int64_t group, int64_t tap, int64_t window, double *to) {
     const deform *d = job->d;
     const ox_window *w = &d->conv.window;

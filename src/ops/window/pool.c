@@ -1,7 +1,7 @@
-/* pool.c: MaxPool, AveragePool, LpPool, GlobalLpPool. The rows of the image that a window covers are folded into one
- * row first, columns side by side, and that row is folded along the kernel's last dimension then: both are loops over
- * neighbours, and a kernel of h rows and w columns costs h + w of them, not h * w. Where a kernel is wide and windows
- * are few, each window's rows are folded by themselves. */
+/* pool.c: MaxPool, AveragePool, LpPool, GlobalLpPool. Kernels are folded in two steps. First the rows of the image that
+ * a row of windows covers are folded into one row; then that row is folded along the last dimension of the kernel. Both
+ * are loops over neighbouring elements, and a kernel of h rows and w columns costs h + w steps, not h * w. Where
+ * kernels are wide and windows few, each window is folded by itself. */
 #include "ops/dense.h"
 #include "iterate/walk.h"
 #include "loops/lanes.h"

@@ -1,4 +1,4 @@
-/* pool_direct.h: the greatest or the mean of floats that small windows see, tap by tap with all results in registers.
+/* pool_direct.h: MaxPool and AveragePool of floats over small windows, tap by tap with all results in registers.
  * Devices leave this out. */
 #ifndef OX_OPS_WINDOW_POOL_DIRECT_H
 #define OX_OPS_WINDOW_POOL_DIRECT_H

@@ -287,8 +287,8 @@ static bool list_first(const roi *r, roi_cell *cell) {
     return list_points(r, cell);
 }
 
-/* The sums of four neighbours by their weights, added up; or, as the mode `max` is understood, the greatest of all
- * weighted neighbours. */
+/* Folds the points of a cell: adds up the interpolated values, or takes the greatest of all weighted neighbours in
+ * the mode `max`. */
 #define FOLD(T)                                                                                                        \
     static double fold_##T(const roi_cell *cell, const void *plane, bool greatest, double value) {                     \
         const T *x = plane;                                                                                            \

@@ -6,8 +6,8 @@
 #include "pool.h"
 #include "window.h"
 
-/* Each of `channels` images starts as its bias, or zeros, and has the columns of its taps added, tap by tap: for each
- * tap of the kernel, one element for each window. */
+/* Sets each of `channels` images to its bias, or zeros, and adds the columns of its taps: for each tap of the kernel, a
+ * column has one element for each window. */
 typedef struct ox_scatter {
     const ox_window *window;
     ox_add_apart_fn *add;

@@ -1,5 +1,5 @@
-/* unpool.c: MaxUnpool, which puts elements back where MaxPool found them, and zeros elsewhere. Indices count in the
- * smallest image that the pool can have come from; a larger output has that image at its start. */
+/* unpool.c: MaxUnpool. It puts elements back where MaxPool found them, and zeros elsewhere. Indices count in the
+ * smallest image that the pool can have come from; in a larger output, that image lies at the start. */
 #include "loops/element.h"
 #include "pool.h"
 #include "window.h"

@@ -58,8 +58,8 @@ ox_status ox_window_weights(ox_call *call, ox_window *window, int weights);
 /* The elements that the kernel reaches over in dimension d. */
 ox_status ox_window_reach(ox_call *call, const ox_window *window, int d, int64_t *reach);
 
-/* Out of all else: the number of windows, and the padding that auto_pad asks for. `ceil`: a last window may reach
- * beyond the padding, but is left out if it would begin in the padding behind the image. */
+/* Computes the number of windows, and the padding where auto_pad gives it, from all other members. `ceil`: the last
+ * window may reach beyond the padding, but not begin in the padding behind the image. */
 ox_status ox_window_slide(ox_call *call, ox_window *window, bool ceil);
 
 /* The counts of elements; an error if they overflow. */
