@@ -312,3 +312,19 @@ void ox_pack(const ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void
     ox_tensor_strides(tensor, strides);
     ox_move(loops, pool, tensor->rank, tensor->dims, width, dst, packed, tensor->data, strides);
 }
+
+/* ---- Indices ------------------------------------------------------------------------------------------------- */
+
+bool ox_index_next(int rank, const int64_t *dims, int64_t *index) {
+    for (int d = rank; d-- > 0;) {
+        if (++index[d] < dims[d])
+            return true;
+        index[d] = 0;
+    }
+    return false;
+}
+
+void ox_index_of(int rank, const int64_t *dims, int64_t i, int64_t *index) {
+    for (int d = rank; d-- > 0; i = ox_quotient(i, dims[d]))
+        index[d] = ox_remainder(i, dims[d]);
+}

@@ -1,4 +1,4 @@
-/* walk.h: stepping through the outer dimensions of an iteration plan. */
+/* walk.h: stepping through the outer dimensions of an iteration plan, and through indices. */
 #ifndef OX_ITERATE_WALK_H
 #define OX_ITERATE_WALK_H
 
@@ -32,5 +32,11 @@ static inline void ox_walk_to(const ox_bcast *plan, int from, int64_t position, 
             arg[a] += plan->step[d * plan->nargs + a] * index[d];
     }
 }
+
+/* Counts an index of `rank` dimensions up by one; false if it is back at the start. */
+bool ox_index_next(int rank, const int64_t *dims, int64_t *index);
+
+/* The index of element i. */
+void ox_index_of(int rank, const int64_t *dims, int64_t i, int64_t *index);
 
 #endif

@@ -101,11 +101,10 @@ static view view_of(const ox_call *call, const einsum *e, int input) {
     const ox_einsum_term *term = &e->equation.terms[input];
     const int64_t *dims = call->in[input]->dims;
     view v = {.source = input, .labels = ox_einsum_labels(term)};
-    int64_t stride = e->width;
-    for (int d = term->rank - 1; d >= 0; d--) {
-        v.strides[term->label[d]] += dims[d] == 1 ? 0 : stride;
-        stride *= dims[d];
-    }
+    int64_t strides[OX_MAX_RANK];
+    ox_packed_strides(term->rank, dims, (size_t)e->width, strides);
+    for (int d = 0; d < term->rank; d++)
+        v.strides[term->label[d]] += dims[d] == 1 ? 0 : strides[d];
     return v;
 }
 

@@ -42,10 +42,7 @@ typedef struct matmul_integer {
 static void batch_steps(const ox_matmul_shape *s, int rank, const int64_t *dims, int64_t each, int64_t *steps) {
     const int outer = ox_matmul_batch_rank(rank);
     int64_t strides[OX_MAX_RANK];
-    for (int d = outer - 1; d >= 0; d--) {
-        strides[d] = each;
-        each *= dims[d];
-    }
+    ox_packed_strides(outer, dims, (size_t)each, strides);
     ox_matmul_batch_strides(s, outer, dims, strides, steps);
 }
 

@@ -177,17 +177,3 @@ ox_taps ox_window_taps(const ox_window *w, int d, int64_t i) {
     taps.first = ox_least(taps.first, taps.end);
     return taps;
 }
-
-bool ox_index_next(int rank, const int64_t *dims, int64_t *index) {
-    for (int d = rank; d-- > 0;) {
-        if (++index[d] < dims[d])
-            return true;
-        index[d] = 0;
-    }
-    return false;
-}
-
-void ox_index_of(int rank, const int64_t *dims, int64_t i, int64_t *index) {
-    for (int d = rank; d-- > 0; i = ox_quotient(i, dims[d]))
-        index[d] = ox_remainder(i, dims[d]);
-}

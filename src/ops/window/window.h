@@ -3,6 +3,7 @@
 #ifndef OX_OPS_WINDOW_WINDOW_H
 #define OX_OPS_WINDOW_WINDOW_H
 
+#include "iterate/walk.h"
 #include "ops/op.h"
 
 enum {
@@ -75,11 +76,5 @@ ox_taps ox_window_taps(const ox_window *window, int d, int64_t i);
 static inline bool ox_window_fits(int64_t value) {
     return value >= 0 && (uint64_t)value <= SIZE_MAX / 2;
 }
-
-/* Counts an index of `rank` dimensions up by one; false if it is back at the start. */
-bool ox_index_next(int rank, const int64_t *dims, int64_t *index);
-
-/* The index of element i. */
-void ox_index_of(int rank, const int64_t *dims, int64_t i, int64_t *index);
 
 #endif
