@@ -47,9 +47,9 @@ ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, 
 ox_reg ox_pass_loop(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                     const ox_reg *args);
 
-/* What else is known of the loop that gives `reg`: tile_lane is another one that gives the same, faster where all that
- * it reads and writes lies in the first-level cache, or NULL. row_lane is one for an operand of one element, whose step
- * is 0, for each row of as many elements as its attribute (int64_t) says, or NULL. slow: it takes far longer than
+/* Describes the loop that gives `reg`. tile_lane: another loop with the same result, which is faster where all that it
+ * reads and writes lies in the first-level cache; or NULL. row_lane: a loop for an operand that has one element for
+ * each row, of step 0; its attribute is the length of a row (int64_t); or NULL. slow: the loop takes far longer than
  * loading and storing. */
 void ox_pass_describe(ox_pass_builder *builder, ox_reg reg, ox_lane *tile_lane, ox_lane *row_lane, bool slow);
 

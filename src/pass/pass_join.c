@@ -1,6 +1,6 @@
-/* pass_join.c: two instructions of a lane program as one loop, where only the second one wants what the first one
- * gives: that then stays in registers of the processor. Every operation is rounded as before, and so the result is the
- * same. */
+/* pass_join.c: joins two instructions of a lane program into one loop, where only the second reads what the first
+ * gives. The value between them then stays in registers of the processor. Each operation is rounded as before, and the
+ * result is the same. */
 #include "pass_program.h"
 
 #define LANES(name) OX_LANES_##name,

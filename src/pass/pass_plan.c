@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Where one instruction leaves a tile to the next, it has at most MOST_BYTES of whatever is as large as the output:
- * memory is faster when reads and writes alternate. A tile of rows has at most MOST_OF_ROWS bytes of registers, but at
- * least a row. */
+/* A tile that one instruction leaves to the next takes at most MOST_BYTES of each operand or result that is as large as
+ * the output: memory is faster when reads and writes alternate. A tile of rows takes at most MOST_OF_ROWS bytes of
+ * registers, but has a row at least. */
 enum {
     MOST_BYTES = 2048,
     MOST_OF_ROWS = 16384,

@@ -124,9 +124,8 @@ struct ox_frame {
 ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame *outer, ox_frame **frame,
                           ox_error *error);
 void ox_frame_free(ox_frame *frame);
-/* Describes a source as of this shape: the plan does not hold any more if that is new. constant: its data never
- * changes.
- */
+/* Describes a source as of this shape. Where the shape before was another, the plan becomes stale. constant: the data
+ * of the source never changes. */
 ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant);
 /* The call of node n, as it is planned; `pile` is where prepare keeps things. It is there until the next is asked for.
  */
