@@ -276,7 +276,7 @@ LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]'
 
 lint: lint-rooms lint-format lint-build lint-cppcheck
 
-# What includes what, and the test that a fault of that kind is found.
+# What includes what, and the test that a fault of that kind is found, or a circle of calls (circles.py in lint-build).
 lint-rooms:
 	@$(PYTHON) tests/lint/rooms.py tests/lint/rooms.txt src
 	@$(PYTHON) tests/lint/planted.py
@@ -286,6 +286,7 @@ lint-format:
 
 lint-build:
 	+$(MAKE) --no-print-directory BUILD='$(BUILD)/gcc' CC=gcc all $(BUILD)/gcc/unit
+	@$(PYTHON) tests/lint/circles.py $(BUILD)/gcc/obj
 	+$(MAKE) --no-print-directory BUILD='$(BUILD)/clang' CC=clang all $(BUILD)/clang/unit
 
 lint-cppcheck:

@@ -1,4 +1,5 @@
-"""planted.py: rooms.py finds what it is there to find: each fault is planted in a small tree of its own."""
+"""planted.py: rooms.py and circles.py find what they are there to find: each fault is planted in a small tree of its
+own."""
 import pathlib
 import subprocess
 import sys
@@ -34,5 +35,23 @@ for name, (files, text) in FAULTS.items():
     result = check(files)
     if result.returncode == 0 or text not in result.stdout:
         failed.append(f"{name}: not found; {result.stdout or result.stderr}")
+CALLS = {"x": "void y(void);\nvoid x(void);\nvoid x(void) {\n    y();\n}\n", "y": "void y(void);\nvoid y(void) {}\n",
+         "z": "void x(void);\nvoid y(void);\nvoid y(void) {\n    x();\n}\n"}
+
+
+def circles(files):
+    """What circles.py says of files that are compiled here."""
+    with tempfile.TemporaryDirectory() as folder:
+        objects = pathlib.Path(folder) / "src"
+        objects.mkdir()
+        for file in files:
+            subprocess.run(["cc", "-x", "c", "-c", "-o", objects / f"{file}.o", "-"], input=CALLS[file], text=True, check=True)
+        return subprocess.run([sys.executable, HERE / "circles.py", folder], capture_output=True, text=True, check=False)
+
+
+if circles("xy").returncode:
+    failed.append("files that call in one direction are refused")
+if "these files call each other: x z" not in circles("xz").stdout:
+    failed.append("two files that call each other: not found")
 print("\n".join(failed), end="\n" if failed else "")
-sys.exit(tally.finish(len(FAULTS) + 1 - len(failed), len(failed)))
+sys.exit(tally.finish(len(FAULTS) + 3 - len(failed), len(failed)))
