@@ -4,8 +4,11 @@ import math
 import re
 
 TIE = 0.95
+NEARLY = 0.85
+LONG_NS = 1e7  # of a network that two threads have to make faster
 NOT_ELEMENTWISE = ("tiny", "LayerNorm", "transpose")
 NOT_FLOAT = ("double", "float16", "bfloat16", "int32", "int8")
+OTHERS = ("openvino", "mnn", "rten", "tract")  # what PEERS=1 brings
 YARDSTICKS = ("memcpy", "memset", "peak", "read")
 COPY_BYTES = 2 * (64 << 20)
 PEAK_WORK = 1 << 25
@@ -18,8 +21,12 @@ STREAMED_SHARE = 1.1
 
 
 def over_ort(cases):
-    ratios = [c["median_ns"]["ort"] / c["median_ns"]["ox"] for c in cases if {"ort", "ox"} <= c["median_ns"].keys()]
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+    return geometric_mean([c["median_ns"]["ort"] / c["median_ns"]["ox"] for c in cases
+                           if {"ort", "ox"} <= c["median_ns"].keys()])
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios and min(ratios) > 0 else None
 
 
 def slower_cases(record):
@@ -96,11 +103,30 @@ def judge_trees(record):
 
 
 def judge_layers(record):
-    return [judge_slowest(record, 0.5)]
+    return [judge_slowest(record, 0.8), at_least("all layers over ONNX Runtime", over_ort(record["cases"]), 1.15)]
+
+
+def over_fastest(case):
+    """How many times longer the fastest right peer takes than ox, None where one of them is missing."""
+    times = case["median_ns"]
+    peers = [ns for name, ns in times.items() if name not in ("ox", *YARDSTICKS) and name not in case.get("wrong", {})]
+    return min(peers) / times["ox"] if peers and "ox" in times else None
 
 
 def judge_networks(record):
-    return [at_least("all networks over ONNX Runtime", over_ort(record["cases"]), 0.9), judge_slowest(record, 0.7)]
+    """Over ONNX Runtime always, over the fastest peer where there are others."""
+    found = [at_least("all networks over ONNX Runtime", over_ort(record["cases"]), 1.4)]
+    found += [at_least(f"{c['name']} over ONNX Runtime", over_ort([c]), 1.8) for c in record["cases"]
+              if c["name"] == "vgg19"]
+    if "rten" not in record["versions"]:
+        return found
+    reached = {c["name"]: over_fastest(c) or 0 for c in record["cases"]}
+    behind = [f"{name} ({value:.2f})" for name, value in reached.items() if value < TIE]
+    allowed = len(behind) <= 2 and min(reached.values()) >= NEARLY
+    found.append((allowed, f"each as fast as the fastest peer, but for two down to {NEARLY}"
+                  + (f": {'; '.join(behind)}" if behind else "")))
+    found.append(at_least("all networks over the fastest peer", geometric_mean(list(reached.values())), 1.1))
+    return found
 
 
 def judge_products(record):
@@ -124,6 +150,10 @@ def judge_products(record):
 
 def judge_threads(one, two):
     """[(met, text)] of records of one thread and of two."""
-    times = [c["median_ns"]["ox"] for record in (one, two) for c in record["cases"]
-             if c["name"] == "1024x1024x1024" and "ox" in c["median_ns"]]
-    return [at_least("1024x1024x1024, times one thread", times[0] / times[1], 1.8)] if len(times) == 2 else []
+    times = {c["name"]: c["median_ns"]["ox"] for c in one["cases"] if "ox" in c["median_ns"]}
+    pairs = [(name, times[name] / c["median_ns"]["ox"]) for c in two["cases"]
+             if (name := c["name"]) in times and "ox" in c["median_ns"]]
+    if one["table"] == "models":
+        slow = [f"{name} ({value:.2f})" for name, value in pairs if times[name] >= LONG_NS and value < 1.7]
+        return [(not slow, "networks above 10 ms at least 1.7 times one thread" + (f": {'; '.join(slow)}" if slow else ""))]
+    return [at_least(f"{name}, times one thread", value, 1.8) for name, value in pairs if name == "1024x1024x1024"]

@@ -1,10 +1,10 @@
 # bench.mk: `make bench` measures ox against its peers and writes PAGE, a section and a plot for each of TABLES (or the
 # one of TABLE); included by the Makefile. BENCH holds options of bench.py: `make bench BENCH='--quick --filter row'`
-# prints and writes no page. The table `models` has the networks that `make models` fetched.
-# PEERS=1 builds rten and tract too, which needs cargo. No test depends on any of this; CI runs a few cases.
+# prints and writes no page. The tables `models` and `starts` have the networks that `make models` fetched.
+# PEERS=1 builds rten and tract too, which needs cargo, and fetches OpenVINO and MNN for that table. No test depends on any of this; CI runs a few cases.
 BENCH ?=
 PEERS ?=
-TABLES ?= $(or $(TABLE),elementwise products layers loops trees $(if $(wildcard $(MODELS)/*.fetched),models))
+TABLES ?= $(or $(TABLE),elementwise products layers loops trees $(if $(wildcard $(MODELS)/*.fetched),models starts))
 PAGE ?= docs/benchmarks.md
 
 BENCH_DIR   := $(BUILD)/bench
@@ -31,12 +31,22 @@ $(PEERS_LIB): $(wildcard tests/bench/peers/src/*.rs) tests/bench/peers/Cargo.tom
 	  cargo build --release --locked --manifest-path tests/bench/peers/Cargo.toml
 	@touch $@
 
-bench: all venv $(BENCH_TOOLS) $(BENCH_PEERS)
+# OpenVINO and MNN; what they need otherwise is there. (A new environment has no such stamp, and gets them anew.)
+$(VENV)/.peers: tests/bench/peers/requirements.txt $(VENV)/.stamp
+	$(VENV)/bin/python -m pip install --disable-pip-version-check --no-input --no-deps --require-hashes \
+	  --only-binary=:all: -r $<
+	@touch $@
+
+bench: all venv $(BENCH_TOOLS) $(BENCH_PEERS) $(if $(BENCH_PEERS),$(VENV)/.peers)
 	@test -x $(VENV)/bin/python || { echo "make bench needs Python packages: $$(cat $(VENV).note)"; exit 1; }
 	@$(if $(filter 1,$(PEERS)),$(if $(BENCH_PEERS),:,echo 'PEERS=1 needs cargo: rten and tract are left out'),:)
 	$(if $(BENCH),$(BENCH_RUN) $(if $(TABLE),--table $(TABLE)) $(BENCH),$(MAKE) --no-print-directory bench-page)
 
 bench-page: $(TABLES:%=bench-%)
+
+bench-starts:
+	env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/starts.py --start $(BENCH_DIR)/start \
+	  --ox $(BUILD)/ox --command 'make bench' --page $(PAGE)
 
 bench-%:
 	$(BENCH_RUN) --table $* --threads 1 --json $(BENCH_DIR)/$*-1.json

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+import bars
 import contenders
 import layers
 import loops
@@ -65,7 +66,7 @@ def disagreement(case, ours, theirs):
         return f"{ours.dtype}{list(ours.shape)} is not {theirs.dtype}{list(theirs.shape)}"
     if case.of_largest:
         largest, apart = np.abs(theirs).max(), np.abs(ours - theirs).max()
-        return None if apart <= case.of_largest * largest else f"by {apart}, where the largest is {largest}"
+        return None if apart <= case.of_largest * largest else f"by {apart:.2g}, where the largest is {largest:.2g}"
     step = 17 if ours.size > 1 << 20 else 1
     ours, theirs = (a.reshape(-1)[::step].astype(np.float64) for a in (ours, theirs))
     tolerance = 2e-2 if "16" in case.out[1] else 1e-4
@@ -76,13 +77,39 @@ def disagreement(case, ours, theirs):
     return None
 
 
+def disagreements(case, ours, theirs):
+    """What differs between two lists of outputs, None if they agree."""
+    if len(ours) != len(theirs):
+        return f"{len(ours)} outputs are not {len(theirs)}"
+    found = [f"output {i}: {text}" for i, text in enumerate(map(disagreement, [case] * len(ours), ours, theirs)) if text]
+    return found[0] if found else None
+
+
 def check_outputs(case, present):
+    """Ends the benchmark where ox gives something else than those that are as right as it is; returns {name: what is
+    wrong} of the other peers on networks, compared with ONNX Runtime."""
     for name in ("ort", "numpy", "openblas"):
-        if "ox" in present and hasattr(present.get(name), "output"):
+        if "ox" in present and hasattr(present.get(name), "outputs"):
             present[name].batch(1)
-            problem = disagreement(case, present["ox"].output(), present[name].output())
+            problem = disagreements(case, present["ox"].outputs(), present[name].outputs())
             if problem:
                 raise SystemExit(f"{case.name}: ox and {name} disagree: {problem}")
+    if case.group != "networks" or "ort" not in present:
+        return {}
+    wanted = present["ort"].outputs()
+    problems = {name: wrong_outputs(case, present[name], wanted) for name in bars.OTHERS if name in present}
+    return {name: problem for name, problem in problems.items() if problem}
+
+
+def wrong_outputs(case, peer, wanted):
+    """What is wrong with the outputs of a peer, None if nothing is. Some peers leave dims of 1 out."""
+    if hasattr(peer, "floats"):
+        given = [peer.floats(i, array.size) for i, array in enumerate(wanted)]
+    else:
+        given = [array if array.size == wish.size else None for array, wish in zip(peer.outputs(), wanted)]
+    if any(array is None for array in given):
+        return "an output of another size"
+    return disagreements(case, [a.reshape(wish.shape) for a, wish in zip(given, wanted)], wanted)
 
 
 def measure(settings, case, turns):
@@ -90,14 +117,14 @@ def measure(settings, case, turns):
     inputs = case.arrays()
     present, missing = contenders.make(settings, case, case.model(inputs), inputs)
     try:
-        check_outputs(case, present)
+        wrong = check_outputs(case, present)
         times = take_turns(present, turns, settings)
     finally:
         for contender in present.values():
             contender.close()
     written = case.output_array().nbytes
     return times, {"name": case.name, "group": case.group, "bytes": sum(a.nbytes for a in inputs) + written,
-                   "out_bytes": written, "work": case.work, "missing": missing}
+                   "out_bytes": written, "work": case.work, "missing": missing, "wrong": wrong}
 
 
 def summarize(rounds):
@@ -153,7 +180,7 @@ def main():
     settings = contenders.Settings(arguments.threads, arguments.timer, arguments.peers)
     settings.model_dir = os.path.dirname(os.path.abspath(arguments.timer))
     rounds, turns = (1, 5) if arguments.quick else (ROUNDS, TURNS)
-    record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings),
+    record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings, arguments.table),
               "threads": arguments.threads, "ox_threads": settings.ox_threads, "rounds": rounds, "turns": turns,
               "cases": []}
     print(report.heading(record))

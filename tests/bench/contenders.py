@@ -1,36 +1,25 @@
 """contenders.py: everything that `make bench` measures, behind one interface.
 
 A contender is made for one case with its inputs, and has `batch(count)`: the nanoseconds that `count` runs took. Making
-one raises Missing where it cannot run the case. Outputs are written to memory that stays the same from run to run.
+one raises Missing where it cannot run the case. Outputs are written to memory that stays the same from run to run;
+`outputs()`, where there is such a function, gives them as arrays.
 """
 
 import ctypes as C
 import math
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import arrays
+import engines
 import numpy as np
 import onnxruntime as ort
 import oxlib
+from contender import Missing, batch_of, first_line
 
 COPY_BYTES = 64 << 20
 PEAK_WORK = 1 << 25
 RTEN_LACKS = ("float16", "bfloat16", "double", "int64")
-
-
-class Missing(Exception):
-    """The contender has no such operator or type."""
-
-
-def batch_of(function):
-    def batch(count):
-        start = time.perf_counter_ns()
-        for _ in range(count):
-            function()
-        return time.perf_counter_ns() - start
-    return batch
 
 
 class BlasProduct(C.Structure):
@@ -71,7 +60,10 @@ def load_peers(path, threads):
     os.environ["RTEN_NUM_THREADS"] = str(threads)
     library = C.CDLL(path)
     library.peer_load.restype = C.c_void_p
-    library.peer_load.argtypes = [C.c_char_p, C.c_char_p, C.POINTER(oxlib.Tensor), C.c_size_t, C.c_char_p, C.c_size_t]
+    library.peer_load.argtypes = [C.c_char_p, C.c_char_p, C.POINTER(oxlib.Tensor), C.c_size_t, C.c_size_t, C.c_char_p,
+                                  C.c_size_t]
+    library.peer_output.restype = C.c_ssize_t
+    library.peer_output.argtypes = [C.c_void_p, C.c_size_t, C.c_void_p, C.c_size_t]
     library.peer_free.restype = None
     library.peer_free.argtypes = [C.c_void_p]
     return library
@@ -107,8 +99,9 @@ class Ox:
         oxlib.check(oxlib.OK if ns >= 0 else self.session.error.status, self.session.error)
         return ns
 
-    def output(self):
-        return arrays.from_tensor(self.session.output(0))[1]
+    def outputs(self):
+        count = oxlib.library.ox_model_output_count(self.model.handle)
+        return [arrays.from_tensor(self.session.output(i))[1] for i in range(count)]
 
     def close(self):
         if self.session:
@@ -140,8 +133,8 @@ class Ort:
             raise Missing(first_line(error)) from error
         self.out, self.binding, self.batch = out, binding, batch_of(lambda: session.run_with_iobinding(binding))
 
-    def output(self):
-        return self.out if self.out.size else self.binding.get_outputs()[0].numpy()
+    def outputs(self):
+        return [self.out] if self.out.size else [value.numpy() for value in self.binding.get_outputs()]
 
     def close(self):
         self.batch = self.binding = None
@@ -154,8 +147,8 @@ class Numpy:
         function = case.numpy
         self.out, self.batch = out, batch_of(lambda: function(out, *inputs))
 
-    def output(self):
-        return self.out
+    def outputs(self):
+        return [self.out]
 
     def close(self):
         self.batch = None
@@ -165,7 +158,8 @@ class Peer:
     """rten or tract, through the library of tests/bench/peers."""
 
     def __init__(self, settings, case, model, inputs, out, engine):
-        if engine == "rten" and case.out[1] in RTEN_LACKS:
+        if engine == "rten" and case.group != "networks" and any(value[1] in RTEN_LACKS
+                                                                 for value in [*case.inputs, case.out]):
             raise Missing("rten has no such type and computes it in another one")
         self.settings = settings
         path, reason = os.path.join(settings.model_dir, "model.onnx"), C.create_string_buffer(400)
@@ -173,7 +167,7 @@ class Peer:
             file.write(model)
         tensors = [arrays.to_tensor(a, t) for (_, t, _), a in zip(case.inputs, inputs)]
         self.handle = settings.peers.peer_load(engine.encode(), path.encode(), (oxlib.Tensor * len(tensors))(*tensors),
-                                               len(tensors), reason, len(reason))
+                                               len(tensors), settings.threads, reason, len(reason))
         if not self.handle:
             raise Missing(first_line(reason.value.decode(errors="replace")))
 
@@ -182,6 +176,11 @@ class Peer:
         if ns < 0:
             raise RuntimeError("a peer failed in a later run")
         return ns
+
+    def floats(self, index, count):
+        """Output number `index`, None unless it is of that many floats."""
+        result = np.zeros(count, np.float32)
+        return result if self.settings.peers.peer_output(self.handle, index, result.ctypes.data, count) == count else None
 
     def close(self):
         self.settings.peers.peer_free(self.handle)
@@ -203,7 +202,7 @@ class OpenBlas:
                                    b=inputs[1].ctypes.data, c=out.ctypes.data)
         setattr(self.product, name, C.cast(getattr(settings.blas, f"cblas_{name}"), C.c_void_p))
         if len(inputs) == 2:
-            self.output = lambda: out
+            self.outputs = lambda: [out]
 
     def batch(self, count):
         return self.settings.timer.bench_blas(self.product, count)
@@ -271,17 +270,14 @@ class Read:
         self.batch = None
 
 
-def first_line(text):
-    lines = str(text).strip().splitlines()
-    return lines[0][:200] if lines else "no reason given"
-
-
 def make(settings, case, model, inputs):
     """({name: contender}, {name: why it is missing}) in the order in which they take turns."""
     kinds = [("ox", Ox, {}), ("ort", Ort, {}), ("numpy", Numpy, {}), ("openblas", OpenBlas, {}),
              ("memcpy", Memcpy, {}), ("memset", Memset, {}), ("peak", Peak, {}), ("read", Read, {})]
     if settings.peers:
         kinds[4:4] = [("rten", Peer, {"engine": "rten"}), ("tract", Peer, {"engine": "tract"})]
+        if case.group == "networks":
+            kinds[4:4] = [("openvino", engines.OpenVino, {}), ("mnn", engines.Mnn, {})]
     present, missing = {}, {}
     for name, kind, options in kinds:
         try:

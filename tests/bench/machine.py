@@ -1,5 +1,6 @@
 """machine.py: what a benchmark's reader has to know of the machine and of the versions it ran on."""
 
+import importlib.metadata
 import os
 import platform
 import re
@@ -52,13 +53,15 @@ def describe():
     }
 
 
-def peer_versions():
+def peer_versions(table):
     lock = read(os.path.join(HERE, "peers", "Cargo.lock"))
-    return {name: re.search(rf'name = "{package}"\nversion = "([^"]*)"', lock).group(1)
-            for name, package in (("rten", "rten"), ("tract", "tract-onnx"))}
+    crates = {name: re.search(rf'name = "{package}"\nversion = "([^"]*)"', lock).group(1)
+              for name, package in (("rten", "rten"), ("tract", "tract-onnx"))}
+    return {name: importlib.metadata.version(package) for name, package in (("OpenVINO", "openvino"), ("MNN", "mnn"))
+            if table == "models"} | crates
 
 
-def versions(settings):
+def versions(settings, table):
     oxlib.library.ox_version.restype = oxlib.C.c_char_p
     result = {
         "ox": oxlib.library.ox_version().decode(),
@@ -67,6 +70,6 @@ def versions(settings):
         "onnx": onnx.__version__,
         "Python": platform.python_version(),
     }
-    if settings.blas:
+    if settings and settings.blas:
         result["OpenBLAS"] = settings.blas.openblas_get_config().decode().split()[1]
-    return result | peer_versions() if settings.peers else result
+    return result | peer_versions(table) if settings and settings.peers else result

@@ -11,7 +11,9 @@ import bars
 import plot
 import texts
 
-LABELS = {"ort": "ORT", "numpy": "numpy", "openblas": "OpenBLAS", "rten": "rten", "tract": "tract"}
+LABELS = {"ort": "ORT", "numpy": "numpy", "openblas": "OpenBLAS", "openvino": "OpenVINO", "mnn": "MNN", "rten": "rten",
+          "tract": "tract"}
+WIDE = ("openblas", "openvino", "mnn")
 COPY_BYTES = 2 * (64 << 20)  # read and written
 PEAK_WORK = 1 << 25  # multiply-adds of each thread
 
@@ -109,6 +111,7 @@ class Trees(Loops):
 class Whole(Loops):
     """What is told of whole networks."""
 
+    peers = ["ort", "openvino", "mnn", "rten", "tract"]
     every = "all networks"
 
 
@@ -126,9 +129,14 @@ def spread(values, digits):
     return f"{middle} ({low} to {high})"
 
 
+def peers_of(record):
+    """The peers of the table, without those that only PEERS=1 brings where it did not."""
+    return [p for p in table_of(record).peers if "rten" in record["versions"] or p not in bars.OTHERS]
+
+
 def best(case, peers):
-    """(name, ratio) of the fastest peer."""
-    known = [(ratio(case, name), name) for name in peers if ratio(case, name)]
+    """(name, ratio) of the fastest peer whose outputs are right."""
+    known = [(ratio(case, name), name) for name in peers if ratio(case, name) and name not in case.get("wrong", {})]
     if not known:
         return None, None
     value, name = min(known)
@@ -150,19 +158,19 @@ def columns(record, case):
     slower = " slower" if value is not None and value < bars.TIE else ""
     speeds = table.speeds(case, record["threads"]) if "ox" in case["median_ns"] else ["-"] * len(table.titles)
     return [case["name"], microseconds(case, "ox"), microseconds(case, "ort"),
-            *(number(ratio(case, p)) for p in table.peers),
+            *(number(ratio(case, p)) + (" wrong" if p in case.get("wrong", {}) else "") for p in peers_of(record)),
             f"{number(value)} {LABELS.get(name, '')}{slower}".strip(), *speeds]
 
 
 def titles(record):
     table = table_of(record)
-    return ["case", "ox us", "ORT us", *(f"{LABELS[p]}/ox" for p in table.peers), "best/ox", *table.titles]
+    return ["case", "ox us", "ORT us", *(f"{LABELS[p]}/ox" for p in peers_of(record)), "best/ox", *table.titles]
 
 
 def line(record, cells):
     """The cells of a row in columns that are wide enough."""
     first, *rest = cells
-    widths = [10, 10, *[12 if peer == "openblas" else 9 for peer in table_of(record).peers], 22, 9, 10]
+    widths = [10, 10, *[12 if peer in WIDE else 9 for peer in peers_of(record)], 22, 9, 10]
     return first.ljust(44) + "".join(cell.rjust(width) for cell, width in zip(rest, widths))
 
 
@@ -174,8 +182,9 @@ def heading(record):
 
 
 def row(record, case):
-    reason = case["missing"].get("ox")
-    return line(record, columns(record, case)) + (f"\n    ox: {reason}" if reason else "")
+    told = ("ox", *peers_of(record)) if record["table"] == "models" else ("ox",)
+    reasons = [(name, why) for kind in ("missing", "wrong") for name, why in case.get(kind, {}).items() if name in told]
+    return line(record, columns(record, case)) + "".join(f"\n    {name}: {why}" for name, why in reasons)
 
 
 def geometric_mean(values):
@@ -224,16 +233,18 @@ def markdown_record(record, one):
     parts = [f"### {'One thread' if threads == 1 else f'{threads} threads'}"]
     if record["ox_threads"] != threads:
         parts.append("ox itself ran on one thread here.")
-    if threads > 1 and "tract" in record["versions"]:
+    if threads > 1 and "tract" in record["versions"] and record["table"] == "elementwise":
         parts.append("tract computes these operators on one thread whatever it is given.")
     if table_of(record).yardsticks(record):
         parts.append(table_of(record).yardsticks(record) + ".")
     parts.append(markdown_table([t.replace(" us", " µs") for t in titles(record)],
                                 [columns(record, c) for c in record["cases"]]))
-    lacking = [f"- {c['name']}, {LABELS.get(n, n)}: {why}" for c in record["cases"] for n, why in c["missing"].items()
-               if n in ("ox", "ort")]
-    if lacking:
-        parts.append("Missing:\n\n" + "\n".join(lacking))
+    told = peers_of(record) if record["table"] == "models" else ("ort",)
+    for title, kind in (("Missing", "missing"), ("Wrong, and so never the fastest", "wrong")):
+        lacking = [f"- {c['name']}, {LABELS.get(n, n)}: {why}" for c in record["cases"]
+                   for n, why in c.get(kind, {}).items() if n in ("ox", *told)]
+        if lacking:
+            parts.append(f"{title}:\n\n" + "\n".join(lacking))
     parts.append(markdown_table(["geometric means", "cases", "ORT/ox", "best/ox"],
                                 [[n, str(k), number(a), number(b)] for n, k, a, b in group_rows(record)]))
     goals = bars.judge(record) if threads == 1 else bars.judge_threads(one, record)

@@ -16,7 +16,7 @@ cases in which it is more than 5 % faster than ox.
 """
 
 TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks", "loops": "Loops",
-          "trees": "Trees", "models": "Whole networks"}
+          "trees": "Trees", "models": "Whole networks", "starts": "Starting with networks"}
 
 INTRODUCTIONS = {
     "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
@@ -37,19 +37,31 @@ places by turns, and what is stacked is computed in its slice of the result.""",
 of 30 floats.""",
     "models": """The networks are those that `make models` fetches, one image of the size that a network is made for (the
 detector of rapidocr 320x320, its reader 48x320) or, of silero, one step of 576 samples. The files of alexnet to zfnet512
-lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here.""",
+lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here. What `make bench PEERS=1` compares them with besides is told to
+compute in float32 (OpenVINO by its precision hint, MNN by precision high) and for how large inputs. Outputs of every
+peer are compared with ONNX Runtime's: what is further from them than a thousandth of the largest is marked as wrong, and
+never the fastest.""",
+    "starts": """The networks and inputs are those above. Every measurement is a process of its own; *load* reads the
+file, which lies in the system's cache, *prepare* is all that comes before the first run. *session/ox* is the time in which
+ONNX Runtime creates its session divided by that of load and prepare. *MB* is the most that a process of `ox bench` holds;
+*ORT MB* is what a session and a run add to a process that has imported ONNX Runtime and holds the inputs.""",
 }
 
 
 def section(record, command, plot_name):
-    """The title, the introduction and the facts of the section of a record's table."""
+    """The title, the introduction, the facts and the plot of the section of a record's table."""
+    return "\n".join([facts(record, command, f"{record['rounds']} rounds of {record['turns']} turns"), "",
+                      f"![How many times faster than ONNX Runtime, case by case]({plot_name})"])
+
+
+def facts(record, command, counted):
+    """The title, the introduction and the facts of a section."""
     machine = record["machine"]
-    facts = [("command", f"`{command}`, {record['rounds']} rounds of {record['turns']} turns"),
-             ("processor", "{processor}, {cores} cores".format(**machine)),
-             ("vectors", machine["vectors"]), ("caches", machine["caches"]),
-             ("memory", f"{machine['memory_gib']} GiB"), ("system", machine["system"]),
-             ("versions", ", ".join(f"{name} {version}" for name, version in record["versions"].items()))]
+    rows = [("command", f"`{command}`, {counted}"),
+            ("processor", "{processor}, {cores} cores".format(**machine)),
+            ("vectors", machine["vectors"]), ("caches", machine["caches"]),
+            ("memory", f"{machine['memory_gib']} GiB"), ("system", machine["system"]),
+            ("versions", ", ".join(f"{name} {version}" for name, version in record["versions"].items()))]
     lines = [f"## {TITLES[record['table']]}", "", INTRODUCTIONS[record["table"]], "", "| | |", "|---|---|",
-             *(f"| {name} | {value} |" for name, value in facts), "",
-             f"![How many times faster than ONNX Runtime, case by case]({plot_name})"]
+             *(f"| {name} | {value} |" for name, value in rows)]
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 """
 
 import networks
+import onnx
 from models import TYPES, Case, aligned
 
 
@@ -15,7 +16,9 @@ class Whole(Case):
         self.network = network
 
     def model(self, arrays):
-        return self.network.model()
+        model = self.network.model()
+        self.output_names = [value.name for value in onnx.load_from_string(model).graph.output]
+        return model
 
     def arrays(self):
         names = {dtype: name for name, dtype in TYPES.items()}

@@ -90,6 +90,7 @@ def load_library(path=None):
         ("ox_session_create", C.c_int, [pointer, options, out, error]),
         ("ox_session_free", None, [pointer]),
         ("ox_session_set_input", C.c_int, [pointer, size, tensor, error]),
+        ("ox_session_prepare", C.c_int, [pointer, error]),
         ("ox_session_run", C.c_int, [pointer, error]),
         ("ox_session_output", C.c_int, [pointer, size, tensor, error]),
         ("ox_session_memory", None, [pointer, C.POINTER(MemoryInfo)]),
@@ -147,6 +148,9 @@ class Session:
 
     def run(self):
         check(library.ox_session_run(self.handle, self.error), self.error)
+
+    def prepare(self):
+        check(library.ox_session_prepare(self.handle, self.error), self.error)
 
     def output(self, index):
         tensor = Tensor()

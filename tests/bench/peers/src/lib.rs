@@ -18,6 +18,9 @@ pub type Fallible<T> = Result<T, String>;
 pub trait Engine {
     /// Runs once and drops the outputs.
     fn run(&mut self) -> Fallible<()>;
+
+    /// Runs once and gives output number `index`, which has to be of f32.
+    fn output(&mut self, index: usize) -> Fallible<Vec<f32>>;
 }
 
 /// An ox_tensor of ox.h, packed.
@@ -56,10 +59,10 @@ impl Tensor {
     }
 }
 
-fn load(engine: &str, path: &str, inputs: &[Tensor]) -> Fallible<Box<dyn Engine>> {
+fn load(engine: &str, path: &str, inputs: &[Tensor], threads: usize) -> Fallible<Box<dyn Engine>> {
     let mut engine: Box<dyn Engine> = match engine {
         "rten" => Box::new(rten_engine::load(path, inputs)?),
-        "tract" => Box::new(tract_engine::load(path, inputs)?),
+        "tract" => Box::new(tract_engine::load(path, inputs, threads)?),
         _ => return Err(format!("no engine is named {engine}")),
     };
     engine.run()?;
@@ -76,13 +79,14 @@ pub unsafe extern "C" fn peer_load(
     path: *const c_char,
     inputs: *const Tensor,
     count: usize,
+    threads: usize,
     reason: *mut c_char,
     size: usize,
 ) -> *mut c_void {
     let engine = CStr::from_ptr(engine).to_string_lossy();
     let path = CStr::from_ptr(path).to_string_lossy();
     let inputs = slice::from_raw_parts(inputs, count);
-    let loaded = catch_unwind(AssertUnwindSafe(|| load(&engine, &path, inputs)));
+    let loaded = catch_unwind(AssertUnwindSafe(|| load(&engine, &path, inputs, threads)));
     match loaded.unwrap_or_else(|_| Err("it panicked".to_string())) {
         Ok(engine) => Box::into_raw(Box::new(engine)) as *mut c_void,
         Err(text) => {
@@ -104,6 +108,22 @@ pub unsafe extern "C" fn peer_run(peer: *mut c_void) -> c_int {
     match catch_unwind(AssertUnwindSafe(|| engine.run())) {
         Ok(Ok(())) => 0,
         _ => 1,
+    }
+}
+
+/// Runs once more, copies up to `count` elements of an output of floats and returns how many it has; -1 if there is none.
+///
+/// # Safety
+/// `peer` comes from peer_load, and `data` has room for `count` elements.
+#[no_mangle]
+pub unsafe extern "C" fn peer_output(peer: *mut c_void, index: usize, data: *mut f32, count: usize) -> isize {
+    let engine = &mut *(peer as *mut Box<dyn Engine>);
+    match catch_unwind(AssertUnwindSafe(|| engine.output(index))) {
+        Ok(Ok(values)) => {
+            ptr::copy_nonoverlapping(values.as_ptr(), data, values.len().min(count));
+            values.len() as isize
+        }
+        _ => -1,
     }
 }
 

@@ -1,6 +1,7 @@
 //! tract: the model is made concrete for the shapes of its inputs and optimized, and its state is kept between runs.
 
 use crate::{Engine, Fallible, Tensor};
+use tract_linalg::multithread::{set_default_executor, Executor};
 use tract_onnx::prelude::*;
 
 pub struct Tract {
@@ -37,7 +38,10 @@ fn plan(path: &str, inputs: &[TValue]) -> TractResult<TypedSimpleState> {
     model.into_optimized()?.into_runnable()?.spawn()
 }
 
-pub fn load(path: &str, inputs: &[Tensor]) -> Fallible<Tract> {
+pub fn load(path: &str, inputs: &[Tensor], threads: usize) -> Fallible<Tract> {
+    if threads > 1 {
+        set_default_executor(Executor::multithread(threads));
+    }
     let inputs = inputs.iter().map(value).collect::<Fallible<TVec<_>>>()?;
     let state = plan(path, &inputs).map_err(|error| format!("{error:#}"))?;
     Ok(Tract { state, inputs })
@@ -46,5 +50,12 @@ pub fn load(path: &str, inputs: &[Tensor]) -> Fallible<Tract> {
 impl Engine for Tract {
     fn run(&mut self) -> Fallible<()> {
         self.state.run(self.inputs.clone()).map(drop).map_err(|error| format!("{error:#}"))
+    }
+
+    fn output(&mut self, index: usize) -> Fallible<Vec<f32>> {
+        let outputs = self.state.run(self.inputs.clone()).map_err(|error| format!("{error:#}"))?;
+        let output = outputs.get(index).ok_or("no such output")?;
+        let view = output.to_plain_array_view::<f32>().map_err(|error| format!("{error:#}"))?;
+        Ok(view.iter().copied().collect())
     }
 }
