@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies.h"
 #include "memory.h"
 #include "options.h"
 #include "request.h"
 
 enum {
-    COPY_BYTES = 64 << 20,
-    COPIES = 5,
     LEAST_SAMPLES = 10,
     MOST_PROFILED = 100
 };
@@ -59,24 +58,14 @@ static double quantile(const samples *s, double share) {
     return s->ns[below] + (at - (double)below) * (s->ns[above] - s->ns[below]);
 }
 
-/* The yardstick: 64 MiB from here to there; the first copy touches the pages. */
 static ox_status measure_copies(bench *b, ox_error *error) {
-    unsigned char *from = ox_tool_zeroed(COPY_BYTES), *to = ox_tool_zeroed(COPY_BYTES);
-    bool got = from && to;
+    double ns[OX_COPIES];
     ox_watch_say(&b->request->watch, "measuring memcpy");
-    if (got)
-        memset(from, 1, COPY_BYTES);
-    for (int i = 0; got && i <= COPIES; i++) {
-        uint64_t start = ox_tool_now();
-        memcpy(to, from, COPY_BYTES);
-        /* What is read is not optimised away. */
-        from[i] = to[COPY_BYTES - 1 - i];
-        if (i)
-            add_sample(&b->copies, (double)(ox_tool_now() - start));
-    }
-    free(from);
-    free(to);
-    return got ? OX_OK : ox_tool_fail(error, OX_ERROR_MEMORY, "out of memory: 2 x %d bytes to copy", COPY_BYTES);
+    if (!ox_copies_measure(ns))
+        return ox_tool_fail(error, OX_ERROR_MEMORY, "out of memory: 2 x %d bytes to copy", OX_COPY_BYTES);
+    for (int i = 0; i < OX_COPIES; i++)
+        add_sample(&b->copies, ns[i]);
+    return OX_OK;
 }
 
 static ox_status run_batch(ox_session *session, size_t count, double *ns, ox_error *error) {
@@ -152,7 +141,7 @@ static ox_status measure(bench *b, ox_error *error) {
 /* ---- Saying ----------------------------------------------------------------------------------------------------- */
 
 static double copy_speed(const bench *b) {
-    return 2.0 * COPY_BYTES / quantile(&b->copies, 0.5);
+    return 2.0 * OX_COPY_BYTES / quantile(&b->copies, 0.5);
 }
 
 static int threads_of(const bench *b) {
