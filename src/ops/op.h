@@ -180,7 +180,8 @@ enum {
     OX_OP_LOADS = 32768,      /* its emit function loads inputs but the first by itself */
     OX_OP_CHECKS = 65536,     /* refuses elements of its inputs: prepared and run even if no output has an element */
     OX_OP_VALUES = 131072,    /* takes or gives sequences, optionals or maps, which are made in every run */
-    OX_OP_ANY_VALUE = 262144  /* passes values of every kind on as they are */
+    OX_OP_ANY_VALUE = 262144, /* passes values of every kind on as they are */
+    OX_OP_PARTS = 524288      /* its output is its inputs behind each other on one axis; those in place stay there */
 };
 
 struct ox_op {

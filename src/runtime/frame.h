@@ -41,10 +41,18 @@ typedef struct ox_premise {
     struct ox_premise *next;
 } ox_premise;
 
+/* A value in the memory of another, at an offset in bytes. */
+typedef struct ox_inside {
+    ox_index value;
+#if OX_WITH_PARTS
+    size_t at;
+#endif
+} ox_inside;
+
 /* An output of a subgraph that is computed where its operator wants it, with the values that share its memory. */
 typedef struct ox_target {
     int output, count;
-    const ox_index *values;
+    const ox_inside *values;
     struct ox_target *next;
 } ox_target;
 

@@ -135,8 +135,9 @@ static void keep_inputs(ox_frame *frame, const ox_group *group) {
                 continue;
             if (life->read_until < group->tail)
                 life->read_until = group->tail;
-            if (life->owner >= 0 && frame->planning.lives[life->owner].dies < group->tail)
-                frame->planning.lives[life->owner].dies = group->tail;
+            const int owner = ox_life_owner(&frame->planning, node->in[i]);
+            if (owner >= 0 && frame->planning.lives[owner].dies < group->tail)
+                frame->planning.lives[owner].dies = group->tail;
         }
     }
 }

@@ -3,6 +3,34 @@
 
 #include "frame.h"
 
+/* ---- Buffers ------------------------------------------------------------------------------------------------- */
+
+#if OX_WITH_PARTS
+
+/* Buffers in buffers are trees, whose paths are made half as long whenever somebody follows them. */
+static void shorten_path(ox_life *lives, int v) {
+    for (int parent = lives[v].owner; lives[parent].owner != parent; parent = lives[v].owner) {
+        lives[v].at += lives[parent].at;
+        lives[v].owner = lives[parent].owner;
+        v = lives[v].owner;
+    }
+}
+
+int ox_life_owner(const ox_planning *planning, int v) {
+    ox_life *lives = planning->lives;
+    while (lives[v].owner >= 0 && lives[lives[v].owner].owner != lives[v].owner)
+        shorten_path(lives, v);
+    return lives[v].owner;
+}
+
+size_t ox_life_at(const ox_planning *planning, int v) {
+    return ox_life_owner(planning, v) < 0 ? 0 : planning->lives[v].at;
+}
+
+#endif
+
+/* ---- Readers ------------------------------------------------------------------------------------------------- */
+
 /* Notes that node `reader` (nnodes: the caller) reads value v. */
 static void note_use(ox_frame *frame, int v, int reader, bool takes_strides) {
     if (v < 0)

@@ -4,6 +4,9 @@
 
 #include "ops/op.h"
 
+/* Values are computed in their part of what is put together from them. That keeps memory for longer: devices copy. */
+#define OX_WITH_PARTS (!OX_SMALL)
+
 typedef struct ox_frame ox_frame;
 
 /* Of one value. */
@@ -12,12 +15,15 @@ typedef struct ox_life {
     bool is_output;
     bool outside;   /* of owners: the buffer is not in the arena: ox_target */
     int root;       /* the value in whose buffer this one lies: itself, or what it is a view of; -1 if in none */
-    int owner;      /* the root, or the value whose buffer the root took over; -1 until that is decided */
+    int owner;      /* where the root's buffer is: ox_life_owner; -1 until that is decided */
     int last_use;   /* position of the last node that reads the value; nnodes for outputs of the graph, -1 unread */
     int read_until; /* the same, or the position of the pass that reads it for a node before */
     /* of owners: */
     int born, dies; /* positions of the nodes that the buffer must live through */
     size_t bytes, place;
+#if OX_WITH_PARTS
+    size_t at; /* byte offset in the buffer of `owner` */
+#endif
 } ox_life;
 
 /* Is there while not all of the graph is planned, or data decides how. */
@@ -28,6 +34,22 @@ typedef struct ox_planning {
     int *first_reader;  /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
     ox_result *results; /* of the node that is being inferred */
 } ox_planning;
+
+/* The value that owns the buffer in which v lies; -1 until that is decided, and of what lies in none. An owner's buffer
+ * may be a part of another's: then it owns none any more. */
+#if OX_WITH_PARTS
+int ox_life_owner(const ox_planning *planning, int v);
+/* Byte offset of value v in the buffer of its owner. */
+size_t ox_life_at(const ox_planning *planning, int v);
+#else
+static inline int ox_life_owner(const ox_planning *planning, int v) {
+    return planning->lives[v].owner;
+}
+static inline size_t ox_life_at(const ox_planning *planning, int v) {
+    (void)planning, (void)v;
+    return 0;
+}
+#endif
 
 /* Finds out who reads each value. */
 ox_status ox_life_study(ox_frame *frame);

@@ -227,12 +227,14 @@ static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t a
     for (int n = stage->first; n < stage->end; n++) {
         const ox_node *node = &frame->graph->nodes[n];
         for (int k = 0; k < node->nout; k++) {
-            const int v = node->out[k], owner = v < 0 ? -1 : frame->planning.lives[v].owner;
+            const int v = node->out[k], owner = v < 0 ? -1 : ox_life_owner(&frame->planning, v);
             if (owner < 0)
                 continue; /* a constant, in foreign memory, or only in registers */
             ox_slot *slot = ox_frame_own(frame, v);
             slot->placed = frame->planning.lives[owner].bytes && !frame->planning.lives[owner].outside;
-            slot->tensor.data = slot->placed ? (void *)(arena + frame->planning.lives[owner].place) : (void *)frame;
+            slot->tensor.data =
+                slot->placed ? (void *)(arena + frame->planning.lives[owner].place + ox_life_at(&frame->planning, v))
+                             : (void *)frame;
         }
     }
 }

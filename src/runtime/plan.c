@@ -179,6 +179,9 @@ static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen)
     slot->constant = slot->weight = slot->foreign = slot->placed = false;
     life->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
     life->root = life->owner = -1;
+#if OX_WITH_PARTS
+    life->at = 0;
+#endif
     life->outside = false;
     life->read_until = life->last_use > n ? life->last_use : n;
 }

@@ -1,5 +1,5 @@
 /* share.c: values that lie in the same buffer. A view lies in the buffer of the value that it shows; a result may take
- * over the buffer of an input that no later node reads. */
+ * over the buffer of an input that no later node reads, and be a part of what a later node puts together. */
 #include "share.h"
 
 #include "fuse.h"
@@ -17,13 +17,13 @@ static void own_buffer(ox_frame *frame, int v, int n) {
 }
 
 static int owner_of_input(const ox_frame *frame, const ox_node *node, int i) {
-    return node->in[i] < 0 ? -1 : frame->planning.lives[node->in[i]].owner;
+    return node->in[i] < 0 ? -1 : ox_life_owner(&frame->planning, node->in[i]);
 }
 
 /* True if value `from` is the whole of its buffer, element for element what value `to` will be. */
 static bool same_elements(const ox_frame *frame, int from, int to) {
     const ox_tensor *in = &ox_frame_own(frame, from)->tensor, *out = &ox_frame_own(frame, to)->tensor;
-    return frame->planning.lives[frame->planning.lives[from].owner].bytes == frame->planning.lives[to].bytes &&
+    return frame->planning.lives[ox_life_owner(&frame->planning, from)].bytes == frame->planning.lives[to].bytes &&
            ox_tensor_is_packed(in) && ox_dtype_size(in->dtype) == ox_dtype_size(out->dtype) &&
            ox_same_dims(in->rank, in->dims, out->rank, out->dims);
 }
@@ -32,7 +32,7 @@ static bool same_elements(const ox_frame *frame, int from, int to) {
 static bool reads_otherwise(const ox_frame *frame, int m, int v) {
     const ox_node *node = &frame->graph->nodes[m];
     for (int i = 0; i < node->nin; i++)
-        if (node->in[i] != v && owner_of_input(frame, node, i) == frame->planning.lives[v].owner)
+        if (node->in[i] != v && owner_of_input(frame, node, i) == ox_life_owner(&frame->planning, v))
             return true;
     return false;
 }
@@ -48,7 +48,7 @@ static bool reads(const ox_frame *frame, int m, int v) {
 /* True if a member of the group has the buffer already: for a result that nobody reads, which would not keep it. */
 static bool is_taken(const ox_frame *frame, const ox_group *group, int owner) {
     for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
-        if (frame->plan.members[m].stores && frame->planning.lives[frame->graph->nodes[m].out[0]].owner == owner)
+        if (frame->plan.members[m].stores && ox_life_owner(&frame->planning, frame->graph->nodes[m].out[0]) == owner)
             return true;
     return false;
 }
@@ -61,7 +61,7 @@ static bool group_allows(const ox_frame *frame, const ox_group *group, int m, in
     for (int o = group->head; o >= 0; o = frame->plan.members[o].next)
         if (reads_otherwise(frame, o, v))
             return false;
-    return !(dense >= 0 && reads(frame, dense, v)) && !is_taken(frame, group, frame->planning.lives[v].owner) &&
+    return !(dense >= 0 && reads(frame, dense, v)) && !is_taken(frame, group, ox_life_owner(&frame->planning, v)) &&
            !ox_fuse_reads_later(frame, m, v);
 }
 
@@ -89,6 +89,50 @@ static void place_result(ox_frame *frame, int n, int m, int k) {
     own_buffer(frame, node->out[k], n);
 }
 
+/* True if the elements of a part with these dims, which differ from those of the whole on one axis, lie side by side in
+ * the whole. */
+static bool lies_in_row(const ox_tensor *part, const ox_tensor *whole) {
+    for (int d = 0; d < whole->rank && part->dims[d] == whole->dims[d]; d++)
+        if (whole->dims[d] != 1)
+            return ox_same_dims(part->rank, part->dims, whole->rank, whole->dims);
+    return true;
+}
+
+/* The value whose buffer is all of value v's, if the stage that is being planned computes it and it can lie in the
+ * whole w as it is; -1 otherwise. */
+static int find_part(const ox_frame *frame, int v, int w) {
+    const int owner = v < 0 ? -1 : ox_life_owner(&frame->planning, v), first = frame->plan.newest ? frame->plan.newest->end : 0;
+    if (owner < 0 || owner == w)
+        return -1;
+    const ox_life *life = &frame->planning.lives[owner];
+    const ox_tensor *part = &ox_frame_own(frame, v)->tensor;
+    const bool whole = life->bytes && frame->planning.lives[v].bytes == life->bytes && ox_tensor_is_packed(part);
+    const bool placed = life->born < first || (OX_WITH_SUBGRAPHS && life->outside);
+    return whole && !placed && lies_in_row(part, &ox_frame_own(frame, w)->tensor) ? owner : -1;
+}
+
+/* The makers of what node n puts together write into its output, as far as they can. Who reads a part later reads it
+ * there, and nothing is written over it: it is not all of its buffer any more. */
+static void take_parts(ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    const int w = node->out[0];
+    ox_life *lives = frame->planning.lives;
+    size_t at = 0;
+    for (int i = 0; i < node->nin && OX_WITH_PARTS; i++) {
+        const ox_tensor *in = &ox_frame_slot(frame, node->in[i])->tensor;
+        const int part = find_part(frame, node->in[i], w);
+        if (part >= 0) {
+#if OX_WITH_PARTS
+            lives[part].owner = w;
+            lives[part].at = at;
+#endif
+            lives[w].born = lives[part].born < lives[w].born ? lives[part].born : lives[w].born;
+            live_until(frame, w, lives[part].dies);
+        }
+        at += (size_t)ox_tensor_count(in) * ox_dtype_size(in->dtype);
+    }
+}
+
 static void share_node(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++) {
@@ -98,12 +142,14 @@ static void share_node(ox_frame *frame, int n) {
         switch (ox_step_view(&frame->plan.steps[n], k)) {
         case OX_VIEW_NONE:
             place_result(frame, n, n, k);
+            if (OX_WITH_PARTS && ox_op_has(node->op, OX_OP_PARTS))
+                take_parts(frame, n);
             break;
         case OX_VIEW_COPIED:
             own_buffer(frame, node->out[k], n);
             break;
         default:
-            life->owner = frame->planning.lives[life->root].owner;
+            life->owner = ox_life_owner(&frame->planning, life->root);
             live_until(frame, life->owner, life->read_until);
         }
     }

@@ -10,21 +10,42 @@ static int find_owner(const ox_frame *frame, const ox_stage *stage, int k) {
     if (ox_graph_weight(frame->graph, v) || ox_frame_is_source(frame, v) || ox_frame_own(frame, v)->constant)
         return -1;
     const ox_life *life = &frame->planning.lives[v];
-    const ox_life *owner = life->owner < 0 ? NULL : &frame->planning.lives[life->owner];
+    const int at = ox_life_owner(&frame->planning, v);
+    const ox_life *owner = at < 0 ? NULL : &frame->planning.lives[at];
     const bool whole = owner && owner->bytes && owner->bytes == life->bytes;
-    return whole && owner->born >= stage->first && owner->born < stage->end && !owner->outside ? life->owner : -1;
+    return whole && owner->born >= stage->first && owner->born < stage->end && !owner->outside ? at : -1;
+}
+
+static ox_inside inside(const ox_frame *frame, ox_index v) {
+    ox_inside result = {.value = v};
+#if OX_WITH_PARTS
+    result.at = ox_life_at(&frame->planning, v);
+#else
+    (void)frame;
+#endif
+    return result;
+}
+
+static void *address(const ox_inside *value, void *place) {
+#if OX_WITH_PARTS
+    return (char *)place + value->at;
+#else
+    (void)value;
+    return place;
+#endif
 }
 
 /* Lists the values that lie in the owner's buffer, or counts them where there is no list. */
-static int list_values(const ox_frame *frame, const ox_stage *stage, int owner, ox_index *values) {
+static int list_values(const ox_frame *frame, const ox_stage *stage, int owner, ox_inside *values) {
     int count = 0;
     for (int n = stage->first; n < stage->end; n++) {
         const ox_node *node = &frame->graph->nodes[n];
         for (int k = 0; k < node->nout; k++) {
-            if (node->out[k] < 0 || frame->planning.lives[node->out[k]].owner != owner)
+            const ox_index v = node->out[k];
+            if (v < 0 || ox_life_owner(&frame->planning, v) != owner)
                 continue;
             if (values)
-                values[count] = node->out[k];
+                values[count] = inside(frame, v);
             count++;
         }
     }
@@ -39,7 +60,7 @@ ox_status ox_target_choose(ox_frame *frame, ox_stage *stage) {
             continue;
         const int count = list_values(frame, stage, owner, NULL);
         ox_target *target = ox_pile_get(&frame->plan.pile, sizeof *target);
-        ox_index *values = target ? ox_pile_array(&frame->plan.pile, (size_t)count, sizeof *values) : NULL;
+        ox_inside *values = target ? ox_pile_array(&frame->plan.pile, (size_t)count, sizeof *values) : NULL;
         if (!values)
             return ox_fail_memory(frame->error, "the plan of a session", (size_t)count * sizeof *values);
         list_values(frame, stage, owner, values);
@@ -55,7 +76,7 @@ ox_status ox_target_point(ox_frame *frame, const ox_stage *stage) {
         void *place;
         OX_TRY(ox_body_place(frame->inner, t->output, frame->outputs[t->output], &place));
         for (int i = 0; i < t->count; i++)
-            ox_frame_own(frame, t->values[i])->tensor.data = place;
+            ox_frame_own(frame, t->values[i].value)->tensor.data = address(&t->values[i], place);
     }
     return OX_OK;
 }

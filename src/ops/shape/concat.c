@@ -49,7 +49,8 @@ ox_status ox_run_concat(ox_call *call) {
     for (int i = 0; i < call->nin; i++) {
         const ox_tensor *in = call->in[i];
         ox_tensor_strides(in, from);
-        ox_move(call->loops, call->pool, in->rank, in->dims, ox_dtype_size(in->dtype), at, to, in->data, from);
+        if (in->data != at) /* else it was made there */
+            ox_move(call->loops, call->pool, in->rank, in->dims, ox_dtype_size(in->dtype), at, to, in->data, from);
         at += in->dims[axis] * to[axis];
     }
     return OX_OK;
