@@ -11,17 +11,19 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
+COMPILER = os.environ.get("CC", "cc").split() or ["cc"]
 NEEDS = {
     "make": "make",
-    "cc": "a C compiler (gcc or clang)",
-    "protoc-c": "protobuf-c's compiler (protobuf-c-compiler)",
+    COMPILER[0]: f"a C compiler ({COMPILER[0]})",
+    "protoc-c": "protobuf-c's compiler (protoc-c)",
 }
 HEADERS = {
-    "protobuf-c/protobuf-c.h": "libprotobuf-c-dev",
-    "png.h": "libpng-dev",
-    "zlib.h": "zlib1g-dev",
-    "Python.h": "python3-dev",
+    "protobuf-c/protobuf-c.h": "protobuf-c",
+    "png.h": "libpng",
+    "zlib.h": "zlib",
+    "Python.h": "Python's headers",
 }
+DEBIAN = "gcc libc6-dev make protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev python3-dev"
 
 
 def version():
@@ -31,16 +33,16 @@ def version():
 
 def has_header(name, folder):
     source = f"#include <stdio.h>\n#include <{name}>\n"
-    return subprocess.run(["cc", f"-I{folder}", "-E", "-x", "c", "-"], input=source, text=True,
+    return subprocess.run([*COMPILER, f"-I{folder}", "-E", "-x", "c", "-"], input=source, text=True,
                           capture_output=True).returncode == 0
 
 
 def missing(folder):
     """What has to be installed before anything can be built."""
     tools = [text for tool, text in NEEDS.items() if not shutil.which(tool)]
-    if not shutil.which("cc"):
+    if not shutil.which(COMPILER[0]):
         return tools
-    return tools + [text for header, text in HEADERS.items() if not has_header(header, folder)]
+    return tools + [f"{text} ({header})" for header, text in HEADERS.items() if not has_header(header, folder)]
 
 
 class BuildByMake(build_ext):
@@ -49,8 +51,8 @@ class BuildByMake(build_ext):
         folder = sysconfig.get_path("include")
         lacks = missing(folder)
         if lacks:
-            raise SystemExit("oxrt cannot be built, this machine lacks: " + ", ".join(lacks) +
-                             ". On Debian, sh tools/setup.sh installs all of it.")
+            raise SystemExit(f"oxrt cannot be built, this machine lacks: {', '.join(lacks)}. On Debian, this installs all "
+                             f"that it needs: apt-get install {DEBIAN}")
         # `make wheel` names the folder where the objects are already.
         build = Path(os.environ.get("OXRT_BUILD") or self.build_temp).resolve()
         made = os.path.relpath(build / "python/oxrt/_ox.abi3.so", ROOT)

@@ -55,20 +55,25 @@ spark-test: spark-venv python-venv
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python
 	@OXRT_SPARK_ROWS=1000000 $(PY_ENV) $(PY_VENV)/bin/python -m pytest -q -s -p no:cacheprovider python/tests/test_spark.py
 
-# dist/oxrt-*.whl, of the objects that `make python` links, and its test in a fresh environment. Where auditwheel is
-# installed, libraries that a system may lack go into the wheel, and its name says which systems it suits.
+# dist/oxrt-*.whl, of the objects that `make python` links, and its test in a fresh environment. auditwheel puts
+# libraries into the wheel that a system may lack, and names the systems that it suits.
 wheel: python-venv
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python
 	@rm -rf $(BUILD)/wheel && mkdir -p $(BUILD)/wheel dist
 	OXRT_BUILD='$(abspath $(BUILD))' $(PY_VENV)/bin/python -m pip wheel -q --no-deps --no-build-isolation \
 	  --disable-pip-version-check -w $(BUILD)/wheel .
-	@if command -v auditwheel >/dev/null; then auditwheel repair -w dist $(BUILD)/wheel/*.whl; \
-	  else cp $(BUILD)/wheel/*.whl dist/; echo 'auditwheel is not installed: the wheel is for systems like this one'; fi
-	@sh python/tests/wheel.sh $(PYTHON) "$$(ls -t dist/*.whl | head -n 1)" $(BUILD)/wheel-venv
+	@PATH="$(abspath $(PY_VENV))/bin:$$PATH" $(PY_VENV)/bin/python -m auditwheel repair \
+	  -w $(BUILD)/wheel/repaired $(BUILD)/wheel/*.whl 2>$(BUILD)/wheel/audit.log || { cat $(BUILD)/wheel/audit.log; exit 1; }
+	@cp $(BUILD)/wheel/repaired/*.whl dist/
+	@sh python/tests/wheel.sh $(PY_VENV)/bin/python $(BUILD)/wheel/repaired/*.whl $(BUILD)/wheel-venv
+
+sdist: python-venv
+	@mkdir -p $(BUILD)/sdist dist
+	$(PY_VENV)/bin/python setup.py -q egg_info --egg-base $(BUILD)/sdist sdist -d dist
 
 check-python:
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' BACKEND_SHARE=10 python-test
 
 -include $(PY_OBJ:.o=.d)
 
-.PHONY: python python-venv python-clients spark-venv spark-test wheel python-test check-python
+.PHONY: python python-venv python-clients spark-venv spark-test wheel sdist python-test check-python
