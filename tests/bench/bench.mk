@@ -54,4 +54,10 @@ bench-%:
 	$(VENV)/bin/python tests/bench/report.py $(BENCH_DIR)/$*-1.json $(BENCH_DIR)/$*-2.json \
 	  --command 'make bench$(if $(BENCH_PEERS), PEERS=1)' --page $(PAGE)
 
-.PHONY: bench bench-page
+# Calls from Python beside ONNX Runtime's: make bench-python CALLS='--turns 5'
+CALLS ?=
+bench-python: python-venv
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python
+	@$(PY_ENV) $(PY_VENV)/bin/python tests/bench/calls.py $(CALLS)
+
+.PHONY: bench bench-page bench-python
