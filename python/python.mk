@@ -36,7 +36,7 @@ PY_ENV = env $(if $(SANITIZE),$(ASAN_ENV)) PYTHONPATH='$(abspath $(BUILD))/pytho
   OXRT_BACKEND_SHARE=$(BACKEND_SHARE) OXRT_BUILD='$(abspath $(BUILD))'
 
 python-test: python-venv
-	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python && \
+	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python $(PLUGINS:%='$(BUILD)/plugins/%.so') && \
 	  $(PY_ENV) $(PY_VENV)/bin/python -m pytest -q -W ignore -p no:cacheprovider python/tests; \
 	else \
 	  echo "skipped: the tests of the package oxrt: $$(cat $(PY_VENV).note)"; echo '0 passed, 0 failed, 150 skipped'; \

@@ -62,6 +62,7 @@ class Model:
         extra_outputs: Sequence[str] | None = None,
         limits: Mapping[str, int] | None = None,
         timeout: float | None = None,
+        plugins: Sequence[str | PathLike[str]] | None = None,
     ) -> Model: ...
     def __call__(self, *values: _Value, **named: _Value) -> Any: ...
     def run(

@@ -104,12 +104,13 @@ static int check_source(PyObject *source) {
 /* ---- Life --------------------------------------------------------------------------------------------------- */
 
 static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
-    static char *keywords[] = {"source", "threads", "isa", "fuse", "extra_outputs", "limits", "timeout", NULL};
-    PyObject *source, *outputs = NULL, *limits = NULL, *timeout = NULL;
+    static char *keywords[] = {"source", "threads", "isa",     "fuse", "extra_outputs",
+                               "limits", "timeout", "plugins", NULL};
+    PyObject *source, *outputs = NULL, *limits = NULL, *timeout = NULL, *plugins = NULL;
     int threads = 0, fuse = 1;
     const char *isa = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$izpOOO:Model", keywords, &source, &threads, &isa, &fuse, &outputs,
-                                     &limits, &timeout))
+    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$izpOOOO:Model", keywords, &source, &threads, &isa, &fuse,
+                                     &outputs, &limits, &timeout, &plugins))
         return -1;
     self->settings = names ? PyDict_Copy(names) : PyDict_New();
     if (self->settings && PyDict_GetItemString(self->settings, "source"))
@@ -118,7 +119,8 @@ static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
     self->options.isa = isa; /* the text lies in the settings */
     self->options.no_fuse = !fuse;
     self->source = read_source(source);
-    if (!self->settings || check_source(self->source) || read_limits(self, limits) || read_timeout(self, timeout))
+    if (!self->settings || check_source(self->source) || read_limits(self, limits) || read_timeout(self, timeout) ||
+        oxpy_load_plugins(self, plugins))
         return -1;
     return read_outputs(self, outputs);
 }
@@ -147,6 +149,7 @@ static void dealloc(PyObject *object) {
     freefunc release = (freefunc)(uintptr_t)PyType_GetSlot(type, Py_tp_free);
     oxpy_unload(self);
     free((void *)(uintptr_t)self->options.extra_outputs);
+    free(self->operators);
     PyObject *members[] = {self->source,  self->settings,     self->keep,         self->inputs,
                            self->outputs, self->input_places, self->output_places};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
@@ -221,13 +224,14 @@ static PyObject *represent(PyObject *object) {
 /* ---- The class ---------------------------------------------------------------------------------------------- */
 
 static char doc[] =
-    "Model(source, *, threads=0, isa=None, fuse=True, extra_outputs=None, limits=None, timeout=None)\n--\n\n"
+    "Model(source, *, threads=0, isa=None, fuse=True, extra_outputs=None, limits=None, timeout=None, plugins=None)\n--\n\n"
     "An ONNX model that is ready to run.\n\n"
     "source is the path of an .onnx file, which is mapped and must not change while the model lives, or bytes, or an\n"
     "onnx.ModelProto. threads is how many a call may use, its own included. isa names a build of the loops (\"base\",\n"
     "\"v3\", \"v4\"; the best by itself). fuse=False runs nodes one by one. extra_outputs names values of the main graph\n"
     "that become outputs behind the model's. limits is a dict with bytes, tensor_bytes, file_bytes, nodes, depth.\n"
-    "timeout is in seconds, for each call. None of these changes a result.\n\n"
+    "timeout is in seconds, for each call. None of these changes a result. plugins is a list of paths of shared objects\n"
+    "with operators of your own (docs/operators-of-your-own.md), which stay loaded.\n\n"
     "A call takes arrays by place or by name and gives an array, or a tuple of several:\n\n"
     "    y = model(x)            y = model(x=x)            y = model(**{\"a name\": x})\n\n"
     "Inputs have the element type, rank and fixed dimensions that the model states (`inputs`). Arrays of that type are\n"

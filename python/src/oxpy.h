@@ -86,6 +86,7 @@ typedef struct oxpy_model {
     PyObject *source;        /* a path as text, or bytes, which the model borrows */
     PyObject *settings;      /* the keywords that the model was made with, for pickle */
     PyObject *keep;          /* what the options point into */
+    ox_operator *operators;  /* of plug-ins; the options point there */
     PyObject *inputs;        /* tuples of ValueInfo */
     PyObject *outputs;       /* those of extra outputs are behind the model's */
     PyObject *input_places;  /* dict: name to place */
@@ -181,6 +182,12 @@ PyObject *oxpy_operators(oxpy_model *self);
 
 /* A Step of its kind, its depth, its nodes and its figures; nodes is taken over. */
 PyObject *oxpy_step_new(const ox_profile_event *event, PyObject *nodes);
+
+/* ---- Plug-ins (plugins.c) ------------------------------------------------------------------------------------ */
+
+/* Opens the shared objects of a list of paths, which stay until the process ends; the model's options get their
+ * operators. */
+int oxpy_load_plugins(oxpy_model *self, PyObject *paths);
 
 /* ---- The module (module.c), its types (model.c, flag.c) ----------------------------------------------------- */
 
