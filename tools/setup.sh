@@ -6,7 +6,8 @@ set -eu
 
 build='gcc libc6-dev make pkg-config protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev'
 plugins='g++ libre2-dev libpng-dev libturbojpeg0-dev libtiff-dev libwebp-dev libopenjp2-7-dev'
-check='check binutils espeak-ng g++ libjansson-dev libonnx-testdata libopenblas-dev python3 python3-dev python3-venv'
+check='check binutils espeak-ng g++ libjansson-dev libonnx-testdata libopenblas-dev openjdk-17-jre-headless
+    python3 python3-dev python3-venv'
 lint='clang libclang-rt-14-dev clang-format cppcheck valgrind'
 cross='gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross qemu-user'

@@ -11,46 +11,52 @@ error. --runtime onnxruntime does the same with that, to compare.
 """
 
 import argparse
+import importlib
+import math
 import os
 import sys
 import time
 
 import numpy as np
 
+TYPES = {"tensor(float)": "float32", "tensor(double)": "float64"}
 SCHEMA = "partition int, index long, label long, value float, error string"
 
 
 def load(runtime, path):
-    """(function from an array to scores, shape of a row) of a model's file."""
-    if runtime == "oxrt":
-        import oxrt
-        model = oxrt.Model(path)
-        return model, [int(d) for d in model.inputs[0].shape[1:]]
-    import onnxruntime
-    options = onnxruntime.SessionOptions()
+    """(function from an array of rows to scores, shape of a row, its element type) of a model's file. The scores are
+    the first output of floats: classifiers of scikit-learn have their labels in front."""
+    runtime = importlib.import_module(runtime)
+    options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    value = session.get_inputs()[0]
-    return lambda x: session.run(None, {value.name: x})[0], [int(d) for d in value.shape[1:]]
+    session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    given = session.get_inputs()[0]
+    shape = given.shape[1:]
+    if any(not isinstance(dim, int) for dim in shape) or given.type not in TYPES:
+        raise ValueError(f"input {given.name} is {given.type} {given.shape}, not rows of numbers of one shape")
+    outputs = [output.name for output in session.get_outputs() if output.type in TYPES]
+    return lambda rows: session.run(outputs[:1], {given.name: rows})[0], shape, np.dtype(TYPES[given.type])
 
 
-def rows_in_place(column, shape):
-    """The lists of a column as one array over Arrow's memory; ValueError unless all of them fit the model."""
-    size = int(np.prod(shape))
+def rows_in_place(column, shape, dtype):
+    """The lists of a column as one array, over Arrow's memory if their type is the model's; ValueError unless all of
+    them fit the model."""
+    size = math.prod(shape)
     lengths = np.diff(column.offsets.to_numpy(zero_copy_only=True))
     if column.null_count or (lengths != size).any():
         raise ValueError(f"rows of other than {size} numbers")
-    return column.flatten().to_numpy(zero_copy_only=True).reshape(-1, *shape)
+    numbers = column.flatten().to_numpy(zero_copy_only=True)
+    return numbers.astype(dtype, copy=False).reshape(-1, *shape)
 
 
-def score_one(run, column, at, shape):
+def score_one(run, column, at, shape, dtype):
     """(label, value, error) of a row by itself."""
     try:
         given = column[at].as_py()
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         if given is None or len(given) != size:
             raise ValueError(f"{0 if given is None else len(given)} numbers instead of {size}")
-        scores = np.asarray(run(np.asarray(given, np.float32).reshape(1, *shape)))[0]
+        scores = run(np.asarray(given, dtype).reshape(1, *shape))
         return int(scores.argmax()), float(scores.max()), None
     except Exception as error:  # whatever is wrong with the row is its result
         return None, None, str(error)
@@ -62,22 +68,21 @@ def scorer(runtime, name, field, keep):
         import pyarrow as pa
         from pyspark import SparkFiles, TaskContext
         partition, first = TaskContext.get().partitionId(), 0
-        run, shape = load(runtime, SparkFiles.get(name))
+        run, shape, dtype = load(runtime, SparkFiles.get(name))
         for batch in batches:
             column = batch.column(batch.schema.get_field_index(field))
-            count, errors = len(column), None
+            count = len(column)
             try:
-                scores = np.asarray(run(rows_in_place(column, shape)))
-                labels, values = scores.argmax(axis=1), scores.max(axis=1)
+                scores = run(rows_in_place(column, shape, dtype)).reshape(count, -1)
+                labels, values, errors = scores.argmax(axis=1), scores.max(axis=1), pa.nulls(count, pa.string())
             except Exception:  # some row is wrong: which one is found out row by row
-                labels, values, errors = zip(*(score_one(run, column, at, shape) for at in range(count)))
+                labels, values, errors = zip(*(score_one(run, column, at, shape, dtype) for at in range(count)))
                 for at, error in enumerate(errors):
                     if error is not None and not keep:
                         raise RuntimeError(f"partition {partition}, row {first + at}: {error}") from None
             yield pa.RecordBatch.from_arrays(
                 [pa.array(np.full(count, partition, np.int32)), pa.array(np.arange(first, first + count)),
-                 pa.array(labels, pa.int64()), pa.array(values, pa.float32()),
-                 pa.array(errors if errors else [None] * count, pa.string())],
+                 pa.array(labels, pa.int64()), pa.array(values, pa.float32()), pa.array(errors, pa.string())],
                 names=["partition", "index", "label", "value", "error"])
             first += count
     return score
@@ -108,16 +113,17 @@ def digits(spark, count, partitions, broken=()):
 
 def session(master):
     from pyspark.sql import SparkSession
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return (SparkSession.builder.master(master).appName("score").config("spark.ui.enabled", "false")
             .config("spark.sql.execution.arrow.maxRecordsPerBatch", "4096")
             .config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", "")).getOrCreate())
 
 
-def measure(spark, options, runtime):
-    """Prints rows per second over a table that is in memory already."""
-    table = digits(spark, options.digits, 8).cache()
+def measure(spark, options):
+    """Prints rows per second over a table that is in memory already; runtimes take turns."""
+    table = digits(spark, options.digits, options.partitions).cache()
     table.count()
-    for turn in range(3):
+    for runtime in options.runtime.split(",") * options.turns:
         begin = time.monotonic()
         found = score(table, options.model, "image", runtime, options.keep).selectExpr(
             "count(*) AS rows", "sum(label) AS labels", "sum(value) AS total", "count(error) AS errors").first()
@@ -134,17 +140,17 @@ def main():
     parser.add_argument("--column", default="image")
     parser.add_argument("--out", help="the Parquet file to write")
     parser.add_argument("--digits", type=int, help="score so many drawn images in place of a table, and say how fast")
+    parser.add_argument("--partitions", type=int, default=8, help="of the drawn images")
+    parser.add_argument("--turns", type=int, default=3, help="how often the drawn images are scored by each runtime")
     parser.add_argument("--runtime", default="oxrt", help="oxrt, onnxruntime, or both with a comma")
     parser.add_argument("--master", default="local[*]")
     parser.add_argument("--keep", action="store_true", help="keep what succeeded when rows fail")
     options = parser.parse_args()
     if not options.digits and not (options.table and options.out):
         parser.error("give --table and --out, or --digits")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = session(options.master)
     if options.digits:
-        for runtime in options.runtime.split(","):
-            measure(spark, options, runtime)
+        measure(spark, options)
     else:
         table = spark.read.parquet(options.table)
         score(table, options.model, options.column, options.runtime, options.keep).write.parquet(options.out)
