@@ -37,7 +37,7 @@ class OperatorUse(NamedTuple):
     domain: str
     name: str
     version: int
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple's method elsewhere
 
 class Step(NamedTuple):
     kind: str

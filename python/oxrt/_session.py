@@ -6,6 +6,7 @@ cannot change a result, and refused where it could.
 
 import enum
 import json
+import operator
 import os
 import sys
 import threading
@@ -40,22 +41,30 @@ class ExecutionOrder(enum.IntEnum):
 
 
 class _Options:
-    """Attributes with defaults, and no others: a misspelt one is an error."""
+    """Attributes with defaults, and no others: a misspelt one is an error, and so is a value of another type."""
 
     __slots__ = ("_entries",)
-    _defaults = {}
+    _defaults: dict = {}
 
     def __init__(self):
         self._entries = {}
         for name, value in self._defaults.items():
             setattr(self, name, value)
 
+    def __setattr__(self, name, value):
+        kind = type(self._defaults.get(name))
+        if kind is int:
+            value = operator.index(value)
+        elif name in self._defaults and not isinstance(value, kind):
+            raise TypeError(f"{name} must be of {kind.__name__}, not {value!r}")
+        super().__setattr__(name, value)
+
     def _add(self, key, value):
         self._entries[str(key)] = str(value)
 
     def _get(self, key):
         if key not in self._entries:
-            raise _status.Fail(f"there is no configuration entry {key!r}")
+            raise RuntimeError(f"there is no configuration entry {key!r}")
         return self._entries[key]
 
 
@@ -307,7 +316,7 @@ class OrtDevice:
         return 0
 
     def device_type(self):
-        return "cpu"
+        return OrtDevice.cpu()
 
     def device_id(self):
         return self._number

@@ -50,8 +50,21 @@ class EPFail(_ox.Error):
     """EP_FAIL"""
 
 
+class ModelLoadCanceled(_ox.CancelledError):
+    """MODEL_LOAD_CANCELED"""
+
+
+class ModelRequiresCompilation(_ox.Error):
+    """MODEL_REQUIRES_COMPILATION"""
+
+
+class NotFound(_ox.Error):
+    """NOT_FOUND"""
+
+
 _NUMBERS = {Fail: 1, InvalidArgument: 2, NoSuchFile: 3, NoModel: 4, EngineError: 5, RuntimeException: 6,
-            InvalidProtobuf: 7, ModelLoaded: 8, NotImplemented: 9, InvalidGraph: 10, EPFail: 11}
+            InvalidProtobuf: 7, ModelLoaded: 8, NotImplemented: 9, InvalidGraph: 10, EPFail: 11,
+            ModelLoadCanceled: 12, ModelRequiresCompilation: 13, NotFound: 14}
 _CLASSES = {_ox.ArgumentError: InvalidArgument, _ox.ShapeError: InvalidArgument, _ox.FileError: NoSuchFile,
             _ox.UnsupportedError: NotImplemented, _ox.DataError: RuntimeException, _ox.LimitError: RuntimeException,
             _ox.OutOfMemoryError: RuntimeException, _ox.CancelledError: Fail}

@@ -160,6 +160,10 @@ static PyObject *get_list(oxpy_model *self, oxpy_session *session, PyObject *nam
 static int check_outputs(oxpy_model *self, PyObject *names) {
     if (names == Py_None)
         return 0;
+    if (PyUnicode_Check(names)) {
+        PyErr_SetString(PyExc_TypeError, "names of outputs must be a list, not a str");
+        return -1;
+    }
     const Py_ssize_t count = PySequence_Size(names);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *name = PySequence_GetItem(names, i);

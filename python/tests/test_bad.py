@@ -20,6 +20,7 @@ A = np.ones((2, 3), np.float32)
     (lambda m: m.run({"a": A, "b": A}, ["z"]), oxrt.ArgumentError, "no output 'z', only"),
     (lambda m: m.run({"a": A, "b": A}, [3]), oxrt.ArgumentError, "no output 3"),
     (lambda m: m.run({"a": A, "b": A}, 3), TypeError, ""),
+    (lambda m: m.run({"a": A, "b": A}, "y"), TypeError, "must be a list"),
     (lambda m: m.run([A, A]), TypeError, "dict"),
     (lambda m: m.run({3: A}), oxrt.ArgumentError, "no input 3"),
     (lambda m: m.run({"a": A, "b": A}, None, 3), TypeError, "Flag"),

@@ -72,6 +72,16 @@ def test_defaults_of_options():
         assert mine == other or int(mine) == int(other)
     with pytest.raises(AttributeError):
         ours.intra_op_threads = 3
+    for package in (OURS, THEIRS):
+        options = package.SessionOptions()
+        for name, value in (("intra_op_num_threads", "2"), ("graph_optimization_level", 99), ("enable_profiling", "yes"),
+                            ("profile_file_prefix", 3)):
+            with pytest.raises(TypeError):
+                setattr(options, name, value)
+        options.intra_op_num_threads = np.int64(2)
+        assert options.intra_op_num_threads == 2
+        with pytest.raises(RuntimeError):
+            options.get_session_config_entry("nothing")
     ours.add_session_config_entry("session.intra_op.allow_spinning", "0")
     assert ours.get_session_config_entry("session.intra_op.allow_spinning") == "0"
     with pytest.raises(oxrt.UnsupportedError):
