@@ -247,13 +247,13 @@ static char doc[] =
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))oxpy_run, METH_FASTCALL,
-     "run(feeds, outputs=None, flag=None, /)\n--\n\n"
+     "run($self, feeds, outputs=None, flag=None, /)\n--\n\n"
      "A list of the outputs that are named (all for None) for a dict from names to arrays. Setting the `value` of an\n"
      "oxrt.Flag from another thread ends the run with a CancelledError."},
     {"prepare", (PyCFunction)(void (*)(void))oxpy_prepare, METH_VARARGS | METH_KEYWORDS,
-     "prepare(*arrays, **named)\n--\n\nPlans for the shapes of these arrays, as the first call with them would do."},
+     "prepare($self, /, *arrays, **named)\n--\n\nPlans for the shapes of these arrays, as the first call with them would do."},
     {"profile", (PyCFunction)(void (*)(void))oxpy_profile, METH_VARARGS | METH_KEYWORDS,
-     "profile(*arrays, **named)\n--\n\nRuns once, and gives a list of Step: what was executed, and how long it took."},
+     "profile($self, /, *arrays, **named)\n--\n\nRuns once, and gives a list of Step: what was executed, and how long it took."},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 

@@ -22,3 +22,13 @@ def test_stubs_name_what_there_is():
     assert stated == set(oxrt.__all__)
     methods = re.findall(r"^    def (\w+)\(", (ROOT / "python/oxrt/_ox.pyi").read_text(), re.M)
     assert all(hasattr(oxrt.Model, name) or name == "SerializeToString" for name in methods)
+
+
+def test_every_public_thing_says_what_it_is():
+    import inspect
+    import oxrt
+    model = [getattr(oxrt.Model, name) for name in vars(oxrt.Model) if not name.startswith("_")]
+    things = [oxrt, oxrt.Model, *model, *(getattr(oxrt, name) for name in oxrt.__all__ if name[0].isupper())]
+    assert not [thing for thing in things if not inspect.getdoc(thing)]
+    assert str(inspect.signature(oxrt.Model.run)) == "(self, feeds, outputs=None, flag=None, /)"
+    assert "plugins" in inspect.signature(oxrt.Model).parameters
