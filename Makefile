@@ -81,7 +81,8 @@ help:
 	@echo 'make            build/ox, build/libox.a, build/libox.so'
 	@echo 'make demo       classify handwritten digits with the model in examples/digits'
 	@echo 'make check      every test: unit, conformance, property, examples'
-	@echo "make python-test the Python package's tests (check runs a share); make wheel builds dist/*.whl"
+	@echo "make python-test the Python package's tests (check runs a share); make wheel and make sdist write into dist/"
+	@echo '                make python-clients, spark-venv: what tests of programs and of Spark need; make spark-test'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make cross-test unit tests and the node suite on s390x, armhf and arm64, emulated'
 	@echo 'make device-test the reduced library on microcontrollers, emulated'
@@ -95,6 +96,7 @@ help:
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
 	@echo '                TABLE=elementwise, products, layers, loops, trees or models: that table alone'
+	@echo 'make bench-python calls from Python beside those of ONNX Runtime'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
 

@@ -45,25 +45,34 @@ def test_one_model_many_threads(threads):
     assert 1 <= model.memory["sessions"] <= 8
 
 
-def test_other_threads_run_meanwhile():
-    model = oxrt.Model(SLOW)
-    x = np.ones(1 << 20, np.float32)
+def turns_meanwhile(work):
+    """How often another thread had its turn between the first and the last tenth of work()."""
     turns, done = [], threading.Event()
 
     def count():
         while not done.is_set():
-            turns.append(None)
+            turns.append(time.perf_counter())
             time.sleep(0.001)
 
     thread = threading.Thread(target=count)
     thread.start()
-    model(x)
-    before = len(turns)
-    model(x)
-    after = len(turns)
+    time.sleep(0.01)
+    begin = time.perf_counter()
+    work()
+    end = time.perf_counter()
     done.set()
     thread.join()
-    assert after > before
+    edge = (end - begin) / 10
+    return sum(begin + edge < turn < end - edge for turn in turns)
+
+
+@pytest.mark.parametrize("what", ["load", "prepare", "run"])
+def test_other_threads_run_meanwhile(what):
+    chain = [node("Tan", f"t{i}", f"t{i + 1}") for i in range(10000)]
+    long = make_model(chain, [("t0", 1, ["n"])], [("t10000", 1, ["n"])]).SerializeToString()
+    slow, x = oxrt.Model(SLOW), np.ones(1 << 20, np.float32)
+    work = {"load": lambda: oxrt.Model(long), "prepare": lambda: oxrt.Model(long).prepare(x[:9]), "run": lambda: slow(x)}
+    assert turns_meanwhile(work[what]) >= 2
 
 
 def test_a_flag_ends_a_run():
