@@ -128,7 +128,7 @@ graphs: $(BUILD)/ox $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) $(GRAPHS) tests/property/graphs.py --cases $(GRAPHS) --ox $(BUILD)/ox
 
 attentions: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 700 tests/property/attentions.py --cases 700
+	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/attentions.py --cases 900
 
 einsums: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/einsums.py --cases 800

@@ -161,6 +161,13 @@ static ox_status node_name(ox_builder *b, const ox_env *env, const char *text, c
     return ox_build_intern(b, full, name);
 }
 
+static bool has_graphs(const ox_node *node) {
+    for (int i = 0; i < node->nattrs; i++)
+        if (node->attrs[i].kind == OX_ATTR_GRAPH)
+            return true;
+    return false;
+}
+
 static ox_status build_operator(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto) {
     ox_node node = {0};
     const char *name;
@@ -175,6 +182,8 @@ static ox_status build_operator(ox_builder *b, ox_env *env, const Onnx__NodeProt
     if (OX_WITH_CHECKS && ox_op_has(node.op, OX_OP_CONTROL))
         OX_TRY(check_branches(b, &node));
     OX_TRY(build_captures(b, env->scope, &node));
+    if (ox_op_has(node.op, OX_OP_BODIES) && has_graphs(&node))
+        node.op = node.op->detail;
     return ox_build_append(b, env->scope, &node, name);
 }
 

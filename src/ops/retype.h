@@ -13,4 +13,7 @@ char *ox_retype_in(const ox_call *call, size_t *used, const ox_tensor *tensor, o
 /* Run: writes n elements, packed in the compute type of `out`, from its element `at` on. Nothing if `out` is NULL. */
 void ox_store_row(const ox_call *call, const ox_tensor *out, int64_t at, int64_t n, const void *from);
 
+/* Run: n packed elements of one floating type as those of another, each rounded once. `to` is not `from`. */
+void ox_retype_floats(const ox_call *call, ox_dtype from_type, const void *from, ox_dtype to_type, void *to, int64_t n);
+
 #endif

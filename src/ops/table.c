@@ -53,10 +53,14 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
     OP(name, since, min_in, max_in, 1, 1, dtypes, run, run, run, flags)
 #endif
 #define CONTROL(name, since, min_in, max_in, dtypes, run, flags) ox_call_fn ox_infer_##run, ox_control_##run;
+#define BODIES_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags, control,  \
+                  control_flags)                                                                                       \
+    ox_call_fn ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, ox_control_##control;
 #define GONE(domain, name, since)
 #include OX_TABLE
 #undef GONE
 #undef OP_IN
+#undef BODIES_IN
 #undef LANES
 #undef MIXED_OUT
 #undef CONTROL
@@ -86,13 +90,22 @@ ox_status ox_run_none(ox_call *call) {
 #define BIT(version) ((uint64_t)1 << (version))
 
 static const ox_op table[] = {
-#define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
-    {domain,  #name,  FIRST since,      VERSIONS since,       min_in,       max_in, min_out,                           \
-     max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, NULL,   flags},
 /* An operator with what its kind knows besides. */
+#define ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, detail, flags)         \
+    {                                                                                                                  \
+        domain, #name, FIRST since, VERSIONS since, min_in, max_in, min_out, max_out, dtypes, ox_infer_##infer,        \
+            ox_prepare_##prepare, ox_run_##run, detail, flags                                                          \
+    }
+#define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
+    ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, NULL, flags),
 #define DETAILED(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run, detail, flags)                     \
-    {"",      #name,  FIRST since,      VERSIONS since,       min_in,       max_in, 1,                                 \
-     max_out, dtypes, ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, detail, flags},
+    ROW("", name, since, min_in, max_in, 1, max_out, dtypes, infer, prepare, run, detail, flags),
+#define BODIES_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags, control,  \
+                  control_flags)                                                                                       \
+    ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run,                            \
+        (&(const ox_op)ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, none, none,           \
+                           (&(const ox_control){ox_control_##control}), control_flags)),                               \
+        flags),
 #define PROGRAM(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run, flags, ...)                         \
     DETAILED(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run,                                        \
              (&(const ox_elementwise){__VA_ARGS__}), OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags))

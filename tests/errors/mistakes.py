@@ -197,11 +197,24 @@ def shapes():
     yield Mistake("flexible attention of two types", doubled, SHAPE,
                   "input 0 'q' (float [1,2,3,4]) and input 2 'v' (double [1,2,3,4]) must have the same type",
                   [q, q.astype(np.float64)])
-    modified = model(node("ai.onnx.preview.FlexAttention q,q,q y",
-                          score_mod=graph([node("Neg s t")], "s float ?", "t float ?")),
-                     "q float ?", domains=["ai.onnx.preview"])
-    yield Mistake("flexible attention with a graph", modified, UNSUPPORTED, "attribute 'score_mod' is not supported",
-                  [q])
+    def flexible_with(title, said, graph, name="score_mod", **attributes):
+        made = model(node("ai.onnx.preview.FlexAttention q,q,q y", **{name: graph}, **attributes), "q float ?",
+                     domains=["ai.onnx.preview"])
+        return Mistake(title, made, MODEL, said, [q])
+    yield flexible_with("a graph of FlexAttention that takes two", "attribute 'score_mod' has 2 inputs and 1 outputs, "
+                        "not 1 and 1", graph([node("Add s,u t")], "s float ?,u float ?", "t float ?"))
+    yield flexible_with("a graph of FlexAttention that gives two", "attribute 'prob_mod' has 1 inputs and 2 outputs, "
+                        "not 1 and 1", graph([node("Neg s t")], "s float ?", "t float ?,s float ?"), "prob_mod")
+    yield flexible_with("a graph of FlexAttention for another rank", "the input of attribute 'score_mod' is of rank 2, "
+                        "not 4", graph([node("Neg s t")], "s float 2 2", "t float ?"))
+    yield flexible_with("a graph of FlexAttention for another type", "'s' in a subgraph is of type float, but the model "
+                        "states double", graph([node("Neg s t")], "s double ?", "t double ?"))
+    yield flexible_with("scores that come back in another type", "attribute 'score_mod' gives double [1,2,3,3] for "
+                        "float [1,2,3,3]: they must be alike", graph([node("Cast s t", to=11)], "s float ?",
+                                                                     "t double ?"))
+    yield flexible_with("weights that come back in another shape", "attribute 'prob_mod' gives float [1,2,3,1] for "
+                        "float [1,2,3,3]: they must be alike",
+                        graph([node("ReduceMax s t", axes=[3])], "s float ?", "t float ?"), "prob_mod")
     yield at_node("a position without an angle", "RotaryEmbedding q,c,c,p y",
                   {"q": q, "c": floats(5, 2), "p": np.array([[0, 5, 1]])}, VALUE,
                   "position 5 is out of range for the 5 rows of input 1 'c' (float [5,2])", opset=23)

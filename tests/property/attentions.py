@@ -4,10 +4,12 @@ the reference of the package onnx, in double."""
 import sys
 
 import arrays
+import nodes
 import numpy as np
 import one_node
 import oxlib
 import trials
+from onnx import helper
 from onnx.reference.ops import op_attention, op_linear_attention, op_rotary_embedding
 
 FLOATS = ["float", "double", "float16", "bfloat16"]
@@ -83,6 +85,51 @@ def flex(rng):
     return "ai.onnx.preview.FlexAttention", 1, inputs, [type_name], attributes, [right]
 
 
+def change(rng, kind, prefix, square):
+    """A graph that FlexAttention runs on scores or weights, and what it does."""
+    made = {"Neg": lambda x: -x, "Identity": lambda x: x, "Tanh": np.tanh}
+    made |= {"Transpose": lambda x: np.swapaxes(x, 2, 3)} if square else {}
+    number = rng.uniform(0.5, 2)
+    weight = one_node.constant(prefix + "w", kind, np.array(number, arrays.DTYPES[kind][1]))
+    known = float(np.array(number, arrays.DTYPES[kind][1]))
+    made |= {"Add": lambda x: x + known, "Mul": lambda x: x * known}
+    steps = [str(step) for step in rng.choice(list(made), int(rng.integers(0, 4)))]
+    names = [f"{prefix}{k}" for k in range(len(steps) + 1)]
+    body = [helper.make_node(step, [names[k], prefix + "w"][:1 + (step in ("Add", "Mul"))], [names[k + 1]],
+                             **{"perm": [0, 1, 3, 2]} if step == "Transpose" else {}) for k, step in enumerate(steps)]
+    values = [helper.make_tensor_value_info(name, nodes.kind_of(kind), list("BHLS") if rng.random() < 0.5 else None)
+              for name in (names[0], names[-1])]
+
+    def apply(x):
+        for step in steps:
+            x = made[step](x)
+        return x
+    return helper.make_graph(body, prefix, values[:1], values[1:], [weight]), apply
+
+
+def flex_changed(rng):
+    """FlexAttention with graphs. Bounds are those of the coarser one of its types."""
+    op, version, inputs, outputs, attributes, _ = flex(rng)
+    type_name, scale = outputs[0], attributes.get("scale", 1 / np.sqrt(inputs[0][1].shape[3]))
+    kind = "double" if type_name == "double" else "float"
+    if rng.random() < 0.4:
+        kind = str(rng.choice(FLOATS))
+        attributes["softmax_precision"] = nodes.kind_of(kind)
+    which = [("score_mod",), ("prob_mod",), ("score_mod", "prob_mod")][int(rng.integers(0, 3))]
+    q, k, v = (wide(i) for i in inputs)
+    k, v = (np.repeat(x, q.shape[1] // k.shape[1], axis=1) for x in (k, v))
+    x = q @ np.swapaxes(k, 2, 3) * scale
+    for name in ("score_mod", "prob_mod"):
+        if name == "prob_mod":
+            x = np.exp(x - x.max(axis=3, keepdims=True))
+            x /= x.sum(axis=3, keepdims=True)
+        if name in which:
+            attributes[name], apply = change(rng, kind, name, q.shape[2] == k.shape[2])
+            x = apply(x)
+    coarse = max(type_name, kind, key=lambda t: one_node.LIMITS[t])
+    return op, version, inputs, outputs, attributes, [x @ v], [coarse]
+
+
 def rotary(rng):
     type_name = str(rng.choice(["float", "float16", "bfloat16"]))
     batch, steps, heads, half = (int(d) for d in rng.integers(1, 6, 4))
@@ -148,22 +195,22 @@ def swiglu(rng):
     return "SwiGLU", 28, inputs, [type_name], {"alpha": alpha}, [a / (1 + np.exp(-alpha * a)) * b]
 
 
-KINDS = [attention, attention, attention, flex, rotary, linear, scatter, swiglu]
+KINDS = [attention, attention, attention, flex, flex_changed, rotary, linear, scatter, swiglu]
 
 
 def case(rng, turn):
     with np.errstate(all="ignore"):
-        op, version, inputs, outputs, attributes, right = KINDS[turn % len(KINDS)](rng)
+        op, version, inputs, outputs, attributes, right, *bounds = KINDS[turn % len(KINDS)](rng)
     fixed = {k for k in range(len(inputs)) if rng.random() < 0.1 and inputs[k] is not None}
     domain, _, name = op.rpartition(".")
     data = one_node.model(name, version, inputs, fixed, outputs, attributes, domain)
     shapes = [None if i is None else (i[0], i[1].shape) for i in inputs]
     try:
-        wrong = one_node.problem(data, inputs, fixed, right, outputs)
+        wrong = one_node.problem(data, inputs, fixed, right, bounds[0] if bounds else outputs)
     except oxlib.OxError as error:
         wrong = str(error)
     return wrong and f"{op}-{version} {shapes} {attributes}: {wrong}"
 
 
 if __name__ == "__main__":
-    sys.exit(trials.run(case, 700))
+    sys.exit(trials.run(case, 900))

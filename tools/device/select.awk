@@ -78,10 +78,10 @@ in_list {
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
-in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|CONTROL)\(/ {
+in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|CONTROL|BODIES_IN)\(/ {
     text = $0
     domain = ""
-    if (sub(/^OP_IN\(/, "", text)) {
+    if (sub(/^[A-Z]+_IN\(/, "", text)) {
         domain = text
         sub(/^"/, "", domain)
         sub(/".*/, "", domain)

@@ -50,6 +50,16 @@ static inline int64_t ox_wrapping(int64_t a, int64_t b) {
 /* Infer and prepare: reads and checks the node. */
 ox_status ox_attention_shape_of(ox_call *call, ox_attention_shape *s);
 
+/* The graphs of FlexAttention. */
+enum {
+    OX_SCORE_MOD,
+    OX_PROB_MOD,
+    OX_ATTENTION_MODS
+};
+
+/* The attribute that is one of them, NULL if the node has it not. */
+const ox_attr *ox_attention_mod(ox_call *call, int which);
+
 static inline int64_t ox_attention_keys(const ox_attention_shape *s) {
     return s->past + s->added;
 }

@@ -1,5 +1,6 @@
 /* attention_shape.c: shapes and attributes of Attention. */
 #include "attention.h"
+#include "ops/control.h"
 
 #include <math.h>
 
@@ -172,13 +173,31 @@ ox_status ox_infer_attention(ox_call *call) {
     return describe(call, &s);
 }
 
-/* FlexAttention: Attention of 4 dimensions, all of one type. Its graphs change all scores or weights at once, and ox
- * never holds all of them, so graphs are refused. */
+static const char *const mod_names[] = {"score_mod", "prob_mod"};
+
+const ox_attr *ox_attention_mod(ox_call *call, int which) {
+    return ox_call_attr(call, mod_names[which], OX_ATTR_GRAPH);
+}
+
+/* A graph that changes scores or weights takes them, and gives as many. */
+static ox_status check_mods(ox_call *call) {
+    for (int i = OX_SCORE_MOD; i < OX_ATTENTION_MODS; i++) {
+        const ox_attr *mod = ox_attention_mod(call, i);
+        int nin, nout;
+        if (!mod)
+            continue;
+        call->bodies->ends(mod->u.graph, &nin, &nout);
+        if (nin != 1 || nout != 1)
+            return ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s' has %d inputs and %d outputs, not 1 and 1",
+                                mod_names[i], nin, nout);
+    }
+    return OX_OK;
+}
+
+/* Attention of 4 dimensions, all of one type. */
 ox_status ox_infer_flex_attention(ox_call *call) {
-    static const char *const mods[] = {"score_mod", "prob_mod"};
-    for (size_t i = 0; i < sizeof mods / sizeof *mods; i++)
-        if (ox_call_has(call, mods[i]))
-            return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "attribute '%s' is not supported", mods[i]);
+    if (OX_WITH_SUBGRAPHS)
+        OX_TRY(check_mods(call));
     for (int i = OX_ATTENTION_Q; i <= OX_ATTENTION_V; i++)
         if (call->in[i]->rank != 4)
             return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have 4 dimensions", OX_INPUT(call, i));
