@@ -11,7 +11,7 @@ CHECK_PARTS := \
   property products epilogues expand-forms views casts shrinks \
   graphs \
   picks images convs winograds conv-rows pools transposed integer-convs deforms regions norms lines \
-  loops recurrent attentions einsums signals texts sequences maps chances ml trained \
+  loops recurrent attentions gradients einsums signals texts sequences maps chances ml trained \
   plugin errors \
   hostile ml-attributes extremes allocations regression \
   ops-list check-device check-install \
@@ -129,6 +129,9 @@ graphs: $(BUILD)/ox $(BUILD)/libox.so venv
 
 attentions: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/attentions.py --cases 900
+
+gradients: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/gradients.py --cases 1200
 
 einsums: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/einsums.py --cases 800

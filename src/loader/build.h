@@ -53,6 +53,7 @@ typedef struct ox_scope {
     ox_map imports; /* index in the outer graph + 1 -> value */
     ox_map used;    /* names of values, filled when a name has to be made up */
     bool used_ready;
+    struct ox_gradient *waiting; /* nodes of Gradient that read what comes later */
 } ox_scope;
 
 typedef struct ox_opset_entry {
@@ -118,8 +119,9 @@ typedef struct ox_builder {
     uint64_t work; /* what the expansion of functions has cost */
     int calls;     /* functions being expanded */
     uint64_t serial;
-    bool located; /* the error says in which node it is */
-    ox_map cache; /* what functions share: AttributeProto or TensorProto of a body -> cached */
+    uint64_t looked_at; /* nodes that Gradient looked at */
+    bool located;       /* the error says in which node it is */
+    ox_map cache;       /* what functions share: AttributeProto or TensorProto of a body -> cached */
     const void **cached;
     int32_t ncached, cache_room;
     ox_map use_index;
@@ -193,6 +195,8 @@ ox_status ox_env_bind(ox_builder *b, ox_env *env, const char *name, int32_t inde
 ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *imports, size_t count, ox_opset_table *table);
 /* Fills in version and op of a node that has this name; counts it. */
 ox_status ox_build_op(ox_builder *b, const ox_env *env, const Onnx__NodeProto *proto, const char *name, ox_node *node);
+/* Fills in version and op of a node that the loader writes itself: the newest of ONNX's own domain. */
+ox_status ox_build_own_op(ox_builder *b, const char *op, const char *name, ox_node *node);
 /* Hands the uses to the model; one error for all operators that are missing. */
 ox_status ox_build_uses(ox_builder *b);
 
@@ -200,6 +204,12 @@ ox_status ox_build_uses(ox_builder *b);
 ox_status ox_build_attrs(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, ox_node *node);
 /* The attribute that is meant: itself, or the call's that it refers to; proto is NULL if that was not given. */
 ox_status ox_build_argument(ox_builder *b, ox_env *env, const Onnx__AttributeProto *proto, ox_argument *argument);
+
+/* gradient.c: a node of Gradient, which is complete but for what it reads: writes the nodes that compute the gradients,
+ * and the node behind them. Where what it looks at is not built yet, it waits for ox_build_waiting. */
+ox_status ox_build_gradient(ox_builder *b, ox_env *env, const ox_node *node, const char *name);
+/* Builds what waits, once all nodes of the graph are there. */
+ox_status ox_build_waiting(ox_builder *b, ox_scope *scope);
 
 /* schema.c: the attributes of a node, as it is written and as they are resolved, against ONNX's definition of its
  * operator; operators that are not ONNX's pass. */

@@ -184,6 +184,8 @@ static ox_status build_operator(ox_builder *b, ox_env *env, const Onnx__NodeProt
     OX_TRY(build_captures(b, env->scope, &node));
     if (ox_op_has(node.op, OX_OP_BODIES) && has_graphs(&node))
         node.op = node.op->detail;
+    if (ox_op_has(node.op, OX_OP_DERIVED) && !b->for_info)
+        return ox_build_gradient(b, env, &node, name);
     return ox_build_append(b, env->scope, &node, name);
 }
 

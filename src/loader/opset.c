@@ -108,6 +108,14 @@ ox_status ox_build_op(ox_builder *b, const ox_env *env, const Onnx__NodeProto *p
     return count_use(b, node, name, (uintptr_t)id * 2 + 1);
 }
 
+ox_status ox_build_own_op(ox_builder *b, const char *op, const char *name, ox_node *node) {
+    node->version = (ox_index)ox_newest_opset("");
+    node->op = ox_op_find("", op, node->version, NULL);
+    if (!node->op)
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it needs %s, which this build of the library leaves out", op);
+    return OX_WITH_USES ? count_use(b, node, name, OX_KEY(node->op)) : OX_OK;
+}
+
 static bool use_before(const ox_use_entry *a, const ox_use_entry *b) {
     int order = ox_text_order(a->use.domain, b->use.domain);
     if (!order)

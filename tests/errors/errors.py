@@ -9,6 +9,7 @@ import tempfile
 import numpy as np
 import onnx
 import control_mistakes
+import gradient_mistakes
 import mistakes
 import mistakes_numbers
 import ml_mistakes
@@ -16,7 +17,8 @@ import model_mistakes
 import oxlib
 import tally
 
-MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_numbers, ml_mistakes, control_mistakes)
+MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_numbers, ml_mistakes, control_mistakes,
+                                 gradient_mistakes)
             for mistake in part.MISTAKES]
 
 

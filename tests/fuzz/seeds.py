@@ -3,7 +3,8 @@ block, passes over rows, several nodes, shapes that depend on data. `models()` g
 
 import onnx.parser
 
-HEAD = '<ir_version: 10, opset_import: ["": {opset}]>'
+HEAD = '<ir_version: 10, opset_import: ["": {opset}{more}]>'
+PREVIEW = ', "ai.onnx.preview": 1, "ai.onnx.preview.training": 1'
 
 # name: (opset, inputs, outputs, nodes)
 SEEDS = {
@@ -35,6 +36,19 @@ SEEDS = {
                   "q = QuantizeLinear<axis = 1>(x, s, z) y = DequantizeLinear<axis = 1>(q, s, z)"),
     "quantized_blocks": (21, "int4[6,8] x, float[3,8] s", "float[6,8] y",
                          "y = DequantizeLinear<axis = 0, block_size = 2>(x, s)"),
+    "flex_attention": (26, "float16[1,2,3,4] q, float16[1,1,5,4] k", "float16[1,2,3,4] y",
+                       "y = ai.onnx.preview.FlexAttention<score_mod = s (float[B,H,L,S] a) => (float[B,H,L,S] b)"
+                       " { b = Tanh(a) }, prob_mod = p (float[B,H,L,S] a) => (float[B,H,L,S] b) { b = Mul(a, a) }>"
+                       "(q, k, k)"),
+    # Gradients.
+    "gradient": (21, "float[2,3] x, float[3] w, float[3] other", "float g, float h",
+                 "t = MatMul(x, w) u = Tanh(t) v = ReduceMean<keepdims = 0>(u)"
+                 ' g, h = ai.onnx.preview.training.Gradient<xs = ["w", "x"], y = "v">(other, x)'),
+    "gradient_twice": (21, "double[3] x", "double[3] h",
+                       "s = Slice(x, i, j) i = Constant<value_ints = [1]>() j = Constant<value_ints = [9]>()"
+                       " t = Exp(s) u = Concat<axis = 0>(t, x) v = Mul(u, u)"
+                       ' g = ai.onnx.preview.training.Gradient<xs = ["x"], y = "v">(x) p = Mul(g, x)'
+                       ' h = ai.onnx.preview.training.Gradient<xs = ["x"], y = "p">(x)'),
     # Passes over rows.
     "layer_norm": (21, "float[N,3,17] x, float[17] g, float[17] b", "float[N,3,17] y",
                    "a = Constant<value = int64[1] {-1}>() e = Constant<value = float {0.001}>() m = ReduceMean(x, a)"
@@ -90,7 +104,8 @@ SEEDS = {
 
 
 def model(opset, inputs, outputs, nodes):
-    return onnx.parser.parse_model(f'{HEAD.format(opset=opset)} g ({inputs}) => ({outputs}) {{ {nodes} }}')
+    head = HEAD.format(opset=opset, more=PREVIEW if "ai.onnx.preview" in nodes else "")
+    return onnx.parser.parse_model(f'{head} g ({inputs}) => ({outputs}) {{ {nodes} }}')
 
 
 def models():

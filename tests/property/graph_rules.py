@@ -622,6 +622,7 @@ WITHOUT = {
     "ai.onnx.preview.training.Adagrad": "of a domain of its own; tests/property/chances.py has it",
     "ai.onnx.preview.training.Adam": "the same",
     "ai.onnx.preview.training.Momentum": "the same",
+    "ai.onnx.preview.training.Gradient": "it names values of its graph; tests/property/gradients.py has it",
     "DFT": "its sums cancel; tests/property/signals.py has it",
     "STFT": "the same",
     "Det": "the same",
