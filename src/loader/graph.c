@@ -352,7 +352,7 @@ static ox_status fill(ox_builder *b, ox_env *env, ox_span graph) {
     OX_TRY(reserve(b, env, graph));
     OX_TRY(declare_all(b, env, graph));
     OX_TRY(build_each(b, env, graph, GRAPH_NODE, &onnx__node_proto__descriptor, build_node));
-    if (env->scope->waiting)
+    if (ox_ops_have(OX_OP_DERIVED) && env->scope->waiting)
         OX_TRY(ox_build_waiting(b, env->scope));
     OX_TRY(build_ends(b, env, graph, GRAPH_OUTPUT, build_output, &env->scope->outputs, &made->noutputs));
     OX_TRY(ox_scope_sort(b, env->scope));

@@ -208,6 +208,11 @@ static inline bool ox_op_has(const ox_op *op, unsigned flags) {
     return (op->flags & flags & (unsigned)(OX_ROW_FLAGS)) != 0;
 }
 
+/* Whether a row of this build may have one of them. */
+static inline bool ox_ops_have(unsigned flags) {
+    return (flags & (unsigned)(OX_ROW_FLAGS)) != 0;
+}
+
 /* True if this build of the library can do it with elements of that type: a reduced build has loops for some types
  * alone, and moves some. */
 static inline bool ox_op_builds(const ox_op *op, ox_dtype dtype) {

@@ -173,6 +173,25 @@ def restate_node(node, version, infos, values, constants):
         raise Unsayable("outputs")
 
 
+def bodies_of(nodes):
+    """Their subgraphs."""
+    for node in nodes:
+        for attribute in node.attribute:
+            for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+                yield graph
+                yield from bodies_of(graph.node)
+
+
+def refuse_bodies(nodes, domain, version):
+    """Subgraphs stay as they are: what broadcasts there was not possible before."""
+    for graph in bodies_of(nodes):
+        ranks = {i.name: len(dims_of(i)) for i in graph.input} | {t.name: len(t.dims) for t in graph.initializer}
+        for node in graph.node:
+            equal = node.op_type in EQUAL_SHAPES and version < BROADCAST_SINCE.get(node.op_type, 7)
+            if node.domain == domain and equal and len({ranks[i] for i in node.input if i in ranks}) > 1:
+                raise Unsayable(f"{node.op_type} broadcasts in a subgraph")
+
+
 def give_empty(graph):
     """Resize had to have a region and scales before version 13, if only empty ones."""
     empty = helper.make_tensor("empty", TensorProto.FLOAT, [0], [])
@@ -195,6 +214,7 @@ def restate(model, values, domain, version):
             opset.version = version
     if version < 13:
         give_empty(model.graph)
+    refuse_bodies(model.graph.node, domain, version)
     constants = set()
     for node in model.graph.node:
         if node.domain == domain:

@@ -60,7 +60,7 @@ def message_of(value):
 
 class Case:
     """A model, its inputs and what it gives. nodes: (operator, inputs, outputs, attributes); those that are
-    neither made nor given are inputs, in order."""
+    neither made nor given are inputs, in order. An operator with a domain of its own is of version 1 of that."""
 
     def __init__(self, name, domain, version, nodes, inputs, outputs, tolerance=1e-6):
         self.name, self.tolerance, self.inputs, self.outputs = name, tolerance, inputs, outputs
@@ -69,11 +69,13 @@ class Case:
         used = {i for _, ins, _, _ in nodes for i in ins}
         results = [output for _, _, outs, _ in nodes for output in outs if output and output not in used]
         graph = helper.make_graph(
-            [helper.make_node(op, ins, outs, domain=domain, **attributes) for op, ins, outs, attributes in nodes], name,
+            [helper.make_node(op.rpartition(".")[2], ins, outs, domain=op.rpartition(".")[0] or domain, **attributes)
+             for op, ins, outs, attributes in nodes], name,
             [helper.make_value_info(n, type_of(value)) for n, value in zip(names, inputs, strict=True)],
             [helper.make_value_info(n, type_of(value)) for n, value in zip(results, outputs, strict=True)])
+        imports = {domain: version} | {op.rpartition(".")[0]: 1 for op, _, _, _ in nodes if "." in op}
         self.model = helper.make_model(graph, ir_version=IR_VERSION,
-                                       opset_imports=[helper.make_opsetid(domain, version)])
+                                       opset_imports=[helper.make_opsetid(*i) for i in imports.items()])
 
     def write(self, folder):
         """In the layout of ONNX's backend tests."""
@@ -232,6 +234,13 @@ def curves():
     yield from one("Mish", (18,), [x], [(x * np.tanh(np.log1p(np.exp(x)))).astype(np.float32)])
 
 
+def gradients():
+    a, b = floats(1, 2, 4), floats(3)
+    gradient = ("ai.onnx.preview.training.Gradient", ["a", "b"], ["p", "q"], {"xs": ["a", "b"], "y": "c"})
+    yield Case("Gradient_1", "", 21, [("Mul", ["a", "b"], ["c"], {}), gradient], [a, b],
+               [floats(3, 6, 12), floats(3, 3, 3), floats(7)])
+
+
 def cases():
-    for part in (broadcasts, matrices, norms, pools, sizes, shapes, lists, chances, curves):
+    for part in (broadcasts, matrices, norms, pools, sizes, shapes, lists, chances, curves, gradients):
         yield from part()
