@@ -115,6 +115,11 @@
 #define OX_MAX_NODES (1 << 20)
 #endif
 
+/* Nodes that the loader writes for Gradient; and it looks at 16 times as many. */
+#ifndef OX_MAX_GRADIENT_NODES
+#define OX_MAX_GRADIENT_NODES (OX_SMALL ? 1 << 12 : 1 << 16)
+#endif
+
 /* Parsing a model may take OX_PARSE_BASE + OX_PARSE_FACTOR * (size of the file without weights) bytes. An honest node
  * takes about eight times its size in the file; a file of empty messages wants a hundred times. */
 #ifndef OX_PARSE_BASE

@@ -119,9 +119,9 @@ typedef struct ox_builder {
     uint64_t work; /* what the expansion of functions has cost */
     int calls;     /* functions being expanded */
     uint64_t serial;
-    uint64_t looked_at; /* nodes that Gradient looked at */
-    bool located;       /* the error says in which node it is */
-    ox_map cache;       /* what functions share: AttributeProto or TensorProto of a body -> cached */
+    uint64_t derived, looked_at; /* nodes that were written for Gradient, and that it looked at */
+    bool located;                /* the error says in which node it is */
+    ox_map cache;                /* what functions share: AttributeProto or TensorProto of a body -> cached */
     const void **cached;
     int32_t ncached, cache_room;
     ox_map use_index;

@@ -51,6 +51,9 @@ void ox_emit_node(ox_emitter *e, const ox_node *node, int nin, const int32_t *in
         if (!e->status)
             ends[nin + k] = (ox_index)out[k];
     }
+    if (!e->status && ++e->b->derived > OX_MAX_GRADIENT_NODES)
+        e->status =
+            ox_fail(e->b->error, OX_ERROR_LIMIT, "the gradients take more than %d nodes", OX_MAX_GRADIENT_NODES);
     if (e->status)
         return;
     made.in = ends;

@@ -41,7 +41,7 @@ typedef struct path {
 enum {
     OPEN = 1,
     DONE = 2,
-    LOOKS = 16 /* nodes that Gradient may look at, for each that the model may have */
+    LOOKS = 16 /* nodes that Gradient may look at, for each that may be written for it */
 };
 
 static const char *name_of(const path *p, int32_t value) {
@@ -82,9 +82,9 @@ static ox_status push(path *p, int32_t value) {
         return ox_fail(p->b->error, OX_ERROR_MODEL, "'%.*s' depends on itself", 60, name_of(p, value));
     if (mark == DONE)
         return OX_OK;
-    if (++p->b->looked_at / LOOKS > p->b->limits->nodes)
-        return ox_fail(p->b->error, OX_ERROR_LIMIT, "the gradients look at more than %d times %zu nodes", LOOKS,
-                       p->b->limits->nodes);
+    if (++p->b->looked_at / LOOKS > OX_MAX_GRADIENT_NODES)
+        return ox_fail(p->b->error, OX_ERROR_LIMIT, "the gradients look at more than %d nodes",
+                       LOOKS * OX_MAX_GRADIENT_NODES);
     OX_TRY(ox_build_set(p->b, &p->seen, &p->pile, (uintptr_t)n + 1, OPEN));
     OX_TRY(ox_build_grow(p->b, &p->pile, &p->stack, p->depth, &p->stack_room, sizeof *p->stack));
     OX_TRY(ox_build_grow(p->b, &p->pile, &p->next, p->depth, &p->next_room, sizeof *p->next));

@@ -2,7 +2,7 @@
 
 import numpy as np
 from build import constant, graph, model, node
-from mistakes import MODEL, SHAPE, UNSUPPORTED, Mistake
+from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, Mistake
 
 DOMAIN = "ai.onnx.preview.training"
 
@@ -57,4 +57,16 @@ def mistakes():
              given="a float 2,b float 2,c float 3", place="node 'n' (Mul-14): ")
 
 
-MISTAKES = list(mistakes())
+def limits():
+    """Gradients of gradients grow, and many of them look at much."""
+    again = [node("Mul a,a t0")]
+    for k in range(12):
+        again += [node(f"{DOMAIN}.Gradient a d{k}", xs=["a"], y=f"t{k}"), node(f"Mul d{k},a t{k + 1}")]
+    yield of("gradients of gradients", again, LIMIT, "the gradients take more than 65536 nodes", y="t12")
+    chain = [node("Exp a t0"), *(node(f"Exp t{k} t{k + 1}") for k in range(2000))]
+    many = [node(f"{DOMAIN}.Gradient t2000 d{k}", xs=["t2000"], y="t2000") for k in range(600)]
+    yield of("gradients behind a long chain", chain + many, LIMIT, "the gradients look at more than 1048576 nodes",
+             xs=["t2000"], inputs="t2000", y="t2000")
+
+
+MISTAKES = [*mistakes(), *limits()]

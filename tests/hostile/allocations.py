@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import onnx
+import onnx.parser
 import oxlib
 import tally
 from onnx import TensorProto, helper
@@ -173,6 +174,27 @@ def epilogue_case():
     return case
 
 
+def text_case(name, text, *shapes):
+    """A model in ONNX's own words, with inputs of float."""
+    data = (C.c_float * 64)(*(k / 32 - 1 for k in range(64)))
+    model = onnx.parser.parse_model(text).SerializeToString()
+    case = Case(name, [oxlib.make_tensor(1, list(shape), None, C.addressof(data)) for shape in shapes], model)
+    case.keeps = data
+    return case
+
+
+def preview_cases():
+    """What no node case has: gradients, and both graphs of FlexAttention."""
+    head = '<ir_version: 10, opset_import: ["": 21, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1]> g '
+    gradient = 'ai.onnx.preview.training.Gradient<xs = ["w", "x"], y = "v">'
+    yield text_case("a gradient", head + "(float[2,3] x, float[3] w, float[3] other) => (float[3] g, float[2,3] h) {"
+                    f" t = MatMul(x, w) u = Tanh(t) v = ReduceSum(u) g, h = {gradient}(other, x) }}", (2, 3), (3,), (3,))
+    yield text_case("a graph for scores and one for weights", head + "(float[1,2,3,4] q) => (float[1,2,3,4] y) {"
+                    " y = ai.onnx.preview.FlexAttention<score_mod = s (float[B,H,L,S] a) => (float[B,H,L,S] b)"
+                    " { b = Tanh(a) }, prob_mod = p (float[B,H,L,S] a) => (float[B,H,L,S] b) { b = Mul(a, a) }>(q, q, q)"
+                    " }", (1, 2, 3, 4))
+
+
 def operators(model):
     """The operators of a model, and what else it has."""
     names = {"a function" for _ in model.functions}
@@ -232,7 +254,8 @@ def main():
     options = parser.parse_args()
     passed = failed = allocations = 0
     with tempfile.TemporaryDirectory() as folder:
-        for case in [epilogue_case(), external_case(pathlib.Path(folder)), *node_cases(options.nodes)]:
+        for case in [epilogue_case(), external_case(pathlib.Path(folder)), *preview_cases(),
+                     *node_cases(options.nodes)]:
             threads = 2 if passed % 10 == 0 else 1
             count, wrong = problem(case, threads)
             allocations += count
