@@ -65,9 +65,10 @@ static void convert_floats(const float_job *job, int64_t n, const char *from, ch
         at = widened;
     }
     if (wide != computed) {
-        ox_lane *lane = narrows && job->loops->cast_odd ? job->loops->cast_odd(wide) : job->loops->cast(wide, computed);
         void *result = narrows ? (void *)middle : to;
-        convert(lane, n, result, computed_size, at, size, NULL);
+        const bool odd = narrows && job->loops->cast_odd;
+        convert(odd ? job->loops->cast_odd(wide) : job->loops->cast(wide, computed), n, result, computed_size, at, size,
+                NULL);
         at = result;
     }
     if (narrows)
