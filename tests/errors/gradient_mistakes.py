@@ -20,6 +20,8 @@ def of(title, texts, status, said, xs=("a",), y="t", inputs="a", outputs="g", ki
 def mistakes():
     yield of("an operator of no version", ["Mish a s", "Mul s,b t"], UNSUPPORTED,
              "'t' depends on xs by 's', which Mish-17 gives: ox does not differentiate that", opset=17)
+    yield of("an attribute that Gradient lacks", ["Mul a,b t"], MODEL,
+             "Gradient-1 has no attribute 'wrt': it has xs, y, zs", wrt=1)
     yield of("a product of three", [node("Einsum a,b,b t", equation="i,i,i->i")], UNSUPPORTED,
              "Einsum is not differentiated but of two operands, each letter once in a term")
     yield of("scattered products", [node("Constant  i", value_ints=[0]),
