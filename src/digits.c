@@ -279,7 +279,7 @@ static bool take_sign(const char **text, size_t *size) {
     return *(*text)++ == '-';
 }
 
-bool ox_int_parse(const char *text, size_t size, bool *negative, uint64_t *magnitude) {
+static bool whole_parse(const char *text, size_t size, bool *negative, uint64_t *magnitude) {
     *negative = take_sign(&text, &size);
     *magnitude = 0;
     for (size_t i = 0; i < size; i++)
@@ -402,5 +402,16 @@ bool ox_float_parse(const char *text, size_t size, bool to_odd, double *value) {
         *value = round_decimal(&d, to_odd);
     if (negative)
         *value = -*value;
+    return true;
+}
+
+bool ox_int_parse(const char *text, size_t size, bool *negative, uint64_t *magnitude) {
+    double value;
+    if (whole_parse(text, size, negative, magnitude))
+        return true;
+    if (!ox_float_parse(text, size, false, &value) || !(fabs(value) < 0x1p64))
+        return false;
+    *negative = value < 0;
+    *magnitude = (uint64_t)fabs(value);
     return true;
 }

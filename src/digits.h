@@ -28,7 +28,8 @@ size_t ox_int_text(bool negative, uint64_t magnitude, char text[OX_NUMBER_TEXT])
  * value that is rounded to a narrower type next. */
 bool ox_float_parse(const char *text, size_t size, bool to_odd, double *value);
 
-/* Reads an integer without fraction and exponent. False if it is none, or too large. */
+/* Reads an integer; of a number with a fraction or an exponent, what is before the point. False if it is no number, or
+ * needs more than 64 bits. */
 bool ox_int_parse(const char *text, size_t size, bool *negative, uint64_t *magnitude);
 
 #endif

@@ -26,16 +26,6 @@ int ox_lane_parse_real(int64_t n, char *const arg[], const int64_t step[], const
     return fault;
 }
 
-/* A number with a fraction or an exponent, cut off to an integer. */
-static bool parse_cut_off(ox_string s, bool *negative, uint64_t *magnitude) {
-    double value;
-    if (!ox_float_parse(s.data, s.size, false, &value) || !(fabs(value) < 0x1p64))
-        return false;
-    *negative = value < 0;
-    *magnitude = (uint64_t)fabs(value);
-    return true;
-}
-
 static bool in_range(ox_dtype dtype, bool negative, uint64_t magnitude) {
     int bits = dtype == OX_BOOL ? 64 : ox_dtype_bits(dtype);
     bool has_sign = OX_BIT(dtype) & (OX_SET_SINT | OX_BIT(OX_INT4) | OX_BIT(OX_INT2));
@@ -46,9 +36,7 @@ static bool in_range(ox_dtype dtype, bool negative, uint64_t magnitude) {
 }
 
 static bool parse_int(ox_dtype dtype, ox_string s, bool *negative, uint64_t *magnitude) {
-    if (!ox_int_parse(s.data, s.size, negative, magnitude) && !parse_cut_off(s, negative, magnitude))
-        return false;
-    return in_range(dtype, *negative, *magnitude);
+    return ox_int_parse(s.data, s.size, negative, magnitude) && in_range(dtype, *negative, *magnitude);
 }
 
 static bool is_word(ox_string s, const char *lower, size_t size) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "digits.h"
 #include "ops/values.h"
 
 /* ---- ZipMap ------------------------------------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static ox_status single_value(const ox_call *call, const ox_value *map, size_t i
 /* ---- CastMap ------------------------------------------------------------------------------------------------ */
 
 typedef struct caster {
-    ox_dtype to;
+    ox_dtype from, to;
     int64_t length; /* of a sparse form; -1 for a dense one */
 } caster;
 
@@ -97,14 +98,11 @@ static ox_status read_caster(ox_call *call, caster *c) {
     OX_TRY(check_map(call, OX_BIT(OX_INT64), OX_BIT(OX_FLOAT) | OX_BIT(OX_STRING)));
     OX_TRY(ox_ml_choice(call, "cast_to", casts, 3, &cast));
     OX_TRY(ox_ml_choice(call, "map_form", forms, 2, &form));
-    *c = (caster){types[cast], form ? ox_call_int(call, "max_map", 1) : -1};
+    *c = (caster){ox_type_item(call->in[0]->dtype), types[cast], form ? ox_call_int(call, "max_map", 1) : -1};
     if (form && c->length < 1)
         return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'max_map' must be positive, not %lld",
                             (long long)c->length);
-    if ((ox_type_item(call->in[0]->dtype) == OX_STRING) == (c->to == OX_STRING))
-        return OX_OK;
-    return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: numbers are not cast to strings here, nor strings to numbers",
-                        OX_INPUT(call, 0));
+    return OX_OK;
 }
 
 ox_status ox_infer_cast_map(ox_call *call) {
@@ -123,17 +121,51 @@ static int64_t whole(float x) {
     return !(x >= -0x1p63f) ? INT64_MIN : x >= 0x1p63f ? INT64_MAX : (int64_t)x;
 }
 
-static void put_cast(const caster *c, const void *from, void *data, int64_t at) {
-    float x = 0;
-    if (c->to == OX_STRING) {
-        memcpy((ox_string *)data + at, from, sizeof(ox_string));
-        return;
+/* As Cast reads numbers; what is no number, or none that the type holds, is an error. */
+static ox_status read_number(ox_call *call, const caster *c, ox_string s, void *to) {
+    double real = 0;
+    bool negative = false;
+    uint64_t magnitude = 0;
+    if (c->to == OX_FLOAT && ox_float_parse(s.data, s.size, true, &real)) {
+        *(float *)to = (float)real;
+        return OX_OK;
+    }
+    if (c->to == OX_INT64 && ox_int_parse(s.data, s.size, &negative, &magnitude) &&
+        magnitude <= (uint64_t)INT64_MAX + negative) {
+        magnitude = negative ? 0 - magnitude : magnitude;
+        memcpy(to, &magnitude, sizeof magnitude);
+        return OX_OK;
+    }
+    return ox_call_fail(call, OX_ERROR_VALUE, "%s: '%.*s' is no number of type %s", OX_INPUT(call, 0), OX_SHORT(s),
+                        ox_dtype_name(c->to));
+}
+
+/* As Cast writes numbers, into memory of the run. */
+static ox_status write_number(ox_call *call, float x, ox_string *to) {
+    char *text = ox_pile_get(call->strings, OX_NUMBER_TEXT);
+    if (!text)
+        return ox_fail_memory(call->error, "text", OX_NUMBER_TEXT);
+    *to = (ox_string){text, ox_float_text(OX_FLOAT, (double)x, text)};
+    return OX_OK;
+}
+
+static ox_status put_cast(ox_call *call, const caster *c, const void *from, int64_t at) {
+    char *to = (char *)call->out[0]->data + at * (int64_t)ox_dtype_size(c->to);
+    float x;
+    ox_string s;
+    if (c->from == c->to) {
+        memcpy(to, from, ox_dtype_size(c->to));
+        return OX_OK;
+    }
+    if (c->from == OX_STRING) {
+        memcpy(&s, from, sizeof s);
+        return read_number(call, c, s, to);
     }
     memcpy(&x, from, sizeof x);
-    if (c->to == OX_FLOAT)
-        ((float *)data)[at] = x;
-    else
-        ((int64_t *)data)[at] = whole(x);
+    if (c->to == OX_STRING)
+        return write_number(call, x, (ox_string *)to);
+    *(int64_t *)to = whole(x);
+    return OX_OK;
 }
 
 static bool key_before(const void *context, int64_t a, int64_t b) {
@@ -141,10 +173,10 @@ static bool key_before(const void *context, int64_t a, int64_t b) {
     return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
 }
 
-static void fill_empty(const caster *c, const ox_tensor *out) {
+static void fill_empty(const ox_tensor *out) {
     const size_t size = (size_t)ox_tensor_count(out) * ox_dtype_size(out->dtype);
     memset(out->data, 0, size);
-    for (int64_t i = 0; c->to == OX_STRING && i < ox_tensor_count(out); i++)
+    for (int64_t i = 0; out->dtype == OX_STRING && i < ox_tensor_count(out); i++)
         ((ox_string *)out->data)[i] = (ox_string){"", 0};
 }
 
@@ -160,14 +192,14 @@ ox_status ox_run_cast_map(ox_call *call) {
     for (size_t i = 0; i < map->count; i++)
         order[i] = (int64_t)i;
     ox_ml_sort((int64_t)map->count, order, key_before, keys);
-    fill_empty(&c, call->out[0]);
+    fill_empty(call->out[0]);
     for (size_t i = 0; i < map->count; i++) {
         const int64_t key = keys[order[i]], at = c.length < 0 ? (int64_t)i : key;
         if (at < 0 || at >= call->out[0]->dims[1])
             return ox_call_fail(call, OX_ERROR_VALUE, "key %lld is out of range for 'max_map' %lld", (long long)key,
                                 (long long)c.length);
         OX_TRY(single_value(call, map, (size_t)order[i], &element));
-        put_cast(&c, element, call->out[0]->data, at);
+        OX_TRY(put_cast(call, &c, element, at));
     }
     return OX_OK;
 }
@@ -205,7 +237,7 @@ ox_status ox_run_dict_vectorizer(ox_call *call) {
     const void *element;
     ox_ml_labels words;
     OX_TRY(read_vocabulary(call, &words));
-    fill_empty(&(const caster){out->dtype, 0}, out);
+    fill_empty(out);
     for (size_t i = 0; i < map->count && !ox_pool_poll(call->pool); i++) {
         size_t k = 0;
         while (k < words.count && !same_key(&words, k, map, i))
