@@ -3,6 +3,7 @@ MurmurHash3 against onnxruntime, whose own it is."""
 
 import itertools
 import sys
+import unicodedata
 
 import arrays
 import nodes
@@ -11,20 +12,15 @@ import onnxruntime
 import trials
 
 PIECES = ["", " ", "  ", "\t", "\u00a0", "\u3000", ",", ",,", "a", "b", "ab", "\u00e9", "\u0424\u0436", "\u4e2d", "ox"]
-# Letters whose other case takes as many bytes, which Python knows, too.
-LETTERS = [chr(c) for c in itertools.chain(range(0x20, 0x7f), range(0xc0, 0x180), range(0x1a0, 0x1a6),
-                                           range(0x1cd, 0x220), range(0x246, 0x250), range(0x386, 0x3ce),
-                                           range(0x400, 0x52f), range(0x1e00, 0x1e95))]
-
-
-def simple(letter):
-    """Whether the other cases of a letter are one character each, of as many bytes."""
-    pairs = [(letter, letter.lower()), (letter, letter.upper())]
-    others = "\u01dd\u01f1\u01f2\u01f3\u01f6\u01f7"  # partners far away, or three forms
-    return all(len(b) == 1 and len(a.encode()) == len(b.encode()) for a, b in pairs) and letter not in others
-
-
-LETTERS = [letter for letter in LETTERS if simple(letter)]
+# Newer versions of Unicode have more letters than src/ops/text/letters.inc, older ones fewer.
+AGES = [unicodedata] if unicodedata.unidata_version.split(".")[0] in ("14", "15") else [unicodedata.ucd_3_2_0]
+CHARACTERS = [c for c in map(chr, range(0x110000)) if AGES[0].category(c) not in ("Cn", "Cs", "Co")]
+LETTERS = [c for c in CHARACTERS if c.lower() != c or c.upper() != c]
+MARKS = [c for c in CHARACTERS if unicodedata.combining(c)]
+# What the rules for the last sigma of a word, for Turkic languages and for Lithuanian ask about.
+RULED = list("\u03a3\u03a3\u03c3\u03c2iIjJ\u0130\u0131\u012e\u012f\xcc\xcd\u0128\u0307\u0307\u0300\u0323 a.'\xad\u02b0")
+TURKIC, LITHUANIAN = ("tr", "tr_TR", "az-Latn", "tr.UTF-8"), ("lt", "lt_LT")
+OTHERS = ("", "en_US", "C", "de_DE.UTF-8", "trx", "t", "lta")
 
 
 def text(rng, pieces=PIECES, most=8):
@@ -90,22 +86,111 @@ def split(rng):
     return wrong and f"StringSplit {list(x.reshape(-1))} {attributes}: {wrong}"
 
 
+# ---- The other case, by Unicode's SpecialCasing.txt -----------------------------------------------------------------
+
+
+def behind(t, at):
+    """The first character from a place on that is neither a letter nor a mark above; "" if there is none."""
+    return next((c for c in t[at:] if unicodedata.combining(c) in (0, 230)), "")
+
+
+def before(t, at):
+    return behind(t[:at][::-1], 0)
+
+
+def turkic(t, upper):
+    """A text whose letters i, which Turkic languages write in another way, are what they become in the end."""
+    if upper:
+        return t.replace("i", "\u0130").upper()
+    made = ""
+    for i, c in enumerate(t):
+        if c == "I":
+            made += "\ue001" if behind(t, i + 1) == "\u0307" else "\ue000"
+        elif c != "\u0307" or before(t, i) != "I":
+            made += c
+    # What stands for letters is no letter, so that a sigma next to it would not see one: "a" does in its place.
+    return lower_with(made.replace("\u0130", "\ue001"), {"\ue000": "\u0131", "\ue001": "i"})
+
+
+def lower_with(t, standing):
+    """str.lower where some characters stand for letters that come out as they are."""
+    shown = "".join("a" if c in standing else c for c in t)
+    made = ""
+    for i, c in enumerate(t):
+        if c == "\u03a3":  # by what is around it
+            made += (shown[:i] + c + shown[i + 1:]).lower()[len(shown[:i].lower())]
+        else:
+            made += standing.get(c, c.lower())
+    return made
+
+
+def lithuanian(t, upper):
+    if upper:
+        dotted = set("ij\u012f\u0268\u1e2d\u1ecb\u0456\u0458")
+        return "".join(c for i, c in enumerate(t) if c != "\u0307" or before(t, i) not in dotted).upper()
+    made = ""
+    for i, c in enumerate(t):
+        follows = behind(t, i + 1)
+        if c in "\xcc\xcd\u0128":
+            made += "i\u0307" + unicodedata.normalize("NFD", c)[1]
+        elif c in "IJ\u012e" and follows and unicodedata.combining(follows) == 230:
+            made += c.lower() + "\u0307"
+        else:
+            made += lower_with(t[:i] + c + t[i + 1:], {})[len(lower_with(t[:i], {})):][:len(c.lower())]
+    return made
+
+
+def changed(t, action, locale):
+    """A text in the other case."""
+    if action == "NONE":
+        return t
+    if locale in TURKIC:
+        return turkic(t, action == "UPPER")
+    if locale in LITHUANIAN:
+        return lithuanian(t, action == "UPPER")
+    return t.upper() if action == "UPPER" else t.lower()
+
+
 def normalize(rng):
-    x = texts(rng, [int(rng.integers(0, 9))], pieces=LETTERS, most=3)
+    pieces = [LETTERS, RULED, RULED, [*LETTERS, *MARKS, *"ab '"], CHARACTERS][int(rng.integers(0, 5))]
+    x = texts(rng, [int(rng.integers(0, 9))], pieces=pieces, most=9 if rng.random() < 0.7 else 3)
     if rng.random() < 0.5:
         x = x.reshape(1, -1)
     action, exact = str(rng.choice(["NONE", "LOWER", "UPPER"])), bool(rng.random() < 0.5)
-    stops = [t if rng.random() < 0.5 else t.swapcase() for t in x.reshape(-1) if rng.random() < 0.3]
-    fold = (lambda t: t) if exact else (lambda t: "".join(c.lower() for c in t))
+    locales = OTHERS if rng.random() < 0.5 else TURKIC if rng.random() < 0.6 else LITHUANIAN
+    locale = str(rng.choice(locales))
+    stops = [t if rng.random() < 0.5 else changed(t, "LOWER", locale) for t in x.reshape(-1) if rng.random() < 0.3]
+    fold = (lambda t: t) if exact else (lambda t: changed(t, "LOWER", locale).replace("\u03c2", "\u03c3"))
     kept = [t for t in x.reshape(-1) if fold(t) not in map(fold, stops)] or [""]
-    change = {"NONE": lambda c: c, "LOWER": str.lower, "UPPER": str.upper}[action]
-    wanted = np.array(["".join(map(change, t)) for t in kept], object).reshape((-1,) if x.ndim == 1 else (1, -1))
+    wanted = np.array([changed(t, action, locale) for t in kept], object)
     attributes = {"case_change_action": action, "is_case_sensitive": int(exact)}
     if stops:
         attributes["stopwords"] = stops
+    if locale:
+        attributes["locale"] = locale
     data = nodes.model_of("StringNormalizer", 10, {"x": "string"}, {"y": "string"}, **attributes)
-    wrong = differs(nodes.run(data, [(packed(x), "string")])[0], wanted)
+    wrong = differs(nodes.run(data, [(packed(x), "string")])[0], wanted.reshape((-1,) if x.ndim == 1 else (1, -1)))
     return wrong and f"StringNormalizer {list(x.reshape(-1))} {attributes}: {wrong}"
+
+
+def every_letter(_):
+    """All characters by themselves, before and behind a sigma; bytes that are no UTF-8."""
+    x = np.array([*CHARACTERS, *[c + "\u03a3" for c in CHARACTERS], *["a\u03a3" + c + "b" for c in CHARACTERS]], object)
+    for action in ("LOWER", "UPPER"):
+        data = nodes.model_of("StringNormalizer", 10, {"x": "string"}, {"y": "string"}, case_change_action=action)
+        wanted = np.array([changed(t, action, "") for t in x], object)
+        got = arrays.texts_of(nodes.run(data, [(packed(x), "string")])[0])
+        for t, a, b in zip(x, got, wanted):
+            if a.decode() != b:
+                return f"{action} of {t!r} is {a.decode()!r}, not {b!r}"
+        broken = [b"\xffA\x80b", b"\xe4\xb8A", b"\xc3", b"a\xce", b"\xf4\x90\x80\x80z", b"\x80\xce\xa3"]
+        array = np.empty(len(broken), object)
+        array[:] = broken
+        got = list(arrays.texts_of(nodes.run(data, [(arrays.pairs_of(array), "string")])[0]))
+        change = (lambda t: t.replace(b"\xce\xa3", b"\xcf\x83").lower()) if action == "LOWER" else bytes.upper
+        if got != [change(t) for t in broken]:
+            return f"{action} of bytes that are no characters: {got}"
+    return None
 
 
 def count_grams(row, grams, least, most, skips):
@@ -177,7 +262,9 @@ def murmur(rng):
     return None if np.array_equal(got, wanted) else f"MurmurHash3 of {kind}: {x}: {got}, not {wanted}"
 
 
-def check(rng, _):
+def check(rng, number):
+    if number == 0:
+        return every_letter(rng)
     return [concat, split, split, normalize, tfidf, murmur][int(rng.integers(0, 6))](rng)
 
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ops/dense.h"
-#include "text.h"
+#include "letters.h"
 
 typedef enum letter_case {
     NONE,
@@ -13,6 +13,7 @@ typedef enum letter_case {
 typedef struct normalizer {
     bool exact; /* stop words are compared with their case */
     letter_case change;
+    ox_language language;
     size_t count;
     const ox_string *stopwords;
 } normalizer;
@@ -22,6 +23,7 @@ static ox_status read_normalizer(ox_call *call, normalizer *n) {
     const ox_string action = ox_call_string(call, "case_change_action", "NONE");
     n->exact = ox_call_int(call, "is_case_sensitive", 0) != 0;
     n->change = ox_says(action, "LOWER") ? LOWER : ox_says(action, "UPPER") ? UPPER : NONE;
+    n->language = ox_language_of(ox_call_string(call, "locale", ""));
     n->count = words ? words->count : 0;
     n->stopwords = words ? words->u.strings : NULL;
     if (n->change == NONE && !ox_says(action, "NONE"))
@@ -33,19 +35,26 @@ static ox_status read_normalizer(ox_call *call, normalizer *n) {
 
 /* ---- Stop words --------------------------------------------------------------------------------------------- */
 
-static bool is_same_word(ox_string a, ox_string b) {
-    int a_bytes = 0, b_bytes = 0;
-    size_t i = 0, k = 0;
-    for (; i < a.size && k < b.size; i += (size_t)a_bytes, k += (size_t)b_bytes)
-        if (ox_to_lower(ox_utf8_next(a.data + i, a.size - i, &a_bytes)) !=
-            ox_to_lower(ox_utf8_next(b.data + k, b.size - k, &b_bytes)))
+/* The next small letter of a word; both forms of a small sigma are one. */
+static bool next_small(ox_letters *letters, uint32_t *letter) {
+    const bool is_there = ox_letters_next(letters, letter);
+    if (is_there && *letter == 0x3c2)
+        *letter = 0x3c3;
+    return is_there;
+}
+
+static bool is_same_word(const normalizer *n, ox_string a, ox_string b) {
+    ox_letters of_a = {.text = a, .language = n->language}, of_b = {.text = b, .language = n->language};
+    uint32_t x = 0, y = 0;
+    while (next_small(&of_a, &x))
+        if (!next_small(&of_b, &y) || x != y)
             return false;
-    return i == a.size && k == b.size;
+    return !next_small(&of_b, &y);
 }
 
 static bool is_kept(const normalizer *n, ox_string s) {
     for (size_t i = 0; i < n->count; i++)
-        if (n->exact ? !ox_string_order(s, n->stopwords[i]) : is_same_word(s, n->stopwords[i]))
+        if (n->exact ? !ox_string_order(s, n->stopwords[i]) : is_same_word(n, s, n->stopwords[i]))
             return false;
     return true;
 }
@@ -68,25 +77,24 @@ ox_status ox_infer_string_normalizer(ox_call *call) {
 
 /* ---- Case --------------------------------------------------------------------------------------------------- */
 
-/* Letters and their other case take the same number of bytes. */
-static void change_case(letter_case change, ox_string s, char *text) {
-    int bytes;
-    memcpy(text, s.data, s.size);
-    for (size_t i = 0; i < s.size; i += (size_t)bytes) {
-        const uint32_t c = ox_utf8_next(s.data + i, s.size - i, &bytes);
-        ox_utf8_put(change == LOWER ? ox_to_lower(c) : ox_to_upper(c), bytes, text + i);
-    }
+/* Writes a text in the other case, and gives its bytes; with `to` NULL it only counts. */
+static size_t change_case(const normalizer *n, ox_string s, char *to) {
+    ox_letters letters = {.text = s, .upper = n->change == UPPER, .language = n->language};
+    size_t size = 0;
+    for (uint32_t c; ox_letters_next(&letters, &c);)
+        size += (size_t)ox_utf8_put(c, to ? to + size : NULL);
+    return size;
 }
 
 static ox_status normalize(ox_call *call, const normalizer *n, ox_string s, ox_string *result) {
     *result = s;
-    if (n->change == NONE || s.size == 0)
+    if (n->change == NONE)
         return OX_OK;
-    char *text = ox_pile_get(call->strings, s.size);
+    const size_t size = change_case(n, s, NULL);
+    char *text = ox_pile_get(call->strings, size ? size : 1);
     if (!text)
-        return ox_fail_memory(call->error, "a string", s.size);
-    change_case(n->change, s, text);
-    result->data = text;
+        return ox_fail_memory(call->error, "a string", size);
+    *result = (ox_string){text, change_case(n, s, text)};
     return OX_OK;
 }
 

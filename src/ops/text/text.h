@@ -13,16 +13,11 @@ static inline ox_string *ox_string_at(const ox_tensor *tensor, int64_t i) {
  * begins there. `left` is not 0. */
 uint32_t ox_utf8_next(const char *text, size_t left, int *bytes);
 
-/* Writes a character over another of so many bytes; nothing if it does not take as many. */
-void ox_utf8_put(uint32_t character, int bytes, char *text);
+/* Writes a character, or a byte that is none, and gives its bytes, 4 at most; with `text` NULL it only counts. */
+int ox_utf8_put(uint32_t character, char *text);
 
 /* Whether a character separates words. */
 bool ox_is_space(uint32_t character);
-
-/* The other case of a letter of the Latin script (phonetic letters aside), or of the Greek, Cyrillic or Armenian one.
- * Other characters stay as they are, and so do letters whose other case is several letters or takes more bytes. */
-uint32_t ox_to_upper(uint32_t character);
-uint32_t ox_to_lower(uint32_t character);
 
 /* Below, at or above 0 as a comes before, is, or comes after b. */
 int ox_string_order(ox_string a, ox_string b);
