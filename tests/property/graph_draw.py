@@ -2,6 +2,7 @@
 data of its results are known, whatever they depend on; a node that ends in an error is left out again."""
 
 import arrays
+import graph_held
 import graph_run
 import numpy as np
 import oxlib
@@ -51,12 +52,15 @@ class Draft:
     def __init__(self, rng, opset, isa, outer=None):
         self.rng, self.outer = rng, outer
         self.nodes, self.records = [], []
-        self.names = list(outer.names) if outer else []
+        self.names = list(outer.names) if outer else []  # of tensors
+        self.held = list(outer.held) if outer else []  # of other values
+        self.depth = outer.depth + 1 if outer else 0
         self.case = outer.case if outer else Case(opset, {}, {}, self.nodes, {})
         self.known = outer.known if outer else {}
         self.isa, self.opset = isa, opset
         self.first = outer.first if outer else {}  # the first name of a value that was handed on
         self.few = outer.few if outer else False  # values, of one shape mostly
+        self.flows = outer.flows if outer else False  # many subgraphs and values that are no tensors
         if outer is None:
             self.tame = rng.random() < 0.6
             self.most = LARGE if rng.random() < 0.04 else MOST_ELEMENTS
@@ -159,13 +163,12 @@ class Draft:
     def ints(self, numbers):
         return self.constant(np.array(numbers, np.int64), "int64")
 
-    def give(self, array, type_name, among):
+    def give(self, value, type_name, among):
         name = f"{'w' if among is self.case.constants else 'x'}{len(self.case.constants) + len(self.case.inputs)}"
-        among[name] = self.known[name] = array
-        self.case.types[name] = type_name
+        among[name] = value
         draft = self
-        while draft:  # branches take it from the outermost graph
-            draft.names.append(name)
+        while draft:  # subgraphs take it from the outermost graph
+            draft.see(name, type_name, value)
             draft = draft.outer
         return name
 
@@ -177,37 +180,49 @@ class Draft:
         node = Node(op, list(inputs), outputs, attributes)
         try:
             results = graph_run.run_node(node, self.known, self.case.types, self.opset, self.isa)
-        except oxlib.OxError:
+            if op in graph_run.APART:
+                graph_run.run_apart(node, self.known, self.case.types, self.opset, self.isa)
+        except (oxlib.OxError, graph_run.NoRounds):
             return None
-        if any(array.size > self.most for _, array in results):
+        if any(graph_held.size_of(value) > self.most or "undefined" in type_name for type_name, value in results):
             return None
-        for name, (type_name, array) in zip(outputs, results):
-            self.known[name], self.case.types[name] = array, type_name
-            self.names.append(name)
-            if inputs and inputs[0] and self.hands_on(inputs[0], name):
+        for name, (type_name, value) in zip(outputs, results):
+            self.see(name, type_name, value)
+            if name in self.names and inputs and inputs[0] in self.names and self.hands_on(inputs[0], name):
                 self.first[name] = self.first.get(inputs[0], inputs[0])
         self.nodes.append(node)
         self.records.append(node)
         return outputs
 
-    def branch(self, result_type, grow, base):
-        """A subgraph that ends in a value of the type: nodes on outer values, the first on `base`."""
-        inner = Draft(self.rng, self.opset, self.isa, self)
-        last = inner.add("Identity", [base])
-        if not last:
-            return None
-        for _ in range(int(self.rng.integers(0, 4))):
-            grow(inner)
-        ends = [n for node in inner.nodes for n in node.outputs if self.type_of(n) == result_type]
+    def see(self, name, type_name, value):
+        self.known[name], self.case.types[name] = value, type_name
+        (self.held if graph_held.is_held(type_name) else self.names).append(name)
+
+    def port(self, type_name, value, is_read=True):
+        """An input of a subgraph, which has this value in its first round."""
+        name = f"v{len(self.known)}"
+        self.see(name, type_name, value)
+        if not is_read:
+            self.names.remove(name)
+        return name
+
+    def inner(self):
+        return Draft(self.rng, self.opset, self.isa, self)
+
+    def close(self, inner, inputs, outputs):
+        """The subgraph that an inner draft has become."""
         self.records += inner.records
-        return Branch(inner.nodes, ends[-1])
+        return Branch(inner.nodes, outputs, inputs)
 
 
 def grow(draft, rules, dense):
-    """One more node. `rules` is a list of (weight, rules by operator): one of the lists is chosen, then one of it."""
+    """One more node. `rules` is a list of (weight, rules by operator): one of the lists is chosen, then one of it. The
+    last two have subgraphs and values that are no tensors."""
     weights = np.array([weight for weight, _ in rules], float)
     if dense:
         weights[1:] *= 0.2
+    if draft.flows:
+        weights[-2:] *= 5
     names = rules[int(draft.rng.choice(len(rules), p=weights / weights.sum()))][1]
     op = draft.choose(sorted(names))
     since, rule = names[op]
@@ -254,6 +269,7 @@ def draw(rng, rules, isa):
     opset = int(rng.choice([13, 17, 18, 20, 21, 23, 24, 26, 28]))
     draft = Draft(rng, opset, isa)
     wanted, dense = int(np.clip(3 + rng.geometric(0.12), 3, 30)), rng.random() < 0.4
+    draft.flows = not dense and rng.random() < 0.5
     if dense:
         draft.few = True
         for _ in range(2):  # what passes read, and may write over

@@ -17,6 +17,7 @@ import math
 import warnings
 
 import arrays
+import graph_held
 import graph_norms
 import casts
 import graph_run
@@ -236,8 +237,6 @@ def expected(node, operands, types, opset):
         return by_cast(operands[0], types[node.inputs[0]], types[node.inputs[1]])
     if any(x.dtype.names for x in operands) and not node.op.startswith("Cast"):
         return None  # texts that move in other ways: picks.py
-    if node.op == "If":
-        return None  # its branches are compared node by node
     if node.op in graph_norms.ELSEWHERE:
         return None  # norms.py, lines.py, reductions.py, pools.py, picks.py and images.py compare them with numpy
     if node.op == "ReduceMean" and operands[0].dtype.kind in "iu":
@@ -259,6 +258,10 @@ def judge(node, known, types, opset, results=None):
     """None, or what is wrong with the results of a node (those in `known` if they are not given); "" if nobody knows
     what is right."""
     operands = [known[name] for name in node.inputs if name]
+    if node.op in graph_held.OPERATORS and (node.op != "Identity" or graph_held.is_held(types[node.inputs[0]])):
+        name = node.outputs[0]
+        got = (types[name], known[name] if results is None else results[0])
+        return graph_run.differs(node.op, graph_held.expected(node, known, types), got, types[name])
     wanted = expected(node, operands, types, opset)
     if wanted is None:
         return ""

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 
 import arrays
+import graph_held
 import graph_run
 import numpy as np
 import oxlib
@@ -60,31 +61,64 @@ def with_branches(case, config):
     """The nodes of a branch in the place of an If."""
     for i, node in enumerate(case.nodes):
         for branch in node.attributes.values():
-            if isinstance(branch, Branch):
+            if isinstance(branch, Branch) and node.op == "If":
                 nodes = copy.deepcopy(branch.nodes)
+                names = dict(zip(branch.outputs, node.outputs))
                 for inner in nodes:
-                    inner.outputs = [node.outputs[0] if n == branch.output else n for n in inner.outputs]
-                    inner.inputs = [node.outputs[0] if n == branch.output else n for n in inner.inputs]
+                    inner.outputs = [names.get(n, n) for n in inner.outputs]
+                    inner.inputs = [names.get(n, n) for n in inner.inputs]
                 yield dataclasses.replace(case, nodes=case.nodes[:i] + nodes + case.nodes[i + 1:],
                                           types=dict(case.types)), config
 
 
+def inner_nodes(nodes):
+    """(list, index) of every node of a subgraph, the last first."""
+    for node in nodes:
+        for branch in branches_of(node):
+            for i in reversed(range(len(branch.nodes))):
+                yield branch.nodes, i
+            yield from inner_nodes(branch.nodes)
+
+
+def with_smaller_bodies(case, config):
+    """A node of a subgraph less; what read its results reads its inputs, as far as these have the same types."""
+    for k in range(sum(1 for _ in inner_nodes(case.nodes))):
+        smaller = dataclasses.replace(case, nodes=copy.deepcopy(case.nodes), types=dict(case.types))
+        nodes, i = list(inner_nodes(smaller.nodes))[k]
+        gone = nodes.pop(i)
+        names = {}
+        for output in gone.outputs:
+            names[output] = next((n for n in gone.inputs if case.types.get(n) == case.types[output]), output)
+        rename(smaller.nodes, names)
+        yield smaller, config
+
+
+def rename(nodes, names):
+    """Inputs of nodes and outputs of subgraphs by other names."""
+    for node in nodes:
+        node.inputs = [names.get(n, n) for n in node.inputs]
+        for branch in branches_of(node):
+            branch.outputs = [names.get(n, n) for n in branch.outputs]
+            rename(branch.nodes, names)
+
+
 def with_less(case, config):
     """Inputs cut to fewer elements in every dimension of one size."""
-    sizes = {n for a in [*case.inputs.values(), *case.constants.values()] for n in a.shape if n > 1}
+    given = [*case.inputs.values(), *case.constants.values()]
+    sizes = {n for value in given for a in graph_held.leaves(value) for n in a.shape if n > 1}
     for size in sorted(sizes, reverse=True):
         for less in sorted({1, 2, size // 2}):
             if less >= size:
                 continue
             cut = lambda a: np.ascontiguousarray(a[tuple(slice(less if n == size else None) for n in a.shape)])
-            yield dataclasses.replace(case, inputs={n: cut(a) for n, a in case.inputs.items()},
+            yield dataclasses.replace(case, inputs={n: graph_held.mapped(a, cut) for n, a in case.inputs.items()},
                                       constants={n: cut(a) for n, a in case.constants.items()},
                                       types=dict(case.types)), config
 
 
 def with_less_of_one(case, config):
     for name, array in case.inputs.items():
-        for axis, size in enumerate(array.shape):
+        for axis, size in enumerate([] if graph_held.is_held(case.types[name]) else array.shape):
             if size > 1:
                 cut = np.ascontiguousarray(np.take(array, [0], axis))
                 inputs = dict(case.inputs, **{name: cut})
@@ -97,8 +131,8 @@ def plainer(case, config):
             yield case, dataclasses.replace(config, **change)
 
 
-STEPS = [without_dead, with_earlier_outputs, with_cuts, with_fewer_outputs, with_branches, plainer, with_less,
-         with_less_of_one]
+STEPS = [without_dead, with_earlier_outputs, with_cuts, with_fewer_outputs, with_branches, with_smaller_bodies,
+         plainer, with_less, with_less_of_one]
 
 
 def reduce(case, config, check):
@@ -114,7 +148,7 @@ def reduce(case, config, check):
                     continue
                 try:
                     failed = check(*smaller)
-                except (oxlib.OxError, KeyError, ValueError, IndexError):
+                except (oxlib.OxError, graph_run.NoRounds, KeyError, ValueError, IndexError):
                     failed = None  # it is no graph any more
                 if failed:
                     (case, config), text, found = smaller, failed, True
@@ -122,17 +156,27 @@ def reduce(case, config, check):
     return case, config, text
 
 
+def branches_of(node):
+    return [value for value in node.attributes.values() if isinstance(value, Branch)]
+
+
+def count_nodes(nodes):
+    return len(nodes) + sum(count_nodes(branch.nodes) for node in nodes for branch in branches_of(node))
+
+
 def size_of(case, config):
     """Smaller graphs first, then fewer outputs, plainer runs, and less data."""
-    data = sum(a.size for a in [*case.inputs.values(), *case.constants.values()])
-    inner = sum(len(b.nodes) for n in case.nodes for b in n.attributes.values() if isinstance(b, Branch))
-    return (len(case.nodes) + inner, len(config.outputs), config.layout != 0, config.threads, config.isa, data)
+    data = sum(graph_held.size_of(a) for a in [*case.inputs.values(), *case.constants.values()])
+    return (count_nodes(case.nodes), len(config.outputs), config.layout != 0, config.threads, config.isa, data)
 
 
 def written(case, config):
     """ONNX text and inputs."""
     lines = [onnx.printer.to_text(graph_run.model_of(case, config.outputs))]
     for name, array in {**case.inputs, **case.constants}.items():
+        if graph_held.is_held(case.types[name]):
+            lines.append(f"{name} = {array}")
+            continue
         shown = arrays.texts_of(array) if case.types[name] == "string" else array
         with np.printoptions(threshold=64, floatmode="unique"):
             lines.append(f"{name} = {case.types[name]}{list(array.shape)} {shown.reshape(-1)}")

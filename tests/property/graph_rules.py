@@ -3,7 +3,9 @@ draft and the operator's name, which picks values, and adds a node. What ox refu
 not know all that an operator asks for."""
 
 import arrays
+import graph_control
 import graph_draw
+import graph_lists
 import graph_norms
 import graph_run
 import numpy as np
@@ -418,22 +420,6 @@ def dropout(d, op):
     d.add(op, [d.pick(FLOATS)], d.choose([1, 2]))
 
 
-def choice(d, op):
-    """Branches of a few nodes each, on values from outside and their own."""
-    condition = d.pick(["bool"], lambda x: x.size == 1 and x.ndim == 0)
-    if condition is None:
-        condition = d.source("bool", ())
-    a = d.pick(NUMBERS)
-    if a is None:
-        return
-    grow = lambda inner: graph_draw.grow(inner, RULES, True)
-    nodes, branches = len(d.known), {}
-    for key in ("then_branch", "else_branch"):
-        branches[key] = d.branch(d.type_of(a), grow, a)
-    if len(d.known) > nodes and all(branches.values()):
-        d.add(op, [condition], **branches)
-
-
 # ---- Padding, picking, placing ----------------------------------------------------------------------------------
 
 
@@ -588,7 +574,7 @@ VIEWS = {
 }
 MOVES = {
     "Concat": (13, concat), "Gather": (13, gather), "Shape": (13, shape_of), "Size": (13, shape_of),
-    "Constant": (13, constant), "ConstantOfShape": (13, constant_of_shape), "If": (13, choice),
+    "Constant": (13, constant), "ConstantOfShape": (13, constant_of_shape),
 }
 PICKS = {
     "Pad": (13, pad), "CenterCropPad": (18, sizes), "Tile": (13, sizes), "Range": (13, count_up),
@@ -598,7 +584,11 @@ PICKS = {
     "NonZero": unary(NUMBERS + ["bool"]), "Compress": (13, compress), "Unique": (13, unique), "Resize": (13, resize),
     "GridSample": (20, grid_sample), "AffineGrid": (20, affine_grid), "NonMaxSuppression": (13, suppress),
 }
-RULES = [(50, ELEMENTWISE), (4, QUANTIZING), (10, ROWS), (8, graph_norms.NORMS), (8, PRODUCTS), (18, VIEWS), (10, MOVES), (8, PICKS)]
+CONTROL = {op: rule(lambda: RULES) for op, rule in {
+    "If": graph_control.choice, "Loop": graph_control.loop, "Scan": graph_control.scan,
+    "SequenceMap": graph_control.sequence_map}.items()}
+RULES = [(50, ELEMENTWISE), (4, QUANTIZING), (10, ROWS), (8, graph_norms.NORMS), (8, PRODUCTS), (18, VIEWS), (10, MOVES),
+         (8, PICKS), (8, CONTROL), (8, graph_lists.LISTS)]
 # Operators of ox without a rule, and why.
 WITHOUT = {
     "onednn.graph.StaticExpand": "of a domain of its own; tests/property/expand_forms.py has it",
@@ -630,21 +620,6 @@ WITHOUT = {
     "HammingWindow": "the same",
     "HannWindow": "the same",
     "MelWeightMatrix": "the same",
-    "SequenceConstruct": "of values that are no tensors; tests/property/sequences.py has it",
-    "SequenceAt": "the same",
-    "SequenceEmpty": "the same",
-    "SequenceErase": "the same",
-    "SequenceInsert": "the same",
-    "SequenceMap": "the same",
-    "SequenceLength": "the same",
-    "SplitToSequence": "the same",
-    "ConcatFromSequence": "the same",
-    "Optional": "the same",
-    "OptionalGetElement": "the same",
-    "OptionalHasElement": "the same",
-    "ai.onnx.ml.CastMap": "of maps; tests/property/maps.py has it",
-    "ai.onnx.ml.DictVectorizer": "the same",
-    "ai.onnx.ml.ZipMap": "the same",
     "StringConcat": "of texts; tests/property/texts.py has it",
     "StringNormalizer": "the same",
     "StringSplit": "the same",
@@ -653,7 +628,6 @@ WITHOUT = {
         "ArrayFeatureExtractor", "Binarizer", "CategoryMapper", "FeatureVectorizer", "Imputer", "LabelEncoder",
         "LinearClassifier", "LinearRegressor", "Normalizer", "OneHotEncoder", "SVMClassifier", "SVMRegressor", "Scaler",
         "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor")},
-    "Loop": "its bodies take inputs; tests/property/loops.py has it", "Scan": "the same",
     "Attention": "tests/property/attentions.py has it", "LinearAttention": "the same", "RotaryEmbedding": "the same",
     "ai.onnx.preview.FlexAttention": "the same",
     "SwiGLU": "the same", "TensorScatter": "the same", "Einsum": "tests/property/einsums.py has it",

@@ -1,11 +1,14 @@
-"""graph_run.py: random graphs as models, and what ox makes of them: node by node, and whole in one configuration."""
+"""graph_run.py: random graphs as models, and what ox makes of them: node by node, and whole in one configuration. Nodes
+with subgraphs are taken apart: their bodies run node by node, too, round by round."""
 
 import dataclasses
 
 import arrays
+import graph_held
 import numpy as np
 import oxlib
 import values
+from graph_held import Held
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -28,11 +31,13 @@ class Node:
 
 @dataclasses.dataclass
 class Branch:
+    """A subgraph; its outputs are results of its nodes, or its inputs."""
     nodes: list
-    output: str
+    outputs: list
+    inputs: list = dataclasses.field(default_factory=list)
 
     def captures(self):
-        made = {name for node in self.nodes for name in node.outputs}
+        made = {name for node in self.nodes for name in node.outputs} | set(self.inputs)
         return [name for node in self.nodes for name in node.reads() if name not in made]
 
 
@@ -70,10 +75,6 @@ class Config:
 # ---- Models -----------------------------------------------------------------------------------------------------
 
 
-def kind_of(type_name):
-    return arrays.DTYPES[type_name][0]
-
-
 def tensor_of(name, array, type_name):
     if type_name == "string":
         return helper.make_tensor(name, TensorProto.STRING, array.shape, list(arrays.texts_of(array).reshape(-1)))
@@ -84,7 +85,7 @@ def info_of(name, type_name):
     """Without a type where nobody knows it yet."""
     if type_name is None:
         return helper.make_empty_tensor_value_info(name)
-    return helper.make_tensor_value_info(name, kind_of(type_name), None)
+    return helper.make_value_info(name, graph_held.type_proto(type_name))
 
 
 def node_proto(node, types):
@@ -92,9 +93,15 @@ def node_proto(node, types):
     for key, value in node.attributes.items():
         if isinstance(value, Branch):
             made = [node_proto(inner, types) for inner in value.nodes]
-            value = helper.make_graph(made, key, [], [info_of(value.output, types[value.output])])
+            value = helper.make_graph(made, key, [info_of(name, types[name]) for name in value.inputs],
+                                      [info_of(name, types[name]) for name in value.outputs])
         attributes[key] = value
-    return helper.make_node(node.op, node.inputs, node.outputs, name=f"make_{node.outputs[0]}", **attributes)
+    domain, _, op = node.op.rpartition(".")
+    return helper.make_node(op, node.inputs, node.outputs, f"make_{node.outputs[0]}", domain=domain, **attributes)
+
+
+def opsets(version):
+    return [helper.make_opsetid("", version), helper.make_opsetid("ai.onnx.ml", 3)]
 
 
 def model_of(case, outputs):
@@ -102,16 +109,10 @@ def model_of(case, outputs):
                               [info_of(name, case.types[name]) for name in case.inputs],
                               [info_of(name, case.types[name]) for name in outputs],
                               [tensor_of(name, array, case.types[name]) for name, array in case.constants.items()])
-    return helper.make_model(graph, ir_version=13, opset_imports=[helper.make_opsetid("", case.opset)])
+    return helper.make_model(graph, ir_version=13, opset_imports=opsets(case.opset))
 
 
 # ---- Runs -------------------------------------------------------------------------------------------------------
-
-
-def take(tensor):
-    """(type name, array) of a result, which outlives the session."""
-    name, array = arrays.from_tensor(tensor)
-    return name, arrays.pairs_of(arrays.texts_of(array)) if name == "string" else array
 
 
 class Running:
@@ -135,10 +136,16 @@ class Running:
 
     def run(self, change):
         """(type name, array) of each output, for the inputs as `change` gives them."""
-        for i, (name, array) in enumerate(self.case.inputs.items()):
-            self.session.set_input(i, arrays.to_input(change(array), self.case.types[name]))
+        given = []
+        for i, (name, value) in enumerate(self.case.inputs.items()):
+            type_name = self.case.types[name]
+            if isinstance(value, Held):
+                given.append(graph_held.Given(graph_held.mapped(value, change), type_name))
+                given[-1].set(self.session, i)
+            else:
+                self.session.set_input(i, arrays.to_input(change(value), type_name))
         self.session.run()
-        return [take(self.session.output(i)) for i in range(len(self.config.outputs))]
+        return [graph_held.output(self.session, i) for i in range(len(self.config.outputs))]
 
 
 def run_node(node, known, types, opset, isa):
@@ -153,11 +160,96 @@ def run_node(node, known, types, opset, isa):
 def run_nodes(case, isa):
     """All values of a case: arrays by name, computed node by node."""
     known = dict(case.inputs, **case.constants)
-    for node in case.nodes:
-        results = run_node(node, known, case.types, case.opset, isa)
-        for name, (type_name, array) in zip([name for name in node.outputs if name], results):
-            known[name], case.types[name] = array, type_name
+    run_into(case.nodes, known, case.types, case.opset, isa)
     return known
+
+
+def run_into(nodes, known, types, opset, isa):
+    for node in nodes:
+        results = run_apart(node, known, types, opset, isa)
+        for name, (type_name, array) in zip([name for name in node.outputs if name], results):
+            known[name], types[name] = array, type_name
+
+
+# ---- Subgraphs, node by node ------------------------------------------------------------------------------------
+
+
+class NoRounds(Exception):
+    """Nobody but ox knows what shape stacks of no rounds would have had; it tells the more, the more is constant."""
+
+
+def run_apart(node, known, types, opset, isa):
+    """(type name, value) of each output; nodes with subgraphs are taken apart."""
+    if node.op not in APART:
+        return run_node(node, known, types, opset, isa)
+
+    def run_body(key, *given):
+        body = node.attributes[key]
+        scope = dict(known, **dict(zip(body.inputs, given)))
+        run_into(body.nodes, scope, types, opset, isa)
+        return [scope[name] for name in body.outputs]
+
+    results = APART[node.op](node, known, run_body)
+    if results is None:
+        raise NoRounds
+    body = next(value for value in node.attributes.values() if isinstance(value, Branch))
+    found = [types[name] for name in (body.outputs[1:] if node.op == "Loop" else body.outputs)]
+    if node.op == "SequenceMap":
+        found = [graph_held.around("seq", t) for t in found]
+        results = [Held(t, items) for t, items in zip(found, results)]
+    return list(zip(found, results))
+
+
+def if_apart(node, known, run_body):
+    return run_body("then_branch" if known[node.inputs[0]].reshape(-1)[0] else "else_branch")
+
+
+def loop_apart(node, known, run_body):
+    most, going = [known[name] if name else None for name in node.inputs[:2]]
+    has_condition, turn, rows = going is not None, 0, []
+    carried = [known[name] for name in node.inputs[2:]]
+    going = np.array(True) if going is None else going
+    while (most is None or turn < most.reshape(-1)[0]) and going.reshape(-1)[0]:
+        results = run_body("body", np.array(turn, np.int64), going, *carried)
+        going = results[0] if has_condition else going
+        carried, row = results[1:1 + len(carried)], results[1 + len(carried):]
+        rows.append(row)
+        turn += 1
+    if not rows and len(node.outputs) > len(carried):
+        return None
+    return carried + [np.stack(stack) for stack in zip(*rows)]
+
+
+def scan_apart(node, known, run_body):
+    count = node.attributes["num_scan_inputs"]
+    states = [known[name] for name in node.inputs[:-count]]
+    scanned = [known[name] for name in node.inputs[-count:]]
+    setting = lambda name, n: node.attributes.get(name, [0] * n)
+    axes = setting("scan_input_axes", count)
+    back = setting("scan_input_directions", count)
+    length, rows = scanned[0].shape[axes[0]], []
+    for turn in range(length):
+        slices = [np.take(x, length - 1 - turn if b else turn, axis) for x, axis, b in zip(scanned, axes, back)]
+        results = run_body("body", *states, *map(np.asarray, slices))
+        states, row = results[:len(states)], results[len(states):]
+        rows.append(row)
+    stacks = len(node.outputs) - len(states)
+    if not rows and stacks:
+        return None
+    made, axes, back = [], setting("scan_output_axes", stacks), setting("scan_output_directions", stacks)
+    for stack, axis, b in zip(zip(*rows), axes, back):
+        made.append(np.stack(stack[::-1] if b else stack, axis))
+    return states + made
+
+
+def map_apart(node, known, run_body):
+    first, *others = [known[name] for name in node.inputs]
+    rows = [run_body("body", item, *(x.items[i] if isinstance(x, Held) else x for x in others))
+            for i, item in enumerate(first.items)]
+    return [[row[k] for row in rows] for k in range(len(node.outputs))]
+
+
+APART = {"If": if_apart, "Loop": loop_apart, "Scan": scan_apart, "SequenceMap": map_apart}
 
 
 # ---- Comparing --------------------------------------------------------------------------------------------------
@@ -176,8 +268,10 @@ def comparable(array):
 
 
 def differs(name, wanted, got, type_name):
-    """None, or how an output differs from the (array, type) that is wanted."""
+    """None, or how an output differs from the (value, type) that is wanted."""
     got_type, got_array = got
+    if isinstance(wanted, Held):
+        return held_differs(name, wanted, got_array, type_name, got_type)
     if got_type != type_name or got_array.shape != wanted.shape:
         return f"{name} is {got_type}{list(got_array.shape)}, not {type_name}{list(wanted.shape)}"
     if np.array_equal(comparable(wanted), comparable(got_array)):
@@ -187,6 +281,17 @@ def differs(name, wanted, got, type_name):
         if repr(pair[0]) != repr(pair[1]):
             return f"{name}: element {i} is {pair[1]!r}, node by node {pair[0]!r}"
     return f"{name} differs"
+
+
+def held_differs(name, wanted, got, type_name, got_type):
+    """The same of values that are no tensors, item by item."""
+    if not graph_held.agree(got_type, type_name) or len(got.items) != len(wanted.items):
+        return f"{name} is {got_type} of {len(got.items)} items, not {type_name} of {len(wanted.items)}"
+    inner = graph_held.inner_type(type_name)
+    pairs = [(f"{name}[{i}]", a, b, inner) for i, (a, b) in enumerate(zip(wanted.items, got.items))]
+    if wanted.keys is not None:
+        pairs.append((f"keys of {name}", wanted.keys, got.keys, graph_held.key_type(type_name)))
+    return next(filter(None, (differs(n, a, (t, b), t) for n, a, b, t in pairs)), None)
 
 
 def other_data(array):

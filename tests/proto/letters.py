@@ -44,7 +44,8 @@ def runs_of(change):
 
 
 def many_of(change):
-    return [(ord(c), *[ord(d) for d in change(c)], *[0] * (3 - len(change(c)))) for c in CHARACTERS if len(change(c)) > 1]
+    letters = [c for c in CHARACTERS if len(change(c)) > 1]
+    return [(ord(c), *[ord(d) for d in change(c)], *[0] * (3 - len(change(c)))) for c in letters]
 
 
 def set_of(holds):
