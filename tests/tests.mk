@@ -13,7 +13,7 @@ CHECK_PARTS := \
   picks images convs winograds conv-rows pools transposed integer-convs deforms regions norms lines \
   loops recurrent attentions gradients einsums signals texts sequences maps chances ml trained \
   plugin errors \
-  hostile ml-attributes extremes allocations regression \
+  hostile hostile-values ml-attributes extremes allocations regression \
   ops-list check-device check-install \
   check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
   check-python \
@@ -226,6 +226,9 @@ allocations: $(BUILD)/libox.so node-cases
 
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)
+
+hostile-values: $(BUILD)/ox $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 162 tests/hostile/values.py $(BUILD)/ox
 
 ml-attributes: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 2000 tests/hostile/ml_attributes.py --cases 2000

@@ -1,4 +1,4 @@
-"""corpus.py NODES IMAGES DIR: what the fuzzers start from: DIR/models and DIR/inputs.
+"""corpus.py NODES IMAGES DIR: what the fuzzers start from: DIR/models, DIR/inputs and DIR/values.
 
 NODES has node cases of ONNX (generate.py), IMAGES some pictures. Needs numpy and onnx.
 """
@@ -11,8 +11,13 @@ import sys
 import zlib
 
 import numpy as np
+import onnx
 
 import seeds
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "versions"))
+import written  # noqa: E402
+import written_ml  # noqa: E402
 
 MOST_BYTES = 4000
 FORMATS = NPY, PROTO, IMAGE, LITERAL, NPZ, FITTED = range(6)  # the first byte of an input, plus 6 times a variant
@@ -20,6 +25,10 @@ FITS = ["resize=3", "resize=5x2,crop=2", "mean=[0.1,0.2,0.3],std=0.5,range=1,lay
         "mean=0.5,layout=hwc,resize=8"]
 LITERALS = ["7", "-3", "1e3", "nan", "true", "[]", "[[1,2],[3,4]]", "[1.5, -inf, 2]", "[1+2j, 3j]", '["a","b\\n"]',
             "[[[1],[2]],[[3],[4]]]", "0x1p-3", "[18446744073709551615]", "['it']"]
+# Literals of values, by the types of fuzz_values.c.
+VALUES = ["[[1,2],3]", '["a",["b","c"]]', "[[[1,2]],[]]", "[{1:2,3:[4]},{}]", "none", "[[1,0],[0]]",
+          "{1: 0.5, -2: [1,2]}", """{"a,]}:": ["x","]y,"], 'b': "q"}""", "{7: [[true]]}"]
+KINDS = {"seq": (0, 1, 2, 3), "optional": (4, 5), "map": (6, 7, 8)}
 DTYPES = ["f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "c8", "c16", ">f4", ">i8", "U3", "S2",
           "V2"]
 
@@ -35,6 +44,8 @@ def models(nodes, folder):
             shutil.copy(path, folder / path.parent.name)
     for name, data in seeds.models():
         write(folder, "seed_" + name, data)
+    for case in (*written.cases(), *written_ml.cases()):
+        write(folder, f"written_{case.name}", case.model.SerializeToString())
 
 
 def npy(array, order="C"):
@@ -86,12 +97,38 @@ def inputs(nodes, images, folder):
             write(folder, f"proto{i}", bytes([PROTO]) + path.read_bytes())
 
 
+def kind_of(message):
+    """The kind of an .pb of the node cases; None for a tensor."""
+    return next((k for k in KINDS if message.HasField({"seq": "sequence_type"}.get(k, f"{k}_type"))), None)
+
+
+def values(nodes, folder):
+    """Messages and literals; the first byte is twice the number of a type, plus 1 for literals."""
+    folder.mkdir(parents=True)
+    for i, text in enumerate(VALUES):
+        write(folder, f"literal{i}", bytes([2 * i + 1]) + text.encode())
+    for path in sorted(nodes.glob("*/model.onnx")):
+        graph = onnx.load(path, load_external_data=False).graph
+        for way, infos in (("input", graph.input), ("output", graph.output)):
+            for i, info in enumerate(infos):
+                data = path.parent / "test_data_set_0" / f"{way}_{i}.pb"
+                kind = kind_of(info.type)
+                if kind and data.exists() and data.stat().st_size <= MOST_BYTES:
+                    write(folder, f"{path.parent.name}_{way}{i}", bytes([2 * KINDS[kind][0]]) + data.read_bytes())
+    for case in (*written.cases(), *written_ml.cases()):
+        for i, message in enumerate(map(written.message_of, (*case.inputs, *case.outputs))):
+            kind = {"SequenceProto": "seq", "OptionalProto": "optional", "MapProto": "map"}.get(type(message).__name__)
+            if kind:
+                write(folder, f"written_{case.name}_{i}", bytes([2 * KINDS[kind][0]]) + message.SerializeToString())
+
+
 def main():
     nodes, images, target = map(pathlib.Path, sys.argv[1:])
     shutil.rmtree(target, ignore_errors=True)
     models(nodes, target / "models")
     inputs(nodes, images, target / "inputs")
-    for folder in ("models", "inputs"):
+    values(nodes, target / "values")
+    for folder in ("models", "inputs", "values"):
         print(f"{len(list((target / folder).iterdir()))} files in {target / folder}")
 
 

@@ -6,7 +6,7 @@
 # What a target finds is written to build/fuzz/TARGET-...; it belongs into tests/regression with a line on what it was.
 # What the targets learn is kept in build/fuzz/learned, so that the next run starts from it.
 SECONDS      ?= 60
-FUZZ_TARGETS ?= wire load run inputs
+FUZZ_TARGETS ?= wire load run inputs values
 FUZZ         := $(BUILD)/fuzz
 FUZZ_CHECKS  := address,undefined
 FUZZ_FLAGS   := -std=c11 -O1 -g -D_POSIX_C_SOURCE=200809L -Isrc -Itools -Itests/fuzz -I$(FUZZ)/proto \
@@ -20,8 +20,9 @@ FUZZ_CORPUS_wire   := models
 FUZZ_CORPUS_load   := models
 FUZZ_CORPUS_run    := models
 FUZZ_CORPUS_inputs := inputs
+FUZZ_CORPUS_values := values
 
-$(FUZZ)/corpus/.stamp: tests/fuzz/corpus.py tests/fuzz/seeds.py $(BUILD)/node/.stamp
+$(FUZZ)/corpus/.stamp: tests/fuzz/corpus.py tests/fuzz/seeds.py $(wildcard tests/versions/written*.py) $(BUILD)/node/.stamp
 	@$(VENV)/bin/python tests/fuzz/corpus.py $(BUILD)/node examples/digits/images $(FUZZ)/corpus
 	@touch $@
 
@@ -56,7 +57,7 @@ fuzz-%: fuzz-build
 
 # ---- What was found once, in the build of the tests ----------------------------------------------------------------
 
-REPLAYS := wire load run inputs
+REPLAYS := wire load run inputs values
 
 $(BUILD)/obj/tests/fuzz/%.o: CFLAGS += -Itools -I$(BUILD)/proto -Wno-conversion
 $(REPLAYS:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(BUILD)/obj/tests/fuzz/mutate.o: $(BUILD)/proto/onnx.pb-c.h

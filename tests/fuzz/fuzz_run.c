@@ -58,6 +58,87 @@ static void turn(const ox_tensor *tensor, int64_t *strides) {
     }
 }
 
+/* ---- Values that are no tensors ----------------------------------------------------------------------------- */
+
+enum {
+    ITEMS = 2
+};
+
+static ox_status make_value(const char **type, int64_t open, unsigned turn, ox_value **value, ox_error *error);
+
+/* The element type whose name begins the text. */
+static ox_dtype dtype_at(const char *name) {
+    const size_t length = strcspn(name, ",)");
+    for (int i = 1; i < OX_DTYPE_COUNT; i++)
+        if (strlen(ox_dtype_name((ox_dtype)i)) == length && !strncmp(ox_dtype_name((ox_dtype)i), name, length))
+            return (ox_dtype)i;
+    return OX_FLOAT;
+}
+
+static ox_status make_item(const char **type, int64_t open, unsigned turn, ox_value **value, ox_error *error) {
+    const ox_tensor tensor = {dtype_at(*type), 1, &open, NULL, &elements};
+    fill(tensor.dtype, open, turn);
+    *type += strcspn(*type, ")");
+    *type += **type != 0;
+    return ox_value_from_tensor(&tensor, NULL, value, error);
+}
+
+static ox_status make_items(ox_kind kind, const char **type, int64_t open, unsigned turn, ox_value **value,
+                            ox_error *error) {
+    static const int64_t count = ITEMS, numbers[ITEMS] = {1, 3};
+    static const ox_string words[ITEMS] = {{"1", 1}, {"a", 1}};
+    uint8_t room[ITEMS * sizeof(ox_string)] = {0};
+    ox_tensor keys = {OX_INT64, 1, &count, NULL, room};
+    ox_value *items[ITEMS] = {NULL};
+    ox_status status = OX_OK;
+    if (kind == OX_KIND_MAP) {
+        keys.dtype = dtype_at(*type);
+        const size_t size = ox_dtype_size(keys.dtype);
+        for (size_t i = 0; i < ITEMS; i++)
+            memcpy(&room[i * size], keys.dtype == OX_STRING ? (const void *)&words[i] : &numbers[i],
+                   size > 8 && keys.dtype != OX_STRING ? 8 : size);
+        *type += strcspn(*type, ",");
+        *type += **type != 0;
+    }
+    const char *inner = *type;
+    const size_t most = kind == OX_KIND_OPTIONAL ? 1 : ITEMS;
+    for (size_t i = 0; i < most && status == OX_OK; i++) {
+        *type = inner;
+        status = make_value(type, open, turn + (unsigned)i, &items[i], error);
+    }
+    *type += **type != 0;
+    if (status == OX_OK)
+        status = ox_value_from_items(kind, kind == OX_KIND_MAP ? &keys : NULL, (const ox_value *const *)items, most,
+                                     NULL, value, error);
+    for (size_t i = 0; i < most; i++)
+        ox_value_free(items[i]);
+    return status;
+}
+
+/* A value of the type that begins at *type, which goes behind it. Items are vectors of `open` elements. */
+static ox_status make_value(const char **type, int64_t open, unsigned turn, ox_value **value, ox_error *error) {
+    const size_t head = strcspn(*type, "(");
+    const ox_kind kind = **type == 's'   ? OX_KIND_SEQUENCE
+                         : **type == 'o' ? OX_KIND_OPTIONAL
+                         : **type == 'm' ? OX_KIND_MAP
+                                         : OX_KIND_TENSOR;
+    *type += head + ((*type)[head] != 0);
+    return kind == OX_KIND_TENSOR ? make_item(type, open, turn, value, error)
+                                  : make_items(kind, type, open, turn, value, error);
+}
+
+/* Values live until the next input of that index. */
+static ox_status feed_value(ox_session *session, size_t index, const ox_value_info *info, int64_t open,
+                            ox_error *error) {
+    static ox_value *kept[8];
+    const char *type = info->type;
+    ox_session_set_value(session, index, NULL, error);
+    ox_value_free(kept[index]);
+    kept[index] = NULL;
+    ox_status status = make_value(&type, open, (unsigned)index, &kept[index], error);
+    return status == OX_OK ? ox_session_set_value(session, index, kept[index], error) : status;
+}
+
 /* Gives an input, with `open` for dims that the model leaves open. Every second one lies turned. */
 static ox_status feed(const ox_model *model, ox_session *session, size_t index, int64_t open, ox_error *error) {
     static uint8_t data[8][sizeof elements];
@@ -71,6 +152,8 @@ static ox_status feed(const ox_model *model, ox_session *session, size_t index, 
         return OX_ERROR_LIMIT;
     for (int d = 0; d < rank; d++)
         dims[d] = info.rank < 0 || info.dims[d] < 0 ? open : info.dims[d];
+    if (info.kind > OX_KIND_TENSOR)
+        return feed_value(session, index, &info, open, error);
     ox_tensor tensor = {info.dtype ? info.dtype : OX_FLOAT, rank, dims, NULL, data[index]};
     int64_t count = ox_tensor_count(&tensor);
     if (count < 0 || count > MOST_ELEMENTS)
@@ -141,6 +224,17 @@ static uint64_t mix_tensor(const ox_tensor *tensor) {
     return hash;
 }
 
+static uint64_t mix_value(const ox_value *value) {
+    const size_t count = ox_value_count(value);
+    const ox_tensor *tensor = ox_value_tensor(value), *keys = ox_value_keys(value);
+    uint64_t hash = mix(tensor ? mix_tensor(tensor) : 1, &count, sizeof count);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t item = mix_value(ox_value_item(value, i));
+        hash = mix(hash, &item, sizeof item);
+    }
+    return keys ? hash ^ mix_tensor(keys) : hash;
+}
+
 static digest run(ox_session *session, int *questions) {
     digest d = {{0}, OX_OK};
     ox_error error;
@@ -149,10 +243,12 @@ static digest run(ox_session *session, int *questions) {
     if (d.status != OX_OK && !error.text[0])
         abort();
     for (size_t k = 0; d.status == OX_OK && k < MOST_OUTPUTS; k++) {
+        const ox_value *value;
         ox_tensor tensor;
-        if (ox_session_output(session, k, &tensor, &error) != OX_OK)
+        if (ox_session_output_value(session, k, &value, &error) != OX_OK ||
+            (!value && ox_session_output(session, k, &tensor, &error) != OX_OK))
             break;
-        d.of[k] = mix_tensor(&tensor);
+        d.of[k] = value ? mix_value(value) : mix_tensor(&tensor);
     }
     return d;
 }

@@ -100,6 +100,39 @@ SEEDS = {
                    " y = Cast<to = 3>(i)"),
     "texts": (21, "string[4] x", "string[4] y, bool[4] z",
               "f = Cast<to = 1>(x) y = Cast<to = 8>(f) z = Equal(x, y)"),
+    "texts_normal": (21, "string[4] x", "string[N] y, string[M] z",
+                     'y = StringNormalizer<case_change_action = "LOWER", locale = "tr", stopwords = ["1"]>(x)'
+                     ' z = StringNormalizer<case_change_action = "UPPER", is_case_sensitive = 1>(y)'),
+    # Subgraphs, and values that are no tensors.
+    "loop_grows": (21, "float[2] x, int64 m", "float[N,2] y, int64 n",
+                   "c = Constant<value = bool {1}>() e = SequenceEmpty()"
+                   " s, last = Loop(m, c, e, x) <body = round (int64 i, bool k, seq(float[2]) t, float[2] v)"
+                   " => (bool k2, seq(float[2]) u, float[2] w)"
+                   " { k2 = Identity(k) w = Add(v, x) u = SequenceInsert(t, w) }>"
+                   " y = ConcatFromSequence<axis = 0, new_axis = 1>(s) n = SequenceLength(s)"),
+    "loop_stacks": (21, "float[3] x, int64 m, bool c", "float[3] y, float[N,3] z",
+                    "y, z = Loop(m, c, x) <body = round (int64 i, bool k, float[3] v)"
+                    " => (bool k2, float[3] w, float[3] o)"
+                    " { l = Constant<value = int64 {3}>() k2 = Less(i, l) w = Mul(v, x) o = Neg(w) }>"),
+    "loop_nested": (21, "int64[2] x, bool c", "int64[N] y",
+                    "m = Constant<value = int64 {3}>()"
+                    " y = Loop(m, c, x) <body = outer (int64 i, bool k, int64[A] v) => (bool k, int64[B] w) {"
+                    " w = Loop(i, c, v) <body = inner (int64 j, bool h, int64[C] a) => (bool h, int64[D] b)"
+                    " { b = Concat<axis = 0>(a, x) }> }>"),
+    "scan_back": (21, "float[4,3] x, float[3] s", "float[3] y, float[3,4] z",
+                  "y, z = Scan<num_scan_inputs = 1, scan_input_directions = [1], scan_output_axes = [1],"
+                  " body = step (float[3] v, float[3] a) => (float[3] w, float[3] o) { w = Add(v, a) o = Abs(w) }>"
+                  "(s, x)"),
+    "branches_of_values": (21, "bool c, seq(float[N]) s, float[2] x", "int64 n",
+                           "t = If(c) <then_branch = a () => (seq(float[M]) p) { p = SequenceInsert(s, x) },"
+                           " else_branch = b () => (seq(float[K]) q) { q = SequenceErase(s) }> n = SequenceLength(t)"),
+    "mapped": (21, "seq(float[N]) s, float[N] x", "seq(float[N]) y",
+               "y = SequenceMap(s, x) <body = each (float[A] v, float[B] w) => (float[C] o) { o = Mul(v, w) }>"),
+    "optionals": (21, "optional(seq(float[N])) x", "bool h, float[N] y",
+                  "h = OptionalHasElement(x) s = OptionalGetElement(x) l = Constant<value = int64 {-1}>()"
+                  " y = SequenceAt(s, l)"),
+    "parts_of_parts": (21, "float[6,4] x, int64[2] p", "seq(float[N,M]) y, float[A,B] z",
+                       "y = SplitToSequence<axis = 0>(x, p) z = ConcatFromSequence<axis = 1>(y)"),
 }
 
 
