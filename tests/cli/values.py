@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnx.parser
 from onnx import TensorProto, helper, numpy_helper, save
 from tally import check, finish
 
@@ -223,10 +224,43 @@ def check_errors():
     check("measuring", json.loads(out)["runs"] > 0)
 
 
+# Time and memory that no work for each round, item or element together would stay within: an endless loop, a trip count
+# of 2^62, a list that grows, and the transform of a length that is a prime.
+ROUNDS = """<ir_version: 10, opset_import: ["": 21]> g (int64 m) => ({type} r) {{
+  c = Constant<value = bool {{1}}>() x = Constant<value = float {{1.5}}>() e = SequenceEmpty()
+  one = Constant<value = int64 {{1}}>()
+  {result} = Loop({trips}, c, {first}) <body = round (int64 i, bool k, {type} v) => (bool k2, {type} w{stack}) {{
+    k2 = Identity(k) {body} }}>
+}}"""
+
+
+def check_bounds():
+    models = {
+        "endless": ("float", "", "x", "w = Add(v, x)", False), "counted": ("float", "m", "x", "w = Add(v, x)", False),
+        "stacked": ("float", "m", "x", "w = Add(v, x)", True),
+        "grows": ("seq(float)", "m", "e", "w = SequenceInsert(v, x)", False),
+        "grows_ahead": ("seq(float)", "m", "e", "z = Sub(one, one) w = SequenceInsert(v, x, z)", False),
+    }
+    for name, (kind, trips, first, body, stacks) in models.items():
+        text = ROUNDS.format(type=kind, trips=trips or '""', first=first, body=body, stack=f", {kind} w" if stacks else "",
+                             result="r, s" if stacks else "r")
+        save(onnx.parser.parse_model(text), DIR / f"{name}.onnx")
+    for name in ("endless", "counted"):
+        fails("cancelled: the time of --timeout is over", "run", f"{name}.onnx", "-i", str(2**62), "--timeout", "0.3",
+              "--max-memory", "256K")
+    fails("beyond the limit of 262144 bytes of memory", "run", "stacked.onnx", "-i", str(2**62), "--timeout", "60", "--max-memory", "256K")
+    for name in ("grows", "grows_ahead"):
+        out, _ = ox(0, "run", f"{name}.onnx", "-i", "30000", "--max-memory", "40M", "--json")
+        check(f"30,000 items of {name}", len(json.loads(out)["outputs"][0]["items"]) == 30000)
+    write("prime", [helper.make_node("DFT", ["x"], ["y"])], [("x", tensor(FLOAT, [1, "n", 1]))],
+          [("y", tensor(FLOAT, [1, "n", 2]))])
+    ox(0, "run", "prime.onnx", "-d", "n=1000003", "-i", "@ones", "--stats", "--timeout", "59")
+
+
 def main():
     DIR.mkdir()
     write_models()
-    for test in (check_text, check_json, check_saved, check_types, check_expected, check_errors):
+    for test in (check_text, check_json, check_saved, check_types, check_expected, check_errors, check_bounds):
         test()
     finish()
 
