@@ -161,6 +161,8 @@ def scatter_elements(rng):
         to[axis] = int(index[place])
         wanted[tuple(to)] = REDUCTIONS[how](wanted[tuple(to)], updates[place])
     inputs = {"x": (x, type_name), "i": (values.lay_out(rng, index), kind), "u": (updates, type_name)}
+    if how == "none" and type_name != "bfloat16" and rng.random() < 0.3:
+        return one("Scatter", 9, inputs, type_name, wanted, axis=axis)
     return one("ScatterElements", 18, inputs, type_name, wanted, axis=axis, reduction=how)
 
 

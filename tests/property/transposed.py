@@ -1,4 +1,4 @@
-"""transposed.py: ConvTranspose and Col2Im on random shapes and attributes against what the specification says, element
+"""transposed.py: ConvTranspose, Col2Im, MaxUnpool and CausalConvWithState on random shapes and attributes against what the specification says, element
 by element, in numpy."""
 
 import itertools
@@ -112,9 +112,69 @@ def check_blocks(rng):
     return None if right else f"Col2Im {type_name} {x.shape} {image} {block} {strides} {dilations} {pads}"
 
 
+def check_unpooled(rng):
+    """Elements go to the places of a flat image, which is the first part of a larger one where a shape is given."""
+    version = int(rng.choice([9, 11, 22]))
+    type_name = str(rng.choice(["float", "double", "float16"] + ["bfloat16"] * (version == 22)))
+    dims = [number(rng, 1, 3), number(rng, 1, 3), *[number(rng, 1, 5) for _ in range(number(rng, 1, 3))]]
+    kernel, strides = [number(rng, 1, 3) for _ in dims[2:]], [number(rng, 1, 3) for _ in dims[2:]]
+    pads = [(number(rng, 0, 1), number(rng, 0, 1)) if rng.random() < 0.3 else (0, 0) for _ in kernel]
+    image = [(n - 1) * s + k - sum(p) for n, s, k, p in zip(dims[2:], strides, kernel, pads)]
+    x = rng.integers(-9, 10, dims).astype(arrays.DTYPES[type_name][1])
+    size = int(np.prod(dims[:2] + image)) if min(image) > 0 else 0
+    if size < x.size:
+        return check_unpooled(rng)
+    places = rng.permutation(size)[:x.size].reshape(dims)
+    wanted = np.zeros(size, x.dtype)
+    wanted[places.reshape(-1)] = x.reshape(-1)
+    wanted = wanted.reshape(*dims[:2], *image)
+    inputs = {"x": (type_name, x), "i": ("int64", places)}
+    given = {"kernel_shape": kernel, "strides": strides}
+    if any(map(sum, pads)):
+        given["pads"] = [p[0] for p in pads] + [p[1] for p in pads]
+    elif rng.random() < 0.4:
+        more = [0, 0, *[number(rng, 0, 2) for _ in image]]
+        inputs["s"] = ("int64", np.array(wanted.shape) + more)
+        wanted = np.pad(wanted, [(0, m) for m in more])
+    got = result(helper.make_node("MaxUnpool", list(inputs), ["y"], **given), inputs, version, number(rng, 1, 3))
+    right = got.shape == wanted.shape and np.array_equal(got, wanted)
+    return None if right else f"MaxUnpool-{version} {type_name} {dims} {given} {inputs.get('s')}"
+
+
+def check_causal(rng):
+    """Each position sees itself and those before, of which a state has the last ones."""
+    type_name = str(rng.choice(["float", "float16", "bfloat16"]))
+    dtype = arrays.DTYPES[type_name][1]
+    images, channels, length, taps = (number(rng, 1, most) for most in (3, 5, 40, 6))
+    whole = lambda *dims: rng.integers(-3, 4, dims).astype(dtype)
+    x, w = whole(images, channels, length), whole(channels, 1, taps)
+    state = whole(images, channels, taps - 1) if rng.random() < 0.6 else None
+    bias = whole(channels) if rng.random() < 0.5 else None
+    padded = np.concatenate([np.zeros([images, channels, taps - 1], dtype) if state is None else state, x], 2)
+    wanted = sum(padded[:, :, k:k + length].astype(float) * w[:, 0, k, None].astype(float) for k in range(taps))
+    wanted = wanted + (0 if bias is None else bias.astype(float)[:, None])
+    activation = str(rng.choice(["none", "silu", "swish"]))
+    if activation != "none":
+        wanted = wanted / (1 + np.exp(-wanted))
+    inputs = {"x": x, "w": w, "b": bias, "s": state}
+    types = {name: type_name if array is not None else "" for name, array in inputs.items()}
+    while not types[list(types)[-1]]:
+        types.popitem()
+    data = nodes.model_of("CausalConvWithState", 27, types, {"y": type_name, "n": type_name}, activation=activation)
+    feeds = [(array, type_name) for array in inputs.values() if array is not None]
+    got = nodes.run(data, feeds, number(rng, 1, 3))
+    rounding = {"float": 1e-6, "float16": 2e-3, "bfloat16": 2e-2}[type_name] if activation != "none" else 0
+    right = np.allclose(got[0].astype(float), wanted.astype(dtype).astype(float), rtol=rounding, atol=rounding)
+    right = right and got[0].shape == x.shape and np.array_equal(got[1], padded[:, :, length:])
+    return None if right else f"CausalConvWithState {type_name} {x.shape} {taps} {activation} {types}"
+
+
+CHECKS = [(0.25, check_blocks), (0.1, check_unpooled), (0.1, check_causal), (0.55, check_transposed)]
+
+
 def check(rng, _):
     """None, or what is wrong with one random case."""
-    return check_blocks(rng) if rng.random() < 0.3 else check_transposed(rng)
+    return CHECKS[int(rng.choice(len(CHECKS), p=[share for share, _ in CHECKS]))][1](rng)
 
 
 if __name__ == "__main__":
