@@ -44,8 +44,8 @@ typedef const ox_lanes *const *ox_lane_set;
 #include "lanes.inc"
 #undef LANE_SET
 
-/* `lanes` softmaxes side by side (at most OX_SOFTMAX_LANES), each over n elements that are `step` elements apart. The
- * input may be the output. */
+/* `lanes` softmaxes, each over n elements that are `step` elements apart: side by side (at most OX_SOFTMAX_LANES), or,
+ * where step is 1, one behind the other, any number. The input may be the output. */
 enum {
     OX_SOFTMAX_LANES = 128
 };

@@ -8,7 +8,7 @@
     void OX_VARIANT(name)(int64_t n, int64_t step, int64_t lanes, const void *from, void *to) {                        \
         const T *x = from;                                                                                             \
         T *o = to;                                                                                                     \
-        for (; lanes; lanes--, x++, o++) {                                                                             \
+        for (const int64_t next = step == 1 ? n : 1; lanes; lanes--, x += next, o += next) {                           \
             c_##T most = x[0], sum = 0;                                                                                \
             for (int64_t i = 1; i < n; i++)                                                                            \
                 most = x[i * step] > most ? x[i * step] : most;                                                        \
@@ -36,7 +36,7 @@ enum {
     static void name(int64_t n, const T *x, T *o) {                                                                    \
         const int64_t whole = n & -(int64_t)PARTS;                                                                     \
         const size_t left = (size_t)(n - whole) * sizeof(T);                                                           \
-        c_##T greatest[PARTS], power[PARTS], rest[PARTS], added[PARTS] = {0};                                          \
+        c_##T greatest[PARTS], rest[PARTS], added[PARTS] = {0};                                                        \
         double sums[PARTS] = {0};                                                                                      \
         for (int p = 0; p < PARTS; p++) {                                                                              \
             greatest[p] = x[0];                                                                                        \
@@ -50,24 +50,20 @@ enum {
             greatest[p] = MORE_OF(rest[p], greatest[p]);                                                               \
         JOIN_PARTS(MORE_OF, greatest)                                                                                  \
         const c_##T most = greatest[0];                                                                                \
-        for (int64_t i = 0; i < whole; i += PARTS) {                                                                   \
-            for (int p = 0; p < PARTS; p++)                                                                            \
-                power[p] = x[i + p] - most;                                                                            \
-            exponentials(power);                                                                                       \
-            for (int p = 0; p < PARTS; p++) {                                                                          \
-                o[i + p] = power[p];                                                                                   \
-                added[p] += power[p];                                                                                  \
+        for (int64_t from = 0; from < whole; from += ADDED) {                                                          \
+            const int64_t end = whole - from < ADDED ? whole : from + ADDED;                                           \
+            for (int64_t i = from; i < end; i += PARTS)                                                                \
+                exponentials(o + i, x + i, most);                                                                      \
+            for (int64_t i = from; i < end; i += PARTS)                                                                \
+                for (int p = 0; p < PARTS; p++)                                                                        \
+                    added[p] += o[i + p];                                                                              \
+            for (int p = 0; end - from == ADDED && p < PARTS; p++) {                                                   \
+                sums[p] += (double)added[p];                                                                           \
+                added[p] = 0;                                                                                          \
             }                                                                                                          \
-            if ((i + PARTS) % ADDED == 0)                                                                              \
-                for (int p = 0; p < PARTS; p++) {                                                                      \
-                    sums[p] += (double)added[p];                                                                       \
-                    added[p] = 0;                                                                                      \
-                }                                                                                                      \
         }                                                                                                              \
         if (left) {                                                                                                    \
-            for (int p = 0; p < PARTS; p++)                                                                            \
-                rest[p] -= most;                                                                                       \
-            exponentials(rest);                                                                                        \
+            exponentials(rest, rest, most);                                                                            \
             for (int p = 0; p < PARTS; p++)                                                                            \
                 added[p] += rest[p];                                                                                   \
         }                                                                                                              \
@@ -82,14 +78,59 @@ enum {
             rest[p] *= share;                                                                                          \
         ox_store_first(o + whole, left, rest, sizeof rest);                                                            \
     }
-static inline void exponentials_f32(float *x) {
-    for (int i = 0; i < PARTS; i += OX_SOME)
-        ox_exp_some(x + i, x + i);
+/* e^(x - most) of PARTS elements. */
+static inline void exponentials_f32(f32 *o, const f32 *x, float most) {
+    for (int i = 0; i < PARTS; i += OX_SOME) {
+        float less[OX_SOME], power[OX_SOME];
+        for (int k = 0; k < OX_SOME; k++)
+            less[k] = x[i + k] - most;
+        ox_exp_some(power, less);
+        for (int k = 0; k < OX_SOME; k++)
+            o[i + k] = power[k];
+    }
 }
-static inline void exponentials_f64(double *x) {
+static inline void exponentials_f64(f64 *o, const f64 *x, double most) {
     for (int i = 0; i < PARTS; i++)
-        x[i] = exp(x[i]);
+        o[i] = exp(x[i] - most);
 }
+
+/* Rows of at most PARTS elements, PARTS rows at a time in columns, with the sums of SOFTMAX_ROW. */
+#define SOFTMAX_SHORT(name, T, exponentials)                                                                           \
+    static void name(int64_t n, int64_t rows, const T *x, T *o) {                                                      \
+        for (; rows > 0; rows -= PARTS, x += PARTS * n, o += PARTS * n) {                                              \
+            const int64_t some = rows < PARTS ? rows : PARTS;                                                          \
+            c_##T tile[PARTS][PARTS], most[PARTS];                                                                     \
+            double sums[PARTS][PARTS];                                                                                 \
+            for (int64_t k = 0; some < PARTS && k < n; k++)                                                            \
+                memset(tile[k], 0, sizeof tile[k]);                                                                    \
+            for (int64_t r = 0; r < some; r++)                                                                         \
+                for (int64_t k = 0; k < n; k++)                                                                        \
+                    tile[k][r] = x[r * n + k];                                                                         \
+            memcpy(most, tile[0], sizeof most);                                                                        \
+            for (int64_t k = 1; k < n; k++)                                                                            \
+                for (int r = 0; r < PARTS; r++)                                                                        \
+                    most[r] = MORE_OF(tile[k][r], most[r]);                                                            \
+            for (int64_t k = 0; k < n; k++) {                                                                          \
+                for (int r = 0; r < PARTS; r++)                                                                        \
+                    tile[k][r] -= most[r];                                                                             \
+                exponentials(tile[k], tile[k], 0);                                                                     \
+                for (int r = 0; r < PARTS; r++)                                                                        \
+                    sums[k][r] = (double)tile[k][r];                                                                   \
+            }                                                                                                          \
+            for (int64_t half = PARTS / 2; half; half /= 2)                                                            \
+                for (int64_t k = 0; k < half && k + half < n; k++)                                                     \
+                    for (int r = 0; r < PARTS; r++)                                                                    \
+                        sums[k][r] += sums[k + half][r];                                                               \
+            for (int r = 0; r < PARTS; r++)                                                                            \
+                most[r] = (c_##T)(1 / sums[0][r]);                                                                     \
+            for (int64_t k = 0; k < n; k++)                                                                            \
+                for (int r = 0; r < PARTS; r++)                                                                        \
+                    tile[k][r] *= most[r];                                                                             \
+            for (int64_t r = 0; r < some; r++)                                                                         \
+                for (int64_t k = 0; k < n; k++)                                                                        \
+                    o[r * n + k] = tile[k][r];                                                                         \
+        }                                                                                                              \
+    }
 
 /* Several side by side. */
 #define SOFTMAX_LANES(name, T, exponential)                                                                            \
@@ -115,12 +156,18 @@ static inline void exponentials_f64(double *x) {
 
 #define SOFTMAX(name, T, exponential)                                                                                  \
     SOFTMAX_ROW(row_##T, T, exponentials_##T)                                                                          \
+    SOFTMAX_SHORT(short_##T, T, exponentials_##T)                                                                      \
     SOFTMAX_LANES(lanes_##T, T, exponential)                                                                           \
     void OX_VARIANT(name)(int64_t n, int64_t step, int64_t lanes, const void *from, void *to) {                        \
-        if (step == 1)                                                                                                 \
-            row_##T(n, from, to);                                                                                      \
+        const T *x = from;                                                                                             \
+        T *o = to;                                                                                                     \
+        if (step == 1 && n <= PARTS)                                                                                   \
+            short_##T(n, lanes, x, o);                                                                                 \
+        else if (step == 1)                                                                                            \
+            for (; lanes > 0; lanes--, x += n, o += n)                                                                 \
+                row_##T(n, x, o);                                                                                      \
         else                                                                                                           \
-            lanes_##T(n, step, lanes, from, to);                                                                       \
+            lanes_##T(n, step, lanes, x, o);                                                                           \
     }
 #endif
 SOFTMAX(ox_softmax_f32, f32, ox_expf)

@@ -63,7 +63,8 @@ MOMENTS(f64)
 
 /* As many as compilers see a loop over. */
 enum {
-    BLOCK = 32
+    BLOCK = 32,
+    SHORT = OX_SMALL ? 2 : 16
 };
 
 /* The extreme of a row is found first, BLOCK at a time; then a block that holds it; then its place there. */
@@ -80,8 +81,11 @@ enum {
             }                                                                                                          \
         for (; k < n; k++)                                                                                             \
             part[0] = takes(x[k], part[0], is_nan) ? x[k] : part[0];                                                   \
-        for (int p = 1; p < BLOCK; p++)                                                                                \
-            part[0] = takes(part[p], part[0], is_nan) ? part[p] : part[0];                                             \
+        for (int half = BLOCK / 2; half; half /= 2)                                                                    \
+            for (int p = 0; p < half; p++) {                                                                           \
+                const c_##T a = part[p + half], b = part[p];                                                           \
+                part[p] = takes(a, b, is_nan) ? a : b;                                                                 \
+            }                                                                                                          \
         return part[0];                                                                                                \
     }                                                                                                                  \
     static bool holds_##name##_##T(const T *x, c_##T wanted) {                                                         \
@@ -106,7 +110,7 @@ enum {
         return k;                                                                                                      \
     }
 
-/* Places are counted in `place`, as wide as an element, from `base` on. */
+/* Places are counted in `place`, as wide as an element, from `base` on. Short rows are turned into columns. */
 #define ARG_LANES(name, T, place, takes, is_nan)                                                                       \
     static void name##_##T(int64_t n, int64_t step, int64_t lanes, const void *from, int64_t *index) {                 \
         enum {                                                                                                         \
@@ -114,9 +118,18 @@ enum {
         };                                                                                                             \
         const T *x = from;                                                                                             \
         c_##T best[OX_ARG_LANES];                                                                                      \
-        if (step == 1) {                                                                                               \
-            index[0] = row_##name##_##T(n, x);                                                                         \
+        T columns[SHORT * OX_ARG_LANES];                                                                               \
+        if (step == 1 && n > SHORT) {                                                                                  \
+            for (int64_t l = 0; l < lanes; l++)                                                                        \
+                index[l] = row_##name##_##T(n, x + l * n);                                                             \
             return;                                                                                                    \
+        }                                                                                                              \
+        if (step == 1) {                                                                                               \
+            step = OX_ARG_LANES;                                                                                       \
+            for (int64_t l = 0; l < lanes; l++)                                                                        \
+                for (int64_t k = 0; k < n; k++)                                                                        \
+                    columns[k * step + l] = x[l * n + k];                                                              \
+            x = columns;                                                                                               \
         }                                                                                                              \
         for (int64_t l = 0; l < lanes; l++) {                                                                          \
             best[l] = x[l];                                                                                            \

@@ -22,7 +22,8 @@ typedef struct ox_moments_loops {
 } ox_moments_loops;
 
 /* The index of the greatest (or least) of n elements that are `step` elements apart, of each of `lanes` neighbours, at
- * most OX_ARG_LANES. The first of equals, or the last. NaN, where there is one, is greatest and least. */
+ * most OX_ARG_LANES; where step is 1, of each of `lanes` rows, one behind the other. The first of equals, or the last.
+ * NaN, where there is one, is greatest and least. */
 enum {
     OX_ARG_LANES = 128
 };

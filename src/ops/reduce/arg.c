@@ -105,7 +105,7 @@ ox_status ox_run_arg(ox_call *call) {
 static void hardmax_part(void *context, int part, int parts) {
     const arg_job *job = context;
     const ox_lines *lines = &job->s->lines;
-    const int64_t next = lines->inner * job->size;
+    const int64_t next = lines->inner * job->size, beside = lines->inner == 1 ? lines->n * job->size : job->size;
     int64_t first, end, index[OX_ARG_LANES];
     ox_pool_range(ox_line_blocks(lines, OX_ARG_LANES), part, parts, &first, &end);
     for (int64_t i = first; i < end; i++) {
@@ -113,12 +113,12 @@ static void hardmax_part(void *context, int part, int parts) {
         char *to = job->to + block.first * job->size;
         job->s->find(lines->n, lines->inner, block.lanes, job->from + block.first * job->width, index);
         if (lines->inner == 1)
-            memset(to, 0, (size_t)(lines->n * job->size));
+            memset(to, 0, (size_t)(block.lanes * lines->n * job->size));
         else
             for (int64_t k = 0; k < lines->n; k++)
                 memset(to + k * next, 0, (size_t)(block.lanes * job->size));
         for (int64_t l = 0; l < block.lanes; l++)
-            memcpy(to + index[l] * next + l * job->size, job->one, (size_t)job->size);
+            memcpy(to + index[l] * next + l * beside, job->one, (size_t)job->size);
     }
 }
 

@@ -28,20 +28,37 @@ static inline ox_lines ox_lines_of(const ox_tensor *tensor, int axis) {
                       ox_count(tensor->rank - axis - 1, tensor->dims + axis + 1)};
 }
 
-/* Lines side by side that are done together, at most so many: the first element, and the number of the first line. */
+/* Lines that are done together, at most so many: the first element, and the number of the first line. They lie side by
+ * side; short ones whose elements are neighbours (inner is 1) one behind the other. */
 typedef struct ox_line_block {
     int64_t first, line, lanes;
 } ox_line_block;
 
+/* Lines as they are taken in blocks: `beside` in a row, `next` elements apart, and so many of those rows. */
+typedef struct ox_line_rows {
+    int64_t rows, beside, next;
+} ox_line_rows;
+
+static inline ox_line_rows ox_line_rows_of(const ox_lines *lines) {
+    enum {
+        SHORT = 16
+    };
+    if (lines->inner == 1 && lines->n <= SHORT)
+        return (ox_line_rows){1, lines->outer, lines->n};
+    return (ox_line_rows){lines->outer, lines->inner, 1};
+}
+
 static inline int64_t ox_line_blocks(const ox_lines *lines, int64_t most) {
-    return lines->outer * (ox_quotient(lines->inner, most) + (ox_remainder(lines->inner, most) != 0));
+    const ox_line_rows all = ox_line_rows_of(lines);
+    return all.rows * (ox_quotient(all.beside, most) + (ox_remainder(all.beside, most) != 0));
 }
 
 static inline ox_line_block ox_line_block_at(const ox_lines *lines, int64_t most, int64_t i) {
-    const int64_t each = ox_quotient(lines->inner, most) + (ox_remainder(lines->inner, most) != 0);
-    const int64_t lane = ox_remainder(i, each) * most, outer = ox_quotient(i, each);
-    return (ox_line_block){outer * lines->n * lines->inner + lane, outer * lines->inner + lane,
-                           ox_least(lines->inner - lane, most)};
+    const ox_line_rows all = ox_line_rows_of(lines);
+    const int64_t each = ox_quotient(all.beside, most) + (ox_remainder(all.beside, most) != 0);
+    const int64_t lane = ox_remainder(i, each) * most, row = ox_quotient(i, each);
+    return (ox_line_block){row * lines->n * all.beside + lane * all.next, row * all.beside + lane,
+                           ox_least(all.beside - lane, most)};
 }
 
 /* Infer: what Softmax and its kin go over. */
