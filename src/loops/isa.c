@@ -1,4 +1,5 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
+#include "blend_loops.h"
 #include "chain.h"
 #include "conv_loops.h"
 #include "cumulate_loops.h"
@@ -53,6 +54,8 @@ const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
 DECLARE(const ox_winograd_loops, ox_winograd_loops)
 const ox_winograd_loops *const ox_winograd_builds[] = BUILDS(ox_winograd_loops);
 #endif
+DECLARE(const ox_blend_loops, ox_blend_loops)
+const ox_blend_loops *const ox_blend_builds[] = BUILDS(ox_blend_loops);
 DECLARE(ox_cumulate_find_fn, ox_cumulate_find)
 ox_cumulate_find_fn *const ox_cumulate_builds[] = BUILDS(ox_cumulate_find);
 DECLARE(const ox_statistics_loops, ox_statistics_loops)

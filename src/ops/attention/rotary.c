@@ -1,5 +1,7 @@
 /* rotary.c: RotaryEmbedding. */
 #include "attention.h"
+#include "loops/blend_loops.h"
+#include "loops/lanes.h"
 #include "ops/dense.h"
 
 #include <string.h>
@@ -90,20 +92,17 @@ ox_status ox_prepare_rotary(ox_call *call) {
 
 typedef struct rotary_job {
     const rotary *r;
-    const ox_f32 *x, *cos, *sin;
+    ox_rotate_fn *turn;
+    const float *x, *cos, *sin;
     const ox_i64 *positions;
-    ox_f32 *to;
+    float *to;
 } rotary_job;
 
-/* The pairs of one head: element i and the next one, or the one half of them further on. */
-static void rotate(const rotary *r, const ox_f32 *x, const ox_f32 *cos, const ox_f32 *sin, ox_f32 *to) {
-    const int64_t step = r->interleaved ? 2 : 1, other = r->interleaved ? 1 : r->half;
-    for (int64_t i = 0; i < r->half; i++) {
-        const float real = x[i * step], imaginary = x[i * step + other];
-        to[i * step] = cos[i] * real - sin[i] * imaginary;
-        to[i * step + other] = sin[i] * real + cos[i] * imaginary;
-    }
-    memcpy(to + 2 * r->half, x + 2 * r->half, (size_t)(r->size - 2 * r->half) * sizeof *to);
+/* The pairs of one head, and what is not rotated. */
+static void rotate(const rotary_job *job, int64_t at, int64_t angles) {
+    const rotary *r = job->r;
+    job->turn(r->half, !r->interleaved, job->x + at, job->cos + angles, job->sin + angles, job->to + at);
+    memcpy(job->to + at + 2 * r->half, job->x + at + 2 * r->half, (size_t)(r->size - 2 * r->half) * sizeof *job->to);
 }
 
 static void rotary_part(void *context, int part, int parts) {
@@ -115,8 +114,7 @@ static void rotary_part(void *context, int part, int parts) {
         const int64_t angles = (job->positions ? job->positions[i] : i) * r->half;
         const int64_t at = i / r->sequence * r->places[0] + i % r->sequence * r->places[1];
         for (int64_t h = 0; h < r->heads; h++)
-            rotate(r, job->x + at + h * r->places[2], job->cos + angles, job->sin + angles,
-                   job->to + at + h * r->places[2]);
+            rotate(job, at + h * r->places[2], angles);
     }
 }
 
@@ -137,7 +135,7 @@ ox_status ox_run_rotary(ox_call *call) {
     OX_TRY(check_positions(call, positions));
     if (count == 0)
         return OX_OK;
-    rotary_job job = {.r = r, .positions = positions};
+    rotary_job job = {r, OX_BUILD_OF(call->loops, ox_blend_builds)->rotate, .positions = positions};
     job.x = ox_dense_in(call, &used, call->in[X]).data;
     job.cos = ox_dense_in(call, &used, call->in[COS]).data;
     job.sin = ox_dense_in(call, &used, call->in[SIN]).data;

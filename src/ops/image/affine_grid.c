@@ -3,8 +3,12 @@
 #include "ops/axes.h"
 #include "ops/dense.h"
 
+#include <string.h>
+
 enum {
-    MOST_SIZES = 5
+    MOST_SIZES = 5,
+    COLUMNS = OX_SMALL ? 16 : 128, /* of a row, that are computed together */
+    MOST_VALUES = 3 * COLUMNS
 };
 
 ox_status ox_infer_affine_grid(ox_call *call) {
@@ -78,27 +82,43 @@ static line line_of(const grid_job *job, int64_t row) {
     return l;
 }
 
-static void store(ox_dtype dtype, int64_t i, double value, char *to) {
-    const float narrow = (float)value;
-    if (dtype == OX_DOUBLE)
-        OX_AT(ox_f64, to + i * 8) = value;
-    else if (dtype == OX_FLOAT)
-        OX_AT(ox_f32, to + i * 4) = narrow;
+/* n results; `to` has the element type of the grid. */
+static void store(ox_dtype dtype, int64_t n, const double *values, char *to) {
+    float narrow[MOST_VALUES];
+    if (dtype == OX_DOUBLE) {
+        memcpy(to, values, (size_t)n * sizeof *values);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        narrow[i] = (float)values[i];
+    if (dtype == OX_FLOAT)
+        memcpy(to, narrow, (size_t)n * sizeof *narrow);
     else
-        ox_narrow(&(ox_narrowing){.dtype = dtype}, 1, &narrow, to + i * 2);
+        ox_narrow(&(ox_narrowing){.dtype = dtype}, n, narrow, to);
+}
+
+/* n columns of a row of the grid, whose places are `place`, from number `at` of the whole grid on. */
+static void grid_columns(const grid_job *job, const line *l, int64_t at, int64_t n, const double *place) {
+    const ox_tensor *out = job->call->out[0];
+    double values[MOST_VALUES];
+    for (int r = 0; r < job->space; r++)
+        for (int64_t w = 0; w < n; w++)
+            values[w * job->space + r] = l->slope[r] * place[w] + l->base[r];
+    store(out->dtype, n * job->space, values, (char *)out->data + at * job->space * (int64_t)ox_dtype_size(out->dtype));
 }
 
 static void grid_part(void *context, int part, int parts) {
     const grid_job *job = context;
-    const ox_tensor *out = job->call->out[0];
-    int64_t at, end;
-    ox_pool_range(job->rows, part, parts, &at, &end);
-    for (; at < end; at++) {
-        const line l = line_of(job, at);
-        for (int64_t w = 0; w < job->columns; w++) {
-            const double x = place_of(job, w, job->columns);
-            for (int r = 0; r < job->space; r++)
-                store(out->dtype, (at * job->columns + w) * job->space + r, l.slope[r] * x + l.base[r], out->data);
+    double place[COLUMNS];
+    int64_t first, end;
+    ox_pool_range(job->rows, part, parts, &first, &end);
+    for (int64_t n, column = 0; column < job->columns; column += n) {
+        n = ox_least(job->columns - column, COLUMNS);
+        for (int64_t w = 0; w < n; w++)
+            place[w] = place_of(job, column + w, job->columns);
+        for (int64_t row = first; row < end; row++) {
+            const line l = line_of(job, row);
+            grid_columns(job, &l, row * job->columns + column, n, place);
         }
     }
 }

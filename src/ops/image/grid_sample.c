@@ -1,6 +1,7 @@
 /* grid_sample.c: GridSample. Which elements of an image a point of the grid reads, and their weights, is found once for
  * all channels. */
 #include "sums.h"
+#include "loops/blend_loops.h"
 #include "loops/element.h"
 #include "ops/dense.h"
 #include "ops/scalar.h"
@@ -107,12 +108,24 @@ static double reflected(double x, double low, double high) {
     return way <= range ? low + way : high - (way - range);
 }
 
+/* The nearest integer, the even one of two: a sum whose last place is 1 rounds so. */
+static double nearest(double x) {
+    const double rounds = 0x1.8p52;
+    return fabs(x) < 0x1p51 ? x + rounds - rounds : x;
+}
+
+/* The greatest integer up to x, which lies in or near an image. */
+static double floored(double x) {
+    const double cut = (double)(int64_t)x;
+    return cut - (cut > x);
+}
+
 /* The place on an axis of `size` elements that a number of the grid means. */
 static double place_of(const sampling *s, double x, int64_t size) {
     const double length = (double)size, low = s->corners ? 0 : -0.5, high = s->corners ? length - 1 : length - 0.5;
     x = s->corners ? (x + 1) / 2 * (length - 1) : ((x + 1) * length - 1) / 2;
     if (s->mode == SAMPLE_NEAREST)
-        x = nearbyint(x);
+        x = nearest(x);
     if (x >= low && x <= high)
         return x;
     if (s->padding == PAD_BORDER)
@@ -148,21 +161,20 @@ static double cubic(double t) {
     return t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
 }
 
-static axis_taps taps_of(const sampling *s, double x, int64_t size) {
+static void find_taps(const sampling *s, double x, int64_t size, axis_taps *taps) {
     static const int counts[] = {1, 2, 4};
-    const double floored = s->mode == SAMPLE_NEAREST ? x : floor(x), rest = x - floored;
-    const int64_t first = (int64_t)floored - (s->mode == SAMPLE_CUBIC);
-    axis_taps taps = {.count = 0};
+    const double below = s->mode == SAMPLE_NEAREST ? x : floored(x), rest = x - below;
+    const int64_t first = (int64_t)below - (s->mode == SAMPLE_CUBIC);
+    taps->count = 0;
     for (int k = 0; k < counts[s->mode]; k++) {
         const double away = fabs((double)(k - (s->mode == SAMPLE_CUBIC)) - rest);
         const double weight = s->mode == SAMPLE_CUBIC ? cubic(away) : s->mode == SAMPLE_LINEAR ? 1 - away : 1;
         const int64_t element = element_of(s, first + k, size);
         if (element < 0 || weight == 0)
             continue;
-        taps.element[taps.count] = element;
-        taps.weight[taps.count++] = weight;
+        taps->element[taps->count] = element;
+        taps->weight[taps->count++] = weight;
     }
-    return taps;
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
@@ -177,6 +189,7 @@ typedef struct tap_list {
     int64_t places, end[LIST_PLACES]; /* end: of what a place takes */
     int64_t element[LIST_PLACES * LIST_TAPS];
     double weight[LIST_PLACES * LIST_TAPS];
+    float narrow[LIST_PLACES * LIST_TAPS]; /* the weights again */
 } tap_list;
 
 typedef struct sample_job {
@@ -190,6 +203,8 @@ typedef struct sample_job {
 } sample_job;
 
 static double grid_at(const ox_tensor *grid, int64_t i) {
+    if (grid->dtype == OX_FLOAT)
+        return (double)((const ox_f32 *)grid->data)[i];
     return ox_scalar_float(
         &(ox_tensor){.dtype = grid->dtype, .data = (char *)grid->data + i * (int64_t)ox_dtype_size(grid->dtype)});
 }
@@ -198,11 +213,16 @@ static double grid_at(const ox_tensor *grid, int64_t i) {
 static void add_taps(const sample_job *job, int64_t place, tap_list *list, int64_t *count) {
     const int64_t *size = job->call->in[0]->dims + 2;
     const int space = job->s.space;
-    axis_taps taps[MOST_SPACE] = {{1, {0}, {1}}, {1, {0}, {1}}, {1, {0}, {1}}};
+    axis_taps taps[MOST_SPACE];
     int64_t step[MOST_SPACE] = {0, 0, 1};
     for (int d = 0; d < space; d++) { /* numbers of the grid count from the innermost dimension */
         const double x = place_of(&job->s, grid_at(job->call->in[1], place * space + space - 1 - d), size[d]);
-        taps[MOST_SPACE - space + d] = taps_of(&job->s, x, size[d]);
+        find_taps(&job->s, x, size[d], &taps[MOST_SPACE - space + d]);
+    }
+    for (int d = 0; d < MOST_SPACE - space; d++) {
+        taps[d].count = 1;
+        taps[d].element[0] = 0;
+        taps[d].weight[0] = 1;
     }
     step[1] = size[space - 1];
     step[0] = space > 1 ? size[space - 2] * step[1] : 0;
@@ -211,21 +231,11 @@ static void add_taps(const sample_job *job, int64_t place, tap_list *list, int64
             for (int k = 0; k < taps[2].count; k++) {
                 list->element[*count] =
                     taps[0].element[i] * step[0] + taps[1].element[j] * step[1] + taps[2].element[k];
-                list->weight[(*count)++] = taps[0].weight[i] * taps[1].weight[j] * taps[2].weight[k];
+                list->weight[*count] = taps[0].weight[i] * taps[1].weight[j] * taps[2].weight[k];
+                list->narrow[*count] = (float)list->weight[*count];
+                ++*count;
             }
 }
-
-#define SUM_PLACES(type)                                                                                               \
-    static void sum_places_##type(const tap_list *list, const type *from, type *to) {                                  \
-        for (int64_t p = 0, k = 0; p < list->places; p++) {                                                            \
-            type sum = 0;                                                                                              \
-            for (; k < list->end[p]; k++)                                                                              \
-                sum += (type)list->weight[k] * from[list->element[k]];                                                 \
-            to[p] = sum;                                                                                               \
-        }                                                                                                              \
-    }
-SUM_PLACES(float)
-SUM_PLACES(double)
 
 static void copy_places(const sample_job *job, const tap_list *list, const char *from, char *to) {
     for (int64_t p = 0, k = 0; p < list->places; p++) {
@@ -238,15 +248,17 @@ static void copy_places(const sample_job *job, const tap_list *list, const char 
 /* Places [at, at + list.places) of all channels of a batch. */
 static void sample_places(const sample_job *job, int64_t batch, int64_t at, const tap_list *list) {
     const int64_t channels = job->call->in[0]->dims[1], width = (int64_t)job->width;
+    const bool wide = ox_sums_are_wide(job->call->in[0]->dtype);
+    const ox_blend_loops *loops = OX_BUILD_OF(job->call->loops, ox_blend_builds);
+    const ox_blend_sums *sums = wide ? &loops->f64 : &loops->f32;
+    const void *weights = wide ? (const void *)list->weight : list->narrow;
     for (int64_t c = batch * channels; c < (batch + 1) * channels; c++) {
         const char *from = job->from + c * job->area * width;
         char *to = job->to + (c * job->places + at) * width;
         if (job->s.mode == SAMPLE_NEAREST)
             copy_places(job, list, from, to);
-        else if (ox_sums_are_wide(job->call->in[0]->dtype))
-            sum_places_double(list, (const void *)from, (void *)to);
         else
-            sum_places_float(list, (const void *)from, (void *)to);
+            sums->points(list->places, list->end, list->element, weights, from, to);
     }
 }
 

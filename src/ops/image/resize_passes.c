@@ -1,7 +1,7 @@
 /* resize_passes.c: Resize by weights: a pass along each axis, over a block of the tensor at a time. */
 #include "resize.h"
 #include "sums.h"
-#include "loops/element.h"
+#include "loops/blend_loops.h"
 #include "ops/dense.h"
 
 #include <string.h>
@@ -10,69 +10,50 @@
 
 /* A pass along one axis: output row (o, j) is a sum of input rows (o, first[j]) and the next ones. */
 typedef struct pass_job {
+    const ox_blend_sums *sums;
     const ox_axis_map *map;
     int64_t inner; /* elements of a row */
     int64_t rows;  /* of the output */
-    const void *from;
-    void *to;
+    int64_t width; /* bytes of an element */
+    const char *from;
+    char *to;
 } pass_job;
 
-/* add_rows: the sum of `taps` rows of n elements each, which lie behind each other from `from` on. add_elements: the
- * same of rows of one element, for places [at, end) of an axis. */
-#define SUMS(type, loaded)                                                                                             \
-    static void add_rows_##type(int64_t n, const double *weights, int64_t taps, const loaded *from, type *to) {        \
-        int64_t k = taps % 2;                                                                                          \
-        const type w = k ? (type)weights[0] : 0;                                                                       \
-        for (int64_t i = 0; i < n && k; i++)                                                                           \
-            to[i] = w * from[i];                                                                                       \
-        for (int64_t i = 0; i < n && taps >= 2 && !k; i++)                                                             \
-            to[i] = (type)weights[0] * from[i] + (type)weights[1] * from[n + i];                                       \
-        for (k = k ? 1 : 2; k < taps; k += 2) {                                                                        \
-            const type a = (type)weights[k], b = (type)weights[k + 1];                                                 \
-            const loaded *left = from + k * n, *right = left + n;                                                      \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i] += a * left[i] + b * right[i];                                                                   \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void add_row_##type(const pass_job *job, int64_t row) {                                                     \
-        const ox_axis_map *map = job->map;                                                                             \
-        const int64_t j = row % map->out, first = row / map->out * map->in + map->first[j];                            \
-        const loaded *from = (const loaded *)job->from + first * job->inner;                                           \
-        type *to = (type *)job->to + row * job->inner;                                                                 \
-        const double *weights = map->weights + j * map->taps;                                                          \
-        if (map->counts[j] == 0)                                                                                       \
-            memset(to, 0, (size_t)job->inner * sizeof *to);                                                            \
-        else if (map->counts[j] == 1 && weights[0] == 1)                                                               \
-            memcpy(to, from, (size_t)job->inner * sizeof *to);                                                         \
-        else                                                                                                           \
-            add_rows_##type(job->inner, weights, map->counts[j], from, to);                                            \
-    }                                                                                                                  \
-    static void add_elements_##type(const ox_axis_map *map, int64_t at, int64_t end, const loaded *from, type *to) {   \
-        for (int64_t j = at; j < end; j++) {                                                                           \
-            const double *weights = map->weights + j * map->taps;                                                      \
-            const loaded *source = from + map->first[j];                                                               \
-            type sum = 0;                                                                                              \
-            for (int64_t k = 0; k < map->counts[j]; k++)                                                               \
-                sum += (type)weights[k] * source[k];                                                                   \
-            to[j] = sum;                                                                                               \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void pass_part_##type(void *context, int part, int parts) {                                                 \
-        const pass_job *job = context;                                                                                 \
-        const ox_axis_map *map = job->map;                                                                             \
-        int64_t row, end;                                                                                              \
-        ox_pool_range(job->rows, part, parts, &row, &end);                                                             \
-        for (; job->inner > 1 && row < end; row++)                                                                     \
-            add_row_##type(job, row);                                                                                  \
-        while (row < end) {                                                                                            \
-            const int64_t line = row / map->out, at = row % map->out, n = ox_least(map->out - at, end - row);          \
-            add_elements_##type(map, at, at + n, (const loaded *)job->from + line * map->in,                           \
-                                (type *)job->to + line * map->out);                                                    \
-            row += n;                                                                                                  \
-        }                                                                                                              \
+/* Row j of block o, of more than one element. */
+static void add_row(const pass_job *job, int64_t o, int64_t j) {
+    const ox_axis_map *map = job->map;
+    const int64_t bytes = job->inner * job->width;
+    const char *from = job->from + (o * map->in + map->first[j]) * bytes;
+    char *to = job->to + (o * map->out + j) * bytes;
+    const double *weights = map->weights + j * map->taps;
+    if (map->counts[j] == 0)
+        memset(to, 0, (size_t)bytes);
+    else if (map->counts[j] == 1 && weights[0] == 1)
+        memcpy(to, from, (size_t)bytes);
+    else
+        job->sums->rows(job->inner, weights, map->counts[j], from, to);
+}
+
+/* Elements [j, j + n) of line o: rows of one element. */
+static void add_line(const pass_job *job, int64_t o, int64_t j, int64_t n) {
+    const ox_axis_map *map = job->map;
+    job->sums->line(n, map->first + j, map->counts + j, (const char *)map->sum_weights + j * map->taps * job->width,
+                    map->taps, job->from + o * map->in * job->width, job->to + (o * map->out + j) * job->width);
+}
+
+static void pass_part(void *context, int part, int parts) {
+    const pass_job *job = context;
+    int64_t row, end;
+    ox_pool_range(job->rows, part, parts, &row, &end);
+    int64_t o = ox_quotient(row, job->map->out), j = ox_remainder(row, job->map->out);
+    for (int64_t n; row < end; row += n, o++, j = 0) {
+        n = ox_least(job->map->out - j, end - row);
+        if (job->inner == 1)
+            add_line(job, o, j, n);
+        for (int64_t i = j; job->inner != 1 && i < j + n; i++)
+            add_row(job, o, i);
     }
-SUMS(float, ox_f32)
-SUMS(double, ox_f64)
+}
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
 
@@ -96,6 +77,22 @@ static void order_axes(ox_resize_plan *plan, int *count) {
     plan->order[*count] = -1;
 }
 
+/* The weights in the type of sums. */
+static ox_status make_sum_weights(ox_call *call, ox_axis_map *map) {
+    const int64_t count = map->out * map->taps;
+    map->sum_weights = map->weights;
+    if (ox_sums_are_wide(call->in[0]->dtype))
+        return OX_OK;
+    float *weights = ox_pile_array(call->pile, (size_t)count, sizeof *weights);
+    if (!weights)
+        return ox_fail_memory(call->error, "weights of a resized axis", (size_t)count * sizeof *weights);
+    for (int64_t j = 0; j < map->out; j++)
+        for (int64_t k = 0; k < map->counts[j]; k++)
+            weights[j * map->taps + k] = (float)map->weights[j * map->taps + k];
+    map->sum_weights = weights;
+    return OX_OK;
+}
+
 /* Whether each thread takes whole blocks, or all share each pass. */
 static bool splits_blocks(const ox_call *call, const ox_resize_plan *plan) {
     return plan->outer >= ox_pool_parts(call->pool);
@@ -111,7 +108,8 @@ ox_status ox_passes_prepare(ox_call *call, ox_resize_plan *plan) {
     int64_t size = ox_tensor_count(in) / plan->outer;
     plan->most = size;
     for (int i = 0; i < count; i++) {
-        const ox_axis_map *map = &plan->maps[plan->order[i]];
+        ox_axis_map *map = &plan->maps[plan->order[i]];
+        OX_TRY(make_sum_weights(call, map));
         if (!ox_mul_i64(size / map->in, map->out, &size))
             return ox_call_fail(call, OX_ERROR_LIMIT, "%s is too large to be resized", OX_INPUT(call, 0));
         plan->most = size > plan->most ? size : plan->most;
@@ -139,6 +137,8 @@ static void run_block(const block_job *job, int64_t block, char *const buffer[2]
     const int64_t width = (int64_t)ox_dtype_size(in->dtype);
     char *to = (char *)out->data + block * job->out_count * width;
     const void *from = job->from + block * job->in_count * width;
+    const ox_blend_loops *loops = OX_BUILD_OF(call->loops, ox_blend_builds);
+    const ox_blend_sums *sums = ox_sums_are_wide(in->dtype) ? &loops->f64 : &loops->f32;
     int64_t count = job->in_count, turn = 0;
     if (!ox_sums_are_native(in->dtype)) {
         ox_sums_from(call->loops, in->dtype, count, from, buffer[1]);
@@ -154,10 +154,15 @@ static void run_block(const block_job *job, int64_t block, char *const buffer[2]
             inner *= later ? plan->maps[i].in : plan->maps[i].out;
         }
         count = count / map->in * map->out;
-        pass_job pass = {map, inner, count / inner, from,
+        pass_job pass = {sums,
+                         map,
+                         inner,
+                         count / inner,
+                         (int64_t)ox_sum_size(in->dtype),
+                         from,
                          d[1] < 0 && ox_sums_are_native(in->dtype) ? to : buffer[turn % 2]};
-        ox_pool_run_pieces(job->pool, (double)count * (double)map->taps * (double)ox_sum_size(in->dtype),
-                           ox_sums_are_wide(in->dtype) ? pass_part_double : pass_part_float, &pass);
+        ox_pool_run_pieces(job->pool, (double)count * (double)map->taps * (double)ox_sum_size(in->dtype), pass_part,
+                           &pass);
         from = pass.to;
     }
     if (!ox_sums_are_native(in->dtype))

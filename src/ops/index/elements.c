@@ -3,22 +3,32 @@
 
 #include <string.h>
 
-#define ADD_OFFSETS(type)                                                                                              \
-    for (; i < n; i++) {                                                                                               \
-        const int64_t index = OX_GET(type, indices + i * index_step);                                                  \
-        if (index < -axis.dim || index >= axis.dim)                                                                    \
-            break;                                                                                                     \
-        offsets[i] += (index < 0 ? index + axis.dim : index) * axis.step;                                              \
+/* All offsets first: nothing in the loop waits for whether an index is in range. */
+#define ADD_OFFSETS(type, apart)                                                                                       \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        const int64_t index = OX_GET(type, indices + i * (apart));                                                     \
+        const uint64_t at = (uint64_t)index + (index < 0 ? dim : 0);                                                   \
+        wrong |= at >= dim;                                                                                            \
+        offsets[i] = (int64_t)((uint64_t)offsets[i] + at * (uint64_t)axis.step);                                       \
     }
 
 int64_t ox_index_offsets(bool wide, int64_t n, const char *indices, int64_t index_step, ox_index_axis axis,
                          int64_t *offsets) {
-    int64_t i = 0;
-    if (wide)
-        ADD_OFFSETS(ox_i64)
+    const uint64_t dim = (uint64_t)axis.dim;
+    bool wrong = false;
+    if (wide && index_step == sizeof(ox_i64))
+        ADD_OFFSETS(ox_i64, (int64_t)sizeof(ox_i64))
+    else if (wide)
+        ADD_OFFSETS(ox_i64, index_step)
     else
-        ADD_OFFSETS(ox_i32)
-    return i;
+        ADD_OFFSETS(ox_i32, index_step)
+    int64_t right = wrong ? 0 : n;
+    for (int64_t index; right < n; right++) {
+        index = ox_index_at(wide, indices, index_step, right);
+        if (index < -axis.dim || index >= axis.dim)
+            break;
+    }
+    return right;
 }
 
 ox_status ox_index_fail(const ox_call *call, int64_t index, int axis) {

@@ -18,8 +18,8 @@ static inline int64_t ox_index_at(bool wide, const char *indices, int64_t index_
     return wide ? OX_GET(ox_i64, indices + i * index_step) : OX_GET(ox_i32, indices + i * index_step);
 }
 
-/* Adds the offsets of n indices to offsets[0..n). Returns how many indices come before the first that is out of range,
- * n if none is. */
+/* Adds to offsets[0..n) where those indices lead. Returns how many are in range before the first that is not: n if
+ * there is none. Offsets mean something only where all are. */
 int64_t ox_index_offsets(bool wide, int64_t n, const char *indices, int64_t index_step, ox_index_axis axis,
                          int64_t *offsets);
 

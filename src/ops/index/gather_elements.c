@@ -53,6 +53,50 @@ typedef struct elements_job {
     const char **faults; /* by part: the first index that is out of range */
 } elements_job;
 
+/* Picks n elements by packed indices: what is out of range is read from the start of the axis and found afterwards. */
+#define PICK(name, index_type, type)                                                                                   \
+    static bool name(int64_t n, const index_type *indices, ox_index_axis axis, const char *from, int64_t step,         \
+                     type *to) {                                                                                       \
+        const uint64_t dim = (uint64_t)axis.dim;                                                                       \
+        bool wrong = false;                                                                                            \
+        for (int64_t i = 0; i < n; i++, from += step) {                                                                \
+            const int64_t index = indices[i];                                                                          \
+            const uint64_t at = (uint64_t)index + (index < 0 ? dim : 0);                                               \
+            wrong |= at >= dim;                                                                                        \
+            to[i] = OX_GET(type, from + (at < dim ? (int64_t)at * axis.step : 0));                                     \
+        }                                                                                                              \
+        return !wrong;                                                                                                 \
+    }
+#define PICKS(type)                                                                                                    \
+    PICK(pick_wide_##type, ox_i64, type)                                                                               \
+    PICK(pick_##type, ox_i32, type)
+PICKS(ox_u8)
+PICKS(ox_u16)
+PICKS(ox_u32)
+PICKS(ox_u64)
+
+#define PICK_ROW(type)                                                                                                 \
+    case sizeof(type):                                                                                                 \
+        return wide ? pick_wide_##type(g->plan.dim[0], (const void *)indices, job->axis, from, step, (void *)to)       \
+                    : pick_##type(g->plan.dim[0], (const void *)indices, job->axis, from, step, (void *)to)
+
+/* Picks the elements of one row, if they are of a common width, their indices are packed, and none is out of range. */
+static bool pick_row(const elements_job *job, const char *indices, const char *from, char *to) {
+    const gather_elements *g = job->call->state;
+    const bool wide = job->call->in[1]->dtype == OX_INT64;
+    const int64_t step = g->plan.step[1];
+    if (job->axis.dim == 0 || g->plan.step[0] != (wide ? (int64_t)sizeof(ox_i64) : (int64_t)sizeof(ox_i32)))
+        return false;
+    switch (ox_dtype_size(job->call->in[0]->dtype)) {
+        PICK_ROW(ox_u8);
+        PICK_ROW(ox_u16);
+        PICK_ROW(ox_u32);
+        PICK_ROW(ox_u64);
+    default:
+        return false;
+    }
+}
+
 /* Picks the elements of one row; NULL, or where an index is out of range. */
 static const char *gather_row(const elements_job *job, const char *indices, const char *from, char *to) {
     const gather_elements *g = job->call->state;
@@ -60,10 +104,12 @@ static const char *gather_row(const elements_job *job, const char *indices, cons
     const int64_t width = (int64_t)ox_dtype_size(job->call->in[0]->dtype);
     const int64_t count = g->plan.dim[0], index_step = g->plan.step[0], step = g->plan.step[1];
     int64_t offsets[OX_INDEX_PIECE];
+    if (pick_row(job, indices, from, to))
+        return NULL;
     for (int64_t at = 0; at < count; at += OX_INDEX_PIECE) {
         const int64_t n = ox_least(count - at, OX_INDEX_PIECE);
-        for (int64_t i = 0; i < n; i++)
-            offsets[i] = (at + i) * step;
+        for (int64_t i = 0, place = at * step; i < n; i++, place += step)
+            offsets[i] = place;
         const int64_t right = ox_index_offsets(wide, n, indices + at * index_step, index_step, job->axis, offsets);
         if (right < n)
             return indices + (at + right) * index_step;

@@ -1,7 +1,7 @@
-/* pool.c: MaxPool, AveragePool, LpPool, GlobalLpPool. Kernels are folded in two steps. First the rows of the image that
- * a row of windows covers are folded into one row; then that row is folded along the last dimension of the kernel. Both
- * are loops over neighbouring elements, and a kernel of h rows and w columns costs h + w steps, not h * w. Where
- * kernels are wide and windows few, each window is folded by itself. */
+/* pool.c: MaxPool, AveragePool, LpPool, GlobalLpPool. The rows of the image that a window covers are folded into one
+ * row first, columns side by side, and that row is folded along the kernel's last dimension then: both are loops over
+ * neighbours, and a kernel of h rows and w columns costs h + w of them, not h * w. Where a kernel is wide and windows
+ * are few, each window's rows are folded by themselves. A window that sees all of an image folds it as one row. */
 #include "ops/dense.h"
 #include "iterate/walk.h"
 #include "loops/lanes.h"
@@ -36,6 +36,7 @@ typedef struct pool {
     ox_window window;
     pool_kind kind;
     bool wide;           /* each window by itself */
+    int64_t whole;       /* one window sees all of an image: how many elements count; else 0 */
     bool column_major;   /* the order that Indices count in */
     double p;            /* of norms */
     int64_t width;       /* bytes of an element */
@@ -177,6 +178,18 @@ static void count_directly(const pool *p) {
         p->direct.column_counts[i] = (float)p->counts[i];
 }
 
+/* How many elements count where one window sees all of an image, 0 where windows see parts. */
+static int64_t count_whole(const pool *p) {
+    const ox_window *w = &p->window;
+    int64_t counted = 1;
+    for (int d = 0; d < w->spatial; d++) {
+        if (w->out[d] != 1 || p->place[d].taps != w->in[d] || (w->dilation[d] != 1 && w->in[d] != 1))
+            return 0;
+        counted *= p->place[d].counted;
+    }
+    return counted;
+}
+
 static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padded) {
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = ox_dtype_compute(x->dtype);
@@ -186,18 +199,20 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padde
     p->width = (int64_t)ox_dtype_size(dtype);
     p->loops = OX_BUILD_OF(call->loops, ox_window_builds)(dtype);
     p->slide = kind == POOL_MAX ? p->loops.slide_max : p->loops.slide_sum;
-    if (!find(kind == POOL_MAX ? OX_FOLD_MAX : OX_FOLD_SUM, kind == POOL_NORM ? OX_DOUBLE : dtype, &p->folder) ||
+    if (!find(kind == POOL_MAX ? OX_FOLD_MAX : OX_FOLD_MEAN, kind == POOL_NORM ? OX_DOUBLE : dtype, &p->folder) ||
         !p->slide)
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no pool for this type", OX_INPUT(call, 0));
     p->fill = call->loops->move((size_t)p->folder.width);
     OX_TRY(find_places(call, p, padded));
     cut_rows(p);
+    p->whole = kind == POOL_NORM || call->nout > 1 ? 0 : count_whole(p);
     OX_TRY(ox_dense_plan(call, x));
-    if (kind != POOL_NORM)
+    if (kind != POOL_NORM && !p->whole)
         OX_TRY(ox_pool_direct_prepare(call, &p->window, kind == POOL_MEAN, &p->direct));
-    ox_call_name(call, p->direct.is_used ? "direct, channels first"
-                       : p->wide         ? "window by window, channels first"
-                                         : "rows, then columns, channels first");
+    ox_call_name(call, p->whole            ? "whole images, channels first"
+                       : p->direct.is_used ? "direct, channels first"
+                       : p->wide           ? "window by window, channels first"
+                                           : "rows, then columns, channels first");
     if (p->direct.is_used && kind == POOL_MEAN)
         count_directly(p);
     return call->out[0] ? ox_dense_plan_out(call, ox_tensor_count(call->out[0])) : OX_OK;
@@ -461,6 +476,22 @@ static void pool_part(void *context, int part, int parts) {
     }
 }
 
+/* Whole images of some channels, each a row. */
+static void whole_part(void *context, int part, int parts) {
+    const pool_job *job = context;
+    const pool *p = job->p;
+    const int64_t elements = p->window.in_count, next = elements * p->width;
+    int64_t at, end;
+    ox_pool_range(p->channels, part, parts, &at, &end);
+    for (int64_t n; at < end; at += n) {
+        pool_tile sums;
+        n = ox_least(end - at, POOL_TILE);
+        fill(p, n, sums.bytes);
+        p->folder.rows(sums.bytes, n, job->from + at * next, next, elements, p->width);
+        p->folder.end(n, sums.bytes, p->whole, job->to + at * p->width);
+    }
+}
+
 ox_status ox_run_pool(ox_call *call) {
     const pool *p = call->state;
     const int64_t count = result_count(call);
@@ -475,7 +506,7 @@ ox_status ox_run_pool(ox_call *call) {
         return OX_OK;
     }
     const double bytes = (double)count * (double)ox_least(p->window.taps, p->window.in_count) * (double)p->width;
-    ox_pool_run_pieces(call->pool, bytes, pool_part, &job);
+    ox_pool_run_pieces(call->pool, bytes, p->whole ? whole_part : pool_part, &job);
     if (job.to)
         ox_dense_store(call, count, job.to);
     return OX_OK;

@@ -1,0 +1,37 @@
+/* blend_loops.h: weighted sums of a few elements, as Resize, GridSample and RotaryEmbedding make them, built for each
+ * kind of processor. */
+#ifndef OX_LOOPS_BLEND_LOOPS_H
+#define OX_LOOPS_BLEND_LOOPS_H
+
+#include "tensor.h"
+
+/* The sum of `taps` rows of n elements, which lie one behind the other. */
+typedef void ox_blend_rows_fn(int64_t n, const double *weights, int64_t taps, const void *from, void *to);
+
+/* Elements of a line: number j is the sum of weights[j * taps + k] * from[first[j] + k], for k below counts[j]. */
+typedef void ox_blend_line_fn(int64_t n, const int64_t *first, const int64_t *counts, const void *weights, int64_t taps,
+                              const void *from, void *to);
+
+/* Elements from anywhere: number j is the sum of weights[k] * from[element[k]], for the k from end[j - 1] (0 for the
+ * first) to end[j]. */
+typedef void ox_blend_points_fn(int64_t n, const int64_t *end, const int64_t *element, const void *weights,
+                                const void *from, void *to);
+
+/* The loops for elements, weights and results of one type. */
+typedef struct ox_blend_sums {
+    ox_blend_rows_fn *rows;
+    ox_blend_line_fn *line;
+    ox_blend_points_fn *points;
+} ox_blend_sums;
+
+/* Turns n pairs by angles. The pairs are neighbours, or (`apart`) element i and i + n. */
+typedef void ox_rotate_fn(int64_t n, bool apart, const float *x, const float *cos, const float *sin, float *to);
+
+typedef struct ox_blend_loops {
+    ox_blend_sums f32, f64;
+    ox_rotate_fn *rotate;
+} ox_blend_loops;
+
+extern const ox_blend_loops *const ox_blend_builds[];
+
+#endif
