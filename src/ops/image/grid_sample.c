@@ -181,15 +181,16 @@ static void find_taps(const sampling *s, double x, int64_t size, axis_taps *taps
 
 enum {
     LIST_TAPS = MOST_TAPS * MOST_TAPS * MOST_TAPS,
-    LIST_PLACES = OX_SMALL ? 1 : 16
+    LIST_ROOM = (OX_SMALL ? 1 : 16) * LIST_TAPS,
+    LIST_PLACES = LIST_ROOM / 2
 };
 
 /* What some places of the output take: elements of a channel. */
 typedef struct tap_list {
     int64_t places, end[LIST_PLACES]; /* end: of what a place takes */
-    int64_t element[LIST_PLACES * LIST_TAPS];
-    double weight[LIST_PLACES * LIST_TAPS];
-    float narrow[LIST_PLACES * LIST_TAPS]; /* the weights again */
+    int64_t element[LIST_ROOM];
+    double weight[LIST_ROOM];
+    float narrow[LIST_ROOM]; /* the weights again */
 } tap_list;
 
 typedef struct sample_job {
@@ -262,15 +263,25 @@ static void sample_places(const sample_job *job, int64_t batch, int64_t at, cons
     }
 }
 
+/* As many places as a list has room for: a channel is gone over for all of them at once. */
+static int64_t places_of_list(const sampling *s) {
+    const int64_t taps = s->mode == SAMPLE_CUBIC ? MOST_TAPS : s->mode == SAMPLE_LINEAR ? 2 : 1;
+    int64_t places = LIST_ROOM;
+    for (int d = 0; d < s->space; d++)
+        places /= taps;
+    return ox_least(places, LIST_PLACES);
+}
+
 static void sample_part(void *context, int part, int parts) {
     const sample_job *job = context;
     tap_list list = {.places = 0};
     int64_t at, end;
     ox_pool_range(job->call->in[0]->dims[0] * job->places, part, parts, &at, &end);
+    const int64_t most = places_of_list(&job->s);
     while (at < end) {
         const int64_t place = at % job->places, left = ox_least(job->places - place, end - at);
         int64_t count = 0;
-        list.places = ox_least(left, LIST_PLACES);
+        list.places = ox_least(left, most);
         for (int64_t p = 0; p < list.places; p++) {
             add_taps(job, at + p, &list, &count);
             list.end[p] = count;
