@@ -50,6 +50,19 @@
             }                                                                                                          \
             o[i] = sum;                                                                                                \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void columns_##T(int64_t n, const void *weights, int64_t count, const double *rows, int64_t next,           \
+                            double *sums) {                                                                            \
+        const T *w = weights;                                                                                          \
+        for (; count >= 4; count -= 4, w += 4, rows += 4 * next) {                                                     \
+            const double a = (double)w[0], b = (double)w[1], c = (double)w[2], d = (double)w[3];                       \
+            const double *at_b = rows + next, *at_c = at_b + next, *at_d = at_c + next;                                \
+            FOR_N sums[i] = sums[i] + a * rows[i] + b * at_b[i] + c * at_c[i] + d * at_d[i];                           \
+        }                                                                                                              \
+        for (; count > 0; count--, w++, rows += next) {                                                                \
+            const double a = (double)w[0];                                                                             \
+            FOR_N sums[i] += a * rows[i];                                                                              \
+        }                                                                                                              \
     }
 BLEND(f32)
 BLEND(f64)
@@ -74,4 +87,4 @@ static void rotate(int64_t n, bool apart, const float *x, const float *cos, cons
 
 extern const ox_blend_loops OX_VARIANT(ox_blend_loops);
 const ox_blend_loops OX_VARIANT(ox_blend_loops) = {
-    {rows_f32, line_f32, points_f32}, {rows_f64, line_f64, points_f64}, rotate};
+    {rows_f32, line_f32, points_f32, columns_f32}, {rows_f64, line_f64, points_f64, columns_f64}, rotate};

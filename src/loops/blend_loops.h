@@ -17,11 +17,16 @@ typedef void ox_blend_line_fn(int64_t n, const int64_t *first, const int64_t *co
 typedef void ox_blend_points_fn(int64_t n, const int64_t *end, const int64_t *element, const void *weights,
                                 const void *from, void *to);
 
+/* Adds to n sums the products of `count` weights with as many rows of numbers, `next` apart, one after the other. */
+typedef void ox_blend_columns_fn(int64_t n, const void *weights, int64_t count, const double *rows, int64_t next,
+                                 double *sums);
+
 /* The loops for elements, weights and results of one type. */
 typedef struct ox_blend_sums {
     ox_blend_rows_fn *rows;
     ox_blend_line_fn *line;
     ox_blend_points_fn *points;
+    ox_blend_columns_fn *columns;
 } ox_blend_sums;
 
 /* Turns n pairs by angles. The pairs are neighbours, or (`apart`) element i and i + n. */

@@ -243,9 +243,13 @@ def compress(rng):
 
 
 def unique(rng):
-    type_name, x = data_of(rng, shape_of(rng, 1, 3), ["float", "double", "float16", "int8", "uint8", "int64", "bool"],
-                           small=True)
-    axis = None if rng.random() < 0.5 else int(rng.integers(0, x.ndim))
+    many = rng.random() < 0.2  # are sorted in another way than few
+    type_name, x = data_of(rng, (int(rng.integers(500, 3000)),) if many else shape_of(rng, 1, 3),
+                           ["float", "double", "float16", "int8", "uint8", "int32", "int64", "uint64", "bool"],
+                           small=not many or bool(rng.random() < 0.5))
+    if many and x.dtype.kind == "f":
+        x = x + 0  # zeros are equal, and which one comes out is another matter
+    axis = None if many or rng.random() < 0.5 else int(rng.integers(0, x.ndim))
     if axis is not None and 0 in x.shape:
         return None
     y, first, place, count = np.unique(x + 0 if x.dtype.kind == "f" else x, True, True, True, axis=axis)

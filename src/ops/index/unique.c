@@ -3,6 +3,7 @@
 #include "half.h"
 #include "iterate/bcast.h"
 #include "loops/element.h"
+#include "loops/statistics_loops.h"
 #include "ops/op.h"
 #include "pool.h"
 
@@ -133,6 +134,70 @@ static int64_t *sort_items(const items *all, ox_pool *pool, int64_t *list, int64
     return list;
 }
 
+#if !OX_SMALL
+/* An element by its place in the order of its type, and where it is. */
+typedef struct keyed {
+    uint64_t key;
+    int64_t index;
+} keyed;
+
+enum {
+    DIGIT = 8, /* bits by which keys are sorted at a time */
+    DIGITS = 64 / DIGIT,
+    VALUES = 1 << DIGIT,
+    MANY = 512 /* elements for which counting digits is worth it */
+};
+
+/* The keys of all elements, and how many have each value of each digit. */
+static void make_keys(const items *all, ox_keys_fn *keys, keyed *list, int64_t counts[DIGITS][VALUES]) {
+    uint64_t some[VALUES];
+    memset(counts, 0, sizeof(int64_t[DIGITS][VALUES]));
+    for (int64_t at = 0; at < all->count; at += VALUES) {
+        const int64_t n = ox_least(all->count - at, VALUES);
+        keys(n, 1, all->data + at * all->width, 0, some);
+        for (int64_t i = 0; i < n; i++) {
+            list[at + i] = (keyed){some[i], at + i};
+            for (int d = 0; d < DIGITS; d++)
+                counts[d][some[i] >> (d * DIGIT) & (VALUES - 1)]++;
+        }
+    }
+}
+
+/* The numbers of elements, sorted digit by digit of their keys, from the last one on; equal ones stay in order. Both
+ * lists have room for two numbers of each element; the result is at the start of the first. */
+static int64_t *sort_keys(const items *all, ox_pool *pool, ox_keys_fn *keys, int64_t *list, int64_t *other) {
+    int64_t counts[DIGITS][VALUES];
+    keyed *from = (keyed *)(void *)list, *to = (keyed *)(void *)other;
+    make_keys(all, keys, from, counts);
+    for (int d = 0; d < DIGITS && !ox_pool_poll(pool); d++) {
+        int64_t *place = counts[d], next = 0;
+        if (place[from[0].key >> (d * DIGIT) & (VALUES - 1)] == all->count)
+            continue; /* all have the same */
+        for (int v = 0; v < VALUES; v++) {
+            const int64_t count = place[v];
+            place[v] = next;
+            next += count;
+        }
+        for (int64_t i = 0; i < all->count; i++)
+            to[place[from[i].key >> (d * DIGIT) & (VALUES - 1)]++] = from[i];
+        keyed *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    for (int64_t i = 0; i < all->count; i++)
+        list[i] = from[i].index;
+    return list;
+}
+
+/* What makes keys of items, NULL where those are not one element each or so few that comparing them is faster. */
+static ox_keys_fn *keys_of(const ox_call *call, const items *all) {
+    const ox_dtype dtype = call->in[0]->dtype;
+    if (all->outer != 1 || all->block != all->width || all->count < MANY || ox_dtype_compute(dtype) != dtype)
+        return NULL;
+    return OX_BUILD_OF(call->loops, ox_statistics_builds)->keys(dtype);
+}
+#endif
+
 /* ---- Unique ------------------------------------------------------------------------------------------------- */
 
 /* What prepare leaves. */
@@ -217,6 +282,16 @@ static ox_status find_empty(ox_call *call, unique *u) {
     return OX_OK;
 }
 
+/* The numbers of items in order; `lists` is for four of each. */
+static int64_t *sorted_items(const ox_call *call, const items *all, int64_t *lists) {
+#if !OX_SMALL
+    ox_keys_fn *keys = keys_of(call, all);
+    if (keys)
+        return sort_keys(all, call->pool, keys, lists, lists + 2 * all->count);
+#endif
+    return sort_items(all, call->pool, lists, lists + all->count);
+}
+
 static ox_status find_unique(ox_call *call, unique *u) {
     OX_TRY(find_items(call, u));
     if (ox_tensor_count(call->in[0]) == 0)
@@ -228,7 +303,7 @@ static ox_status find_unique(ox_call *call, unique *u) {
     u->first = lists + 2 * count;
     u->number = lists + 3 * count;
     u->place = lists + 4 * count;
-    number_items(u, sort_items(&u->all, call->pool, lists, lists + count));
+    number_items(u, sorted_items(call, &u->all, lists));
     if (!ox_call_int(call, "sorted", 1))
         number_by_place(u, lists);
     return OX_OK;

@@ -1,6 +1,7 @@
 /* deform_conv.c: DeformConv, a convolution whose taps are moved by offsets, which are an input. Taps between elements
  * are interpolated. The samples of DEFORM_BLOCK windows become columns in double, and each channel of the result is a
  * sum over them. */
+#include "loops/blend_loops.h"
 #include "ops/dense.h"
 #include "conv.h"
 
@@ -104,22 +105,26 @@ ox_status ox_prepare_deform_conv(ox_call *call) {
 
 /* The neighbours of a place; none if it lies nowhere. */
 static void find_neighbours(const ox_window *w, const double *place, deform_place *found) {
-    *found = (deform_place){.count = 1, .at = {0}, .weight = {1}};
+    found->count = 1;
+    found->at[0] = 0;
+    found->weight[0] = 1;
     for (int d = 0; d < w->spatial; d++) {
         const double low = floor(place[d]), part = place[d] - low;
-        deform_place all = {.count = 0};
+        const int before = found->count;
         if (!(low >= -1 && low < (double)w->in[d])) {
             found->count = 0;
             return;
         }
-        for (int side = 0; side < 2; side++) {
-            const int64_t at = (int64_t)low + side;
-            for (int i = 0; at >= 0 && at < w->in[d] && i < found->count; i++, all.count++) {
-                all.at[all.count] = found->at[i] * w->in[d] + at;
-                all.weight[all.count] = found->weight[i] * (side ? part : 1 - part);
-            }
+        const int64_t first = (int64_t)low, sides[] = {first >= 0 ? before : 0, first + 1 < w->in[d] ? before : 0};
+        for (int i = 0; i < sides[1]; i++) { /* behind those of the lower side, which take their places */
+            found->at[sides[0] + i] = found->at[i] * w->in[d] + first + 1;
+            found->weight[sides[0] + i] = found->weight[i] * part;
         }
-        *found = all;
+        for (int i = 0; i < sides[0]; i++) {
+            found->at[i] = found->at[i] * w->in[d] + first;
+            found->weight[i] *= 1 - part;
+        }
+        found->count = (int)(sides[0] + sides[1]);
     }
 }
 
@@ -135,6 +140,19 @@ static void place_of(const deform_job *job, int64_t image, int64_t group, int64_
                    number_at(job->dtype, job->offsets, (first + d) * w->out_count + window);
 }
 
+#define SAMPLE_CHANNELS(T)                                                                                             \
+    static void sample_channels_##T(int64_t channels, const ox_##T *x, int64_t plane, const deform_place *place,       \
+                                    double mask, double *to, int64_t next) {                                           \
+        for (int64_t c = 0; c < channels; c++, x += plane, to += next) {                                               \
+            double sum = 0;                                                                                            \
+            for (int i = 0; i < place->count; i++)                                                                     \
+                sum += place->weight[i] * (double)x[place->at[i]];                                                     \
+            *to = sum * mask;                                                                                          \
+        }                                                                                                              \
+    }
+SAMPLE_CHANNELS(f32)
+SAMPLE_CHANNELS(f64)
+
 /* Samples all channels of a group of offsets for one tap and window. Each channel gives an element of the column;
  * those lie `taps` rows apart. */
 static void sample(const deform_job *job, int64_t image, int64_t group, int64_t tap, int64_t window, double *to) {
@@ -146,13 +164,11 @@ static void sample(const deform_job *job, int64_t image, int64_t group, int64_t 
     deform_place found;
     place_of(job, image, group, tap, window, place);
     find_neighbours(w, place, &found);
-    for (int64_t c = 0; c < d->per_offsets; c++, to += w->taps * DEFORM_BLOCK) {
-        const int64_t plane = (image * d->channels + group * d->per_offsets + c) * w->in_count;
-        double sum = 0;
-        for (int i = 0; i < found.count; i++)
-            sum += found.weight[i] * number_at(job->dtype, job->x, plane + found.at[i]);
-        *to = sum * mask;
-    }
+    const int64_t first = (image * d->channels + group * d->per_offsets) * w->in_count, next = w->taps * DEFORM_BLOCK;
+    if (job->dtype == OX_DOUBLE)
+        sample_channels_f64(d->per_offsets, (const ox_f64 *)job->x + first, w->in_count, &found, mask, to, next);
+    else
+        sample_channels_f32(d->per_offsets, (const ox_f32 *)job->x + first, w->in_count, &found, mask, to, next);
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
@@ -165,11 +181,11 @@ static void sum_channel(const deform_job *job, const double *columns, int64_t ch
     columns += channel / c->out_channels * depth * DEFORM_BLOCK;
     for (int64_t i = 0; i < count; i++)
         sums[i] = bias;
-    for (int64_t k = 0; k < depth; k++, columns += DEFORM_BLOCK) {
-        const double weight = number_at(job->dtype, job->w, channel * depth + k);
-        for (int64_t i = 0; i < count; i++)
-            sums[i] += weight * columns[i];
-    }
+    const ox_blend_loops *loops = OX_BUILD_OF(job->call->loops, ox_blend_builds);
+    if (job->dtype == OX_DOUBLE)
+        loops->f64.columns(count, (const double *)job->w + channel * depth, depth, columns, DEFORM_BLOCK, sums);
+    else
+        loops->f32.columns(count, (const float *)job->w + channel * depth, depth, columns, DEFORM_BLOCK, sums);
 }
 
 static void compute_block(const deform_job *job, int64_t image, int64_t first, int64_t count, double *columns) {
