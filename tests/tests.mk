@@ -219,7 +219,7 @@ plugin: all venv
 	  sh tests/plugin/run.sh
 
 errors: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 424 tests/errors/errors.py
+	@$(OX_PYTHON) $(VENV_RUN) 483 tests/errors/errors.py
 
 allocations: $(BUILD)/libox.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 120 tests/hostile/allocations.py --nodes $(BUILD)/node

@@ -11,14 +11,15 @@ import onnx
 import control_mistakes
 import gradient_mistakes
 import mistakes
+import mistakes_networks
 import mistakes_numbers
 import ml_mistakes
 import model_mistakes
 import oxlib
 import tally
 
-MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_numbers, ml_mistakes, control_mistakes,
-                                 gradient_mistakes)
+MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_networks, mistakes_numbers, ml_mistakes,
+                                 control_mistakes, gradient_mistakes)
             for mistake in part.MISTAKES]
 
 

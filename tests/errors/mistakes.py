@@ -496,7 +496,7 @@ def picks():
 def images():
     """Of operators on images."""
     yield at_node("a scale of nothing", "Resize x,,s y", {"x": F23, "s": np.zeros(2, np.float32)}, VALUE,
-                  "scale 0 cannot be applied to axis 0 of input 0 'x' (float [2,3])")
+                  "scale 0 is 0, which cannot be applied to axis 0 of input 0 'x' (float [2,3])")
     yield at_node("scales and sizes", "Resize x,,s,z y", {"x": F23, "s": np.ones(2, np.float32), "z": longs(2, 3)}, MODEL,
                   "one of scales and sizes must be given, and not both")
     yield at_node("scales for other axes", "Resize x,,s y", {"x": F23, "s": np.ones(3, np.float32)}, SHAPE,

@@ -130,8 +130,8 @@ static ox_status apply_scales(ox_call *call, const ox_short_list *axes, const nu
         ox_resize_axis *axis = &resize->axis[axes->value[i]];
         const double size = scaled_size(axis->in, scales->value[i]);
         if (!(scales->value[i] > 0) || !(size < 0x1p62))
-            return ox_call_fail(call, OX_ERROR_VALUE, "scale %d cannot be applied to axis %d of %s", i,
-                                (int)axes->value[i], OX_INPUT(call, 0));
+            return ox_call_fail(call, OX_ERROR_VALUE, "scale %d is %g, which cannot be applied to axis %d of %s", i,
+                                scales->value[i], (int)axes->value[i], OX_INPUT(call, 0));
         axis->scale = scales->value[i];
         axis->exact = axis->scale * (double)axis->in;
         axis->out = (int64_t)size;

@@ -183,7 +183,7 @@ static int64_t count_whole(const pool *p) {
     const ox_window *w = &p->window;
     int64_t counted = 1;
     for (int d = 0; d < w->spatial; d++) {
-        if (w->out[d] != 1 || p->place[d].taps != w->in[d] || (w->dilation[d] != 1 && w->in[d] != 1))
+        if (w->out[d] != 1 || w->in[d] == 0 || p->place[d].taps != w->in[d] || (w->dilation[d] != 1 && w->in[d] != 1))
             return 0;
         counted *= p->place[d].counted;
     }
