@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 FOLDER = os.environ.get("OX_MODELS", "build/models")
 NOISE = 1000003  # a prime, so that hardly two rows of weights are the same
 IR_VERSION = 8  # from 4 on, initializers need not be inputs
+ANY_SIZE = ["densenet121", "squeezenet"]
 LIGHT = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
          "zfnet512"]
 TEXTS = ["HELLO", "ONE CAT", "ION"]
@@ -115,11 +116,13 @@ class Network:
 
 
 class Light(Network):
-    """A network without weights: its graph takes one image of 224x224."""
+    """A network without weights, whose file takes one image of 224x224; the model takes several, and where a global pool
+    is at its end images of other sizes."""
 
     def __init__(self, name):
         super().__init__(name, f"onnx/backend/test/data/light/light_{name}.onnx", None)
-        self.sizes = (lambda: {self.input_name(): pictures(scene, 1, 224, 224)},)
+        dims = [(1, 224, 224), (1, 128, 96) if name in ANY_SIZE else (2, 224, 224)]
+        self.sizes = tuple(lambda dims=dims: {self.input_name(): pictures(scene, *dims)} for dims in dims)
 
     def input_name(self):
         graph = onnx.load(self.path()).graph
@@ -148,6 +151,17 @@ def roles(graph):
     return {name: role for node in graph.node for name, role in zip(node.input[1:], places.get(node.op_type, []))}
 
 
+def reshapes(graph):
+    """The shapes that Reshape nodes read."""
+    return {node.input[1] for node in graph.node if node.op_type == "Reshape"}
+
+
+def for_any_batch(shape):
+    """A shape for one image as one for any number of them."""
+    dims = numpy_helper.to_array(shape)
+    return numpy_helper.from_array(np.array([-1 if dims[0] == 1 else dims[0], *dims[1:]]), shape.name)
+
+
 def with_weights(model, input_name):
     """The network with weights in place of the constants that say how large they are. What the Softmax at its end makes
     probabilities of is an output, too: a sure network has few that are not 0 or 1."""
@@ -163,12 +177,14 @@ def with_weights(model, input_name):
     tensors = [numpy_helper.from_array(drawn(noise, role.get(name, "bias"), dims), name) for name, dims in made.items()
                if name in read]
     tensors += [tensor for name, tensor in known.items() if name in read and name not in made]
-    inputs = [value for value in graph.input if value.name == input_name]
+    tensors = [for_any_batch(tensor) if tensor.name in reshapes(graph) else tensor for tensor in tensors]
+    inputs = [helper.make_tensor_value_info(input_name, TensorProto.FLOAT, ["N", 3, "H", "W"])]
     for field, values in ((graph.node, kept), (graph.initializer, tensors), (graph.input, inputs)):
         del field[:]
         field.extend(values)
     if graph.node[-1].op_type == "Softmax":
         graph.output.append(helper.make_tensor_value_info(graph.node[-1].input[0], TensorProto.FLOAT, None))
+    graph.output[0].type.tensor_type.ClearField("shape")
     model.ir_version = IR_VERSION
     return model
 

@@ -27,13 +27,15 @@ LARGE = ["rapidocr det", "rapidocr rec", *networks.LIGHT]
 
 
 class Reference:
-    """ONNX Runtime's results of a network, for each of its sizes or the first of them."""
+    """ONNX Runtime's results of a network, for each of its sizes or only for the smallest inputs."""
 
-    def __init__(self, network, data, count=None):
+    def __init__(self, network, data, smallest=False):
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        self.inputs = [size() for size in network.sizes[:count]]
+        self.inputs = [size() for size in network.sizes]
+        if smallest:
+            self.inputs = [min(self.inputs, key=lambda given: sum(array.size for array in given.values()))]
         self.names = [value.name for value in session.get_inputs()]
         self.results = [session.run(None, given) for given in self.inputs]
 

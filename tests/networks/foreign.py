@@ -1,5 +1,5 @@
 """foreign.py OX SCRATCH [--emulator COMMAND] [--seconds N]: the networks that `make models` fetches, run by a command for
-another machine, against ONNX Runtime on this one.
+another machine, with the smallest of their inputs, against ONNX Runtime on this one.
 
 The cheapest come first, and no network is begun when the time is over: under emulation the large ones take minutes.
 Networks whose weights are drawn and would fill hundreds of MB are run as their files are, with equal weights.
@@ -24,7 +24,7 @@ HUGE = ["bvlc_alexnet", "zfnet512", "vgg19"]
 def check(network, command, folder):
     """What is wrong with the outputs, a text for each."""
     data = pathlib.Path(network.path()).read_bytes() if network.name in HUGE else network.model()
-    reference = compare.Reference(network, data, 1)
+    reference = compare.Reference(network, data, smallest=True)
     (folder / "model.onnx").write_bytes(data)
     words = [*command, "run", str(folder / "model.onnx"), "--quiet", "--save", str(folder)]
     for name, array in reference.inputs[0].items():

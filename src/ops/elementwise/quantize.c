@@ -239,7 +239,8 @@ ox_status ox_infer_dequantize(ox_call *call) {
 
 /* The difference is exact, in double for int32; the product is rounded to float, and then to the output. */
 ox_reg ox_emit_dequantize(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    ox_dtype wide = call->in[X]->dtype == OX_INT32 ? OX_DOUBLE : OX_FLOAT;
+    const bool has_zero = ox_call_given(call, ZERO_POINT);
+    ox_dtype wide = has_zero && call->in[X]->dtype == OX_INT32 ? OX_DOUBLE : OX_FLOAT;
     ox_reg x = ox_pass_convert(b, in[X], wide);
     if (ox_call_given(call, ZERO_POINT)) {
         const ox_reg difference[] = {x, ox_pass_convert(b, in[ZERO_POINT], wide)};
