@@ -58,7 +58,7 @@ typedef struct ox_axis_map {
     int64_t taps; /* most of an element */
     int64_t *first, *counts;
     double *weights;
-    const void *sum_weights; /* the same in the type of sums, for passes */
+    const void *sum_weights;    /* the same in the type of sums, for passes */
     int64_t inside, inside_end; /* elements of the output that lie in the input */
 } ox_axis_map;
 
