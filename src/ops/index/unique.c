@@ -194,7 +194,8 @@ static ox_keys_fn *keys_of(const ox_call *call, const items *all) {
     const ox_dtype dtype = call->in[0]->dtype;
     if (all->outer != 1 || all->block != all->width || all->count < MANY || ox_dtype_compute(dtype) != dtype)
         return NULL;
-    return OX_BUILD_OF(call->loops, ox_statistics_builds)->keys(dtype);
+    ox_keys_fn *keys = OX_BUILD_OF(call->loops, ox_statistics_builds)->keys(dtype);
+    return keys;
 }
 #endif
 
