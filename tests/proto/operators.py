@@ -1,6 +1,6 @@
-"""operators.py OX OPERATORS.MD: the operator table against the schemas of the Python package onnx: every version that
-was ever published of every operator that ox has, and whether a row has attributes; the attributes that the loader
-allows (src/loader/attributes.inc), of every operator and version that there is; and docs/operators.md against
+"""operators.py OX OPERATORS.MD: the order of the operator table, and the table against the schemas of the
+Python package onnx: every version that was ever published of every operator that ox has, and whether a row has
+attributes; the attributes that the loader allows (src/loader/attributes.inc), of every operator and version that there is; and docs/operators.md against
 `ox ops --markdown`."""
 
 import pathlib
@@ -46,6 +46,12 @@ for line in (ROOT / "src/ops/table.inc").read_text().splitlines():
     else:
         failed += 1
         print(f"{row[1]} ({row[2]}) {'has' if some else 'has no'} attributes, but the row says otherwise")
+rows = [(row[1] or "", row[2], int(row[3])) for row in
+        re.finditer(r'^[A-Z_]+\((?:"([^"]*)", )?(\w+), \((\d+)', (ROOT / "src/ops/table.inc").read_text(), re.M)]
+for before, row in zip(rows, rows[1:]):
+    if row < before: # lookup would not find it
+        failed += 1
+        print(f"table.inc is not sorted by domain, name and version: {row} stands behind {before}")
 listed = {(row[1], row[2]): "".join(re.findall(r'"([^"]*)"', row[3])).split()
           for row in re.finditer(r'^OPERATOR\("([^"]*)", (\w+),\s*("[^)]*")\)$',
                                  (ROOT / "src/loader/attributes.inc").read_text(), re.M)}
