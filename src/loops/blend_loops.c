@@ -34,8 +34,9 @@
             o[i] = sum;                                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
-    static void points_##T(int64_t n, const int64_t *end, const int64_t *element, const void *weights,                 \
-                           const void *all, void *to) {                                                                \
+    ox_blend_points_fn OX_VARIANT(ox_blend_points_##T);                                                                \
+    void OX_VARIANT(ox_blend_points_##T)(int64_t n, const int64_t *end, const int64_t *element, const void *weights,   \
+                                         const void *all, void *to) {                                                  \
         const T *w = weights, *from = all;                                                                             \
         T *o = to;                                                                                                     \
         for (int64_t i = 0, k = 0; i < n; i++) {                                                                       \
@@ -51,8 +52,9 @@
             o[i] = sum;                                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
-    static void columns_##T(int64_t n, const void *weights, int64_t count, const double *rows, int64_t next,           \
-                            double *sums) {                                                                            \
+    ox_blend_columns_fn OX_VARIANT(ox_blend_columns_##T);                                                              \
+    void OX_VARIANT(ox_blend_columns_##T)(int64_t n, const void *weights, int64_t count, const double *rows,           \
+                                          int64_t next, double *sums) {                                                \
         const T *w = weights;                                                                                          \
         for (; count >= 4; count -= 4, w += 4, rows += 4 * next) {                                                     \
             const double a = (double)w[0], b = (double)w[1], c = (double)w[2], d = (double)w[3];                       \
@@ -67,7 +69,8 @@
 BLEND(f32)
 BLEND(f64)
 
-static void rotate(int64_t n, bool apart, const float *x, const float *cos, const float *sin, float *to) {
+ox_rotate_fn OX_VARIANT(ox_rotate);
+void OX_VARIANT(ox_rotate)(int64_t n, bool apart, const float *x, const float *cos, const float *sin, float *to) {
     if (apart) {
         const float *y = x + n;
         float *other = to + n;
@@ -85,6 +88,6 @@ static void rotate(int64_t n, bool apart, const float *x, const float *cos, cons
     }
 }
 
-extern const ox_blend_loops OX_VARIANT(ox_blend_loops);
-const ox_blend_loops OX_VARIANT(ox_blend_loops) = {
-    {rows_f32, line_f32, points_f32, columns_f32}, {rows_f64, line_f64, points_f64, columns_f64}, rotate};
+extern const ox_blend_lines OX_VARIANT(ox_blend_lines_f32), OX_VARIANT(ox_blend_lines_f64);
+const ox_blend_lines OX_VARIANT(ox_blend_lines_f32) = {rows_f32, line_f32};
+const ox_blend_lines OX_VARIANT(ox_blend_lines_f64) = {rows_f64, line_f64};

@@ -21,22 +21,19 @@ typedef void ox_blend_points_fn(int64_t n, const int64_t *end, const int64_t *el
 typedef void ox_blend_columns_fn(int64_t n, const void *weights, int64_t count, const double *rows, int64_t next,
                                  double *sums);
 
-/* The loops for elements, weights and results of one type. */
-typedef struct ox_blend_sums {
-    ox_blend_rows_fn *rows;
-    ox_blend_line_fn *line;
-    ox_blend_points_fn *points;
-    ox_blend_columns_fn *columns;
-} ox_blend_sums;
-
 /* Turns n pairs by angles. The pairs are neighbours, or (`apart`) element i and i + n. */
 typedef void ox_rotate_fn(int64_t n, bool apart, const float *x, const float *cos, const float *sin, float *to);
 
-typedef struct ox_blend_loops {
-    ox_blend_sums f32, f64;
-    ox_rotate_fn *rotate;
-} ox_blend_loops;
+/* Each operator names its own loops, so that a linker can leave out the others: those for elements, weights and results
+ * of one type. */
+typedef struct ox_blend_lines {
+    ox_blend_rows_fn *rows;
+    ox_blend_line_fn *line;
+} ox_blend_lines;
 
-extern const ox_blend_loops *const ox_blend_builds[];
+extern const ox_blend_lines *const ox_blend_lines_f32_builds[], *const ox_blend_lines_f64_builds[];
+extern ox_blend_points_fn *const ox_blend_points_f32_builds[], *const ox_blend_points_f64_builds[];
+extern ox_blend_columns_fn *const ox_blend_columns_f32_builds[], *const ox_blend_columns_f64_builds[];
+extern ox_rotate_fn *const ox_rotate_builds[];
 
 #endif

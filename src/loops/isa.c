@@ -54,8 +54,20 @@ const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
 DECLARE(const ox_winograd_loops, ox_winograd_loops)
 const ox_winograd_loops *const ox_winograd_builds[] = BUILDS(ox_winograd_loops);
 #endif
-DECLARE(const ox_blend_loops, ox_blend_loops)
-const ox_blend_loops *const ox_blend_builds[] = BUILDS(ox_blend_loops);
+DECLARE(const ox_blend_lines, ox_blend_lines_f32)
+const ox_blend_lines *const ox_blend_lines_f32_builds[] = BUILDS(ox_blend_lines_f32);
+DECLARE(const ox_blend_lines, ox_blend_lines_f64)
+const ox_blend_lines *const ox_blend_lines_f64_builds[] = BUILDS(ox_blend_lines_f64);
+DECLARE(ox_blend_points_fn, ox_blend_points_f32)
+ox_blend_points_fn *const ox_blend_points_f32_builds[] = BUILDS(ox_blend_points_f32);
+DECLARE(ox_blend_points_fn, ox_blend_points_f64)
+ox_blend_points_fn *const ox_blend_points_f64_builds[] = BUILDS(ox_blend_points_f64);
+DECLARE(ox_blend_columns_fn, ox_blend_columns_f32)
+ox_blend_columns_fn *const ox_blend_columns_f32_builds[] = BUILDS(ox_blend_columns_f32);
+DECLARE(ox_blend_columns_fn, ox_blend_columns_f64)
+ox_blend_columns_fn *const ox_blend_columns_f64_builds[] = BUILDS(ox_blend_columns_f64);
+DECLARE(ox_rotate_fn, ox_rotate)
+ox_rotate_fn *const ox_rotate_builds[] = BUILDS(ox_rotate);
 DECLARE(ox_cumulate_find_fn, ox_cumulate_find)
 ox_cumulate_find_fn *const ox_cumulate_builds[] = BUILDS(ox_cumulate_find);
 DECLARE(const ox_statistics_loops, ox_statistics_loops)

@@ -135,7 +135,7 @@ ox_status ox_run_rotary(ox_call *call) {
     OX_TRY(check_positions(call, positions));
     if (count == 0)
         return OX_OK;
-    rotary_job job = {r, OX_BUILD_OF(call->loops, ox_blend_builds)->rotate, .positions = positions};
+    rotary_job job = {r, OX_BUILD_OF(call->loops, ox_rotate_builds), .positions = positions};
     job.x = ox_dense_in(call, &used, call->in[X]).data;
     job.cos = ox_dense_in(call, &used, call->in[COS]).data;
     job.sin = ox_dense_in(call, &used, call->in[SIN]).data;

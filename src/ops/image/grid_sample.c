@@ -250,8 +250,8 @@ static void copy_places(const sample_job *job, const tap_list *list, const char 
 static void sample_places(const sample_job *job, int64_t batch, int64_t at, const tap_list *list) {
     const int64_t channels = job->call->in[0]->dims[1], width = (int64_t)job->width;
     const bool wide = ox_sums_are_wide(job->call->in[0]->dtype);
-    const ox_blend_loops *loops = OX_BUILD_OF(job->call->loops, ox_blend_builds);
-    const ox_blend_sums *sums = wide ? &loops->f64 : &loops->f32;
+    ox_blend_points_fn *sum = wide ? OX_BUILD_OF(job->call->loops, ox_blend_points_f64_builds)
+                                   : OX_BUILD_OF(job->call->loops, ox_blend_points_f32_builds);
     const void *weights = wide ? (const void *)list->weight : list->narrow;
     for (int64_t c = batch * channels; c < (batch + 1) * channels; c++) {
         const char *from = job->from + c * job->area * width;
@@ -259,7 +259,7 @@ static void sample_places(const sample_job *job, int64_t batch, int64_t at, cons
         if (job->s.mode == SAMPLE_NEAREST)
             copy_places(job, list, from, to);
         else
-            sums->points(list->places, list->end, list->element, weights, from, to);
+            sum(list->places, list->end, list->element, weights, from, to);
     }
 }
 

@@ -10,7 +10,7 @@
 
 /* A pass along one axis: output row (o, j) is a sum of input rows (o, first[j]) and the next ones. */
 typedef struct pass_job {
-    const ox_blend_sums *sums;
+    const ox_blend_lines *sums;
     const ox_axis_map *map;
     int64_t inner; /* elements of a row */
     int64_t rows;  /* of the output */
@@ -137,8 +137,8 @@ static void run_block(const block_job *job, int64_t block, char *const buffer[2]
     const int64_t width = (int64_t)ox_dtype_size(in->dtype);
     char *to = (char *)out->data + block * job->out_count * width;
     const void *from = job->from + block * job->in_count * width;
-    const ox_blend_loops *loops = OX_BUILD_OF(call->loops, ox_blend_builds);
-    const ox_blend_sums *sums = ox_sums_are_wide(in->dtype) ? &loops->f64 : &loops->f32;
+    const ox_blend_lines *sums = ox_sums_are_wide(in->dtype) ? OX_BUILD_OF(call->loops, ox_blend_lines_f64_builds)
+                                                             : OX_BUILD_OF(call->loops, ox_blend_lines_f32_builds);
     int64_t count = job->in_count, turn = 0;
     if (!ox_sums_are_native(in->dtype)) {
         ox_sums_from(call->loops, in->dtype, count, from, buffer[1]);

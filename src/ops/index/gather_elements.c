@@ -53,6 +53,7 @@ typedef struct elements_job {
     const char **faults; /* by part: the first index that is out of range */
 } elements_job;
 
+#if !OX_SMALL
 /* Picks n elements by packed indices: what is out of range is read from the start of the axis and found afterwards. */
 #define PICK(name, index_type, type)                                                                                   \
     static bool name(int64_t n, const index_type *indices, ox_index_axis axis, const char *from, int64_t step,         \
@@ -96,6 +97,7 @@ static bool pick_row(const elements_job *job, const char *indices, const char *f
         return false;
     }
 }
+#endif
 
 /* Picks the elements of one row; NULL, or where an index is out of range. */
 static const char *gather_row(const elements_job *job, const char *indices, const char *from, char *to) {
@@ -104,8 +106,10 @@ static const char *gather_row(const elements_job *job, const char *indices, cons
     const int64_t width = (int64_t)ox_dtype_size(job->call->in[0]->dtype);
     const int64_t count = g->plan.dim[0], index_step = g->plan.step[0], step = g->plan.step[1];
     int64_t offsets[OX_INDEX_PIECE];
+#if !OX_SMALL
     if (pick_row(job, indices, from, to))
         return NULL;
+#endif
     for (int64_t at = 0; at < count; at += OX_INDEX_PIECE) {
         const int64_t n = ox_least(count - at, OX_INDEX_PIECE);
         for (int64_t i = 0, place = at * step; i < n; i++, place += step)

@@ -181,11 +181,11 @@ static void sum_channel(const deform_job *job, const double *columns, int64_t ch
     columns += channel / c->out_channels * depth * DEFORM_BLOCK;
     for (int64_t i = 0; i < count; i++)
         sums[i] = bias;
-    const ox_blend_loops *loops = OX_BUILD_OF(job->call->loops, ox_blend_builds);
-    if (job->dtype == OX_DOUBLE)
-        loops->f64.columns(count, (const double *)job->w + channel * depth, depth, columns, DEFORM_BLOCK, sums);
-    else
-        loops->f32.columns(count, (const float *)job->w + channel * depth, depth, columns, DEFORM_BLOCK, sums);
+    const bool wide = job->dtype == OX_DOUBLE;
+    ox_blend_columns_fn *add = wide ? OX_BUILD_OF(job->call->loops, ox_blend_columns_f64_builds)
+                                    : OX_BUILD_OF(job->call->loops, ox_blend_columns_f32_builds);
+    add(count, (const char *)job->w + channel * depth * (int64_t)ox_dtype_size(job->dtype), depth, columns,
+        DEFORM_BLOCK, sums);
 }
 
 static void compute_block(const deform_job *job, int64_t image, int64_t first, int64_t count, double *columns) {
