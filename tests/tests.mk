@@ -12,7 +12,7 @@ CHECK_PARTS := \
   graphs \
   picks images convs winograds conv-rows pools transposed integer-convs deforms regions norms lines \
   loops recurrent attentions gradients einsums signals texts sequences maps chances ml trained \
-  plugin errors \
+  plugin errors strict \
   hostile hostile-values ml-attributes extremes allocations regression \
   ops-list check-device check-install \
   check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
@@ -219,7 +219,11 @@ plugin: all venv
 	  sh tests/plugin/run.sh
 
 errors: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 483 tests/errors/errors.py
+	@$(OX_PYTHON) $(VENV_RUN) 508 tests/errors/errors.py
+
+# Cases of old versions are those that the part versions has written, where that has run.
+strict: $(BUILD)/ox $(BUILD)/libox.so node-cases
+	@$(OX_PYTHON) $(VENV_RUN) 10000 tests/errors/strict.py $(BUILD)/ox $(BUILD)/node $(BUILD)/versions
 
 allocations: $(BUILD)/libox.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 120 tests/hostile/allocations.py --nodes $(BUILD)/node

@@ -7,7 +7,7 @@ import textwrap
 
 import onnx.defs
 
-DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
+DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training")
 WIDTH = 120
 HEAD = """\
 /* attributes.inc: the attributes of the operators of ONNX's own domains, sorted by domain and name. Written by

@@ -22,6 +22,8 @@ static ox_status read_scalar(ox_call *call, int i, ox_dtypes set, double otherwi
 static ox_status read_ratio(ox_call *call, double *ratio) {
     double training = call->op->since < 7 && !ox_call_int(call, "is_test", 0);
     *ratio = (double)ox_call_float(call, "ratio", 0.5f);
+    if (ox_call_given(call, 1))
+        OX_TRY(ox_call_check_dtype(call, 1, call->op->dtypes));
     if (call->op->since >= 12)
         OX_TRY(read_scalar(call, 2, OX_SET_BOOL, 0, &training));
     if (call->op->since >= 12 && training != 0)

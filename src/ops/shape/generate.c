@@ -127,6 +127,7 @@ ox_status ox_run_range(ox_call *call) {
 ox_status ox_infer_eye_like(ox_call *call) {
     const ox_tensor *in = call->in[0];
     const int64_t dtype = ox_call_int(call, "dtype", in->dtype);
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     if (in->rank != 2)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have rank 2", OX_INPUT(call, 0));
     if (dtype < 1 || dtype >= OX_DTYPE_COUNT || !(OX_BIT(dtype) & call->op->dtypes))

@@ -22,10 +22,9 @@ static ox_status read_repeats(ox_call *call, int64_t *repeats) {
 /* Version 1 repeats one axis; both numbers come in the element type of the data. */
 static ox_status read_repeat(ox_call *call, int64_t *repeats) {
     const ox_tensor *tiles, *which;
-    const ox_dtypes set = OX_SET_FLOAT | OX_BIT(OX_INT64);
     int axis;
-    OX_TRY(ox_call_scalar(call, 1, set, &tiles));
-    OX_TRY(ox_call_scalar(call, 2, set, &which));
+    OX_TRY(ox_call_scalar(call, 1, OX_SET_FLOAT, &tiles));
+    OX_TRY(ox_call_scalar(call, 2, OX_SET_FLOAT, &which));
     OX_TRY(ox_call_axis(call, "axis", ox_scalar_int(which), call->in[0]->rank, &axis));
     for (int d = 0; d < call->in[0]->rank; d++)
         repeats[d] = 1;

@@ -173,7 +173,7 @@ static ox_status split_lengths(ox_call *call, split_source *source) {
     source->count = (int64_t)count;
     if (source->ints || !ox_call_given(call, 1))
         return OX_OK;
-    OX_TRY(ox_call_check_dtype(call, 1, call->op->since == 1 ? OX_SET_FLOAT | OX_SET_SINT : OX_BIT(OX_INT64)));
+    OX_TRY(ox_call_check_dtype(call, 1, call->op->since == 1 ? OX_SET_FLOAT : OX_BIT(OX_INT64)));
     OX_TRY(ox_call_data(call, 1, &source->tensor));
     if (source->tensor->rank != 1)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a list of lengths", OX_INPUT(call, 1));

@@ -161,6 +161,8 @@ typedef struct dft {
 static ox_status read_axis(ox_call *call, int *axis) {
     const int rank = call->in[0]->rank;
     int64_t value = call->op->since < 20 ? ox_call_int(call, "axis", 1) : -2;
+    if (ox_call_given(call, 2))
+        OX_TRY(ox_call_check_dtype(call, 2, OX_BIT(OX_INT64)));
     OX_TRY(read_integer(call, 2, &value));
     OX_TRY(ox_call_axis(call, "axis", value, rank, axis));
     if (*axis == rank - 1)

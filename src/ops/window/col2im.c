@@ -8,6 +8,8 @@
 static ox_status read_lists(ox_call *call, ox_window *w, int64_t *room) {
     int64_t image[OX_WINDOW_DIMS], block[OX_WINDOW_DIMS];
     int count, blocks;
+    OX_TRY(ox_call_check_dtype(call, 1, OX_BIT(OX_INT64)));
+    OX_TRY(ox_call_check_dtype(call, 2, OX_BIT(OX_INT64)));
     OX_TRY(ox_call_int_list(call, 1, image, OX_WINDOW_DIMS, &count));
     OX_TRY(ox_call_int_list(call, 2, block, OX_WINDOW_DIMS, &blocks));
     if (count < 1 || count != blocks)

@@ -34,6 +34,7 @@ static ox_status pooled_shape(ox_call *call, int64_t *dims) {
 static ox_status given_shape(ox_call *call, const int64_t *pooled, int64_t *dims) {
     const ox_tensor *x = call->in[0];
     int count;
+    OX_TRY(ox_call_check_dtype(call, 2, OX_BIT(OX_INT64)));
     OX_TRY(ox_call_int_list(call, 2, dims, OX_MAX_RANK, &count));
     bool fits = count == x->rank && dims[0] == x->dims[0] && dims[1] == x->dims[1];
     for (int d = 2; fits && d < count; d++)
