@@ -174,8 +174,8 @@ typedef struct digest {
 } digest;
 
 static uint64_t mix(uint64_t hash, const void *data, size_t size) {
-    for (const uint8_t *p = data, *end = p + size; p < end; p++)
-        hash = (hash ^ *p) * 1099511628211u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((const uint8_t *)data)[i]) * 1099511628211u;
     return hash;
 }
 

@@ -35,7 +35,8 @@ static ox_status read_literal(const uint8_t *data, size_t size, const stated *ty
     ox_status status = OX_ERROR_FILE;
     memcpy(info.type, type->type, strlen(type->type));
     ox_text_format(&text, "%.*s", (int)size, (const char *)data);
-    if ((*text.data == '[' || *text.data == '{' || !strcmp(text.data, "none")) && !strstr(text.data, ".pb"))
+    if (text.data && (*text.data == '[' || *text.data == '{' || !strcmp(text.data, "none")) &&
+        !strstr(text.data, ".pb"))
         status = ox_value_source_load(text.data, &info, value, error);
     ox_text_free(&text);
     return status;
