@@ -59,6 +59,10 @@ def write_models():
           [("s", sequence(tensor(INT64))), ("t", tensor(INT64, ["k"]))], [("n", tensor(INT64, []))])
     write("zip", [helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_strings=["cat", "d\to"])],
           [("x", tensor(FLOAT, ["n", 2]))], [("y", sequence(mapping(STRING, tensor(FLOAT, []))))])
+    for to, kind in (("FLOAT", FLOAT), ("INT64", INT64), ("STRING", STRING)):
+        for name, of in (("texts", STRING), ("numbers", FLOAT)):
+            write(f"{name}_to_{to}", [helper.make_node("CastMap", ["x"], ["y"], domain="ai.onnx.ml", cast_to=f"TO_{to}")],
+                  [("x", mapping(INT64, tensor(of)))], [("y", tensor(kind, [1, "n"]))])
     write("split", [helper.make_node("SplitToSequence", ["x"], ["y"], keepdims=0)], [("x", tensor(FLOAT, ["n"]))],
           [("y", sequence(tensor(FLOAT, [])))])
 
@@ -257,10 +261,21 @@ def check_bounds():
     ox(0, "run", "prime.onnx", "-d", "n=1000003", "-i", "@ones", "--stats", "--timeout", "59")
 
 
+def check_casts():
+    """Maps of numbers and of texts as tensors of each other."""
+    for model, given, wanted in (("texts_to_FLOAT", '{2: "1e-3", -1: "inf"}', "float [1,2]\n[[  inf 0.001]]\n"),
+                                 ("texts_to_INT64", '{5: "-7.9"}', "int64 [1,1]\n[[-7]]\n"),
+                                 ("numbers_to_STRING", "{1: 0.5, 0: -3}", "string [1,2]\n[['-3.0' '0.5']]\n")):
+        out, _ = ox(0, "run", f"{model}.onnx", "-i", given)
+        check(f"{model} {given}", out.decode() == "y: " + wanted, out)
+    for to, given in (("FLOAT", "1,5"), ("INT64", "9223372036854775808"), ("INT64", "nan")):
+        fails(f"'{given}' is no number of type {to.lower()}", "run", f"texts_to_{to}.onnx", "-i", f'{{1: "{given}"}}')
+
+
 def main():
     DIR.mkdir()
     write_models()
-    for test in (check_text, check_json, check_saved, check_types, check_expected, check_errors, check_bounds):
+    for test in (check_text, check_json, check_saved, check_types, check_expected, check_errors, check_casts, check_bounds):
         test()
     finish()
 
