@@ -45,7 +45,7 @@ bench: all venv $(BENCH_TOOLS) $(BENCH_PEERS) $(if $(BENCH_PEERS),$(VENV)/.peers
 bench-page: $(TABLES:%=bench-%)
 
 bench-starts:
-	env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/starts.py --start $(BENCH_DIR)/start \
+	env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/starts.py --folder $(BENCH_DIR)/starts \
 	  --ox $(BUILD)/ox --command 'make bench' --page $(PAGE)
 
 bench-%:

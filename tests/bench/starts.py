@@ -19,6 +19,7 @@ import report
 import texts
 
 PROCESSES, RUNS = 5, 5
+LOOK_S = 0.005
 
 
 def timed(function):
@@ -27,9 +28,9 @@ def timed(function):
     return time.perf_counter_ns() - start, result
 
 
-def memory(key):
-    """A line of the process's status in bytes: VmRSS now, VmHWM at most."""
-    with open("/proc/self/status") as file:
+def memory(key, process="self"):
+    """A line of a process's status in bytes: VmRSS now, VmHWM at most."""
+    with open(f"/proc/{process}/status") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith(key + ":"))
 
 
@@ -73,11 +74,19 @@ def run_probe(engine, path, inputs):
 
 
 def bench_bytes(arguments, path, inputs):
-    """The most that `ox bench` holds."""
+    """The most that `ox bench` holds, as far as can be seen while it runs; what it starts is not counted."""
     words = [word for name, file in inputs.items() for word in ("-i", f"{name}={file}")]
-    done = subprocess.run([arguments.start, "1", arguments.ox, "bench", path, *words], check=True, capture_output=True,
-                          text=True)
-    return int(done.stdout.split()[1])
+    peak = 0
+    with subprocess.Popen([arguments.ox, "bench", path, *words], stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            try:
+                peak = max(peak, memory("VmHWM", process.pid))
+            except (OSError, StopIteration):  # it is about to end
+                pass
+            time.sleep(LOOK_S)
+    if process.returncode:
+        raise SystemExit(f"ox bench {path} failed")
+    return peak
 
 
 def middle(probes):
@@ -85,7 +94,8 @@ def middle(probes):
     return {key: statistics.median(p[key] for p in probes) for key in probes[0]}
 
 
-def measure(arguments, network, folder):
+def measure(arguments, network):
+    folder = arguments.folder
     path, packed = os.path.join(folder, "model.onnx"), os.path.join(folder, "inputs.npz")
     with open(path, "wb") as file:
         file.write(network.model())
@@ -149,8 +159,8 @@ def parse_arguments():
     parser.add_argument("--probe", nargs=3, metavar=("ENGINE", "MODEL", "INPUTS"), help="measure one process: this one")
     parser.add_argument("--filter", default="", metavar="WORD", help="only networks whose name has that in it")
     parser.add_argument("--processes", type=int, default=PROCESSES, help="how many of each library, for each network")
-    parser.add_argument("--start", help="the program built from start.c")
-    parser.add_argument("--ox", help="the command")
+    parser.add_argument("--folder", default="build/bench/starts", help="where models are written")
+    parser.add_argument("--ox", default="build/ox", help="the command")
     parser.add_argument("--page", help="the page whose section is replaced")
     parser.add_argument("--command", default="make bench", help="how the page says it was made")
     return parser.parse_args()
@@ -162,14 +172,13 @@ def main():
         probe(*arguments.probe)
         return
     import networks
-    folder = os.path.join(os.path.dirname(os.path.abspath(arguments.start)), "starts")
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs(arguments.folder, exist_ok=True)
     record = {"table": "starts", "machine": machine.describe(), "versions": machine.versions(None, "starts"),
               "processes": arguments.processes, "cases": []}
     print("".join(title.rjust(15) for title in TITLES))
     for network in networks.NETWORKS:
         if network.path() and arguments.filter in network.name:
-            record["cases"].append(measure(arguments, network, folder))
+            record["cases"].append(measure(arguments, network))
             print("".join(cell.rjust(15) for cell in cells(record["cases"][-1])), flush=True)
     print("\n".join(f"{'met' if met else 'NOT MET':8}{text}" for met, text in judge(record)))
     if arguments.page:
