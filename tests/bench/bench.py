@@ -91,7 +91,8 @@ def check_outputs(case, present):
     for name in ("ort", "numpy", "openblas"):
         if "ox" in present and hasattr(present.get(name), "outputs"):
             present[name].batch(1)
-            problem = disagreements(case, present["ox"].outputs(), present[name].outputs())
+            theirs = present[name].outputs()
+            problem = disagreements(case, present["ox"].outputs()[:len(theirs)], theirs)
             if problem:
                 raise SystemExit(f"{case.name}: ox and {name} disagree: {problem}")
     if case.group != "networks" or "ort" not in present:
