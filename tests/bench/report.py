@@ -13,7 +13,7 @@ import texts
 
 LABELS = {"ort": "ORT", "numpy": "numpy", "openblas": "OpenBLAS", "openvino": "OpenVINO", "mnn": "MNN", "rten": "rten",
           "tract": "tract"}
-WIDE = ("openblas", "openvino", "mnn")
+WIDE = ("openblas", *bars.OTHERS)
 COPY_BYTES = 2 * (64 << 20)  # read and written
 PEAK_WORK = 1 << 25  # multiply-adds of each thread
 
