@@ -101,7 +101,8 @@ static bool lies_in_row(const ox_tensor *part, const ox_tensor *whole) {
 /* The value whose buffer is all of value v's, if the stage that is being planned computes it and it can lie in the
  * whole w as it is; -1 otherwise. */
 static int find_part(const ox_frame *frame, int v, int w) {
-    const int owner = v < 0 ? -1 : ox_life_owner(&frame->planning, v), first = frame->plan.newest ? frame->plan.newest->end : 0;
+    const int owner = v < 0 ? -1 : ox_life_owner(&frame->planning, v),
+              first = frame->plan.newest ? frame->plan.newest->end : 0;
     if (owner < 0 || owner == w)
         return -1;
     const ox_life *life = &frame->planning.lives[owner];

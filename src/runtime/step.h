@@ -26,7 +26,7 @@ typedef struct ox_packing {
     int input; /* of the node */
     const ox_tensor *from;
     ox_tensor to;
-    size_t offset; /* in the workspace */
+    size_t offset;      /* in the workspace */
     const void *packed; /* not NULL: a weight, which lies there for all sessions */
     struct ox_packing *next;
 } ox_packing;

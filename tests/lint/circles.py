@@ -4,8 +4,10 @@ import pathlib
 import subprocess
 import sys
 
-# Graphs are attributes of nodes, and a node that calls a function is replaced by the nodes of that.
-RECURSION = [{"loader/attr", "loader/call", "loader/graph", "loader/node"}]
+# Graphs are attributes of nodes, a node that calls a function is replaced by the nodes of that, and Gradient by nodes
+# that are written for it.
+RECURSION = [{"loader/attr", "loader/call", "loader/emit", "loader/gradient", "loader/gradient_rules", "loader/graph",
+              "loader/node"}]
 
 
 def symbols(path):
