@@ -58,6 +58,8 @@ def check(rng, _):
     rank, groups = [2, 2, 2, 1, 3][number(rng, 0, 4)], number(rng, 1, 4) if rng.random() < 0.3 else 1
     most = {1: 300, 2: [7, 14, 40][number(rng, 0, 2)], 3: 8}[rank]
     sizes = [number(rng, 1, most) for _ in range(rank)]
+    if rng.random() < 0.05:
+        sizes[number(rng, 0, rank - 1)] = 0  # windows see padding alone
     kernel = [1] * rank if rng.random() < 0.3 else [number(rng, 1, 5) for _ in range(rank)]
     strides = [number(rng, 1, 3) if rng.random() < 0.4 else 1 for _ in range(rank)]
     dilations = [number(rng, 1, 3) if rng.random() < 0.3 else 1 for _ in range(rank)]

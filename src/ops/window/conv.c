@@ -156,7 +156,7 @@ ox_gemm ox_conv_product(const ox_conv *c, ox_dtype dtype) {
 }
 
 static int64_t product_count(const ox_conv *c) {
-    return ox_conv_sides(c) ? c->groups : c->images * c->groups;
+    return (ox_conv_sides(c) ? 1 : ox_conv_together(c)) * c->groups;
 }
 
 void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *weights, const void *extra,

@@ -111,6 +111,9 @@ static inline bool ox_conv_is_rows(const ox_conv *conv) {
     (void)conv;
     return false;
 }
+static inline int64_t ox_conv_together(const ox_conv *conv) {
+    return conv->images;
+}
 static inline ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv) {
     (void)call, (void)conv;
     return OX_OK;
@@ -148,6 +151,11 @@ static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv
 }
 static inline bool ox_conv_is_rows(const ox_conv *conv) {
     return conv->rows.is_used;
+}
+
+/* The images whose products are run at once. */
+static inline int64_t ox_conv_together(const ox_conv *conv) {
+    return conv->rows.is_used ? conv->rows.together : conv->images;
 }
 
 /* Prepare: decides on that, and asks for workspace. */

@@ -88,8 +88,8 @@ static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *ke
 static bool fits(const ox_call *call, const ox_conv *c, const ox_gemm_kernel *kernel) {
     const ox_tensor *w = call->in[1];
     return call->store && (call->weights >> 1 & 1) && kernel->group == 1 && w->dtype == kernel->b &&
-           w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && c->images > 0 && c->window.out_count > 0 &&
-           c->in_channels > 0 && c->out_channels > 1;
+           w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && c->images > 0 && c->window.in_count > 0 &&
+           c->window.out_count > 0 && c->window.taps > 0 && c->in_channels > 0 && c->out_channels > 1;
 }
 
 /* Steps that a product takes besides its own, each as long as one for a vector of sums: for an element of the result,
