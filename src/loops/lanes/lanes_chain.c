@@ -517,7 +517,7 @@ static bool find_short(int64_t n, char *const arg[], const int64_t step[], const
             l->operand = arg[++k];
             l->step = step[k];
             const float one = *(const f32 *)(const void *)l->operand;
-            l->one = (vector){0} + one;
+            l->one = one - (vector){0}; /* which keeps -0 */
             l->zero = zero_below(one);
         }
         if (!is_plain(l->how, l))
