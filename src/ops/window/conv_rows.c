@@ -93,21 +93,23 @@ static bool fits(const ox_call *call, const ox_conv *c, const ox_gemm_kernel *ke
 }
 
 /* Steps that a product takes besides its own, each as long as one for a vector of sums: for an element of the result,
- * of the image, of a gathered matrix, and of the weights. */
+ * of the image, of a gathered matrix, and of the weights, and for a run of gathered elements. */
 typedef struct rows_steps {
-    double result, image, gathered, weights;
+    double result, image, gathered, weights, run;
 } rows_steps;
 
 static double steps_of(const ox_conv *c, double products, const rows_steps *each) {
     const double k = (double)c->in_channels * (double)c->window.taps, m = (double)c->out_channels,
                  n = (double)c->window.out_count, image = (double)c->in_channels * (double)c->window.in_count;
+    const int64_t last = c->window.spatial - 1,
+                  runs = joins_taps(c) ? ox_quotient(c->window.taps, c->window.kernel[last]) : c->window.taps;
     return products + each->result * m * n + each->image * image + each->weights * m * k +
-           (c->pointwise ? 0 : each->gathered * n * k);
+           (c->pointwise ? 0 : each->gathered * n * k + each->run * n * (double)runs);
 }
 
 /* Measured, on processors with AVX2: docs/performance.md has the layers. */
 static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel) {
-    static const rows_steps rows = {7, 1.5, 2, 0}, columns = {4, 3, 5, 1.3};
+    static const rows_steps rows = {7, 1.5, 1.6, 0, 16}, columns = {4, 3, 5, 1.3, 0};
     const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
     const double k = (double)c->in_channels * (double)c->window.taps;
     return steps_of(c, (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows) <
