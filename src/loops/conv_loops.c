@@ -149,12 +149,13 @@ static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t column
             vector sum[ROWS][vectors];                                                                                 \
             UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] =                 \
                 (vector){0} + (first);                                                                                 \
-            for (int64_t tap = 0; tap < t->taps; tap++) {                                                              \
-                const float *x = from + t->offsets[tap];                                                               \
-                const float weight = products ? t->weights[tap] : 0;                                                   \
-                UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] =             \
-                    TAKE(sum[i][v], OX_GET(loose, x + i * t->from_row + v * LANES), weight);                           \
-            }                                                                                                          \
+            for (int64_t layer = 0; layer < t->layers; layer++)                                                        \
+                for (int64_t tap = 0; tap < t->taps; tap++) {                                                          \
+                    const float *x = from + layer * t->layer + t->offsets[tap];                                        \
+                    const float weight = products ? t->weights[layer * t->taps + tap] : 0;                             \
+                    UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] =         \
+                        TAKE(sum[i][v], OX_GET(loose, x + i * t->from_row + v * LANES), weight);                       \
+                }                                                                                                      \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
                 UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += t->add;                              \
                 if (r + i < t->rows)                                                                                   \
@@ -201,17 +202,19 @@ enum {
             const float *from = t->from + r * t->from_row + column;                                                    \
             vector sum[ROWS][vectors];                                                                                 \
             UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] = (vector){0};    \
-            for (int64_t tap = 0; tap < across; tap++) {                                                               \
-                const float *x = from + t->offsets[tap];                                                               \
-                float weight[high];                                                                                    \
-                UNROLL for (int k = 0; k < high; k++) weight[k] = t->weights[k * across + tap];                        \
-                UNROLL for (int y = 0; y < ROWS + high - 1; y++, x += t->from_row)                                     \
-                    UNROLL for (int v = 0; v < vectors; v++) {                                                         \
-                    const vector seen = OX_GET(loose, x + v * LANES);                                                  \
-                    UNROLL for (int k = 0; k < high; k++) if (y >= k && y - k < ROWS) sum[y - k][v] +=                 \
-                        seen * weight[k];                                                                              \
+            for (int64_t layer = 0; layer < t->layers; layer++)                                                        \
+                for (int64_t tap = 0; tap < across; tap++) {                                                           \
+                    const float *x = from + layer * t->layer + t->offsets[tap];                                        \
+                    const ox_f32 *weights = t->weights + layer * t->taps + tap;                                        \
+                    float weight[high];                                                                                \
+                    UNROLL for (int k = 0; k < high; k++) weight[k] = weights[k * across];                             \
+                    UNROLL for (int y = 0; y < ROWS + high - 1; y++, x += t->from_row)                                 \
+                        UNROLL for (int v = 0; v < vectors; v++) {                                                     \
+                        const vector seen = OX_GET(loose, x + v * LANES);                                              \
+                        UNROLL for (int k = 0; k < high; k++) if (y >= k && y - k < ROWS) sum[y - k][v] +=             \
+                            seen * weight[k];                                                                          \
+                    }                                                                                                  \
                 }                                                                                                      \
-            }                                                                                                          \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
                 UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add;                                          \
                 if (r + i < t->rows)                                                                                   \

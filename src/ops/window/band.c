@@ -181,6 +181,7 @@ ox_direct_tile ox_band_tile(const ox_band *b, const ox_band_place *place, const 
     return (ox_direct_tile){.taps = w->taps,
                             .high = tall ? w->kernel[0] : 0,
                             .offsets = b->offsets,
+                            .layers = 1,
                             .rows = place->rows,
                             .columns = place->columns,
                             .from = room,

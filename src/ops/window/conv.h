@@ -13,6 +13,7 @@ typedef struct ox_conv_direct {
     bool is_used;
     ox_band band;
     int64_t together;            /* channels that are computed before they are handed on */
+    int64_t layer;               /* elements from the band of an input channel to the next one */
     size_t room, block, scratch; /* bytes of each thread */
     ox_pool *pool;
     const ox_direct_loops *loops;

@@ -1,11 +1,12 @@
-/* conv_direct.c: convolutions whose groups have one input channel (depthwise ones), tap by tap with all sums in
- * registers: their products would be of a row. Devices leave this out. */
+/* conv_direct.c: convolutions whose groups have few channels (depthwise ones have one), tap by tap with all sums in
+ * registers: their products would be of few rows. Devices leave this out. */
 #include "conv.h"
 #include "loops/lanes.h"
 #include "ops/dense.h"
 
 enum {
-    FEW_OUTPUTS = 4,  /* of a group; more of them share what a product gathers */
+    FEW_INPUTS = 4,   /* of a group: their bands stay in the caches */
+    FEW_OUTPUTS = 4,  /* more of them share what a product gathers */
     BLOCK = 16 << 10, /* bytes of results that are handed on together */
     ROOMS = 2,        /* what has just been stored piece by piece is slow to load in vectors */
     WORK = 8          /* so many taps take as long as moving a byte */
@@ -27,8 +28,8 @@ static size_t part_bytes(const ox_conv_direct *d) {
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     bool fits;
     ox_conv_direct *d = &conv->direct;
-    if (conv->in_channels != 1 || conv->out_channels > FEW_OUTPUTS || conv->out_channels < 1 || conv->images < 1 ||
-        conv->groups < 1)
+    if (conv->in_channels < 1 || conv->in_channels > FEW_INPUTS || conv->out_channels > FEW_OUTPUTS ||
+        conv->out_channels < 1 || conv->images < 1 || conv->groups < 1)
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, &d->band, &fits));
     if (!fits)
@@ -36,11 +37,12 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
     const bool whole = d->band.count == 1;
     d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
-    d->room = d->band.room;
+    d->layer = (int64_t)(d->band.room / sizeof(float));
+    d->room = d->band.room * (size_t)conv->in_channels;
     if (call->epilogue)
         d->block = ox_aligned((size_t)(whole ? d->together * plane : d->band.rows * d->band.columns) * sizeof(float));
     d->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
-    const double work = (double)ox_tensor_count(call->out[0]) * (double)conv->window.taps;
+    const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
     d->pool = ox_pool_for(call->pool, work / WORK);
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->is_used = true;
@@ -50,19 +52,19 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
 
 /* A channel of the result, counted over all images. */
 typedef struct direct_channel {
-    int64_t input;    /* the channel of all inputs that it sees */
+    int64_t input;    /* the first channel of all inputs that it sees */
     int64_t sharing;  /* channels before it that see the same */
     int64_t of_image; /* its number in an image */
 } direct_channel;
 
 static direct_channel find_channel(const ox_conv *c, int64_t number) {
-    return (direct_channel){ox_quotient(number, c->out_channels), ox_remainder(number, c->out_channels),
-                            ox_remainder(number, c->out_channels * c->groups)};
+    return (direct_channel){ox_quotient(number, c->out_channels) * c->in_channels,
+                            ox_remainder(number, c->out_channels), ox_remainder(number, c->out_channels * c->groups)};
 }
 
 static void next_channel(const ox_conv *c, direct_channel *channel) {
     if (++channel->sharing == c->out_channels)
-        channel->sharing = 0, channel->input++;
+        channel->sharing = 0, channel->input += c->in_channels;
     if (++channel->of_image == c->out_channels * c->groups)
         channel->of_image = 0;
 }
@@ -80,10 +82,21 @@ static void find_band(const direct_job *job, int64_t number, char *rooms, direct
     ox_band_find(&d->band, number, &band->place);
     for (int i = 0; i < ROOMS; i++) {
         band->room[i] = (float *)(void *)(rooms + (size_t)i * d->room);
-        ox_band_fill(&d->band, 0, band->room[i]);
+        for (int64_t l = 0; l < c->in_channels; l++)
+            ox_band_fill(&d->band, 0, band->room[i] + l * d->layer);
         band->tile[i] = ox_band_tile(&d->band, &band->place, band->room[i]);
+        band->tile[i].layers = c->in_channels;
+        band->tile[i].layer = d->layer;
         band->tile[i].to_row = job->epilogue ? band->place.columns : d->band.wide;
     }
+}
+
+/* Lays out what a channel sees. */
+static void lay_channel(const direct_job *job, const direct_band *band, const direct_channel *channel, float *room) {
+    const ox_conv *c = job->conv;
+    const ox_conv_direct *d = &c->direct;
+    for (int64_t l = 0; l < c->in_channels; l++)
+        ox_band_lay(&d->band, &band->place, job->x + (channel->input + l) * c->window.in_count, room + l * d->layer);
 }
 
 /* `count` channels from one on, in a band: into the result, or into a block for the epilogue. */
@@ -94,15 +107,17 @@ static void compute_block(const direct_job *job, direct_band *band, int64_t firs
     const int64_t plane = c->window.out_count, start = first * plane + place->start;
     float *to = job->epilogue ? (float *)(void *)block : job->to + start;
     direct_channel channel = find_channel(c, first), ahead = channel;
-    for (int64_t i = -1; i < count; i++) {
+    int room = 0, next = 0;
+    for (int64_t i = -1; i < count; i++, room = next) {
         if (i + 1 < count) {
-            ox_band_lay(&d->band, place, job->x + ahead.input * c->window.in_count, band->room[(i + 1) % ROOMS]);
+            if (i < 0 || !ahead.sharing)
+                lay_channel(job, band, &ahead, band->room[next = (room + 1) % ROOMS]);
             next_channel(c, &ahead);
         }
         if (i < 0)
             continue;
-        ox_direct_tile *tile = &band->tile[i % ROOMS];
-        tile->weights = job->w + channel.of_image * c->window.taps;
+        ox_direct_tile *tile = &band->tile[room];
+        tile->weights = job->w + channel.of_image * c->window.taps * c->in_channels;
         tile->add = job->bias ? job->bias[channel.of_image] : 0;
         tile->to = to + i * plane;
         d->loops->products(tile);
