@@ -177,9 +177,8 @@ void ox_band_lay(const ox_band *b, const ox_band_place *place, const ox_f32 *cha
 ox_direct_tile ox_band_tile(const ox_band *b, const ox_band_place *place, const float *room) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1;
-    const bool tall = w->spatial == 2 && w->stride[0] == 1 && w->dilation[0] == 1;
     return (ox_direct_tile){.taps = w->taps,
-                            .high = tall ? w->kernel[0] : 0,
+                            .high = ox_band_is_tall(w) ? w->kernel[0] : 0,
                             .offsets = b->offsets,
                             .layers = 1,
                             .rows = place->rows,

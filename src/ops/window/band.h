@@ -36,6 +36,12 @@ typedef struct ox_band_place {
     ox_run run[OX_BAND_STRIDE];
 } ox_band_place;
 
+/* True if the rows of the kernel see neighbouring rows of the image, and are as many as a loop is made for. */
+static inline bool ox_band_is_tall(const ox_window *w) {
+    return w->spatial == 2 && w->stride[0] == 1 && w->dilation[0] == 1 &&
+           (w->kernel[0] == 3 || w->kernel[0] == 5 || w->kernel[0] == 7);
+}
+
 /* Prepare: true if windows over floats are small enough to be laid out. */
 ox_status ox_band_plan(ox_call *call, const ox_window *window, ox_band *band, bool *fits);
 

@@ -5,11 +5,12 @@
 #include "ops/dense.h"
 
 enum {
-    FEW_INPUTS = 4,   /* of a group: their bands stay in the caches */
-    FEW_OUTPUTS = 4,  /* more of them share what a product gathers */
-    BLOCK = 16 << 10, /* bytes of results that are handed on together */
-    ROOMS = 2,        /* what has just been stored piece by piece is slow to load in vectors */
-    WORK = 8          /* so many taps take as long as moving a byte */
+    FEW_INPUTS = 4,    /* of a group: their bands stay in the caches */
+    FEW_OUTPUTS = 4,   /* more of them share what a product gathers, */
+    TALL_OUTPUTS = 32, /* and still more where a vector of the image serves several rows */
+    BLOCK = 16 << 10,  /* bytes of results that are handed on together */
+    ROOMS = 2,         /* what has just been stored piece by piece is slow to load in vectors */
+    WORK = 8           /* so many taps take as long as moving a byte */
 };
 
 typedef struct direct_job {
@@ -28,8 +29,9 @@ static size_t part_bytes(const ox_conv_direct *d) {
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     bool fits;
     ox_conv_direct *d = &conv->direct;
-    if (conv->in_channels < 1 || conv->in_channels > FEW_INPUTS || conv->out_channels > FEW_OUTPUTS ||
-        conv->out_channels < 1 || conv->images < 1 || conv->groups < 1)
+    if (conv->in_channels < 1 || conv->in_channels > FEW_INPUTS ||
+        conv->out_channels > (ox_band_is_tall(&conv->window) ? TALL_OUTPUTS : FEW_OUTPUTS) || conv->out_channels < 1 ||
+        conv->images < 1 || conv->groups < 1)
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, &d->band, &fits));
     if (!fits)
