@@ -173,10 +173,10 @@ regions: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/regions.py --cases 300
 
 winograds: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/winograds.py --cases 300
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),60,300) tests/property/winograds.py --cases $(if $(SANITIZE),60,300)
 
 conv-rows: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/conv_rows.py --cases 300
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),60,300) tests/property/conv_rows.py --cases $(if $(SANITIZE),60,300)
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400
