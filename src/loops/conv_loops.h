@@ -19,7 +19,8 @@ typedef void ox_gather_fn(int64_t rows, char *to, int64_t to_row, const char *fr
 typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 
 /* What the taps of a kernel see of floats that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
- * tap t, in order; products go over several such layers, each with weights of its own. Up to OX_DIRECT_ROWS rows and OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
+ * tap t, in order; products go over several such layers, each with weights of its own. Up to OX_DIRECT_ROWS rows and
+ * OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
 typedef struct ox_direct_tile {
     int64_t taps;
     int64_t high; /* not 0: the taps are as many rows, each from_row behind the one above */
