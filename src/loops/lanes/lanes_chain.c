@@ -496,7 +496,8 @@ OX_INLINED void run_few(char *to, const char *from, const short_link *links, int
 }
 
 /* Whether an operation is plain; a limit is where one comparison with it is enough. */
-static bool is_plain(const ox_link *how, const short_link *l) {
+static bool is_plain(const short_link *l) {
+    const ox_link *how = l->how;
     if (how->kind == OX_LINK_Max || how->kind == OX_LINK_Min)
         return !l->step && !how->is_right && (how->kind == OX_LINK_Max ? is_low(l->one[0]) : is_high(l->one[0]));
     return how->kind <= OX_LINK_Div || how->kind == OX_LINK_Relu;
@@ -520,7 +521,7 @@ static bool find_short(int64_t n, char *const arg[], const int64_t step[], const
             l->one = one - (vector){0}; /* which keeps -0 */
             l->zero = zero_below(one);
         }
-        if (!is_plain(l->how, l))
+        if (!is_plain(l))
             return false;
     }
     return true;

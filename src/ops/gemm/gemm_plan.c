@@ -8,8 +8,8 @@ enum {
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
     PANELS_EACH = 4,         /* the same for panels */
     FEW_ROWS = 64,           /* with fewer rows of C, panels are read too seldom to come from far away */
-    TURNED_COLUMNS = 512,    /* make up for laying rows out anew for each block of columns */
-    TURNED_BYTES = 16 << 10  /* of a block that are transposed at a time: they stay in the first-level cache */
+    STRIP_COLUMNS = 512,     /* make up for laying rows out anew for each block of columns */
+    STRIP_BYTES = 16 << 10   /* of a block that are transposed at a time: they stay in the first-level cache */
 };
 
 static int64_t round_up(int64_t count, int64_t unit) {
@@ -120,13 +120,13 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
         const size_t depth = (size_t)ox_least(g->k, kernel->depth);
         c_bytes = cache * 7 / 16;
         rows = ox_least(fitting(c_bytes, depth * ox_dtype_size(kernel->a) + OX_GEMM_PAD, kernel->rows, g->m),
-                        fitting(c_bytes, (size_t)ox_least(g->n, TURNED_COLUMNS) * c_size, kernel->rows, g->m));
+                        fitting(c_bytes, (size_t)ox_least(g->n, STRIP_COLUMNS) * c_size, kernel->rows, g->m));
     }
     plan->rows = even(g->m, rows, kernel->rows);
     plan->columns = plan->chunk;
     if (ox_gemm_is_taken(g))
         plan->columns = fitting(c_bytes, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);
-    plan->turned = ox_least(plan->columns, (int64_t)(TURNED_BYTES / c_size) / plan->rows + 1);
+    plan->strip = ox_least(plan->columns, (int64_t)(STRIP_BYTES / c_size) / plan->rows + 1);
 }
 
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
@@ -139,7 +139,7 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
     plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
     if (plan->transposed)
-        plan->back_bytes = (size_t)plan->rows * (size_t)plan->turned * c_size;
+        plan->back_bytes = (size_t)plan->rows * (size_t)plan->strip * c_size;
     if (g->sides)
         plan->side_bytes = (size_t)plan->rows * (size_t)ox_least(g->sides->columns, plan->columns) * c_size;
     if (!g->panels && !plan->direct && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))

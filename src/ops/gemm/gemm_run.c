@@ -238,8 +238,8 @@ static void take_sides(const gemm_job *job, const gemm_room *room, const ox_gemm
 static void take_transposed(const gemm_job *job, const gemm_room *room, const ox_gemm_block *from) {
     const ox_gemm *g = job->gemm;
     const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
-    for (int64_t i = 0; i < from->columns; i += job->plan->turned) {
-        ox_gemm_block block = {from->column + i, ox_least(job->plan->turned, from->columns - i),
+    for (int64_t i = 0; i < from->columns; i += job->plan->strip) {
+        ox_gemm_block block = {from->column + i, ox_least(job->plan->strip, from->columns - i),
                                from->row,        from->rows,
                                room->back,       from->rows * size,
                                from->scratch};
