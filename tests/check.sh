@@ -5,6 +5,7 @@
 logs=$BUILD/logs
 mkdir -p "$logs"
 : >"$logs/left-out"
+: >"$logs/failed"
 total_passed=0 total_failed=0 total_skipped=0
 
 parts=$*
@@ -27,6 +28,7 @@ for part in $parts; do
     if [ "$failed" -ne 0 ]; then
         sed 's/^/    /' "$log" | tail -n 40
         echo "    all of it: $log"
+        tail -n 8 "$log" | sed "s/^/    $part: /" >>"$logs/failed"
     elif [ "$skipped" -ne 0 ] && ! grep '^skipped: ' "$log" >>"$logs/left-out"; then
         echo "skipped: $part: $skipped, see $log" >>"$logs/left-out"
     fi
@@ -35,6 +37,12 @@ for part in $parts; do
     total_skipped=$((total_skipped + skipped))
 done
 
+# Once more at the end, where somebody who sees only the last lines finds it.
+if [ -s "$logs/failed" ]; then
+    echo
+    echo 'Failed:'
+    cat "$logs/failed"
+fi
 if [ -s "$logs/left-out" ]; then
     echo
     echo 'Left out:'
