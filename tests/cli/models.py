@@ -57,14 +57,14 @@ def main():
     shape = numpy_helper.from_array(np.array([4, 8]), "shape")
     write(folder, "steps", steps, [value("a", flt, [4, 1]), value("b", flt, [4, 8])],
           [value("y", flt, None), value("t", flt, None)], [shape])
-    dense = [helper.make_node("Conv", ["x", "w"], ["c"], group=2), helper.make_node("Relu", ["c"], ["r"]),
+    dense = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("Relu", ["c"], ["r"]),
              helper.make_node("Conv", ["r", "z"], ["d"], group=16, pads=[1, 1, 1, 1]),
              helper.make_node("MaxPool", ["d"], ["p"], kernel_shape=[3, 3]),
              helper.make_node("ConvTranspose", ["x", "u"], ["v"]),
              helper.make_node("MatMul", ["m", "m"], ["mm"]), helper.make_node("Gemm", ["g", "h"], ["gh"], transA=1),
              helper.make_node("LSTM", ["s", "lw", "lr"], ["l"], hidden_size=24),
              helper.make_node("Attention", ["q", "k", "k"], ["a"])]
-    shapes = {"x": [1, 8, 40, 40], "w": [16, 4, 3, 3], "z": [16, 1, 3, 3], "u": [8, 4, 3, 3],
+    shapes = {"x": [1, 8, 40, 40], "w": [16, 8, 3, 3], "z": [16, 1, 3, 3], "u": [8, 4, 3, 3],
               "m": [2, 96, 96], "g": [128, 64], "h": [128, 80], "s": [50, 4, 32], "lw": [1, 96, 32],
               "lr": [1, 96, 24], "q": [1, 2, 60, 32], "k": [1, 2, 90, 32]}
     write(folder, "dense", dense, [value(name, flt, dims) for name, dims in shapes.items()],
