@@ -29,6 +29,7 @@ ox_lane *OX_VARIANT(ox_lane_cast_odd)(ox_dtype from);
 ox_lane OX_VARIANT(ox_lane_widen), OX_VARIANT(ox_lane_narrow), OX_VARIANT(ox_lane_wrap);
 ox_move_fn *OX_VARIANT(ox_move_for)(size_t width);
 ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width);
+ox_repeat_fn OX_VARIANT(ox_repeat_rows);
 ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width);
 ox_copy_fn OX_VARIANT(ox_copy_bytes), OX_VARIANT(ox_stream);
 ox_folder_fn OX_VARIANT(ox_folder_find);

@@ -85,6 +85,7 @@ typedef struct ox_loops {
     /* Strided copies. */
     ox_move_fn *(*move)(size_t width);
     ox_spread_fn *(*spread)(size_t width);
+    ox_repeat_fn *repeat_rows;
     ox_transpose_fn *(*transpose)(size_t width);
     ox_copy_fn *copy_bytes, *stream;
     /* Rows of the operands of matrix products. */

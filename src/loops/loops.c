@@ -18,6 +18,7 @@ const ox_loops OX_VARIANT(ox_loops) = {
     .wrap = OX_HAS_ANY(OX_SET_TINY) ? OX_VARIANT(ox_lane_wrap) : NULL,
     .move = OX_VARIANT(ox_move_for),
     .spread = OX_SMALL ? NULL : OX_VARIANT(ox_spread_for),
+    .repeat_rows = OX_SMALL ? NULL : OX_VARIANT(ox_repeat_rows),
     .transpose = OX_SMALL ? NULL : OX_VARIANT(ox_transpose_for),
     .streams = OX_LANES_STREAM,
     .copy_bytes = OX_VARIANT(ox_copy_bytes),

@@ -27,6 +27,11 @@ typedef void ox_move_fn(int64_t n, char *dst, int64_t dst_step, const char *src,
 typedef void ox_spread_fn(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,
                           int64_t inner_step, int64_t outer_step);
 
+/* Writes rows one behind the other: each of the `rows` rows of n packed elements of `width` bytes `times` times, and
+ * each of its elements `count` times. */
+typedef void ox_repeat_fn(size_t width, int64_t n, int64_t count, int64_t rows, int64_t times, char *to,
+                          const char *from);
+
 /* Copies a matrix whose rows of `inner` elements are packed in dst, `dst_step` bytes apart, and whose columns of
  * `outer` elements are packed in src, `src_step` apart. `whole` bytes are copied in all, perhaps by many calls; if they
  * are many, ox_stream_end has to follow. */

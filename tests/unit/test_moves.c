@@ -155,6 +155,35 @@ START_TEST(bytes_are_copied) {
 }
 END_TEST
 
+/* Some rows of n elements, the last of which end where memory ends. */
+static void repeats(const ox_loops *loops, size_t width, int64_t n, int64_t count, int64_t rows, int64_t times) {
+    memory from = take_to_end((size_t)(rows * n) * width), to = take((size_t)(rows * times * n * count) * width, 0),
+           plain = take(to.size, 0);
+    char *at = plain.data;
+    fill(&from);
+    for (int64_t r = 0; r < rows * times; r++)
+        for (int64_t i = 0; i < n * count; i++, at += width)
+            memcpy(at, from.data + (size_t)(r / times * n + i / count) * width, width);
+    loops->repeat_rows(width, n, count, rows, times, to.data, from.data);
+    ck_assert_msg(same(&to, &plain), "%d rows of %d elements of %d bytes, %d times each, rows %d times, build %s",
+                  (int)rows, (int)n, (int)width, (int)count, (int)times, loops->name);
+    free(to.block);
+    free(plain.block);
+}
+
+START_TEST(rows_repeat) {
+    static const int64_t lengths[] = {1, 3, 4, 5, 8, 20, 131};
+    const ox_loops *loops = ox_loops_find(builds[_i]);
+    for (size_t width = 1; width <= 16; width *= 2)
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            for (int64_t count = 1; count <= 5; count++)
+                for (int64_t times = 1; times <= 3; times++) {
+                    repeats(loops, width, lengths[l], count, 1, times);
+                    repeats(loops, width, lengths[l], count, 31, times);
+                }
+}
+END_TEST
+
 Suite *ox_suite_moves(void);
 Suite *ox_suite_moves(void) {
     Suite *suite = suite_create("moves");
@@ -164,6 +193,7 @@ Suite *ox_suite_moves(void) {
     tcase_add_loop_test(tests, short_rows_are_copied, 0, BUILDS);
     tcase_add_loop_test(tests, elements_fill_rows, 0, BUILDS);
     tcase_add_loop_test(tests, bytes_are_copied, 0, BUILDS);
+    tcase_add_loop_test(tests, rows_repeat, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;
 }

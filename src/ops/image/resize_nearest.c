@@ -1,6 +1,7 @@
 /* resize_nearest.c: Resize by the nearest element: copies, whatever the type. */
 #include "resize.h"
 #include "iterate/bcast.h"
+#include "loops/lanes.h"
 #include "ops/pick.h"
 
 #include <string.h>
@@ -68,60 +69,42 @@ static void run_repeats(ox_call *call, const ox_resize_plan *plan, const char *s
 }
 
 enum {
-    SHORT_ROW = 1024,     /* bytes of a row of the result, of which a call of a loop costs more than the copying */
-    BLOCK_BYTES = 1 << 14 /* of the result, that stay in the first-level cache */
+    SHORT_ROW = 4 << 10 /* bytes of a row of the result, of which a call of a loop costs more than the copying */
 };
 
 /* The last two axes, repeated: rows of an input that lie behind each other. */
 typedef struct row_job {
-    const ox_call *call;
+    const ox_loops *loops;
     const char *from;
     char *to;
-    int64_t rows, block, row_bytes; /* rows of the input, how many at once, and bytes of a row of the result */
-    int64_t times, dims[3];         /* how often a row is repeated; a row: elements, repeated how often, of how many */
+    int64_t rows, times; /* of the input, and how often each is repeated */
+    int64_t n, count, width /* elements of such a row, how often each is repeated, and their bytes */;
 } row_job;
-
-/* Repeats `count` rows, from row `at` on. The rows are widened to the end of their block of the result first, and
- * copied to their places from there. No copy reaches a row that is still to be read. */
-static void repeat_block(const row_job *job, int64_t at, int64_t count) {
-    const size_t width = ox_dtype_size(job->call->in[0]->dtype);
-    const int64_t dims[] = {count * job->dims[0], job->dims[1], job->dims[2]};
-    const int64_t from[] = {dims[2] * (int64_t)width, 0, (int64_t)width};
-    int64_t to[3];
-    char *block = job->to + at * job->times * job->row_bytes;
-    char *row = block + count * (job->times - 1) * job->row_bytes;
-    ox_packed_strides(3, dims, width, to);
-    ox_move(job->call->loops, NULL, 3, dims, width, row, to, job->from + at * job->dims[0] * from[0], from);
-    for (int64_t i = 0; i < count; i++, row += job->row_bytes)
-        for (int64_t k = 0; k < job->times; k++, block += job->row_bytes)
-            if (block != row)
-                memcpy(block, row, (size_t)job->row_bytes);
-}
 
 static void repeat_part(void *context, int part, int parts) {
     const row_job *job = context;
+    const int64_t row = job->n * job->width;
     int64_t at, end;
     ox_pool_range(job->rows, part, parts, &at, &end);
-    for (; at < end; at += job->block)
-        repeat_block(job, at, end - at < job->block ? end - at : job->block);
+    job->loops->repeat_rows((size_t)job->width, job->n, job->count, end - at, job->times,
+                            job->to + at * job->times * job->count * row, job->from + at * row);
 }
 
-/* True if the last two axes are all that changes and their rows are short: then those are repeated block by block. */
+/* True if the last two axes are all that changes, their rows are short, and what is behind them is as wide as an
+ * element of some type: then those are repeated row by row. */
 static bool run_rows(ox_call *call, const ox_resize_plan *plan, const char *source) {
     const ox_axis_map *high = &plan->maps[plan->end - 2], *wide = &plan->maps[plan->end - 1];
-    if (plan->end - plan->begin != 2)
+    const int64_t width = plan->inner * (int64_t)ox_dtype_size(call->in[0]->dtype);
+    if (plan->end - plan->begin != 2 || width > (int64_t)sizeof(any128) || (width & (width - 1)) ||
+        wide->out * width > SHORT_ROW)
         return false;
-    const int64_t row_bytes = wide->out * plan->inner * (int64_t)ox_dtype_size(call->in[0]->dtype);
-    if (row_bytes > SHORT_ROW)
-        return false;
-    row_job job = {.call = call, .from = source, .to = call->out[0]->data, .row_bytes = row_bytes};
+    row_job job = {call->loops, source, call->out[0]->data, .width = width};
     job.rows = plan->outer * high->in;
     job.times = high->out / high->in;
-    job.dims[0] = wide->in;
-    job.dims[1] = wide->out / wide->in;
-    job.dims[2] = plan->inner;
-    job.block = BLOCK_BYTES / (row_bytes * job.times) + 1;
-    ox_pool_run_pieces(call->pool, (double)job.rows * (double)job.times * (double)row_bytes, repeat_part, &job);
+    job.n = wide->in;
+    job.count = wide->out / wide->in;
+    ox_pool_run_pieces(call->pool, (double)job.rows * (double)job.times * (double)(wide->out * width), repeat_part,
+                       &job);
     return true;
 }
 
