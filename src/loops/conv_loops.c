@@ -17,21 +17,16 @@ extern const ox_direct_loops OX_VARIANT(ox_direct_loops);
 #else
 #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (words){__VA_ARGS__})
 #endif
-#if OX_REALS_BYTES == 32
-#define EVENS(a, b) SHUFFLE(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
-#define ODDS(a, b) SHUFFLE(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
-#else
 #define EVENS(a, b) SHUFFLE(a, b, 0, 2, 4, 6)
 #define ODDS(a, b) SHUFFLE(a, b, 1, 3, 5, 7)
-#endif
-typedef uint32_t words __attribute__((vector_size(OX_REALS_BYTES)));
+typedef uint32_t words __attribute__((vector_size(16)));
 #if OX_UNALIGNED
-typedef uint32_t loose_words __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(1)));
+typedef uint32_t loose_words __attribute__((vector_size(16), may_alias, aligned(1)));
 #else
-typedef uint32_t loose_words __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(sizeof(uint32_t))));
+typedef uint32_t loose_words __attribute__((vector_size(16), may_alias, aligned(sizeof(uint32_t))));
 #endif
 enum {
-    WORDS = OX_REALS_BYTES / (int)sizeof(uint32_t)
+    WORDS = sizeof(words) / sizeof(uint32_t)
 };
 
 static inline void pick_second_u32(int64_t n, u32 *o, const u32 *x) {
@@ -62,6 +57,12 @@ static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
     }                                                                                                                  \
     static void gather_##T(int64_t rows, char *to, int64_t to_row, const char *from, int64_t from_row, int64_t stride, \
                            int64_t count, const ox_run *runs, int fill) {                                              \
+        const int64_t width = (int64_t)sizeof(T);                                                                      \
+        if (stride == 1 && count == 1 && runs->from >= 0) {                                                            \
+            ox_copy_rows(rows, to + runs->to * width, to_row, from + runs->from * width, from_row,                     \
+                         runs->count * width);                                                                         \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int64_t r = 0; r < rows; r++, to += to_row, from += from_row) {                                           \
             for (const ox_run *run = runs; run < runs + count; run++) {                                                \
                 T *o = (T *)(void *)to + run->to;                                                                      \
@@ -71,7 +72,7 @@ static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
                 }                                                                                                      \
                 const T *x = (const T *)(const void *)from + run->from;                                                \
                 if (stride == 1)                                                                                       \
-                    ox_copy_run((char *)o, (const char *)x, run->count *(int64_t)sizeof *o);                           \
+                    ox_copy_run((char *)o, (const char *)x, run->count *width);                                        \
                 else                                                                                                   \
                     pick_##T(run->count, o, x, stride);                                                                \
             }                                                                                                          \

@@ -33,4 +33,19 @@ static inline void ox_copy_run(char *to, const char *from, int64_t size) {
             to[i] = from[i];
 }
 
+/* As many rows of one size, whose pieces are chosen once. */
+static inline void ox_copy_rows(int64_t rows, char *to, int64_t to_row, const char *from, int64_t from_row,
+                                int64_t size) {
+#define OX_COPY_EACH(copy)                                                                                             \
+    for (; rows > 0; rows--, to += to_row, from += from_row)                                                           \
+    copy
+    if (size >= OX_COPY / 2 && size <= OX_COPY)
+        OX_COPY_EACH(ox_copy_ends(to, from, size, OX_COPY / 2));
+    else if (size >= OX_COPY / 4 && size < OX_COPY / 2)
+        OX_COPY_EACH(ox_copy_ends(to, from, size, OX_COPY / 4));
+    else
+        OX_COPY_EACH(ox_copy_run(to, from, size));
+#undef OX_COPY_EACH
+}
+
 #endif

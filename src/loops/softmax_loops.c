@@ -52,8 +52,7 @@ enum {
         const c_##T most = greatest[0];                                                                                \
         for (int64_t from = 0; from < whole; from += ADDED) {                                                          \
             const int64_t end = whole - from < ADDED ? whole : from + ADDED;                                           \
-            for (int64_t i = from; i < end; i += PARTS)                                                                \
-                exponentials(o + i, x + i, most);                                                                      \
+            exponentials(end - from, o + from, x + from, most);                                                        \
             for (int64_t i = from; i < end; i += PARTS)                                                                \
                 for (int p = 0; p < PARTS; p++)                                                                        \
                     added[p] += o[i + p];                                                                              \
@@ -63,7 +62,7 @@ enum {
             }                                                                                                          \
         }                                                                                                              \
         if (left) {                                                                                                    \
-            exponentials(rest, rest, most);                                                                            \
+            exponentials(PARTS, rest, rest, most);                                                                     \
             for (int p = 0; p < PARTS; p++)                                                                            \
                 added[p] += rest[p];                                                                                   \
         }                                                                                                              \
@@ -78,9 +77,10 @@ enum {
             rest[p] *= share;                                                                                          \
         ox_store_first(o + whole, left, rest, sizeof rest);                                                            \
     }
-/* e^(x - most) of PARTS elements. */
-static inline void exponentials_f32(f32 *o, const f32 *x, float most) {
-    for (int i = 0; i < PARTS; i += OX_SOME) {
+/* e^(x - most) of n elements, a multiple of PARTS. */
+static inline void exponentials_f32(int64_t n, f32 *o, const f32 *x, float most) {
+#ifdef OX_LOOKUP
+    for (int64_t i = 0; i < n; i += OX_SOME) {
         float less[OX_SOME], power[OX_SOME];
         for (int k = 0; k < OX_SOME; k++)
             less[k] = x[i + k] - most;
@@ -88,10 +88,12 @@ static inline void exponentials_f32(f32 *o, const f32 *x, float most) {
         for (int k = 0; k < OX_SOME; k++)
             o[i + k] = power[k];
     }
+#else
+    FOR_N o[i] = ox_expf(x[i] - most);
+#endif
 }
-static inline void exponentials_f64(f64 *o, const f64 *x, double most) {
-    for (int i = 0; i < PARTS; i++)
-        o[i] = exp(x[i] - most);
+static inline void exponentials_f64(int64_t n, f64 *o, const f64 *x, double most) {
+    FOR_N o[i] = exp(x[i] - most);
 }
 
 /* Rows of at most PARTS elements, PARTS rows at a time in columns, with the sums of SOFTMAX_ROW. */
@@ -113,7 +115,7 @@ static inline void exponentials_f64(f64 *o, const f64 *x, double most) {
             for (int64_t k = 0; k < n; k++) {                                                                          \
                 for (int r = 0; r < PARTS; r++)                                                                        \
                     tile[k][r] -= most[r];                                                                             \
-                exponentials(tile[k], tile[k], 0);                                                                     \
+                exponentials(PARTS, tile[k], tile[k], 0);                                                              \
                 for (int r = 0; r < PARTS; r++)                                                                        \
                     sums[k][r] = (double)tile[k][r];                                                                   \
             }                                                                                                          \

@@ -274,16 +274,13 @@ static void fill(const attention_run *run, int64_t first, int64_t end, char *row
     run->call->loops->move((size_t)width)(end - first, row + first * width, width, (const char *)value, 0);
 }
 
-/* True if one of n elements is not minus infinity. */
+/* True if one of n elements is not minus infinity: nearly always the first one. */
 static bool any_seen(const attention *a, int64_t n, const char *x) {
-    int any = 0;
-    if (a->dtype == OX_DOUBLE)
-        for (int64_t i = 0; i < n; i++)
-            any |= OX_GET(ox_f64, x + i * 8) != -(double)INFINITY;
-    else
-        for (int64_t i = 0; i < n; i++)
-            any |= OX_GET(ox_f32, x + i * 4) != -INFINITY;
-    return any;
+    for (int64_t i = 0; i < n; i++)
+        if (a->dtype == OX_DOUBLE ? OX_GET(ox_f64, x + i * 8) != -(double)INFINITY
+                                  : OX_GET(ox_f32, x + i * 4) != -INFINITY)
+            return true;
+    return false;
 }
 
 static void show(const attention_run *run, const unit *u, int64_t query, int mode, const char *row) {
