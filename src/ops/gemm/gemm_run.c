@@ -142,7 +142,8 @@ static void lay_rows(const gemm_job *job, const gemm_room *room, const ox_gemm_m
                        kernel->a_row, room->stage);
 }
 
-/* Where a tile reads the panel that starts at `column`, of `all` columns, and the next one, if there are any. */
+/* Where a tile reads the panel that starts at `column`, of `all` columns, and the next one; the last one again, as some
+ * processors search long for pages that nobody has. */
 static void find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t column, int64_t all, ox_gemm_tile *tile) {
     const ox_gemm *g = job->transposed;
     if (job->plan->direct) {
@@ -152,7 +153,9 @@ static void find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t co
     }
     tile->b = job->panels + panel_offset(job->plan->kernel, job->columns, k, depth, column);
     tile->b_row = panel_row(job->plan->kernel, all);
-    tile->ahead = tile->b + depth * tile->b_row;
+    tile->ahead = tile->b;
+    if (column + all < job->columns || k + depth < g->k)
+        tile->ahead += depth * tile->b_row;
 }
 
 /* The lines of the next panel, evenly spread over the tiles that read this one; where tiles wait for memory, in several
@@ -186,12 +189,16 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         find_panel(job, k, depth, column, all, &tile);
         look_ahead(job, tiles, &tile);
         tile.columns = ox_least(kernel->columns, block->columns - j);
+        const char *next = tile.ahead, *last = next + depth * tile.b_row;
+        const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {
             tile.rows = ox_least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
             kernel->tile(&tile);
-            tile.ahead += depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
+            tile.ahead += fetched;
+            if (tile.ahead + fetched > last) /* more tiles than bytes of a row */
+                tile.ahead = next;
         }
     }
 }
