@@ -158,7 +158,7 @@ static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t column
                         TAKE(sum[i][v], OX_GET(loose, x + i * t->from_row + v * LANES), weight);                       \
                 }                                                                                                      \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
-                UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += t->add;                              \
+                UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += t->add[0];                           \
                 if (r + i < t->rows)                                                                                   \
                     store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
                               room_of(t, r + i, columns));                                                             \
@@ -217,7 +217,7 @@ enum {
                     }                                                                                                  \
                 }                                                                                                      \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
-                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add;                                          \
+                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add[0];                                       \
                 if (r + i < t->rows)                                                                                   \
                     store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
                               room_of(t, r + i, columns));                                                             \
@@ -240,8 +240,52 @@ TALL(3)
 TALL(5)
 TALL(7)
 
+/* The same for several outputs of one input: a vector is loaded once for all of them. */
+enum {
+    OUTPUTS = OX_DIRECT_OUTPUTS,
+    WIDE_VECTORS = 3
+};
+#define WIDE_TILE(vectors)                                                                                             \
+    static void wide_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                             \
+        for (int64_t r = 0; r < t->rows; r++) {                                                                        \
+            const float *from = t->from + r * t->from_row + column;                                                    \
+            float *to = t->to + r * t->to_row + column;                                                                \
+            vector sum[OUTPUTS][vectors];                                                                              \
+            UNROLL for (int i = 0; i < OUTPUTS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] = (vector){0}; \
+            for (int64_t layer = 0; layer < t->layers; layer++)                                                        \
+                for (int64_t tap = 0; tap < t->taps; tap++) {                                                          \
+                    const float *x = from + layer * t->layer + t->offsets[tap];                                        \
+                    const ox_f32 *weight = t->weights + layer * t->taps + tap;                                         \
+                    vector seen[vectors];                                                                              \
+                    UNROLL for (int v = 0; v < vectors; v++) seen[v] = OX_GET(loose, x + v * LANES);                   \
+                    UNROLL for (int i = 0; i < OUTPUTS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] +=     \
+                        seen[v] * weight[i * t->weights_step];                                                         \
+                }                                                                                                      \
+            UNROLL for (int i = 0; i < OUTPUTS; i++) {                                                                 \
+                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add[i];                                       \
+                store_row(to + i * t->to_step, sum[i], vectors, columns, room_of(t, r, columns));                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+WIDE_TILE(1)
+WIDE_TILE(2)
+WIDE_TILE(3)
+static void wide(const ox_direct_tile *t) {
+    for (int64_t c = 0, some; c < t->columns; c += some) {
+        some = LESS_OF(t->columns - c, WIDE_VECTORS * LANES);
+        if (some <= LANES)
+            wide_1(t, c, some);
+        else if (some <= 2 * LANES)
+            wide_2(t, c, some);
+        else
+            wide_3(t, c, some);
+    }
+}
+
 static void products(const ox_direct_tile *t) {
-    if (t->high == 3)
+    if (t->outputs == OUTPUTS)
+        wide(t);
+    else if (t->high == 3)
         tall_3(t);
     else if (t->high == 5)
         tall_5(t);

@@ -21,24 +21,27 @@ typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 /* What the taps of a kernel see of floats that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
  * tap t, in order; products go over several such layers, each with weights of its own. Up to OX_DIRECT_ROWS rows and
  * OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
+enum {
+    OX_DIRECT_ROWS = 8,
+    OX_DIRECT_MARGIN = 64,
+    OX_DIRECT_OUTPUTS = 4
+};
 typedef struct ox_direct_tile {
     int64_t taps;
     int64_t high; /* not 0: the taps are as many rows, each from_row behind the one above */
     const int64_t *offsets;
-    int64_t layers, layer; /* of products: how many, and elements from one to the next */
-    const ox_f32 *weights; /* of each tap of each layer, */
-    float add;             /* and what is added behind them: for products */
+    int64_t layers, layer;        /* of products: how many, and elements from one to the next */
+    const ox_f32 *weights;        /* of products: of each tap of each layer */
+    int64_t outputs;              /* of products: 1, or OX_DIRECT_OUTPUTS at once */
+    int64_t weights_step;         /* elements from the weights of one to those of the next, */
+    float add[OX_DIRECT_OUTPUTS]; /* and what is added behind the products */
     int64_t rows, columns;
     const float *from;
     float *to;
-    int64_t from_row, to_row; /* elements from row to row */
+    int64_t from_row, to_row; /* elements from row to row, */
+    int64_t to_step;          /* and from output to output */
 } ox_direct_tile;
 typedef void ox_direct_fn(const ox_direct_tile *tile);
-enum {
-    OX_DIRECT_ROWS = 8,
-    OX_DIRECT_MARGIN = 64
-};
-
 /* True if one of n elements is a NaN. */
 typedef bool ox_find_nan_fn(int64_t n, const float *from);
 

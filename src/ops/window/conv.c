@@ -203,8 +203,9 @@ static void join_images(const ox_call *call, ox_conv *c) {
 
 /* Algorithms for floats that are not a product, where they take less time. */
 static ox_status prepare_floats(ox_call *call, ox_conv *c) {
-    OX_TRY(ox_conv_direct_prepare(call, c));
-    return ox_conv_is_direct(c) ? OX_OK : ox_conv_winograd_prepare(call, c);
+    if (!ox_conv_has_few(c))
+        OX_TRY(ox_conv_winograd_prepare(call, c));
+    return ox_conv_is_winograd(c) ? OX_OK : ox_conv_direct_prepare(call, c);
 }
 
 ox_status ox_prepare_conv(ox_call *call) {

@@ -130,6 +130,10 @@ static inline bool ox_conv_is_direct(const ox_conv *conv) {
     (void)conv;
     return false;
 }
+static inline bool ox_conv_has_few(const ox_conv *conv) {
+    (void)conv;
+    return false;
+}
 static inline ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     (void)call, (void)conv;
     return OX_OK;
@@ -172,6 +176,9 @@ void ox_conv_rows_run(const ox_call *call, const ox_conv *conv, const ox_gemm *p
 static inline bool ox_conv_is_direct(const ox_conv *conv) {
     return conv->direct.is_used;
 }
+
+/* Whether groups have so few input channels that no other algorithm takes less time. */
+bool ox_conv_has_few(const ox_conv *conv);
 
 /* Prepare: decides on that, and asks for workspace. */
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv);

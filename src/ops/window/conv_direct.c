@@ -6,8 +6,8 @@
 
 enum {
     FEW_INPUTS = 4,    /* of a group: their bands stay in the caches */
-    FEW_OUTPUTS = 4,   /* more of them share what a product gathers, */
-    TALL_OUTPUTS = 32, /* and still more where a vector of the image serves several rows */
+    SOME_INPUTS = 16,  /* do if they have not many outputs, */
+    SOME_OUTPUTS = 64, /* or a product would take longer to lay out */
     BLOCK = 16 << 10,  /* bytes of results that are handed on together */
     ROOMS = 2,         /* what has just been stored piece by piece is slow to load in vectors */
     WORK = 8           /* so many taps take as long as moving a byte */
@@ -26,12 +26,16 @@ static size_t part_bytes(const ox_conv_direct *d) {
     return ROOMS * d->room + d->block + d->scratch;
 }
 
+bool ox_conv_has_few(const ox_conv *conv) {
+    return conv->in_channels <= FEW_INPUTS;
+}
+
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     bool fits;
     ox_conv_direct *d = &conv->direct;
-    if (conv->in_channels < 1 || conv->in_channels > FEW_INPUTS ||
-        conv->out_channels > (ox_band_is_tall(&conv->window) ? TALL_OUTPUTS : FEW_OUTPUTS) || conv->out_channels < 1 ||
-        conv->images < 1 || conv->groups < 1)
+    const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
+    if (conv->in_channels < 1 || conv->out_channels < 1 || conv->images < 1 || conv->groups < 1 ||
+        !(some || ox_conv_has_few(conv)))
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, &d->band, &fits));
     if (!fits)
@@ -39,10 +43,12 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
     const bool whole = d->band.count == 1;
     d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
+    if (conv->out_channels >= OX_DIRECT_OUTPUTS)
+        d->together = (int64_t)ox_round_up((size_t)d->together, OX_DIRECT_OUTPUTS);
     d->layer = (int64_t)(d->band.room / sizeof(float));
     d->room = d->band.room * (size_t)conv->in_channels;
     if (call->epilogue)
-        d->block = ox_aligned((size_t)(whole ? d->together * plane : d->band.rows * d->band.columns) * sizeof(float));
+        d->block = ox_aligned((size_t)(d->together * d->band.rows * d->band.columns) * sizeof(float));
     d->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
     const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
     d->pool = ox_pool_for(call->pool, work / WORK);
@@ -64,17 +70,12 @@ static direct_channel find_channel(const ox_conv *c, int64_t number) {
                             ox_remainder(number, c->out_channels), ox_remainder(number, c->out_channels * c->groups)};
 }
 
-static void next_channel(const ox_conv *c, direct_channel *channel) {
-    if (++channel->sharing == c->out_channels)
-        channel->sharing = 0, channel->input += c->in_channels;
-    if (++channel->of_image == c->out_channels * c->groups)
-        channel->of_image = 0;
-}
-
 /* What a band has in each room that it is laid out in. */
 typedef struct direct_band {
     ox_band_place place;
     float *room[ROOMS];
+    int64_t input[ROOMS]; /* the first channel that is laid out there, -1: none */
+    int latest;
     ox_direct_tile tile[ROOMS];
 } direct_band;
 
@@ -82,55 +83,86 @@ static void find_band(const direct_job *job, int64_t number, char *rooms, direct
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
     ox_band_find(&d->band, number, &band->place);
+    band->latest = 0;
     for (int i = 0; i < ROOMS; i++) {
         band->room[i] = (float *)(void *)(rooms + (size_t)i * d->room);
+        band->input[i] = -1;
         for (int64_t l = 0; l < c->in_channels; l++)
             ox_band_fill(&d->band, 0, band->room[i] + l * d->layer);
         band->tile[i] = ox_band_tile(&d->band, &band->place, band->room[i]);
         band->tile[i].layers = c->in_channels;
         band->tile[i].layer = d->layer;
+        band->tile[i].weights_step = c->window.taps * c->in_channels;
         band->tile[i].to_row = job->epilogue ? band->place.columns : d->band.wide;
+        band->tile[i].to_step = job->epilogue ? band->place.rows * band->place.columns : c->window.out_count;
     }
 }
 
-/* Lays out what a channel sees. */
-static void lay_channel(const direct_job *job, const direct_band *band, const direct_channel *channel, float *room) {
+/* The room in which lies what channels see from that one on. */
+static int lay_input(const direct_job *job, direct_band *band, int64_t input) {
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
+    if (band->input[band->latest] == input)
+        return band->latest;
+    band->latest = (band->latest + 1) % ROOMS;
+    band->input[band->latest] = input;
     for (int64_t l = 0; l < c->in_channels; l++)
-        ox_band_lay(&d->band, &band->place, job->x + (channel->input + l) * c->window.in_count, room + l * d->layer);
+        ox_band_lay(&d->band, &band->place, job->x + (input + l) * c->window.in_count,
+                    band->room[band->latest] + l * d->layer);
+    return band->latest;
+}
+
+/* Channels from `channel` on that a loop computes at once, of `count`. */
+static int64_t outputs_from(const ox_conv *c, const direct_channel *channel, int64_t count) {
+    return ox_least(count, c->out_channels - channel->sharing) >= OX_DIRECT_OUTPUTS ? OX_DIRECT_OUTPUTS : 1;
+}
+
+static void compute_channels(const direct_job *job, ox_direct_tile *tile, const direct_channel *channel, int64_t count,
+                             float *to) {
+    tile->outputs = count;
+    tile->weights = job->w + channel->of_image * tile->weights_step;
+    for (int64_t i = 0; i < count; i++)
+        tile->add[i] = job->bias ? job->bias[channel->of_image + i] : 0;
+    tile->to = to;
+    job->conv->direct.loops->products(tile);
+}
+
+/* Hands `count` channels of a band on, from one on. */
+static void hand_on(const direct_job *job, const direct_band *band, int64_t first, int64_t count, char *block) {
+    const ox_conv *c = job->conv;
+    const ox_conv_direct *d = &c->direct;
+    const ox_band_place *place = &band->place;
+    const int64_t plane = c->window.out_count, size = place->rows * place->columns,
+                  start = first * plane + place->start;
+    if (size == plane) { /* whole channels are one stretch */
+        const ox_pass_part all = {start, count * plane, 1, count * plane};
+        ox_epilogue_take(job->epilogue, &all, block, block + d->block);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        ox_pass_part part = {start + i * plane, place->columns, place->rows, d->band.wide};
+        if (part.count == part.step) /* so are whole rows */
+            part = (ox_pass_part){part.first, size, 1, size};
+        ox_epilogue_take(job->epilogue, &part, block + (size_t)(i * size) * sizeof(float), block + d->block);
+    }
 }
 
 /* `count` channels from one on, in a band: into the result, or into a block for the epilogue. */
 static void compute_block(const direct_job *job, direct_band *band, int64_t first, int64_t count, char *block) {
     const ox_conv *c = job->conv;
-    const ox_conv_direct *d = &c->direct;
-    const ox_band_place *place = &band->place;
-    const int64_t plane = c->window.out_count, start = first * plane + place->start;
-    float *to = job->epilogue ? (float *)(void *)block : job->to + start;
-    direct_channel channel = find_channel(c, first), ahead = channel;
-    int room = 0, next = 0;
-    for (int64_t i = -1; i < count; i++, room = next) {
-        if (i + 1 < count) {
-            if (i < 0 || !ahead.sharing)
-                lay_channel(job, band, &ahead, band->room[next = (room + 1) % ROOMS]);
-            next_channel(c, &ahead);
-        }
-        if (i < 0)
-            continue;
-        ox_direct_tile *tile = &band->tile[room];
-        tile->weights = job->w + channel.of_image * c->window.taps * c->in_channels;
-        tile->add = job->bias ? job->bias[channel.of_image] : 0;
-        tile->to = to + i * plane;
-        d->loops->products(tile);
-        next_channel(c, &channel);
+    float *to = job->epilogue ? (float *)(void *)block : job->to + first * c->window.out_count + band->place.start;
+    direct_channel channel = find_channel(c, first);
+    int room = lay_input(job, band, channel.input), next = room;
+    for (int64_t i = 0, some; i < count; i += some, room = next) {
+        some = outputs_from(c, &channel, count - i);
+        const direct_channel ahead = find_channel(c, first + i + some);
+        if (i + some < count)
+            next = lay_input(job, band, ahead.input);
+        compute_channels(job, &band->tile[room], &channel, some, to + i * band->tile[room].to_step);
+        channel = ahead;
     }
-    if (!job->epilogue)
-        return;
-    ox_pass_part part = {start, place->columns, place->rows, d->band.wide};
-    if (part.count == part.step) /* whole rows are one stretch */
-        part = (ox_pass_part){start, count * part.count * part.rows, 1, count * part.count * part.rows};
-    ox_epilogue_take(job->epilogue, &part, block, block + d->block);
+    if (job->epilogue)
+        hand_on(job, band, first, count, block);
 }
 
 /* Some of the blocks, all channels of a band one after the other: they have their padding in the same places. */
