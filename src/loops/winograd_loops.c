@@ -71,16 +71,25 @@ static void weave(int64_t phases, int64_t count, const float *from, int64_t from
 
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
 
+/* The same element of as many kernels, in double and as it is rounded. */
+typedef double doubles __attribute__((vector_size(OX_WIDEST)));
+typedef float rounded __attribute__((vector_size(OX_WIDEST / 2)));
+
+enum {
+    DOUBLES = OX_WIDEST / (int)sizeof(double),
+    KERNELS = 32 /* that are transformed before their factors go where they belong, each far from the next */
+};
+
 /* The polynomial of three taps at the interpolation points. The denominators of the interpolation are divided by here,
  * so that the input transform needs none. */
-OX_INLINED void weigh_2(const double *g, double *u) {
+OX_INLINED void weigh_2(const doubles *g, doubles *u) {
     u[0] = g[0];
     u[1] = (g[0] + g[1] + g[2]) / 2;
     u[2] = (g[0] - g[1] + g[2]) / 2;
     u[3] = g[2];
 }
 
-OX_INLINED void weigh_4(const double *g, double *u) {
+OX_INLINED void weigh_4(const doubles *g, doubles *u) {
     const double a = 1.5, b = 0.75, aa = a * a, bb = b * b;
     const double at_a = 1 / (2 * aa * (aa - bb)), at_b = 1 / (2 * bb * (bb - aa));
     u[0] = g[0] / (aa * bb);
@@ -91,26 +100,50 @@ OX_INLINED void weigh_4(const double *g, double *u) {
     u[5] = g[2];
 }
 
-typedef void weigh_fn(const double *g, double *u);
+typedef void weigh_fn(const doubles *g, doubles *u);
 
-OX_INLINED void weigh(const int size, weigh_fn *one, int64_t count, const ox_f32 *restrict from, float *restrict to,
-                      int64_t step) {
+/* Some kernels, by tap, and their factors. */
+typedef union kernel_taps {
+    double one[TAPS * TAPS][KERNELS];
+    doubles vector[TAPS * TAPS][KERNELS / DOUBLES];
+} kernel_taps;
+typedef rounded kernel_factors[MOST * MOST][KERNELS / DOUBLES];
+
+OX_INLINED void weigh_vector(const int size, weigh_fn *one, const kernel_taps *taps, int64_t i,
+                             kernel_factors factors) {
     const int n = size + TAPS - 1;
-    for (int64_t i = 0; i < count; i++, from += TAPS * TAPS) {
-        double g[TAPS][TAPS], t[TAPS][MOST], v[TAPS], u[MOST];
-        for (int r = 0; r < TAPS; r++) {
-            for (int c = 0; c < TAPS; c++)
-                g[r][c] = (double)from[r * TAPS + c];
-            one(g[r], t[r]);
-        }
-        for (int c = 0; c < n; c++) {
-            for (int r = 0; r < TAPS; r++)
-                v[r] = t[r][c];
-            one(v, u);
-            for (int r = 0; r < n; r++)
-                to[(r * n + c) * step + i] = (float)u[r];
-        }
+    doubles g[TAPS], t[TAPS][MOST], u[MOST];
+    UNROLL for (int r = 0; r < TAPS; r++) {
+        UNROLL for (int c = 0; c < TAPS; c++) g[c] = taps->vector[r * TAPS + c][i];
+        one(g, t[r]);
     }
+    UNROLL for (int c = 0; c < n; c++) {
+        UNROLL for (int r = 0; r < TAPS; r++) g[r] = t[r][c];
+        one(g, u);
+        UNROLL for (int r = 0; r < n; r++) factors[r * n + c][i] = __builtin_convertvector(u[r], rounded);
+    }
+}
+
+/* Taps of kernels that are not there stay as they are. */
+static void sort_taps(int64_t count, const ox_f32 *restrict from, kernel_taps *restrict taps) {
+    for (int64_t i = 0; i < count; i++, from += TAPS * TAPS)
+        UNROLL for (int t = 0; t < TAPS * TAPS; t++) taps->one[t][i] = (double)from[t];
+}
+
+OX_INLINED void weigh(const int size, weigh_fn *one, int64_t count, const ox_f32 *from, float *to, int64_t step) {
+    const int n = size + TAPS - 1;
+    kernel_taps taps = {0};
+    kernel_factors factors = {0};
+    for (int64_t first = 0; first < count; first += KERNELS) {
+        const int64_t kernels = count - first < KERNELS ? count - first : KERNELS;
+        const size_t lines = ((size_t)kernels * sizeof(float) + OX_LINE - 1) / OX_LINE;
+        sort_taps(kernels, from + first * TAPS * TAPS, &taps);
+        for (int64_t i = 0; i * DOUBLES < kernels; i++)
+            weigh_vector(size, one, &taps, i, factors);
+        for (int p = 0; p < n * n; p++)
+            ox_stream_lines(to + p * step + first, factors[p], lines * OX_LINE);
+    }
+    ox_stream_end();
 }
 
 /* ---- Of each size ------------------------------------------------------------------------------------------- */

@@ -33,7 +33,8 @@ typedef void ox_winograd_enter_fn(int64_t tiles, const float *from, int64_t row,
 typedef void ox_winograd_leave_fn(int64_t tiles, const float *from, int64_t step, float add, float *to, int64_t phase);
 
 /* The weight transform of `count` kernels, which lie packed. to: the factors of the products, `step` elements apart; a
- * factor of all kernels lies side by side. Computed in double, and rounded once. */
+ * factor of all kernels lies side by side. They are stored by whole cache lines, at which `to` and `step` are aligned,
+ * and past the caches. Computed in double, and rounded once. */
 typedef void ox_winograd_weights_fn(int64_t count, const ox_f32 *from, float *to, int64_t step);
 
 /* The transforms of one size of tiles. */
