@@ -1,21 +1,32 @@
-/* store.c: blocks by key, in a list: a model has few of them, and they are looked up only when a session plans. */
+/* store.c: blocks by key, in a list: a model has few of them, and they are looked up only when a session plans. They
+ * lie behind each other in chunks, so that large pages are shared. */
 #include "store.h"
 
 #include "lock.h"
 
 #include <string.h>
 
+enum {
+    MOST_CHUNK = 32 << 20 /* bytes of a chunk, but for a larger block */
+};
+
 typedef struct store_block {
     struct store_block *next;
     ox_store_key key;
-    size_t size; /* of all of it */
     void *data;
 } store_block;
 
+typedef struct store_chunk {
+    struct store_chunk *next;
+    size_t size, used;
+} store_chunk;
+
 struct ox_store {
     ox_allocator allocator;
-    size_t limit, used;
+    size_t limit, used; /* `used` by blocks */
+    size_t expected;
     store_block *blocks;
+    store_chunk *chunks; /* the first has the most room */
     ox_lock *lock;
 };
 
@@ -30,15 +41,53 @@ ox_status ox_store_create(const ox_allocator *allocator, size_t limit, ox_store 
 void ox_store_free(ox_store *store) {
     if (!store)
         return;
-    while (store->blocks) {
-        store_block *block = store->blocks;
-        store->blocks = block->next;
-        ox_release(&store->allocator, block, block->size);
+    while (store->chunks) {
+        store_chunk *chunk = store->chunks;
+        store->chunks = chunk->next;
+        ox_release(&store->allocator, chunk, chunk->size);
     }
     ox_lock_free(store->lock);
     ox_allocator allocator = store->allocator;
     ox_release(&allocator, store, sizeof *store);
 }
+
+void ox_store_expect(ox_store *store, size_t bytes) {
+    store->expected = bytes;
+}
+
+/* ---- Chunks ------------------------------------------------------------------------------------------------- */
+
+/* A chunk with room for so many bytes: as much as there is already, or as is expected, if there is so much memory. */
+static store_chunk *add_chunk(ox_store *store, size_t bytes) {
+    const size_t start = ox_aligned(sizeof(store_chunk)), least = start + bytes;
+    size_t size = store->used > store->expected ? store->used : store->expected;
+    size = size < MOST_CHUNK ? size : MOST_CHUNK;
+    size = size > least ? size : least;
+    store_chunk *chunk = ox_alloc(&store->allocator, size);
+    if (!chunk && size > least)
+        chunk = ox_alloc(&store->allocator, size = least);
+    if (!chunk)
+        return NULL;
+    store_chunk **place = &store->chunks;
+    if (*place && (*place)->size - (*place)->used > size - least)
+        place = &(*place)->next;
+    *chunk = (store_chunk){*place, size, start};
+    return *place = chunk;
+}
+
+/* So many bytes of a chunk. */
+static void *take(ox_store *store, size_t bytes) {
+    store_chunk *chunk = store->chunks;
+    if (!chunk || chunk->size - chunk->used < bytes)
+        chunk = add_chunk(store, bytes);
+    if (!chunk)
+        return NULL;
+    void *taken = (char *)chunk + chunk->used;
+    chunk->used += bytes;
+    return taken;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------- */
 
 static bool same_key(const ox_store_key *a, const ox_store_key *b) {
     return a->maker == b->maker && a->data == b->data && a->kind == b->kind &&
@@ -55,19 +104,20 @@ static const store_block *find(const ox_store *store, const ox_store_key *key) {
 /* A new block, filled and in the list; NULL beyond the limit. */
 static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
                      const store_block **added, ox_error *error) {
-    const size_t around = sizeof(store_block) + OX_ALIGN;
+    const size_t around = sizeof(store_block) + sizeof(store_chunk) + 3 * OX_ALIGN;
     *added = NULL;
     if (size > SIZE_MAX - around || size + around > store->limit - store->used)
         return OX_OK;
-    store_block *block = ox_alloc(&store->allocator, size + around);
+    const size_t bytes = ox_aligned(sizeof(store_block) + OX_ALIGN + size);
+    store_block *block = take(store, bytes);
     if (!block)
         return ox_fail_memory(error, "weights laid out for products", size);
     char *data = (char *)(block + 1);
     data += (OX_ALIGN - (uintptr_t)data % OX_ALIGN) % OX_ALIGN;
-    *block = (store_block){store->blocks, *key, size + around, data};
+    *block = (store_block){store->blocks, *key, data};
     make(context, data);
     store->blocks = block;
-    store->used += block->size;
+    store->used += bytes;
     *added = block;
     return OX_OK;
 }

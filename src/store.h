@@ -23,6 +23,9 @@ typedef void ox_store_fn(const void *context, void *block);
 ox_status ox_store_create(const ox_allocator *allocator, size_t limit, ox_store **store, ox_error *error);
 void ox_store_free(ox_store *store);
 
+/* Says that blocks of about so many bytes may come, before the first of them is there: memory is taken for several. */
+void ox_store_expect(ox_store *store, size_t bytes);
+
 /* The block of that key, of `size` bytes aligned to OX_ALIGN; made now if it is not there. NULL if it would be beyond
  * the limit. Sessions in several threads may ask at the same time. */
 ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,

@@ -33,6 +33,10 @@ void ox_store_free(ox_store *store) {
     (void)store;
 }
 
+void ox_store_expect(ox_store *store, size_t bytes) {
+    (void)store, (void)bytes;
+}
+
 size_t ox_store_bytes(ox_store *store) {
     (void)store;
     return 0;

@@ -205,6 +205,7 @@ ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_exte
         ox_model_free(model);
     } else {
         model->loaded_bytes = model->meter.used;
+        ox_store_expect(model->store, (size_t)model->info.weight_bytes);
     }
     return status;
 }

@@ -11,6 +11,15 @@ static void fill(const void *context, void *block) {
     made++;
 }
 
+typedef struct sized {
+    size_t size;
+    char letter;
+} sized;
+static void fill_sized(const void *context, void *block) {
+    const sized *s = context;
+    memset(block, s->letter, s->size);
+}
+
 static const char *get(ox_store *store, const ox_store_key *key, char letter) {
     const void *block;
     ck_assert_int_eq(ox_store_get(store, key, 100, fill, &letter, &block, NULL), OX_OK);
@@ -45,12 +54,70 @@ START_TEST(beyond_the_limit_there_is_no_block) {
 }
 END_TEST
 
+/* Blocks of all sizes, whether more or less was expected, are aligned and apart from each other. */
+START_TEST(blocks_share_chunks) {
+    static const size_t expected[] = {0, 1, 10000, SIZE_MAX};
+    enum {
+        COUNT = 200
+    };
+    for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
+        const char *blocks[COUNT];
+        ox_store *store;
+        ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
+        ox_store_expect(store, expected[e]);
+        for (int i = 0; i < COUNT; i++) {
+            const ox_store_key key = {.kind = i};
+            const sized s = {(size_t)(i * 7919 % 20011), (char)i};
+            ck_assert_int_eq(ox_store_get(store, &key, s.size, fill_sized, &s, (const void **)&blocks[i], NULL), OX_OK);
+            ck_assert_uint_eq((uintptr_t)blocks[i] % OX_ALIGN, 0);
+        }
+        size_t wrong = 0;
+        for (int i = 0; i < COUNT; i++)
+            for (size_t j = 0; j < (size_t)(i * 7919 % 20011); j++)
+                wrong += blocks[i][j] != (char)i;
+        ck_assert_uint_eq(wrong, 0);
+        ox_store_free(store);
+    }
+}
+END_TEST
+
+/* Gives as much as is asked for, up to a size; counts what it has given and not got back. */
+typedef struct small_memory {
+    size_t most, given;
+} small_memory;
+static void *small_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    small_memory *memory = context;
+    if (new_size > memory->most)
+        return NULL;
+    memory->given += new_size - old_size;
+    return ox_default_allocator()->resize(ox_default_allocator()->context, block, old_size, new_size);
+}
+
+START_TEST(without_memory_for_more_there_is_one_block) {
+    small_memory memory = {.most = 2000};
+    ox_store *store;
+    ck_assert_int_eq(ox_store_create(&(ox_allocator){small_resize, &memory}, SIZE_MAX, &store, NULL), OX_OK);
+    ox_store_expect(store, 1 << 20);
+    for (int i = 0; i < 5; i++)
+        ck_assert_ptr_nonnull(get(store, &(const ox_store_key){.kind = i}, 'a'));
+    const sized large = {2000, 'b'};
+    const void *block;
+    ck_assert_int_eq(ox_store_get(store, &(const ox_store_key){.kind = 9}, 2000, fill_sized, &large, &block, NULL),
+                     OX_ERROR_MEMORY);
+    ck_assert_ptr_null(block);
+    ox_store_free(store);
+    ck_assert_uint_eq(memory.given, 0);
+}
+END_TEST
+
 Suite *ox_suite_store(void);
 Suite *ox_suite_store(void) {
     Suite *suite = suite_create("store");
     TCase *tests = tcase_create("store");
     tcase_add_test(tests, blocks_are_made_once);
     tcase_add_test(tests, beyond_the_limit_there_is_no_block);
+    tcase_add_test(tests, blocks_share_chunks);
+    tcase_add_test(tests, without_memory_for_more_there_is_one_block);
     suite_add_tcase(suite, tests);
     return suite;
 }
