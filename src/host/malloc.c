@@ -10,17 +10,19 @@
 /* Walking page tables costs half of a memory-bound operator's time, and malloc gives out again what it has in small
  * pages: large blocks are mapped by themselves. */
 enum {
-    LARGE_PAGE = 2 << 20
+    LARGE_PAGE = 2 << 20,
+    PAGE = 4 << 10
 };
 
 static bool is_mapped(size_t size) {
     return size >= OX_MAPPED_BYTES;
 }
 
-/* What a block of that size takes; 0 if that is too much: pointers into a block have differences. */
+/* What a block of that size takes; 0 if that is too much: pointers into a block have differences. What does not fill a
+ * large page at its end lies in small ones, of which only those that are used take memory. */
 static size_t mapped_size(size_t size) {
-    const size_t pages = size / LARGE_PAGE + (size % LARGE_PAGE != 0);
-    return pages < PTRDIFF_MAX / LARGE_PAGE ? pages * LARGE_PAGE : 0;
+    const size_t pages = size / PAGE + (size % PAGE != 0);
+    return pages < (PTRDIFF_MAX - LARGE_PAGE) / PAGE ? pages * PAGE : 0;
 }
 
 static void *map(size_t size) {
