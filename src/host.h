@@ -9,6 +9,10 @@
 ox_status ox_host_map(const char *path, const unsigned char **bytes, size_t *size, ox_error *error);
 void ox_host_unmap(const unsigned char *bytes, size_t size);
 
+/* Gives back the memory that whole pages of a mapped file take. They are read from the file again when they are needed,
+ * in any thread. */
+void ox_host_forget(const unsigned char *bytes, size_t size);
+
 /* Resolves an external-data location: relative, without "..", and (symbolic links followed) inside the directory of
  * the model file. Writes the path to open into buffer. */
 ox_status ox_host_external_path(const char *model_path, const char *location, char *buffer, size_t size,

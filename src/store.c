@@ -25,8 +25,10 @@ struct ox_store {
     ox_allocator allocator;
     size_t limit, used; /* `used` by blocks */
     size_t expected;
+    ox_store_read_fn *tell;
+    const void *context;
     store_block *blocks;
-    store_chunk *chunks; /* the first has the most room */
+    store_chunk *chunks;
     ox_lock *lock;
 };
 
@@ -55,6 +57,11 @@ void ox_store_expect(ox_store *store, size_t bytes) {
     store->expected = bytes;
 }
 
+void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context) {
+    store->tell = tell;
+    store->context = context;
+}
+
 /* ---- Chunks ------------------------------------------------------------------------------------------------- */
 
 /* A chunk with room for so many bytes: as much as there is already, or as is expected, if there is so much memory. */
@@ -68,17 +75,16 @@ static store_chunk *add_chunk(ox_store *store, size_t bytes) {
         chunk = ox_alloc(&store->allocator, size = least);
     if (!chunk)
         return NULL;
-    store_chunk **place = &store->chunks;
-    if (*place && (*place)->size - (*place)->used > size - least)
-        place = &(*place)->next;
-    *chunk = (store_chunk){*place, size, start};
-    return *place = chunk;
+    *chunk = (store_chunk){store->chunks, size, start};
+    return store->chunks = chunk;
 }
 
 /* So many bytes of a chunk. */
 static void *take(ox_store *store, size_t bytes) {
     store_chunk *chunk = store->chunks;
-    if (!chunk || chunk->size - chunk->used < bytes)
+    while (chunk && chunk->size - chunk->used < bytes)
+        chunk = chunk->next;
+    if (!chunk)
         chunk = add_chunk(store, bytes);
     if (!chunk)
         return NULL;
@@ -116,6 +122,8 @@ static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_s
     data += (OX_ALIGN - (uintptr_t)data % OX_ALIGN) % OX_ALIGN;
     *block = (store_block){store->blocks, *key, data};
     make(context, data);
+    if (store->tell && key->bytes)
+        store->tell(store->context, key->data, key->bytes);
     store->blocks = block;
     store->used += bytes;
     *added = block;

@@ -6,7 +6,8 @@
 
 typedef struct ox_store ox_store;
 
-/* What a block is made of, and how; two keys with the same members mean the same block. */
+/* What a block is made of, and how; two keys with the same members mean the same block, but for `bytes`: so many are
+ * read from `data` on, 0 if that is no memory. */
 enum {
     OX_STORE_DIMS = 6
 };
@@ -14,10 +15,14 @@ typedef struct ox_store_key {
     const void *maker, *data;
     int64_t kind;
     int64_t dims[OX_STORE_DIMS], strides[OX_STORE_DIMS];
+    size_t bytes;
 } ox_store_key;
 
 /* Fills a block. */
 typedef void ox_store_fn(const void *context, void *block);
+
+/* Is told what a block was just made of: most often nobody reads that again. Called behind the store's lock. */
+typedef void ox_store_read_fn(const void *context, const void *data, size_t bytes);
 
 /* A store holds at most `limit` bytes, and frees them when it goes. */
 ox_status ox_store_create(const ox_allocator *allocator, size_t limit, ox_store **store, ox_error *error);
@@ -25,6 +30,9 @@ void ox_store_free(ox_store *store);
 
 /* Says that blocks of about so many bytes may come, before the first of them is there: memory is taken for several. */
 void ox_store_expect(ox_store *store, size_t bytes);
+
+/* Sets a function that is told of what has been read, before the first block is there. */
+void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context);
 
 /* The block of that key, of `size` bytes aligned to OX_ALIGN; made now if it is not there. NULL if it would be beyond
  * the limit. Sessions in several threads may ask at the same time. */

@@ -60,6 +60,19 @@ int64_t ox_stride(const ox_tensor *tensor, int d) {
     return (int64_t)step;
 }
 
+size_t ox_tensor_span(const ox_tensor *tensor) {
+    const int64_t count = ox_tensor_count(tensor), width = (int64_t)ox_dtype_size(tensor->dtype);
+    int64_t bytes = tensor->strides ? width : count * width;
+    if (count < 1)
+        return 0;
+    for (int d = 0; d < tensor->rank && tensor->strides; d++) {
+        if (tensor->dims[d] > 1 && tensor->strides[d] < 0)
+            return 0;
+        bytes += (tensor->dims[d] - 1) * tensor->strides[d];
+    }
+    return (size_t)bytes;
+}
+
 bool ox_tensor_is_packed(const ox_tensor *tensor) {
     if (!has_shape(tensor))
         return false;

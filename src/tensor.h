@@ -33,6 +33,9 @@ void ox_packed_strides(int rank, const int64_t *dims, size_t width, int64_t *str
 /* The byte stride of dimension d, packed or not. O(rank) when packed. */
 int64_t ox_stride(const ox_tensor *tensor, int d);
 
+/* Bytes from the first element to the end of the last one; 0 if there are no elements, or some lie before the first. */
+size_t ox_tensor_span(const ox_tensor *tensor);
+
 /* Reads element i (row-major) of an int64, int32, ... tensor as int64_t; for shapes, axes and indices. */
 int64_t ox_tensor_int(const ox_tensor *tensor, int64_t i);
 

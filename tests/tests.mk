@@ -10,7 +10,7 @@ CHECK_PARTS := \
   conformance tolerances versions \
   property products epilogues expand-forms views casts shrinks \
   graphs \
-  picks images convs winograds conv-rows pools transposed integer-convs deforms regions norms lines \
+  picks images convs winograds conv-rows mapped pools transposed integer-convs deforms regions norms lines \
   loops recurrent attentions gradients einsums signals texts sequences maps chances ml trained \
   plugin errors strict \
   hostile hostile-values ml-attributes extremes allocations regression \
@@ -177,6 +177,9 @@ winograds: $(BUILD)/libox.so venv
 
 conv-rows: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),60,300) tests/property/conv_rows.py --cases $(if $(SANITIZE),60,300)
+
+mapped: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),20,60) tests/property/mapped.py --cases $(if $(SANITIZE),20,60)
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400

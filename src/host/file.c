@@ -1,5 +1,6 @@
 /* file.c: mapping files, and keeping external data inside the model's directory (POSIX). */
 #define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
 #include "host.h"
 
 #include <errno.h>
@@ -53,6 +54,17 @@ ox_status ox_host_map(const char *path, const unsigned char **bytes, size_t *siz
 void ox_host_unmap(const unsigned char *bytes, size_t size) {
     if (bytes != no_bytes && size)
         munmap((void *)(uintptr_t)bytes, size);
+}
+
+void ox_host_forget(const unsigned char *bytes, size_t size) {
+#ifdef MADV_DONTNEED
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)bytes,
+                    first = (start + page - 1) / page * page, end = (start + size) / page * page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_DONTNEED);
+#else
+    (void)bytes, (void)size;
+#endif
 }
 
 /* True if a path component of location is "..". */

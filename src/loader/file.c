@@ -18,6 +18,7 @@ static ox_status map_file(ox_model *model, const char *path, ox_mapping **mappin
     memcpy(copy, path, length);
     made->path = copy;
     made->unmap = ox_host_unmap;
+    made->forget = ox_host_forget;
     OX_TRY(ox_host_map(path, &made->bytes, &made->size, error));
     made->next = model->mappings;
     model->mappings = made;

@@ -186,6 +186,17 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
     return status;
 }
 
+/* An ox_store_read_fn: what has been laid out need not stay in memory where it is a part of a file, from which another
+ * session may read it again. */
+static void forget(const void *context, const void *data, size_t bytes) {
+    const ox_model *model = context;
+    for (const ox_mapping *m = model->mappings; m; m = m->next) {
+        const uintptr_t offset = (uintptr_t)data - (uintptr_t)m->bytes;
+        if (offset < m->size)
+            m->forget(data, bytes < m->size - offset ? bytes : m->size - offset);
+    }
+}
+
 ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_external_fn *external, bool for_info,
                         ox_error *error) {
     ox_parsed parsed;
@@ -206,6 +217,7 @@ ox_status ox_load_bytes(ox_model *model, const void *bytes, size_t size, ox_exte
     } else {
         model->loaded_bytes = model->meter.used;
         ox_store_expect(model->store, (size_t)model->info.weight_bytes);
+        ox_store_tell(model->store, forget, model);
     }
     return status;
 }

@@ -112,6 +112,8 @@ typedef struct ox_mapping {
     struct ox_mapping *next;
     const char *path; /* in the model's pile */
     void (*unmap)(const unsigned char *bytes, size_t size);
+    void (*forget)(const unsigned char *bytes,
+                   size_t size); /* gives back the memory of a part, until it is read again */
 } ox_mapping;
 
 struct ox_model {

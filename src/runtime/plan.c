@@ -252,7 +252,7 @@ static void pack_weight(const void *context, void *block) {
 /* A weight is packed once for all sessions; NULL if the store has no room for it. */
 static ox_status find_packed(ox_frame *frame, const ox_tensor *from, const void **packed) {
     size_t bytes = (size_t)ox_tensor_count(from) * ox_dtype_size(from->dtype);
-    ox_store_key key = {.maker = frame->loops, .data = from->data, .kind = from->dtype};
+    ox_store_key key = {.maker = frame->loops, .data = from->data, .kind = from->dtype, .bytes = ox_tensor_span(from)};
     if (!frame->model->store || from->rank > OX_STORE_DIMS || !bytes)
         return OX_OK;
     for (int d = 0; d < from->rank; d++)

@@ -1,5 +1,6 @@
 /* test_store.c: what is made of weights once for all sessions. */
 #include "src/store.h"
+#include "src/tensor.h"
 
 #include <check.h>
 #include <string.h>
@@ -55,6 +56,45 @@ START_TEST(beyond_the_limit_there_is_no_block) {
 END_TEST
 
 /* Blocks of all sizes, whether more or less was expected, are aligned and apart from each other. */
+/* An ox_store_read_fn. */
+static const void *told;
+static size_t told_bytes;
+static int tellings;
+static void tell(const void *context, const void *data, size_t bytes) {
+    ck_assert_ptr_eq(context, &tellings);
+    told = data, told_bytes = bytes;
+    tellings++;
+}
+
+START_TEST(what_is_read_is_told_once) {
+    static const char weights[8];
+    ox_store *store;
+    ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
+    ox_store_tell(store, tell, &tellings);
+    get(store, &(const ox_store_key){.data = weights + 1}, 'a'); /* no memory */
+    ck_assert_int_eq(tellings, 0);
+    for (int i = 0; i < 2; i++) {
+        get(store, &(const ox_store_key){.data = weights, .bytes = sizeof weights}, 'b');
+        ck_assert_int_eq(tellings, 1);
+        ck_assert(told == weights && told_bytes == sizeof weights);
+    }
+    ox_store_free(store);
+}
+END_TEST
+
+START_TEST(spans_of_tensors) {
+    const int64_t dims[] = {2, 1, 3}, none[] = {2, 0}, packed[] = {12, 12, 4}, apart[] = {100, -1, 8};
+    const int64_t repeated[] = {0, 0, 4}, back[] = {12, 12, -4};
+    ck_assert_uint_eq(ox_tensor_span(&(ox_tensor){OX_FLOAT, 3, dims, NULL, NULL}), 24);
+    ck_assert_uint_eq(ox_tensor_span(&(ox_tensor){OX_FLOAT, 3, dims, packed, NULL}), 24);
+    ck_assert_uint_eq(ox_tensor_span(&(ox_tensor){OX_FLOAT, 3, dims, apart, NULL}), 120);
+    ck_assert_uint_eq(ox_tensor_span(&(ox_tensor){OX_FLOAT, 3, dims, repeated, NULL}), 12);
+    ck_assert_uint_eq(ox_tensor_span(&(ox_tensor){OX_FLOAT, 3, dims, back, NULL}), 0);
+    ck_assert_uint_eq(ox_tensor_span(&(ox_tensor){OX_FLOAT, 2, none, NULL, NULL}), 0);
+    ck_assert_uint_eq(ox_tensor_span(&(ox_tensor){OX_FLOAT, 0, NULL, NULL, NULL}), 4);
+}
+END_TEST
+
 START_TEST(blocks_share_chunks) {
     static const size_t expected[] = {0, 1, 10000, SIZE_MAX};
     enum {
@@ -116,6 +156,8 @@ Suite *ox_suite_store(void) {
     TCase *tests = tcase_create("store");
     tcase_add_test(tests, blocks_are_made_once);
     tcase_add_test(tests, beyond_the_limit_there_is_no_block);
+    tcase_add_test(tests, what_is_read_is_told_once);
+    tcase_add_test(tests, spans_of_tensors);
     tcase_add_test(tests, blocks_share_chunks);
     tcase_add_test(tests, without_memory_for_more_there_is_one_block);
     suite_add_tcase(suite, tests);

@@ -50,6 +50,7 @@ static bool describe(const ox_call *call, int input, int rank, const int64_t *di
     *w = (weights){
         .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->b.dtype), .g = g, .rank = rank};
     w->key.maker = w->kernel, w->key.data = call->in[input]->data, w->key.kind = g->b.dtype;
+    w->key.bytes = ox_tensor_span(call->in[input]);
     for (int d = 0; d < rank; d++)
         w->key.dims[d] = dims[d], w->key.strides[d] = strides[d];
     w->key.dims[rank] = g->k, w->key.strides[rank] = g->b.row;

@@ -173,7 +173,8 @@ static ox_status prepare_weights(ox_call *call, matmul_integer *state, size_t *e
     const ox_store_key key = {.maker = OX_BUILD_OF(call->loops, ox_integer_builds),
                               .data = b->data,
                               .kind = state->b_shift,
-                              .dims = {job.k, job.n, job.matrices}};
+                              .dims = {job.k, job.n, job.matrices},
+                              .bytes = ox_tensor_span(b)};
     return ox_store_get(call->store, &key, (size_t)state->columns * WIDE, sum_weights, &job, &state->b_sums,
                         call->error);
 }

@@ -67,7 +67,7 @@ static void lay_groups(const void *context, void *block) {
 static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel) {
     const ox_tensor *w = call->in[1];
     size_t size;
-    ox_store_key key = {.maker = kernel, .data = w->data, .kind = w->dtype};
+    ox_store_key key = {.maker = kernel, .data = w->data, .kind = w->dtype, .bytes = ox_tensor_span(w)};
     if (!ox_gemm_packed_size(kernel, c->in_channels * c->window.taps, c->out_channels, &c->rows.each) ||
         !ox_mul_size(c->rows.each = ox_aligned(c->rows.each), (size_t)c->groups, &size))
         return OX_OK;

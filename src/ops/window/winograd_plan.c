@@ -97,7 +97,8 @@ static ox_status find_weights(ox_call *call, ox_winograd *p) {
     ox_winograd made = *p;
     size_t size;
     const int64_t all = p->shape.groups * p->shape.out_channels;
-    ox_store_key key = {.maker = p->transforms, .data = call->in[1]->data, .kind = OX_FLOAT};
+    ox_store_key key = {
+        .maker = p->transforms, .data = call->in[1]->data, .kind = OX_FLOAT, .bytes = ox_tensor_span(call->in[1])};
     for (int d = 0; d < call->in[1]->rank; d++)
         key.dims[d] = call->in[1]->dims[d];
     made.weights = call->in[1]->data;
