@@ -10,6 +10,7 @@ enum {
     PANEL_TILES = 64, /* of a panel, at most: enough for weights that come from far away */
     FEW_CHANNELS = 8, /* of a group: with fewer, transforms outweigh the products */
     GATHERED = 2,     /* steps for each vector of gathered columns */
+    SAVED = 4,        /* steps that larger tiles have to save for each weight that they need more */
     PANELS_EACH = 4   /* enough panels for every thread, so that none waits for long */
 };
 
@@ -74,6 +75,14 @@ static double winograd_steps(const ox_winograd *p, int64_t unit) {
 static double product_steps(const ox_winograd_shape *shape, int64_t unit) {
     const double vectors = (double)pieces(shape->images * shape->window->out_count, unit);
     return vectors * KERNEL * KERNEL * (double)shape->in_channels * ((double)shape->out_channels + GATHERED);
+}
+
+/* Steps that a plan's weights have to save beside those of another size, which may be none. Tiles of 4x4 have weights
+ * 2.25 times as large, which take as much more memory, and time to lay out; where images have few pixels, each is read
+ * from memory for few products, and a run is hardly faster. */
+static double steps_to_save(const ox_winograd *p, const ox_winograd *other) {
+    const double pairs = (double)p->shape.in_channels * (double)p->shape.out_channels;
+    return other->size ? SAVED * (double)(p->points - other->points) * pairs : 0;
 }
 
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
@@ -147,7 +156,7 @@ ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_
         ox_winograd p = {.kernel = kernel, .loops = loops, .transforms = i ? &loops->four : &loops->two};
         cut_panels(shape, 2 << i, &p);
         const double steps = winograd_steps(&p, kernel->unit);
-        if (steps < least)
+        if (steps + steps_to_save(&p, &best) < least)
             best = p, least = steps;
     }
     if (!best.size)
