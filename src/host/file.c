@@ -60,8 +60,12 @@ void ox_host_forget(const unsigned char *bytes, size_t size) {
 #ifdef MADV_DONTNEED
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)bytes,
                     first = (start + page - 1) / page * page, end = (start + size) / page * page;
-    if (first < end)
-        madvise((void *)first, end - first, MADV_DONTNEED);
+    if (first >= end)
+        return;
+#ifdef MADV_NOHUGEPAGE /* a page beside it, such as that of a bias, would bring 2 MB back */
+    madvise((void *)first, end - first, MADV_NOHUGEPAGE);
+#endif
+    madvise((void *)first, end - first, MADV_DONTNEED);
 #else
     (void)bytes, (void)size;
 #endif
