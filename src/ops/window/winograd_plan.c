@@ -130,7 +130,7 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     p->pitch = round_up(tiles, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
     p->depths = pieces(in, p->kernel->depth);
     p->depth = pieces(in, p->depths);
-    p->a_row = (int64_t)ox_aligned((size_t)p->depth * sizeof(float)) + OX_GEMM_PAD;
+    p->a_row = (int64_t)ox_aligned((size_t)p->depth * sizeof(float));
     p->phase = round_up(p->columns + KERNEL, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
     const int64_t each = p->points * p->pitch * (int64_t)sizeof(float),
                   most = ox_quotient((int64_t)(cache * 3 / 8), each * p->kernel->rows);
