@@ -11,7 +11,7 @@
  * pages: large blocks are mapped by themselves. */
 enum {
     LARGE_PAGE = 2 << 20,
-    PAGE = 4 << 10
+    PAGE = 64 << 10 /* the largest that systems have */
 };
 
 static bool is_mapped(size_t size) {

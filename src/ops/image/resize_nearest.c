@@ -95,7 +95,7 @@ static void repeat_part(void *context, int part, int parts) {
 static bool run_rows(ox_call *call, const ox_resize_plan *plan, const char *source) {
     const ox_axis_map *high = &plan->maps[plan->end - 2], *wide = &plan->maps[plan->end - 1];
     const int64_t width = plan->inner * (int64_t)ox_dtype_size(call->in[0]->dtype);
-    if (plan->end - plan->begin != 2 || width > (int64_t)sizeof(any128) || (width & (width - 1)) ||
+    if (OX_SMALL || plan->end - plan->begin != 2 || width > (int64_t)sizeof(any128) || (width & (width - 1)) ||
         wide->out * width > SHORT_ROW)
         return false;
     row_job job = {call->loops, source, call->out[0]->data, .width = width};
