@@ -2,7 +2,8 @@
 #include "blend_loops.h"
 #include "lane_loops.h"
 
-/* Most sums have two elements along a line, and four in an image: those have loops without a count. */
+/* Most sums have two elements along a line: those have a loop without a count. Elements from anywhere are read in four
+ * planes at a time, so that what is read of their list serves all four. */
 #define BLEND(T)                                                                                                       \
     static void rows_##T(int64_t n, const double *weights, int64_t taps, const void *rows, void *to) {                 \
         const T *from = rows;                                                                                          \
@@ -34,37 +35,43 @@
             o[i] = sum;                                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
-    ox_blend_points_fn OX_VARIANT(ox_blend_points_##T);                                                                \
-    void OX_VARIANT(ox_blend_points_##T)(int64_t n, const int64_t *end, const int64_t *element, const void *weights,   \
-                                         const void *all, void *to) {                                                  \
-        const T *w = weights, *from = all;                                                                             \
-        T *o = to;                                                                                                     \
+    static void four_planes_##T(int64_t n, const int64_t *end, const int64_t *element, const T *w, const T *from,      \
+                                int64_t from_step, T *o, int64_t to_step) {                                            \
+        const T *x[] = {from, from + from_step, from + 2 * from_step, from + 3 * from_step};                           \
+        for (int64_t i = 0, k = 0; i < n; i++) {                                                                       \
+            c_##T a = 0, b = 0, c = 0, d = 0;                                                                          \
+            for (; k < end[i]; k++) {                                                                                  \
+                const int64_t at = element[k];                                                                         \
+                const c_##T weight = w[k];                                                                             \
+                a += weight * x[0][at];                                                                                \
+                b += weight * x[1][at];                                                                                \
+                c += weight * x[2][at];                                                                                \
+                d += weight * x[3][at];                                                                                \
+            }                                                                                                          \
+            o[i] = a;                                                                                                  \
+            o[to_step + i] = b;                                                                                        \
+            o[2 * to_step + i] = c;                                                                                    \
+            o[3 * to_step + i] = d;                                                                                    \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void plane_##T(int64_t n, const int64_t *end, const int64_t *element, const T *w, const T *from, T *o) {    \
         for (int64_t i = 0, k = 0; i < n; i++) {                                                                       \
             c_##T sum = 0;                                                                                             \
-            if (end[i] - k == 4) {                                                                                     \
-                sum = sum + w[k] * from[element[k]] + w[k + 1] * from[element[k + 1]];                                 \
-                sum = sum + w[k + 2] * from[element[k + 2]] + w[k + 3] * from[element[k + 3]];                         \
-                k += 4;                                                                                                \
-            } else {                                                                                                   \
-                for (; k < end[i]; k++)                                                                                \
-                    sum += w[k] * from[element[k]];                                                                    \
-            }                                                                                                          \
+            for (; k < end[i]; k++)                                                                                    \
+                sum += w[k] * from[element[k]];                                                                        \
             o[i] = sum;                                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
-    ox_blend_columns_fn OX_VARIANT(ox_blend_columns_##T);                                                              \
-    void OX_VARIANT(ox_blend_columns_##T)(int64_t n, const void *weights, int64_t count, const double *rows,           \
-                                          int64_t next, double *sums) {                                                \
-        const T *w = weights;                                                                                          \
-        for (; count >= 4; count -= 4, w += 4, rows += 4 * next) {                                                     \
-            const double a = (double)w[0], b = (double)w[1], c = (double)w[2], d = (double)w[3];                       \
-            const double *at_b = rows + next, *at_c = at_b + next, *at_d = at_c + next;                                \
-            FOR_N sums[i] = sums[i] + a * rows[i] + b * at_b[i] + c * at_c[i] + d * at_d[i];                           \
-        }                                                                                                              \
-        for (; count > 0; count--, w++, rows += next) {                                                                \
-            const double a = (double)w[0];                                                                             \
-            FOR_N sums[i] += a * rows[i];                                                                              \
-        }                                                                                                              \
+    ox_blend_points_fn OX_VARIANT(ox_blend_points_##T);                                                                \
+    void OX_VARIANT(ox_blend_points_##T)(int64_t n, const int64_t *end, const int64_t *element, const void *weights,   \
+                                         int64_t planes, const void *all, int64_t from_step, void *to,                 \
+                                         int64_t to_step) {                                                            \
+        const T *from = all;                                                                                           \
+        T *o = to;                                                                                                     \
+        for (; planes >= 4; planes -= 4, from += 4 * from_step, o += 4 * to_step)                                      \
+            four_planes_##T(n, end, element, weights, from, from_step, o, to_step);                                    \
+        for (; planes > 0; planes--, from += from_step, o += to_step)                                                  \
+            plane_##T(n, end, element, weights, from, o);                                                              \
     }
 BLEND(f32)
 BLEND(f64)

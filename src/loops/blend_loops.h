@@ -13,13 +13,9 @@ typedef void ox_blend_line_fn(int64_t n, const int64_t *first, const int64_t *co
                               const void *from, void *to);
 
 /* Elements from anywhere: number j is the sum of weights[k] * from[element[k]], for the k from end[j - 1] (0 for the
- * first) to end[j]. */
+ * first) to end[j]. The same for each of `planes` planes, whose elements are from_step apart, and results to_step. */
 typedef void ox_blend_points_fn(int64_t n, const int64_t *end, const int64_t *element, const void *weights,
-                                const void *from, void *to);
-
-/* Adds to n sums the products of `count` weights with as many rows of numbers, `next` apart, one after the other. */
-typedef void ox_blend_columns_fn(int64_t n, const void *weights, int64_t count, const double *rows, int64_t next,
-                                 double *sums);
+                                int64_t planes, const void *from, int64_t from_step, void *to, int64_t to_step);
 
 /* Turns n pairs by angles. The pairs are neighbours, or (`apart`) element i and i + n. */
 typedef void ox_rotate_fn(int64_t n, bool apart, const float *x, const float *cos, const float *sin, float *to);
@@ -33,7 +29,6 @@ typedef struct ox_blend_lines {
 
 extern const ox_blend_lines *const ox_blend_lines_f32_builds[], *const ox_blend_lines_f64_builds[];
 extern ox_blend_points_fn *const ox_blend_points_f32_builds[], *const ox_blend_points_f64_builds[];
-extern ox_blend_columns_fn *const ox_blend_columns_f32_builds[], *const ox_blend_columns_f64_builds[];
 extern ox_rotate_fn *const ox_rotate_builds[];
 
 #endif

@@ -253,14 +253,13 @@ static void sample_places(const sample_job *job, int64_t batch, int64_t at, cons
     ox_blend_points_fn *sum = wide ? OX_BUILD_OF(job->call->loops, ox_blend_points_f64_builds)
                                    : OX_BUILD_OF(job->call->loops, ox_blend_points_f32_builds);
     const void *weights = wide ? (const void *)list->weight : list->narrow;
-    for (int64_t c = batch * channels; c < (batch + 1) * channels; c++) {
-        const char *from = job->from + c * job->area * width;
-        char *to = job->to + (c * job->places + at) * width;
-        if (job->s.mode == SAMPLE_NEAREST)
-            copy_places(job, list, from, to);
-        else
-            sum(list->places, list->end, list->element, weights, from, to);
-    }
+    const char *from = job->from + batch * channels * job->area * width;
+    char *to = job->to + (batch * channels * job->places + at) * width;
+    if (job->s.mode == SAMPLE_NEAREST)
+        for (int64_t c = 0; c < channels; c++)
+            copy_places(job, list, from + c * job->area * width, to + c * job->places * width);
+    else
+        sum(list->places, list->end, list->element, weights, channels, from, job->area, to, job->places);
 }
 
 /* As many places as a list has room for: a channel is gone over for all of them at once. */

@@ -75,8 +75,7 @@ ox_status ox_infer_conv(ox_call *call) {
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-/* An ox_gemm_end_fn. */
-static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
+void ox_conv_add_bias(const ox_gemm *g, const ox_gemm_block *block) {
     const ox_conv *c = g->context;
     const int64_t width = (int64_t)ox_dtype_size(g->b.dtype), step[] = {width, width, 0};
     for (int64_t i = 0; i < block->rows; i++) {
@@ -104,11 +103,6 @@ ox_reg ox_emit_conv(ox_call *call, ox_pass_builder *builder, ox_reg sums) {
     return ox_elementwise_apply(builder, OX_LANES_Add, NULL, OX_UNDEFINED, 2, (const ox_reg[]){sums, bias});
 }
 
-/* An address inside a tensor; one without elements may have none. */
-static const char *offset(const void *base, int64_t bytes) {
-    return base && bytes ? (const char *)base + bytes : base;
-}
-
 /* True if the bias is not left to the epilogue. */
 static bool adds_bias(const ox_call *call) {
     return ox_call_given(call, 2) && !call->epilogue;
@@ -125,9 +119,9 @@ typedef struct conv_places {
 static void place(const void *places, int64_t i, ox_gemm *g) {
     const conv_places *p = places;
     int64_t group = ox_remainder(i, p->groups);
-    g->a.data = offset(p->w, group * p->w_step);
-    g->b.data = offset(p->x, i * p->x_step);
-    g->extra = offset(p->extra, group * p->extra_step);
+    g->a.data = ox_conv_offset(p->w, group * p->w_step);
+    g->b.data = ox_conv_offset(p->x, i * p->x_step);
+    g->extra = ox_conv_offset(p->extra, group * p->extra_step);
 }
 
 /* Of images without elements, the other dimensions may be as large as they like: nothing is read by such a step. */
@@ -175,7 +169,7 @@ void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *
 /* The product, with what becomes of its sums. */
 static ox_gemm float_product(const ox_call *call, const ox_conv *c) {
     ox_gemm g = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
-    g.end = adds_bias(call) ? add_bias : NULL;
+    g.end = adds_bias(call) ? ox_conv_add_bias : NULL;
     g.epilogue = call->epilogue;
     g.end_in_place = true;
     g.sides = ox_conv_sides(c);

@@ -70,6 +70,14 @@ static inline const char *ox_conv_algorithm(const ox_conv *conv) {
 /* One product of it, for an image and a group, with elements of that type; its context is the convolution. */
 ox_gemm ox_conv_product(const ox_conv *conv, ox_dtype dtype);
 
+/* An address inside a tensor; one without elements may have none. */
+static inline const char *ox_conv_offset(const void *base, int64_t bytes) {
+    return base && bytes ? (const char *)base + bytes : base;
+}
+
+/* An ox_gemm_end_fn: adds the bias, whose elements for the group's channels `extra` points to. */
+void ox_conv_add_bias(const ox_gemm *gemm, const ox_gemm_block *block);
+
 /* The channels of a group, of elements of `width` bytes, and the byte that padding is made of. */
 typedef struct ox_conv_source {
     const void *data;

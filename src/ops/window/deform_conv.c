@@ -1,16 +1,15 @@
 /* deform_conv.c: DeformConv, a convolution whose taps are moved by offsets, which are an input. Taps between elements
- * are interpolated. The samples of DEFORM_BLOCK windows become columns in double, and each channel of the result is a
- * sum over them. */
+ * are interpolated. Like Conv it is a product for each image and group, of the weights and of what the windows see. */
+#include "iterate/bcast.h"
 #include "loops/blend_loops.h"
 #include "ops/dense.h"
 #include "conv.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
     DEFORM_DIMS = 6, /* the most spatial dimensions: a sample has 2^DEFORM_DIMS neighbours at most */
-    DEFORM_BLOCK = 64
+    DEFORM_NEIGHBOURS = OX_SMALL ? 1 << DEFORM_DIMS : 256 /* that are listed at a time */
 };
 
 typedef struct deform {
@@ -20,22 +19,24 @@ typedef struct deform {
     int64_t per_offsets; /* ... and of each group of offsets */
 } deform;
 
+/* A product. It begins with the convolution, which is what takes the bias wants. */
 typedef struct deform_job {
+    ox_conv conv;
     const deform *d;
-    const ox_call *call;
     ox_dtype dtype;
-    const void *x, *w, *offsets, *bias, *mask; /* bias and mask: NULL for none */
-    void *to;
-    double *columns; /* DEFORM_BLOCK of them for each part */
-    int64_t blocks;  /* of an image */
+    ox_blend_points_fn *sum;
+    ox_lane *scale;
+    const char *offsets, *mask; /* of the image; mask: NULL for none */
+    int64_t channel;            /* of the image: the group's first */
 } deform_job;
 
-/* Where a sample lies: its neighbours inside of the image, and what each of them weighs. */
-typedef struct deform_place {
-    int count;
-    int64_t at[1 << DEFORM_DIMS];
-    double weight[1 << DEFORM_DIMS];
-} deform_place;
+/* What the samples of some windows take: elements of a channel, and what each of them weighs. */
+typedef struct deform_samples {
+    int64_t end[DEFORM_NEIGHBOURS]; /* of what a sample takes */
+    int64_t element[DEFORM_NEIGHBOURS];
+    double weight[DEFORM_NEIGHBOURS];
+    float narrow[DEFORM_NEIGHBOURS]; /* the weights again */
+} deform_samples;
 
 static double number_at(ox_dtype dtype, const void *data, int64_t i) {
     return dtype == OX_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
@@ -85,161 +86,168 @@ ox_status ox_infer_deform_conv(ox_call *call) {
     return ox_call_output(call, 0, call->in[0]->dtype, spatial + 2, dims);
 }
 
+static ox_gemm_panel_fn lay_samples;
+
+static ox_gemm product_of(const ox_call *call, const ox_conv *c, const void *context) {
+    ox_gemm g = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
+    g.panel = lay_samples;
+    g.context = context;
+    g.end = ox_call_given(call, 3) ? ox_conv_add_bias : NULL;
+    g.end_in_place = true;
+    return g;
+}
+
 ox_status ox_prepare_deform_conv(ox_call *call) {
     deform *d = ox_window_state(call, sizeof *d, call->in[0]->rank - 2);
-    int64_t columns;
     if (!d)
         return OX_ERROR_MEMORY;
     OX_TRY(describe(call, d));
     for (int i = 0; i < call->nin; i++)
         if (ox_call_given(call, i))
             OX_TRY(ox_dense_plan(call, call->in[i]));
-    if (!ox_mul_i64(d->channels, d->conv.window.taps, &columns) ||
-        !ox_mul_i64(columns, DEFORM_BLOCK * (int64_t)ox_pool_parts(call->pool), &columns))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: sizes overflow", OX_INPUT(call, 0), OX_INPUT(call, 1));
-    OX_TRY(ox_workspace_add(call, columns, sizeof(double)));
-    return ox_dense_plan_out(call, ox_tensor_count(call->out[0]));
+    OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
+    OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[1]), ox_dtype_size(ox_dtype_compute(call->in[1]->dtype))));
+    d->conv.add = OX_BUILD_OF(call->loops, OX_LANES_Add);
+    ox_call_name(call, "product of sampled columns, channels first");
+    const ox_gemm product = product_of(call, &d->conv, d);
+    return ox_gemm_prepare(call, &product, 1, &d->conv.plan);
 }
 
 /* ---- Samples ------------------------------------------------------------------------------------------------ */
 
-/* The neighbours of a place; none if it lies nowhere. */
-static void find_neighbours(const ox_window *w, const double *place, deform_place *found) {
-    found->count = 1;
-    found->at[0] = 0;
-    found->weight[0] = 1;
+/* Adds the neighbours of a place to a list that has `count`; none if it lies nowhere. The new count. */
+static int64_t add_neighbours(const ox_window *w, const double *place, int64_t count, deform_samples *list) {
+    int64_t *element = list->element + count, found = 1;
+    double *weight = list->weight + count;
+    element[0] = 0;
+    weight[0] = 1;
     for (int d = 0; d < w->spatial; d++) {
-        const double low = floor(place[d]), part = place[d] - low;
-        const int before = found->count;
-        if (!(low >= -1 && low < (double)w->in[d])) {
-            found->count = 0;
-            return;
+        const int64_t before = found;
+        if (!(place[d] >= -1 && place[d] < (double)w->in[d]))
+            return count;
+        const int64_t first = place[d] < 0 ? -1 : (int64_t)place[d];
+        const int64_t sides[] = {first >= 0 ? before : 0, first + 1 < w->in[d] ? before : 0};
+        const double part = place[d] - (double)first;
+        for (int64_t i = 0; i < sides[1]; i++) { /* behind those of the lower side, which take their places */
+            element[sides[0] + i] = element[i] * w->in[d] + first + 1;
+            weight[sides[0] + i] = weight[i] * part;
         }
-        const int64_t first = (int64_t)low, sides[] = {first >= 0 ? before : 0, first + 1 < w->in[d] ? before : 0};
-        for (int i = 0; i < sides[1]; i++) { /* behind those of the lower side, which take their places */
-            found->at[sides[0] + i] = found->at[i] * w->in[d] + first + 1;
-            found->weight[sides[0] + i] = found->weight[i] * part;
+        for (int64_t i = 0; i < sides[0]; i++) {
+            element[i] = element[i] * w->in[d] + first;
+            weight[i] *= 1 - part;
         }
-        for (int i = 0; i < sides[0]; i++) {
-            found->at[i] = found->at[i] * w->in[d] + first;
-            found->weight[i] *= 1 - part;
-        }
-        found->count = (int)(sides[0] + sides[1]);
+        found = sides[0] + sides[1];
     }
+    for (int64_t i = 0; i < found; i++)
+        list->narrow[count + i] = (float)weight[i];
+    return count + found;
 }
 
-/* The place that a tap of a window looks at. */
-static void place_of(const deform_job *job, int64_t image, int64_t group, int64_t tap, int64_t window, double *place) {
-    const ox_window *w = &job->d->conv.window;
-    int64_t taps[DEFORM_DIMS], windows[DEFORM_DIMS];
-    const int64_t first = ((image * job->d->offset_groups + group) * w->taps + tap) * w->spatial;
-    ox_index_of(w->spatial, w->kernel, tap, taps);
-    ox_index_of(w->spatial, w->out, window, windows);
-    for (int d = 0; d < w->spatial; d++)
-        place[d] = (double)(windows[d] * w->stride[d] - w->pad[d] + taps[d] * w->dilation[d]) +
-                   number_at(job->dtype, job->offsets, (first + d) * w->out_count + window);
-}
-
-#define SAMPLE_CHANNELS(T)                                                                                             \
-    static void sample_channels_##T(int64_t channels, const ox_##T *x, int64_t plane, const deform_place *place,       \
-                                    double mask, double *to, int64_t next) {                                           \
-        for (int64_t c = 0; c < channels; c++, x += plane, to += next) {                                               \
-            double sum = 0;                                                                                            \
-            for (int i = 0; i < place->count; i++)                                                                     \
-                sum += place->weight[i] * (double)x[place->at[i]];                                                     \
-            *to = sum * mask;                                                                                          \
-        }                                                                                                              \
-    }
-SAMPLE_CHANNELS(f32)
-SAMPLE_CHANNELS(f64)
-
-/* Samples all channels of a group of offsets for one tap and window. Each channel gives an element of the column;
- * those lie `taps` rows apart. */
-static void sample(const deform_job *job, int64_t image, int64_t group, int64_t tap, int64_t window, double *to) {
-    const deform *d = job->d;
-    const ox_window *w = &d->conv.window;
-    const int64_t cell = (image * d->offset_groups + group) * w->taps + tap;
-    const double mask = job->mask ? number_at(job->dtype, job->mask, cell * w->out_count + window) : 1;
+/* Lists what a tap of `windows` windows sees, by offsets from number `first` on for its first dimension. */
+static void list_samples(const deform_job *job, int64_t first, int64_t tap, int64_t window, int64_t windows,
+                         deform_samples *list) {
+    const ox_window *w = &job->conv.window;
+    int64_t at[DEFORM_DIMS], reach[DEFORM_DIMS], count = 0;
     double place[DEFORM_DIMS];
-    deform_place found;
-    place_of(job, image, group, tap, window, place);
-    find_neighbours(w, place, &found);
-    const int64_t first = (image * d->channels + group * d->per_offsets) * w->in_count, next = w->taps * DEFORM_BLOCK;
-    if (job->dtype == OX_DOUBLE)
-        sample_channels_f64(d->per_offsets, (const ox_f64 *)job->x + first, w->in_count, &found, mask, to, next);
-    else
-        sample_channels_f32(d->per_offsets, (const ox_f32 *)job->x + first, w->in_count, &found, mask, to, next);
+    ox_index_of(w->spatial, w->kernel, tap, reach);
+    ox_index_of(w->spatial, w->out, window, at);
+    for (int d = 0; d < w->spatial; d++)
+        reach[d] = reach[d] * w->dilation[d] - w->pad[d];
+    for (int64_t i = 0; i < windows; i++, ox_index_next(w->spatial, w->out, at)) {
+        for (int d = 0; d < w->spatial; d++)
+            place[d] = (double)(at[d] * w->stride[d] + reach[d]) +
+                       number_at(job->dtype, job->offsets, (first + d) * w->out_count + window + i);
+        count = add_neighbours(w, place, count, list);
+        list->end[i] = count;
+    }
+}
+
+/* One tap of `windows` windows for channels side by side of a group of offsets, each of which has a row of samples. */
+static void sample(const ox_gemm *g, int64_t channel, int64_t channels, int64_t tap, int64_t window, int64_t windows,
+                   char *to, int64_t to_row) {
+    const deform_job *job = g->context;
+    const ox_window *w = &job->conv.window;
+    const int64_t width = (int64_t)ox_dtype_size(job->dtype), step[] = {width, width, width};
+    const int64_t cell = ox_quotient(job->channel + channel, job->d->per_offsets) * w->taps + tap;
+    deform_samples list;
+    list_samples(job, cell * w->spatial, tap, window, windows, &list);
+    job->sum(windows, list.end, list.element, job->dtype == OX_DOUBLE ? (const void *)list.weight : list.narrow,
+             channels, (const char *)g->b.data + channel * w->in_count * width, w->in_count, to,
+             ox_quotient(to_row, width));
+    char *mask = (char *)(uintptr_t)job->mask;
+    for (int64_t c = 0; c < channels && mask; c++, to += to_row)
+        job->scale(windows, (char *const[]){to, to, mask + (cell * w->out_count + window) * width}, step, NULL);
+}
+
+/* An ox_gemm_panel_fn. */
+static void lay_samples(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                        int64_t panel_row, char *stage) {
+    const deform_job *job = g->context;
+    const int64_t each = job->d->per_offsets, all = job->conv.in_channels, width = (int64_t)ox_dtype_size(job->dtype);
+    const int64_t most = DEFORM_NEIGHBOURS >> job->conv.window.spatial;
+    (void)stage;
+    for (int64_t at = 0, count; at < rows; at += count) {
+        const int64_t tap = ox_quotient(row + at, all), channel = ox_remainder(row + at, all);
+        count = ox_least(each - ox_remainder(job->channel + channel, each), ox_least(all - channel, rows - at));
+        for (int64_t i = 0; i < columns; i += most)
+            sample(g, channel, count, tap, column + i, ox_least(most, columns - i), panel + at * panel_row + i * width,
+                   panel_row);
+    }
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-/* Channel `channel` of the result at `count` windows. */
-static void sum_channel(const deform_job *job, const double *columns, int64_t channel, double *sums, int64_t count) {
-    const ox_conv *c = &job->d->conv;
-    const int64_t depth = c->in_channels * c->window.taps;
-    const double bias = job->bias ? number_at(job->dtype, job->bias, channel) : 0;
-    columns += channel / c->out_channels * depth * DEFORM_BLOCK;
-    for (int64_t i = 0; i < count; i++)
-        sums[i] = bias;
-    const bool wide = job->dtype == OX_DOUBLE;
-    ox_blend_columns_fn *add = wide ? OX_BUILD_OF(job->call->loops, ox_blend_columns_f64_builds)
-                                    : OX_BUILD_OF(job->call->loops, ox_blend_columns_f32_builds);
-    add(count, (const char *)job->w + channel * depth * (int64_t)ox_dtype_size(job->dtype), depth, columns,
-        DEFORM_BLOCK, sums);
+/* An ox_gemm_place_fn, of the one product that is there. */
+static void place(const void *places, int64_t i, ox_gemm *g) {
+    (void)places, (void)i, (void)g;
 }
 
-static void compute_block(const deform_job *job, int64_t image, int64_t first, int64_t count, double *columns) {
+/* The weights with the channels of a tap side by side, so that a tap's samples are listed once for all of them. */
+static const char *reorder_weights(const ox_call *call, const ox_conv *c, const void *weights, size_t *used) {
+    const int64_t width = (int64_t)ox_dtype_size(ox_dtype_compute(call->in[1]->dtype)), taps = c->window.taps;
+    const int64_t dims[] = {c->out_channels * c->groups, taps, c->in_channels}, all = taps * c->in_channels * width;
+    const int64_t to[] = {all, c->in_channels * width, width}, from[] = {all, width, taps * width};
+    char *made = ox_workspace_take(call, used, ox_tensor_count(call->in[1]), (size_t)width);
+    ox_move(call->loops, call->pool, 3, dims, (size_t)width, made, to, weights, from);
+    return made;
+}
+
+/* The product of an image and a group. */
+static void run_product(deform_job *job, ox_gemm *g, int64_t image, int64_t group, const char *const *data,
+                        void *workspace) {
+    const ox_conv *c = &job->conv;
     const deform *d = job->d;
-    const ox_window *w = &d->conv.window;
-    const int64_t channels = d->conv.groups * d->conv.out_channels;
-    double sums[DEFORM_BLOCK];
-    for (int64_t group = 0; group < d->offset_groups; group++)
-        for (int64_t tap = 0; tap < w->taps; tap++)
-            for (int64_t i = 0; i < count; i++)
-                sample(job, image, group, tap, first + i,
-                       columns + (group * d->per_offsets * w->taps + tap) * DEFORM_BLOCK + i);
-    for (int64_t channel = 0; channel < channels; channel++) {
-        const int64_t at = (image * channels + channel) * w->out_count + first;
-        sum_channel(job, columns, channel, sums, count);
-        for (int64_t i = 0; i < count; i++)
-            if (job->dtype == OX_DOUBLE)
-                ((double *)job->to)[at + i] = sums[i];
-            else
-                ((float *)job->to)[at + i] = (float)sums[i];
-    }
-}
-
-/* Some of the blocks of windows. */
-static void deform_part(void *context, int part, int parts) {
-    const deform_job *job = context;
-    const ox_window *w = &job->d->conv.window;
-    double *columns = job->columns + (int64_t)part * job->d->channels * w->taps * DEFORM_BLOCK;
-    int64_t at, end;
-    ox_pool_range(job->blocks * job->d->conv.images, part, parts, &at, &end);
-    for (; at < end && !ox_pool_poll(job->call->pool); at++) {
-        const int64_t first = at % job->blocks * DEFORM_BLOCK, rest = w->out_count - first;
-        compute_block(job, at / job->blocks, first, rest < DEFORM_BLOCK ? rest : DEFORM_BLOCK, columns);
-    }
+    const int64_t width = (int64_t)ox_dtype_size(job->dtype), first = group * c->out_channels;
+    const int64_t cells = image * d->offset_groups * c->window.taps * c->window.out_count * width;
+    job->channel = group * c->in_channels;
+    job->offsets = ox_conv_offset(data[2], cells * c->window.spatial);
+    job->mask = ox_conv_offset(data[4], cells);
+    g->a.data = ox_conv_offset(data[1], first * g->k * width);
+    g->b.data = ox_conv_offset(data[0], (image * d->channels + job->channel) * c->window.in_count * width);
+    g->extra = ox_conv_offset(data[3], first * width);
+    ox_gemm_run(&c->plan, g, 1, place, NULL, workspace);
+    g->c = (char *)g->c + g->m * g->c_row;
 }
 
 ox_status ox_run_deform_conv(ox_call *call) {
     const deform *d = call->state;
-    const ox_window *w = &d->conv.window;
     const int64_t count = ox_tensor_count(call->out[0]);
-    const int64_t columns = d->channels * w->taps * DEFORM_BLOCK;
-    const void *data[5] = {0};
+    const char *data[5] = {0};
     size_t used = 0;
-    ox_tensor dense = {0};
+    deform_job job = {.conv = d->conv, .d = d, .dtype = ox_dtype_compute(call->in[0]->dtype)};
+    ox_gemm g = product_of(call, &job.conv, &job);
     for (int i = 0; i < call->nin; i++)
-        if (ox_call_given(call, i)) {
-            dense = ox_dense_in(call, &used, call->in[i]);
-            data[i] = dense.data;
-        }
-    deform_job job = {d, call, dense.dtype, data[0], data[1], data[2], data[3], data[4], NULL, NULL, 0};
-    job.columns = ox_workspace_take(call, &used, columns * ox_pool_parts(call->pool), sizeof(double));
-    job.to = ox_dense_out(call, &used, count);
-    job.blocks = (w->out_count + DEFORM_BLOCK - 1) / DEFORM_BLOCK;
-    ox_pool_run(ox_pool_for(call->pool, (double)count * (double)columns / DEFORM_BLOCK), deform_part, &job);
-    ox_dense_store(call, count, job.to);
+        if (ox_call_given(call, i))
+            data[i] = ox_dense_in(call, &used, call->in[i]).data;
+    void *result = ox_dense_out(call, &used, count);
+    data[1] = reorder_weights(call, &d->conv, data[1], &used);
+    void *workspace = ox_gemm_take(call, &used, &d->conv.plan);
+    job.sum = job.dtype == OX_DOUBLE ? OX_BUILD_OF(call->loops, ox_blend_points_f64_builds)
+                                     : OX_BUILD_OF(call->loops, ox_blend_points_f32_builds);
+    job.scale = OX_BUILD_OF(call->loops, OX_LANES_Mul)->fn[job.dtype];
+    g.c = result;
+    for (int64_t i = 0; i < d->conv.images * d->conv.groups && !ox_pool_poll(call->pool); i++)
+        run_product(&job, &g, ox_quotient(i, d->conv.groups), ox_remainder(i, d->conv.groups), data, workspace);
+    ox_dense_store(call, count, result);
     return OX_OK;
 }
