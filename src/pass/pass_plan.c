@@ -323,11 +323,11 @@ static size_t read_again(const pass_draft *pass) {
     return bytes;
 }
 
-/* The instructions that do more than lay out an operand. */
+/* The instructions that do more than lay out an operand, on each element. */
 static int count_loops(const pass_draft *pass) {
     int loops = 0;
     for (int i = 0; i < pass->ncode; i++)
-        loops += pass->code[i].lane != ox_pass_spread_lane;
+        loops += pass->code[i].level == PASS_EACH && pass->code[i].lane != ox_pass_spread_lane;
     return loops;
 }
 

@@ -23,10 +23,12 @@ static inline double bent_f64(double a, double slope) {
 }
 #define BENT(a, slope) _Generic(a, float : bent_f32, default : bent_f64)(a, slope)
 static inline float within_f32(float a, float least, float most) {
-    return a > least ? (a < most ? a : most) : least;
+    const float low = a > least ? a : least;
+    return low < most ? low : most;
 }
 static inline double within_f64(double a, double least, double most) {
-    return a > least ? (a < most ? a : most) : least;
+    const double low = a > least ? a : least;
+    return low < most ? low : most;
 }
 #define WITHIN(a, least, most) _Generic(a, float : within_f32, default : within_f64)(a, least, most)
 

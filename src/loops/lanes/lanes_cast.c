@@ -35,6 +35,19 @@ static inline uint64_t uint64_of(double a) {
 #define T f64
 #include "lane_casts.inc"
 
+/* A conversion `name` for results that may go past the caches, too, a block of whole lines at a time. */
+#define CONVERT(name, TA, TO)                                                                                          \
+    static void all_##name(int64_t n, const TA *x, TO *o, bool streams, bool prefetches) {                             \
+        TO block[OX_LINE] __attribute__((aligned(OX_LINE)));                                                           \
+        for (; streams && n > 0; n -= OX_LINE, x += OX_LINE, o += OX_LINE) {                                           \
+            if (prefetches)                                                                                            \
+                ox_prefetch_lines((uintptr_t)x, sizeof(TA) * OX_LINE);                                                 \
+            name(OX_LINE, x, block);                                                                                   \
+            ox_stream_lines(o, block, sizeof block);                                                                   \
+        }                                                                                                              \
+        name(n, x, o);                                                                                                 \
+    }
+
 /* From an integer type: by width only, for narrowing wraps and widening is C's. */
 #define FROM_INT(T)                                                                                                    \
     LANE1(T##_to_8, u8, T, a)                                                                                          \
@@ -54,16 +67,38 @@ FROM_INT(u64)
 FROM_INT(i64)
 
 /* From a floating type: through int32 where that holds the narrow types, so that -1.0 to uint8 is 255. */
-#define FROM_FLOAT(T)                                                                                                  \
-    LANE1(T##_to_8, u8, T, INT32_OF(a))                                                                                \
-    LANE1(T##_to_16, u16, T, INT32_OF(a))                                                                              \
-    LANE1(T##_to_32, u32, T, INT32_OF(a))                                                                              \
+#define FROM_FLOAT(T, to_8, to_16, to_32)                                                                              \
+    LANE1(T##_##to_8, u8, T, INT32_OF(a))                                                                              \
+    LANE1(T##_##to_16, u16, T, INT32_OF(a))                                                                            \
+    LANE1(T##_##to_32, u32, T, INT32_OF(a))                                                                            \
     LANE1(T##_to_u32, u32, T, int64_of(a))                                                                             \
     LANE1(T##_to_64, u64, T, int64_of(a))                                                                              \
     LANE1(T##_to_u64, u64, T, uint64_of(a))                                                                            \
     LANE1(T##_to_bool, truth, T, a != 0)
-FROM_FLOAT(f32)
-FROM_FLOAT(f64)
+FROM_FLOAT(f64, to_8, to_16, to_32)
+#if defined(OX_CUT_VECTOR) && !OX_SMALL
+FROM_FLOAT(f32, once_to_8, once_to_16, once_to_32)
+/* The processor's own conversion gives the lowest integer where this one does. */
+#define CUT(bits)                                                                                                      \
+    static void cut_##bits(int64_t n, const f32 *x, u##bits *o) {                                                      \
+        for (; n >= OX_CUT_VECTOR; n -= OX_CUT_VECTOR, x += OX_CUT_VECTOR, o += OX_CUT_VECTOR)                         \
+            ox_cut_##bits(o, x);                                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            o[i] = (u##bits)INT32_OF(x[i]);                                                                            \
+    }                                                                                                                  \
+    CONVERT(cut_##bits, f32, u##bits)                                                                                  \
+    static int f32_to_##bits(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                   \
+        if (!step[1])                                                                                                  \
+            return f32_once_to_##bits(n, arg, step, attr);                                                             \
+        all_cut_##bits(n, (const void *)arg[1], (void *)arg[0], step[0] < 0, step[1] < 0);                             \
+        return 0;                                                                                                      \
+    }
+CUT(8)
+CUT(16)
+CUT(32)
+#else
+FROM_FLOAT(f32, to_8, to_16, to_32)
+#endif
 LANE1(f32_to_double, f64, f32, a)
 LANE1(f64_to_float, f32, f64, a)
 
@@ -245,18 +280,6 @@ static void narrow_tiny(const ox_tiny *tiny, bool overflow, int64_t count, const
     }
 }
 
-/* The same for results that may go past the caches, a block of whole lines at a time. */
-#define CONVERT(name, TA, TO)                                                                                          \
-    static void all_##name(int64_t n, const TA *x, TO *o, bool streams, bool prefetches) {                             \
-        TO block[OX_LINE] __attribute__((aligned(OX_LINE)));                                                           \
-        for (; streams && n > 0; n -= OX_LINE, x += OX_LINE, o += OX_LINE) {                                           \
-            if (prefetches)                                                                                            \
-                ox_prefetch_lines((uintptr_t)x, sizeof(TA) * OX_LINE);                                                 \
-            name(OX_LINE, x, block);                                                                                   \
-            ox_stream_lines(o, block, sizeof block);                                                                   \
-        }                                                                                                              \
-        name(n, x, o);                                                                                                 \
-    }
 CONVERT(widen_half, u16, f32)
 CONVERT(widen_bf16, u16, f32)
 CONVERT(narrow_half, f32, u16)

@@ -185,12 +185,19 @@ static void stream(STATE) {
         narrow;                                                                                                        \
         ox_stream_halves((T *)(void *)l->operand + at, o, sizeof o);                                                   \
     }
-#define INTEGER_ENDS(T) ENDS(T, T, EACH_OF_BLOCK v[i] = (float)y[i], EACH_OF_BLOCK o[i] = (T)INT32_OF(v[i]))
-INTEGER_ENDS(i8)
-INTEGER_ENDS(u8)
-INTEGER_ENDS(i16)
-INTEGER_ENDS(u16)
-INTEGER_ENDS(i32)
+#ifdef OX_CUT_VECTOR
+#define CUT(T, bits)                                                                                                   \
+    for (int i = 0; i < BLOCK; i += OX_CUT_VECTOR)                                                                     \
+    ox_cut_##bits(o + i, v + i)
+#else
+#define CUT(T, bits) EACH_OF_BLOCK o[i] = (T)INT32_OF(v[i])
+#endif
+#define INTEGER_ENDS(T, bits) ENDS(T, T, EACH_OF_BLOCK v[i] = (float)y[i], CUT(T, bits))
+INTEGER_ENDS(i8, 8)
+INTEGER_ENDS(u8, 8)
+INTEGER_ENDS(i16, 16)
+INTEGER_ENDS(u16, 16)
+INTEGER_ENDS(i32, 32)
 ENDS(bf16, u16, EACH_OF_BLOCK v[i] = ox_float_from_bf16((uint16_t)y[i]), EACH_OF_BLOCK o[i] = ox_bf16_from_float(v[i]))
 #ifdef OX_HALF_WIDEST
 #define BY_WIDEST for (int i = 0; i < BLOCK; i += OX_HALF_WIDEST)

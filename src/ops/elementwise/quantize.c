@@ -207,13 +207,16 @@ ox_reg ox_emit_quantize(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_dtype precision;
     if (read_precision(call, &precision) != OX_OK)
         return -1;
-    ox_reg x = ox_pass_convert(b, in[X], precision), scale = ox_pass_convert(b, in[SCALE], precision);
+    const bool has_zero = ox_call_given(call, ZERO_POINT);
+    const ox_dtype wide = precision == OX_DOUBLE ? OX_DOUBLE : OX_FLOAT;
+    /* What belongs to many elements comes before what is done to each: only neighbours become a chain. */
+    const ox_reg zero =
+        ox_pass_convert(b, has_zero ? in[ZERO_POINT] : ox_pass_constant(b, OX_FLOAT, &(const float){0}), wide);
+    const ox_reg scale = ox_pass_convert(b, in[SCALE], precision);
+    ox_reg x = ox_pass_convert(b, in[X], precision);
     x = ox_elementwise_apply(b, OX_LANES_Div, NULL, OX_UNDEFINED, 2, (const ox_reg[]){x, scale});
     x = ox_pass_widen(b, ox_pass_convert(b, x, precision));
-    ox_dtype wide = ox_pass_dtype(b, x);
-    bool has_zero = ox_call_given(call, ZERO_POINT);
-    ox_reg zero = has_zero ? in[ZERO_POINT] : ox_pass_constant(b, OX_FLOAT, &(const float){0});
-    const ox_reg sum[] = {x, ox_pass_convert(b, zero, wide)};
+    const ox_reg sum[] = {x, zero};
     const float *limits = limits_of(how.dtype);
     if (limits)
         x = ox_elementwise_apply(b, OX_LANES_Quantize, limits, OX_UNDEFINED, 2, sum);
@@ -241,12 +244,13 @@ ox_status ox_infer_dequantize(ox_call *call) {
 ox_reg ox_emit_dequantize(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     const bool has_zero = ox_call_given(call, ZERO_POINT);
     ox_dtype wide = has_zero && call->in[X]->dtype == OX_INT32 ? OX_DOUBLE : OX_FLOAT;
+    const ox_reg scale = ox_pass_convert(b, in[SCALE], OX_FLOAT);
+    const ox_reg zero =
+        has_zero ? ox_pass_convert(b, in[ZERO_POINT], wide) : -1; /* before x: only neighbours are joined */
     ox_reg x = ox_pass_convert(b, in[X], wide);
-    if (ox_call_given(call, ZERO_POINT)) {
-        const ox_reg difference[] = {x, ox_pass_convert(b, in[ZERO_POINT], wide)};
-        x = ox_elementwise_apply(b, OX_LANES_Sub, NULL, OX_UNDEFINED, 2, difference);
-    }
-    const ox_reg product[] = {ox_pass_convert(b, x, OX_FLOAT), ox_pass_convert(b, in[SCALE], OX_FLOAT)};
+    if (has_zero)
+        x = ox_elementwise_apply(b, OX_LANES_Sub, NULL, OX_UNDEFINED, 2, (const ox_reg[]){x, zero});
+    const ox_reg product[] = {ox_pass_convert(b, x, OX_FLOAT), scale};
     return ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, product);
 }
 
