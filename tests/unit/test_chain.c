@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+    SHORT = 150, /* elements of a row that may have such a loop */
     LONGEST = 320,
     CHAINS = 2000
 };
@@ -148,12 +149,16 @@ static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bo
                       past ? ", past the caches" : "");
 }
 
-/* A chain of floats without rows, of operations that short rows have a loop of their own for. */
+/* A chain of floats, of operations that short rows have loops of their own for. */
 static void draw_plain(drawn_chain *c) {
     static const ox_link_kind plain[] = {OX_LINK_Add, OX_LINK_Sub, OX_LINK_Mul, OX_LINK_Div,
                                          OX_LINK_Max, OX_LINK_Min, OX_LINK_Relu};
     c->n = c->row = 1 + draw(LONGEST);
     c->chain = (ox_chain){.from = OX_FLOAT, .to = OX_FLOAT, .links = c->links, .next = c->next};
+    if (draw(2)) {
+        c->row = c->chain.row = 1 + draw((unsigned)c->n < SHORT ? (unsigned)c->n : SHORT);
+        c->n -= c->n % c->row;
+    }
     draw_operand(c, sizeof(float), false);
     for (int count = 1 + (int)draw(6); c->chain.count < count;) {
         const ox_link_kind kind = plain[draw(sizeof plain / sizeof *plain)];

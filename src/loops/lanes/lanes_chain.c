@@ -443,13 +443,14 @@ static void run_across(const chain_call *call, chain_links *l, chain_at *from) {
  * operations are plain, a switch chooses what becomes of a few vectors. */
 enum {
     SHORT = 1024, /* elements of a row, at most */
-    FEW = 4,
-    SOME = FEW * LANES
+    SOME = 4 * LANES
 };
 typedef struct short_link {
     const ox_link *how;
     const char *operand; /* that belongs to the first element */
     int64_t step;
+    const char *of_rows; /* where it begins in rows side by side, and from one of these to the next one */
+    int64_t next;
     vector one; /* what repeats, */
     float zero; /* and what is added behind it as a lower limit (lane_order.h) */
 } short_link;
@@ -459,82 +460,121 @@ OX_INLINED vector choose(mask which, vector yes, vector no) {
     return (vector)((which & (mask)yes) | (~which & (mask)no));
 }
 
-/* What becomes of the vectors v0 ... by operands y0 ...; the expressions are those of lane_maps.h and lane_order.h. */
-#define EACH_OF_FEW(M) M(0) M(1) M(2) M(3)
-#define SHORT_CASE(name, e)                                                                                            \
+/* What becomes of a vector v by its operand y; the expressions are those of lane_maps.h and lane_order.h. */
+#define SHORT_ADD(v, y) v + y
+#define SHORT_SUB(v, y) (is_right ? y - v : v - y)
+#define SHORT_MUL(v, y) v *y
+#define SHORT_DIV(v, y) (is_right ? y / v : v / y)
+#define SHORT_RELU(v, y) choose(v <= 0, none, v)
+#define SHORT_MAX(v, y) choose(y > v, y, v) + l->zero
+#define SHORT_MIN(v, y) choose(y < v, y, v) + -0.0F
+#define BY_ONE(k, e) v##k = e(v##k, one);
+#define BY_EACH(k, e)                                                                                                  \
+    memcpy(&y, each + k * OX_WIDEST, OX_WIDEST);                                                                       \
+    v##k = e(v##k, y);
+#define SHORT_CASE(EACH, name, e)                                                                                      \
     case OX_LINK_##name:                                                                                               \
-        EACH_OF_FEW(e)                                                                                                 \
+        if (l->step) {                                                                                                 \
+            EACH(BY_EACH, e)                                                                                           \
+        } else {                                                                                                       \
+            EACH(BY_ONE, e)                                                                                            \
+        }                                                                                                              \
         break;
-#define SHORT_ADD(k) v##k = v##k + y##k;
-#define SHORT_SUB(k) v##k = is_right ? y##k - v##k : v##k - y##k;
-#define SHORT_MUL(k) v##k = v##k * y##k;
-#define SHORT_DIV(k) v##k = is_right ? y##k / v##k : v##k / y##k;
-#define SHORT_RELU(k) v##k = choose(v##k <= 0, none, v##k);
-#define SHORT_MAX(k) v##k = choose(y##k > v##k, y##k, v##k) + l->zero;
-#define SHORT_MIN(k) v##k = choose(y##k < v##k, y##k, v##k) + -0.0F;
+#define LOAD_SHORT(k, _)                                                                                               \
+    vector v##k;                                                                                                       \
+    memcpy(&v##k, from + at * (int64_t)sizeof(float) + k * OX_WIDEST, OX_WIDEST);
+#define STORE_SHORT(k, _) memcpy(to + at * (int64_t)sizeof(float) + k * OX_WIDEST, &v##k, OX_WIDEST);
 
-/* SOME elements from `at` on. */
-OX_INLINED void run_few(char *to, const char *from, const short_link *links, int nlinks, int64_t at) {
-    const vector none = {0};
-    vector v0, v1, v2, v3, y0, y1, y2, y3;
-#define LOAD_FEW(k) memcpy(&v##k, from + at * (int64_t)sizeof(float) + k * OX_WIDEST, OX_WIDEST);
-    EACH_OF_FEW(LOAD_FEW)
-    for (const short_link *l = links; l < links + nlinks; l++) {
-        const bool is_right = l->how->is_right;
-        y0 = y1 = y2 = y3 = l->one;
-        if (l->step) {
-#define OPERAND_OF_FEW(k) memcpy(&y##k, l->operand + at * l->step + k * OX_WIDEST, OX_WIDEST);
-            EACH_OF_FEW(OPERAND_OF_FEW)
-        }
-        switch ((int)l->how->kind) {
-            SHORT_CASE(Add, SHORT_ADD)
-            SHORT_CASE(Sub, SHORT_SUB)
-            SHORT_CASE(Mul, SHORT_MUL)
-            SHORT_CASE(Div, SHORT_DIV)
-            SHORT_CASE(Relu, SHORT_RELU)
-            SHORT_CASE(Max, SHORT_MAX)
-            SHORT_CASE(Min, SHORT_MIN)
-        default:
-            break;
-        }
+/* SOME elements from `at` on, and BLOCK. */
+#define SHORT_RUN(name, EACH)                                                                                          \
+    OX_INLINED void name(char *to, const char *from, const short_link *links, int nlinks, int64_t at) {                \
+        const vector none = {0};                                                                                       \
+        EACH(LOAD_SHORT, )                                                                                             \
+        for (const short_link *l = links; l < links + nlinks; l++) {                                                   \
+            const bool is_right = l->how->is_right;                                                                    \
+            const char *each = l->operand + at * l->step;                                                              \
+            const vector one = l->one;                                                                                 \
+            vector y;                                                                                                  \
+            switch ((int)l->how->kind) {                                                                               \
+                SHORT_CASE(EACH, Add, SHORT_ADD)                                                                       \
+                SHORT_CASE(EACH, Sub, SHORT_SUB)                                                                       \
+                SHORT_CASE(EACH, Mul, SHORT_MUL)                                                                       \
+                SHORT_CASE(EACH, Div, SHORT_DIV)                                                                       \
+                SHORT_CASE(EACH, Max, SHORT_MAX)                                                                       \
+                SHORT_CASE(EACH, Min, SHORT_MIN)                                                                       \
+            case OX_LINK_Relu:                                                                                         \
+                EACH(BY_ONE, SHORT_RELU)                                                                               \
+                break;                                                                                                 \
+            default:                                                                                                   \
+                break;                                                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+        EACH(STORE_SHORT, )                                                                                            \
     }
-#define STORE_FEW(k) memcpy(to + at * (int64_t)sizeof(float) + k * OX_WIDEST, &v##k, OX_WIDEST);
-    EACH_OF_FEW(STORE_FEW)
-}
+#define EACH_OF_SOME(M, e) M(0, e) M(1, e) M(2, e) M(3, e)
+#if OX_WIDEST == 32
+#define EACH_IN_BLOCK(M, e) EACH_OF_SOME(M, e) M(4, e) M(5, e) M(6, e) M(7, e)
+#else
+#define EACH_IN_BLOCK EACH_OF_SOME
+#endif
+SHORT_RUN(run_few, EACH_OF_SOME)
+SHORT_RUN(run_many, EACH_IN_BLOCK)
 
 /* Whether an operation is plain; a limit is where one comparison with it is enough. */
 static bool is_plain(const short_link *l) {
     const ox_link *how = l->how;
     if (how->kind == OX_LINK_Max || how->kind == OX_LINK_Min)
-        return !l->step && !how->is_right && (how->kind == OX_LINK_Max ? is_low(l->one[0]) : is_high(l->one[0]));
+        return !l->step && !l->next && !how->is_right &&
+               (how->kind == OX_LINK_Max ? is_low(l->one[0]) : is_high(l->one[0]));
     return how->kind <= OX_LINK_Div || how->kind == OX_LINK_Relu;
 }
 
-/* The links of a row with their operands; false if they are not all plain. */
-static bool find_short(int64_t n, char *const arg[], const int64_t step[], const ox_chain *chain, short_link *l) {
+/* Gives a link its operand, which is one for all elements if it has no step. */
+static void bind_short(short_link *l, const char *operand) {
+    l->operand = operand;
+    if (l->step)
+        return;
+    const float one = *(const f32 *)(const void *)operand;
+    l->one = one - (vector){0}; /* which keeps -0 */
+    l->zero = zero_below(one);
+}
+
+/* The links of a row, or of rows side by side, with their operands; false if they are not all plain. */
+static bool find_links(char *const arg[], const int64_t step[], const ox_chain *chain, short_link *l) {
     int k = 1;
-    if (n > SHORT || chain->row || chain->from != OX_FLOAT || chain->to != OX_FLOAT || step[0] < 0)
-        return false;
-    for (int a = 1; a <= chain->nargs; a++)
-        if (step[a] < 0)
-            return false;
     for (int i = 0; i < chain->count; i++, l++) {
-        l->how = &chain->links[i];
-        l->step = 0;
+        *l = (short_link){.how = &chain->links[i], .operand = arg[0]};
         if (l->how->kind <= OX_LINK_LAST_PAIR) {
-            l->operand = arg[++k];
-            l->step = step[k];
-            const float one = *(const f32 *)(const void *)l->operand;
-            l->one = one - (vector){0}; /* which keeps -0 */
-            l->zero = zero_below(one);
+            l->of_rows = arg[++k];
+            l->step = step[k] < 0 ? -step[k] : step[k];
+            l->next = chain->row ? chain->next[k] : 0;
+            bind_short(l, l->of_rows);
         }
-        if (!is_plain(l))
+        if (!is_plain(l) || (chain->row && l->step && l->next != chain->row * l->step))
             return false;
     }
     return true;
 }
 
-/* What is less than FEW vectors, filled up. */
+/* The links of a short row. */
+static bool find_short(int64_t n, char *const arg[], const int64_t step[], const ox_chain *chain, short_link *links) {
+    if (n > SHORT || chain->row || chain->from != OX_FLOAT || chain->to != OX_FLOAT)
+        return false;
+    for (int a = 0; a <= chain->nargs; a++)
+        if (step[a] < 0)
+            return false;
+    return find_links(arg, step, chain, links);
+}
+
+/* The links of short rows, half of whose vectors are full at least. */
+static bool find_short_rows(int64_t n, char *const arg[], const int64_t step[], const ox_chain *chain,
+                            short_link *links) {
+    const int64_t row = chain->row, bytes = row * (int64_t)sizeof(float);
+    return row >= SOME / 2 && row <= SHORT && n % row == 0 && chain->from == OX_FLOAT && chain->to == OX_FLOAT &&
+           step[1] && chain->next[0] == bytes && chain->next[1] == bytes && find_links(arg, step, chain, links);
+}
+
+/* What is less than SOME elements, filled up. */
 static void run_rest(char *const arg[], short_link *links, int nlinks, int64_t at, int64_t count) {
     static const float zeros[SOME];
     float x[OX_CHAIN_LINKS + 1][SOME];
@@ -553,10 +593,55 @@ static void run_rest(char *const arg[], short_link *links, int nlinks, int64_t a
 
 static void run_short(int64_t n, char *const arg[], short_link *links, int nlinks) {
     int64_t at = 0;
+    for (; n - at >= BLOCK; at += BLOCK)
+        run_many(arg[0], arg[1], links, nlinks, at);
     for (; n - at >= SOME; at += SOME)
         run_few(arg[0], arg[1], links, nlinks, at);
     if (at < n)
         run_rest(arg, links, nlinks, at, n - at);
+    ox_vectors_end();
+}
+
+/* Results of rows. Those that go past the caches do so in whole lines. */
+static void store_rows(char *to, const float *block, int64_t n, bool streams) {
+    const int64_t width = (int64_t)sizeof *block, offset = (int64_t)((uintptr_t)to % OX_LINE);
+    const int64_t head = streams && offset % width == 0 ? LESS_OF((OX_LINE - offset) % OX_LINE / width, n) : n;
+    const int64_t whole = (n - head) & -(int64_t)(OX_LINE / sizeof *block), rest = n - head - whole;
+    memcpy(to, block, (size_t)(head * width));
+    ox_stream_lines(to + head * width, block + head, (size_t)(whole * width));
+    memcpy(to + (head + whole) * width, block + head + whole, (size_t)(rest * width));
+}
+
+/* Rows side by side, some at a time: the last vectors of each are whole, and the next row replaces what is too much. */
+static void run_short_rows(int64_t n, char *const arg[], const int64_t step[], const ox_chain *chain,
+                           short_link *links) {
+    enum {
+        ROOM = 2 * SHORT
+    };
+    float block[ROOM + BLOCK] __attribute__((aligned(OX_LINE)));
+    const int64_t row = chain->row, bytes = row * (int64_t)sizeof *block, rows = n / row;
+    for (int64_t r = 0, end; r < rows; r = end) {
+        float *o = block;
+        char *const first = arg[0] + r * bytes;
+        end = LESS_OF(rows, r + ROOM / row);
+        if (step[1] < 0)
+            ox_prefetch_lines((uintptr_t)(arg[1] + r * bytes), (size_t)((end - r) * bytes));
+        for (; r < end; r++, o += row) {
+            char *const of_row[] = {(char *)o, arg[1] + r * bytes};
+            const int64_t beyond = LESS_OF(SOME - 1, (rows - 1 - r) * row); /* what may be read behind the row */
+            int64_t at = 0;
+            for (int i = 0; i < chain->count; i++)
+                if (links[i].how->kind <= OX_LINK_LAST_PAIR)
+                    bind_short(&links[i], links[i].of_rows + r * links[i].next);
+            for (; row - at + beyond >= BLOCK; at += BLOCK)
+                run_many(of_row[0], of_row[1], links, chain->count, at);
+            for (; at < row && row - at + beyond >= SOME; at += SOME)
+                run_few(of_row[0], of_row[1], links, chain->count, at);
+            if (at < row)
+                run_rest(of_row, links, chain->count, at, row - at);
+        }
+        store_rows(first, block, o - block, step[0] < 0);
+    }
     ox_vectors_end();
 }
 
@@ -569,6 +654,10 @@ int OX_VARIANT(ox_chain_run)(int64_t n, char *const arg[], const int64_t step[],
     short_link links_of_row[OX_CHAIN_LINKS];
     if (find_short(n, arg, step, chain, links_of_row)) {
         run_short(n, arg, links_of_row, chain->count);
+        return 0;
+    }
+    if (find_short_rows(n, arg, step, chain, links_of_row)) {
+        run_short_rows(n, arg, step, chain, links_of_row);
         return 0;
     }
     chain_call call; /* to clear it takes as long as a short chain */
