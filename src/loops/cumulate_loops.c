@@ -2,6 +2,10 @@
 #include "cumulate_loops.h"
 #include "lane_loops.h"
 
+enum {
+    AHEAD = 4 /* rows of lines side by side that are prefetched: no processor expects them */
+};
+
 /* Compilers make vectors of loops that do not ask which results are wanted. */
 #define CUMULATE(name, T, total, start, op)                                                                            \
     static void name(int64_t n, int64_t step, int64_t lanes, const void *from, void *to, bool exclusive) {             \
@@ -10,7 +14,9 @@
         total sum[OX_CUMULATE_LANES];                                                                                  \
         for (int64_t l = 0; l < lanes; l++)                                                                            \
             sum[l] = start;                                                                                            \
-        for (int64_t k = 0; k < n; k++, x += step, o += step)                                                          \
+        for (int64_t k = 0; k < n; k++, x += step, o += step) {                                                        \
+            for (int64_t l = 0; !OX_SMALL && lanes > 1 && l < lanes; l += OX_LINE / (int64_t)sizeof(T))                \
+                ox_prefetch((uintptr_t)x + (uintptr_t)((AHEAD * step + l) * (int64_t)sizeof(T)));                      \
             if (exclusive)                                                                                             \
                 for (int64_t l = 0; l < lanes; l++) {                                                                  \
                     const T value = x[l];                                                                              \
@@ -22,6 +28,7 @@
                     sum[l] = sum[l] op(total) x[l];                                                                    \
                     o[l] = (T)sum[l];                                                                                  \
                 }                                                                                                      \
+        }                                                                                                              \
     }
 #define CUMULATES(T, total)                                                                                            \
     CUMULATE(sums_##T, T, total, 0, +)                                                                                 \
