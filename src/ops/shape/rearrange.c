@@ -59,40 +59,33 @@ ox_status ox_infer_tile(ox_call *call) {
     return ox_call_view(call, 0, 0, 0, in->rank, dims, strides);
 }
 
-/* Dims without those of size 1, with the byte strides of a copy. */
-typedef struct copy_space {
-    int rank;
+/* Repeats what is there of the result along dimension d, whose inner dimensions are complete. */
+static void repeat_along(const ox_call *call, int d, const int64_t *strides) {
+    const ox_tensor *in = call->in[0], *out = call->out[0];
+    const int64_t width = (int64_t)ox_dtype_size(out->dtype), block = in->dims[d] * strides[d];
     int64_t dims[OX_MAX_RANK + 1], to[OX_MAX_RANK + 1], from[OX_MAX_RANK + 1];
-} copy_space;
-
-/* False if there is no room, which takes a tensor without elements or larger than memory. */
-static bool add_dim(copy_space *space, int64_t dim, int64_t to, int64_t from) {
-    if (dim == 1)
-        return true;
-    if (space->rank > OX_MAX_RANK)
-        return false;
-    space->dims[space->rank] = dim;
-    space->to[space->rank] = to;
-    space->from[space->rank++] = from;
-    return true;
+    memcpy(dims, in->dims, (size_t)d * sizeof *dims);
+    memcpy(to, strides, (size_t)d * sizeof *to);
+    memcpy(from, strides, (size_t)d * sizeof *from);
+    dims[d] = out->dims[d] / in->dims[d] - 1;
+    to[d] = block;
+    from[d] = 0;
+    dims[d + 1] = block / width;
+    to[d + 1] = from[d + 1] = width;
+    ox_move(call->loops, call->pool, d + 2, dims, (size_t)width, (char *)out->data + block, to, out->data, from);
 }
 
+/* The input first, and then each dimension from the innermost one outwards: short rows are repeated where they are few.
+ */
 ox_status ox_run_tile(ox_call *call) {
     const ox_tensor *in = call->in[0], *out = call->out[0];
     int64_t from[OX_MAX_RANK], to[OX_MAX_RANK];
-    copy_space space = {.rank = 0};
-    bool room = true;
     ox_tensor_strides(in, from);
     ox_tensor_strides(out, to);
-    for (int d = 0; d < in->rank; d++) {
-        room &= add_dim(&space, out->dims[d] / in->dims[d], in->dims[d] * to[d], 0);
-        room &= add_dim(&space, in->dims[d], to[d], from[d]);
-    }
-    if (!room)
-        return ox_call_fail(call, OX_ERROR_LIMIT, "%s has more dimensions to repeat than are supported",
-                            OX_INPUT(call, 0));
-    ox_move(call->loops, call->pool, space.rank, space.dims, ox_dtype_size(in->dtype), out->data, space.to, in->data,
-            space.from);
+    ox_move(call->loops, call->pool, in->rank, in->dims, ox_dtype_size(in->dtype), out->data, to, in->data, from);
+    for (int d = in->rank - 1; d >= 0; d--)
+        if (out->dims[d] > in->dims[d])
+            repeat_along(call, d, to);
     return OX_OK;
 }
 
