@@ -418,32 +418,38 @@ START_TEST(casts_that_make_no_sense) {
 }
 END_TEST
 
-/* Floats become the lower bits of integers of 32 bits, in vectors and behind them, past the caches or not. */
+/* Floats become integers of 64 bits, or the lower bits of those of 32 bits, in vectors and behind them, past the caches
+ * or not. */
 START_TEST(floats_are_cut_towards_zero) {
     enum {
         COUNT = 173
     };
     static const float ends[] = {NAN, INFINITY, -INFINITY, 2147483648.0F, -2147483648.0F, 2147483520.0F, -1.5F, 300.9F};
-    static const ox_dtype types[] = {OX_UINT8, OX_INT8, OX_UINT16, OX_INT16, OX_INT32};
+    static const ox_dtype types[] = {OX_UINT8, OX_INT8, OX_UINT16, OX_INT16, OX_INT32, OX_INT64};
     const ox_loops *loops = ox_loops_find(builds[_i]);
     float x[COUNT];
     int32_t whole[COUNT];
+    int64_t wide[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        x[i] = i % 3 ? (float)(i * 977 - 70000) / 3 : ends[i / 3 % 8];
+        x[i] = i % 3 ? (float)(i * 977 - 70000) / 3 : ends[i / 33 % 2 ? 6 + i % 2 : i / 3 % 8];
         whole[i] = x[i] >= -2147483648.0F && x[i] < 2147483648.0F ? (int32_t)x[i] : INT32_MIN;
+        wide[i] = x[i] >= -0x1p63F && x[i] < 0x1p63F ? (int64_t)x[i] : INT64_MIN;
     }
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (int64_t n = 1; n <= COUNT; n += 4) {
             const int64_t width = (int64_t)ox_dtype_size(types[t]), lines = n / 64 * 64;
             const bool past = loops->streams && lines;
             const int64_t count = past ? lines : n, step[] = {past ? -width : width, (int64_t)sizeof *x};
-            char got[COUNT * sizeof *whole] __attribute__((aligned(64)));
+            char got[COUNT * sizeof *wide] __attribute__((aligned(64)));
             char *const arg[] = {got, (char *)x};
             ck_assert_int_eq(loops->cast(OX_FLOAT, types[t])(count, arg, step, NULL), 0);
             for (int64_t i = 0; i < count; i++) {
                 const uint8_t byte = (uint8_t)whole[i];
                 const uint16_t two = (uint16_t)whole[i];
-                const void *right = width == 1 ? &byte : width == 2 ? (const void *)&two : &whole[i];
+                const void *right = width == 1   ? &byte
+                                    : width == 2 ? (const void *)&two
+                                    : width == 4 ? (const void *)&whole[i]
+                                                 : &wide[i];
                 ck_assert_msg(!memcmp(got + i * width, right, (size_t)width), "%s, build %s: element %d of %d",
                               ox_dtype_name(types[t]), loops->name, (int)i, (int)count);
             }

@@ -67,24 +67,37 @@ FROM_INT(u64)
 FROM_INT(i64)
 
 /* From a floating type: through int32 where that holds the narrow types, so that -1.0 to uint8 is 255. */
-#define FROM_FLOAT(T, to_8, to_16, to_32)                                                                              \
+#define FROM_FLOAT(T, to_8, to_16, to_32, to_64)                                                                       \
     LANE1(T##_##to_8, u8, T, INT32_OF(a))                                                                              \
     LANE1(T##_##to_16, u16, T, INT32_OF(a))                                                                            \
     LANE1(T##_##to_32, u32, T, INT32_OF(a))                                                                            \
     LANE1(T##_to_u32, u32, T, int64_of(a))                                                                             \
-    LANE1(T##_to_64, u64, T, int64_of(a))                                                                              \
+    LANE1(T##_##to_64, u64, T, int64_of(a))                                                                            \
     LANE1(T##_to_u64, u64, T, uint64_of(a))                                                                            \
     LANE1(T##_to_bool, truth, T, a != 0)
-FROM_FLOAT(f64, to_8, to_16, to_32)
+FROM_FLOAT(f64, to_8, to_16, to_32, to_64)
 #if defined(OX_CUT_VECTOR) && !OX_SMALL
-FROM_FLOAT(f32, once_to_8, once_to_16, once_to_32)
+FROM_FLOAT(f32, once_to_8, once_to_16, once_to_32, once_to_64)
+/* Through integers of 32 bits where none of these is the lowest, as of what has none. */
+static inline void cut_far(u64 *o, const f32 *x) {
+    int32_t whole[OX_CUT_VECTOR];
+    int lowest = 0;
+    ox_cut_32(whole, x);
+    for (int i = 0; i < OX_CUT_VECTOR; i++)
+        lowest |= whole[i] == INT32_MIN;
+    for (int i = 0; i < OX_CUT_VECTOR; i++)
+        o[i] = (u64)(int64_t)whole[i];
+    for (int i = 0; i < OX_CUT_VECTOR && lowest; i++)
+        o[i] = (u64)int64_of((double)x[i]);
+}
+
 /* The processor's own conversion gives the lowest integer where this one does. */
-#define CUT(bits)                                                                                                      \
+#define CUT(bits, vector, one)                                                                                         \
     static void cut_##bits(int64_t n, const f32 *x, u##bits *o) {                                                      \
         for (; n >= OX_CUT_VECTOR; n -= OX_CUT_VECTOR, x += OX_CUT_VECTOR, o += OX_CUT_VECTOR)                         \
-            ox_cut_##bits(o, x);                                                                                       \
+            vector(o, x);                                                                                              \
         for (int64_t i = 0; i < n; i++)                                                                                \
-            o[i] = (u##bits)INT32_OF(x[i]);                                                                            \
+            o[i] = (u##bits)one(x[i]);                                                                                 \
     }                                                                                                                  \
     CONVERT(cut_##bits, f32, u##bits)                                                                                  \
     static int f32_to_##bits(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                   \
@@ -93,11 +106,12 @@ FROM_FLOAT(f32, once_to_8, once_to_16, once_to_32)
         all_cut_##bits(n, (const void *)arg[1], (void *)arg[0], step[0] < 0, step[1] < 0);                             \
         return 0;                                                                                                      \
     }
-CUT(8)
-CUT(16)
-CUT(32)
+CUT(8, ox_cut_8, INT32_OF)
+CUT(16, ox_cut_16, INT32_OF)
+CUT(32, ox_cut_32, INT32_OF)
+CUT(64, cut_far, int64_of)
 #else
-FROM_FLOAT(f32, to_8, to_16, to_32)
+FROM_FLOAT(f32, to_8, to_16, to_32, to_64)
 #endif
 LANE1(f32_to_double, f64, f32, a)
 LANE1(f64_to_float, f32, f64, a)
