@@ -32,6 +32,7 @@ typedef struct deform_job {
 
 /* What the samples of some windows take: elements of a channel, and what each of them weighs. */
 typedef struct deform_samples {
+    int64_t count;                  /* of all that they take */
     int64_t end[DEFORM_NEIGHBOURS]; /* of what a sample takes */
     int64_t element[DEFORM_NEIGHBOURS];
     double weight[DEFORM_NEIGHBOURS];
@@ -115,16 +116,16 @@ ox_status ox_prepare_deform_conv(ox_call *call) {
 
 /* ---- Samples ------------------------------------------------------------------------------------------------ */
 
-/* Adds the neighbours of a place to a list that has `count`; none if it lies nowhere. The new count. */
-static int64_t add_neighbours(const ox_window *w, const double *place, int64_t count, deform_samples *list) {
-    int64_t *element = list->element + count, found = 1;
-    double *weight = list->weight + count;
+/* Adds the neighbours of a place; none if it lies nowhere. */
+static void add_neighbours(const ox_window *w, const double *place, deform_samples *list) {
+    int64_t *element = list->element + list->count, found = 1;
+    double *weight = list->weight + list->count;
     element[0] = 0;
     weight[0] = 1;
     for (int d = 0; d < w->spatial; d++) {
         const int64_t before = found;
         if (!(place[d] >= -1 && place[d] < (double)w->in[d]))
-            return count;
+            return;
         const int64_t first = place[d] < 0 ? -1 : (int64_t)place[d];
         const int64_t sides[] = {first >= 0 ? before : 0, first + 1 < w->in[d] ? before : 0};
         const double part = place[d] - (double)first;
@@ -139,15 +140,15 @@ static int64_t add_neighbours(const ox_window *w, const double *place, int64_t c
         found = sides[0] + sides[1];
     }
     for (int64_t i = 0; i < found; i++)
-        list->narrow[count + i] = (float)weight[i];
-    return count + found;
+        list->narrow[list->count + i] = (float)weight[i];
+    list->count += found;
 }
 
 /* Lists what a tap of `windows` windows sees, by offsets from number `first` on for its first dimension. */
 static void list_samples(const deform_job *job, int64_t first, int64_t tap, int64_t window, int64_t windows,
                          deform_samples *list) {
     const ox_window *w = &job->conv.window;
-    int64_t at[DEFORM_DIMS], reach[DEFORM_DIMS], count = 0;
+    int64_t at[DEFORM_DIMS], reach[DEFORM_DIMS];
     double place[DEFORM_DIMS];
     ox_index_of(w->spatial, w->kernel, tap, reach);
     ox_index_of(w->spatial, w->out, window, at);
@@ -157,8 +158,8 @@ static void list_samples(const deform_job *job, int64_t first, int64_t tap, int6
         for (int d = 0; d < w->spatial; d++)
             place[d] = (double)(at[d] * w->stride[d] + reach[d]) +
                        number_at(job->dtype, job->offsets, (first + d) * w->out_count + window + i);
-        count = add_neighbours(w, place, count, list);
-        list->end[i] = count;
+        add_neighbours(w, place, list);
+        list->end[i] = list->count;
     }
 }
 
@@ -170,6 +171,7 @@ static void sample(const ox_gemm *g, int64_t channel, int64_t channels, int64_t 
     const int64_t width = (int64_t)ox_dtype_size(job->dtype), step[] = {width, width, width};
     const int64_t cell = ox_quotient(job->channel + channel, job->d->per_offsets) * w->taps + tap;
     deform_samples list;
+    list.count = 0;
     list_samples(job, cell * w->spatial, tap, window, windows, &list);
     job->sum(windows, list.end, list.element, job->dtype == OX_DOUBLE ? (const void *)list.weight : list.narrow,
              channels, (const char *)g->b.data + channel * w->in_count * width, w->in_count, to,
