@@ -74,15 +74,15 @@ static inline void ox_narrow_widest(void *to, const void *from) {
 /* This many floats, cut towards zero, as integers of 32 bits or their lower bits; those of what is beyond 32 bits, and
  * of NaN, are the lowest integer's. */
 #define OX_CUT_VECTOR 16
-static inline __m128i ox_cut_part(const float *from, int part) {
-    return _mm_cvttps_epi32(_mm_loadu_ps(from + 4 * part));
+static inline __m128i ox_cut_part(const void *from, int part) {
+    return _mm_cvttps_epi32(_mm_loadu_ps((const float *)from + 4 * part));
 }
-static inline void ox_cut_32(void *to, const float *from) {
+static inline void ox_cut_32(void *to, const void *from) {
     for (int i = 0; i < 4; i++)
         _mm_storeu_si128((__m128i *)to + i, ox_cut_part(from, i));
 }
 /* Packing saturates: it takes numbers that fit. */
-static inline __m128i ox_cut_pair(const float *from, int part) {
+static inline __m128i ox_cut_pair(const void *from, int part) {
 #if defined(__AVX__)
     const __m128i low = _mm_set1_epi32(0xffff);
     return _mm_packus_epi32(ox_cut_part(from, part) & low, ox_cut_part(from, part + 1) & low);
@@ -91,11 +91,11 @@ static inline __m128i ox_cut_pair(const float *from, int part) {
     return _mm_packs_epi32(low, _mm_srai_epi32(_mm_slli_epi32(ox_cut_part(from, part + 1), 16), 16));
 #endif
 }
-static inline void ox_cut_16(void *to, const float *from) {
+static inline void ox_cut_16(void *to, const void *from) {
     for (int i = 0; i < 2; i++)
         _mm_storeu_si128((__m128i *)to + i, ox_cut_pair(from, 2 * i));
 }
-static inline void ox_cut_8(void *to, const float *from) {
+static inline void ox_cut_8(void *to, const void *from) {
     const __m128i byte = _mm_set1_epi32(0xff);
     const __m128i low = _mm_packs_epi32(ox_cut_part(from, 0) & byte, ox_cut_part(from, 1) & byte);
     const __m128i high = _mm_packs_epi32(ox_cut_part(from, 2) & byte, ox_cut_part(from, 3) & byte);
