@@ -188,7 +188,7 @@ static ox_status keep_initializers(ox_builder *b, const ox_scope *scope) {
         ox_declared *value = &scope->values[v];
         if (!value->initializer)
             continue;
-        *slot = (ox_slot){.tensor = *value->initializer, .constant = true, .weight = true};
+        *slot = (ox_slot){.tensor = *value->initializer, .constant = true, .fixed = true, .weight = true};
         value->initializer = &slot->tensor;
         if (scope->notes[v].origin == OX_FROM_INITIALIZER && !graph->nweights++) {
             graph->first_weight = v;

@@ -59,7 +59,9 @@ ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int pla
     for (int i = graph->ninputs; i < sub->nsources; i++) {
         const ox_slot *outer = ox_frame_slot(frame, graph->captures[i - graph->ninputs].outer);
         OX_TRY(ox_frame_set(sub, i, &outer->tensor, outer->constant));
+        sub->plan.stale |= outer->constant && !outer->fixed && sub->inner->forgotten != frame->plan.forgotten;
     }
+    sub->inner->forgotten = frame->plan.forgotten;
     *body = &sub->inner->body;
     return OX_OK;
 }

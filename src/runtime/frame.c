@@ -30,7 +30,7 @@ static void add_source(ox_frame *frame, int v, const ox_tensor *initial) {
     ox_slot *slot = ox_frame_own(frame, v);
     frame->sources[frame->nsources++] = (ox_source){.value = v};
     slot->source = true;
-    slot->constant = slot->weight = initial != NULL;
+    slot->constant = slot->fixed = slot->weight = initial != NULL;
     if (initial)
         slot->tensor = *initial;
 }
@@ -257,7 +257,13 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
                                constant ? tensor->data : NULL};
     const int capture = source - frame->graph->ninputs;
     slot->constant = constant;
-    slot->weight = capture < 0 ? constant : ox_frame_slot(frame->outer, frame->graph->captures[capture].outer)->weight;
+    if (capture < 0) {
+        slot->fixed = slot->weight = constant;
+    } else {
+        const ox_slot *outer = ox_frame_slot(frame->outer, frame->graph->captures[capture].outer);
+        slot->fixed = outer->fixed;
+        slot->weight = outer->weight;
+    }
     slot->foreign = !constant;
     return OX_OK;
 }

@@ -72,6 +72,7 @@ typedef struct ox_plan {
     ox_member *members;    /* of each node, where nodes are fused */
     ox_prepared *prepared; /* of each node, or of the one that is at work (OX_KEEP_STATE) */
     ox_stage *stages, *newest;
+    size_t forgotten; /* how often stages were: where a constant was, another one may be since */
     bool stale; /* a source has another shape than the stages were planned for, which the last outputs still need */
 } ox_plan;
 

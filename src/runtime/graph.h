@@ -48,7 +48,8 @@ typedef struct ox_slot {
     ox_tensor tensor;  /* what operators see; data is NULL while it is not known */
     bool source : 1;   /* it comes from outside */
     bool constant : 1; /* data is known when the plan is made, and stays */
-    bool weight : 1;   /* it is constant, and lies in the model */
+    bool fixed : 1;    /* it is constant, and the same in all sessions of the model, whatever comes in */
+    bool weight : 1;   /* it is fixed, and its data stays as long as the model */
     bool foreign : 1;  /* in memory that others may change: an input, a subgraph's result, or a view of those */
     bool placed : 1;   /* its data is in the arena */
 } ox_slot;

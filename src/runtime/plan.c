@@ -158,14 +158,24 @@ static ox_view choose_view(const ox_life *life, const ox_tensor *seen, const ox_
     return life->is_output && source->foreign ? OX_VIEW_COPIED : OX_VIEW_SHOWN;
 }
 
-/* Value v shows what value `from` has. */
-static void describe_view(ox_frame *frame, int v, int from, const ox_output *output) {
+bool ox_node_is_fixed(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int i = 0; i < node->nin; i++)
+        if (node->in[i] >= 0 && !ox_frame_slot(frame, node->in[i])->fixed)
+            return false;
+    return true;
+}
+
+/* Value v, a result of node n, shows what value `from` has. Dims that come from elsewhere may be others in the next
+ * session. */
+static void describe_view(ox_frame *frame, int n, int v, int from, const ox_output *output) {
     ox_slot *slot = ox_frame_own(frame, v);
     const ox_slot *source = ox_frame_slot(frame, from);
     slot->tensor.strides = ox_tensor_is_packed(&output->seen) ? NULL : output->seen.strides;
     slot->foreign = source->foreign;
     slot->constant = source->constant;
-    slot->weight = source->weight;
+    slot->fixed = source->fixed && ox_node_is_fixed(frame, n);
+    slot->weight = source->weight && slot->fixed;
     frame->planning.lives[v].root = frame->planning.lives[from].root;
     if (source->constant)
         slot->tensor.data = (char *)source->tensor.data + output->offset;
@@ -176,7 +186,7 @@ static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen)
     ox_slot *slot = ox_frame_own(frame, v);
     ox_life *life = &frame->planning.lives[v];
     slot->tensor = (ox_tensor){seen->dtype, seen->rank, seen->dims, NULL, NULL};
-    slot->constant = slot->weight = slot->foreign = slot->placed = false;
+    slot->constant = slot->fixed = slot->weight = slot->foreign = slot->placed = false;
     life->bytes = (size_t)ox_tensor_count(seen) * ox_dtype_size(seen->dtype);
     life->root = life->owner = -1;
 #if OX_WITH_PARTS
@@ -215,13 +225,13 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     if (seen.data) {
         output->view = OX_VIEW_GIVEN;
         slot->tensor = seen;
-        slot->constant = slot->weight = !ox_op_has(node->op, OX_OP_CONTROL | OX_OP_VALUES);
+        slot->constant = slot->fixed = slot->weight = !ox_op_has(node->op, OX_OP_CONTROL | OX_OP_VALUES);
         slot->foreign = !slot->constant;
         return OX_OK;
     }
     output->view = choose_view(&frame->planning.lives[v], &seen, ox_frame_slot(frame, from));
     if (output->view == OX_VIEW_SHOWN)
-        describe_view(frame, v, from, output);
+        describe_view(frame, n, v, from, output);
     else
         frame->planning.lives[v].root = v;
     return OX_OK;

@@ -14,6 +14,8 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k);
 /* Lets the operator of node n prepare its run, in `pile`; step->work are the bytes that the run wants. */
 ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile);
 
+/* True if all inputs of node n are the same in all sessions of the model, whatever comes in. */
+bool ox_node_is_fixed(const ox_frame *frame, int n);
 /* A bit for each of the first inputs of node n whose data stays as long as the plan. */
 uint64_t ox_node_constants(const ox_frame *frame, int n);
 

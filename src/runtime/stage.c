@@ -81,17 +81,14 @@ enum {
     LEAST_SHARED = 256 /* bytes: smaller constants are not worth a block of the store */
 };
 
-/* True if node n gives one tensor that is the same for all sessions of the model: it is made of weights alone. */
+/* True if node n gives one tensor that is the same for all sessions of the model, and large. */
 static bool is_of_model(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     const int v = node->nout == 1 ? node->out[0] : -1;
     if (v < 0 || !frame->model->store || frame->planning.lives[v].bytes < LEAST_SHARED ||
         ox_frame_own(frame, v)->tensor.dtype == OX_STRING)
         return false;
-    for (int i = 0; i < node->nin; i++)
-        if (node->in[i] >= 0 && !ox_frame_slot(frame, node->in[i])->weight)
-            return false;
-    return true;
+    return ox_node_is_fixed(frame, n);
 }
 
 /* How a constant is made for the store; its last byte says whether that succeeded. */
@@ -151,6 +148,7 @@ static ox_status fold(ox_frame *frame, int n) {
         if (node->out[k] < 0)
             continue;
         ox_frame_own(frame, node->out[k])->constant = true;
+        ox_frame_own(frame, node->out[k])->fixed = ox_node_is_fixed(frame, n);
         frame->planning.lives[node->out[k]].owner = -1;
     }
     frame->plan.steps[n].skip = true;
@@ -310,6 +308,7 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
         ox_pile_restore(&frame->planning.scratch, scratch);
     if (status != OX_OK) {
         forget_groups(frame, first, stage->end);
+        frame->plan.forgotten++;
         ox_pile_restore(&frame->plan.pile, mark);
         if (anew)
             ox_life_forget(frame);
@@ -324,6 +323,7 @@ void ox_stage_forget(ox_frame *frame, ox_stage *stage) {
     if (!stage)
         return;
     forget_groups(frame, stage->first, frame->plan.newest->end);
+    frame->plan.forgotten++;
     frame->plan.newest = stage->before;
     *(stage->before ? &stage->before->after : &frame->plan.stages) = NULL;
     ox_pile_restore(&frame->plan.pile, stage->mark);

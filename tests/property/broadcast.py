@@ -3,8 +3,7 @@
 Every version and element type that ONNX's schemas give for the broadcasting operators; shapes of rank 0 to 8 with
 zeros and ones; inputs with any strides and alignment, as initializers, twice the same; several shapes through one
 session, a share of them also through one with two threads, which must give the same bits; shapes that do not fit and
-divisions by zero, which must be errors of the right kind. Then passes.py,
-reductions.py and dynamic.py.
+divisions by zero, which must be errors of the right kind. Then passes.py, reductions.py, dynamic.py and sized.py.
 """
 
 import sys
@@ -18,6 +17,7 @@ import oxlib
 import passes
 import reductions
 import reference
+import sized
 import tally
 import trials
 import values
@@ -272,6 +272,7 @@ def main():
         passes.run(rng, options.cases // 10, harness)
         reductions.run(rng, options.cases // 10, harness)
         dynamic.run(rng, options.cases // 50, harness)
+        sized.run(rng, options.cases // 100, harness)
     report(harness.failures)
     return tally.finish(harness.passed, len(harness.failures))
 
