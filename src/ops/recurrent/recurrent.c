@@ -10,8 +10,7 @@ enum {
     W,
     R,
     B,
-    LENGTHS,
-    WIDE = sizeof(int32_t)
+    LENGTHS
 };
 
 /* Where run finds its memory, in the type that is computed in. */
@@ -24,10 +23,8 @@ struct ox_recurrent_run {
     char *bias;                        /* of W's product; GRU's of R's last gate follows */
     char *state[OX_RECURRENT_STATES];  /* batch x hidden; GRU: the second is the operand of the last product */
     void *room[OX_RECURRENT_PRODUCTS]; /* the products' workspace */
-    int32_t *weights[OX_LAST_PRODUCT]; /* quantized: without zero points, ... */
-    int32_t *operand;                  /* ... and the operand of a product, ... */
-    float *scale;                      /* ... whose scale this is */
-    const ox_i32 *lengths;             /* NULL: all are of full length */
+    ox_quantized_run *quantized;
+    const ox_i32 *lengths; /* NULL: all are of full length */
     int direction;
     bool backward;
     int64_t step;
@@ -46,12 +43,8 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     ox_gemm *g = &p->gemm;
     g->n = columns, g->k = depth;
-    if (r->cell->is_quantized) {
-        g->a = (ox_gemm_matrix){OX_INT32, NULL, depth * WIDE, WIDE};
-        g->b = (ox_gemm_matrix){OX_INT32, NULL, columns * WIDE, WIDE};
-        p->each = (size_t)(columns * depth * WIDE);
-        return ox_gemm_prepare(call, g, p->count, &p->plan);
-    }
+    if (r->cell->is_quantized)
+        return ox_quantized_product(call, r, input == W ? OX_INPUT_PRODUCT : OX_STATE_PRODUCT, p);
     g->a = (ox_gemm_matrix){dtype, NULL, depth * width, width};
     g->b = (ox_gemm_matrix){dtype, NULL, width, depth * width};
     p->each = (size_t)(columns * depth * width);
@@ -145,10 +138,10 @@ static void add_row(const ox_recurrent_run *run, int number, const ox_gemm_block
                     const char *add) {
     const ox_recurrent *r = run->r;
     const int64_t width = r->loops.width, place = block->column * width;
-    const char *sums = block->data + row * block->data_row;
+    char *sums = block->data + row * block->data_row;
     if (r->cell->is_quantized)
-        ox_quantized_row(run->call, r, number, run->direction, *run->scale, block->column, block->columns,
-                         (const int32_t *)(const void *)sums, (const ox_f32 *)(const void *)(add + place),
+        ox_quantized_row(run->call, r, number, run->direction, run->quantized, block->row + row, block->column,
+                         block->columns, sums, (const ox_f32 *)(const void *)(add + place),
                          (ox_f32 *)(void *)(to + place));
     else
         ox_cell_apply(r->loops.add, block->columns, width, to + place, sums, add + place, width);
@@ -203,9 +196,8 @@ static void multiply(const ox_recurrent_run *run, int number, const ox_tensor *w
     batch_place at = {run, p, g.panels ? g.panels : weights->data};
     g.a.data = a;
     if (run->r->cell->is_quantized) {
-        *run->scale = ox_quantized_operand(g.m * g.k, (const ox_f32 *)(const void *)a, run->operand);
-        at.matrices = (const char *)run->weights[number];
-        g.a.data = run->operand;
+        ox_quantized_operand(run->call, &g, (const ox_f32 *)(const void *)a, run->quantized);
+        g.a.data = run->quantized->operand;
     }
     g.context = run;
     ox_gemm_run(&p->plan, &g, p->count, put, &at, run->room[number]);
@@ -346,18 +338,6 @@ static ox_status check_lengths(ox_call *call, ox_recurrent_run *run) {
     return OX_OK;
 }
 
-static void take_quantized(const ox_call *call, size_t *used, ox_recurrent_run *run) {
-    const ox_recurrent *r = run->r;
-    for (int i = 0; i < OX_LAST_PRODUCT; i++) {
-        const ox_gemm *g = &r->products[i].gemm;
-        run->weights[i] = ox_workspace_take(call, used, r->shape.directions * g->k * g->n, WIDE);
-        ox_quantized_weights(call, r, i, run->weights[i]);
-    }
-    const int64_t inputs = r->shape.sequence * r->shape.batch * r->shape.input,
-                  states = r->shape.batch * r->shape.hidden;
-    run->operand = ox_workspace_take(call, used, inputs > states ? inputs : states, WIDE);
-}
-
 static void take_memory(ox_call *call, ox_recurrent_run *run) {
     const ox_recurrent *r = run->r;
     const ox_recurrent_shape *s = &r->shape;
@@ -373,14 +353,14 @@ static void take_memory(ox_call *call, ox_recurrent_run *run) {
     for (int i = 0; i < OX_RECURRENT_STATES; i++)
         run->state[i] = ox_workspace_take(call, &used, elements(1, s->batch, s->hidden), width);
     if (r->cell->is_quantized)
-        take_quantized(call, &used, run);
+        ox_quantized_take(call, r, &used, run->quantized);
     for (int i = 0; i < (r->cell->is_split ? OX_RECURRENT_PRODUCTS : OX_LAST_PRODUCT); i++)
         run->room[i] = ox_gemm_take(call, &used, &r->products[i].plan);
 }
 
 ox_status ox_run_recurrent(ox_call *call) {
-    float scale = 1;
-    ox_recurrent_run run = {.call = call, .r = call->state, .scale = &scale};
+    ox_quantized_run quantized;
+    ox_recurrent_run run = {.call = call, .r = call->state, .quantized = &quantized};
     const ox_recurrent_shape *s = &run.r->shape;
     if (s->batch == 0 || s->hidden == 0)
         return OX_OK;

@@ -75,6 +75,8 @@ typedef struct ox_recurrent_product {
     int64_t count;       /* of matrices */
     int first, matrices; /* the number of the first one, and how many a direction has */
     size_t each;         /* bytes from one to the next, in panels or not */
+    uint32_t shift;      /* quantized: what the kernel adds to weights, ... */
+    const void *sums;    /* ... and the sums of their columns then (uint32), NULL unless all sessions share them */
 } ox_recurrent_product;
 
 struct ox_recurrent {
@@ -90,14 +92,30 @@ struct ox_recurrent {
 ox_status ox_recurrent_infer(ox_call *call, const ox_cell *cell);
 ox_status ox_recurrent_prepare(ox_call *call, const ox_cell *cell);
 
-/* Quantized weights as integers without their zero points, and operands of their products, which have one scale. */
-ox_status ox_quantized_plan(ox_call *call, const ox_recurrent *r);
-void ox_quantized_weights(const ox_call *call, const ox_recurrent *r, int number, int32_t *to);
-float ox_quantized_operand(int64_t n, const ox_f32 *from, int32_t *to);
+/* What a run has of quantized products: for each the sums of its weights' columns and their zero points (NULL if all
+ * are 0), as the kernel sees them; and the operand of the last one, which has one scale. */
+typedef struct ox_quantized_run {
+    const uint32_t *sums[OX_LAST_PRODUCT], *zeros[OX_LAST_PRODUCT];
+    char *operand;      /* bytes */
+    uint32_t *row_sums; /* of its rows, without the zero point */
+    float scale;
+    uint8_t zero;
+} ox_quantized_run;
 
-/* n sums of a row, from column `column` on, times scales, plus `add`. */
-void ox_quantized_row(const ox_call *call, const ox_recurrent *r, int number, int direction, float scale,
-                      int64_t column, int64_t n, const int32_t *sums, const ox_f32 *add, ox_f32 *to);
+/* Prepare: a product by its number, whose m, n and k are set; and workspace for ox_quantized_take, which fills all of a
+ * run's members but what belongs to the operand. */
+ox_status ox_quantized_product(ox_call *call, const ox_recurrent *r, int number, ox_recurrent_product *p);
+ox_status ox_quantized_plan(ox_call *call, const ox_recurrent *r);
+void ox_quantized_take(const ox_call *call, const ox_recurrent *r, size_t *used, ox_quantized_run *run);
+
+/* Run: quantizes the operand of a product. */
+void ox_quantized_operand(const ox_call *call, const ox_gemm *g, const ox_f32 *from, ox_quantized_run *run);
+
+/* n sums of a row, from column `column` on, times scales, plus `add`. Takes what zero points contribute off the sums.
+ */
+void ox_quantized_row(const ox_call *call, const ox_recurrent *r, int number, int direction,
+                      const ox_quantized_run *run, int64_t row, int64_t column, int64_t n, char *sums,
+                      const ox_f32 *add, ox_f32 *to);
 
 /* Infer: types and shapes of the inputs that quantized weights have besides. */
 ox_status ox_quantized_check(ox_call *call, const ox_recurrent_shape *s);
