@@ -142,31 +142,34 @@ static void lay_rows(const gemm_job *job, const gemm_room *room, const ox_gemm_m
                        kernel->a_row, room->stage);
 }
 
-/* Where a tile reads the panel that starts at `column`, of `all` columns, and the next one; the last one again, as some
- * processors search long for pages that nobody has. */
-static void find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t column, int64_t all, ox_gemm_tile *tile) {
+/* Where a tile reads the panel that starts at `column`, of `all` columns, and the one that is read next, of which it
+ * gives the bytes of a row: behind the last one that is the first again. What lies behind the panels may be no memory,
+ * and prefetching that takes long. */
+static int64_t find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t column, int64_t all,
+                          ox_gemm_tile *tile) {
     const ox_gemm *g = job->transposed;
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const int64_t behind = job->columns - column - all;
     if (job->plan->direct) {
         tile->b = tile->ahead = offset(&g->b, k, column);
         tile->b_row = g->b.row;
-        return;
+        return 0;
     }
-    tile->b = job->panels + panel_offset(job->plan->kernel, job->columns, k, depth, column);
-    tile->b_row = panel_row(job->plan->kernel, all);
-    tile->ahead = tile->b;
-    if (column + all < job->columns || k + depth < g->k)
-        tile->ahead += depth * tile->b_row;
+    tile->b = job->panels + panel_offset(kernel, job->columns, k, depth, column);
+    tile->b_row = panel_row(kernel, all);
+    tile->ahead = behind || k + depth < g->k ? tile->b + round_up(depth, kernel->group) * tile->b_row : job->panels;
+    return panel_row(kernel, ox_least(kernel->columns, behind ? behind : job->columns));
 }
 
 /* The lines of the next panel, evenly spread over the tiles that read this one; where tiles wait for memory, in several
  * streams, in each of which the processor fetches more by itself. */
-static void look_ahead(const gemm_job *job, int64_t tiles, ox_gemm_tile *tile) {
+static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_tile *tile) {
     const int64_t group = job->plan->kernel->group;
-    tile->ahead_stream = job->plan->direct ? 0 : pieces(tile->b_row * group, tiles);
+    tile->ahead_stream = job->plan->direct ? 0 : pieces(row * group, tiles);
     tile->ahead_step = OX_GEMM_STEPS * tile->ahead_stream;
     if (!job->plan->direct && tiles <= FEW_TILES) {
         tile->ahead_step = tile->ahead_stream;
-        tile->ahead_stream = tile->b_row * round_up(tile->depth, group) / OX_GEMM_STEPS;
+        tile->ahead_stream = row * round_up(tile->depth, group) / OX_GEMM_STEPS;
     }
 }
 
@@ -186,10 +189,10 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     }
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         int64_t column = block->column + j - job->column, all = ox_least(kernel->columns, job->columns - column);
-        find_panel(job, k, depth, column, all, &tile);
-        look_ahead(job, tiles, &tile);
+        const int64_t next_row = find_panel(job, k, depth, column, all, &tile);
+        look_ahead(job, tiles, next_row, &tile);
         tile.columns = ox_least(kernel->columns, block->columns - j);
-        const char *next = tile.ahead, *last = next + depth * tile.b_row;
+        const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {
             tile.rows = ox_least(height, block->rows - i);
