@@ -7,6 +7,7 @@ import sys
 import arrays
 import nodes
 import numpy as np
+import one_node
 import trials
 from onnx import helper
 
@@ -15,11 +16,13 @@ def number(rng, least, most):
     return int(rng.integers(least, most + 1))
 
 
-def result(node, inputs, version, threads):
-    """What ox gives for a node; inputs: {name: (type, array)}."""
-    types = {name: type_name for name, (type_name, _) in inputs.items()}
-    data = nodes.model_around([node], types, {"y": types["x"]}, version)
-    return nodes.run(data, [(array, type_name) for type_name, array in inputs.values()], threads)[0]
+def result(node, inputs, version, threads, fixed=()):
+    """What ox gives for a node; inputs: {name: (type, array)}, of which those in `fixed` are weights of the model."""
+    given = {name: value for name, value in inputs.items() if name not in fixed}
+    types = {name: type_name for name, (type_name, _) in given.items()}
+    weights = [one_node.constant(name, *inputs[name]) for name in fixed]
+    data = nodes.model_around([node], types, {"y": types["x"]}, version, weights)
+    return nodes.run(data, [(array, type_name) for type_name, array in given.values()], threads)[0]
 
 
 def added(columns, image, kernel, strides, dilations, begins):
@@ -80,7 +83,7 @@ def check_transposed(rng):
         wanted += inputs["b"][1].astype(float).reshape(-1, *[1] * spatial)
     node = helper.make_node("ConvTranspose", list(inputs), ["y"], group=groups, strides=strides, dilations=dilations,
                             **given)
-    got = result(node, inputs, version, number(rng, 1, 3))
+    got = result(node, inputs, version, number(rng, 1, 3), ["w"] if rng.random() < 0.5 else [])
     right = got.shape == wanted.shape and np.array_equal(got, wanted.astype(dtype))
     return None if right else f"ConvTranspose-{version} {type_name} {x.shape} {w.shape} group {groups} {strides} " \
                               f"{dilations} {given}"

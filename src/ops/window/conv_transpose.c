@@ -1,6 +1,7 @@
 /* conv_transpose.c: ConvTranspose, the gradient of a convolution. A product of weights and image gives columns, and
  * each column is added to the window of the result that it belongs to. In its ox_window, `in` is the size of the result
  * therefore, and `out` that of the image. */
+#include "store.h"
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"
 #include "scatter.h"
@@ -11,6 +12,7 @@ typedef struct conv_transpose {
     ox_window window; /* over the result: a window for each element of the image */
     int64_t images, groups;
     int64_t in_channels, out_channels; /* per group */
+    const void *weights;               /* with input channels last, if all sessions share them so; or NULL */
     ox_gemm product;
     ox_gemm_plan plan;
 } conv_transpose;
@@ -105,6 +107,36 @@ ox_status ox_infer_conv_transpose(ox_call *call) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
+typedef struct packed_weights {
+    const ox_loops *loops;
+    ox_tensor from;
+} packed_weights;
+
+/* An ox_store_fn. */
+static void pack_weights(const void *context, void *block) {
+    const packed_weights *made = context;
+    ox_pack(made->loops, NULL, &made->from, block);
+}
+
+/* The product reads weights with their input channels last. Those that are constants are laid out so once. */
+static ox_status share_weights(ox_call *call, conv_transpose *c) {
+    ox_gemm *g = &c->product;
+    const ox_dtype dtype = call->in[1]->dtype;
+    const int64_t width = (int64_t)ox_dtype_size(dtype), dims[] = {c->groups, g->m, g->k},
+                  strides[] = {g->k * g->m * width, width, g->m * width};
+    if (!call->store || !(call->weights >> 1 & 1) || ox_dtype_compute(dtype) != dtype || g->m < 2 || g->n < 2 || !g->k)
+        return OX_OK;
+    const packed_weights made = {call->loops, {dtype, 3, dims, strides, call->in[1]->data}};
+    ox_store_key key = {.maker = call->loops, .data = made.from.data, .kind = dtype};
+    memcpy(key.dims, dims, sizeof dims);
+    memcpy(key.strides, strides, sizeof strides);
+    OX_TRY(ox_store_get(call->store, &key, (size_t)(c->groups * g->m * g->k * width), pack_weights, &made, &c->weights,
+                        call->error));
+    if (c->weights)
+        g->a.row = g->k * width, g->a.col = width;
+    return OX_OK;
+}
+
 /* Columns of one image and group: a row for each output channel and tap, a column for each element of the image. */
 static ox_status describe_product(ox_call *call, conv_transpose *c) {
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
@@ -117,6 +149,7 @@ static ox_status describe_product(ox_call *call, conv_transpose *c) {
     g->a = (ox_gemm_matrix){dtype, NULL, width, g->m * width};
     g->b = (ox_gemm_matrix){dtype, NULL, g->n * width, width};
     g->c_row = g->n * width;
+    OX_TRY(share_weights(call, c));
     OX_TRY(ox_workspace_add(call, count, (size_t)width));
     ox_call_name(call, "scattered product, channels first");
     return count ? ox_gemm_prepare(call, g, 1, &c->plan) : OX_OK;
@@ -157,7 +190,7 @@ ox_status ox_run_conv_transpose(ox_call *call) {
     for (int64_t i = 0; i < c->images * c->groups && !ox_pool_poll(call->pool); i++) {
         const int64_t group = ox_remainder(i, c->groups);
         if (workspace) {
-            g.a.data = (const char *)w.data + group * g.k * g.m * width;
+            g.a.data = (const char *)(c->weights ? c->weights : w.data) + group * g.k * g.m * width;
             g.b.data = (const char *)x.data + i * g.k * g.n * width;
             ox_gemm_run(&c->plan, &g, 1, place, NULL, workspace);
         }
