@@ -52,8 +52,8 @@ def signals():
     yield at_node("a onesided inverse of real numbers", "DFT x y", x, SHAPE,
                   "the onesided transform of input 0 'x' (float [1,8,1]): the input must be complex", onesided=1,
                   inverse=1)
-    yield at_node("a signal of two dimensions", "STFT x,s y", {"x": floats(8, 1), "s": longs(1)}, SHAPE,
-                  "input 0 'x' (float [8,1]) must have three dimensions")
+    yield at_node("a signal of four dimensions", "STFT x,s y", {"x": floats(2, 2, 8, 1), "s": longs(1)}, SHAPE,
+                  "input 0 'x' (float [2,2,8,1]) must have three dimensions, or two if it is real")
     yield at_node("a frame longer than the signal", "STFT x,s,,n y", {**x, "s": longs(1), "n": longs(9)}, VALUE,
                   "a frame has 9 elements, but input 0 'x' (float [1,8,1]) has 8")
     yield at_node("frames that stand still", "STFT x,s y", {**x, "s": longs(0)}, VALUE,

@@ -259,11 +259,19 @@ static ox_status check_window(ox_call *call, const stft *s) {
     return OX_OK;
 }
 
+/* The text wants three dimensions; ONNX's shape inference takes two as a real signal, and PyTorch writes those. */
+static ox_status read_signal(ox_call *call, bool *complex) {
+    const int rank = call->in[SIGNAL]->rank;
+    if (rank != 2 && rank != 3)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have three dimensions, or two if it is real",
+                            OX_INPUT(call, SIGNAL));
+    *complex = false;
+    return rank == 3 ? read_complex(call, complex) : ox_call_check_dtype(call, SIGNAL, call->op->dtypes);
+}
+
 static ox_status read_stft(ox_call *call, stft *s) {
     const ox_tensor *x = call->in[SIGNAL];
-    OX_TRY(read_complex(call, &s->complex));
-    if (x->rank != 3)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have three dimensions", OX_INPUT(call, SIGNAL));
+    OX_TRY(read_signal(call, &s->complex));
     const bool has_window = ox_call_given(call, WINDOW);
     s->n = has_window && call->in[WINDOW]->rank == 1 ? call->in[WINDOW]->dims[0] : x->dims[1];
     s->onesided = ox_call_int(call, "onesided", 1) != 0;
