@@ -97,7 +97,7 @@ def window(rng):
     op = str(rng.choice(["BlackmanWindow", "HammingWindow", "HannWindow"]))
     a, b, c = {"B": (0.42, 0.5, 0.08), "Ha": (0.5, 0.5, 0), "Hm": (25 / 46, 21 / 46, 0)}[
         "B" if op[0] == "B" else "Hm" if op[2] == "m" else "Ha"]
-    kind, size, periodic = str(rng.choice(REAL)), int(rng.integers(0, 3000)), int(rng.random() < 0.5)
+    kind, size, periodic = str(rng.choice(REAL)), int(rng.integers(0, rng.choice([4, 3000]))), int(rng.random() < 0.5)
     turns = 2 * np.pi * np.arange(size) / max(1, size if periodic else size - 1)
     wanted = a - b * np.cos(turns) + c * np.cos(2 * turns)
     if size == 1 and not periodic:

@@ -32,7 +32,7 @@ static ox_status read_size(ox_call *call, int i, const char *what, int64_t least
 /* a - b cos(x) + c cos(2x), where x goes once around. */
 typedef struct window {
     double a, b, c;
-    double turns; /* of a step from element to element */
+    double start, turns; /* where the first element is, and a step from element to element */
 } window;
 
 ox_status ox_infer_window(ox_call *call) {
@@ -49,20 +49,21 @@ static ox_status prepare_window(ox_call *call, window shape) {
         return OX_ERROR_MEMORY;
     const int64_t size = call->out[0]->dims[0], period = ox_call_int(call, "periodic", 1) ? size : size - 1;
     *w = shape;
-    w->turns = period > 0 ? 1 / (double)period : 0.5; /* a symmetric window of one element is its peak */
+    w->start = period > 0 ? 0 : 0.5; /* a symmetric window of one element is its peak */
+    w->turns = period > 0 ? 1 / (double)period : 0;
     return OX_OK;
 }
 
 ox_status ox_prepare_blackman(ox_call *call) {
-    return prepare_window(call, (window){0.42, 0.5, 0.08, 0});
+    return prepare_window(call, (window){.a = 0.42, .b = 0.5, .c = 0.08});
 }
 
 ox_status ox_prepare_hamming(ox_call *call) {
-    return prepare_window(call, (window){25.0 / 46, 21.0 / 46, 0, 0});
+    return prepare_window(call, (window){.a = 25.0 / 46, .b = 21.0 / 46});
 }
 
 ox_status ox_prepare_hann(ox_call *call) {
-    return prepare_window(call, (window){0.5, 0.5, 0, 0});
+    return prepare_window(call, (window){.a = 0.5, .b = 0.5});
 }
 
 typedef struct window_job {
@@ -80,7 +81,7 @@ static void window_part(void *context, int part, int parts) {
     for (int64_t n; i < end; i += n) {
         n = ox_least(OX_REALS_PIECE, end - i);
         for (int64_t k = 0; k < n; k++) {
-            const double angle = 2 * pi * ((double)(i + k) * w->turns);
+            const double angle = 2 * pi * (w->start + (double)(i + k) * w->turns);
             piece[k] = w->a - w->b * cos(angle) + w->c * cos(2 * angle);
         }
         ox_reals_store(job->out->dtype, n, piece, 1, (char *)job->out->data + i * width, width);
