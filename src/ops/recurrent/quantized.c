@@ -66,19 +66,19 @@ static void sum_columns(const void *context, void *block) {
 
 ox_status ox_quantized_product(ox_call *call, const ox_recurrent *r, int number, ox_recurrent_product *p) {
     const ox_tensor *weights = call->in[weights_of[number]];
-    const int directions = r->shape.directions;
     ox_gemm *g = &p->gemm;
+    const int64_t directions = r->shape.directions, stride = g->k * g->n;
     p->shift =
         OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_UINT8)->b == OX_INT8 && weights->dtype == OX_UINT8 ? 0U - 128 : 0;
     p->each = (size_t)(g->k * g->n);
     g->a = (ox_gemm_matrix){OX_UINT8, NULL, g->k, 1};
     g->b = (ox_gemm_matrix){weights->dtype, NULL, g->n, 1};
-    OX_TRY(ox_gemm_weights(call, weights_of[number], 1, &(int64_t){directions}, &(int64_t){g->k * g->n}, g, &p->each));
+    OX_TRY(ox_gemm_weights(call, weights_of[number], 1, &directions, &stride, g, &p->each));
     if (g->panels) {
         const ox_store_key key = {
             .maker = loops_of(call), .data = weights->data, .kind = p->shift, .dims = {g->k, g->n, directions}};
         OX_TRY(ox_store_get(call->store, &key, (size_t)columns_of(r) * WIDE, sum_columns,
-                            &(column_sums){call, p, weights->data, directions}, &p->sums, call->error));
+                            &(column_sums){call, p, weights->data, r->shape.directions}, &p->sums, call->error));
     }
     return ox_gemm_prepare(call, g, p->count, &p->plan);
 }
