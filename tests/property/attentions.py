@@ -85,17 +85,21 @@ def flex(rng):
     return "ai.onnx.preview.FlexAttention", 1, inputs, [type_name], attributes, [right]
 
 
-def change(rng, kind, prefix, square):
-    """A graph that FlexAttention runs on scores or weights, and what it does."""
+def change(rng, kind, prefix, square, seen):
+    """A graph that FlexAttention runs on scores or weights, and what it does. `seen` is the greatest element of the
+    node's first input, which the graph may read from outside; None where that has another type."""
     made = {"Neg": lambda x: -x, "Identity": lambda x: x, "Tanh": np.tanh}
     made |= {"Transpose": lambda x: np.swapaxes(x, 2, 3)} if square else {}
     number = rng.uniform(0.5, 2)
     weight = one_node.constant(prefix + "w", kind, np.array(number, arrays.DTYPES[kind][1]))
     known = float(np.array(number, arrays.DTYPES[kind][1]))
     made |= {"Add": lambda x: x + known, "Mul": lambda x: x * known}
+    made |= {"Max": lambda x: np.maximum(x, seen)} if seen is not None else {}
     steps = [str(step) for step in rng.choice(list(made), int(rng.integers(0, 4)))]
     names = [f"{prefix}{k}" for k in range(len(steps) + 1)]
-    body = [helper.make_node(step, [names[k], prefix + "w"][:1 + (step in ("Add", "Mul"))], [names[k + 1]],
+    others = {"Add": [prefix + "w"], "Mul": [prefix + "w"], "Max": [prefix + "seen"]}
+    body = [helper.make_node("ReduceMax", ["x0"], [prefix + "seen"], keepdims=0)] if "Max" in steps else []
+    body += [helper.make_node(step, [names[k], *others.get(step, [])], [names[k + 1]],
                              **{"perm": [0, 1, 3, 2]} if step == "Transpose" else {}) for k, step in enumerate(steps)]
     values = [helper.make_tensor_value_info(name, nodes.kind_of(kind), list("BHLS") if rng.random() < 0.5 else None)
               for name in (names[0], names[-1])]
@@ -124,7 +128,8 @@ def flex_changed(rng):
             x = np.exp(x - x.max(axis=3, keepdims=True))
             x /= x.sum(axis=3, keepdims=True)
         if name in which:
-            attributes[name], apply = change(rng, kind, name, q.shape[2] == k.shape[2])
+            seen = q.max() if kind == type_name else None
+            attributes[name], apply = change(rng, kind, name, q.shape[2] == k.shape[2], seen)
             x = apply(x)
     coarse = max(type_name, kind, key=lambda t: one_node.LIMITS[t])
     return op, version, inputs, outputs, attributes, [x @ v], [coarse]
