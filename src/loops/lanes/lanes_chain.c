@@ -543,7 +543,9 @@ static void bind_short(short_link *l, const char *operand) {
 static bool find_links(char *const arg[], const int64_t step[], const ox_chain *chain, short_link *l) {
     int k = 1;
     for (int i = 0; i < chain->count; i++, l++) {
-        *l = (short_link){.how = &chain->links[i], .operand = arg[0]};
+        l->how = &chain->links[i]; /* to clear all of it takes as long as to go over a few vectors */
+        l->operand = arg[0];
+        l->step = l->next = 0;
         if (l->how->kind <= OX_LINK_LAST_PAIR) {
             l->of_rows = arg[++k];
             l->step = step[k] < 0 ? -step[k] : step[k];

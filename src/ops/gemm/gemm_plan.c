@@ -5,6 +5,8 @@
 
 enum {
     DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
+    SHALLOW = 256,           /* rows of B, and of C, that a panel of it is read for: laying it out takes longer, */
+    SAME_PLACES = 1 << 10,   /* unless its rows are so far apart that they share places in the caches */
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
     PANELS_EACH = 4,         /* the same for panels */
     FEW_ROWS = 64,           /* with fewer rows of C, panels are read too seldom to come from far away */
@@ -79,12 +81,14 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
     return true;
 }
 
-/* True if tiles can read B where it is. B is so small then that distant rows stay in the first-level cache; laying them
- * out would take longer than it gains. */
+/* True if tiles can read B where it is. All of it, or what tiles read before they are done with some columns, stays in
+ * the caches then; laying it out would take longer than it gains. */
 static bool reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
     const int64_t size = (int64_t)ox_dtype_size(kernel->b);
     return !g->panels && !g->panel && g->b.dtype == kernel->b && kernel->group == 1 && g->b.col == size &&
-           g->n % kernel->unit == 0 && g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES;
+           g->n % kernel->unit == 0 &&
+           ((g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES) ||
+            (g->k <= SHALLOW && g->m <= SHALLOW && g->b.row % SAME_PLACES));
 }
 
 /* True if panels are worth keeping in the second-level cache. Gathered ones cost much to lay out, and are laid out into
