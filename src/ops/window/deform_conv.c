@@ -25,7 +25,7 @@ typedef struct deform_job {
     const deform *d;
     ox_dtype dtype;
     ox_blend_points_fn *sum;
-    ox_lane *scale;
+    const ox_lanes *scale;
     const char *offsets, *mask; /* of the image; mask: NULL for none */
     int64_t channel;            /* of the image: the group's first */
 } deform_job;
@@ -178,7 +178,8 @@ static void sample(const ox_gemm *g, int64_t channel, int64_t channels, int64_t 
              ox_quotient(to_row, width));
     char *mask = (char *)(uintptr_t)job->mask;
     for (int64_t c = 0; c < channels && mask; c++, to += to_row)
-        job->scale(windows, (char *const[]){to, to, mask + (cell * w->out_count + window) * width}, step, NULL);
+        job->scale->fn[job->dtype](windows, (char *const[]){to, to, mask + (cell * w->out_count + window) * width},
+                                   step, NULL);
 }
 
 /* An ox_gemm_panel_fn. */
@@ -246,7 +247,7 @@ ox_status ox_run_deform_conv(ox_call *call) {
     void *workspace = ox_gemm_take(call, &used, &d->conv.plan);
     job.sum = job.dtype == OX_DOUBLE ? OX_BUILD_OF(call->loops, ox_blend_points_f64_builds)
                                      : OX_BUILD_OF(call->loops, ox_blend_points_f32_builds);
-    job.scale = OX_BUILD_OF(call->loops, OX_LANES_Mul)->fn[job.dtype];
+    job.scale = OX_BUILD_OF(call->loops, OX_LANES_Mul);
     g.c = result;
     for (int64_t i = 0; i < d->conv.images * d->conv.groups && !ox_pool_poll(call->pool); i++)
         run_product(&job, &g, ox_quotient(i, d->conv.groups), ox_remainder(i, d->conv.groups), data, workspace);
