@@ -64,7 +64,7 @@ def main():
              helper.make_node("MatMul", ["m", "m"], ["mm"]), helper.make_node("Gemm", ["g", "h"], ["gh"], transA=1),
              helper.make_node("LSTM", ["s", "lw", "lr"], ["l"], hidden_size=24),
              helper.make_node("Attention", ["q", "k", "k"], ["a"])]
-    shapes = {"x": [1, 8, 40, 40], "w": [16, 8, 3, 3], "z": [16, 1, 3, 3], "u": [8, 4, 3, 3],
+    shapes = {"x": [1, 20, 40, 40], "w": [16, 20, 3, 3], "z": [16, 1, 3, 3], "u": [20, 4, 3, 3],
               "m": [2, 96, 96], "g": [128, 64], "h": [128, 80], "s": [50, 4, 32], "lw": [1, 96, 32],
               "lr": [1, 96, 24], "q": [1, 2, 60, 32], "k": [1, 2, 90, 32]}
     write(folder, "dense", dense, [value(name, flt, dims) for name, dims in shapes.items()],
