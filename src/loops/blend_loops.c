@@ -77,10 +77,10 @@ BLEND(f32)
 BLEND(f64)
 
 ox_rotate_fn OX_VARIANT(ox_rotate);
-void OX_VARIANT(ox_rotate)(int64_t n, bool apart, const float *x, const float *cos, const float *sin, float *to) {
+void OX_VARIANT(ox_rotate)(int64_t n, bool apart, const ox_f32 *x, const ox_f32 *cos, const ox_f32 *sin, ox_f32 *to) {
     if (apart) {
-        const float *y = x + n;
-        float *other = to + n;
+        const ox_f32 *y = x + n;
+        ox_f32 *other = to + n;
         FOR_N {
             const float real = x[i], imaginary = y[i];
             to[i] = cos[i] * real - sin[i] * imaginary;

@@ -3,6 +3,7 @@
 #ifndef OX_LOOPS_BLEND_LOOPS_H
 #define OX_LOOPS_BLEND_LOOPS_H
 
+#include "element.h"
 #include "tensor.h"
 
 /* The sum of `taps` rows of n elements, which lie one behind the other. */
@@ -18,7 +19,7 @@ typedef void ox_blend_points_fn(int64_t n, const int64_t *end, const int64_t *el
                                 int64_t planes, const void *from, int64_t from_step, void *to, int64_t to_step);
 
 /* Turns n pairs by angles. The pairs are neighbours, or (`apart`) element i and i + n. */
-typedef void ox_rotate_fn(int64_t n, bool apart, const float *x, const float *cos, const float *sin, float *to);
+typedef void ox_rotate_fn(int64_t n, bool apart, const ox_f32 *x, const ox_f32 *cos, const ox_f32 *sin, ox_f32 *to);
 
 /* Each operator names its own loops, so that a linker can leave out the others: those for elements, weights and results
  * of one type. */

@@ -93,9 +93,9 @@ ox_status ox_prepare_rotary(ox_call *call) {
 typedef struct rotary_job {
     const rotary *r;
     ox_rotate_fn *turn;
-    const float *x, *cos, *sin;
+    const ox_f32 *x, *cos, *sin;
     const ox_i64 *positions;
-    float *to;
+    ox_f32 *to;
 } rotary_job;
 
 /* The pairs of one head, and what is not rotated. */
