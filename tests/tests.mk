@@ -173,7 +173,7 @@ regions: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/regions.py --cases 300
 
 winograds: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),60,300) tests/property/winograds.py --cases $(if $(SANITIZE),60,300)
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),20,300) tests/property/winograds.py --cases $(if $(SANITIZE),20,300)
 
 conv-rows: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),60,300) tests/property/conv_rows.py --cases $(if $(SANITIZE),60,300)
