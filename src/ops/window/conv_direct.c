@@ -7,7 +7,7 @@
 enum {
     FEW_INPUTS = 4,    /* of a group: their bands stay in the caches */
     SOME_INPUTS = 16,  /* do if they have not many outputs, */
-    SOME_OUTPUTS = 64, /* or a product would take longer to lay out */
+    SOME_OUTPUTS = 32, /* or a product would take longer to lay out */
     BLOCK = 16 << 10,  /* bytes of results that are handed on together */
     ROOMS = 2,         /* what has just been stored piece by piece is slow to load in vectors */
     WORK = 8           /* so many taps take as long as moving a byte */
@@ -68,6 +68,16 @@ typedef struct direct_channel {
 static direct_channel find_channel(const ox_conv *c, int64_t number) {
     return (direct_channel){ox_quotient(number, c->out_channels) * c->in_channels,
                             ox_remainder(number, c->out_channels), ox_remainder(number, c->out_channels * c->groups)};
+}
+
+/* Goes on by `count` channels of a group; a channel takes no longer than some divisions. */
+static void go_on(const ox_conv *c, int64_t count, direct_channel *channel) {
+    channel->sharing += count;
+    if (channel->sharing == c->out_channels)
+        channel->sharing = 0, channel->input += c->in_channels;
+    channel->of_image += count;
+    if (channel->of_image == c->out_channels * c->groups)
+        channel->of_image = 0;
 }
 
 /* What a band has in each room that it is laid out in. */
@@ -151,11 +161,11 @@ static void hand_on(const direct_job *job, const direct_band *band, int64_t firs
 static void compute_block(const direct_job *job, direct_band *band, int64_t first, int64_t count, char *block) {
     const ox_conv *c = job->conv;
     float *to = job->epilogue ? (float *)(void *)block : job->to + first * c->window.out_count + band->place.start;
-    direct_channel channel = find_channel(c, first);
+    direct_channel channel = find_channel(c, first), ahead = channel;
     int room = lay_input(job, band, channel.input), next = room;
     for (int64_t i = 0, some; i < count; i += some, room = next) {
         some = outputs_from(c, &channel, count - i);
-        const direct_channel ahead = find_channel(c, first + i + some);
+        go_on(c, some, &ahead);
         if (i + some < count)
             next = lay_input(job, band, ahead.input);
         compute_channels(job, &band->tile[room], &channel, some, to + i * band->tile[room].to_step);
