@@ -1,6 +1,7 @@
 /* dense.c: workspace and widened copies. */
 #include "dense.h"
 #include "loops/lanes.h"
+#include "store.h"
 
 ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size) {
     size_t bytes;
@@ -31,6 +32,35 @@ ox_status ox_plan_space(ox_call *call, ox_bcast *plan, int nargs, int rank, cons
 
 static bool is_native(const ox_tensor *tensor) {
     return ox_dtype_compute(tensor->dtype) == tensor->dtype;
+}
+
+#if !OX_SMALL
+typedef struct packed_weight {
+    const ox_loops *loops;
+    const ox_tensor *from;
+} packed_weight;
+
+/* An ox_store_fn. */
+static void pack_weight(const void *context, void *block) {
+    const packed_weight *made = context;
+    ox_pack(made->loops, NULL, made->from, block);
+}
+#endif
+
+ox_status ox_packed_once(ox_store *store, const ox_loops *loops, const ox_tensor *weight, const void **packed,
+                         ox_error *error) {
+#if OX_SMALL
+    (void)store, (void)loops, (void)weight, (void)packed, (void)error;
+    return OX_OK;
+#else
+    const size_t bytes = (size_t)ox_tensor_count(weight) * ox_dtype_size(weight->dtype);
+    ox_store_key key = {.maker = loops, .data = weight->data, .kind = weight->dtype, .bytes = ox_tensor_span(weight)};
+    if (!store || weight->rank > OX_STORE_DIMS || !bytes)
+        return OX_OK;
+    for (int d = 0; d < weight->rank; d++)
+        key.dims[d] = weight->dims[d], key.strides[d] = weight->strides[d];
+    return ox_store_get(store, &key, bytes, pack_weight, &(packed_weight){loops, weight}, packed, error);
+#endif
 }
 
 ox_status ox_dense_plan(ox_call *call, const ox_tensor *tensor) {

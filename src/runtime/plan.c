@@ -7,6 +7,7 @@
 
 #include "iterate/bcast.h"
 #include "ops/control.h"
+#include "ops/dense.h"
 
 static ox_status out_of_memory(const ox_frame *frame, size_t size) {
     return ox_fail_memory(frame->error, "the plan of a session", size);
@@ -247,36 +248,6 @@ static ox_status add_work(const ox_frame *frame, ox_step *step, size_t size) {
     return OX_OK;
 }
 
-#if !OX_SMALL
-typedef struct packed_weight {
-    const ox_loops *loops;
-    const ox_tensor *from;
-} packed_weight;
-
-/* An ox_store_fn. */
-static void pack_weight(const void *context, void *block) {
-    const packed_weight *made = context;
-    ox_pack(made->loops, NULL, made->from, block);
-}
-
-/* A weight is packed once for all sessions; NULL if the store has no room for it. */
-static ox_status find_packed(ox_frame *frame, const ox_tensor *from, const void **packed) {
-    size_t bytes = (size_t)ox_tensor_count(from) * ox_dtype_size(from->dtype);
-    ox_store_key key = {.maker = frame->loops, .data = from->data, .kind = from->dtype, .bytes = ox_tensor_span(from)};
-    if (!frame->model->store || from->rank > OX_STORE_DIMS || !bytes)
-        return OX_OK;
-    for (int d = 0; d < from->rank; d++)
-        key.dims[d] = from->dims[d], key.strides[d] = from->strides[d];
-    return ox_store_get(frame->model->store, &key, bytes, pack_weight, &(packed_weight){frame->loops, from}, packed,
-                        frame->error);
-}
-#else
-static ox_status find_packed(ox_frame *frame, const ox_tensor *from, const void **packed) {
-    (void)frame, (void)from, (void)packed;
-    return OX_OK;
-}
-#endif
-
 /* An input with strides, for an operator that takes none, is packed into the workspace before it runs, and a weight
  * now.
  */
@@ -295,7 +266,7 @@ static ox_status plan_packing(ox_frame *frame, int n, int i, ox_pile *pile) {
     prepared->packings = packing;
     frame->work.in[i] = &packing->to;
     if (ox_frame_slot(frame, frame->graph->nodes[n].in[i])->weight)
-        OX_TRY(find_packed(frame, from, &packing->packed));
+        OX_TRY(ox_packed_once(frame->model->store, frame->loops, from, &packing->packed, frame->error));
     if (packing->packed) {
         packing->to.data = (void *)(uintptr_t)packing->packed; /* only read from */
         frame->work.call.weights |= i < 64 ? (uint64_t)1 << i : 0;

@@ -1,7 +1,6 @@
 /* conv_transpose.c: ConvTranspose, the gradient of a convolution. A product of weights and image gives columns, and
  * each column is added to the window of the result that it belongs to. In its ox_window, `in` is the size of the result
  * therefore, and `out` that of the image. */
-#include "store.h"
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"
 #include "scatter.h"
@@ -107,31 +106,16 @@ ox_status ox_infer_conv_transpose(ox_call *call) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
-typedef struct packed_weights {
-    const ox_loops *loops;
-    ox_tensor from;
-} packed_weights;
-
-/* An ox_store_fn. */
-static void pack_weights(const void *context, void *block) {
-    const packed_weights *made = context;
-    ox_pack(made->loops, NULL, &made->from, block);
-}
-
 /* The product reads weights with their input channels last. Those that are constants are laid out so once. */
 static ox_status share_weights(ox_call *call, conv_transpose *c) {
     ox_gemm *g = &c->product;
     const ox_dtype dtype = call->in[1]->dtype;
     const int64_t width = (int64_t)ox_dtype_size(dtype), dims[] = {c->groups, g->m, g->k},
                   strides[] = {g->k * g->m * width, width, g->m * width};
-    if (!call->store || !(call->weights >> 1 & 1) || ox_dtype_compute(dtype) != dtype || g->m < 2 || g->n < 2 || !g->k)
+    if (!(call->weights >> 1 & 1) || ox_dtype_compute(dtype) != dtype || g->m < 2 || g->n < 2 || !g->k)
         return OX_OK;
-    const packed_weights made = {call->loops, {dtype, 3, dims, strides, call->in[1]->data}};
-    ox_store_key key = {.maker = call->loops, .data = made.from.data, .kind = dtype};
-    memcpy(key.dims, dims, sizeof dims);
-    memcpy(key.strides, strides, sizeof strides);
-    OX_TRY(ox_store_get(call->store, &key, (size_t)(c->groups * g->m * g->k * width), pack_weights, &made, &c->weights,
-                        call->error));
+    const ox_tensor from = {dtype, 3, dims, strides, call->in[1]->data};
+    OX_TRY(ox_packed_once(call->store, call->loops, &from, &c->weights, call->error));
     if (c->weights)
         g->a.row = g->k * width, g->a.col = width;
     return OX_OK;
