@@ -5,8 +5,7 @@
 
 enum {
     DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
-    SHALLOW = 256,           /* rows of B, and of C, that a panel of it is read for: laying it out takes longer, */
-    SAME_PLACES = 1 << 10,   /* unless its rows are so far apart that they share places in the caches */
+    SHALLOW = 256,           /* rows of B, and of C, that a panel is read for: laying it out takes longer */
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
     PANELS_EACH = 4,         /* the same for panels */
     FEW_ROWS = 64,           /* with fewer rows of C, panels are read too seldom to come from far away */
@@ -88,7 +87,7 @@ static bool reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
     return !g->panels && !g->panel && g->b.dtype == kernel->b && kernel->group == 1 && g->b.col == size &&
            g->n % kernel->unit == 0 &&
            ((g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES) ||
-            (g->k <= SHALLOW && g->m <= SHALLOW && g->b.row % SAME_PLACES));
+            (g->k <= SHALLOW && g->m <= SHALLOW && g->b.row % OX_GEMM_SAME_PLACES));
 }
 
 /* True if panels are worth keeping in the second-level cache. Gathered ones cost much to lay out, and are laid out into

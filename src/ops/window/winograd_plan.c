@@ -5,14 +5,13 @@
 #include "winograd.h"
 
 enum {
-    KERNEL = 3,            /* in both directions */
-    SIZES = 2,             /* tiles of 2x2 and 4x4 results */
-    PANEL_TILES = 64,      /* of a panel, at most: enough for weights that come from far away */
-    FEW_CHANNELS = 8,      /* of a group: with fewer, transforms outweigh the products */
-    GATHERED = 2,          /* steps for each vector of gathered columns */
-    SAVED = 4,             /* steps that larger tiles have to save for each weight that they need more */
-    SAME_PLACES = 1 << 10, /* bytes between rows of weights that share places in the caches */
-    PANELS_EACH = 4        /* enough panels for every thread, so that none waits for long */
+    KERNEL = 3,       /* in both directions */
+    SIZES = 2,        /* tiles of 2x2 and 4x4 results */
+    PANEL_TILES = 64, /* of a panel, at most: enough for weights that come from far away */
+    FEW_CHANNELS = 8, /* of a group: with fewer, transforms outweigh the products */
+    GATHERED = 2,     /* steps for each vector of gathered columns */
+    SAVED = 4,        /* steps that larger tiles have to save for each weight that they need more */
+    PANELS_EACH = 4   /* enough panels for every thread, so that none waits for long */
 };
 
 /* Steps of a vector of tiles in the transforms of each size: loads, sums and stores. */
@@ -132,7 +131,7 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     p->depths = pieces(in, p->kernel->depth);
     p->depth = pieces(in, p->depths);
     p->a_row = (int64_t)ox_aligned((size_t)p->depth * sizeof(float));
-    if (p->a_row % SAME_PLACES == 0)
+    if (p->a_row % OX_GEMM_SAME_PLACES == 0)
         p->a_row += OX_GEMM_PAD;
     p->phase = round_up(p->columns + KERNEL, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
     const int64_t each = p->points * p->pitch * (int64_t)sizeof(float),
