@@ -12,21 +12,10 @@ extern const ox_direct_loops OX_VARIANT(ox_direct_loops);
 
 /* Every second element. A vector of them is picked out of two; those of the last one lie behind an element each, so
  * that nothing is read behind the run. */
-#if defined(__clang__)
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (words){__VA_ARGS__})
-#endif
-#define EVENS(a, b) SHUFFLE(a, b, 0, 2, 4, 6)
-#define ODDS(a, b) SHUFFLE(a, b, 1, 3, 5, 7)
-typedef uint32_t words __attribute__((vector_size(16)));
-#if OX_UNALIGNED
-typedef uint32_t loose_words __attribute__((vector_size(16), may_alias, aligned(1)));
-#else
-typedef uint32_t loose_words __attribute__((vector_size(16), may_alias, aligned(sizeof(uint32_t))));
-#endif
+#define EVENS(a, b) OX_SHUFFLE(a, b, 0, 2, 4, 6)
+#define ODDS(a, b) OX_SHUFFLE(a, b, 1, 3, 5, 7)
 enum {
-    WORDS = sizeof(words) / sizeof(uint32_t)
+    WORDS = sizeof(ox_four) / sizeof(uint32_t)
 };
 
 static inline void pick_second_u32(int64_t n, u32 *o, const u32 *x) {
@@ -35,9 +24,9 @@ static inline void pick_second_u32(int64_t n, u32 *o, const u32 *x) {
         return;
     }
     for (int64_t i = 0; i + WORDS < n; i += WORDS)
-        OX_AT(loose_words, o + i) = EVENS(OX_GET(loose_words, x + 2 * i), OX_GET(loose_words, x + 2 * i + WORDS));
+        OX_AT(ox_any_four, o + i) = EVENS(OX_GET(ox_any_four, x + 2 * i), OX_GET(ox_any_four, x + 2 * i + WORDS));
     x += 2 * (n - WORDS) - 1;
-    OX_AT(loose_words, o + n - WORDS) = ODDS(OX_GET(loose_words, x), OX_GET(loose_words, x + WORDS));
+    OX_AT(ox_any_four, o + n - WORDS) = ODDS(OX_GET(ox_any_four, x), OX_GET(ox_any_four, x + WORDS));
 }
 
 static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
@@ -138,6 +127,15 @@ static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t column
     return t->columns == columns && t->to_row == columns ? (t->rows - r) * columns : columns;
 }
 
+/* Some columns of a tile; and all of them, as many vectors at a time as there are such loops, by their vectors. */
+typedef void columns_fn(const ox_direct_tile *t, int64_t column, int64_t columns);
+static void go_across(const ox_direct_tile *t, columns_fn *const by[], int64_t most) {
+    for (int64_t c = 0, some; c < t->columns; c += some) {
+        some = LESS_OF(t->columns - c, most * LANES);
+        by[(some - 1) / LANES](t, c, some);
+    }
+}
+
 /* Tiles of `vectors` vectors and as many rows as there are sums left; of the last rows some are computed for nothing.
  */
 #define DIRECT_TILE(name, TAKE, first, products, vectors)                                                              \
@@ -171,17 +169,8 @@ static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t column
     DIRECT_TILE(name, TAKE, first, products, 3)                                                                        \
     DIRECT_TILE(name, TAKE, first, products, 4)                                                                        \
     static void name(const ox_direct_tile *t) {                                                                        \
-        for (int64_t c = 0, some; c < t->columns; c += some) {                                                         \
-            some = LESS_OF(t->columns - c, MOST_VECTORS * LANES);                                                      \
-            if (some <= LANES)                                                                                         \
-                name##_1(t, c, some);                                                                                  \
-            else if (some <= 2 * LANES)                                                                                \
-                name##_2(t, c, some);                                                                                  \
-            else if (some <= 3 * LANES)                                                                                \
-                name##_3(t, c, some);                                                                                  \
-            else                                                                                                       \
-                name##_4(t, c, some);                                                                                  \
-        }                                                                                                              \
+        static columns_fn *const by[] = {name##_1, name##_2, name##_3, name##_4};                                      \
+        go_across(t, by, sizeof by / sizeof *by);                                                                      \
     }
 DIRECT(plain_products, take_product, 0, true)
 DIRECT(sums, take_sum, 0, false)
@@ -190,9 +179,6 @@ DIRECT(greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
 
 /* The same for kernels whose taps lie `high` below each other, as many rows of the tile apart: a vector is loaded once
  * for all of the rows that see it, column by column of the kernel. */
-enum {
-    TALL_VECTORS = 2
-};
 #define TALL_TILE(high, vectors)                                                                                       \
     static void tall_##high##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                    \
         enum {                                                                                                         \
@@ -228,13 +214,8 @@ enum {
     TALL_TILE(high, 1)                                                                                                 \
     TALL_TILE(high, 2)                                                                                                 \
     static void tall_##high(const ox_direct_tile *t) {                                                                 \
-        for (int64_t c = 0, some; c < t->columns; c += some) {                                                         \
-            some = LESS_OF(t->columns - c, TALL_VECTORS * LANES);                                                      \
-            if (some <= LANES)                                                                                         \
-                tall_##high##_1(t, c, some);                                                                           \
-            else                                                                                                       \
-                tall_##high##_2(t, c, some);                                                                           \
-        }                                                                                                              \
+        static columns_fn *const by[] = {tall_##high##_1, tall_##high##_2};                                            \
+        go_across(t, by, sizeof by / sizeof *by);                                                                      \
     }
 TALL(3)
 TALL(5)
@@ -242,8 +223,7 @@ TALL(7)
 
 /* The same for several outputs of one input: a vector is loaded once for all of them. */
 enum {
-    OUTPUTS = OX_DIRECT_OUTPUTS,
-    WIDE_VECTORS = 3
+    OUTPUTS = OX_DIRECT_OUTPUTS
 };
 #define WIDE_TILE(vectors)                                                                                             \
     static void wide_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                             \
@@ -271,15 +251,8 @@ WIDE_TILE(1)
 WIDE_TILE(2)
 WIDE_TILE(3)
 static void wide(const ox_direct_tile *t) {
-    for (int64_t c = 0, some; c < t->columns; c += some) {
-        some = LESS_OF(t->columns - c, WIDE_VECTORS * LANES);
-        if (some <= LANES)
-            wide_1(t, c, some);
-        else if (some <= 2 * LANES)
-            wide_2(t, c, some);
-        else
-            wide_3(t, c, some);
-    }
+    static columns_fn *const by[] = {wide_1, wide_2, wide_3};
+    go_across(t, by, sizeof by / sizeof *by);
 }
 
 static void products(const ox_direct_tile *t) {

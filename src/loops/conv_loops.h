@@ -18,14 +18,15 @@ typedef void ox_gather_fn(int64_t rows, char *to, int64_t to_row, const char *fr
 /* For elements of 1, 4 or 8 bytes. */
 typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 
-/* What the taps of a kernel see of floats that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
- * tap t, in order; products go over several such layers, each with weights of its own. Up to OX_DIRECT_ROWS rows and
- * OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
 enum {
     OX_DIRECT_ROWS = 8,
     OX_DIRECT_MARGIN = 64,
     OX_DIRECT_OUTPUTS = 4
 };
+
+/* What the taps of a kernel see of floats that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
+ * tap t, in order; products go over several such layers, each with weights of its own. Up to OX_DIRECT_ROWS rows and
+ * OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
 typedef struct ox_direct_tile {
     int64_t taps;
     int64_t high; /* not 0: the taps are as many rows, each from_row behind the one above */
@@ -42,6 +43,7 @@ typedef struct ox_direct_tile {
     int64_t to_step;          /* and from output to output */
 } ox_direct_tile;
 typedef void ox_direct_fn(const ox_direct_tile *tile);
+
 /* True if one of n elements is a NaN. */
 typedef bool ox_find_nan_fn(int64_t n, const float *from);
 

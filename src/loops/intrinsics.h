@@ -103,6 +103,15 @@ static inline void ox_cut_8(void *to, const void *from) {
 }
 #endif
 
+/* Four elements of 4 bytes, and such anywhere; some of those of two, by number. */
+typedef uint32_t ox_four __attribute__((vector_size(16)));
+typedef uint32_t ox_any_four __attribute__((vector_size(16), may_alias, aligned(1)));
+#if defined(__clang__)
+#define OX_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define OX_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (ox_four){__VA_ARGS__})
+#endif
+
 /* The widest vectors of 32 bits, with integers of 16 bits in them that lie packed anywhere. */
 typedef uint32_t ox_words __attribute__((vector_size(OX_WIDEST)));
 static inline ox_words ox_load_words(const void *from) {

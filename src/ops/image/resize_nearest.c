@@ -77,8 +77,8 @@ typedef struct row_job {
     const ox_loops *loops;
     const char *from;
     char *to;
-    int64_t rows, times; /* of the input, and how often each is repeated */
-    int64_t n, count, width /* elements of such a row, how often each is repeated, and their bytes */;
+    int64_t rows, times;     /* of the input, and how often each is repeated */
+    int64_t n, count, width; /* elements of such a row, how often each is repeated, and their bytes */
 } row_job;
 
 static void repeat_part(void *context, int part, int parts) {
