@@ -1,15 +1,13 @@
 #!/bin/sh
-# check.sh PART...: runs the parts of the tests (targets of the Makefile), each to its end whatever the others do, and
-# adds up. A part ends with "N passed, N failed, N skipped", says with lines "skipped: ..." what it left out, and
-# leaves its output in $BUILD/logs.
+# check.sh PART... -- PART...: runs the parts of the tests (targets of the Makefile), each to its end whatever the
+# others do, and adds up. A part ends with "N passed, N failed, N skipped", says with lines "skipped: ..." what it left
+# out, and leaves its output in $BUILD/logs. Those behind "--" build nothing and write nothing but their output: as many
+# of them run at a time as make was given jobs.
+# check.sh --part PART: one of them.
 logs=$BUILD/logs
-mkdir -p "$logs"
-: >"$logs/left-out"
-: >"$logs/failed"
-total_passed=0 total_failed=0 total_skipped=0
 
-parts=$*
-for part in $parts; do
+run_part() {
+    part=$1
     log=$logs/$part.log
     begin=$(date +%s)
     $MAKE --no-print-directory BUILD="$BUILD" "$part" >"$log" 2>&1
@@ -32,10 +30,33 @@ for part in $parts; do
     elif [ "$skipped" -ne 0 ] && ! grep '^skipped: ' "$log" >>"$logs/left-out"; then
         echo "skipped: $part: $skipped, see $log" >>"$logs/left-out"
     fi
-    total_passed=$((total_passed + passed))
-    total_failed=$((total_failed + failed))
-    total_skipped=$((total_skipped + skipped))
+    echo "$passed $failed $skipped" >>"$logs/counts"
+}
+
+if [ "$1" = --part ]; then
+    # In one piece, as others print at the same time.
+    report=$(run_part "$2")
+    echo "$report"
+    exit 0
+fi
+
+mkdir -p "$logs"
+for file in left-out failed counts; do
+    : >"$logs/$file"
 done
+all=$#
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    run_part "$1"
+    shift
+done
+if [ $# -gt 0 ]; then
+    shift
+    all=$((all - 1))
+fi
+if [ $# -gt 0 ]; then
+    jobs=$(echo "$MAKEFLAGS" | sed -n 's/.*-j\([0-9][0-9]*\).*/\1/p')
+    printf '%s\n' "$@" | xargs -n 1 -P "${jobs:-1}" sh "$0" --part
+fi
 
 # Once more at the end, where somebody who sees only the last lines finds it.
 if [ -s "$logs/failed" ]; then
@@ -49,5 +70,14 @@ if [ -s "$logs/left-out" ]; then
     sed 's/^skipped: /    /' "$logs/left-out"
 fi
 echo
-echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
-[ "$total_failed" -eq 0 ]
+awk -v all="$all" '
+    { passed += $1; failed += $2; skipped += $3 }
+    NF == 3 { parts++ }
+    END {
+        if (parts != all) {
+            printf "%d of %d parts ran to their end\n", parts, all
+            failed++
+        }
+        printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+        exit failed != 0
+    }' "$logs/counts"

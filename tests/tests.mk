@@ -3,21 +3,24 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-# A line for each part, or for some that belong together.
+# A line for each part, or for some that belong together. BESIDE are those that need the library and the virtual
+# environment alone, so that some of them may run at a time (make -j).
 CHECK_PARTS := \
   unit header compat operators \
   cli \
   conformance tolerances versions \
-  property products epilogues expand-forms views casts shrinks \
-  graphs \
-  picks images convs winograds conv-rows mapped pools transposed integer-convs deforms regions norms lines \
-  loops recurrent attentions gradients einsums signals texts sequences maps chances ml trained \
   plugin errors strict \
-  hostile hostile-values ml-attributes extremes allocations regression \
+  hostile hostile-values allocations regression \
   ops-list check-device check-install \
   check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
   check-python \
   models-check
+CHECK_BESIDE := \
+  graphs trained winograds loops attentions \
+  property products epilogues expand-forms views casts shrinks \
+  picks images convs conv-rows mapped pools transposed integer-convs deforms regions norms lines \
+  recurrent gradients einsums signals texts sequences maps chances ml \
+  ml-attributes extremes
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
@@ -34,7 +37,7 @@ export PYTHONPATH := $(CURDIR)/tests/lib
 OX_PYTHON = env $(if $(SANITIZE),$(ASAN_ENV)) OX_LIBRARY='$(BUILD)/libox.so'
 
 check: all venv
-	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS)
+	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS) -- $(CHECK_BESIDE)
 
 venv:
 	@sh tests/venv.sh '$(PYTHON)' '$(VENV)' tests/requirements.txt
@@ -315,5 +318,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check venv node-cases releases models-run $(CHECK_PARTS) asan tsan valgrind analyze lint lint-rooms lint-format lint-build \
+.PHONY: check venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan valgrind analyze lint lint-rooms lint-format lint-build \
   lint-cppcheck
