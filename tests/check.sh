@@ -1,8 +1,7 @@
 #!/bin/sh
 # check.sh PART... -- PART...: runs the parts of the tests (targets of the Makefile), each to its end whatever the
 # others do, and adds up. A part ends with "N passed, N failed, N skipped", says with lines "skipped: ..." what it left
-# out, and leaves its output in $BUILD/logs. Those behind "--" build nothing and write nothing but their output: as many
-# of them run at a time as make was given jobs.
+# out, and leaves its output in $BUILD/logs. Of those behind "--", as many run at a time as make was given jobs.
 # check.sh --part PART: one of them.
 logs=$BUILD/logs
 
@@ -44,19 +43,14 @@ mkdir -p "$logs"
 for file in left-out failed counts; do
     : >"$logs/$file"
 done
-all=$#
-while [ $# -gt 0 ] && [ "$1" != -- ]; do
+all=$(($# - 1))
+while [ "$1" != -- ]; do
     run_part "$1"
     shift
 done
-if [ $# -gt 0 ]; then
-    shift
-    all=$((all - 1))
-fi
-if [ $# -gt 0 ]; then
-    jobs=$(echo "$MAKEFLAGS" | sed -n 's/.*-j\([0-9][0-9]*\).*/\1/p')
-    printf '%s\n' "$@" | xargs -n 1 -P "${jobs:-1}" sh "$0" --part
-fi
+shift
+jobs=$(echo "$MAKEFLAGS" | sed -n 's/.*-j\([0-9][0-9]*\).*/\1/p')
+printf '%s\n' "$@" | xargs -r -n 1 -P "${jobs:-1}" sh "$0" --part
 
 # Once more at the end, where somebody who sees only the last lines finds it.
 if [ -s "$logs/failed" ]; then
@@ -72,10 +66,9 @@ fi
 echo
 awk -v all="$all" '
     { passed += $1; failed += $2; skipped += $3 }
-    NF == 3 { parts++ }
     END {
-        if (parts != all) {
-            printf "%d of %d parts ran to their end\n", parts, all
+        if (NR != all) {
+            printf "%d of %d parts ran to their end\n", NR, all
             failed++
         }
         printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped

@@ -3,8 +3,8 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-# A line for each part, or for some that belong together. BESIDE are those that need the library and the virtual
-# environment alone, so that some of them may run at a time (make -j).
+# A line for each part, or for some that belong together. Those of CHECK_BESIDE may run at the same time (make -j): no
+# two of them write the same file.
 CHECK_PARTS := \
   unit header compat operators \
   cli \
@@ -318,5 +318,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan valgrind analyze lint lint-rooms lint-format lint-build \
-  lint-cppcheck
+.PHONY: check venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan valgrind analyze \
+  lint lint-rooms lint-format lint-build lint-cppcheck
