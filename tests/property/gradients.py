@@ -33,12 +33,20 @@ def apart(rng, shape):
     return rng.choice([-1.0, 1.0], shape) * (rng.integers(0, 3, shape) + rng.uniform(0.2, 0.8, shape))
 
 
+def off_halves(rng, shape):
+    """Numbers away from 0.5, 1.5 and so on, where Round jumps."""
+    return rng.integers(-3, 4, shape) + rng.uniform(-0.3, 0.3, shape)
+
+
+# Numbers that are drawn away from where functions bend or jump stay away from there when they are multiplied by this.
+ELSEWHERE = 0.9375
+
 UNARY = {
     "Abs": apart, "Acos": real(-.9, .9), "Acosh": real(1.1, 3), "Asin": real(-.9, .9), "Asinh": real(), "Atan": real(),
     "Atanh": real(-.9, .9), "Ceil": apart, "Cos": real(), "Cosh": real(), "Elu": apart, "Erf": real(), "Exp": real(),
     "Floor": apart, "Identity": real(), "LeakyRelu": apart, "Log": real(.2, 3), "Neg": real(), "Reciprocal": apart,
-    "Relu": apart, "Round": apart, "Sigmoid": real(), "Sign": apart, "Sin": real(), "Sinh": real(), "Softplus": real(),
-    "Softsign": real(), "Sqrt": real(.2, 3), "Tan": real(-1, 1), "Tanh": real()}
+    "Relu": apart, "Round": off_halves, "Sigmoid": real(), "Sign": apart, "Sin": real(), "Sinh": real(),
+    "Softplus": real(), "Softsign": real(), "Sqrt": real(.2, 3), "Tan": real(-1, 1), "Tanh": real()}
 
 
 class Drawn:
@@ -309,7 +317,7 @@ def case(rng, turn):
     for name in xs + zs:  # other values than those of the named tensors
         if rng.random() < 0.2:
             given[name] = name + "_other"
-            at[name] = extra[given[name]] = coarse(drawn.values[name] * 0.875)
+            at[name] = extra[given[name]] = coarse(drawn.values[name] * ELSEWHERE)
     made, kept = weighted(drawn, kind, weights)
     outputs = ["" if len(xs) > 1 and rng.random() < 0.1 else f"g_{n}" for n in xs]
     attributes = {"xs": xs, "y": "total"} | ({"zs": zs} if zs else {})
