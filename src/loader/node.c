@@ -14,22 +14,24 @@ static ox_status check_arity(ox_builder *b, const ox_node *node, const char *wha
     const size_t most = OX_WITH_CHECKS ? given : (size_t)count;
     if (count >= min && (max == OX_ANY || most <= (size_t)max))
         return OX_OK;
-    const char *bound = count < min ? (max == min ? "exactly" : "at least") : (max == min ? "exactly" : "at most");
-    return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s%s given, but %.*s-%d takes %s %d", given, what,
-                   given == 1 ? "" : "s", 40, node->op->name, ox_op_version(node->op, node->version), bound,
-                   count < min ? min : max);
+    const bool few = count < min;
+    const char *bound = max == min ? "exactly" : few ? "at least" : "at most";
+    const size_t counted = few ? (size_t)count : given;
+    return ox_fail(b->error, OX_ERROR_MODEL, "%zu %s%s given, but %.*s-%d takes %s %d", counted, what,
+                   counted == 1 ? "" : "s", 40, node->op->name, ox_op_version(node->op, node->version), bound,
+                   few ? min : max);
 }
 
-/* Control flow has optional inputs before others that must be there, and sees to them itself. */
 static ox_status check_node(ox_builder *b, const ox_node *node, const Onnx__NodeProto *proto) {
     const ox_op *op = node->op;
     if (!ox_op_is_known(op))
         return OX_OK;
-    const int nin = ox_op_has(op, OX_OP_CONTROL) ? (int)proto->n_input : node->nin;
+    const bool gaps = ox_op_has(op, OX_OP_GAPS);
+    const int nin = gaps ? (int)proto->n_input : node->nin;
     OX_TRY(check_arity(b, node, "input", nin, op->min_in, op->max_in, proto->n_input));
     OX_TRY(check_arity(b, node, "output", (int)count_names(proto->output, proto->n_output), op->min_out, op->max_out,
                        proto->n_output));
-    for (int i = 0; i < op->min_in && !ox_op_has(op, OX_OP_CONTROL); i++)
+    for (int i = 0; i < op->min_in && !gaps; i++)
         if (node->in[i] == OX_NONE)
             return ox_fail(b->error, OX_ERROR_MODEL, "input %d is omitted, but must be given", i);
     return OX_OK;

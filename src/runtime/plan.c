@@ -32,10 +32,11 @@ static ox_status check_kind(const ox_call *call, int i) {
 }
 
 static ox_status check_inputs(const ox_call *call) {
-    const bool control = ox_op_has(call->op, OX_OP_CONTROL); /* which sees to omitted inputs itself */
+    const ox_op *op = call->op;
+    const int needed = ox_op_has(op, OX_OP_GAPS) ? 0 : op->max_in == OX_ANY ? call->nin : op->min_in;
     for (int i = 0; i < call->nin; i++) {
         const ox_tensor *t = call->in[i];
-        if (!t && !control && (i < call->op->min_in || call->op->max_in == OX_ANY))
+        if (!t && i < needed)
             return ox_call_fail(call, OX_ERROR_MODEL, "input %d is required, but omitted", i);
         if (t && t->dtype == OX_UNDEFINED)
             return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "input %d is not a tensor", i);

@@ -119,4 +119,16 @@ def batches():
                 "element 1 of the batch is 4 long, out of range (0 to 3)", {**given, "l": longs(3, 4)}, **known)
 
 
-MISTAKES = [*loops(), *scans(), *batches()]
+def maps():
+    given = {"x": np.zeros((2, 2), np.float32)}
+    per_item = graph([node("Neg v w")], "v float ?", "w float ?")
+    yield wrong("no sequence to map", "SequenceMap ,x y", MODEL, "input 0 is omitted, but must be given", given, body=per_item)
+    yield wrong("nothing to map", "SequenceMap , y", MODEL, "0 inputs given, but SequenceMap-17 takes at least 1", given,
+                body=per_item)
+    yield wrong("a condition that is omitted", "If , y", MODEL, "0 inputs given, but If-16 takes exactly 1", given,
+                then_branch=per_item, else_branch=per_item)
+    yield wrong("a tensor to map", "SequenceMap x y", SHAPE, "input 0 'x' (float [2,2]) must be a sequence", given,
+                body=per_item)
+
+
+MISTAKES = [*loops(), *scans(), *batches(), *maps()]

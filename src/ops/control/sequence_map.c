@@ -20,8 +20,6 @@ ox_status ox_infer_sequence_map(ox_call *call) {
     int nin, nout;
     OX_TRY(ox_call_check_kind(call, 0, OX_KIND_SEQUENCE));
     for (int i = 0; i < call->nin; i++) {
-        if (!call->in[i])
-            return ox_call_fail(call, OX_ERROR_MODEL, "input %d is required, but omitted", i);
         const ox_dtype item = is_sequence(call->in[i]) ? ox_type_item(call->in[i]->dtype) : call->in[i]->dtype;
         if (ox_is_value(item))
             return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a tensor or a sequence of tensors",
