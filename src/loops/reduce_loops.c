@@ -29,12 +29,21 @@ enum {
 #define FOLD_PARTS(LOOP, type, sum, of, op, width)                                                                     \
     LOOP for (int p = 0; p < width; p++) part[p] = op(part[p], (sum)of(OX_GET(type, from + (i + p) * step), less))
 
-/* The same of DEPTH elements for each partial result, which is loaded and stored once for all of them. */
-#define FOLD_DEEP(type, sum, of, op)                                                                                   \
+/* The same of DEPTH elements for each partial result, which is loaded and stored once for all of them: one after the
+ * other, or as pairs, for operations whose result does not depend on that. */
+enum {
+    SHALLOW,
+    IN_TURN,
+    IN_PAIRS
+};
+#define FOLD_DEEP(type, sum, of, op, deep)                                                                             \
     for (int p = 0; p < WIDE; p++) {                                                                                   \
-        sum s = part[p];                                                                                               \
-        UNROLLED for (int d = 0; d < DEPTH; d++) s =                                                                   \
-            op(s, (sum)of(OX_GET(type, from + (i + d * WIDE + p) * step), less));                                      \
+        sum x[DEPTH], s = part[p];                                                                                     \
+        UNROLLED for (int d = 0; d < DEPTH; d++) x[d] = (sum)of(OX_GET(type, from + (i + d * WIDE + p) * step), less); \
+        if (deep == IN_PAIRS)                                                                                          \
+            s = op(s, op(op(x[0], x[1]), op(x[2], x[3])));                                                             \
+        else                                                                                                           \
+            UNROLLED for (int d = 0; d < DEPTH; d++) s = op(s, x[d]);                                                  \
         part[p] = s;                                                                                                   \
     }
 
@@ -44,13 +53,13 @@ enum {
 #define DEVIATION(a, less) (((a) - (less)) * ((a) - (less)))
 #define FOLD_ROW(name, type, sum, of, op, LOOP, deep)                                                                  \
     static inline sum name(sum first, const char *from, int64_t length, int64_t step, type less) {                     \
-        sum part[WIDE];                                                                                                \
+        _Alignas(OX_WIDEST) sum part[WIDE];                                                                            \
         int64_t i = 0;                                                                                                 \
         (void)less;                                                                                                    \
         if (length >= WIDE) {                                                                                          \
             LOAD_PARTS(LOOP, type, sum, of, WIDE);                                                                     \
             for (i = WIDE; deep && i + DEPTH * WIDE <= length; i += DEPTH * WIDE)                                      \
-                FOLD_DEEP(type, sum, of, op);                                                                          \
+                FOLD_DEEP(type, sum, of, op, deep);                                                                    \
             for (; i + WIDE <= length; i += WIDE)                                                                      \
                 FOLD_PARTS(LOOP, type, sum, of, op, WIDE);                                                             \
             FOLD_HALF(op, part, WIDE / 2);                                                                             \
@@ -74,14 +83,14 @@ enum {
 
 #define FOLD(name, type, sum, op, LOOP, deep)                                                                          \
     FOLD_ROW(packed_##name, type, sum, ITSELF, op, LOOP, deep)                                                         \
-    FOLD_ROW(strided_##name, type, sum, ITSELF, op, ROLLED, false)                                                     \
+    FOLD_ROW(strided_##name, type, sum, ITSELF, op, ROLLED, SHALLOW)                                                   \
     FOLD_ROWS(name, type, sum)                                                                                         \
     FOLD_COLUMNS(name, type, sum, ITSELF, op)
 
 /* The same of what `of` makes of each element, in the type of the accumulator. */
 #define FOLD_OF(name, type, sum, of)                                                                                   \
-    FOLD_ROW(packed_##name, type, sum, of, SUM_OF, ROLLED, true)                                                       \
-    FOLD_ROW(strided_##name, type, sum, of, SUM_OF, ROLLED, false)                                                     \
+    FOLD_ROW(packed_##name, type, sum, of, SUM_OF, ROLLED, IN_TURN)                                                    \
+    FOLD_ROW(strided_##name, type, sum, of, SUM_OF, ROLLED, SHALLOW)                                                   \
     FOLD_ROWS(name, type, sum)                                                                                         \
     FOLD_COLUMNS(name, type, sum, of, SUM_OF)
 
@@ -114,27 +123,21 @@ enum {
     }
 
 #define MULTIPLY(a, b) ((a) * (b))
-/* b where `takes`, else a, by their bits: compilers would jump, which random elements make them guess wrong. */
-#define TAKE(name, type, bits)                                                                                         \
-    static inline type name(bool takes, type b, type a) {                                                              \
-        const bits mask = 0 - (bits)takes;                                                                             \
-        bits of_a, of_b;                                                                                               \
-        memcpy(&of_a, &a, sizeof a);                                                                                   \
-        memcpy(&of_b, &b, sizeof b);                                                                                   \
-        of_a = (of_b & mask) | (of_a & ~mask);                                                                         \
-        memcpy(&a, &of_a, sizeof a);                                                                                   \
-        return a;                                                                                                      \
+/* The greater and the lesser; a NaN, once taken, stays. Compilers would jump on a condition that holds both
+ * comparisons, which random elements make them guess wrong. */
+#define OR_NAN(name, type, choice)                                                                                     \
+    static inline type name(type a, type b) {                                                                          \
+        const type chosen = choice(b, a);                                                                              \
+        return b != b ? b : chosen;                                                                                    \
     }
-TAKE(take_f32, float, uint32_t)
-TAKE(take_f64, double, uint64_t)
-#define TAKES(takes, b, a) _Generic((a), float : take_f32, default : take_f64)(takes, b, a)
-/* A NaN, once taken, stays. */
-#define GREATER_OR_NAN(a, b) TAKES(((b) > (a)) | ((b) != (b)), b, a)
-#define LESS_OR_NAN(a, b) TAKES(((b) < (a)) | ((b) != (b)), b, a)
+OR_NAN(greater_f32, float, MORE_OF)
+OR_NAN(lesser_f32, float, LESS_OF)
+OR_NAN(greater_f64, double, MORE_OF)
+OR_NAN(lesser_f64, double, LESS_OF)
 
 #define FOLD_WIDE(name, type, sum)                                                                                     \
-    FOLD(sum_##name, type, sum, SUM_OF, UNROLLED, false)                                                               \
-    FOLD(prod_##name, type, sum, MULTIPLY, UNROLLED, false)
+    FOLD(sum_##name, type, sum, SUM_OF, UNROLLED, SHALLOW)                                                             \
+    FOLD(prod_##name, type, sum, MULTIPLY, UNROLLED, SHALLOW)
 #if OX_SMALL
 #define SQUARES_F32 NULL
 #define DEVIATIONS_F32 NULL
@@ -164,7 +167,7 @@ FOLD_WIDE(f32, ox_f32, double)
     }
 /* Whole blocks, then the rest. Where sums of floats overflow, all is done in double. */
 #define SUM_ROW(name, of, LOOP)                                                                                        \
-    FOLD_ROW(wide_##name, ox_f32, double, of, SUM_OF, LOOP, false)                                                     \
+    FOLD_ROW(wide_##name, ox_f32, double, of, SUM_OF, LOOP, SHALLOW)                                                   \
     SUM_BLOCKS(blocks_##name, of)                                                                                      \
     static inline double name(double first, const char *from, int64_t length, int64_t step, ox_f32 less) {             \
         const int64_t whole = length & -(int64_t)BLOCK;                                                                \
@@ -199,7 +202,7 @@ static void eights_f32(void *sums, int64_t n, const char *from, int64_t next, in
 #define EIGHTS_F32 eights_f32
 FOLD_COLUMNS(sum_f32, ox_f32, double, ITSELF, SUM_OF)
 
-FOLD(prod_f32, ox_f32, double, MULTIPLY, UNROLLED, false)
+FOLD(prod_f32, ox_f32, double, MULTIPLY, UNROLLED, SHALLOW)
 #endif
 FOLD_WIDE(f64, ox_f64, double)
 FOLD_WIDE(i32, ox_i32, uint64_t)
@@ -230,14 +233,14 @@ FOLD_INTEGER_REAL(u32, ox_u32)
 FOLD_INTEGER_REAL(i64, ox_i64)
 FOLD_INTEGER_REAL(u64, ox_u64)
 
-FOLD(max_f32, ox_f32, float, GREATER_OR_NAN, ROLLED, true)
-FOLD(min_f32, ox_f32, float, LESS_OR_NAN, ROLLED, true)
-FOLD(max_f64, ox_f64, double, GREATER_OR_NAN, ROLLED, true)
-FOLD(min_f64, ox_f64, double, LESS_OR_NAN, ROLLED, true)
+FOLD(max_f32, ox_f32, float, greater_f32, ROLLED, IN_PAIRS)
+FOLD(min_f32, ox_f32, float, lesser_f32, ROLLED, IN_PAIRS)
+FOLD(max_f64, ox_f64, double, greater_f64, ROLLED, IN_PAIRS)
+FOLD(min_f64, ox_f64, double, lesser_f64, ROLLED, IN_PAIRS)
 
 #define FOLD_ORDER(name, type, value)                                                                                  \
-    FOLD(max_##name, type, value, MORE_OF, ROLLED, true)                                                               \
-    FOLD(min_##name, type, value, LESS_OF, ROLLED, true)
+    FOLD(max_##name, type, value, MORE_OF, ROLLED, IN_PAIRS)                                                           \
+    FOLD(min_##name, type, value, LESS_OF, ROLLED, IN_PAIRS)
 FOLD_ORDER(i8, ox_i8, int8_t)
 FOLD_ORDER(u8, ox_u8, uint8_t)
 FOLD_ORDER(i32, ox_i32, int32_t)

@@ -66,14 +66,21 @@ typedef union ox_fold_sums {
     uint8_t u8[OX_FOLD_TILE];
 } ox_fold_sums;
 
-/* The first values of n accumulators. */
+/* The first values of n accumulators. Widths that the compiler knows are stores; another would be a call for each. */
 static inline void ox_fold_start(const ox_folder *folder, int64_t n, void *sums) {
-    if (folder->width == sizeof folder->identity)
+    if (folder->width == sizeof(uint64_t))
         for (int64_t i = 0; i < n; i++)
-            memcpy((char *)sums + i * (int64_t)sizeof folder->identity, &folder->identity, sizeof folder->identity);
+            memcpy((char *)sums + i * (int64_t)sizeof(uint64_t), &folder->identity, sizeof(uint64_t));
+    else if (folder->width == sizeof(uint32_t))
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)sums + i * (int64_t)sizeof(uint32_t), &folder->identity, sizeof(uint32_t));
     else
-        for (int64_t i = 0; i < n; i++)
-            memcpy((char *)sums + i * folder->width, &folder->identity, (size_t)folder->width);
+        memset(sums, *(const uint8_t *)&folder->identity, (size_t)n);
+}
+
+/* What accumulators of partial results are folded by. */
+static inline ox_fold ox_fold_joins(ox_fold fold) {
+    return fold == OX_FOLD_MAX || fold == OX_FOLD_MIN || fold == OX_FOLD_PROD ? fold : OX_FOLD_SUM;
 }
 
 /* False if the type is not one that reductions are computed in. */

@@ -39,6 +39,7 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
     }
     *joined = *(const pass_rows *)in->attr;
     joined->folder.rows = joined->folder.squares;
+    joined->short_rows = NULL;
     in->attr = joined;
     in->reg[1] = first->reg[1];
     const pass_instruction *before = b->pass.ncode > 1 ? first - 1 : NULL;

@@ -85,9 +85,10 @@ typedef struct pass_store {
 
 /* What an instruction that takes rows knows besides its operands. */
 typedef struct pass_rows {
-    int64_t row;      /* elements in a row */
-    ox_folder folder; /* ox_pass_fold */
-    bool deviates;    /* it folds squares of differences from another operand */
+    int64_t row;                /* elements in a row */
+    ox_folder folder, joins;    /* ox_pass_fold: of elements, and of their accumulators */
+    const ox_loops *short_rows; /* for rows that are folded many at a time; NULL for others */
+    bool deviates;              /* it folds squares of differences from another operand */
     ox_softmax_fn *softmax;
     ox_spread_fn *spread;
 } pass_rows;

@@ -1,5 +1,6 @@
 /* pass_rows.c: the instructions of lane programs that take rows: what is one element for each of them. */
 #include "pass_program.h"
+#include "iterate/fold.h"
 
 /* ---- Folding rows ------------------------------------------------------------------------------------------- */
 
@@ -15,6 +16,10 @@ static int fold_lane(int64_t n, char *const arg[], const int64_t step[], const v
         const char *from = arg[1] + i * next;
         if (rows->deviates)
             folder->deviations(&sums, count, from, next, rows->row, arg[2] + i * step[2], step[2]);
+#if !OX_SMALL
+        else if (rows->short_rows)
+            ox_fold_short_rows(rows->short_rows, folder, &rows->joins, &sums, count, from, width, next, rows->row);
+#endif
         else
             folder->rows(&sums, count, from, next, rows->row, width);
         folder->end(count, &sums, rows->row, arg[0] + i * step[0]);
@@ -38,8 +43,12 @@ static ox_reg apply_rows(ox_pass_builder *b, ox_lane *lane, pass_rows *rows, boo
 ox_reg ox_pass_fold(ox_pass_builder *b, ox_fold fold, ox_reg reg) {
     reg = ox_pass_widen(b, reg);
     pass_rows *rows = reg < 0 ? NULL : ox_pile_get(b->pile, sizeof *rows);
-    if (!rows || !OX_BUILD_OF(b->loops, ox_folder_builds)(fold, ox_pass_dtype(b, reg), &rows->folder))
+    ox_folder_fn *find = OX_BUILD_OF(b->loops, ox_folder_builds);
+    if (!rows || !find(fold, ox_pass_dtype(b, reg), &rows->folder) ||
+        !find(ox_fold_joins(fold), rows->folder.sums, &rows->joins))
         return ox_pass_fail(b);
+    if (ox_is_short_row(&rows->folder, b->pass.row))
+        rows->short_rows = b->loops;
     return apply_rows(b, fold_lane, rows, true, reg);
 }
 

@@ -4,7 +4,7 @@
 #include "ops/elementwise.h"
 #include "loops/intrinsics.h"
 #include "reduce.h"
-#include "reduce_transposed.h"
+#include "iterate/fold.h"
 #include "iterate/walk.h"
 
 #include <string.h>
@@ -19,6 +19,7 @@ enum {
 typedef enum layout {
     AS_TAKEN,
     ROWS_BESIDE,   /* rows that lie as columns */
+    ROWS_SHORT,    /* packed rows of few elements, one behind the other */
     COLUMNS_APART, /* columns that lie as rows, or anyhow */
     SCATTERED      /* parts of rows: the input is packed first */
 } layout;
@@ -175,10 +176,13 @@ static layout find_layout(const reduce *r, const order *wanted, int64_t width) {
         MANY = 16
     };
     const bool beside = r->kept.step[0] == width, many = r->kept.dim[0] >= MANY && r->reduced.dim[0] >= MANY;
+    const bool is_short = r->kept.dim[0] >= MANY && ox_is_short_row(&r->folder, r->reduced.dim[0]);
     if (wanted->side_by_side)
         return beside ? AS_TAKEN : COLUMNS_APART;
     if (r->reduced.dim[0] != wanted->run)
         return SCATTERED;
+    if (!OX_SMALL && is_short && r->reduced.step[0] == width)
+        return ROWS_SHORT;
     return !OX_SMALL && beside && many && r->reduced.step[0] != width ? ROWS_BESIDE : AS_TAKEN;
 }
 
@@ -240,8 +244,7 @@ static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kep
 static bool find_folders(const ox_call *call, ox_fold fold, reduce *r) {
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     ox_folder_fn *find = OX_BUILD_OF(call->loops, ox_folder_builds);
-    const ox_fold join = orders(fold) || fold == OX_FOLD_PROD ? fold : OX_FOLD_SUM;
-    return find(fold, dtype, &r->folder) && find(join, r->folder.sums, &r->joins);
+    return find(fold, dtype, &r->folder) && find(ox_fold_joins(fold), r->folder.sums, &r->joins);
 }
 
 ox_status ox_reduce_prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
@@ -338,6 +341,8 @@ static void fold_stretch(const reduce_job *job, ox_fold_sums *sums, int64_t n, c
 #if !OX_SMALL
     else if (r->layout == ROWS_BESIDE)
         ox_fold_rows_beside(&r->folder, &r->joins, sums, n, from, job->width, length, step);
+    else if (r->layout == ROWS_SHORT)
+        ox_fold_short_rows(job->loops, &r->folder, &r->joins, sums, n, from, job->width, next, length);
     else if (r->prefetches)
         fold_prefetching(job, (char *)sums, n, from, length, step);
 #endif

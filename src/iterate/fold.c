@@ -1,5 +1,5 @@
-/* reduce_transposed.c: reductions of transposed matrices. */
-#include "reduce_transposed.h"
+/* fold.c: reductions of transposed matrices, and of short rows. */
+#include "fold.h"
 
 #include <math.h>
 
@@ -107,6 +107,19 @@ void ox_fold_rows_beside(const ox_folder *folder, const ox_folder *joins, void *
             sum_floats(&m, to, &part);
         else
             fold_rest(&m, 0, to, &part);
+    }
+}
+
+/* ---- Short rows --------------------------------------------------------------------------------------------- */
+
+void ox_fold_short_rows(const struct ox_loops *loops, const ox_folder *folder, const ox_folder *joins, void *sums,
+                        int64_t n, const char *from, int64_t width, int64_t next, int64_t length) {
+    _Alignas(double) char tile[ROWS * OX_LINE];
+    for (int64_t i = 0; i < n; i += ROWS) {
+        const int64_t rows = n - i < ROWS ? n - i : ROWS;
+        const int64_t dims[] = {length, rows}, to[] = {rows * width, width}, at[] = {width, next};
+        ox_move(loops, NULL, 2, dims, (size_t)width, tile, to, from + i * next, at);
+        ox_fold_rows_beside(folder, joins, (char *)sums + i * folder->width, rows, tile, width, length, rows * width);
     }
 }
 #endif
