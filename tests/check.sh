@@ -1,5 +1,5 @@
 #!/bin/sh
-# check.sh PART... -- PART...: runs the parts of the tests (targets of the Makefile), each to its end whatever the
+# check.sh PART... [-- PART...]: runs the parts of the tests (targets of the Makefile), each to its end whatever the
 # others do, and adds up. A part ends with "N passed, N failed, N skipped", says with lines "skipped: ..." what it left
 # out, and leaves its output in $BUILD/logs. Of those behind "--", as many run at a time as make was given jobs.
 # check.sh --part PART: one of them.
@@ -43,14 +43,17 @@ mkdir -p "$logs"
 for file in left-out failed counts; do
     : >"$logs/$file"
 done
-all=$(($# - 1))
-while [ "$1" != -- ]; do
+all=$#
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
     run_part "$1"
     shift
 done
-shift
+if [ $# -gt 0 ]; then
+    all=$((all - 1))
+    shift
+fi
 jobs=$(echo "$MAKEFLAGS" | sed -n 's/.*-j\([0-9][0-9]*\).*/\1/p')
-printf '%s\n' "$@" | xargs -r -n 1 -P "${jobs:-1}" sh "$0" --part
+printf '%s ' "$@" | xargs -r -n 1 -P "${jobs:-1}" sh "$0" --part
 
 # Once more at the end, where somebody who sees only the last lines finds it.
 if [ -s "$logs/failed" ]; then
