@@ -20,6 +20,10 @@ typedef void ox_gemm_panel_fn(const ox_gemm *gemm, int64_t row, int64_t rows, in
 typedef void ox_gemm_columns_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
                                 char *to, int64_t to_row);
 
+/* Narrows rows [*k, *k + *depth) of a matrix B to those where columns [column, column + columns) may hold something
+ * else than zeros. Threads call it at the same time. */
+typedef void ox_gemm_seen_fn(const ox_gemm *gemm, int64_t column, int64_t columns, int64_t *k, int64_t *depth);
+
 /* A finished block of C: rows [row, row + rows) of columns [column, column + columns), in the kernel's type, packed
  * columns and data_row bytes between rows. It lies in a cache and may be changed. */
 typedef struct ox_gemm_block {
@@ -48,6 +52,8 @@ struct ox_gemm {
     const void *left_panels;     /* if not NULL, all of A, transposed, as ox_gemm_pack left it: the transposed product
                                   * is computed, with the rows of B along the registers */
     ox_gemm_columns_fn *gather;  /* of such a product: if not NULL, it gives B column by column */
+    ox_gemm_seen_fn *seen;       /* if not NULL, zeros of gathered columns are left out; no element of A may be infinite
+                                  * or NaN */
     void *c;                     /* without `end`: in the type that is computed in, packed columns, */
     int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
     ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */

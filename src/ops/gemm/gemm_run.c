@@ -173,6 +173,23 @@ static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_
     }
 }
 
+/* One tile of a block of k, without what the product knows to be zeros. */
+static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_tile *tile) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const ox_gemm *g = job->gemm;
+    if (!g->seen) {
+        kernel->tile(tile);
+        return;
+    }
+    ox_gemm_tile part = *tile;
+    int64_t first = k;
+    g->seen(g, row, part.rows, &first, &part.depth);
+    part.a += (first - k) * (int64_t)ox_dtype_size(kernel->a);
+    part.b += (first - k) * part.b_row;
+    if (part.depth || !part.add)
+        kernel->tile(&part);
+}
+
 /* A block of C; a block of its rows of A for each block of k. */
 static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
@@ -198,7 +215,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
             tile.rows = ox_least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
-            kernel->tile(&tile);
+            run_tile(job, k, block->row + i, &tile);
             tile.ahead += fetched;
             if (tile.ahead + fetched > last) /* more tiles than bytes of a row */
                 tile.ahead = next;

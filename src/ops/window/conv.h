@@ -27,7 +27,8 @@ typedef struct ox_conv_rows {
     int64_t together;   /* images that are laid out before they are multiplied */
     size_t bytes, each; /* of these images, and of the panels of a group */
     const void *panels;
-    ox_pool *pool; /* that lays images out */
+    ox_pool *pool;       /* that lays images out */
+    const ox_taps *seen; /* of the windows of each dimension; NULL if zeros are multiplied as well */
 } ox_conv_rows;
 #endif
 

@@ -2,15 +2,19 @@
  * sessions, and each pixel is a row of what its window sees, tap by tap with all channels of a tap side by side. The
  * image has its channels last for that, so that a row is gathered in few runs. Devices leave this out. */
 #include "store.h"
+#include "loops/reduce_loops.h"
 #include "ops/dense.h"
 #include "conv.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
     TOGETHER = 4 << 20, /* bytes of images that are laid out before they are multiplied */
     STEP = 64           /* pixels that threads lay out at a time */
 };
+
+static const double MOST_SEEN = 0.9; /* of the products, where tiles leave padding out */
 
 static int64_t channels_of(const ox_conv *c) {
     return c->in_channels * c->groups;
@@ -83,6 +87,88 @@ static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *ke
     return status;
 }
 
+/* ---- Padding ------------------------------------------------------------------------------------------------ */
+
+/* An ox_gemm_seen_fn: from the first tap that one of the windows sees to the last one. */
+static void find_seen(const ox_gemm *g, int64_t column, int64_t columns, int64_t *k, int64_t *depth) {
+    const ox_conv *c = g->context;
+    const ox_window *w = &c->window;
+    int64_t index[OX_WINDOW_DIMS], first = w->taps, end = 0;
+    ox_index_of(w->spatial, w->out, column, index);
+    for (int64_t i = 0; i < columns; i++, ox_index_next(w->spatial, w->out, index)) {
+        const ox_taps *seen = c->rows.seen;
+        int64_t least = 0, last = 0;
+        bool sees = true;
+        for (int d = 0; d < w->spatial; seen += w->out[d++]) {
+            const ox_taps taps = seen[index[d]];
+            sees = sees && taps.first < taps.end;
+            least = least * w->kernel[d] + taps.first;
+            last = last * w->kernel[d] + taps.end - 1;
+        }
+        first = sees ? ox_least(first, least) : first;
+        end = sees ? ox_most(end, last + 1) : end;
+    }
+    const int64_t from = ox_most(*k, first * c->in_channels), until = ox_least(*k + *depth, end * c->in_channels);
+    *depth = ox_most(0, until - from);
+    *k = *depth ? from : *k;
+}
+
+/* The taps that each window sees, by dimension. */
+static ox_status list_taps(ox_call *call, ox_conv *c) {
+    const ox_window *w = &c->window;
+    size_t count = 0;
+    for (int d = 0; d < w->spatial; d++)
+        count += (size_t)w->out[d];
+    ox_taps *taps = ox_pile_array(call->pile, count, sizeof *taps);
+    if (!taps)
+        return ox_fail_memory(call->error, "a prepared operator", count * sizeof *taps);
+    c->rows.seen = taps;
+    for (int d = 0; d < w->spatial; d++)
+        for (int64_t i = 0; i < w->out[d]; i++)
+            *taps++ = ox_window_taps(w, d, i);
+    return OX_OK;
+}
+
+/* The part of the products that is left where tiles leave padding out. */
+static double part_seen(const ox_conv *c, const ox_gemm_kernel *kernel) {
+    const ox_gemm g = {.context = c};
+    const int64_t n = c->window.out_count, all = c->in_channels * c->window.taps;
+    double seen = 0;
+    for (int64_t i = 0; i < n; i += kernel->rows) {
+        const int64_t columns = ox_least(kernel->rows, n - i);
+        int64_t k = 0, depth = all;
+        find_seen(&g, i, columns, &k, &depth);
+        seen += (double)columns * (double)depth;
+    }
+    return seen / ((double)n * (double)all);
+}
+
+/* What is left out must be zeros: so no weight may be infinite or NaN. */
+static bool is_finite(const ox_call *call, const ox_tensor *w) {
+    ox_folder folder;
+    double sum = 0;
+    if (!OX_BUILD_OF(call->loops, ox_folder_builds)(OX_FOLD_SUM, w->dtype, &folder))
+        return false;
+    folder.rows(&sum, 1, w->data, 0, ox_tensor_count(w), (int64_t)ox_dtype_size(w->dtype));
+    return isfinite(sum);
+}
+
+/* Decides whether tiles leave padding out; gives the part of the products that is left then. */
+static ox_status plan_seen(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel, double *part) {
+    *part = 1;
+    if (c->pointwise)
+        return OX_OK;
+    const ox_pile_mark mark = ox_pile_save(call->pile);
+    OX_TRY(list_taps(call, c));
+    *part = part_seen(c, kernel);
+    if (*part > MOST_SEEN || !is_finite(call, call->in[1])) {
+        c->rows.seen = NULL;
+        ox_pile_restore(call->pile, mark);
+        *part = 1;
+    }
+    return OX_OK;
+}
+
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
 
 static bool fits(const ox_call *call, const ox_conv *c, const ox_gemm_kernel *kernel) {
@@ -108,18 +194,22 @@ static double steps_of(const ox_conv *c, double products, const rows_steps *each
 }
 
 /* Measured, on processors with AVX2: docs/performance.md has the layers. */
-static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel) {
+static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel, double part) {
     static const rows_steps rows = {7, 1.5, 1.6, 0, 16}, columns = {4, 3, 5, 1.3, 0};
     const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
     const double k = (double)c->in_channels * (double)c->window.taps;
-    return steps_of(c, (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows) <
+    return steps_of(c, part * (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows) <
            steps_of(c, (double)m * k * (double)ox_quotient(n + unit - 1, unit), &columns);
 }
 
 ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *c) {
     ox_conv_rows *r = &c->rows;
     const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype);
-    if (!fits(call, c, kernel) || !is_worth_it(c, kernel))
+    double part;
+    if (!fits(call, c, kernel))
+        return OX_OK;
+    OX_TRY(plan_seen(call, c, kernel, &part));
+    if (!is_worth_it(c, kernel, part))
         return OX_OK;
     OX_TRY(find_panels(call, c, kernel));
     if (!r->panels)
@@ -254,6 +344,7 @@ static void gather_rows(const ox_gemm *g, int64_t row, int64_t rows, int64_t col
 void ox_conv_rows_product(const ox_conv *c, ox_gemm *g) {
     g->left_panels = c->rows.panels;
     g->gather = c->pointwise ? NULL : gather_rows;
+    g->seen = c->rows.seen ? find_seen : NULL;
     g->panel = NULL;
 }
 
