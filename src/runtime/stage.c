@@ -276,10 +276,18 @@ static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred)
     return OX_OK;
 }
 
-/* Groups lie in plan memory that is about to go; a stale one must not be taken for a new one at its address. */
-static void forget_groups(ox_frame *frame, int first, int end) {
-    for (int n = first; n < end && OX_WITH_FUSION; n++)
-        frame->plan.members[n].group = NULL;
+/* What the plan of these nodes decided. Groups lie in plan memory that is about to go; a stale one must not be taken
+ * for a new one at its address, nor a stale buffer for one that is decided, where an earlier stage is planned anew. */
+static void forget_nodes(ox_frame *frame, int first, int end) {
+    for (int n = first; n < end; n++) {
+        const ox_node *node = &frame->graph->nodes[n];
+        if (OX_WITH_FUSION)
+            frame->plan.members[n].group = NULL;
+        for (int k = 0; k < node->nout && frame->planning.lives; k++)
+            if (node->out[k] >= 0)
+                frame->planning.lives[node->out[k]].owner = -1;
+    }
+    frame->plan.forgotten++;
 }
 
 static ox_status plan_stage(ox_frame *frame, ox_stage *stage, bool inferred) {
@@ -307,8 +315,7 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
     if (frame->planning.lives)
         ox_pile_restore(&frame->planning.scratch, scratch);
     if (status != OX_OK) {
-        forget_groups(frame, first, stage->end);
-        frame->plan.forgotten++;
+        forget_nodes(frame, first, stage->end);
         ox_pile_restore(&frame->plan.pile, mark);
         if (anew)
             ox_life_forget(frame);
@@ -322,8 +329,7 @@ ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred) {
 void ox_stage_forget(ox_frame *frame, ox_stage *stage) {
     if (!stage)
         return;
-    forget_groups(frame, stage->first, frame->plan.newest->end);
-    frame->plan.forgotten++;
+    forget_nodes(frame, stage->first, frame->plan.newest->end);
     frame->plan.newest = stage->before;
     *(stage->before ? &stage->before->after : &frame->plan.stages) = NULL;
     ox_pile_restore(&frame->plan.pile, stage->mark);
