@@ -262,13 +262,9 @@ static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t colum
 /* Makes the sums of a channel its result; `seen` are those of its columns, or NULL. */
 static void finish_row(const integer_job *job, const channel_end *end, int64_t n, const uint32_t *seen, char *row,
                        char *to) {
-    ox_u32 *sums = (ox_u32 *)(void *)row;
-    if (seen && end->zero)
-        for (int64_t j = 0; j < n; j++)
-            sums[j] += end->more - end->zero * seen[j];
-    else if (end->more)
-        for (int64_t j = 0; j < n; j++)
-            sums[j] += end->more;
+    const uint32_t each = 1;
+    const ox_zero_points zeros = {end->zero, 0 - end->more, seen, end->more ? &each : NULL, 0};
+    OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(n, &zeros, row);
     const float one = 1;
     const ox_requantization how = {.dtype = job->c->dtype,
                                    .zero = (double)(int32_t)entry(input(job->call, inputs_of(job->call)->y_zero), 0),
@@ -277,7 +273,7 @@ static void finish_row(const integer_job *job, const channel_end *end, int64_t n
     if (job->c->requantize)
         job->c->requantize(n, &how, row, to);
     else if (to != row)
-        memcpy(to, row, (size_t)n * sizeof *sums);
+        memcpy(to, row, (size_t)n * sizeof(uint32_t));
 }
 
 /* An ox_gemm_end_fn. */
