@@ -78,7 +78,7 @@ BLEND(f64)
 
 /* As fmax, which compilers make no vectors of: a NaN counts nothing beside a number. */
 static inline double greater_number(double a, double b) {
-    return (b > a) | (a != a) ? b : a;
+    return ((b > a) | (a != a)) ? b : a;
 }
 
 /* Packed values are whole vectors. */
