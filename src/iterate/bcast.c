@@ -73,6 +73,10 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 
 #if OX_SMALL
+static void order_dims(ox_bcast *plan, int64_t width) {
+    (void)plan, (void)width;
+}
+
 /* How the two innermost dimensions are copied: row by row. */
 typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
@@ -93,6 +97,44 @@ static void move_rows(const move_rows_plan *p, char *dst, const char *src) {
         p->move(p->n[0], dst, p->step[0][0], src, p->step[0][1]);
 }
 #else
+/* Makes dimension `from` the dimension `to`, which comes before it, and moves those between outwards. */
+static void bring(ox_bcast *plan, int from, int to) {
+    int64_t *dim = plan->dim, *step = plan->step;
+    const int64_t size = dim[from], dst = step[2 * from], src = step[2 * from + 1];
+    for (int d = from; d > to; d--) {
+        dim[d] = dim[d - 1];
+        step[2 * d] = step[2 * d - 2];
+        step[2 * d + 1] = step[2 * d - 1];
+    }
+    dim[to] = size;
+    step[2 * to] = dst;
+    step[2 * to + 1] = src;
+}
+
+/* The dimension along which the result (0) or the source (1) lies packed. */
+static int packed_dim(const ox_bcast *plan, int64_t width, int of) {
+    int d = 0;
+    while (d < plan->ndim && plan->step[2 * d + of] != width)
+        d++;
+    return d;
+}
+
+/* Where the result and the source lie packed along two dimensions, makes these the innermost ones: a transpose, if
+ * it is worth a call. */
+static void order_dims(ox_bcast *plan, int64_t width) {
+    enum {
+        WORTH = 32 /* elements */
+    };
+    const int dst = packed_dim(plan, width, 0), src = packed_dim(plan, width, 1);
+    if (dst == src || dst == plan->ndim || src == plan->ndim || plan->step[2 * dst + 1] == 0)
+        return;
+    const int64_t count = plan->dim[dst] * plan->dim[src];
+    if (count < WORTH && count < plan->dim[0] * plan->dim[1])
+        return;
+    bring(plan, dst, 0);
+    bring(plan, src < dst ? src + 1 : src, 1);
+}
+
 /* How the two innermost dimensions are copied. */
 typedef struct move_rows_plan {
     int64_t n[2], step[2][2]; /* [dimension][dst, src] */
@@ -217,6 +259,7 @@ static void move_all(const ox_loops *loops, int rank, const int64_t *dims, size_
         step[2] = step[3] = 0;
         plan.ndim = 2;
     }
+    order_dims(&plan, (int64_t)width);
     const move_rows_plan rows = plan_rows(loops, &plan, width, whole);
     const char *arg[] = {dst, src};
     do

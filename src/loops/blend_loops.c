@@ -76,6 +76,43 @@
 BLEND(f32)
 BLEND(f64)
 
+/* As fmax, which compilers make no vectors of: a NaN counts nothing beside a number. */
+static inline double greater_number(double a, double b) {
+    return ((b > a) | (a != a)) ? b : a;
+}
+
+/* Packed values are whole vectors. */
+#define VALUES_OF(T, step)                                                                                             \
+    for (const ox_blend_place *p = places; p < places + count; p++) {                                                  \
+        const T *x[] = {all + p->at[0], all + p->at[1], all + p->at[2], all + p->at[3]};                               \
+        const double u = p->weight[0], v = p->weight[1], w = p->weight[2], z = p->weight[3];                           \
+        if (greatest)                                                                                                  \
+            FOR_N {                                                                                                    \
+                const double a = u * (double)x[0][i * (step)], b = v * (double)x[1][i * (step)];                       \
+                const double c = w * (double)x[2][i * (step)], d = z * (double)x[3][i * (step)];                       \
+                values[i] = greater_number(values[i], greater_number(greater_number(a, b), greater_number(c, d)));     \
+            }                                                                                                          \
+        else                                                                                                           \
+            FOR_N {                                                                                                    \
+                const double a = u * (double)x[0][i * (step)], b = v * (double)x[1][i * (step)];                       \
+                const double c = w * (double)x[2][i * (step)], d = z * (double)x[3][i * (step)];                       \
+                values[i] += a + b + c + d;                                                                            \
+            }                                                                                                          \
+    }
+#define VALUES(T)                                                                                                      \
+    ox_blend_values_fn OX_VARIANT(ox_blend_values_##T);                                                                \
+    void OX_VARIANT(ox_blend_values_##T)(int64_t n, int64_t count, const ox_blend_place *places, bool greatest,        \
+                                         const void *from, int64_t step, double *values) {                             \
+        const T *all = from;                                                                                           \
+        if (step == 1) {                                                                                               \
+            VALUES_OF(T, 1)                                                                                            \
+        } else {                                                                                                       \
+            VALUES_OF(T, step)                                                                                         \
+        }                                                                                                              \
+    }
+VALUES(f32)
+VALUES(f64)
+
 ox_rotate_fn OX_VARIANT(ox_rotate);
 void OX_VARIANT(ox_rotate)(int64_t n, bool apart, const ox_f32 *x, const ox_f32 *cos, const ox_f32 *sin, ox_f32 *to) {
     if (apart) {

@@ -33,6 +33,10 @@ static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
     FOR_N o[i] = x[2 * i];
 }
 
+static inline void pick_second_u16(int64_t n, u16 *o, const u16 *x) {
+    FOR_N o[i] = x[2 * i];
+}
+
 static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
     FOR_N o[i] = x[2 * i];
 }
@@ -68,11 +72,21 @@ static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
         }                                                                                                              \
     }
 GATHER(u8)
+GATHER(u16)
 GATHER(u32)
 GATHER(u64)
 
 ox_gather_fn *OX_VARIANT(ox_gather_find)(size_t width) {
-    return width == 1 ? gather_u8 : width == sizeof(uint32_t) ? gather_u32 : gather_u64;
+    switch (width) {
+    case sizeof(uint8_t):
+        return gather_u8;
+    case sizeof(uint16_t):
+        return gather_u16;
+    case sizeof(uint32_t):
+        return gather_u32;
+    default:
+        return gather_u64;
+    }
 }
 
 /* ---- Direct windows ----------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ typedef struct ox_run {
 typedef void ox_gather_fn(int64_t rows, char *to, int64_t to_row, const char *from, int64_t from_row, int64_t stride,
                           int64_t count, const ox_run *runs, int fill);
 
-/* For elements of 1, 4 or 8 bytes. */
+/* For elements of 1, 2, 4 or 8 bytes. */
 typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 
 enum {

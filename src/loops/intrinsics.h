@@ -74,6 +74,25 @@ static inline void ox_narrow_widest(void *to, const void *from) {
 /* This many floats, cut towards zero, as integers of 32 bits or their lower bits; those of what is beyond 32 bits, and
  * of NaN, are the lowest integer's. */
 #define OX_CUT_VECTOR 16
+#if defined(__AVX512F__)
+static inline void ox_cut_32(void *to, const void *from) {
+    _mm512_storeu_si512(to, _mm512_cvttps_epi32(_mm512_loadu_ps(from)));
+}
+static inline void ox_cut_16(void *to, const void *from) {
+    _mm256_storeu_si256(to, _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(_mm512_loadu_ps(from))));
+}
+static inline void ox_cut_8(void *to, const void *from) {
+    _mm_storeu_si128(to, _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(_mm512_loadu_ps(from))));
+}
+#if defined(__AVX512DQ__)
+/* The same as integers of 64 bits. */
+#define OX_CUT_64
+static inline void ox_cut_64(void *to, const void *from) {
+    for (int i = 0; i < 2; i++)
+        _mm512_storeu_si512((__m512i *)to + i, _mm512_cvttps_epi64(_mm256_loadu_ps((const float *)from + 8 * i)));
+}
+#endif
+#else
 static inline __m128i ox_cut_part(const void *from, int part) {
     return _mm_cvttps_epi32(_mm_loadu_ps((const float *)from + 4 * part));
 }
@@ -101,6 +120,7 @@ static inline void ox_cut_8(void *to, const void *from) {
     const __m128i high = _mm_packs_epi32(ox_cut_part(from, 2) & byte, ox_cut_part(from, 3) & byte);
     _mm_storeu_si128(to, _mm_packus_epi16(low, high));
 }
+#endif
 #endif
 
 /* Four elements of 4 bytes, and such anywhere; some of those of two, by number. */

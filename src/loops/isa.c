@@ -62,6 +62,10 @@ DECLARE(ox_blend_points_fn, ox_blend_points_f32)
 ox_blend_points_fn *const ox_blend_points_f32_builds[] = BUILDS(ox_blend_points_f32);
 DECLARE(ox_blend_points_fn, ox_blend_points_f64)
 ox_blend_points_fn *const ox_blend_points_f64_builds[] = BUILDS(ox_blend_points_f64);
+DECLARE(ox_blend_values_fn, ox_blend_values_f32)
+ox_blend_values_fn *const ox_blend_values_f32_builds[] = BUILDS(ox_blend_values_f32);
+DECLARE(ox_blend_values_fn, ox_blend_values_f64)
+ox_blend_values_fn *const ox_blend_values_f64_builds[] = BUILDS(ox_blend_values_f64);
 DECLARE(ox_rotate_fn, ox_rotate)
 ox_rotate_fn *const ox_rotate_builds[] = BUILDS(ox_rotate);
 DECLARE(ox_cumulate_find_fn, ox_cumulate_find)

@@ -14,7 +14,9 @@ enum {
 
 static bool is_program(ox_frame *frame, int n) {
     const ox_step *step = &frame->plan.steps[n];
-    return !step->skip && ox_step_view(step, 0) == OX_VIEW_NONE && ox_elementwise_fits(ox_frame_call(frame, n, NULL));
+    ox_call *call = ox_frame_call(frame, n, NULL);
+    call->constants = ox_node_constants(frame, n);
+    return !step->skip && ox_step_view(step, 0) == OX_VIEW_NONE && ox_elementwise_fits(call);
 }
 
 /* True if the shape has one element for each row of the space, and 1 where the rows were. */

@@ -184,11 +184,12 @@ def affine_grid(rng):
 def suppress(rng):
     batches, kinds, boxes = (int(v) for v in rng.integers(1, [3, 4, 20]))
     corners = rng.integers(0, 9, (batches, boxes, 4)).astype(np.float32)
-    scores = rng.integers(0, 7, (batches, kinds, boxes)).astype(np.float32)
+    scores = rng.integers(-3, 4, (batches, kinds, boxes)).astype(np.float32)
+    scores *= rng.choice([-1, 1], scores.shape).astype(np.float32)  # zeros of both signs are equal
     inputs = {"b": (corners, "float"), "s": (scores, "float"), "m": (np.array([int(rng.integers(0, 9))]), "int64"),
               "i": (np.array([0.3], np.float32), "float")}
     if rng.random() < 0.5:
-        inputs["t"] = (np.array([2.5], np.float32), "float")
+        inputs["t"] = (np.array([rng.choice([-1.5, 1.5])], np.float32), "float")
     return reference("NonMaxSuppression", 11, inputs, "int64", {"center_point_box": int(rng.integers(0, 2))})
 
 

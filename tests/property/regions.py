@@ -11,6 +11,7 @@ import trials
 from onnx import helper
 
 TOLERANCES = {"float": 1e-5, "double": 1e-12}
+ISAS = [None, b"base", b"v3", b"v4"]
 
 
 def number(rng, least, most):
@@ -73,7 +74,8 @@ def check(rng, _):
     type_name = str(rng.choice(["float", "double"]))
     dtype = arrays.DTYPES[type_name][1]
     image, size = [number(rng, 1, 14) for _ in range(2)], [number(rng, 1, 4) for _ in range(2)]
-    images, channels, count = number(rng, 1, 2), number(rng, 1, 4), number(rng, 0, 3)
+    images, count = number(rng, 1, 2), number(rng, 0, 3)
+    channels = number(rng, 1, rng.choice([4, 40, 300], p=[0.8, 0.17, 0.03]))  # vectors of them, and several pieces
     x = (rng.integers(-64, 65, [images, channels, *image]) / 16).astype(dtype)
     regions, which = boxes(rng, count, image, dtype), rng.integers(0, images, count)
     scale = float(rng.choice([1, 0.5, 0.25, 2]))
@@ -90,7 +92,8 @@ def check(rng, _):
     node = helper.make_node("MaxRoiPool" if pools else "RoiAlign", list(inputs), ["y"], **shown)
     types = {name: "int64" if name == "i" else type_name for name in inputs}
     data = nodes.model_around([node], types, {"y": type_name}, version)
-    got = nodes.run(data, [(array, types[name]) for name, array in inputs.items()], number(rng, 1, 3))[0]
+    got = nodes.run(data, [(array, types[name]) for name, array in inputs.items()], number(rng, 1, 3),
+                    isa=ISAS[number(rng, 0, 3)])[0]
     aligned = version >= 16 and shown.get("coordinate_transformation_mode") == "half_pixel"
     wanted = np.zeros([count, channels, *size])
     for region, channel, row, column in np.ndindex(*wanted.shape):

@@ -78,8 +78,9 @@ FROM_INT(i64)
 FROM_FLOAT(f64, to_8, to_16, to_32, to_64)
 #if defined(OX_CUT_VECTOR) && !OX_SMALL
 FROM_FLOAT(f32, once_to_8, once_to_16, once_to_32, once_to_64)
+#ifndef OX_CUT_64
 /* Through integers of 32 bits where none of these is the lowest, as of what has none. */
-static inline void cut_far(u64 *o, const f32 *x) {
+static inline void ox_cut_64(u64 *o, const f32 *x) {
     int32_t whole[OX_CUT_VECTOR];
     int lowest = 0;
     ox_cut_32(whole, x);
@@ -90,6 +91,7 @@ static inline void cut_far(u64 *o, const f32 *x) {
     for (int i = 0; i < OX_CUT_VECTOR && lowest; i++)
         o[i] = (u64)int64_of((double)x[i]);
 }
+#endif
 
 /* The processor's own conversion gives the lowest integer where this one does. */
 #define CUT(bits, vector, one)                                                                                         \
@@ -109,7 +111,7 @@ static inline void cut_far(u64 *o, const f32 *x) {
 CUT(8, ox_cut_8, INT32_OF)
 CUT(16, ox_cut_16, INT32_OF)
 CUT(32, ox_cut_32, INT32_OF)
-CUT(64, cut_far, int64_of)
+CUT(64, ox_cut_64, int64_of)
 #else
 FROM_FLOAT(f32, to_8, to_16, to_32, to_64)
 #endif

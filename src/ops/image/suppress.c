@@ -19,9 +19,15 @@ typedef struct box {
     float x0, x1, y0, y1, area;
 } box;
 
+typedef struct candidate {
+    uint32_t key;   /* in the order of scores */
+    int64_t number; /* of the box */
+} candidate;
+
 /* Memory for one class. */
 typedef struct candidates {
-    int64_t count, *heap; /* numbers of boxes, the best first */
+    int64_t count;
+    candidate *heap; /* the best first */
     int64_t chosen;
     box *boxes; /* those that are selected */
 } candidates;
@@ -124,40 +130,48 @@ static float score_of(const score_row *row, int64_t i) {
     return number_at(row->s->scores, row->s->score_strides, row->batch, row->kind, i);
 }
 
-/* True if box a comes after box b; NaN comes last, and of equal scores the later box. */
-static bool is_behind(const score_row *row, int64_t a, int64_t b) {
-    const float left = score_of(row, a), right = score_of(row, b);
-    if (left != left || right != right)
-        return left != left && right != right ? a > b : left != left;
-    return left < right || (left == right && a > b);
+/* Integers in the order of scores: NaN comes first, and zeros are equal. */
+static uint32_t key_of(float score) {
+    const float sum = score + 0.0F; /* no -0 */
+    uint32_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    return score != score ? 0 : bits >> 31 ? ~bits : bits | 0x80000000;
 }
 
-static void sink(const score_row *row, candidates *c, int64_t i) {
+/* True if a comes after b: of equal scores, the later box. */
+static bool is_behind(const candidate *a, const candidate *b) {
+    return a->key != b->key ? a->key < b->key : a->number > b->number;
+}
+
+/* Puts a candidate into the heap at place i, or below. */
+static void sink(candidates *c, int64_t i, candidate moved) {
+    candidate *heap = c->heap;
     for (int64_t child; (child = 2 * i + 1) < c->count; i = child) {
-        if (child + 1 < c->count && is_behind(row, c->heap[child], c->heap[child + 1]))
-            child++;
-        if (!is_behind(row, c->heap[i], c->heap[child]))
-            return;
-        const int64_t moved = c->heap[i];
-        c->heap[i] = c->heap[child];
-        c->heap[child] = moved;
+        child += child + 1 < c->count && is_behind(&heap[child], &heap[child + 1]);
+        if (!is_behind(&moved, &heap[child]))
+            break;
+        heap[i] = heap[child];
     }
+    heap[i] = moved;
 }
 
 static void fill_heap(const score_row *row, candidates *c) {
     const int64_t boxes = row->s->boxes->dims[1];
     c->count = c->chosen = 0;
-    for (int64_t i = 0; i < boxes; i++)
-        if (!row->s->limited || score_of(row, i) > row->s->score)
-            c->heap[c->count++] = i;
+    for (int64_t i = 0; i < boxes; i++) {
+        const float score = score_of(row, i);
+        if (!row->s->limited || score > row->s->score)
+            c->heap[c->count++] = (candidate){key_of(score), i};
+    }
     for (int64_t i = c->count / 2; i-- > 0;)
-        sink(row, c, i);
+        sink(c, i, c->heap[i]);
 }
 
-static int64_t pop(const score_row *row, candidates *c) {
-    const int64_t first = c->heap[0];
-    c->heap[0] = c->heap[--c->count];
-    sink(row, c, 0);
+static int64_t pop(candidates *c) {
+    const int64_t first = c->heap[0].number;
+    c->count--;
+    if (c->count)
+        sink(c, 0, c->heap[c->count]);
     return first;
 }
 
@@ -168,7 +182,7 @@ static void select_class(ox_call *call, const score_row *row, candidates *c, int
     const suppression *s = row->s;
     fill_heap(row, c);
     while (c->count && c->chosen < s->most && !ox_pool_poll(call->pool)) {
-        const int64_t i = pop(row, c);
+        const int64_t i = pop(c);
         const box next = read_box(s, row->batch, i);
         bool kept = true;
         for (int64_t k = 0; k < c->chosen && kept; k++)

@@ -106,11 +106,15 @@ ox_status ox_run_reverse_sequence(ox_call *call) {
     ox_tensor_strides(in, from);
     ox_tensor_strides(out, to);
     for (int d = 0; d < in->rank; d++) {
-        dims[d] = d == batch ? 1 : in->dims[d];
+        dims[d] = in->dims[d];
         back[d] = d == time && some ? -from[d] : from[d];
     }
-    for (int64_t b = 0; b < in->dims[batch] && !ox_pool_poll(call->pool); b++) {
+    /* Neighbours of one length are moved together. */
+    for (int64_t b = 0; b < in->dims[batch] && !ox_pool_poll(call->pool); b += dims[batch]) {
         const int64_t length = ox_tensor_int(call->in[1], b), all = in->dims[time];
+        dims[batch] = 1;
+        while (b + dims[batch] < in->dims[batch] && ox_tensor_int(call->in[1], b + dims[batch]) == length)
+            dims[batch]++;
         if (length < 0 || length > all)
             return ox_call_fail(call, OX_ERROR_VALUE, "length %lld is out of range for axis %d of size %lld of %s",
                                 (long long)length, time, (long long)all, OX_INPUT(call, 0));

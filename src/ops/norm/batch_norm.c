@@ -75,9 +75,22 @@ ox_status ox_infer_batch_norm(ox_call *call) {
     return ox_call_output(call, X, x->dtype, x->rank, x->dims);
 }
 
+static bool is_known(const ox_call *call) {
+    const uint64_t all = 1 << SCALE | 1 << BIAS | 1 << MEAN | 1 << VARIANCE;
+    return (call->constants & all) == all;
+}
+
+/* Whether the run computes a factor for each channel before: what many elements need, but no pass does so. */
+static bool has_factors(const ox_call *call) {
+    enum {
+        MANY = 4 /* elements that a factor is for */
+    };
+    return !is_known(call) && ox_quotient(ox_tensor_count(call->in[X]), MANY) >= ox_tensor_count(call->in[SCALE]);
+}
+
 bool ox_fits_batch_norm(const ox_call *call) {
     ox_call asked = *call;
-    return !trains(&asked);
+    return !trains(&asked) && !has_factors(call);
 }
 
 /* ---- A lane program ----------------------------------------------------------------------------------------- */
@@ -129,7 +142,41 @@ static ox_reg emit_known(ox_call *call, ox_pass_builder *b, const ox_norm *norm,
     return ox_norm_scale(&of_operands, b, in, norm, x);
 }
 
-/* (x - mean) * (scale / root of (variance + epsilon)) + bias */
+/* What the run of a program computes before, if it does. */
+typedef struct batch_norm {
+    void *program;
+    ox_tensor *factors;
+    float epsilon;
+} batch_norm;
+
+/* scale / root of (variance + epsilon), by the steps of a program. */
+static ox_reg emit_factor(ox_call *call, ox_pass_builder *b, const ox_norm *norm, const ox_reg *reg, ox_dtype dtype) {
+    const float epsilon = (float)norm->epsilon;
+    if (has_factors(call)) {
+        batch_norm *state = call->state;
+        state->factors = new_operand(call, dtype);
+        state->epsilon = epsilon;
+        const ox_tensor *const operands[] = {NULL, state->factors};
+        ox_call of_factors = *call;
+        of_factors.in = operands;
+        return state->factors ? ox_norm_load(&of_factors, b, (const ox_reg[]){-1, -1}, norm, SCALE) : -1;
+    }
+    const ox_reg constant = ox_pass_convert(b, ox_pass_constant(b, OX_FLOAT, &epsilon), dtype);
+    const ox_reg deviation = apply_one(b, OX_LANES_Sqrt, apply(b, OX_LANES_Add, reg[VARIANCE], constant));
+    return apply(b, OX_LANES_Div, reg[SCALE], deviation);
+}
+
+/* The same for a channel. */
+#define FACTOR(T, root)                                                                                                \
+    ((double)((T)ox_norm_get(call->in[SCALE], i) / root((T)ox_norm_get(call->in[VARIANCE], i) + (T)state->epsilon)))
+
+static void find_factors(const ox_call *call, const batch_norm *state) {
+    const ox_tensor *to = state->factors;
+    for (int64_t i = 0; i < ox_tensor_count(to); i++)
+        ox_norm_put(to, i, to->dtype == OX_DOUBLE ? FACTOR(double, sqrt) : FACTOR(float, sqrtf));
+}
+
+/* (x - mean) * factor + bias */
 static ox_reg emit_unknown(ox_call *call, ox_pass_builder *b, const ox_norm *norm, const ox_reg *in, ox_dtype dtype) {
     ox_reg reg[INPUTS];
     for (int i = X; i < INPUTS; i++) {
@@ -138,22 +185,18 @@ static ox_reg emit_unknown(ox_call *call, ox_pass_builder *b, const ox_norm *nor
         if (reg[i] < 0)
             return -1;
     }
-    const float epsilon = (float)norm->epsilon;
-    const ox_reg constant = ox_pass_convert(b, ox_pass_constant(b, OX_FLOAT, &epsilon), dtype);
-    const ox_reg deviation = apply_one(b, OX_LANES_Sqrt, apply(b, OX_LANES_Add, reg[VARIANCE], constant));
-    const ox_reg factor = apply(b, OX_LANES_Div, reg[SCALE], deviation);
+    const ox_reg factor = emit_factor(call, b, norm, reg, dtype);
     return apply(b, OX_LANES_Add, apply(b, OX_LANES_Mul, apply(b, OX_LANES_Sub, reg[X], reg[MEAN]), factor), reg[BIAS]);
 }
 
 ox_reg ox_emit_batch_norm(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
-    const uint64_t all = 1 << SCALE | 1 << BIAS | 1 << MEAN | 1 << VARIANCE;
     ox_dtype dtype = OX_FLOAT;
     ox_norm norm;
     for (int i = X; i < INPUTS; i++)
         dtype = call->in[i]->dtype == OX_DOUBLE ? OX_DOUBLE : dtype;
     if (describe(call, &norm) != OX_OK)
         return -1;
-    if ((call->constants & all) != all)
+    if (!is_known(call))
         return emit_unknown(call, b, &norm, in, dtype);
     return emit_known(call, b, &norm, ox_pass_convert(b, in[X], dtype), dtype);
 }
@@ -161,7 +204,24 @@ ox_reg ox_emit_batch_norm(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
 /* ---- Training ----------------------------------------------------------------------------------------------- */
 
 ox_status ox_prepare_batch_norm(ox_call *call) {
-    return trains(call) ? ox_norm_prepare(call, describe) : ox_prepare_elementwise(call);
+    if (trains(call))
+        return ox_norm_prepare(call, describe);
+    batch_norm *state = ox_call_state(call, sizeof *state);
+    if (!state)
+        return OX_ERROR_MEMORY;
+    OX_TRY(ox_prepare_elementwise(call));
+    state->program = call->state;
+    call->state = state;
+    return OX_OK;
+}
+
+static ox_status run_program(ox_call *call) {
+    const batch_norm *state = call->state;
+    ox_call program = *call;
+    if (state->factors)
+        find_factors(call, state);
+    program.state = state->program;
+    return ox_run_elementwise(&program);
 }
 
 /* What an output has of a channel: the running statistics first, then those of this batch. */
@@ -171,7 +231,7 @@ static double running(double before, double now, double momentum) {
 
 ox_status ox_run_batch_norm(ox_call *call) {
     if (!trains(call))
-        return ox_run_elementwise(call);
+        return run_program(call);
     const double momentum = (double)ox_call_float(call, "momentum", 0.9f);
     int64_t count;
     OX_TRY(ox_norm_run(call));

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    ONE = -1 /* in place of an operand: the number 1 */
+    ONE = -1,     /* in place of an operand: the number 1 */
+    ROWS_EACH = 8 /* rows to sum up, by dot products with as many ones as a row has: fewer are not worth these */
 };
 
 /* An operand: bytes from one element to the next along each label, 0 where it repeats. */
@@ -153,8 +154,7 @@ static ox_status plan_operand(ox_call *call, const einsum *e, ox_labels batch, o
                               view *v, operand *o, ox_gemm_matrix *matrix) {
     o->source = v->source;
     *matrix = (ox_gemm_matrix){e->dtype, NULL, 0, 0};
-    if (v->source == ONE ||
-        (is_one_dimension(e, v, rows, &matrix->row) && is_one_dimension(e, v, columns, &matrix->col)))
+    if (v->source != ONE && is_one_dimension(e, v, rows, &matrix->row) && is_one_dimension(e, v, columns, &matrix->col))
         return OX_OK;
     o->moved = true;
     OX_TRY(extend(call, e, batch, &o->order));
@@ -196,7 +196,12 @@ static ox_status plan_step(ox_call *call, einsum *e, view *a, view *b, ox_labels
     if (s->gemm.m < 0 || s->gemm.n < 0 || s->gemm.k < 0 || size_of(e, batch | rows | columns) < 0)
         return ox_call_fail(call, OX_ERROR_LIMIT, "a product of two operands is too large for this machine");
     OX_TRY(plan_operand(call, e, batch, rows, sums, a, &s->operands[0], &s->gemm.a));
-    OX_TRY(plan_operand(call, e, batch, sums, columns, b, &s->operands[1], &s->gemm.b));
+    if (b->source != ONE || s->gemm.m >= ROWS_EACH)
+        OX_TRY(plan_operand(call, e, batch, sums, columns, b, &s->operands[1], &s->gemm.b));
+    else
+        s->operands[1].source = ONE, s->gemm.b.dtype = e->dtype;
+    if (b->source == ONE)
+        s->gemm.b.col = 0;
     OX_TRY(extend(call, e, batch, &order));
     OX_TRY(plan_product(call, e, &order, a, b, s));
     OX_TRY(extend(call, e, rows, &order));
@@ -303,12 +308,11 @@ static void move(const ox_call *call, const operand *o, int64_t width, char *to,
 /* `results` are the operands that inputs and steps have made. */
 static const char *take_operand(const ox_call *call, size_t *used, const einsum *e, const operand *o,
                                 char *const *results) {
-    if (o->source == ONE)
-        return (const char *)&e->one;
+    const char *from = o->source == ONE ? (const char *)&e->one : results[o->source];
     if (!o->moved)
-        return results[o->source];
+        return from;
     char *to = ox_workspace_take(call, used, ox_count(o->order.rank, o->order.dims), (size_t)e->width);
-    move(call, o, e->width, to, results[o->source]);
+    move(call, o, e->width, to, from);
     return to;
 }
 

@@ -3,7 +3,7 @@
  * one input channel, bytes less their zero points are floats, whose sums are exact as long as they are below 2^24. */
 #include "loops/element.h"
 #include "ops/dense.h"
-#include "conv.h"
+#include "conv_words.h"
 
 #include <string.h>
 
@@ -29,6 +29,9 @@ typedef struct conv_integer {
     ox_dtype dtype;               /* of the result */
     uint32_t x_shift, w_shift;    /* what the kernel adds to elements */
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
+#if !OX_SMALL
+    ox_conv_words words;
+#endif
 } conv_integer;
 
 static const integer_inputs *inputs_of(const ox_call *call) {
@@ -106,6 +109,10 @@ static ox_gemm byte_product(const ox_call *call, const conv_integer *c) {
     g.b.dtype = call->in[0]->dtype;
     g.c_row = g.n * (int64_t)ox_dtype_size(c->dtype);
     g.panel = c->conv.pointwise ? NULL : lay_bytes;
+#if !OX_SMALL
+    if (c->words.is_used)
+        ox_conv_words_product(&c->words, &c->conv, &g);
+#endif
     if (c->requantize || has_weight_zeros(call, c) || c->x_shift || input(call, in->x_zero))
         g.end = finish;
     return g;
@@ -120,6 +127,9 @@ static ox_status plan_column_sums(ox_call *call, const conv_integer *c) {
 static ox_status prepare_bytes(ox_call *call, conv_integer *c) {
     if (has_weight_zeros(call, c))
         OX_TRY(plan_column_sums(call, c));
+#if !OX_SMALL
+    OX_TRY(ox_conv_words_prepare(call, &c->conv, inputs_of(call)->w, (uint8_t)c->w_shift, &c->words));
+#endif
     const ox_gemm product = byte_product(call, c);
     return ox_gemm_prepare(call, &product, c->conv.images * c->conv.groups, &c->conv.plan);
 }
@@ -226,6 +236,7 @@ typedef struct integer_job {
     const conv_integer *c;
     const uint32_t *column_sums; /* of all products, NULL if no zero point of weights is there */
     int fill;                    /* the zero point of the image */
+    const char *words;           /* of all products, where the image is laid out so */
 } integer_job;
 
 /* An ox_gemm_panel_fn. */
@@ -237,6 +248,11 @@ static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t colum
     (void)stage;
     ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, panel, panel_row);
 #else
+    if (job->words) {
+        ox_conv_words_columns(&job->c->conv, &job->c->words, g, job->words, job->fill, row, rows, column, columns,
+                              panel, panel_row);
+        return;
+    }
     const ox_gemm_matrix staged = {g->b.dtype, stage, columns, 1};
     ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, stage, columns);
     job->c->conv.plan.kernel->pack_b(job->call->loops, &staged, rows, columns, panel_row, panel, panel_row, NULL);
@@ -246,13 +262,9 @@ static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t colum
 /* Makes the sums of a channel its result; `seen` are those of its columns, or NULL. */
 static void finish_row(const integer_job *job, const channel_end *end, int64_t n, const uint32_t *seen, char *row,
                        char *to) {
-    ox_u32 *sums = (ox_u32 *)(void *)row;
-    if (seen && end->zero)
-        for (int64_t j = 0; j < n; j++)
-            sums[j] += end->more - end->zero * seen[j];
-    else if (end->more)
-        for (int64_t j = 0; j < n; j++)
-            sums[j] += end->more;
+    const uint32_t each = 1;
+    const ox_zero_points zeros = {end->zero, 0 - end->more, seen, end->more ? &each : NULL, 0};
+    OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(n, &zeros, row);
     const float one = 1;
     const ox_requantization how = {.dtype = job->c->dtype,
                                    .zero = (double)(int32_t)entry(input(job->call, inputs_of(job->call)->y_zero), 0),
@@ -261,7 +273,7 @@ static void finish_row(const integer_job *job, const channel_end *end, int64_t n
     if (job->c->requantize)
         job->c->requantize(n, &how, row, to);
     else if (to != row)
-        memcpy(to, row, (size_t)n * sizeof *sums);
+        memcpy(to, row, (size_t)n * sizeof(uint32_t));
 }
 
 /* An ox_gemm_end_fn. */
@@ -278,7 +290,7 @@ static void run_bytes(const ox_call *call, const conv_integer *c, size_t *used, 
     const ox_tensor *x = call->in[0];
     const ox_conv *conv = &c->conv;
     const uint32_t zero = entry(input(call, in->x_zero), 0);
-    integer_job job = {call, c, NULL, (uint8_t)zero};
+    integer_job job = {call, c, NULL, (uint8_t)zero, NULL};
     add_zeros(call, c, ends);
     if (has_weight_zeros(call, c)) {
         uint32_t *channels = ox_workspace_take(call, used, conv->window.in_count, sizeof *channels);
@@ -292,8 +304,14 @@ static void run_bytes(const ox_call *call, const conv_integer *c, size_t *used, 
     ox_gemm g = byte_product(call, c);
     g.context = &job;
     g.c = call->out[0]->data;
-    ox_conv_run(conv, &g, x->data, call->in[in->w]->data, ends, (int64_t)sizeof *ends,
-                ox_gemm_take(call, used, &conv->plan));
+    const void *weights = call->in[in->w]->data;
+#if !OX_SMALL
+    if (c->words.is_used) {
+        job.words = ox_conv_words_take(call, conv, &c->words, used);
+        weights = c->words.weights;
+    }
+#endif
+    ox_conv_run(conv, &g, x->data, weights, ends, (int64_t)sizeof *ends, ox_gemm_take(call, used, &conv->plan));
 }
 
 /* ---- Sums of floats ------------------------------------------------------------------------------------------- */
@@ -365,7 +383,7 @@ static void run_floats(const ox_call *call, const conv_integer *c, size_t *used,
     const int64_t count = ox_tensor_count(call->out[0]);
     const float *wide = widen(call, used, x, x->dims[0] * x->dims[1], input(call, in->x_zero));
     const float *weights = widen(call, used, w, w->dims[0], input(call, in->w_zero));
-    end_job job = {{call, c, NULL, 0}, ends, conv->images * w->dims[0], conv->window.out_count, NULL};
+    end_job job = {{call, c, NULL, 0, NULL}, ends, conv->images * w->dims[0], conv->window.out_count, NULL};
     job.sums = c->requantize ? ox_workspace_take(call, used, count, sizeof(float)) : call->out[0]->data;
     ox_conv_direct_run(call, conv, used, wide, weights, NULL, (float *)(void *)job.sums);
     ox_pool_run_pieces(call->pool, (double)count * 5, end_part, &job);

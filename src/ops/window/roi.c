@@ -1,12 +1,15 @@
 /* roi.c: MaxRoiPool and RoiAlign: regions of an image, brought to one size. */
-#include "loops/element.h"
+#include "loops/blend_loops.h"
+#include "loops/lanes.h"
 #include "ops/dense.h"
 
 #include <math.h>
 
 enum {
-    ROI_MOST_SAMPLES = 1024,       /* that sampling_ratio may ask for in a dimension */
-    ROI_POINTS = OX_SMALL ? 8 : 64 /* samples of a cell that are listed at a time */
+    ROI_MOST_SAMPLES = 1024,            /* that sampling_ratio may ask for in a dimension */
+    ROI_POINTS = OX_SMALL ? 8 : 64,     /* samples of a cell that are listed at a time, ... */
+    ROI_CHANNELS = OX_SMALL ? 16 : 256, /* ... and channels that see them together */
+    ROI_SEEN = 4                        /* elements of a plane that a cell reads at least */
 };
 
 typedef struct roi {
@@ -14,15 +17,17 @@ typedef struct roi {
     double scale, shift;
     bool aligned; /* regions may be as small as they like */
     bool greatest;
+    bool last; /* images are copied with their channels last: samples are whole vectors then */
     int64_t ratio;
+    ox_blend_values_fn *blend;
 } roi;
 
 typedef struct roi_job {
     const roi *r;
     ox_dtype dtype;
-    int64_t corners; /* columns of the list of regions */
-    const char *x, *regions;
-    const ox_i64 *images; /* NULL: the first column says it */
+    int64_t corners;         /* columns of the list of regions */
+    const char *x, *regions; /* images as they are, or with their channels last */
+    const ox_i64 *images;    /* NULL: the first column says it */
     char *to;
     int64_t count; /* rows of results of all regions, alike for all channels */
 } roi_job;
@@ -116,7 +121,12 @@ ox_status ox_prepare_roi_align(ox_call *call) {
     r->shift = r->aligned ? 0.5 : 0;
     r->greatest = ox_says(ox_call_string(call, "mode", "avg"), "max");
     r->ratio = ox_call_int(call, "sampling_ratio", 0);
-    return OX_OK;
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    r->blend = ox_dtype_compute(x->dtype) == OX_DOUBLE ? OX_BUILD_OF(call->loops, ox_blend_values_f64_builds)
+                                                       : OX_BUILD_OF(call->loops, ox_blend_values_f32_builds);
+    const int64_t count = ox_tensor_count(x);
+    r->last = !OX_SMALL && r->channels > 1 && count > 0 && ox_tensor_count(out) > ox_quotient(count, ROI_SEEN);
+    return r->last ? ox_workspace_add(call, count, ox_dtype_size(ox_dtype_compute(x->dtype))) : OX_OK;
 }
 
 /* ---- Regions ------------------------------------------------------------------------------------------------ */
@@ -244,23 +254,19 @@ static roi_between place_sample(const roi_samples *s, int64_t i, int64_t size) {
     return b;
 }
 
-/* The four neighbours of a sample in a plane, and what they weigh. */
-typedef struct roi_point {
-    int64_t at[4];
-    double weight[4];
-} roi_point;
-
 /* The samples of a cell that see the image, listed a few at a time, for all channels alike. */
 typedef struct roi_cell {
     roi_samples ys, xs;
     int64_t i, j; /* the next sample */
     int64_t count;
-    roi_point points[ROI_POINTS];
+    ox_blend_place points[ROI_POINTS];
 } roi_cell;
 
-static roi_point point_of(const roi_between *y, const roi_between *x, int64_t width) {
-    return (roi_point){
-        {y->low * width + x->low, y->low * width + x->high, y->high * width + x->low, y->high * width + x->high},
+/* `step` elements lie between neighbours in a row. */
+static ox_blend_place point_of(const roi_between *y, const roi_between *x, int64_t width, int64_t step) {
+    const int64_t low = y->low * width, high = y->high * width;
+    return (ox_blend_place){
+        {(low + x->low) * step, (low + x->high) * step, (high + x->low) * step, (high + x->high) * step},
         {(1 - y->weight) * (1 - x->weight), (1 - y->weight) * x->weight, y->weight * (1 - x->weight),
          y->weight * x->weight}};
 }
@@ -275,7 +281,7 @@ static bool list_points(const roi *r, roi_cell *cell) {
                 continue;
             if (cell->count == ROI_POINTS)
                 return false;
-            cell->points[cell->count++] = point_of(&y, &x, r->width);
+            cell->points[cell->count++] = point_of(&y, &x, r->width, r->last ? r->channels : 1);
         }
     }
     return true;
@@ -287,45 +293,42 @@ static bool list_first(const roi *r, roi_cell *cell) {
     return list_points(r, cell);
 }
 
-/* Folds the points of a cell: adds up the interpolated values, or takes the greatest of all weighted neighbours in
- * the mode `max`. */
-#define FOLD(T)                                                                                                        \
-    static double fold_##T(const roi_cell *cell, const void *plane, bool greatest, double value) {                     \
-        const T *x = plane;                                                                                            \
-        for (const roi_point *p = cell->points; p < cell->points + cell->count; p++) {                                 \
-            const double a = p->weight[0] * (double)x[p->at[0]], b = p->weight[1] * (double)x[p->at[1]];               \
-            const double c = p->weight[2] * (double)x[p->at[2]], d = p->weight[3] * (double)x[p->at[3]];               \
-            value = greatest ? fmax(value, fmax(fmax(a, b), fmax(c, d))) : value + (a + b + c + d);                    \
-        }                                                                                                              \
-        return value;                                                                                                  \
+/* The values of n channels of a cell, whose first samples are listed, all of them if `once`. */
+static void align_channels(const roi *r, roi_cell *cell, bool once, const void *from, int64_t n, double *values) {
+    const int64_t step = r->last ? 1 : r->height * r->width;
+    const double count = cell->ys.count * cell->xs.count;
+    double seen = 0;
+    for (int64_t i = 0; i < n; i++)
+        values[i] = r->greatest ? (double)-INFINITY : 0;
+    for (bool all = once || list_first(r, cell);; all = list_points(r, cell)) {
+        r->blend(n, cell->count, cell->points, r->greatest, from, step, values);
+        seen += (double)cell->count;
+        if (all)
+            break;
     }
-FOLD(ox_f32)
-FOLD(ox_f64)
+    for (int64_t i = 0; i < n; i++) {
+        if (r->greatest)
+            values[i] = seen < count ? fmax(values[i], 0) : values[i];
+        else
+            values[i] /= count;
+        values[i] = count > 0 ? values[i] : 0;
+    }
+}
 
 static void align_cell(const roi_job *job, int64_t region, int64_t row, int64_t column) {
     const roi *r = job->r;
     roi_cell cell = {
         .ys = samples_of(r, corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height),
         .xs = samples_of(r, corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width)};
-    const double count = cell.ys.count * cell.xs.count;
-    bool all = list_first(r, &cell);
-    const bool once = all;
-    for (int64_t channel = 0; channel < r->channels; channel++) {
-        const char *plane = plane_of(job, region, channel);
-        double value = r->greatest ? (double)-INFINITY : 0, seen = 0;
-        if (!once)
-            all = list_first(r, &cell);
-        for (;; all = list_points(r, &cell)) {
-            value = (job->dtype == OX_DOUBLE ? fold_ox_f64 : fold_ox_f32)(&cell, plane, r->greatest, value);
-            seen += (double)cell.count;
-            if (all)
-                break;
-        }
-        if (r->greatest)
-            value = seen < count ? fmax(value, 0) : value;
-        else
-            value /= count;
-        store(job, region, channel, row, column, count > 0 ? value : 0);
+    const bool once = list_first(r, &cell);
+    for (int64_t first = 0, n; first < r->channels; first += n) {
+        double values[ROI_CHANNELS];
+        const char *from = plane_of(job, region, r->last ? 0 : first);
+        n = ox_least(r->channels - first, ROI_CHANNELS);
+        from += r->last ? first * (int64_t)ox_dtype_size(job->dtype) : 0;
+        align_channels(r, &cell, once, from, n, values);
+        for (int64_t i = 0; i < n; i++)
+            store(job, region, first + i, row, column, values[i]);
     }
 }
 
@@ -342,6 +345,16 @@ static void roi_part(void *context, int part, int parts) {
             (job->images ? align_cell : pool_cell)(job, at / r->rows, at % r->rows, column);
 }
 
+/* The images with their channels last. */
+static const void *channels_last(const ox_call *call, const ox_tensor *x, void *to) {
+    const int64_t width = (int64_t)ox_dtype_size(x->dtype), *dims = x->dims, pixel = dims[1] * width;
+    int64_t from_strides[4];
+    ox_packed_strides(4, dims, (size_t)width, from_strides);
+    ox_move(call->loops, call->pool, 4, dims, (size_t)width, to,
+            (const int64_t[]){dims[2] * dims[3] * pixel, width, dims[3] * pixel, pixel}, x->data, from_strides);
+    return to;
+}
+
 static ox_status run_regions(ox_call *call, const int64_t *images) {
     const ox_tensor *out = call->out[0];
     const int64_t count = ox_tensor_count(out);
@@ -351,6 +364,8 @@ static ox_status run_regions(ox_call *call, const int64_t *images) {
     roi_job job = {r, x.dtype, regions.dims[1], x.data, regions.data, images, NULL, regions.dims[0] * r->rows};
     job.to = ox_dense_out(call, &used, count);
     OX_TRY(check_regions(call, &job));
+    if (r->last)
+        job.x = channels_last(call, &x, ox_workspace_take(call, &used, ox_tensor_count(&x), ox_dtype_size(x.dtype)));
     /* A cell sees a part of its region. */
     const double bytes =
         (double)count * 64 + (double)(count / (r->rows * r->columns)) * (double)(r->height * r->width) * 8;
