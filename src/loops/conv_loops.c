@@ -268,9 +268,10 @@ DIRECT(greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
 #define TALL(high)                                                                                                     \
     TALL_TILE(high, 1)                                                                                                 \
     TALL_TILE(high, 2)                                                                                                 \
+    TALL_TILE(high, 4)                                                                                                 \
     static void tall_##high(const ox_direct_tile *t) {                                                                 \
-        static columns_fn *const by[] = {tall_##high##_1, tall_##high##_2};                                            \
-        go_across(t, by, sizeof by / sizeof *by);                                                                      \
+        static columns_fn *const by[] = {tall_##high##_1, tall_##high##_2, tall_##high##_4, tall_##high##_4};          \
+        go_across(t, by, t->rows > SUMS / MOST_VECTORS ? 2 : MOST_VECTORS); /* few rows leave sums for more of them */ \
     }
 TALL(3)
 TALL(5)
