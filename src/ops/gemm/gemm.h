@@ -161,6 +161,9 @@ static inline ox_gemm ox_gemm_product(const ox_gemm *gemm, int64_t i, ox_gemm_pl
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
                  const void *places, void *workspace);
 
+/* True if tiles can read B where it is. */
+bool ox_gemm_reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g);
+
 /* Bytes of all of a matrix B in panels; false if they overflow. */
 bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size);
 

@@ -80,9 +80,9 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
     return true;
 }
 
-/* True if tiles can read B where it is. All of it, or what tiles read before they are done with some columns, stays in
- * the caches then; laying it out would take longer than it gains. */
-static bool reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
+/* All of B, or what tiles read before they are done with some columns, stays in the caches; laying it out would take
+ * longer than it gains. */
+bool ox_gemm_reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
     const int64_t size = (int64_t)ox_dtype_size(kernel->b);
     return !g->panels && !g->panel && g->b.dtype == kernel->b && kernel->group == 1 && g->b.col == size &&
            g->n % kernel->unit == 0 &&
@@ -135,7 +135,7 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t c_size = ox_dtype_size(kernel->c);
-    plan->direct = reads_in_place(kernel, g);
+    plan->direct = ox_gemm_reads_in_place(kernel, g);
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan_chunks(g, plan);
     plan_block(g, plan);
