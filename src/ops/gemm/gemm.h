@@ -100,7 +100,8 @@ typedef struct ox_gemm_plan {
     ox_pool *pool;   /* NULL if the work is not worth it */
     bool batched;    /* threads take whole products */
     bool transposed; /* the transposed product is computed: of one column as one row, or with panels of A */
-    bool direct;     /* tiles read B as it lies, not in panels */
+    bool direct;     /* tiles read B as it lies, not in panels, ... */
+    int64_t edge;    /* ... but for so many columns, whose last vector is not full */
     bool strips;     /* threads take whole chunks of columns, and lay out panels of their own for them */
     ox_gemm_algorithm algorithm;
     int64_t depths;        /* blocks along k, of even size */
