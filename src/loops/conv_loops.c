@@ -10,24 +10,76 @@ extern const ox_direct_loops OX_VARIANT(ox_direct_loops);
 
 /* ---- Gathering ---------------------------------------------------------------------------------------------- */
 
-/* Every second element. A vector of them is picked out of two; those of the last one lie behind an element each, so
- * that nothing is read behind the run. */
-#define EVENS(a, b) OX_SHUFFLE(a, b, 0, 2, 4, 6)
-#define ODDS(a, b) OX_SHUFFLE(a, b, 1, 3, 5, 7)
-enum {
-    WORDS = sizeof(ox_four) / sizeof(uint32_t)
-};
+#define EVENS_4 0, 2, 4, 6
+#define ODDS_4 1, 3, 5, 7
+#define EVENS_8 EVENS_4, 8, 10, 12, 14
+#define ODDS_8 ODDS_4, 9, 11, 13, 15
+
+/* Every second element of more than a vector. A vector of them is picked out of two; those of the last one lie behind
+ * an element each, so that nothing is read behind the run. */
+#define PICK_SECOND(lanes)                                                                                             \
+    static inline void pick_second_of_##lanes(int64_t n, u32 *o, const u32 *x) {                                       \
+        typedef ox_any_words_##lanes words;                                                                            \
+        for (int64_t i = 0; i + lanes < n; i += lanes)                                                                 \
+            OX_AT(words, o + i) =                                                                                      \
+                OX_SHUFFLE(lanes, OX_GET(words, x + 2 * i), OX_GET(words, x + 2 * i + lanes), EVENS_##lanes);          \
+        x += 2 * (n - lanes) - 1;                                                                                      \
+        OX_AT(words, o + n - lanes) = OX_SHUFFLE(lanes, OX_GET(words, x), OX_GET(words, x + lanes), ODDS_##lanes);     \
+    }
+
+/* Elements in turn into two rows: n for each, a vector at least, the last of which go over those before. */
+#define SPLIT_TURNS(lanes)                                                                                             \
+    static inline void split_turns_of_##lanes(int64_t n, u32 *o, u32 *p, const u32 *x) {                               \
+        typedef ox_any_words_##lanes words;                                                                            \
+        for (int64_t i = 0; i < n; i += lanes) {                                                                       \
+            const int64_t at = LESS_OF(i, n - lanes);                                                                  \
+            const words a = OX_GET(words, x + 2 * at), b = OX_GET(words, x + 2 * at + lanes);                          \
+            OX_AT(words, o + at) = OX_SHUFFLE(lanes, a, b, EVENS_##lanes);                                             \
+            OX_AT(words, p + at) = OX_SHUFFLE(lanes, a, b, ODDS_##lanes);                                              \
+        }                                                                                                              \
+    }
+PICK_SECOND(4)
+SPLIT_TURNS(4)
+#ifdef OX_SHUFFLES_EIGHT
+PICK_SECOND(8)
+SPLIT_TURNS(8)
+#else
+#define pick_second_of_8 pick_second_of_4
+#define split_turns_of_8 split_turns_of_4
+#endif
 
 static inline void pick_second_u32(int64_t n, u32 *o, const u32 *x) {
-    if (n <= WORDS) {
+    if (n > 8)
+        pick_second_of_8(n, o, x);
+    else if (n > 4)
+        pick_second_of_4(n, o, x);
+    else
         FOR_N o[i] = x[2 * i];
-        return;
-    }
-    for (int64_t i = 0; i + WORDS < n; i += WORDS)
-        OX_AT(ox_any_four, o + i) = EVENS(OX_GET(ox_any_four, x + 2 * i), OX_GET(ox_any_four, x + 2 * i + WORDS));
-    x += 2 * (n - WORDS) - 1;
-    OX_AT(ox_any_four, o + n - WORDS) = ODDS(OX_GET(ox_any_four, x), OX_GET(ox_any_four, x + WORDS));
 }
+
+/* Rows of two runs that begin side by side, every second element in one and the others in the other: true if they are
+ * so, and done. */
+static bool split_u32(int64_t rows, char *to, int64_t to_row, const char *from, int64_t from_row, const ox_run *runs) {
+    const ox_run *first = runs + (runs[1].from < runs[0].from), *second = runs + (first == runs);
+    const int64_t n = LESS_OF(first->count, second->count);
+    if (first->from < 0 || second->from != first->from + 1 || n < 4)
+        return false;
+    for (int64_t r = 0; r < rows; r++, to += to_row, from += from_row) {
+        u32 *o = (u32 *)(void *)to + first->to, *p = (u32 *)(void *)to + second->to;
+        const u32 *x = (const u32 *)(const void *)from + first->from;
+        if (n >= 8)
+            split_turns_of_8(n, o, p, x);
+        else
+            split_turns_of_4(n, o, p, x);
+        for (int64_t i = n; i < first->count; i++)
+            o[i] = x[2 * i];
+        for (int64_t i = n; i < second->count; i++)
+            p[i] = x[2 * i + 1];
+    }
+    return true;
+}
+#define split_u8(...) false
+#define split_u64(...) false
 
 static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
     FOR_N o[i] = x[2 * i];
@@ -56,6 +108,8 @@ static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
                          runs->count * width);                                                                         \
             return;                                                                                                    \
         }                                                                                                              \
+        if (stride == 2 && count == 2 && split_##T(rows, to, to_row, from, from_row, runs))                            \
+            return;                                                                                                    \
         for (int64_t r = 0; r < rows; r++, to += to_row, from += from_row) {                                           \
             for (const ox_run *run = runs; run < runs + count; run++) {                                                \
                 T *o = (T *)(void *)to + run->to;                                                                      \
@@ -137,17 +191,18 @@ OX_INLINED void store_row(float *to, const vector *sum, const int vectors, int64
 }
 
 /* How much row r may write from `column` on: what lies behind its end is written later, if that is the next row. */
-static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t columns) {
-    return t->columns == columns && t->to_row == columns ? (t->rows - r) * columns : columns;
+static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t column, int64_t columns) {
+    return column + columns == t->columns && t->to_row == t->columns ? (t->rows - r) * t->columns - column : columns;
 }
 
-/* Some columns of a tile; and all of them, as many vectors at a time as there are such loops, by their vectors. */
+/* Some columns of a tile; and all of them, as many vectors at a time as there are such loops, by their vectors. The
+ * last ones come first, which may write over the first ones of the next row. */
 typedef void columns_fn(const ox_direct_tile *t, int64_t column, int64_t columns);
 static void go_across(const ox_direct_tile *t, columns_fn *const by[], int64_t most) {
-    for (int64_t c = 0, some; c < t->columns; c += some) {
-        some = LESS_OF(t->columns - c, most * LANES);
+    const int64_t each = most * LANES;
+    int64_t some = (t->columns - 1) % each + 1;
+    for (int64_t c = t->columns - some; c >= 0; c -= each, some = each)
         by[(some - 1) / LANES](t, c, some);
-    }
 }
 
 /* Tiles of `vectors` vectors and as many rows as there are sums left; of the last rows some are computed for nothing.
@@ -173,7 +228,7 @@ static void go_across(const ox_direct_tile *t, columns_fn *const by[], int64_t m
                 UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += t->add[0];                           \
                 if (r + i < t->rows)                                                                                   \
                     store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
-                              room_of(t, r + i, columns));                                                             \
+                              room_of(t, r + i, column, columns));                                                     \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -220,16 +275,17 @@ DIRECT(greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
                 UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add[0];                                       \
                 if (r + i < t->rows)                                                                                   \
                     store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
-                              room_of(t, r + i, columns));                                                             \
+                              room_of(t, r + i, column, columns));                                                     \
             }                                                                                                          \
         }                                                                                                              \
     }
 #define TALL(high)                                                                                                     \
     TALL_TILE(high, 1)                                                                                                 \
     TALL_TILE(high, 2)                                                                                                 \
+    TALL_TILE(high, 4)                                                                                                 \
     static void tall_##high(const ox_direct_tile *t) {                                                                 \
-        static columns_fn *const by[] = {tall_##high##_1, tall_##high##_2};                                            \
-        go_across(t, by, sizeof by / sizeof *by);                                                                      \
+        static columns_fn *const by[] = {tall_##high##_1, tall_##high##_2, tall_##high##_4, tall_##high##_4};          \
+        go_across(t, by, t->rows > SUMS / MOST_VECTORS ? 2 : MOST_VECTORS); /* few rows leave sums for more of them */ \
     }
 TALL(3)
 TALL(5)
@@ -257,7 +313,7 @@ enum {
                 }                                                                                                      \
             UNROLL for (int i = 0; i < OUTPUTS; i++) {                                                                 \
                 UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add[i];                                       \
-                store_row(to + i * t->to_step, sum[i], vectors, columns, room_of(t, r, columns));                      \
+                store_row(to + i * t->to_step, sum[i], vectors, columns, room_of(t, r, column, columns));              \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -282,10 +338,12 @@ static void products(const ox_direct_tile *t) {
         plain_products(t);
 }
 
+/* Two elements by one comparison. */
 static bool find_nan(int64_t n, const float *from) {
-    int32_t found = 0;
-    for (int64_t i = 0; i < n; i++)
-        found |= from[i] != from[i];
+    const int64_t half = n / 2;
+    const float *other = from + half;
+    int32_t found = n > 0 && isunordered(from[n - 1], from[n - 1]);
+    _Pragma("GCC unroll 4") for (int64_t i = 0; i < half; i++) found |= isunordered(from[i], other[i]);
     return found != 0;
 }
 

@@ -43,6 +43,8 @@ static inline void ox_copy_rows(int64_t rows, char *to, int64_t to_row, const ch
         OX_COPY_EACH(ox_copy_ends(to, from, size, OX_COPY / 2));
     else if (size >= OX_COPY / 4 && size < OX_COPY / 2)
         OX_COPY_EACH(ox_copy_ends(to, from, size, OX_COPY / 4));
+    else if (size > OX_COPY && size <= 2 * OX_COPY)
+        OX_COPY_EACH(ox_copy_ends(to, from, size, OX_COPY));
     else
         OX_COPY_EACH(ox_copy_run(to, from, size));
 #undef OX_COPY_EACH

@@ -123,13 +123,19 @@ static inline void ox_cut_8(void *to, const void *from) {
 #endif
 #endif
 
-/* Four elements of 4 bytes, and such anywhere; some of those of two, by number. */
-typedef uint32_t ox_four __attribute__((vector_size(16)));
-typedef uint32_t ox_any_four __attribute__((vector_size(16), may_alias, aligned(1)));
+/* Some elements of 4 bytes, and such anywhere; as many of those of two, by number. */
+#define OX_WORDS_OF(count)                                                                                             \
+    typedef uint32_t ox_words_##count __attribute__((vector_size(count * sizeof(uint32_t))));                          \
+    typedef uint32_t ox_any_words_##count __attribute__((vector_size(count * sizeof(uint32_t)), may_alias, aligned(1)));
+OX_WORDS_OF(4)
+#if defined(__AVX512VL__)
+#define OX_SHUFFLES_EIGHT /* by one instruction */
+OX_WORDS_OF(8)
+#endif
 #if defined(__clang__)
-#define OX_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define OX_SHUFFLE(count, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define OX_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (ox_four){__VA_ARGS__})
+#define OX_SHUFFLE(count, a, b, ...) __builtin_shuffle(a, b, (ox_words_##count){__VA_ARGS__})
 #endif
 
 /* The widest vectors of 32 bits, with integers of 16 bits in them that lie packed anywhere. */

@@ -241,16 +241,16 @@ ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width) {
 
 /* Elements of 4 bytes twice: halves of vectors are shuffled fast everywhere, and nothing is read again. */
 static inline void double_some(char *to, int64_t row, int64_t times, const char *from) {
-    const ox_four x = *(const ox_any_four *)(const void *)from;
-    const ox_four low = OX_SHUFFLE(x, x, 0, 0, 1, 1), high = OX_SHUFFLE(x, x, 2, 2, 3, 3);
+    const ox_words_4 x = *(const ox_any_words_4 *)(const void *)from;
+    const ox_words_4 low = OX_SHUFFLE(4, x, x, 0, 0, 1, 1), high = OX_SHUFFLE(4, x, x, 2, 2, 3, 3);
     for (; times > 0; times--, to += row) {
-        *(ox_any_four *)(void *)to = low;
-        *(ox_any_four *)(void *)(to + sizeof low) = high;
+        *(ox_any_words_4 *)(void *)to = low;
+        *(ox_any_words_4 *)(void *)(to + sizeof low) = high;
     }
 }
 
 static void double_rows(int64_t n, int64_t rows, int64_t times, char *to, const char *from) {
-    const int64_t some = sizeof(ox_four), row = n * (int64_t)sizeof(uint32_t);
+    const int64_t some = sizeof(ox_words_4), row = n * (int64_t)sizeof(uint32_t);
     for (; rows > 0; rows--, from += row, to += times * 2 * row) {
         for (int64_t at = 0; at <= row - some; at += some)
             double_some(to + 2 * at, 2 * row, times, from + at);
@@ -267,7 +267,7 @@ void OX_VARIANT(ox_repeat_rows)(size_t width, int64_t n, int64_t count, int64_t 
     };
     const int64_t w = (int64_t)width, row = n * count * w, most = BLOCK / (row * times) + 1;
     ox_spread_fn *spread = OX_VARIANT(ox_spread_for)(width);
-    if (width == sizeof(uint32_t) && count == 2 && n >= (int64_t)(sizeof(ox_four) / sizeof(uint32_t))) {
+    if (width == sizeof(uint32_t) && count == 2 && n >= (int64_t)(sizeof(ox_words_4) / sizeof(uint32_t))) {
         double_rows(n, rows, times, to, from);
         return;
     }

@@ -593,14 +593,24 @@ static void run_rest(char *const arg[], short_link *links, int nlinks, int64_t a
     memcpy(arg[0] + at * (int64_t)sizeof(float), x[0], bytes);
 }
 
+/* The last SOME elements, some of which have their results already, come first: the result may lie where operands do.
+ */
 static void run_short(int64_t n, char *const arg[], short_link *links, int nlinks) {
+    float last[SOME];
+    const int64_t rest = n % SOME, before = n - SOME;
     int64_t at = 0;
-    for (; n - at >= BLOCK; at += BLOCK)
-        run_many(arg[0], arg[1], links, nlinks, at);
-    for (; n - at >= SOME; at += SOME)
-        run_few(arg[0], arg[1], links, nlinks, at);
-    if (at < n)
-        run_rest(arg, links, nlinks, at, n - at);
+    if (n < SOME) {
+        run_rest(arg, links, nlinks, 0, n);
+    } else {
+        if (rest)
+            run_few(origin(last, before, sizeof *last), arg[1], links, nlinks, before);
+        for (; n - at >= BLOCK; at += BLOCK)
+            run_many(arg[0], arg[1], links, nlinks, at);
+        for (; n - at >= SOME; at += SOME)
+            run_few(arg[0], arg[1], links, nlinks, at);
+        if (rest)
+            memcpy(arg[0] + before * (int64_t)sizeof *last, last, sizeof last);
+    }
     ox_vectors_end();
 }
 
@@ -639,7 +649,9 @@ static void run_short_rows(int64_t n, char *const arg[], const int64_t step[], c
                 run_many(of_row[0], of_row[1], links, chain->count, at);
             for (; at < row && row - at + beyond >= SOME; at += SOME)
                 run_few(of_row[0], of_row[1], links, chain->count, at);
-            if (at < row)
+            if (at < row && row >= SOME)
+                run_few(of_row[0], of_row[1], links, chain->count, row - SOME);
+            else if (at < row)
                 run_rest(of_row, links, chain->count, at, row - at);
         }
         store_rows(first, block, o - block, step[0] < 0);

@@ -106,7 +106,8 @@ typedef struct ox_gemm_plan {
     ox_pool *pool;   /* NULL if the work is not worth it */
     bool batched;    /* threads take whole products */
     bool transposed; /* the transposed product is computed: of one column as one row, or with panels of A */
-    bool direct;     /* tiles read B as it lies, not in panels */
+    bool direct;     /* tiles read B as it lies, not in panels, ... */
+    int64_t edge;    /* ... but for so many columns, whose last vector is not full */
     bool strips;     /* threads take whole chunks of columns, and lay out panels of their own for them */
     ox_gemm_algorithm algorithm;
     int64_t depths;        /* blocks along k, of even size */
@@ -166,6 +167,9 @@ static inline ox_gemm ox_gemm_product(const ox_gemm *gemm, int64_t i, ox_gemm_pl
  * the number of threads is. */
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
                  const void *places, void *workspace);
+
+/* True if tiles can read B where it is. */
+bool ox_gemm_reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g);
 
 /* Bytes of all of a matrix B in panels; false if they overflow. */
 bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size);

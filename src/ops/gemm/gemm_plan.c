@@ -6,6 +6,7 @@
 enum {
     DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
     SHALLOW = 256,           /* rows of B, and of C, that a panel is read for: laying it out takes longer */
+    SELDOM = 128,            /* rows of C that read vectors across cache lines, if B has no whole ones in its rows */
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
     PANELS_EACH = 4,         /* the same for panels */
     FEW_ROWS = 64,           /* with fewer rows of C, panels are read too seldom to come from far away */
@@ -80,12 +81,12 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
     return true;
 }
 
-/* True if tiles can read B where it is. All of it, or what tiles read before they are done with some columns, stays in
- * the caches then; laying it out would take longer than it gains. */
-static bool reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
+/* All of B, or what tiles read before they are done with some columns, stays in the caches; laying it out would take
+ * longer than it gains. */
+bool ox_gemm_reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
     const int64_t size = (int64_t)ox_dtype_size(kernel->b);
     return !g->panels && !g->panel && g->b.dtype == kernel->b && kernel->group == 1 && g->b.col == size &&
-           g->n % kernel->unit == 0 &&
+           (g->n % kernel->unit == 0 || (g->n >= kernel->columns && g->m <= SELDOM)) &&
            ((g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES) ||
             (g->k <= SHALLOW && g->m <= SHALLOW && g->b.row % OX_GEMM_SAME_PLACES));
 }
@@ -135,7 +136,8 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t c_size = ox_dtype_size(kernel->c);
-    plan->direct = reads_in_place(kernel, g);
+    plan->direct = ox_gemm_reads_in_place(kernel, g);
+    plan->edge = plan->direct && g->n % kernel->unit ? g->n % kernel->columns : 0;
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan_chunks(g, plan);
     plan_block(g, plan);
@@ -145,7 +147,8 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
         plan->back_bytes = (size_t)plan->rows * (size_t)plan->strip * c_size;
     if (g->sides)
         plan->side_bytes = (size_t)plan->rows * (size_t)ox_least(g->sides->columns, plan->columns) * c_size;
-    if (!g->panels && !plan->direct && !ox_gemm_packed_size(kernel, g->k, plan->chunk, &plan->panel_bytes))
+    const int64_t laid = plan->direct ? plan->edge : plan->chunk;
+    if (!g->panels && laid && !ox_gemm_packed_size(kernel, g->k, laid, &plan->panel_bytes))
         return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",
                             (long long)g->k);
     return OX_OK;

@@ -151,8 +151,10 @@ static int64_t find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const int64_t behind = job->columns - column - all;
     if (job->plan->direct) {
-        tile->b = tile->ahead = offset(&g->b, k, column);
-        tile->b_row = g->b.row;
+        const bool is_edge = !behind && job->plan->edge;
+        tile->b = tile->ahead =
+            is_edge ? job->panels + panel_offset(kernel, all, k, depth, 0) : offset(&g->b, k, column);
+        tile->b_row = is_edge ? panel_row(kernel, all) : g->b.row;
         return 0;
     }
     tile->b = job->panels + panel_offset(kernel, job->columns, k, depth, column);
@@ -355,8 +357,14 @@ static void strip_part(void *context, int part, int parts) {
 static void run_panels(gemm_job *job, ox_pool *pool) {
     const ox_gemm *g = job->transposed;
     if (g->panels || job->plan->direct) {
+        if (g->panels)
+            job->panels = (char *)(uintptr_t)g->panels;
+        job->column = g->n - job->plan->edge;
+        job->columns = job->plan->edge;
+        if (job->plan->edge)
+            ox_pool_run(pool, pack_part, job);
+        job->column = 0;
         job->columns = g->n;
-        job->panels = (char *)(uintptr_t)g->panels;
         ox_pool_run(pool, compute_part, job);
         return;
     }
