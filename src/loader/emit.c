@@ -217,13 +217,18 @@ static double read_number(reader *r, bool *point) {
     return whole ? (double)whole->u.i : ox_emit_float(r->e->node, name, otherwise);
 }
 
+/* Numbers of a model may be of any size. */
+static int64_t whole_of(double number) {
+    return !(number > -0x1p63) ? INT64_MIN : number >= 0x1p63 ? INT64_MAX : (int64_t)number;
+}
+
 static int32_t read_list(reader *r) {
     int64_t numbers[MOST_NUMBERS];
     int count = 0;
     do {
         const double number = read_number(r, NULL);
         if (count < MOST_NUMBERS)
-            numbers[count++] = (int64_t)number;
+            numbers[count++] = whole_of(number);
     } while (take_char(r, ','));
     take_char(r, ']');
     return r->skips ? OX_NONE : emit_list(r->e, count, numbers);
@@ -245,7 +250,7 @@ static void read_number_attr(reader *r, ox_attr *attr) {
     if (point)
         attr->u.f = (float)number;
     else
-        attr->u.i = (int64_t)number;
+        attr->u.i = whole_of(number);
 }
 
 /* False if it is one that the node does not have. */
