@@ -1,4 +1,5 @@
-/* test_plans.c: the memory that a plan takes for a node that stands alone, and for the nodes of long chains. */
+/* test_plans.c: the memory that a plan takes for a node that stands alone, and for the nodes of long chains; what stays
+ * in registers takes none of the arena. */
 #include "samples.h"
 
 #include <check.h>
@@ -163,6 +164,47 @@ START_TEST(nodes_of_chains) {
 }
 END_TEST
 
+/* ---- The arena -------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the arena of two nodes, besides which `op` (may be NULL) reads what lies between them. */
+static size_t arena_bytes(const char *op, ox_dtype result) {
+    static const int64_t dims[] = {64, 64};
+    const ox_tensor input = {OX_FLOAT, 2, dims, NULL, calloc(64 * 64, sizeof(float))};
+    ox_bytes graph = {0}, model = {0};
+    ox_model *loaded;
+    ox_session *session;
+    ox_memory_info info;
+    ck_assert_ptr_nonnull(input.data);
+    ox_put_input(&graph, "x", OX_FLOAT, 2, dims);
+    ox_put_output(&graph, "y", OX_FLOAT, -1, NULL);
+    ox_put_node(&graph, "Neg", "x", "between", NULL);
+    if (op) {
+        ox_put_output(&graph, "z", result, -1, NULL);
+        ox_put_node(&graph, op, "between", "z", NULL);
+    }
+    ox_put_node(&graph, "Neg", "between", "y", NULL);
+    ox_put_model(&model, &graph, 17);
+    ck_assert_int_eq(ox_model_load_memory(model.data, model.size, NULL, &loaded, NULL), OX_OK);
+    ck_assert_int_eq(ox_session_create(loaded, NULL, &session, NULL), OX_OK);
+    ck_assert_int_eq(ox_session_set_input(session, 0, &input, NULL), OX_OK);
+    ck_assert_int_eq(ox_session_run(session, NULL), OX_OK);
+    ox_session_memory(session, &info);
+    ox_session_free(session);
+    ox_model_free(loaded);
+    free(input.data);
+    return info.arena_bytes;
+}
+
+/* Whoever reads elements makes a pass store them, and whoever reads a shape does not. */
+START_TEST(shapes_that_are_read) {
+    const size_t alone = arena_bytes(NULL, OX_FLOAT), matrix = 64 * 64 * sizeof(float);
+    ck_assert_uint_lt(alone, 2 * matrix);
+    ck_assert_uint_lt(arena_bytes("Shape", OX_INT64), 2 * matrix);
+    ck_assert_uint_lt(arena_bytes("Size", OX_INT64), 2 * matrix);
+    ck_assert_uint_ge(arena_bytes("Det", OX_FLOAT), 2 * matrix);
+}
+END_TEST
+
 Suite *ox_suite_plans(void);
 Suite *ox_suite_plans(void) {
     Suite *suite = suite_create("plans");
@@ -170,6 +212,7 @@ Suite *ox_suite_plans(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, nodes_that_stand_alone, 0, sizeof kinds / sizeof *kinds);
     tcase_add_test(tests, nodes_of_chains);
+    tcase_add_test(tests, shapes_that_are_read);
     suite_add_tcase(suite, tests);
     return suite;
 }
