@@ -79,6 +79,7 @@ static bool split_u32(int64_t rows, char *to, int64_t to_row, const char *from, 
     return true;
 }
 #define split_u8(...) false
+#define split_u16(...) false
 #define split_u64(...) false
 
 static inline void pick_second_u64(int64_t n, u64 *o, const u64 *x) {
