@@ -20,8 +20,8 @@ typedef struct matmul {
     int64_t count;  /* of products */
     ox_bcast batch; /* operands A and B */
     factor alpha;
-    ox_lane *multiply; /* by that */
-    int64_t width;     /* bytes of an element */
+    const ox_lanes *mul; /* by that */
+    ox_dtype dtype;      /* that is computed in */
 } matmul;
 
 /* An input as it takes part in the product. */
@@ -87,18 +87,19 @@ ox_reg ox_emit_matmul(ox_call *call, ox_pass_builder *b, ox_reg sums) {
 /* An ox_gemm_end_fn: alpha times the product. */
 static void finish(const ox_gemm *g, const ox_gemm_block *block) {
     const matmul *mm = g->context;
+    const int64_t width = (int64_t)ox_dtype_size(mm->dtype);
     for (int64_t i = 0; i < block->rows; i++) {
-        char *const arg[] = {ox_gemm_out(g, block, i, mm->width), block->data + i * block->data_row,
+        char *const arg[] = {ox_gemm_out(g, block, i, width), block->data + i * block->data_row,
                              (char *)(uintptr_t)&mm->alpha};
-        mm->multiply(block->columns, arg, (const int64_t[]){mm->width, mm->width, 0}, NULL);
+        mm->mul->fn[mm->dtype](block->columns, arg, (const int64_t[]){width, width, 0}, NULL);
     }
 }
 
 static void plan_alpha(ox_call *call, ox_dtype dtype, matmul *mm) {
     if (read_alpha(call, dtype, &mm->alpha) == 1 || call->epilogue)
         return;
-    mm->multiply = OX_BUILD_OF(call->loops, OX_LANES_Mul)->fn[dtype];
-    mm->width = (int64_t)ox_dtype_size(dtype);
+    mm->mul = OX_BUILD_OF(call->loops, OX_LANES_Mul);
+    mm->dtype = dtype;
     mm->product.context = mm;
     mm->product.end = finish;
     mm->product.end_in_place = true;
