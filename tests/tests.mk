@@ -17,7 +17,7 @@ CHECK_PARTS := \
   models-check
 CHECK_BESIDE := \
   graphs trained winograds loops attentions \
-  property products epilogues expand-forms views casts shrinks \
+  property products epilogues fused expand-forms views casts shrinks \
   picks images convs conv-rows mapped pools transposed integer-convs deforms regions norms lines \
   recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes
@@ -130,6 +130,9 @@ GRAPHS ?= $(if $(SANITIZE),500,3000)
 graphs: $(BUILD)/ox $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) $(GRAPHS) tests/property/graphs.py --cases $(GRAPHS) --ox $(BUILD)/ox
 
+fused: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 1600 tests/property/fused.py --cases 1600
+
 attentions: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/attentions.py --cases 900
 
@@ -225,7 +228,7 @@ plugin: all venv
 	  sh tests/plugin/run.sh
 
 errors: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 508 tests/errors/errors.py
+	@$(OX_PYTHON) $(VENV_RUN) 536 tests/errors/errors.py
 
 # Cases of old versions are those that the part versions has written, where that has run.
 strict: $(BUILD)/ox $(BUILD)/libox.so node-cases

@@ -52,6 +52,11 @@ static double matmul(const ox_node_info *node) {
     return 2 * count_of(output_of(node)) * size_of(input_of(node, 0), -1);
 }
 
+static double fused_matmul(const ox_node_info *node) {
+    const int inner = !ox_node_int(node, "transA", 0) ? -1 : ox_node_int(node, "transBatchA", 0) ? 0 : -2;
+    return 2 * count_of(output_of(node)) * size_of(input_of(node, 0), inner);
+}
+
 static double gemm(const ox_node_info *node) {
     return 2 * count_of(output_of(node)) * size_of(input_of(node, 0), ox_node_int(node, "transA", 0) ? 0 : 1);
 }
@@ -90,6 +95,7 @@ static const struct {
     {"ConvInteger", conv},
     {"ConvTranspose", transposed_conv},
     {"DeformConv", conv},
+    {"FusedMatMul", fused_matmul},
     {"GRU", recurrent},
     {"Gemm", gemm},
     {"LSTM", recurrent},
@@ -101,7 +107,8 @@ static const struct {
 };
 
 double ox_node_flops(const ox_node_info *node) {
-    for (size_t i = 0; i < sizeof dense / sizeof *dense && !*node->domain; i++)
+    const bool known = !*node->domain || !strcmp(node->domain, "com.microsoft");
+    for (size_t i = 0; i < sizeof dense / sizeof *dense && known; i++)
         if (strcmp(node->op, dense[i].op) == 0)
             return dense[i].count(node);
     return 0;

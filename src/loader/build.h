@@ -211,6 +211,9 @@ ox_status ox_build_gradient(ox_builder *b, ox_env *env, const ox_node *node, con
 /* Builds what waits, once all nodes of the graph are there. */
 ox_status ox_build_waiting(ox_builder *b, ox_scope *scope);
 
+/* function.c: a node with OX_OP_FUNCTION: writes the nodes that it stands for. */
+ox_status ox_build_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
+
 /* schema.c: the attributes of a node, as it is written and as they are resolved, against ONNX's definition of its
  * operator; operators that are not ONNX's pass. */
 ox_status ox_build_check_attrs(ox_builder *b, const Onnx__NodeProto *proto, const ox_node *node);

@@ -339,7 +339,8 @@ static ox_status expand(ox_builder *b, ox_scope *scope, const ox_gradient *gradi
                              .macros = ox_gradient_macros,
                              .like = OX_NONE,
                              .gradient = OX_NONE,
-                             .result = OX_NONE};
+                             .result = OX_NONE,
+                             .bounded = true};
     ox_pile_init(&p.pile, &b->temporary);
     b->looked_at++;
     ox_status status = differentiate(&p);

@@ -188,6 +188,8 @@ static ox_status build_operator(ox_builder *b, ox_env *env, const Onnx__NodeProt
         node.op = node.op->detail;
     if (ox_op_has(node.op, OX_OP_DERIVED) && !b->for_info)
         return ox_build_gradient(b, env, &node, name);
+    if (ox_op_has(node.op, OX_OP_FUNCTION))
+        return ox_build_function(b, env->scope, &node, name);
     return ox_build_append(b, env->scope, &node, name);
 }
 

@@ -184,7 +184,8 @@ enum {
     OX_OP_PARTS = 524288,     /* its output is its inputs behind each other on one axis; those in place stay there */
     OX_OP_BODIES = 1048576,   /* where its node has subgraphs, the row in `detail`, of a control operator, serves it */
     OX_OP_DERIVED = 2097152,  /* the loader writes the nodes that compute its inputs: Gradient */
-    OX_OP_GAPS = 4194304      /* may omit inputs before those that it must have, and sees to that itself */
+    OX_OP_GAPS = 4194304,     /* may omit inputs before those that it must have, and sees to that itself */
+    OX_OP_FUNCTION = 8388608  /* the loader writes the nodes that compute its outputs; infer alone stays, to check */
 };
 
 struct ox_op {

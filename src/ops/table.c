@@ -44,13 +44,14 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
     int ox_rows_##run(const ox_call *call);
 #endif
 /* What follows dense operators runs by itself there, too. */
+#define DENSE(...) DENSE_IN("", __VA_ARGS__)
 #if OX_WITH_EPILOGUES
-#define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
+#define DENSE_IN(domain, name, since, min_in, max_in, dtypes, run, emit, flags)                                        \
     ox_call_fn ox_infer_##run, ox_prepare_##run, ox_run_##run;                                                         \
     ox_dense_emit_fn ox_emit_##emit;
 #else
-#define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
-    OP(name, since, min_in, max_in, 1, 1, dtypes, run, run, run, flags)
+#define DENSE_IN(domain, name, since, min_in, max_in, dtypes, run, emit, flags)                                        \
+    OP_IN(domain, name, since, min_in, max_in, 1, 1, dtypes, run, run, run, flags)
 #endif
 #define CONTROL(name, since, min_in, max_in, dtypes, run, flags) ox_call_fn ox_infer_##run, ox_control_##run;
 #define BODIES_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags, control,  \
@@ -68,7 +69,7 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
 #undef ROWS_OUT
 #endif
 #if OX_WITH_EPILOGUES
-#undef DENSE
+#undef DENSE_IN
 #endif
 
 ox_status ox_prepare_none(ox_call *call) {
@@ -121,9 +122,9 @@ static const ox_op table[] = {
             NULL, ox_rows_##run)
 #endif
 #if OX_WITH_EPILOGUES
-#define DENSE(name, since, min_in, max_in, dtypes, run, emit, flags)                                                   \
-    DETAILED(name, since, min_in, max_in, 1, dtypes, run, run, run, (&(const ox_dense){ox_emit_##emit}),               \
-             OX_OP_EPILOGUE | (flags))
+#define DENSE_IN(domain, name, since, min_in, max_in, dtypes, run, emit, flags)                                        \
+    ROW(domain, name, since, min_in, max_in, 1, 1, dtypes, run, run, run, (&(const ox_dense){ox_emit_##emit}),         \
+        OX_OP_EPILOGUE | (flags)),
 #endif
 #define CONTROL(name, since, min_in, max_in, dtypes, run, flags)                                                       \
     DETAILED(name, since, min_in, max_in, OX_ANY, dtypes, run, none, none, (&(const ox_control){ox_control_##run}),    \

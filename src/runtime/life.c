@@ -57,12 +57,18 @@ static void note_uses(ox_frame *frame) {
     }
 }
 
+/* How many values a node reads, with those that its subgraphs do. Who only looks at shapes reads none: elements need
+ * not be there for it. */
+static int count_reads(const ox_node *node) {
+    return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : node->nin + node->ncaptures;
+}
+
 /* Lists the readers of every value: counts, then positions, node by node. */
 static ox_status list_readers(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     size_t total = (size_t)graph->noutputs;
     for (int n = 0; n < graph->nnodes; n++)
-        total += (size_t)graph->nodes[n].nin + (size_t)graph->nodes[n].ncaptures;
+        total += (size_t)count_reads(&graph->nodes[n]);
     frame->planning.first_reader =
         ox_pile_array(&frame->planning.scratch, (size_t)graph->nvalues + 2, sizeof *frame->planning.first_reader);
     frame->planning.readers = ox_pile_array(&frame->planning.scratch, total, sizeof *frame->planning.readers);
@@ -74,7 +80,7 @@ static ox_status list_readers(ox_frame *frame) {
             frame->planning.first_reader[v + 2] += frame->planning.first_reader[v + 1];
         for (int n = 0; n < graph->nnodes; n++) {
             const ox_node *node = &graph->nodes[n];
-            for (int i = 0; i < node->nin + node->ncaptures; i++) {
+            for (int i = 0; i < count_reads(node); i++) {
                 int v = i < node->nin ? node->in[i] : node->captures[i - node->nin];
                 if (v >= 0 && fill)
                     frame->planning.readers[frame->planning.first_reader[v + 1]++] = n;

@@ -34,8 +34,8 @@ def table_rows():
     """{(name, version): (line, takes every type)}"""
     rows = {}
     for line in TABLE.read_text().splitlines():
-        match = re.match(r'(?:OP_IN\("([^"]*)", *|[A-Z_]+\()(\w+), \(([0-9, ]+)\)', line)
-        if match and line.split("(")[0] in ("OP", "OP_IN", "LANES", "MIXED", "MIXED_OUT", "ROWS", "ROWS_OUT", "DENSE"):
+        match = re.match(r'(?:(?:OP|DENSE)_IN\("([^"]*)", *|[A-Z_]+\()(\w+), \(([0-9, ]+)\)', line)
+        if match and line.split("(")[0] in ("OP", "OP_IN", "LANES", "MIXED", "MIXED_OUT", "ROWS", "ROWS_OUT", "DENSE", "DENSE_IN"):
             name = f"{match[1]}.{match[2]}" if match[1] else match[2]
             for version in match[3].split(", "):
                 rows[name, version] = line

@@ -9,6 +9,7 @@ import tempfile
 import numpy as np
 import onnx
 import control_mistakes
+import fused_mistakes
 import gradient_mistakes
 import mistakes
 import mistakes_networks
@@ -19,7 +20,7 @@ import oxlib
 import tally
 
 MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_networks, mistakes_numbers, ml_mistakes,
-                                 control_mistakes, gradient_mistakes)
+                                 control_mistakes, fused_mistakes, gradient_mistakes)
             for mistake in part.MISTAKES]
 
 

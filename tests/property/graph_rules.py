@@ -599,6 +599,13 @@ WITHOUT = {
     "MaxRoiPool": "tests/property/regions.py has it", "RoiAlign": "the same",
     "com.microsoft.DynamicQuantizeLSTM": "tests/property/recurrent.py has it",
     "com.microsoft.MurmurHash3": "tests/property/texts.py has it",
+    "SimplifiedLayerNormalization": "ONNX Runtime's; tests/property/fused.py has it",
+    **{f"com.microsoft.{name}": "of a domain of its own; tests/property/fused.py has it" for name in (
+        "BiasGelu", "DequantizeLinear", "DynamicQuantizeMatMul", "EmbedLayerNormalization", "FastGelu",
+        "FusedConv", "FusedGemm", "FusedMatMul", "Gelu", "MatMulIntegerToFloat", "QGemm", "QLinearAdd",
+        "QLinearConcat", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid",
+        "QLinearSoftmax", "QuantizeLinear", "QuickGelu", "SkipLayerNormalization",
+        "SkipSimplifiedLayerNormalization")},
     "Scatter": "older than the versions of these graphs; it is ScatterElements",
     "Upsample": "the same; it is Resize",
     "Bernoulli": "tests/property/chances.py has it: its numbers are random",

@@ -1,17 +1,22 @@
 """attributes.py: writes src/loader/attributes.inc, the attributes of every operator of ONNX's own domains, out of the
-schemas of the Python package onnx. `make operators` compares the file with what this gives.
+schemas of the Python package onnx, and of those that ox has of ONNX Runtime's, out of the schemas of that. `make
+operators` compares the file with what this gives.
 
 usage: attributes.py >src/loader/attributes.inc
 """
+import pathlib
+import re
 import textwrap
 
 import onnx.defs
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training")
 WIDTH = 120
 HEAD = """\
-/* attributes.inc: the attributes of the operators of ONNX's own domains, sorted by domain and name. Written by
- * tests/proto/attributes.py; a new release of ONNX means a new file, and nothing here is edited.
+/* attributes.inc: the attributes of the operators of ONNX's own domains, and of ONNX Runtime's that ox has, sorted by
+ * domain and name. Written by tests/proto/attributes.py; a new release of ONNX means a new file, and nothing here is
+ * edited.
  *
  * OPERATOR (domain, name, versions)
  *          words: a version of the specification that changes the attributes, then "name:kind" for each of them, with !
@@ -20,6 +25,9 @@ HEAD = """\
 """
 # By AttributeType, from 1.
 KINDS = "fistgFISTGpPyY"
+
+
+TABLE = pathlib.Path(__file__).parent.parent.parent / "src/ops/table.inc"
 
 
 def word(attribute):
@@ -37,12 +45,21 @@ def words_of(schemas):
     return words
 
 
+def runtime_schemas():
+    """Those of ONNX Runtime that rows of the table have and ONNX does not."""
+    rows = set(re.findall(r'^[A-Z_]+\((?:"([^"]*)", )?(\w+), \(', TABLE.read_text(), re.M))
+    rows -= {(schema.domain, schema.name) for schema in onnx.defs.get_all_schemas_with_history()}
+    return [schema for schema in runtime.get_all_operator_schema() if (schema.domain, schema.name) in rows]
+
+
 def all_schemas():
     """{(domain, name): {version: schema}}"""
     found = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain in DOMAINS:
             found.setdefault((schema.domain, schema.name), {})[schema.since_version] = schema
+    for schema in runtime_schemas():
+        found.setdefault((schema.domain, schema.name), {})[schema.since_version] = schema
     return found
 
 

@@ -31,14 +31,15 @@ for schema in defs.get_all_schemas_with_history():
     VERSIONS[schema.domain, schema.name].append(schema.since_version)
 
 
-def listed(ox):
-    """(domain, operator, version) of the table of ox."""
+def listed(ox, domains=DOMAINS):
+    """(domain, operator, version) of the table of ox, but for operators that only another runtime puts into a domain of
+    ONNX."""
     lines = subprocess.run([ox, "ops", "--markdown"], check=True, capture_output=True, text=True).stdout
     for line in lines.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) == 5 and cells[2][:1].isdigit():
             domain, _, name = cells[1].rpartition(".")
-            if domain in DOMAINS:
+            if domain in domains and (domain not in DOMAINS or (domain, name) in VERSIONS):
                 yield from ((domain, name, int(version)) for version in cells[2].split())
 
 

@@ -78,7 +78,7 @@ in_list {
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
-in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|CONTROL|BODIES_IN)\(/ {
+in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTROL|BODIES_IN)\(/ {
     text = $0
     domain = ""
     if (sub(/^[A-Z]+_IN\(/, "", text)) {

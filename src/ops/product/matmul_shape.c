@@ -1,8 +1,8 @@
 /* matmul_shape.c: the shapes of matrix products with batches. */
 #include "matmul_shape.h"
 
-ox_status ox_matmul_shape_of(ox_call *call, int left, int right, ox_matmul_shape *s) {
-    const ox_tensor *a = call->in[left], *b = call->in[right];
+ox_status ox_matmul_shape_between(ox_call *call, int left, const ox_tensor *a, int right, const ox_tensor *b,
+                                  ox_matmul_shape *s) {
     if (a->rank == 0 || b->rank == 0)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: a scalar is not a matrix", OX_INPUT(call, left),
                             OX_INPUT(call, right));
@@ -22,17 +22,25 @@ ox_status ox_matmul_shape_of(ox_call *call, int left, int right, ox_matmul_shape
     return OX_OK;
 }
 
-ox_status ox_matmul_output(ox_call *call, int left, int right, ox_matmul_shape *s, ox_dtype dtype) {
+ox_status ox_matmul_shape_of(ox_call *call, int left, int right, ox_matmul_shape *s) {
+    return ox_matmul_shape_between(call, left, call->in[left], right, call->in[right], s);
+}
+
+ox_status ox_matmul_give(ox_call *call, int a_rank, int b_rank, const ox_matmul_shape *s, ox_dtype dtype) {
     int64_t dims[OX_MAX_RANK];
-    OX_TRY(ox_matmul_shape_of(call, left, right, s));
     int rank = s->batch;
     for (int d = 0; d < rank; d++)
         dims[d] = s->dims[d];
-    if (call->in[left]->rank > 1)
+    if (a_rank > 1)
         dims[rank++] = s->m;
-    if (call->in[right]->rank > 1)
+    if (b_rank > 1)
         dims[rank++] = s->n;
     return ox_call_output(call, 0, dtype, rank, dims);
+}
+
+ox_status ox_matmul_output(ox_call *call, int left, int right, ox_matmul_shape *s, ox_dtype dtype) {
+    OX_TRY(ox_matmul_shape_of(call, left, right, s));
+    return ox_matmul_give(call, call->in[left]->rank, call->in[right]->rank, s, dtype);
 }
 
 void ox_matmul_batch_strides(const ox_matmul_shape *s, int rank, const int64_t *dims, const int64_t *operand,

@@ -21,6 +21,13 @@ static inline int ox_matmul_batch_rank(int rank) {
  */
 ox_status ox_matmul_shape_of(ox_call *call, int a, int b, ox_matmul_shape *shape);
 
+/* The same for operands a and b that are made of those inputs. */
+ox_status ox_matmul_shape_between(ox_call *call, int left, const ox_tensor *a, int right, const ox_tensor *b,
+                                  ox_matmul_shape *shape);
+
+/* Infer: output 0 of a product of that shape, whose operands have such ranks. */
+ox_status ox_matmul_give(ox_call *call, int a_rank, int b_rank, const ox_matmul_shape *shape, ox_dtype dtype);
+
 /* Infer: output 0 of that product. */
 ox_status ox_matmul_output(ox_call *call, int a, int b, ox_matmul_shape *shape, ox_dtype dtype);
 

@@ -1,0 +1,199 @@
+/* function.c: operators that others made one of, as com.microsoft has them: the loader writes those others again, which
+ * join passes and epilogues like all nodes. The node itself stays without outputs, to check types and shapes. */
+#include "emit.h"
+
+#include <string.h>
+
+/* What a node's attribute `activation` may name, as a text of `a`. */
+typedef struct activation {
+    const char *name;
+    size_t parameters; /* that must be in the list `activation_params` */
+    const char *text;
+} activation;
+
+/* The body of an operator: a, b, ... are its inputs, and the letters of `outputs` its outputs. */
+typedef struct function {
+    const char *name, *outputs, *body;
+    const activation *activations;                                      /* what Activate is one of; NULL for none */
+    void (*write)(ox_emitter *e, const ox_node *node, int32_t *values); /* in place of `body` */
+} function;
+
+#define EPSILON "epsilon=@epsilon:0.000000000001"
+#define CONV_ATTRS "auto_pad=@,dilations=@,group=@,kernel_shape=@,pads=@,strides=@"
+#define GEMM_ATTRS "alpha=@,beta=@,transA=@,transB=@"
+
+static const activation conv_activations[] = {
+    {"Clip", 2, "Clip(a, @activation_params/0:0, @activation_params/1:0)"},
+    {"HardSigmoid", 2, "HardSigmoid<alpha=@activation_params/0:0.0,beta=@activation_params/1:0.0>(a)"},
+    {"LeakyRelu", 1, "LeakyRelu<alpha=@activation_params/0:0.0>(a)"},
+    {"Relu", 0, "Relu(a)"},
+    {"Sigmoid", 0, "Sigmoid(a)"},
+    {"Silu", 0, "Swish(a)"},
+    {"Tanh", 0, "Tanh(a)"},
+    {NULL, 0, NULL}};
+
+static const activation gemm_activations[] = {
+    {"Elu", 0, "Elu<alpha=@activation_alpha:1.0>(a)"},
+    {"HardSigmoid", 0, "HardSigmoid<alpha=@activation_alpha:0.2,beta=@activation_beta:0.5>(a)"},
+    {"LeakyRelu", 0, "LeakyRelu<alpha=@activation_alpha:0.01>(a)"},
+    {"Relu", 0, "Relu(a)"},
+    {"Selu", 0,
+     "Selu<alpha=@activation_alpha:1.67326319217681884765625,gamma=@activation_gamma:1.05070102214813232421875>(a)"},
+    {"Sigmoid", 0, "Sigmoid(a)"},
+    {"Softplus", 0, "Softplus(a)"},
+    {"Softsign", 0, "Softsign(a)"},
+    {"Tanh", 0, "Tanh(a)"},
+    {"ThresholdedRelu", 0, "ThresholdedRelu<alpha=@activation_alpha:1.0>(a)"},
+    {NULL, 0, NULL}};
+
+/* De and Qu bring quantised tensors to floats and back; scales may be lists of one. Numbers is a range between lists of
+ * one. Positions are those along the last of two dimensions. */
+static const ox_macro shared[] = {{"De", "DequantizeLinear(a, Squeeze(b), Squeeze?c(c))"},
+                                  {"Numbers", "Range(Squeeze(a), Squeeze(b), Squeeze([1]))"},
+                                  {"Positions", "Numbers([0], Slice(Shape(a), [1], [2]))"},
+                                  {"Qu", "QuantizeLinear(a, Squeeze(b), Squeeze(c|0))"},
+                                  {"Rank", "Shape(Shape(a))"}};
+
+enum {
+    SHARED = sizeof shared / sizeof *shared
+};
+
+/* The axis that the node has is meant as before version 13 of Softmax: dimensions from there on are one. */
+static void write_softmax(ox_emitter *e, const ox_node *node, int32_t *values) {
+    const bool flat = ox_emit_int(node, "opset", 13) < 13;
+    ox_emit_body(e,
+                 flat ? "f = Flatten<axis=@axis:-1>(De(a, b, c)); "
+                        "y = Qu(Reshape<allowzero=1>(Softmax<axis=-1>(f), Shape(a)), d, e)"
+                      : "y = Qu(Softmax<axis=@axis:-1>(De(a, b, c)), d, e)",
+                 values, "y", node->nout, node->out);
+}
+
+static int32_t input_of(const ox_node *node, int i) {
+    return i < node->nin ? node->in[i] : OX_NONE;
+}
+
+/* Scale and zero point of the result, and then each tensor with its own. */
+static void write_concat(ox_emitter *e, const ox_node *node, int32_t *values) {
+    const int count = node->nin / 3; /* what is omitted at the end is not counted */
+    const ox_attr *axis = ox_emit_attr(node, "axis", OX_ATTR_INT);
+    int32_t *parts, out = node->nout ? node->out[0] : OX_NONE;
+    if (!e->status)
+        e->status = ox_build_get(e->b, &e->scope->pile, (size_t)count, sizeof *parts, &parts);
+    for (int i = 0; i < count && !e->status; i++) {
+        const int at = 2 + 3 * i;
+        parts[i] = OX_EMIT(e, "Qu(De(c, d, e), a, b)", node->in[0], input_of(node, 1), input_of(node, at),
+                           input_of(node, at + 1), input_of(node, at + 2));
+    }
+    if (!e->status)
+        ox_emit_to(e, "Concat", axis != NULL, axis, count, parts, 1, &out);
+    values['y' - 'a'] = out;
+}
+
+/* Sorted by name. */
+static const function functions[] = {
+    {"BiasGelu", "y", "y = Gelu(Add(a, b))", NULL, NULL},
+    {"DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)", NULL, NULL},
+    {"DynamicQuantizeMatMul", "y",
+     "q,s,z = DynamicQuantizeLinear(a); y = Add?e(Mul(Cast<to=1>(MatMulInteger(q, b, z, d)), Mul(s, c)), e)", NULL,
+     NULL},
+    {"EmbedLayerNormalization", "yms",
+     "s = Add?b(Add(Gather(c, a), Gather(d, i|Positions(a))), Gather(e, b)); "
+     "y = LayerNormalization<axis=-1," EPSILON ">(s, f, g); "
+     "m ?= ReduceSum<keepdims=0>(Cast<to=6>(Equal(h|Expand(0, Shape(a)), 1)), [1])",
+     NULL, NULL},
+    {"FastGelu", "y", "y = Gelu<approximate=\"tanh\">(Add?b(a, b))", NULL, NULL},
+    {"FusedConv", "y", "y = Activate?activation(Add?d(Conv<" CONV_ATTRS ">(a, b, c), d))", conv_activations, NULL},
+    {"FusedGemm", "y", "y = Activate?activation(Gemm<" GEMM_ATTRS ">(a, b, c))", gemm_activations, NULL},
+    {"Gelu", "y", "y = Gelu(a)", NULL, NULL},
+    {"MatMulIntegerToFloat", "y", "y = Add?g(Mul(Cast<to=1>(MatMulInteger(a, b, e, f)), Mul(c, d)), g)", NULL, NULL},
+    {"QGemm", "y",
+     "p = Add?g(MatMulInteger(Transpose?transA(a), Transpose?transB(d), c, f), g); "
+     "y = Qu?h(Mul(Cast<to=1>(p), Mul(Mul(Constant<value_float=@alpha:1.0>(), b), e)), h, i)",
+     NULL, NULL},
+    {"QLinearAdd", "y", "y = Qu(Add(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
+    {"QLinearConcat", "y", NULL, NULL, write_concat},
+    {"QLinearGlobalAveragePool", "y",
+     "l = [@channels_last:0]; y = Qu(ReduceMean<keepdims=1>(De(a, b, c), Numbers(Sub([2], l), Sub(Rank(a), l))), d, e)",
+     NULL, NULL},
+    {"QLinearLeakyRelu", "y", "y = Qu(LeakyRelu<alpha=@>(De(a, b, c)), d, e)", NULL, NULL},
+    {"QLinearMul", "y", "y = Qu(Mul(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
+    {"QLinearSigmoid", "y", "y = Qu(Sigmoid(De(a, b, c)), d, e)", NULL, NULL},
+    {"QLinearSoftmax", "y", NULL, NULL, write_softmax},
+    {"QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)", NULL, NULL},
+    {"QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)", NULL, NULL},
+    {"SimplifiedLayerNormalization", "yv", "y = RMSNormalization<axis=@,epsilon=@,stash_type=@>(a, b)", NULL, NULL},
+    {"SkipLayerNormalization", "ymvs",
+     "s = Add?e(Add(a, b), e); y,m,v = LayerNormalization<axis=-1," EPSILON ">(s, c, d)", NULL, NULL},
+    {"SkipSimplifiedLayerNormalization", "ymvs",
+     "s = Add?d(Add(a, b), d); y = RMSNormalization<axis=-1," EPSILON ">(s, c)", NULL, NULL},
+};
+
+static const function *find(const ox_node *node) {
+    size_t low = 0, high = sizeof functions / sizeof *functions;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const int order = ox_text_order(functions[middle].name, node->op->name);
+        if (!order)
+            return &functions[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* The text of a node's activation; NULL if it has none. */
+static ox_status find_activation(ox_builder *b, const function *f, const ox_node *node, const char **text) {
+    const ox_attr *named = ox_emit_attr(node, "activation", OX_ATTR_STRING),
+                  *list = ox_emit_attr(node, "activation_params", OX_ATTR_FLOATS);
+    const size_t given = list ? list->count : 0;
+    const activation *a = f->activations;
+    *text = NULL;
+    if (!named || !a)
+        return OX_OK;
+    while (a->name && !ox_says(named->u.s, a->name))
+        a++;
+    if (!a->name)
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "attribute 'activation': '%.*s' is not supported",
+                       OX_SHORT(named->u.s));
+    if (given != a->parameters)
+        return ox_fail(b->error, OX_ERROR_MODEL, "attribute 'activation_params' has %zu numbers, but %s takes %zu",
+                       given, a->name, a->parameters);
+    *text = a->text;
+    return OX_OK;
+}
+
+/* Outputs that no statement of the body gives. */
+static ox_status check_outputs(ox_builder *b, const function *f, const ox_node *node, const int32_t *values) {
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0 && values[f->outputs[k] - 'a'] != node->out[k])
+            return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "output %d is not supported", k);
+    return OX_OK;
+}
+
+ox_status ox_build_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
+    const function *f = find(node);
+    ox_macro macros[SHARED + 2] = {{NULL, NULL}};
+    int32_t values[OX_EMIT_LETTERS];
+    ox_node check = *node;
+    ox_emitter e = {.b = b, .scope = scope, .name = name, .macros = macros, .node = node};
+    if (!*name)
+        OX_TRY(ox_build_intern(b, node->op->name, &e.name));
+    memcpy(macros, shared, sizeof shared);
+    macros[SHARED] = (ox_macro){"Activate", NULL};
+    OX_TRY(find_activation(b, f, node, &macros[SHARED].text));
+    if (!macros[SHARED].text)
+        macros[SHARED] = (ox_macro){NULL, NULL};
+    for (int i = 0; i < OX_EMIT_LETTERS; i++)
+        values[i] = input_of(node, i);
+    e.like = values[0];
+    e.gradient = e.result = OX_NONE;
+    check.nout = 0;
+    OX_TRY(ox_build_append(b, scope, &check, e.name));
+    if (f->write)
+        f->write(&e, node, values);
+    else
+        ox_emit_body(&e, f->body, values, f->outputs, node->nout, node->out);
+    return e.status ? e.status : check_outputs(b, f, node, values);
+}

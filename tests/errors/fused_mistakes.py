@@ -1,0 +1,79 @@
+"""fused_mistakes.py: mistakes with operators of com.microsoft that others were made one of."""
+
+import numpy as np
+from build import model, node
+from mistakes import MODEL, SHAPE, UNSUPPORTED, Mistake, floats
+
+KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "float64": "double"}
+BYTES, ONE = np.zeros((2, 3), np.uint8), np.array(0.5, np.float32)
+
+
+def at(title, text, inputs, status, said, outputs="y float ?", **attributes):
+    """A mistake of one node named n. inputs: {name: array}."""
+    made = node("com.microsoft." + text, **attributes)
+    described = ",".join(f"{name} {KINDS[str(array.dtype)]} ?" for name, array in inputs.items())
+    return Mistake(title, model(made, described, outputs, domains=["com.microsoft"]), status, said,
+                   list(inputs.values()), place="node 'n' (")
+
+
+def all_mistakes():
+    x = floats(2, 3)
+    yield at("a bias of another length", "BiasGelu x,b y", {"x": x, "b": floats(2)}, SHAPE,
+             "input 1 'b' (float [2]) must have shape [3]")
+    yield at("a bias for a number", "FastGelu x,b y", {"x": ONE, "b": floats(2)}, SHAPE,
+             "input 0 'x' (float []): a dimension for the bias is expected")
+    yield at("an activation that there is none of", "FusedGemm a,b y", {"a": x, "b": floats(3, 2)}, UNSUPPORTED,
+             "attribute 'activation': 'Swing' is not supported", activation="Swing")
+    yield at("an activation without its numbers", "FusedConv x,w y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)},
+             MODEL, "attribute 'activation_params' has 0 numbers, but Clip takes 2", activation="Clip")
+    yield at("something of another shape added", "FusedConv x,w,,z y",
+             {"x": floats(1, 1, 4, 4), "w": floats(2, 1, 2, 2), "z": floats(1, 1, 3, 3)}, SHAPE,
+             "input 3 'z' (float [1,1,3,3]) must have the shape of the output")
+    yield at("inner dimensions that differ when transposed", "FusedMatMul x,x y", {"x": x}, SHAPE,
+             "input 0 'x' (float [2,3]) and input 1 'x' (float [2,3]): inner dimensions 2 and 3 differ", transA=1,
+             transB=1)
+    yield at("a skip of another shape", "SkipLayerNormalization x,s,g y", {"x": x, "s": floats(1, 3), "g": floats(3)},
+             SHAPE, "input 1 's' (float [1,3]) must have the shape of input 0 'x' (float [2,3]), but for the batch")
+    yield at("a skip for a vector", "SkipLayerNormalization x,x,x y", {"x": floats(3)}, SHAPE,
+             "input 0 'x' (float [3]) must have 2 or 3 dimensions")
+    yield at("statistics that nothing computes", "SkipSimplifiedLayerNormalization x,x,g y,m", {"x": x, "g": floats(3)},
+             UNSUPPORTED, "output 1 is not supported", "y float ?,m float ?")
+    ids = np.zeros((1, 2), np.int32)
+    embedded = {"i": ids, "w": floats(4, 3), "p": floats(4, 3), "g": floats(3)}
+    yield at("embeddings without words", "EmbedLayerNormalization i,,,p,,g,g y", embedded, MODEL,
+             "input 2 must be given")
+    yield at("segments without rows", "EmbedLayerNormalization i,i,w,p,,g,g y", embedded, MODEL,
+             "inputs 1 and 4, the segments, must be given together")
+    yield at("rows of other lengths", "EmbedLayerNormalization i,,w,p,,g,g y", {**embedded, "p": floats(4, 2)}, SHAPE,
+             "input 2 'w' (float [4,3]) and input 3 'p' (float [4,2]) have rows of other lengths")
+    yield at("rows of other types", "EmbedLayerNormalization i,,w,p,,g,g y", {**embedded, "p": np.zeros((4, 3))}, SHAPE,
+             "input 2 'w' (float [4,3]) and input 3 'p' (double [4,3]) must have the same type")
+    yield at("a mask of another shape", "EmbedLayerNormalization i,,w,p,,g,g,m y",
+             {**embedded, "m": np.zeros((1, 3), np.int32)}, SHAPE,
+             "input 7 'm' (int32 [1,3]) must have the shape of input 0 'i' (int32 [1,2])")
+    yield at("words without dimensions", "EmbedLayerNormalization i,,w,p,,g,g y", {**embedded, "w": floats(4)}, SHAPE,
+             "input 2 'w' (float [4]) must have 2 dimensions")
+    yield at("a scale for each row", "QLinearSigmoid x,s,,s y", {"x": BYTES, "s": floats(3)}, SHAPE,
+             "input 1 's' (float [3]) must be one element", "y uint8 ?")
+    yield at("no scale of the result", "QLinearMul x,s,z,x,s,z,,z y", {"x": BYTES, "s": ONE, "z": BYTES[0, :1]}, MODEL,
+             "input 6 must be given", "y uint8 ?")
+    yield at("a tensor that is no bytes", "QLinearAdd x,s,,x,s,,s y", {"x": x, "s": ONE}, UNSUPPORTED,
+             "input 0 'x' (float [2,3]): type float is not supported here; uint8, int8 are", "y uint8 ?")
+    yield at("a pool of a matrix", "QLinearGlobalAveragePool x,s,z,s,z y", {"x": BYTES, "s": ONE, "z": BYTES[0, :1]},
+             SHAPE, "input 0 'x' (uint8 [2,3]): images are expected", "y uint8 ?")
+    yield at("channels that are last twice", "QLinearGlobalAveragePool x,s,z,s,z y",
+             {"x": BYTES.reshape(1, 2, 3), "s": ONE, "z": BYTES[0, :1]}, MODEL,
+             "attribute 'channels_last' must be 0 or 1, not 2", "y uint8 ?", channels_last=2)
+    yield at("nothing to concatenate", "QLinearConcat s,z,x y", {"s": ONE, "z": BYTES[0, :1], "x": BYTES}, MODEL,
+             "it has no tensor with a scale", "y uint8 ?", axis=0)
+    columns = {"a": BYTES, "b": np.zeros((3, 4), np.int8), "s": floats(3)}
+    yield at("scales of other columns", "DynamicQuantizeMatMul a,b,s y", {**columns, "a": x}, SHAPE,
+             "input 2 's' (float [3]) must be one element, or one for each column")
+    gemm = {"a": BYTES, "b": np.zeros((3, 4), np.int8), "s": ONE, "z": np.zeros((), np.uint8), "w": np.zeros((), np.int8)}
+    yield at("half of a result's parameters", "QGemm a,s,z,b,s,w,,s y", gemm, MODEL,
+             "inputs 7 and 8, scale and zero point of the result, must be given together")
+    yield at("a bias that does not fit", "QGemm a,s,z,b,s,w,c y", {**gemm, "c": np.zeros(3, np.int32)}, SHAPE,
+             "input 6 'c' (int32 [3]) does not fit the output of shape [2,4]")
+
+
+MISTAKES = list(all_mistakes())
