@@ -90,6 +90,11 @@
 #define OX_WITH_SORTING (!OX_SMALL)
 #endif
 
+/* Nodes between DequantizeLinear and QuantizeLinear become integer operators. */
+#ifndef OX_WITH_QUANTIZED
+#define OX_WITH_QUANTIZED (!OX_SMALL)
+#endif
+
 /* The highest rank of a tensor. */
 #ifndef OX_MAX_RANK
 #define OX_MAX_RANK (OX_SMALL ? 8 : 64)

@@ -286,6 +286,12 @@ typedef struct ox_options {
      * default is Winograd's algorithm where that is faster: its rounding errors are two to eight times those of plain
      * sums, and an infinity in an image becomes NaN. */
     bool no_winograd;
+    /* Compute what lies between DequantizeLinear and QuantizeLinear in floats, node by node. The default is integer
+     * operators (QLinearConv, QLinearMatMul, moves of the integers) where scales and zero points are constants: sums
+     * are exact then, so that a result differs by one step of its quantization where the float comes out beside a
+     * boundary of rounding. It is so, too, in a session whose extra outputs are between such nodes. Of a model, the
+     * option is for all of its sessions. */
+    bool no_integer;
     const struct ox_operator *operators; /* operators of your own; they must outlive the model; see below */
     size_t operator_count;
     ox_external_data_fn *external_data; /* where external data is taken from, in place of files */

@@ -54,6 +54,7 @@ typedef struct ox_scope {
     ox_map used;    /* names of values, filled when a name has to be made up */
     bool used_ready;
     struct ox_gradient *waiting; /* nodes of Gradient that read what comes later */
+    ox_graph *written;           /* the nodes before some became integer operators; NULL where none did */
 } ox_scope;
 
 typedef struct ox_opset_entry {
@@ -213,6 +214,10 @@ ox_status ox_build_waiting(ox_builder *b, ox_scope *scope);
 
 /* function.c: a node with OX_OP_FUNCTION: writes the nodes that it stands for. */
 ox_status ox_build_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
+
+/* quantized.c: makes integer operators of nodes between DequantizeLinear and QuantizeLinear, where they compute the same.
+ * The nodes are sorted, and the outputs known. */
+ox_status ox_build_quantized(ox_builder *b, ox_scope *scope);
 
 /* schema.c: the attributes of a node, as it is written and as they are resolved, against ONNX's definition of its
  * operator; operators that are not ONNX's pass. */

@@ -262,6 +262,17 @@ static ox_status keep_nodes(ox_builder *b, const ox_scope *scope) {
     return OX_OK;
 }
 
+/* The same graph with the nodes as the model has them. */
+static void keep_written(const ox_scope *scope) {
+    ox_graph *written = scope->written, nodes = *written;
+    *written = *scope->graph;
+    written->nodes = nodes.nodes;
+    written->nnodes = nodes.nnodes;
+    written->node_names = nodes.node_names;
+    written->lost = NULL;
+    scope->graph->written = written;
+}
+
 /* Leaves in the model what the runtime asks for; the rest goes with the memory of loading. */
 static ox_status finish(ox_builder *b, ox_scope *scope) {
     ox_graph *graph = scope->graph;
@@ -277,7 +288,9 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
     if (OX_WITH_CHECKS)
         OX_TRY(keep_dtypes(b, scope));
     OX_TRY(keep_nodes(b, scope));
-    b->model->info.node_count += (size_t)scope->nnodes;
+    if (scope->written)
+        keep_written(scope);
+    b->model->info.node_count += (size_t)(scope->written ? scope->written->nnodes : scope->nnodes);
     return OX_OK;
 }
 
@@ -356,6 +369,8 @@ static ox_status fill(ox_builder *b, ox_env *env, ox_span graph) {
         OX_TRY(ox_build_waiting(b, env->scope));
     OX_TRY(build_ends(b, env, graph, GRAPH_OUTPUT, build_output, &env->scope->outputs, &made->noutputs));
     OX_TRY(ox_scope_sort(b, env->scope));
+    if (OX_WITH_QUANTIZED && !b->model->options.no_integer)
+        OX_TRY(ox_build_quantized(b, env->scope));
     return finish(b, env->scope);
 }
 

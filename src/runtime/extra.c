@@ -88,10 +88,21 @@ static ox_status find_all(const ox_model *model, const ox_options *options, cons
     return check_found(model, ports, w.count, error);
 }
 
+/* Who wants a value that integer operators leave out gets the nodes that the model has. */
+static void give_lost(ox_graph *made, const ox_graph *graph, const ox_port *ports, size_t count) {
+    for (size_t i = 0; i < count && graph->lost; i++)
+        if (graph->lost[ports[i].value]) {
+            made->nodes = graph->written->nodes;
+            made->nnodes = graph->written->nnodes;
+            made->node_names = graph->written->node_names;
+            return;
+        }
+}
+
 ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, const ox_allocator *allocator,
                            const ox_allocator *temporary, ox_graph **result, size_t *size, ox_error *error) {
     const size_t count = options->extra_output_count;
-    const ox_graph *graph = model->graph;
+    const ox_graph *graph = options->no_integer && model->graph->written ? model->graph->written : model->graph;
     *result = NULL;
     if (!count)
         return OX_OK;
@@ -113,10 +124,13 @@ ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, con
         return ox_fail_memory(error, "extra outputs", *size);
     ox_port *ports = (ox_port *)(void *)(made + 1);
     *made = *graph;
+    made->written = NULL;
     *result = made;
     if (graph->noutputs)
         memcpy(ports, graph->outputs, (size_t)graph->noutputs * sizeof *ports);
     made->outputs = ports;
     made->noutputs += (int)count;
-    return find_all(model, options, temporary, ports + graph->noutputs, error);
+    OX_TRY(find_all(model, options, temporary, ports + graph->noutputs, error));
+    give_lost(made, graph, ports + graph->noutputs, count);
+    return OX_OK;
 }

@@ -77,6 +77,10 @@ struct ox_graph {
     /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
      * gives none. */
     const char *const *names, *const *node_names;
+    /* Where integer operators took the place of nodes: the graph without them, and by value whether it alone gives it;
+     * NULL elsewhere. */
+    const ox_graph *written;
+    const bool *lost;
 };
 
 /* The name of a value, "" where it is dropped. */

@@ -51,6 +51,7 @@ class Options(C.Structure):
         ("threads", C.c_int),
         ("no_fuse", C.c_bool),
         ("no_winograd", C.c_bool),
+        ("no_integer", C.c_bool),
         ("operators", C.c_void_p),
         ("operator_count", C.c_size_t),
         ("external_data", C.c_void_p),

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    EXACT_TAPS = (1 << 24) / (255 * 255), /* the most products of bytes whose sums are exact in floats */
-    SUM_ROWS = 16                         /* that are gathered together where columns are summed */
+    EXACT_PRODUCTS = (1 << 24) / (255 * 255), /* the most products of bytes whose sums are exact in floats */
+    SUM_ROWS = 16                             /* that are gathered together where columns are summed */
 };
 
 /* The numbers of the inputs; -1 if the operator has none. */
@@ -28,6 +28,7 @@ typedef struct conv_integer {
     ox_conv conv;
     ox_dtype dtype;               /* of the result */
     uint32_t x_shift, w_shift;    /* what the kernel adds to elements */
+    bool w_zeros;                 /* zero points of weights, as the kernel sees them, may be other than 0 */
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
 #if !OX_SMALL
     ox_conv_words words;
@@ -95,9 +96,15 @@ ox_status ox_infer_qlinear_conv(ox_call *call) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
-/* True if zero points of weights, as the kernel sees them, may be other than 0. */
 static bool has_weight_zeros(const ox_call *call, const conv_integer *c) {
-    return c->w_shift || input(call, inputs_of(call)->w_zero);
+    const int w_zero = inputs_of(call)->w_zero;
+    const ox_tensor *zeros = input(call, w_zero);
+    if (c->w_shift || !zeros || !(call->constants >> w_zero & 1))
+        return c->w_shift || zeros;
+    for (int64_t i = 0; i < ox_tensor_count(zeros); i++)
+        if (ox_tensor_int(zeros, i))
+            return true;
+    return false;
 }
 
 static ox_gemm_panel_fn lay_bytes;
@@ -113,7 +120,7 @@ static ox_gemm byte_product(const ox_call *call, const conv_integer *c) {
     if (c->words.is_used)
         ox_conv_words_product(&c->words, &c->conv, &g);
 #endif
-    if (c->requantize || has_weight_zeros(call, c) || c->x_shift || input(call, in->x_zero))
+    if (c->requantize || c->w_zeros || c->x_shift || input(call, in->x_zero))
         g.end = finish;
     return g;
 }
@@ -125,7 +132,7 @@ static ox_status plan_column_sums(ox_call *call, const conv_integer *c) {
 }
 
 static ox_status prepare_bytes(ox_call *call, conv_integer *c) {
-    if (has_weight_zeros(call, c))
+    if (c->w_zeros)
         OX_TRY(plan_column_sums(call, c));
 #if !OX_SMALL
     OX_TRY(ox_conv_words_prepare(call, &c->conv, inputs_of(call)->w, (uint8_t)c->w_shift, &c->words));
@@ -152,9 +159,10 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     c->dtype = call->out[0]->dtype;
     c->x_shift = kernel->b == OX_INT8 && x == OX_UINT8 ? 0U - 128 : 0;
     c->w_shift = kernel->a == OX_UINT8 && w == OX_INT8 ? 128 : 0;
+    c->w_zeros = has_weight_zeros(call, c);
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
     OX_TRY(ox_workspace_add(call, call->in[in->w]->dims[0], sizeof(channel_end)));
-    if (c->conv.window.taps <= EXACT_TAPS)
+    if (c->conv.window.taps * c->conv.in_channels <= EXACT_PRODUCTS)
         OX_TRY(ox_conv_direct_prepare(call, &c->conv));
     if (!ox_conv_is_direct(&c->conv))
         ox_call_name(call, ox_conv_algorithm(&c->conv));
@@ -292,7 +300,7 @@ static void run_bytes(const ox_call *call, const conv_integer *c, size_t *used, 
     const uint32_t zero = entry(input(call, in->x_zero), 0);
     integer_job job = {call, c, NULL, (uint8_t)zero, NULL};
     add_zeros(call, c, ends);
-    if (has_weight_zeros(call, c)) {
+    if (c->w_zeros) {
         uint32_t *channels = ox_workspace_take(call, used, conv->window.in_count, sizeof *channels);
         const int64_t count = conv->images * conv->groups, columns = conv->window.out_count;
         uint32_t *sums = ox_workspace_take(call, used, count * columns, sizeof *sums);
