@@ -18,7 +18,7 @@ CHECK_PARTS := \
 CHECK_BESIDE := \
   graphs trained winograds loops attentions \
   property products epilogues fused expand-forms views casts shrinks \
-  picks images convs conv-rows mapped pools transposed integer-convs deforms regions norms lines \
+  picks images convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
   recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes
 
@@ -189,6 +189,9 @@ mapped: $(BUILD)/libox.so venv
 
 integer-convs: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400
+
+quantized: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/quantized.py --cases 1200
 
 norms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/norms.py --cases 1000

@@ -139,7 +139,7 @@ static void name_model(embedded *e) {
 static bool wants_files(const unsigned char *bytes, size_t size) {
     ox_model *model;
     ox_error error;
-    ox_status status = ox_model_load_memory(bytes, size, NULL, &model, &error);
+    ox_status status = ox_model_load_memory(bytes, size, &(ox_options){.no_integer = true}, &model, &error);
     ox_model_free(model);
     return status != OX_OK;
 }
@@ -281,7 +281,7 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
         unsigned char *buffer = ox_tool_alloc(room);
         ox_fixed fixed;
         ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, room);
-        const ox_options options = {.allocator = &allocator};
+        const ox_options options = {.allocator = &allocator, .no_integer = true}; /* as in a firmware */
         e.session = NULL;
         status = ox_model_load_file(path, &options, &e.model, &all->error);
         if (status)

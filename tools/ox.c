@@ -18,8 +18,8 @@ static const subcommand subcommands[] = {
      "              [--save DIR] [--save-all DIR] [--save-inputs DIR]\n"
      "              [--expect NAME=SOURCE]... [--rtol X] [--atol X] [--stats]\n"
      "              [--top N] [--labels FILE] [--json] [--repeat N] [--threads N]\n"
-     "              [--no-fuse] [--no-winograd] [--max-memory SIZE] [--timeout SECONDS]\n"
-     "              [--profile] [--trace FILE] [--plugin FILE]... [--quiet]\n"
+     "              [--no-fuse] [--no-winograd] [--no-integer] [--max-memory SIZE]\n"
+     "              [--timeout SECONDS] [--profile] [--trace FILE] [--plugin FILE]... [--quiet]\n"
      "\n"
      "  -i [NAME=]SOURCE  an input; without NAME the next one in graph order,\n"
      "                    inputs that have a default last. SOURCE is one of\n"
@@ -65,6 +65,8 @@ static const subcommand subcommands[] = {
      "  --no-fuse         runs elementwise nodes one by one; the results are the same\n"
      "  --no-winograd     computes convolutions 3x3 as plain sums of products: slower,\n"
      "                    and rounded a little less\n"
+     "  --no-integer      computes in floats between DequantizeLinear and\n"
+     "                    QuantizeLinear, not by integer operators\n"
      "  --max-memory SIZE an error if model and run take more: 65536, 64K, 512M, 2G\n"
      "  --timeout SECONDS an error if it takes longer: 10, 0.5\n"
      "  --profile         says where the time went: a line for each node and pass\n"
@@ -73,8 +75,8 @@ static const subcommand subcommands[] = {
      "  --quiet           prints no outputs\n"},
     {"bench", ox_command_bench, "measure how fast a model runs",
      "usage: ox bench MODEL [-i [NAME=]SOURCE]... [-d DIM=N]... [--threads N]\n"
-     "                [--no-fuse] [--no-winograd] [--max-memory SIZE]\n"
-     "                [--timeout SECONDS]\n"
+     "                [--no-fuse] [--no-winograd] [--no-integer]\n"
+     "                [--max-memory SIZE] [--timeout SECONDS]\n"
      "                [--save-inputs DIR] [--json] [--profile] [--trace FILE]\n"
      "                [--plugin FILE]...\n"
      "\n"
@@ -88,6 +90,7 @@ static const subcommand subcommands[] = {
      "  --threads N       splits large operators over N threads\n"
      "  --no-fuse         runs elementwise nodes one by one\n"
      "  --no-winograd     computes convolutions 3x3 as plain sums of products\n"
+     "  --no-integer      computes quantized networks in floats, as of ox run\n"
      "  --max-memory SIZE an error if model and run take more: 65536, 64K, 512M, 2G\n"
      "  --timeout SECONDS an error if it takes longer: 10, 0.5\n"
      "  --save-inputs DIR writes the inputs as DIR/input_0.npy, input_1.npy, ...\n"
@@ -118,8 +121,8 @@ static const subcommand subcommands[] = {
      "  -d DIM=N       binds a symbolic dimension, as in -d batch=1\n"},
     {"test", ox_command_test, "run cases of the ONNX backend test layout",
      "usage: ox test DIR... [--tsv FILE] [--pending FILE] [--rtol X] [--atol X]\n"
-     "               [--threads N] [--no-fuse] [--no-winograd] [--max-memory SIZE]\n"
-     "               [--timeout SECONDS] [--plugin FILE]... [--quiet]\n"
+     "               [--threads N] [--no-fuse] [--no-winograd] [--no-integer]\n"
+     "               [--max-memory SIZE] [--timeout SECONDS] [--plugin FILE]... [--quiet]\n"
      "\n"
      "A DIR is a case (model.onnx, test_data_set_*/input_N.pb and output_N.pb) or a\n"
      "folder of cases. The last line is 'N passed, N failed, N skipped'.\n"
@@ -128,8 +131,8 @@ static const subcommand subcommands[] = {
      "  --pending FILE  unsupported cases listed here, one 'case reason' a line, are\n"
      "                  skipped instead of failed; a listed case that passes fails\n"
      "  --rtol X, --atol X  the tolerance, in place of the case's own or 1e-3 and 1e-7\n"
-     "  --threads N, --no-fuse, --no-winograd, --max-memory SIZE, --timeout SECONDS,\n"
-     "  --plugin FILE   as of ox run\n"
+     "  --threads N, --no-fuse, --no-winograd, --no-integer, --max-memory SIZE,\n"
+     "  --timeout SECONDS, --plugin FILE   as of ox run\n"
      "  --quiet         prints failures and the last line only\n"},
     {"ops", ox_command_ops, "list the operators that ox has",
      "usage: ox ops [OPERATOR...] [--markdown]\n"

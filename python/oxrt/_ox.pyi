@@ -59,6 +59,7 @@ class Model:
         threads: int = 0,
         isa: str | None = None,
         fuse: bool = True,
+        integer: bool = True,
         extra_outputs: Sequence[str] | None = None,
         limits: Mapping[str, int] | None = None,
         timeout: float | None = None,

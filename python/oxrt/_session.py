@@ -191,9 +191,9 @@ class InferenceSession:
         self._options = sess_options or SessionOptions()
         options = self._options
         threads = max(0, options.intra_op_num_threads) or min(len(os.sched_getaffinity(0)), 256)
-        fuse = options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
+        optimized = options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
         with translate():
-            self._model = _ox.Model(path_or_bytes, threads=threads, fuse=fuse)
+            self._model = _ox.Model(path_or_bytes, threads=threads, fuse=optimized, integer=optimized)
         self._input_names = [info.name for info in self._model.inputs]
         self._needed = frozenset(info.name for info in self._model.inputs if not info.optional)
         self._output_names = [info.name for info in self._model.outputs]

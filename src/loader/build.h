@@ -215,8 +215,8 @@ ox_status ox_build_waiting(ox_builder *b, ox_scope *scope);
 /* function.c: a node with OX_OP_FUNCTION: writes the nodes that it stands for. */
 ox_status ox_build_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
 
-/* quantized.c: makes integer operators of nodes between DequantizeLinear and QuantizeLinear, where they compute the same.
- * The nodes are sorted, and the outputs known. */
+/* quantized.c: makes integer operators of nodes between DequantizeLinear and QuantizeLinear, where they compute the
+ * same. The nodes are sorted, and the outputs known. */
 ox_status ox_build_quantized(ox_builder *b, ox_scope *scope);
 
 /* schema.c: the attributes of a node, as it is written and as they are resolved, against ONNX's definition of its

@@ -288,9 +288,9 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
     if (OX_WITH_CHECKS)
         OX_TRY(keep_dtypes(b, scope));
     OX_TRY(keep_nodes(b, scope));
-    if (scope->written)
+    if (OX_WITH_QUANTIZED && scope->written)
         keep_written(scope);
-    b->model->info.node_count += (size_t)(scope->written ? scope->written->nnodes : scope->nnodes);
+    b->model->info.node_count += (size_t)(graph->written ? graph->written->nnodes : graph->nnodes);
     return OX_OK;
 }
 

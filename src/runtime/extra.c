@@ -102,7 +102,7 @@ static void give_lost(ox_graph *made, const ox_graph *graph, const ox_port *port
 ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, const ox_allocator *allocator,
                            const ox_allocator *temporary, ox_graph **result, size_t *size, ox_error *error) {
     const size_t count = options->extra_output_count;
-    const ox_graph *graph = options->no_integer && model->graph->written ? model->graph->written : model->graph;
+    const ox_graph *graph = ox_graph_for(model->graph, options);
     *result = NULL;
     if (!count)
         return OX_OK;

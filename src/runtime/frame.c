@@ -169,7 +169,7 @@ ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame
     if (!frame)
         return ox_fail_memory(error, "a session", sizeof *frame);
     *frame = (ox_frame){.model = means->model,
-                        .graph = means->options->no_integer && graph->written ? graph->written : graph,
+                        .graph = ox_graph_for(graph, means->options),
                         .options = means->options,
                         .allocator = allocator,
                         .loops = ox_loops_find(means->options->isa),

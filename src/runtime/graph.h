@@ -83,6 +83,11 @@ struct ox_graph {
     const bool *lost;
 };
 
+/* The graph that a session with these options runs. */
+static inline const ox_graph *ox_graph_for(const ox_graph *graph, const ox_options *options) {
+    return OX_WITH_QUANTIZED && options->no_integer && graph->written ? graph->written : graph;
+}
+
 /* The name of a value, "" where it is dropped. */
 static inline const char *ox_graph_name(const ox_graph *graph, int v) {
     return OX_KEEP_NAMES ? graph->names[v] : "";

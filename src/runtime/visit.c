@@ -10,15 +10,21 @@ static const ox_frame *frame_of(const ox_frame *frame, int n, const ox_graph *gr
     return NULL;
 }
 
+static void visit_body(const ox_graph *body, const ox_frame *frame, int n, int depth, ox_node_fn *visit,
+                       void *context) {
+    const ox_graph *run = frame ? ox_graph_for(body, frame->options) : body;
+    ox_visit(run, frame_of(frame, n, run), depth + 1, visit, context);
+}
+
 static void visit_subgraphs(const ox_graph *graph, const ox_frame *frame, int n, int depth, ox_node_fn *visit,
                             void *context) {
     const ox_node *node = &graph->nodes[n];
     for (int i = 0; i < node->nattrs; i++) {
         const ox_attr *attr = &node->attrs[i];
         if (attr->kind == OX_ATTR_GRAPH)
-            ox_visit(attr->u.graph, frame_of(frame, n, attr->u.graph), depth + 1, visit, context);
+            visit_body(attr->u.graph, frame, n, depth, visit, context);
         for (size_t k = 0; attr->kind == OX_ATTR_GRAPHS && k < attr->count; k++)
-            ox_visit(attr->u.graphs[k], frame_of(frame, n, attr->u.graphs[k]), depth + 1, visit, context);
+            visit_body(attr->u.graphs[k], frame, n, depth, visit, context);
     }
 }
 

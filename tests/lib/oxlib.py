@@ -67,6 +67,26 @@ class MemoryInfo(C.Structure):
     _fields_ = [("arena_bytes", C.c_size_t), ("plan_bytes", C.c_size_t), ("weight_bytes", C.c_size_t)]
 
 
+class NodeInfo(C.Structure):
+    _fields_ = [
+        ("depth", C.c_int),
+        ("name", C.c_char_p),
+        ("domain", C.c_char_p),
+        ("op", C.c_char_p),
+        ("version", C.c_int64),
+        ("supported", C.c_bool),
+        ("input_count", C.c_size_t),
+        ("output_count", C.c_size_t),
+        ("algorithm", C.c_char_p),
+        ("node", C.c_void_p),
+        ("graph", C.c_void_p),
+        ("frame", C.c_void_p),
+    ]
+
+
+NodeFunction = C.CFUNCTYPE(None, C.c_void_p, C.POINTER(NodeInfo))
+
+
 class OxError(Exception):
     def __init__(self, status, text):
         super().__init__(text)
@@ -86,6 +106,7 @@ def load_library(path=None):
         ("ox_model_load_memory", C.c_int, [pointer, size, options, out, error]),
         ("ox_model_load_file", C.c_int, [C.c_char_p, options, out, error]),
         ("ox_model_free", None, [pointer]),
+        ("ox_model_visit", None, [pointer, pointer, NodeFunction, pointer]),
         ("ox_model_input_count", size, [pointer]),
         ("ox_model_output_count", size, [pointer]),
         ("ox_session_create", C.c_int, [pointer, options, out, error]),
@@ -157,6 +178,13 @@ class Session:
         tensor = Tensor()
         check(library.ox_session_output(self.handle, index, tensor, self.error), self.error)
         return tensor
+
+    def nodes(self):
+        """(operator, name) of each node, in the order of a run."""
+        found = []
+        visit = NodeFunction(lambda _, node: found.append((node.contents.op.decode(), node.contents.name.decode())))
+        library.ox_model_visit(self.model.handle, self.handle, visit, None)
+        return found
 
     def memory(self):
         info = MemoryInfo()

@@ -1,0 +1,348 @@
+"""quantized.py [--seed N] [--cases N]: random networks of quantized tensors with DequantizeLinear and QuantizeLinear
+around their operators: with integer operators, without them, and against ONNX Runtime, which computes the nodes one by
+one; integer operators are made where everything is known that they need, and nowhere else."""
+
+import ctypes as C
+import sys
+
+import arrays
+import nodes
+import numpy as np
+import onnxruntime
+import oxlib
+import trials
+from onnx import helper, numpy_helper
+
+BYTES = ("uint8", "int8")
+MOVES = ("Concat", "DepthToSpace", "Flatten", "Gather", "Identity", "MaxPool", "Reshape", "Slice", "SpaceToDepth",
+         "Squeeze", "Transpose", "Unsqueeze")
+
+
+def chance(rng, often):
+    return rng.random() < often
+
+
+def limits_of(kind):
+    return np.iinfo(kind).min, np.iinfo(kind).max
+
+
+class Network:
+    """A graph being drawn. A node that has to become an integer operator is in `integer`, others of its kind are in
+    `floats`, both by name."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.opset = int(rng.choice([13, 17, 21]))
+        self.nodes, self.kept, self.inputs, self.outputs = [], [], {}, {}
+        self.integer, self.floats = {}, []
+
+    def name(self, stem):
+        return f"{stem}{len(self.nodes) + len(self.kept) + len(self.inputs)}"
+
+    def node(self, op, inputs, **attributes):
+        name = self.name(op.lower())
+        self.nodes.append(helper.make_node(op, inputs, [name + "_out"], name, **attributes))
+        return name + "_out"
+
+    def number(self, least, most):
+        return int(self.rng.integers(least, most + 1))
+
+    def keep(self, array):
+        """The name of a constant: an initializer, or what a Constant gives."""
+        if chance(self.rng, 0.1):
+            return self.node("Constant", [], value=numpy_helper.from_array(array))
+        name = self.name("kept")
+        self.kept.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def feed(self, array, kind):
+        name = self.name("given")
+        self.inputs[name] = (kind, np.asarray(array))
+        return name
+
+    def single(self, array):
+        """One number, as a scalar or a list."""
+        return np.asarray(array).reshape([1] if chance(self.rng, 0.2) else [])
+
+    def scale(self, low=0.002, high=0.05):
+        return self.single(np.float32(self.rng.uniform(low, high)))
+
+    def zero(self, kind):
+        low, high = limits_of(kind)
+        return self.single(np.array(self.rng.choice([low, 0, self.number(low, high)]), kind))
+
+    def dequantize(self, x, scale, zero, **attributes):
+        return self.node("DequantizeLinear", [x, scale, zero], **attributes)
+
+    def quantize(self, x, scale, zero):
+        return self.node("QuantizeLinear", [x, scale, zero])
+
+
+# ---- Products --------------------------------------------------------------------------------------------------------
+
+def random_bytes(g, kind, dims):
+    low, high = limits_of(kind)
+    return g.rng.integers(low, high + 1, dims).astype(kind)
+
+
+def bounded(g, product, y_scale, y_zero, kind):
+    """(value, whether saturation does the same): with nothing, Relu or Clip behind the product."""
+    low, high = limits_of(kind)
+    scale, zero = float(y_scale.reshape(-1)[0]), int(y_zero.reshape(-1)[0])
+    which = g.number(0, 3)
+    if which == 0:
+        return g.node("Relu", [product]), zero == low
+    if which == 1:
+        limits = [np.float32((b - zero) * scale * g.rng.choice([0.5, 1, 1.5]) + 0) for b in (low, high)]
+        ends = [g.keep(np.array(b, np.float32)) if chance(g.rng, 0.8) else "" for b in limits]
+        with np.errstate(over="ignore"):
+            least = [np.rint(b / np.float32(scale)) + zero for b in limits]
+        same = (not ends[0] or least[0] <= low) and (not ends[1] or least[1] >= high)
+        return g.node("Clip", [product, *ends]), bool(same)
+    return product, True
+
+
+def share(g, value, rewritten):
+    """Now and then somebody else reads a value, so that it has to stay."""
+    if not chance(g.rng, 0.08):
+        return rewritten
+    g.outputs[g.node("Neg", [value])] = "float"
+    return False
+
+
+def expect(g, product, rewritten, op):
+    name = product[:-len("_out")]
+    if rewritten:
+        g.integer[name] = op
+    else:
+        g.floats.append(name)
+
+
+def finish(g, product, op, rewritten):
+    """Behind a product: bounds, a QuantizeLinear and an output of the network."""
+    kind = str(g.rng.choice(BYTES))
+    y_scale, y_zero = g.scale(0.01, 0.6), g.zero(kind)
+    rewritten = share(g, product, rewritten)
+    value, same = bounded(g, product, y_scale, y_zero, kind)
+    if value != product:
+        rewritten = share(g, value, rewritten)
+    known = chance(g.rng, 0.9)
+    scale = g.keep(y_scale) if known else g.feed(y_scale, "float")
+    y = g.quantize(value, scale, g.keep(y_zero))
+    g.outputs[y] = kind
+    expect(g, product, rewritten and same and known, op)
+
+
+def source(g, dims):
+    """A tensor of floats that were bytes: (its name, scale, whether that is known)."""
+    kind = str(g.rng.choice(BYTES))
+    scale, known = g.scale(), chance(g.rng, 0.9)
+    x = g.dequantize(g.feed(random_bytes(g, kind, dims), kind), g.keep(scale) if known else g.feed(scale, "float"),
+                     g.keep(g.zero(kind)))
+    if chance(g.rng, 0.2):
+        g.outputs[g.node("Abs", [x])] = "float"
+    return x, scale, known
+
+
+def weights(g, dims, axis):
+    """Constant weights of one scale, or one for each entry of that axis: (name, scales)."""
+    kind = str(g.rng.choice(BYTES))
+    count = dims[axis] if chance(g.rng, 0.6) else 0
+    scale = g.rng.uniform(0.002, 0.05, [count]).astype(np.float32) if count else g.scale()
+    low, high = limits_of(kind)
+    zero = g.rng.integers(low, high + 1, scale.shape).astype(kind)
+    zero = zero if chance(g.rng, 0.4) else np.zeros_like(zero)
+    attributes = {"axis": axis - (len(dims) if chance(g.rng, 0.3) else 0)} if count else {}
+    return g.dequantize(g.keep(random_bytes(g, kind, dims)), g.keep(scale), g.keep(zero), **attributes), scale
+
+
+def bias_of(g, x_scale, w_scale, channels):
+    """(name or None, whether its scale is that of the sums)."""
+    if chance(g.rng, 0.3):
+        return None, True
+    scale = x_scale.reshape(-1)[0] * w_scale if w_scale.size > 1 else x_scale.reshape(-1)[0] * w_scale.reshape(())
+    same = chance(g.rng, 0.85)
+    if not same:
+        scale = scale * np.float32(1.01)
+    large = chance(g.rng, 0.05)
+    bias = g.rng.integers(-5000, 5000, channels).astype(np.int32)
+    if large: # the sums would wrap
+        bias[g.number(0, channels - 1)] = g.rng.choice([2**31 - 1, -2**31])
+    given = [g.keep(bias), g.keep(scale.astype(np.float32))]
+    if chance(g.rng, 0.7):
+        given.append(g.keep(np.zeros(scale.shape, np.int32)))
+    attributes = {"axis": 0} if scale.size > 1 or scale.ndim else {}
+    return g.node("DequantizeLinear", given, **attributes), same and not large
+
+
+def conv(g):
+    spatial, groups = g.number(1, 3), g.number(1, 3)
+    ins, outs = g.number(1, 9), groups * g.number(1, 9)
+    if chance(g.rng, 0.3):
+        ins, groups = 1, outs
+    kernel = [g.number(1, 3) for _ in range(spatial)]
+    attributes = {"group": groups, "strides": [g.number(1, 2) for _ in kernel],
+                  "dilations": [g.number(1, 2) for _ in kernel], "pads": [g.number(0, 1) for _ in range(2 * spatial)]}
+    dims = [(k - 1) * d + g.number(1, 9) for k, d in zip(kernel, attributes["dilations"])]
+    x, x_scale, known = source(g, [g.number(1, 2), groups * ins, *dims])
+    for _ in range(1 if chance(g.rng, 0.8) else 2): # the second reads the same DequantizeLinear
+        w, w_scale = weights(g, [outs, ins, *kernel], 0)
+        bias, fits = bias_of(g, x_scale, w_scale, outs)
+        y = g.node("Conv", [x, w, bias] if bias else [x, w], **attributes)
+        finish(g, y, "QLinearConv", known and fits)
+
+
+def matmul(g):
+    k, n = g.number(1, 80), g.number(1, 40)
+    x, _, known = source(g, [g.number(1, 5) for _ in range(g.number(0, 2))] + [g.number(1, 9), k])
+    w, _ = weights(g, [k, n], 1)
+    finish(g, g.node("MatMul", [x, w]), "QLinearMatMul", known)
+
+
+# ---- Moves -----------------------------------------------------------------------------------------------------------
+
+def moved(g, op, x):
+    """A node of that operator on [2,4,6,6]."""
+    def ints(*values):
+        return g.keep(np.array(values, np.int64))
+    made = {"DepthToSpace": lambda: g.node(op, [x], blocksize=2), "SpaceToDepth": lambda: g.node(op, [x], blocksize=3),
+            "Flatten": lambda: g.node(op, [x], axis=g.number(0, 4)), "Gather": lambda: g.node(
+                op, [x, ints(1, 0, 1)], axis=1),
+            "Identity": lambda: g.node(op, [x]), "Reshape": lambda: g.node(op, [x, ints(0, -1)]),
+            "MaxPool": lambda: g.node(op, [x], kernel_shape=[3, 2], pads=[1, 1, 0, 0], strides=[2, 1]),
+            "Slice": lambda: g.node(op, [x, ints(1, 5), ints(9, -9), ints(1, 3), ints(2, -1)]),
+            "Squeeze": lambda: g.node(op, [x]), "Unsqueeze": lambda: g.node(op, [x, ints(1)]),
+            "Transpose": lambda: g.node(op, [x], perm=[0, 2, 3, 1])}
+    return made[op]()
+
+
+def move(g):
+    op, kind = str(g.rng.choice(MOVES)), str(g.rng.choice(BYTES))
+    scale, zero = g.scale(), g.zero(kind)
+
+    def read(own):
+        pair = (scale, zero) if own else (np.asarray(scale * np.float32(1.25)), zero)
+        kept = g.keep(pair[0]) if chance(g.rng, 0.9) else None
+        x = g.feed(random_bytes(g, kind, [2, 4, 6, 6]), kind)
+        return g.dequantize(x, kept or g.feed(pair[0], "float"), g.keep(pair[1])), own and kept is not None
+
+    parts = [read(chance(g.rng, 0.8)) for _ in range(g.number(1, 3) if op == "Concat" else 1)]
+    names = [name for name, _ in parts]
+    y = g.node(op, names, axis=g.number(0, 3)) if op == "Concat" else moved(g, op, names[0])
+    rewritten = share(g, y, all(fits for _, fits in parts))
+    q = g.quantize(y, g.keep(scale), g.keep(zero))
+    g.outputs[q] = kind
+    expect(g, y, rewritten, op)
+
+
+# ---- Cases -----------------------------------------------------------------------------------------------------------
+
+def in_branch(g):
+    """The network as a branch of If, which reads constants and inputs of the graph around it."""
+    def branch(name, made):
+        infos = [helper.make_tensor_value_info(o, nodes.kind_of(kind), None) for o, kind in g.outputs.items()]
+        return helper.make_graph(made, name, [], infos)
+    other = [helper.make_node("Constant", [], [o], "else", value=helper.make_tensor("", nodes.kind_of(kind), [1], [0]))
+             for o, kind in g.outputs.items()]
+    chosen = numpy_helper.from_array(np.array(True), "chosen")
+    return [helper.make_node("If", ["chosen"], [o + "_of_if" for o in g.outputs], "if",
+                             then_branch=branch("then", g.nodes), else_branch=branch("else", other))], \
+        {o + "_of_if": kind for o, kind in g.outputs.items()}, [*g.kept, chosen]
+
+
+def model_of(g, inside):
+    kinds = {name: kind for name, (kind, _) in g.inputs.items()}
+    made, outputs, kept = in_branch(g) if inside else (g.nodes, g.outputs, g.kept)
+    return nodes.model_around(made, kinds, outputs, g.opset, kept)
+
+
+def run(g, data, extra=(), **options):
+    """(outputs and extra ones, nodes) of one run of ox."""
+    model = oxlib.Model(data)
+    names = (C.c_char_p * len(extra))(*[name.encode() for name in extra])
+    session = oxlib.Session(model, oxlib.Options(extra_outputs=C.cast(names, C.c_void_p) if extra else None,
+                                                 extra_output_count=len(extra), **options))
+    for i, (kind, array) in enumerate(g.inputs.values()):
+        session.set_input(i, arrays.to_input(array, kind))
+    session.run()
+    outputs = [arrays.from_tensor(session.output(k))[1].copy() for k in range(len(g.outputs) + len(extra))]
+    listed = [node for node in session.nodes() if node[1] not in ("if", "else")]
+    session.close()
+    model.close()
+    return outputs, listed
+
+
+def by_runtime(g, data):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    return session.run(None, {name: array for name, (_, array) in g.inputs.items()})
+
+
+def differs(g, got, wanted, what):
+    for name, one, other in zip(g.outputs, got, wanted):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return f"{what}: {name} is {one.dtype}{one.shape}, not {other.dtype}{other.shape}"
+        away = np.abs(one.astype(np.float64) - other.astype(np.float64))
+        limit = 1 if one.dtype.kind in "iu" else 1e-4 * (1 + np.abs(other))
+        if not (away <= limit).all():
+            return f"{what}: {name} is off by {away.max():.3g}"
+    return None
+
+
+def check_nodes(g, listed):
+    ops = {name: op for op, name in listed}
+    for name, op in g.integer.items():
+        if ops.get(name) != op:
+            return f"{name} is {ops.get(name)}, not {op}"
+    for name in g.floats:
+        if ops.get(name, "gone").startswith(("gone", "QLinear")):
+            return f"{name} became {ops.get(name)}"
+    left = [op for op, _ in listed].count("QuantizeLinear")
+    wanted = [node.op_type for node in g.nodes].count("QuantizeLinear") - len(g.integer)
+    if left != wanted:
+        return f"{left} QuantizeLinear are left, not {wanted}"
+    if not wanted and len(g.outputs) == len(g.integer) and "DequantizeLinear" in dict(listed):
+        return "a DequantizeLinear is left that nobody reads"
+    return None
+
+
+def check_lost(g, data, floats, listed, **options):
+    """A value that integer operators leave out, as an extra output: what there is without them."""
+    names = {name for _, name in listed}
+    lost = [n.output[0] for n in g.nodes if n.name not in names and n.op_type != "Constant"]
+    if not lost:
+        return None
+    extra = [str(g.rng.choice(lost))]
+    got, _ = run(g, data, extra, **options)
+    wanted, _ = run(g, data, extra, no_integer=True, **options)
+    same = all(a.tobytes() == b.tobytes() for a, b in zip(got, wanted)) and \
+        all(a.tobytes() == b.tobytes() for a, b in zip(got, floats))
+    return None if same else f"{extra[0]} as an output changes bits"
+
+
+def case(rng, turn):
+    g = Network(rng)
+    (conv, matmul, move, conv)[turn % 4](g)
+    inside = chance(rng, 0.15)
+    data = model_of(g, inside)
+    what = f"opset {g.opset}{', in If' if inside else ''}: " + "; ".join(
+        f"{n.name} = {n.op_type}({', '.join(n.input)})" for n in g.nodes if n.op_type != "Constant")
+    try:
+        threads = g.number(1, 3)
+        integer, listed = run(g, data, threads=threads)
+        floats, written = run(g, data, threads=threads, no_integer=True)
+        wrong = None if inside else check_lost(g, data, floats, listed, threads=threads)
+    except oxlib.OxError as error:
+        return f"{what}: {error}"
+    if [name for _, name in written] != [n.name for n in g.nodes]:
+        return f"{what}: no_integer runs {written}"
+    wrong = wrong or check_nodes(g, listed) or differs(g, integer, floats, "no_integer") or \
+        differs(g, integer, by_runtime(g, data), "ONNX Runtime")
+    return wrong and f"{what}: {wrong}"
+
+
+if __name__ == "__main__":
+    sys.exit(trials.run(case, 1200))
