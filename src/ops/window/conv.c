@@ -216,7 +216,8 @@ ox_status ox_prepare_conv(ox_call *call) {
         OX_TRY(prepare_floats(call, c));
     if (ox_conv_is_direct(c) || ox_conv_is_winograd(c))
         return OX_OK;
-    OX_TRY(ox_conv_rows_prepare(call, c));
+    const ox_gemm as_columns = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
+    OX_TRY(ox_conv_rows_prepare(call, c, &as_columns));
     if (!ox_conv_is_rows(c))
         join_images(call, c);
     const ox_gemm product = float_product(call, c);

@@ -124,8 +124,8 @@ static inline bool ox_conv_is_rows(const ox_conv *conv) {
 static inline int64_t ox_conv_together(const ox_conv *conv) {
     return conv->images;
 }
-static inline ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv) {
-    (void)call, (void)conv;
+static inline ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv, const ox_gemm *as_columns) {
+    (void)call, (void)conv, (void)as_columns;
     return OX_OK;
 }
 static inline void ox_conv_rows_product(const ox_conv *conv, ox_gemm *g) {
@@ -172,8 +172,8 @@ static inline int64_t ox_conv_together(const ox_conv *conv) {
     return conv->rows.is_used ? conv->rows.together : conv->images;
 }
 
-/* Prepare: decides on that, and asks for workspace. */
-ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv);
+/* Prepare: decides on that beside a product with pixels as columns, and asks for workspace. */
+ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv, const ox_gemm *as_columns);
 
 /* Makes its products such ones, for ox_gemm_prepare. */
 void ox_conv_rows_product(const ox_conv *conv, ox_gemm *g);

@@ -196,28 +196,27 @@ static double steps_of(const ox_conv *c, double products, const rows_steps *each
 
 /* Measured, on processors with AVX2 and AVX-512: docs/performance.md has the layers. A step with wide vectors takes
  * longer. An image that tiles read where it lies takes none. `part` of the products of rows are computed. */
-static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel, double part) {
+static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel, double part, const ox_gemm *as_columns) {
     static const rows_steps rows[] = {{7, 1.5, 1.6, 0, 16}, {1.2, 0.33, 0.1, 0, 2}},
                             columns[] = {{4, 3, 5, 1.3, 0}, {0.45, 0.3, 0.6, 0.6, 0}};
     const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
     const bool wide = unit * (int64_t)ox_dtype_size(kernel->b) >= WIDE;
     const double k = (double)c->in_channels * (double)c->window.taps;
-    const ox_gemm product = ox_conv_product(c, kernel->b);
     rows_steps of_columns = columns[wide];
-    if (ox_gemm_reads_in_place(kernel, &product))
+    if (ox_gemm_reads_in_place(kernel, as_columns))
         of_columns.image = 0;
     return steps_of(c, part * (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows[wide]) <
            steps_of(c, (double)m * k * (double)ox_quotient(n + unit - 1, unit), &of_columns);
 }
 
-ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *c) {
+ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *c, const ox_gemm *as_columns) {
     ox_conv_rows *r = &c->rows;
     const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype);
     double part;
     if (!fits(call, c, kernel))
         return OX_OK;
     OX_TRY(plan_seen(call, c, kernel, &part));
-    if (!is_worth_it(c, kernel, part))
+    if (!is_worth_it(c, kernel, part, as_columns))
         return OX_OK;
     OX_TRY(find_panels(call, c, kernel));
     if (!r->panels)
