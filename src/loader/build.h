@@ -54,7 +54,7 @@ typedef struct ox_scope {
     ox_map used;    /* names of values, filled when a name has to be made up */
     bool used_ready;
     struct ox_gradient *waiting; /* nodes of Gradient that read what comes later */
-    ox_graph *written;           /* the nodes before some became integer operators; NULL where none did */
+    ox_written *written;         /* the nodes before some became integer operators; NULL where none did */
 } ox_scope;
 
 typedef struct ox_opset_entry {

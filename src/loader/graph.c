@@ -262,16 +262,18 @@ static ox_status keep_nodes(ox_builder *b, const ox_scope *scope) {
     return OX_OK;
 }
 
+#if OX_WITH_QUANTIZED
 /* The same graph with the nodes as the model has them. */
 static void keep_written(const ox_scope *scope) {
-    ox_graph *written = scope->written, nodes = *written;
+    ox_graph *written = &scope->written->graph;
+    const ox_graph nodes = *written;
     *written = *scope->graph;
     written->nodes = nodes.nodes;
     written->nnodes = nodes.nnodes;
     written->node_names = nodes.node_names;
-    written->lost = NULL;
-    scope->graph->written = written;
+    scope->graph->written = scope->written;
 }
+#endif
 
 /* Leaves in the model what the runtime asks for; the rest goes with the memory of loading. */
 static ox_status finish(ox_builder *b, ox_scope *scope) {
@@ -288,9 +290,12 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
     if (OX_WITH_CHECKS)
         OX_TRY(keep_dtypes(b, scope));
     OX_TRY(keep_nodes(b, scope));
-    if (OX_WITH_QUANTIZED && scope->written)
+#if OX_WITH_QUANTIZED
+    if (scope->written)
         keep_written(scope);
-    b->model->info.node_count += (size_t)(graph->written ? graph->written->nnodes : graph->nnodes);
+#endif
+    const ox_written *written = ox_graph_written(graph);
+    b->model->info.node_count += (size_t)(written ? &written->graph : graph)->nnodes;
     return OX_OK;
 }
 

@@ -261,19 +261,19 @@ static void drop(rewriter *r, int32_t value) {
 static ox_status keep_written(rewriter *r) {
     ox_scope *scope = r->scope;
     const size_t count = (size_t)scope->nnodes;
-    ox_graph *graph;
+    ox_written *written;
     ox_node *nodes;
     const char **names;
-    OX_TRY(ox_build_get(r->b, r->b->pile, 1, sizeof *graph, &graph));
+    OX_TRY(ox_build_get(r->b, r->b->pile, 1, sizeof *written, &written));
     OX_TRY(ox_build_get(r->b, r->b->pile, count, sizeof *nodes, &nodes));
     OX_TRY(ox_build_get(r->b, r->b->pile, count, sizeof *names, &names));
     memcpy(nodes, scope->nodes, count * sizeof *nodes);
     if (OX_KEEP_NAMES)
         memcpy(names, scope->node_names, count * sizeof *names);
-    graph->nodes = nodes;
-    graph->node_names = names;
-    graph->nnodes = scope->nnodes;
-    scope->written = graph;
+    written->graph.nodes = nodes;
+    written->graph.node_names = names;
+    written->graph.nnodes = scope->nnodes;
+    scope->written = written;
     return OX_OK;
 }
 
@@ -472,7 +472,7 @@ static ox_status close_gaps(rewriter *r) {
         count++;
     }
     scope->nnodes = count;
-    scope->graph->lost = lost;
+    scope->written->lost = lost;
     return OX_OK;
 }
 

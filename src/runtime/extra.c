@@ -89,12 +89,13 @@ static ox_status find_all(const ox_model *model, const ox_options *options, cons
 }
 
 /* Who wants a value that integer operators leave out gets the nodes that the model has. */
-static void give_lost(ox_graph *made, const ox_graph *graph, const ox_port *ports, size_t count) {
-    for (size_t i = 0; i < count && graph->lost; i++)
-        if (graph->lost[ports[i].value]) {
-            made->nodes = graph->written->nodes;
-            made->nnodes = graph->written->nnodes;
-            made->node_names = graph->written->node_names;
+static void give_lost(ox_graph *made, const ox_port *ports, size_t count) {
+    const ox_written *written = ox_graph_written(made);
+    for (size_t i = 0; i < count && written; i++)
+        if (written->lost[ports[i].value]) {
+            made->nodes = written->graph.nodes;
+            made->nnodes = written->graph.nnodes;
+            made->node_names = written->graph.node_names;
             return;
         }
 }
@@ -124,13 +125,12 @@ ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, con
         return ox_fail_memory(error, "extra outputs", *size);
     ox_port *ports = (ox_port *)(void *)(made + 1);
     *made = *graph;
-    made->written = NULL;
     *result = made;
     if (graph->noutputs)
         memcpy(ports, graph->outputs, (size_t)graph->noutputs * sizeof *ports);
     made->outputs = ports;
     made->noutputs += (int)count;
     OX_TRY(find_all(model, options, temporary, ports + graph->noutputs, error));
-    give_lost(made, graph, ports + graph->noutputs, count);
+    give_lost(made, ports + graph->noutputs, count);
     return OX_OK;
 }

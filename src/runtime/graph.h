@@ -77,15 +77,30 @@ struct ox_graph {
     /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
      * gives none. */
     const char *const *names, *const *node_names;
-    /* Where integer operators took the place of nodes: the graph without them, and by value whether it alone gives it;
-     * NULL elsewhere. */
-    const ox_graph *written;
-    const bool *lost;
+#if OX_WITH_QUANTIZED
+    const struct ox_written *written; /* NULL where the nodes are those of the model */
+#endif
 };
+
+/* What a graph was before integer operators took the place of nodes. */
+typedef struct ox_written {
+    ox_graph graph;
+    const bool *lost; /* by value: it is given there alone */
+} ox_written;
+
+static inline const ox_written *ox_graph_written(const ox_graph *graph) {
+#if OX_WITH_QUANTIZED
+    return graph->written;
+#else
+    (void)graph;
+    return NULL;
+#endif
+}
 
 /* The graph that a session with these options runs. */
 static inline const ox_graph *ox_graph_for(const ox_graph *graph, const ox_options *options) {
-    return OX_WITH_QUANTIZED && options->no_integer && graph->written ? graph->written : graph;
+    const ox_written *written = ox_graph_written(graph);
+    return written && options->no_integer ? &written->graph : graph;
 }
 
 /* The name of a value, "" where it is dropped. */
