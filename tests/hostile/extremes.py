@@ -47,11 +47,12 @@ def has_graphs(name):
 
 
 def operators():
-    """(name, version) of docs/operators.md, but for those that run subgraphs, which extremes of their own cannot fill."""
+    """(name, version) of docs/operators.md, but for those that run subgraphs, which extremes of their own cannot fill,
+    and those that ONNX does not define."""
     text = (HERE.parent.parent / "docs" / "operators.md").read_text()
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) == 5 and cells[2][:1].isdigit() and "." not in cells[1] and not has_graphs(cells[1]):
+        if len(cells) == 5 and cells[2][:1].isdigit() and defs.has(cells[1]) and not has_graphs(cells[1]):
             yield from ((cells[1], int(version)) for version in cells[2].split())
 
 
