@@ -58,7 +58,7 @@ enum {
         (void)less;                                                                                                    \
         if (length >= WIDE) {                                                                                          \
             LOAD_PARTS(LOOP, type, sum, of, WIDE);                                                                     \
-            for (i = WIDE; deep && i + DEPTH * WIDE <= length; i += DEPTH * WIDE)                                      \
+            for (i = WIDE; deep != SHALLOW && i + DEPTH * WIDE <= length; i += DEPTH * WIDE)                           \
                 FOLD_DEEP(type, sum, of, op, deep);                                                                    \
             for (; i + WIDE <= length; i += WIDE)                                                                      \
                 FOLD_PARTS(LOOP, type, sum, of, op, WIDE);                                                             \
