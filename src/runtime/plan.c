@@ -309,8 +309,6 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
     ox_prepared *prepared = ox_frame_prepared(frame, n);
     call->constants = ox_node_constants(frame, n);
     prepared->is_program = OX_WITH_FUSION && ox_elementwise_fits(call);
-    if (!prepared->is_program)
-        call->constants = 0;
     OX_TRY(prepared->is_program ? ox_prepare_elementwise(call) : call->op->prepare(call));
     prepared->state = call->state;
 #if !OX_SMALL
