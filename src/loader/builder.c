@@ -1,5 +1,5 @@
 /* builder.c: small services for making a graph: names, arrays, tensors, types. */
-#include "build.h"
+#include "emit.h"
 
 #include <string.h>
 
@@ -130,6 +130,25 @@ ox_status ox_build_elements(ox_builder *b, const ox_parsed *parsed, const Onnx__
     OX_TRY(ox_payload_tensor(&b->source, proto, made));
     /* It may be made again and again. */
     return parsed == b->parsed ? OX_OK : ox_build_work(b, (b->pile->used - before) / OX_WORK_BYTES);
+}
+
+/* ---- Attributes --------------------------------------------------------------------------------------------- */
+
+const ox_attr *ox_emit_attr(const ox_node *node, const char *name, ox_attr_kind kind) {
+    for (int i = 0; node && i < node->nattrs; i++)
+        if (node->attrs[i].kind == kind && !ox_text_order(node->attrs[i].name, name))
+            return &node->attrs[i];
+    return NULL;
+}
+
+int64_t ox_emit_int(const ox_node *node, const char *name, int64_t otherwise) {
+    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_INT);
+    return attr ? attr->u.i : otherwise;
+}
+
+double ox_emit_float(const ox_node *node, const char *name, double otherwise) {
+    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_FLOAT);
+    return attr ? (double)attr->u.f : otherwise;
 }
 
 /* ---- Types -------------------------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ void ox_emit_op(ox_emitter *e, const char *op, int nattrs, const ox_attr *attrs,
 void ox_emit_to(ox_emitter *e, const char *op, int nattrs, const ox_attr *attrs, int nin, const int32_t *in, int nout,
                 int32_t *out);
 
-/* An attribute of a node; `otherwise` where there is none of that name and kind. */
+/* builder.c: an attribute of a node; `otherwise` where there is none of that name and kind. */
 int64_t ox_emit_int(const ox_node *node, const char *name, int64_t otherwise);
 double ox_emit_float(const ox_node *node, const char *name, double otherwise);
 const ox_attr *ox_emit_attr(const ox_node *node, const char *name, ox_attr_kind kind);
