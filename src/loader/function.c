@@ -89,7 +89,6 @@ static void write_concat(ox_emitter *e, const ox_node *node, int32_t *values) {
     values['y' - 'a'] = out;
 }
 
-/* Sorted by name. */
 static const function functions[] = {
     {"BiasGelu", "y", "y = Gelu(Add(a, b))", NULL, NULL},
     {"DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)", NULL, NULL},
@@ -129,17 +128,9 @@ static const function functions[] = {
 };
 
 static const function *find(const ox_node *node) {
-    size_t low = 0, high = sizeof functions / sizeof *functions;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const int order = ox_text_order(functions[middle].name, node->op->name);
-        if (!order)
-            return &functions[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!ox_text_order(functions[i].name, node->op->name))
+            return &functions[i];
     return NULL;
 }
 
