@@ -7,7 +7,8 @@
 
 enum {
     OX_CHAIN_LINKS = 15,
-    OX_CHAIN_ARGS = OX_CHAIN_LINKS + 2 /* the result, what the first link takes, and one operand more for each */
+    OX_CHAIN_ARGS = OX_CHAIN_LINKS + 2, /* the result, what the first link takes, and one operand more for each */
+    OX_CHAIN_SLACK = 128                /* elements behind its end that a kept value is written, at most */
 };
 
 /* The operations that are links; those of two operands first. */
@@ -22,8 +23,13 @@ typedef enum ox_link_kind {
     OX_LINK_LAST_PAIR = OX_LINK_PAIRS - 1,
     OX_MAP_LINKS(NAME)
 #undef NAME
-    OX_LINKS
+    OX_LINKS,
+    OX_LINK_Keep = OX_LINKS /* writes what the link before gives to an operand of its own, too, and hands it on */
 } ox_link_kind;
+
+static inline bool ox_link_has_operand(ox_link_kind kind) {
+    return kind <= OX_LINK_LAST_PAIR || kind == OX_LINK_Keep;
+}
 
 typedef struct ox_link {
     ox_link_kind kind;
@@ -37,11 +43,14 @@ enum {
                     OX_BIT(OX_INT16) | OX_BIT(OX_UINT16) | OX_BIT(OX_INT32)
 };
 
-/* The attribute of the loop. arg[1] is what the first link takes, one element after the other; each link of two
- * operands takes the next one. step[0] may be below 0 (OX_LANES_STREAM), wherever the result begins. */
+/* The attribute of the loop. arg[1] is what the first link takes, one element after the other; each link that has an
+ * operand takes the next one. step[0] may be below 0 (OX_LANES_STREAM), wherever the result begins. What a link keeps
+ * lies in memory that nothing else of the chain does, packed, with OX_CHAIN_SLACK elements of room behind it; links
+ * further on may read it. */
 typedef struct ox_chain {
     ox_dtype from, to;
-    int nargs; /* behind the result */
+    int nargs;     /* behind the result */
+    uint32_t kept; /* bit k: arg[k] is kept, or is where a link before has kept something */
     int count;
     const ox_link *links; /* `count` of them */
     int64_t row;          /* elements in a row, 0 if there are none ... */
@@ -49,5 +58,11 @@ typedef struct ox_chain {
 } ox_chain;
 
 extern ox_lane *const ox_chain_builds[];
+
+/* The same on rows of n elements each, wherever these lie: argument k of each is next[k] bytes behind that of the row
+ * before. The chain has no rows of its own, no step is negative, and what is kept is kept of one row at a time. */
+typedef void ox_chain_rows_fn(int64_t rows, int64_t n, char *const arg[], const int64_t step[], const int64_t next[],
+                              const ox_chain *chain);
+extern ox_chain_rows_fn *const ox_chain_rows_builds[];
 
 #endif

@@ -41,6 +41,42 @@ static inline ox_reals ox_greatest(ox_reals a, ox_reals b) {
 #endif
 }
 
+/* The same of the widest vectors, and the lesser of each two. */
+typedef float ox_floats __attribute__((vector_size(OX_WIDEST)));
+#if defined(__AVX512F__)
+static inline ox_floats ox_greater_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)_mm512_max_ps((__m512)a, (__m512)b);
+}
+static inline ox_floats ox_lesser_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)_mm512_min_ps((__m512)a, (__m512)b);
+}
+#elif defined(__AVX__)
+static inline ox_floats ox_greater_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)_mm256_max_ps((__m256)a, (__m256)b);
+}
+static inline ox_floats ox_lesser_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)_mm256_min_ps((__m256)a, (__m256)b);
+}
+#elif defined(__SSE2__)
+static inline ox_floats ox_greater_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)_mm_max_ps((__m128)a, (__m128)b);
+}
+static inline ox_floats ox_lesser_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)_mm_min_ps((__m128)a, (__m128)b);
+}
+#else
+typedef int32_t ox_float_bits __attribute__((vector_size(OX_WIDEST)));
+static inline ox_floats ox_choose_floats(ox_float_bits which, ox_floats yes, ox_floats no) {
+    return (ox_floats)((which & (ox_float_bits)yes) | (~which & (ox_float_bits)no));
+}
+static inline ox_floats ox_greater_floats(ox_floats a, ox_floats b) {
+    return ox_choose_floats(a > b, a, b);
+}
+static inline ox_floats ox_lesser_floats(ox_floats a, ox_floats b) {
+    return ox_choose_floats(a < b, a, b);
+}
+#endif
+
 #if defined(__F16C__)
 /* float16 to float and back, rounding to nearest even; this many at a time. */
 #define OX_HALF_VECTOR 8

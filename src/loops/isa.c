@@ -29,6 +29,8 @@ ox_where_fn *const ox_where_builds[] = BUILDS(ox_lane_where);
 #if !OX_SMALL
 DECLARE(ox_lane, ox_chain_run)
 ox_lane *const ox_chain_builds[] = BUILDS(ox_chain_run);
+DECLARE(ox_chain_rows_fn, ox_chain_rows)
+ox_chain_rows_fn *const ox_chain_rows_builds[] = BUILDS(ox_chain_rows);
 #endif
 DECLARE(ox_folder_fn, ox_folder_find)
 ox_folder_fn *const ox_folder_builds[] = BUILDS(ox_folder_find);

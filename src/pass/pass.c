@@ -239,16 +239,12 @@ typedef struct given_place {
     int64_t index[OX_MAX_RANK + 1], from, entries;
 } given_place;
 
-static void run_given(const ox_pass *pass, pass_state *s, char *given, int64_t first, int64_t count, given_place *at) {
-    const int64_t width = (int64_t)pass->given_width;
-    for (int64_t done = 0; done < count; done += at->entries * s->inner) {
-        at->entries = cut_tile(pass, s, first + done, count - done, &at->from);
-        for (int a = 0; a < pass->noperands; a++)
-            s->cursor[a] = pass->operands[a].tensor->data;
-        seek(pass, s, at->index, (first + done) / s->inner / pass->dim[s->block]);
-        s->regs[pass->given] = given + done * width;
-        run_tile(pass, s, at->from, at->entries, first + done);
-    }
+/* Finds the tile that starts at element `at`, at most `left` elements on. */
+static void find_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t left, given_place *place) {
+    place->entries = cut_tile(pass, s, at, left, &place->from);
+    for (int a = 0; a < pass->noperands; a++)
+        s->cursor[a] = pass->operands[a].tensor->data;
+    seek(pass, s, place->index, at / s->inner / pass->dim[s->block]);
 }
 
 /* The dimension outside the block in which a step of so many elements is the next entry; 0 if there is none. */
@@ -260,31 +256,82 @@ static int stepped_dim(const ox_pass *pass, const pass_state *s, int64_t step) {
     return 0;
 }
 
-/* Moves the cursors by an entry of dimension d; false at its end. */
-static bool step_dim(const ox_pass *pass, pass_state *s, int d, given_place *at) {
-    if (!d || ++at->index[d] == pass->dim[d])
-        return false;
+/* A stretch in as many tiles as it takes, the first of which is found. */
+static void run_stretch_given(const ox_pass *pass, pass_state *s, char *given, int64_t first, int64_t count,
+                              given_place *place) {
+    int64_t done = 0;
+    for (;;) {
+        s->regs[pass->given] = given + done * (int64_t)pass->given_width;
+        run_tile(pass, s, place->from, place->entries, first + done);
+        done += place->entries * s->inner;
+        if (done == count)
+            return;
+        find_tile(pass, s, first + done, count - done, place);
+    }
+}
+
+/* Tiles that follow each other in dimension d, by the program's only instruction. */
+static void run_chain_rows(const ox_pass *pass, pass_state *s, char *given, const ox_pass_part *part, int64_t first,
+                           int64_t rows, int d, const given_place *place) {
+    const pass_loop *in = pass->code;
+    char *arg[OX_CHAIN_ARGS];
+    int64_t next[OX_CHAIN_ARGS] = {part->step * pass->stores->width};
     for (int a = 0; a < pass->noperands; a++)
-        s->cursor[a] += pass->operands[a].steps[d];
-    return true;
+        fetch(pass, s, a, place->from, place->entries);
+    s->regs[pass->given] = given;
+    s->regs[pass->stores->reg] = place_of(pass, pass->stores, first);
+    for (int k = 0; k <= in->nargs; k++) {
+        arg[k] = s->regs[in->reg[k]];
+        for (int a = 0; a < pass->noperands; a++)
+            if (pass->operands[a].reg == in->reg[k])
+                next[k] = pass->operands[a].steps[d];
+        if (in->reg[k] == pass->given)
+            next[k] = part->count * (int64_t)pass->given_width;
+    }
+    pass->chain_rows(rows, part->count, arg, in->step, next, in->attr);
+}
+
+/* A stretch of whole tiles of the same size is rows of as many elements, one behind the other; what is left of it
+ * behind these is no part of the answer. */
+static ox_pass_part rows_of(const ox_pass *pass, pass_state *s, const ox_pass_part *part) {
+    int64_t from;
+    const int64_t tile = cut_tile(pass, s, part->first, part->count, &from) * s->inner;
+    if (part->rows > 1 || from || tile != s->inner * pass->dim[s->block] || tile >= part->count)
+        return *part;
+    return (ox_pass_part){part->first, tile, part->count / tile, tile};
+}
+
+static void run_part(const ox_pass *pass, pass_state *s, char *data, const ox_pass_part *part) {
+    const int64_t row = part->count * (int64_t)pass->given_width;
+    given_place place;
+    for (int64_t i = 0, rows; i < part->rows; i += rows, data += rows * row) {
+        const int64_t first = part->first + i * part->step;
+        find_tile(pass, s, first, part->count, &place);
+        const int d = place.entries * s->inner == part->count ? stepped_dim(pass, s, part->step) : 0;
+        rows = d ? ox_least(part->rows - i, pass->dim[d] - place.index[d]) : 1;
+        if (rows > 1 && pass->chain_rows) {
+            run_chain_rows(pass, s, data, part, first, rows, d, &place);
+            continue;
+        }
+        run_stretch_given(pass, s, data, first, part->count, &place);
+        for (int64_t r = 1; r < rows; r++) {
+            for (int a = 0; a < pass->noperands; a++)
+                s->cursor[a] += pass->operands[a].steps[d];
+            s->regs[pass->given] = data + r * row;
+            run_tile(pass, s, place.from, place.entries, first + r * part->step);
+        }
+    }
 }
 
 int ox_pass_run_given(const ox_pass *pass, void *scratch, const void *given, const ox_pass_part *part, int *tag) {
-    const int64_t row = part->count * (int64_t)pass->given_width;
     pass_state s = state_in(pass, scratch);
-    given_place at;
-    int d = 0;
-    for (int64_t i = 0; i < part->rows; i++) {
-        char *data = (char *)(uintptr_t)given + i * row;
-        const int64_t first = part->first + i * part->step;
-        if (step_dim(pass, &s, d, &at)) {
-            s.regs[pass->given] = data;
-            run_tile(pass, &s, at.from, at.entries, first);
-            continue;
-        }
-        run_given(pass, &s, data, first, part->count, &at);
-        d = at.entries * s.inner == part->count ? stepped_dim(pass, &s, part->step) : 0;
-    }
+    char *data = (char *)(uintptr_t)given;
+    const ox_pass_part rows = rows_of(pass, &s, part);
+    const int64_t done = rows.count * rows.rows;
+    const ox_pass_part rest = {part->first + done, part->count * part->rows - done, 1, 0};
+    run_part(pass, &s, data, &rows);
+    if (rest.count)
+        run_part(pass, &s, data + done * (int64_t)pass->given_width, &rest);
     ox_stream_end();
     *tag = s.tag;
     return s.fault;

@@ -118,6 +118,21 @@ static void note_types(const pass_draft *draft, ox_pass *pass) {
     }
 }
 
+/* Whether all of a program is one chain, which reads what is given and operands as they lie. */
+static bool is_one_chain(const pass_draft *draft) {
+    const pass_instruction *in = draft->code;
+    if (draft->given < 0 || draft->ncode != 1 || !in->chain || in->chain->chain.row || in->streamed ||
+        draft->nstores != 1)
+        return false;
+    for (int k = 0; k <= in->nargs; k++)
+        if (in->step[k] < 0)
+            return false;
+    for (int a = 0; a < draft->noperands; a++)
+        if (draft->operands[a].gathered)
+            return false;
+    return true;
+}
+
 static ox_pass *finish(const ox_pass_builder *b) {
     const pass_draft *draft = &b->pass;
     ox_pass *pass = ox_pile_get(b->pile, sizeof *pass);
@@ -137,6 +152,7 @@ static ox_pass *finish(const ox_pass_builder *b) {
     pass->given_width = draft->given < 0 ? 0 : ox_dtype_size(draft->regs[draft->given].dtype);
     pass->tile_bytes = draft->tile_bytes;
     pass->scratch = draft->scratch;
+    pass->chain_rows = is_one_chain(draft) ? OX_BUILD_OF(b->loops, ox_chain_rows_builds) : NULL;
     for (; pass->noperands < draft->noperands; pass->noperands++) {
         pass->operands[pass->noperands] = draft->operands[pass->noperands];
         pass->operands[pass->noperands].steps =

@@ -1,6 +1,6 @@
-/* pass_join.c: joins two instructions of a lane program into one loop, where only the second reads what the first
- * gives. The value between them then stays in registers of the processor. Each operation is rounded as before, and the
- * result is the same. */
+/* pass_join.c: joins two instructions of a lane program into one loop, where the second reads what the first gives. The
+ * value between them then stays in registers of the processor, and is stored only if somebody else reads it, too. Each
+ * operation is rounded as before, and the result is the same. */
 #include "pass_program.h"
 
 #define LANES(name) OX_LANES_##name,
@@ -92,23 +92,45 @@ static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
     return true;
 }
 
+/* A link that keeps what the chain gives so far. */
+static void add_keep(pass_instruction *in) {
+    ox_chain *chain = &in->chain->chain;
+    in->chain->links[chain->count++] = (ox_link){.kind = OX_LINK_Keep};
+    in->reg[++in->nargs] = in->reg[0];
+    in->keeps |= 1U << in->nargs;
+    chain->kept |= 1U << in->nargs;
+}
+
+/* Whether a link of the chain has kept a register. */
+static bool has_kept(const pass_instruction *in, ox_reg reg) {
+    for (int k = 1; k <= in->nargs; k++)
+        if (in->keeps >> k & 1 && in->reg[k] == reg)
+            return true;
+    return false;
+}
+
 static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
     const ox_link_kind kind = kind_of(b, in);
     const ox_dtype end = end_of(b, in, false);
+    const bool keeps = b->pass.regs[first->reg[0]].readers > 1;
     if ((kind == OX_LINKS && !end) || (!first->chain && !begin_chain(b, first)))
         return false;
     ox_chain *chain = &first->chain->chain;
-    if (chain->to != OX_FLOAT || chain->count == OX_CHAIN_LINKS)
+    if (chain->to != OX_FLOAT || chain->count + keeps >= OX_CHAIN_LINKS)
         return false;
     const bool is_right = in->reg[1] != first->reg[0];
     pass_instruction both = *first;
+    if (keeps)
+        add_keep(&both);
     if (end)
         chain->to = end;
     else
         first->chain->links[chain->count++] = (ox_link){kind, is_right, in->attr};
     both.reg[0] = in->reg[0];
-    if (in->nargs == 2)
+    if (in->nargs == 2) {
         both.reg[++both.nargs] = in->reg[is_right ? 1 : 2];
+        chain->kept |= (uint32_t)has_kept(&both, both.reg[both.nargs]) << both.nargs;
+    }
     chain->nargs = both.nargs;
     both.tag = in->tag;
     both.slow |= in->slow;
@@ -145,32 +167,35 @@ bool ox_pass_is_again(const ox_pass_builder *b, int i) {
     return readers > 1;
 }
 
-/* Whether `in` reads what the instruction before gives, and nobody else wants it. */
-static bool is_only_reader(const ox_pass_builder *b, const pass_instruction *before, const pass_instruction *in) {
-    const pass_reg *between = &b->pass.regs[before->reg[0]];
-    return reads(in, before->reg[0]) && between->readers <= 1 && between->store < 0;
+/* Whether `in` reads what the instruction before gives, which is no result of the program. */
+static bool follows(const ox_pass_builder *b, const pass_instruction *before, const pass_instruction *in) {
+    const bool is_square = in->nargs == 2 && in->reg[1] == in->reg[2]; /* which a fold may take (join_square) */
+    return reads(in, before->reg[0]) && !is_square && b->pass.regs[before->reg[0]].store < 0;
 }
 
 bool ox_pass_is_chain(const ox_pass_builder *b) {
     const pass_draft *pass = &b->pass;
     const pass_instruction *before = NULL;
+    int links = pass->ncode;
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
         const bool is_last = i + 1 == pass->ncode;
         const bool is_end = (!before && end_of(b, in, true)) || (is_last && end_of(b, in, false));
-        if ((kind_of(b, in) == OX_LINKS && !is_end) || (before && !is_only_reader(b, before, in)))
+        if ((kind_of(b, in) == OX_LINKS && !is_end) || (before && !follows(b, before, in)))
             return false;
+        links += b->pass.regs[in->reg[0]].readers > 1;
         before = in;
     }
-    return pass->ncode > 1 && pass->ncode <= OX_CHAIN_LINKS;
+    return pass->ncode > 1 && links <= OX_CHAIN_LINKS;
 }
 
 void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {
     pass_instruction *first = b->pass.ncode ? &b->pass.code[b->pass.ncode - 1] : NULL;
-    if (!first || !is_only_reader(b, first, in) || (in->level != PASS_EACH && !in->folds))
+    if (!first || !follows(b, first, in) || (in->level != PASS_EACH && !in->folds))
         return;
-    if (b->pass.regs[first->reg[0]].level != PASS_EACH)
+    const pass_reg *between = &b->pass.regs[first->reg[0]];
+    if (between->level != PASS_EACH)
         return;
-    if (join_square(b, first, in) || join_links(b, first, in))
+    if ((between->readers <= 1 && join_square(b, first, in)) || join_links(b, first, in))
         b->pass.ncode--;
 }

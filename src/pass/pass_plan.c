@@ -221,8 +221,11 @@ static bool plan_code(ox_pass_builder *b) {
     for (int i = 0; i < b->pass.ncode; i++) {
         const pass_instruction *in = &b->pass.code[i];
         b->pass.regs[in->reg[0]].writer = i;
-        for (int k = 1; k <= in->nargs; k++)
+        for (int k = 1; k <= in->nargs; k++) {
             b->pass.regs[in->reg[k]].last = i;
+            if (in->keeps >> k & 1)
+                b->pass.regs[in->reg[k]].writer = i;
+        }
     }
     return true;
 }
@@ -262,31 +265,47 @@ static void new_tile(tile_pool *pool, pass_reg *reg) {
     *end += ox_dtype_size(reg->dtype);
 }
 
-/* Tiles in the order of the instructions. Gathered operands keep theirs: the next tile may find there what it wants. */
+/* One that is free, or a new one. */
+static void take_tile(const pass_draft *pass, tile_pool *pool, pass_reg *reg) {
+    ox_reg *free_reg = &pool->free_reg[kind_of(reg)];
+    if (*free_reg < 0) {
+        new_tile(pool, reg);
+        return;
+    }
+    reg->tile = pass->regs[*free_reg].tile;
+    *free_reg = pool->next[*free_reg];
+}
+
+/* Frees the tiles of what instruction i is the last to read: what it keeps itself, or the others. */
+static void free_tiles(pass_draft *pass, tile_pool *pool, int i, bool kept) {
+    const pass_instruction *in = &pass->code[i];
+    for (int k = 1; k <= in->nargs; k++) {
+        pass_reg *arg = &pass->regs[in->reg[k]];
+        if (arg->last != i || (arg->writer == i) != kept || arg->operand >= 0 || arg->store >= 0 ||
+            !needs_tile(pass, arg))
+            continue;
+        arg->last = -1; /* an operand read twice gives its tile once */
+        pool->next[in->reg[k]] = pool->free_reg[kind_of(arg)];
+        pool->free_reg[kind_of(arg)] = in->reg[k];
+    }
+}
+
+/* Tiles in the order of the instructions. Gathered operands keep theirs: the next tile may find there what it wants.
+ * What a chain keeps shares none with its operands nor with its result. */
 static void assign_tiles(pass_draft *pass, tile_pool *pool) {
     for (int r = 0; r < pass->nregs; r++)
         if (pass->regs[r].operand >= 0 && needs_tile(pass, &pass->regs[r]))
             new_tile(pool, &pass->regs[r]);
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
-        for (int k = 1; k <= in->nargs; k++) {
-            pass_reg *arg = &pass->regs[in->reg[k]];
-            if (arg->last != i || arg->operand >= 0 || arg->store >= 0 || !needs_tile(pass, arg))
-                continue;
-            arg->last = -1; /* an operand read twice gives its tile once */
-            pool->next[in->reg[k]] = pool->free_reg[kind_of(arg)];
-            pool->free_reg[kind_of(arg)] = in->reg[k];
-        }
         pass_reg *result = &pass->regs[in->reg[0]];
-        if (!needs_tile(pass, result))
-            continue;
-        ox_reg *free_reg = &pool->free_reg[kind_of(result)];
-        if (*free_reg < 0) {
-            new_tile(pool, result);
-            continue;
-        }
-        result->tile = pass->regs[*free_reg].tile;
-        *free_reg = pool->next[*free_reg];
+        for (int k = 1; k <= in->nargs; k++)
+            if (in->keeps >> k & 1)
+                take_tile(pass, pool, &pass->regs[in->reg[k]]);
+        free_tiles(pass, pool, i, false);
+        if (needs_tile(pass, result))
+            take_tile(pass, pool, result);
+        free_tiles(pass, pool, i, true);
     }
 }
 
@@ -331,6 +350,14 @@ static int count_loops(const pass_draft *pass) {
     return loops;
 }
 
+/* Elements behind a tile that its loops may write. */
+static size_t slack_of(const pass_draft *pass) {
+    uint32_t keeps = 0;
+    for (int i = 0; i < pass->ncode; i++)
+        keeps |= pass->code[i].keeps;
+    return keeps ? OX_CHAIN_SLACK : 0;
+}
+
 /* How long tiles are: all that are alive together fit the first-level cache. */
 static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     pass_draft *pass = &b->pass;
@@ -348,7 +375,7 @@ static void size_tiles(ox_pass_builder *b, const tile_pool *pool) {
     }
     const size_t chunk = cut_evenly(length, elements / inner ? elements / inner : 1, inner);
     pass->chunk = (int64_t)chunk;
-    size_t tile = ox_aligned(chunk * inner), rows = ox_aligned(chunk * inner / row);
+    size_t tile = ox_aligned(chunk * inner + slack_of(pass)), rows = ox_aligned(chunk * inner / row);
     for (int r = 0; r < pass->nregs; r++) {
         pass_reg *reg = &pass->regs[r];
         reg->tile = reg->level == PASS_EACH ? reg->tile * tile : pool->each * tile + reg->tile * rows;

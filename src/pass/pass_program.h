@@ -68,6 +68,7 @@ typedef struct pass_instruction {
     pass_level level;                   /* how many elements it gives */
     bool takes_rows;                    /* its operand is whole rows */
     bool folds;                         /* it gives one element for each of them */
+    uint32_t keeps;                     /* bit k: reg[k], which links of its chain may read, is written, too */
     bool by_row;    /* called row by row: an operand is one element, or the same, for each of them */
     bool over_rows; /* its loop goes over such rows by itself */
     bool slow;      /* its loop takes far longer than loading and storing */
@@ -173,7 +174,8 @@ struct ox_pass {
     pass_loop *code;
     pass_store *stores;
     pass_types *types;
-    size_t tile_bytes; /* of all tiles together */
+    ox_chain_rows_fn *chain_rows; /* of the only instruction of a program that runs on what is given; or NULL */
+    size_t tile_bytes;            /* of all tiles together */
     size_t scratch;
 };
 
@@ -190,8 +192,8 @@ pass_store *ox_pass_new_store(ox_pass_builder *builder);
  */
 ox_lane ox_pass_spread_lane;
 
-/* pass_join.c: makes one instruction of the last one and of `in`, the next, if one loop can do both and nobody else
- * wants what the last one gives. Levels are known, steps are not yet. */
+/* pass_join.c: makes one instruction of the last one and of `in`, the next, if one loop can do both; where others want
+ * what the last one gives, a link keeps it. Levels are known, steps are not yet. */
 void ox_pass_join(ox_pass_builder *builder, pass_instruction *in);
 
 /* pass_join.c: whether the instructions, as they are written, make one chain. */

@@ -1,6 +1,6 @@
 """epilogues.py [--seed N] [--cases N]: products and convolutions with elementwise nodes behind them.
 
-A random graph of a few such dense nodes, each with up to four elementwise nodes that read its result, values made
+A random graph of a few such dense nodes, each with up to eight elementwise nodes that read its result, values made
 before, and further inputs that broadcast in every way. Whatever runs on blocks of a product must give, bit for bit, what
 the nodes give one by one: with one, two and three threads, in a second run, with every value as an output, and in each
 build of the loops.
@@ -110,7 +110,7 @@ class Graph:
     def grow(self):
         for _ in range(int(self.rng.integers(1, 3))):
             name = self.head()
-            for _ in range(int(self.rng.integers(1, 5))):
+            for _ in range(int(self.rng.integers(1, 9))):
                 name = self.square(name) if self.rng.random() < 0.1 else self.follow(name)
         made = [n.output[0] for n in self.nodes]
         return [v for v in made[:-1] if self.rng.random() < 0.15] + made[-1:], made

@@ -39,7 +39,8 @@ typedef struct drawn_chain {
     ox_link links[OX_CHAIN_LINKS];
     int64_t next[OX_CHAIN_ARGS];
     int64_t n, row, step[OX_CHAIN_ARGS]; /* a row is all elements where the chain has none */
-    char arg[OX_CHAIN_ARGS][LONGEST * sizeof(float)] __attribute__((aligned(64)));
+    int place[OX_CHAIN_ARGS];            /* whose memory an argument is: of what was kept, that of the link that did */
+    char arg[OX_CHAIN_ARGS][(LONGEST + OX_CHAIN_SLACK) * sizeof(float)] __attribute__((aligned(64)));
 } drawn_chain;
 
 static const float attr[] = {1.5F, 2.5F};
@@ -50,8 +51,36 @@ static void draw_operand(drawn_chain *c, size_t width, bool repeats) {
     float *x = (float *)(void *)c->arg[k];
     c->step[k] = repeats ? 0 : (int64_t)width;
     c->next[k] = draw(2) ? c->row * c->step[k] : repeats ? (int64_t)width : 0;
+    c->place[k] = k;
     for (int i = 0; i < LONGEST; i++)
         x[i] = draw_float();
+}
+
+/* What is kept, or reads what a link before has kept. */
+static void draw_kept(drawn_chain *c, int from) {
+    draw_operand(c, sizeof(float), false);
+    const int k = c->chain.nargs;
+    c->next[k] = c->row * c->step[k];
+    c->place[k] = from ? from : k;
+    c->chain.kept |= 1U << k;
+}
+
+/* The operand of a link of that kind, with which another link may have gone before that keeps something. */
+static void draw_link(drawn_chain *c, ox_link_kind kind, bool is_right, bool repeats) {
+    const bool pair = kind <= OX_LINK_LAST_PAIR, keeps = draw(4) == 0 && c->chain.count + 1 < OX_CHAIN_LINKS;
+    int kept = 0;
+    if (keeps) {
+        c->links[c->chain.count++] = (ox_link){.kind = OX_LINK_Keep};
+        draw_kept(c, 0);
+    }
+    for (int k = 1; k <= c->chain.nargs; k++)
+        if (c->chain.kept >> k & 1)
+            kept = c->place[k];
+    c->links[c->chain.count++] = (ox_link){kind, is_right, attr};
+    if (pair && kept && !repeats && draw(2))
+        draw_kept(c, kept);
+    else if (pair)
+        draw_operand(c, sizeof(float), repeats);
 }
 
 static void draw_chain(drawn_chain *c, int kind) {
@@ -68,11 +97,9 @@ static void draw_chain(drawn_chain *c, int kind) {
     }
     draw_operand(c, ox_dtype_size(c->chain.from), false);
     const int count = 1 + (int)draw(OX_CHAIN_LINKS);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; c->chain.count < count; i++) {
         const ox_link_kind one = (ox_link_kind)(i ? (int)draw(OX_LINKS) : kind);
-        c->links[c->chain.count++] = (ox_link){one, one <= OX_LINK_LAST_PAIR && draw(2), attr};
-        if (one <= OX_LINK_LAST_PAIR)
-            draw_operand(c, sizeof(float), draw(2));
+        draw_link(c, one, one <= OX_LINK_LAST_PAIR && draw(2), draw(2));
     }
 }
 
@@ -92,11 +119,11 @@ static void convert(const ox_loops *loops, int64_t n, ox_dtype from, char *x, ox
 
 /* Argument k of a row. */
 static char *arg_of_row(const drawn_chain *c, int k, int64_t row) {
-    return (char *)(uintptr_t)c->arg[k] + row * (c->chain.row ? c->chain.next[k] : 0);
+    return (char *)(uintptr_t)c->arg[c->place[k]] + row * (c->chain.row ? c->chain.next[k] : 0);
 }
 
-/* The same by the loops for one row, into `to`. */
-static void run_loops(const ox_loops *loops, const drawn_chain *c, int64_t row, char *to) {
+/* The same by the loops for one row, into `to`; and what links keep, each at its argument's place. */
+static void run_loops(const ox_loops *loops, drawn_chain *c, int64_t row, char *to) {
     static char one[LONGEST * sizeof(float)], two[LONGEST * sizeof(float)];
     const int64_t width = (int64_t)sizeof(float);
     char *at = one, *next = two;
@@ -105,6 +132,10 @@ static void run_loops(const ox_loops *loops, const drawn_chain *c, int64_t row, 
     for (int i = 0; i < c->chain.count; i++) {
         const ox_link *link = &c->chain.links[i];
         const bool pair = link->kind <= OX_LINK_LAST_PAIR;
+        if (link->kind == OX_LINK_Keep) {
+            memcpy(arg_of_row(c, ++k, row), at, (size_t)(c->row * width));
+            continue;
+        }
         char *other = pair ? arg_of_row(c, ++k, row) : NULL;
         const int64_t step = pair ? c->step[k] : 0;
         char *arg[] = {next, link->is_right ? other : at, link->is_right ? at : other};
@@ -126,19 +157,35 @@ static bool is_same(const ox_loops *loops, ox_dtype dtype, char *a, char *b, int
     return (isnan(x) && isnan(y)) || !memcmp(a + i * width, b + i * width, (size_t)width);
 }
 
+/* Whether links have kept what the loops did, which is overwritten with something else after it was expected. */
+static bool has_kept(const ox_loops *loops, drawn_chain *c, char expected[][LONGEST * sizeof(float)]) {
+    for (int k = 1; k <= c->chain.nargs; k++)
+        for (int64_t i = 0; i < c->n && c->chain.kept >> k & 1; i++)
+            if (!is_same(loops, OX_FLOAT, c->arg[c->place[k]], expected[c->place[k]], i))
+                return false;
+    return true;
+}
+
 /* Runs the chain into its first operand's memory, or anywhere else; past the caches, if it can. */
 static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bool past) {
     static char expected[LONGEST * sizeof(float)], out[(LONGEST + 64) * sizeof(float)] __attribute__((aligned(64)));
+    static char kept[OX_CHAIN_ARGS][LONGEST * sizeof(float)];
     const int64_t width = (int64_t)ox_dtype_size(c->chain.to);
     char *arg[OX_CHAIN_ARGS] = {in_place ? c->arg[1] : out + width * draw(64)};
     int64_t step[OX_CHAIN_ARGS];
     for (int64_t row = 0; row * c->row < c->n; row++)
         run_loops(loops, c, row, expected + row * c->row * width);
+    for (int k = 1; k <= c->chain.nargs; k++)
+        if (c->chain.kept >> k & 1 && c->place[k] == k) {
+            memcpy(kept[k], c->arg[k], sizeof kept[k]);
+            memset(c->arg[k], 0x55, sizeof kept[k]);
+        }
     step[0] = past ? -width : width;
+    c->next[0] = c->row * width;
     for (int k = 1; k <= c->chain.nargs; k++) {
         const bool goes_on = !c->chain.row || c->chain.next[k] == c->row * c->step[k];
-        arg[k] = c->arg[k];
-        step[k] = past && goes_on && draw(2) ? -c->step[k] : c->step[k];
+        arg[k] = c->arg[c->place[k]];
+        step[k] = past && goes_on && !(c->chain.kept >> k & 1) && draw(2) ? -c->step[k] : c->step[k];
     }
     OX_BUILD_OF(loops, ox_chain_builds)(c->n, arg, step, &c->chain);
     for (int64_t i = 0; i < c->n; i++)
@@ -147,6 +194,27 @@ static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bo
                       names[c->chain.links[0].kind], c->chain.count, ox_dtype_name(c->chain.from),
                       ox_dtype_name(c->chain.to), (int)i, (int)c->n, (int)c->row, in_place ? ", in place" : "",
                       past ? ", past the caches" : "");
+    ck_assert_msg(has_kept(loops, c, kept), "build %s: %d links keep something else", loops->name, c->chain.count);
+}
+
+/* The rows of a chain that has none by itself, wherever these lie: whole arguments of it here, one behind the other. */
+static void check_rows(const ox_loops *loops, drawn_chain *c) {
+    static char expected[LONGEST * sizeof(float)], out[4 * LONGEST * sizeof(float)]; /* with gaps */
+    const int64_t width = (int64_t)ox_dtype_size(c->chain.to), rows = c->n / c->row, gap = draw(4);
+    char *arg[OX_CHAIN_ARGS] = {out};
+    ox_chain chain = c->chain;
+    chain.row = 0;
+    for (int64_t row = 0; row < rows; row++)
+        run_loops(loops, c, row, expected + row * c->row * width);
+    c->step[0] = width;
+    c->next[0] = (c->row + gap) * width;
+    for (int k = 1; k <= chain.nargs; k++)
+        arg[k] = c->arg[c->place[k]];
+    OX_BUILD_OF(loops, ox_chain_rows_builds)(rows, c->row, arg, c->step, c->next, &chain);
+    for (int64_t i = 0; i < c->n; i++)
+        ck_assert_msg(is_same(loops, chain.to, out + i / c->row * gap * width, expected, i),
+                      "build %s: %d links, element %d of %d in rows of %d apart", loops->name, chain.count, (int)i,
+                      (int)c->n, (int)c->row);
 }
 
 /* A chain of floats, of operations that short rows have loops of their own for. */
@@ -163,9 +231,7 @@ static void draw_plain(drawn_chain *c) {
     for (int count = 1 + (int)draw(6); c->chain.count < count;) {
         const ox_link_kind kind = plain[draw(sizeof plain / sizeof *plain)];
         const bool pair = kind <= OX_LINK_LAST_PAIR, limits = kind == OX_LINK_Max || kind == OX_LINK_Min;
-        c->links[c->chain.count++] = (ox_link){kind, pair && !limits && draw(2), attr};
-        if (pair)
-            draw_operand(c, sizeof(float), limits || draw(2));
+        draw_link(c, kind, pair && !limits && draw(2), limits || draw(2));
     }
 }
 
@@ -179,6 +245,8 @@ START_TEST(chains_give_what_their_loops_give) {
         else
             draw_plain(&c);
         const bool goes_on = !c.chain.row || c.chain.next[1];
+        if (c.chain.row)
+            check_rows(loops, &c);
         check_chain(loops, &c, goes_on && c.chain.from == c.chain.to && draw(2), loops->streams && draw(3) == 0);
     }
 }

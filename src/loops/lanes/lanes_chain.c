@@ -12,7 +12,7 @@ typedef float vector __attribute__((vector_size(OX_WIDEST)));
 /* The vectors of a block. Each jump takes longer than a few of them, and with 16 registers calls pass eight: these take
  * 0.6 to 0.9 of the time of four (Zen 3). As many of the widest, which hold twice as much, gain nothing more; where
  * instructions have two operands, too few registers are left. */
-#if OX_WIDEST == 32
+#if OX_WIDEST >= 32
 #define EACH_VECTOR(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
 #define VECTORS v0, v1, v2, v3, v4, v5, v6, v7
 #define NO_VECTORS none, none, none, none, none, none, none, none
@@ -30,6 +30,7 @@ enum {
     BLOCK = (0 EACH_VECTOR(ONE_MORE)) * LANES,
     MOST_ROWS = 8 /* that elements are picked for, of a block */
 };
+_Static_assert((int)BLOCK <= (int)OX_CHAIN_SLACK, "what is kept has room behind its end");
 _Static_assert(!OX_LANES_STREAM || BLOCK % OX_LINE == 0, "what goes past the caches is whole lines of any type");
 #define NEXT l[1].fn(l + 1, at, VECTORS)
 
@@ -45,8 +46,7 @@ struct link {
     link_fn *fn;
     char *operand;          /* where it begins, if it has one, */
     const block_rows *rows; /* and how the rows lie that it has one element for each of */
-    float one;              /* the operand that repeats, */
-    float zero;             /* and what is added behind it as a lower limit (lane_order.h) */
+    float one;              /* the operand that repeats */
     union {
         const void *attr; /* of an operation */
         int64_t width;    /* bytes of an element that is prefetched */
@@ -133,9 +133,19 @@ PAIR_LINKS(Max, max_f32(a, b))
 PAIR_LINKS(Min, min_f32(a, b))
 PAIR_LINKS(PRelu, a < 0 ? a * b : a)
 
-/* Max and Min against a limit. */
-LINK(Max_limit, const float one = l->one; const float zero = l->zero, v[i], one, at_least(a, b, zero))
-LINK(Min_limit, const float one = l->one, v[i], one, at_most(a, b))
+/* Max and Min against a limit, and against a lower limit of +0, as lane_order.h has them. */
+#define LIMIT(k) v##k = ox_greater_floats(one, v##k);
+#define LIMIT_ZERO(k) v##k = ox_greater_floats(one, v##k) + one;
+#define LIMIT_ABOVE(k) v##k = ox_lesser_floats(one, v##k);
+#define LIMIT_LINK(name, LIMITED)                                                                                      \
+    static void name(STATE) {                                                                                          \
+        const vector one = l->one - (vector){0}; /* which keeps -0 */                                                  \
+        EACH_VECTOR(LIMITED)                                                                                           \
+        NEXT;                                                                                                          \
+    }
+LIMIT_LINK(Max_limit, LIMIT)
+LIMIT_LINK(Max_zero, LIMIT_ZERO)
+LIMIT_LINK(Min_limit, LIMIT_ABOVE)
 
 typedef struct pair_fns {
     link_fn *each, *one, *rows;
@@ -161,6 +171,13 @@ static void store(STATE) {
 static void stream(STATE) {
     const vector v[] = {VECTORS};
     ox_stream_vectors(l->operand + at * (int64_t)sizeof(float), v, sizeof v);
+}
+
+/* What is wanted again further on. */
+static void keep(STATE) {
+    char *to = l->operand + at * (int64_t)sizeof(float);
+    EACH_VECTOR(STORE)
+    NEXT;
 }
 
 /* The same for elements of another type: `widen` makes v[i] of y[i], and `narrow` o[i] of v[i]. */
@@ -232,8 +249,8 @@ static void prefetch(STATE) {
 static void bind_one(link *l, const ox_link *how, const char *y) {
     l->one = *(const f32 *)(const void *)y;
     if (how->kind == OX_LINK_Max) {
-        l->zero = zero_below(l->one);
-        l->fn = is_low(l->one) ? Max_limit : pair_links[OX_LINK_Max][how->is_right].one;
+        link_fn *limit = l->one == 0 && !signbit(l->one) ? Max_zero : Max_limit;
+        l->fn = is_low(l->one) ? limit : pair_links[OX_LINK_Max][how->is_right].one;
     } else if (how->kind == OX_LINK_Min)
         l->fn = is_high(l->one) ? Min_limit : pair_links[OX_LINK_Min][how->is_right].one;
 }
@@ -271,6 +288,11 @@ static void bind(const chain_call *call, char *const arg[], const int64_t step[]
     *links++ = (link){.fn = ends[chain->from].load, .operand = arg[1]};
     for (int i = 0; i < chain->count; i++) {
         const ox_link *how = &chain->links[i];
+        if (how->kind == OX_LINK_Keep) {
+            place[++k] = (chain_place){links, NULL};
+            *links++ = (link){.fn = keep, .operand = arg[k]};
+            continue;
+        }
         if (how->kind > OX_LINK_LAST_PAIR) {
             *links++ = (link){.fn = map_links[how->kind - OX_LINK_PAIRS], .attr = how->attr};
             continue;
@@ -278,6 +300,7 @@ static void bind(const chain_call *call, char *const arg[], const int64_t step[]
         place[++k] = (chain_place){links, how};
         bind_pair(links++, how, arg[k], step[k]);
     }
+    place[0] = (chain_place){links, NULL};
     *links = (link){.fn = step[0] < 0 ? ends[chain->to].stream : ends[chain->to].store, .operand = arg[0]};
 }
 
@@ -321,7 +344,12 @@ static void lay_out(const chain_call *call, int k, const chain_at *from, int64_t
     }
 }
 
-/* What is less than a block goes through the same loop, as a block that is filled up. */
+static bool is_kept(const ox_chain *chain, int k) {
+    return chain->kept >> k & 1;
+}
+
+/* What is less than a block goes through the same loop, as a block that is filled up: so is what is kept, in its place.
+ */
 static void run_some(const chain_call *call, const chain_at *from, int64_t count) {
     const vector none = {0};
     chain_block blocks[OX_CHAIN_ARGS];
@@ -334,6 +362,11 @@ static void run_some(const chain_call *call, const chain_at *from, int64_t count
     for (int k = 1; k <= call->chain->nargs; k++) {
         part[k] = call->arg[k];
         step[k] = 0;
+        if (is_kept(call->chain, k)) {
+            step[k] = call->step[k];
+            part[k] += from->at * step[k];
+            continue;
+        }
         if (!call->step[k] && !call->next[k])
             continue;
         step[k] = laid_width(call, k);
@@ -437,181 +470,67 @@ static void run_across(const chain_call *call, chain_links *l, chain_at *from) {
     go_on(call, from, BLOCK);
 }
 
-/* ---- Short rows ---------------------------------------------------------------------------------------------- */
+/* ---- Rows one by one ------------------------------------------------------------------------------------------- */
 
-/* A row of a few blocks takes a third of the time without jumps, whose links are bound to their operands first: where
- * operations are plain, a switch chooses what becomes of a few vectors. */
-enum {
-    SHORT = 1024, /* elements of a row, at most */
-    SOME = 4 * LANES
-};
-typedef struct short_link {
-    const ox_link *how;
-    const char *operand; /* that belongs to the first element */
-    int64_t step;
-    const char *of_rows; /* where it begins in rows side by side, and from one of these to the next one */
-    int64_t next;
-    vector one; /* what repeats, */
-    float zero; /* and what is added behind it as a lower limit (lane_order.h) */
-} short_link;
-
-typedef int32_t mask __attribute__((vector_size(OX_WIDEST)));
-OX_INLINED vector choose(mask which, vector yes, vector no) {
-    return (vector)((which & (mask)yes) | (~which & (mask)no));
-}
-
-/* What becomes of a vector v by its operand y; the expressions are those of lane_maps.h and lane_order.h. */
-#define SHORT_ADD(v, y) v + y
-#define SHORT_SUB(v, y) (is_right ? y - v : v - y)
-#define SHORT_MUL(v, y) v *y
-#define SHORT_DIV(v, y) (is_right ? y / v : v / y)
-#define SHORT_RELU(v, y) choose(v <= 0, none, v)
-#define SHORT_MAX(v, y) choose(y > v, y, v) + l->zero
-#define SHORT_MIN(v, y) choose(y < v, y, v) + -0.0F
-#define BY_ONE(k, e) v##k = e(v##k, one);
-#define BY_EACH(k, e)                                                                                                  \
-    memcpy(&y, each + k * OX_WIDEST, OX_WIDEST);                                                                       \
-    v##k = e(v##k, y);
-#define SHORT_CASE(EACH, name, e)                                                                                      \
-    case OX_LINK_##name:                                                                                               \
-        if (l->step) {                                                                                                 \
-            EACH(BY_EACH, e)                                                                                           \
-        } else {                                                                                                       \
-            EACH(BY_ONE, e)                                                                                            \
-        }                                                                                                              \
-        break;
-#define LOAD_SHORT(k, _)                                                                                               \
-    vector v##k;                                                                                                       \
-    memcpy(&v##k, from + at * (int64_t)sizeof(float) + k * OX_WIDEST, OX_WIDEST);
-#define STORE_SHORT(k, _) memcpy(to + at * (int64_t)sizeof(float) + k * OX_WIDEST, &v##k, OX_WIDEST);
-
-/* SOME elements from `at` on, and BLOCK. */
-#define SHORT_RUN(name, EACH)                                                                                          \
-    OX_INLINED void name(char *to, const char *from, const short_link *links, int nlinks, int64_t at) {                \
-        const vector none = {0};                                                                                       \
-        EACH(LOAD_SHORT, )                                                                                             \
-        for (const short_link *l = links; l < links + nlinks; l++) {                                                   \
-            const bool is_right = l->how->is_right;                                                                    \
-            const char *each = l->operand + at * l->step;                                                              \
-            const vector one = l->one;                                                                                 \
-            vector y;                                                                                                  \
-            switch ((int)l->how->kind) {                                                                               \
-                SHORT_CASE(EACH, Add, SHORT_ADD)                                                                       \
-                SHORT_CASE(EACH, Sub, SHORT_SUB)                                                                       \
-                SHORT_CASE(EACH, Mul, SHORT_MUL)                                                                       \
-                SHORT_CASE(EACH, Div, SHORT_DIV)                                                                       \
-                SHORT_CASE(EACH, Max, SHORT_MAX)                                                                       \
-                SHORT_CASE(EACH, Min, SHORT_MIN)                                                                       \
-            case OX_LINK_Relu:                                                                                         \
-                EACH(BY_ONE, SHORT_RELU)                                                                               \
-                break;                                                                                                 \
-            default:                                                                                                   \
-                break;                                                                                                 \
-            }                                                                                                          \
-        }                                                                                                              \
-        EACH(STORE_SHORT, )                                                                                            \
+/* What is less than a block, filled up, into `to`. */
+static void run_less(const chain_call *call, link *links, const chain_place *place, int64_t n, char *to) {
+    chain_block blocks[OX_CHAIN_ARGS];
+    char *from[OX_CHAIN_ARGS];
+    const vector none = {0};
+    place[0].link->operand = (char *)blocks[0];
+    for (int k = 1; k <= call->chain->nargs; k++) {
+        from[k] = place[k].link->operand;
+        if (!call->step[k] || is_kept(call->chain, k))
+            continue;
+        for (int64_t i = 0; i < BLOCK; i += LANES)
+            memcpy(blocks[k] + i, &none, sizeof none);
+        place[k].link->operand = memcpy(blocks[k], from[k], (size_t)(n * call->step[k]));
     }
-#define EACH_OF_SOME(M, e) M(0, e) M(1, e) M(2, e) M(3, e)
-#if OX_WIDEST == 32
-#define EACH_IN_BLOCK(M, e) EACH_OF_SOME(M, e) M(4, e) M(5, e) M(6, e) M(7, e)
-#else
-#define EACH_IN_BLOCK EACH_OF_SOME
-#endif
-SHORT_RUN(run_few, EACH_OF_SOME)
-SHORT_RUN(run_many, EACH_IN_BLOCK)
-
-/* Whether an operation is plain; a limit is where one comparison with it is enough. */
-static bool is_plain(const short_link *l) {
-    const ox_link *how = l->how;
-    if (how->kind == OX_LINK_Max || how->kind == OX_LINK_Min)
-        return !l->step && !l->next && !how->is_right &&
-               (how->kind == OX_LINK_Max ? is_low(l->one[0]) : is_high(l->one[0]));
-    return how->kind <= OX_LINK_Div || how->kind == OX_LINK_Relu;
+    links->fn(links, 0, NO_VECTORS);
+    for (int k = 1; k <= call->chain->nargs; k++)
+        place[k].link->operand = from[k];
+    memcpy(to, blocks[0], (size_t)(n * call->step[0]));
 }
 
-/* Gives a link its operand, which is one for all elements if it has no step. */
-static void bind_short(short_link *l, const char *operand) {
-    l->operand = operand;
-    if (l->step)
+/* A row, behind which `beyond` elements of each argument may be read and written. The last block, which is whole, comes
+ * first: the result may lie where operands do. */
+static void run_row(const chain_call *call, link *links, const chain_place *place, int64_t beyond, char *to) {
+    const vector none = {0};
+    const int64_t n = call->row, rest = n % BLOCK, before = n - BLOCK, width = call->step[0];
+    chain_block last;
+    if (n + beyond < BLOCK) {
+        run_less(call, links, place, n, to);
         return;
-    const float one = *(const f32 *)(const void *)operand;
-    l->one = one - (vector){0}; /* which keeps -0 */
-    l->zero = zero_below(one);
-}
-
-/* The links of a row, or of rows side by side, with their operands; false if they are not all plain. */
-static bool find_links(char *const arg[], const int64_t step[], const ox_chain *chain, short_link *l) {
-    int k = 1;
-    for (int i = 0; i < chain->count; i++, l++) {
-        l->how = &chain->links[i]; /* to clear all of it takes as long as to go over a few vectors */
-        l->operand = arg[0];
-        l->step = l->next = 0;
-        if (l->how->kind <= OX_LINK_LAST_PAIR) {
-            l->of_rows = arg[++k];
-            l->step = step[k] < 0 ? -step[k] : step[k];
-            l->next = chain->row ? chain->next[k] : 0;
-            bind_short(l, l->of_rows);
-        }
-        if (!is_plain(l) || (chain->row && l->step && l->next != chain->row * l->step))
-            return false;
     }
-    return true;
-}
-
-/* The links of a short row. */
-static bool find_short(int64_t n, char *const arg[], const int64_t step[], const ox_chain *chain, short_link *links) {
-    if (n > SHORT || chain->row || chain->from != OX_FLOAT || chain->to != OX_FLOAT)
-        return false;
-    for (int a = 0; a <= chain->nargs; a++)
-        if (step[a] < 0)
-            return false;
-    return find_links(arg, step, chain, links);
-}
-
-/* The links of short rows, half of whose vectors are full at least. */
-static bool find_short_rows(int64_t n, char *const arg[], const int64_t step[], const ox_chain *chain,
-                            short_link *links) {
-    const int64_t row = chain->row, bytes = row * (int64_t)sizeof(float);
-    return row >= SOME / 2 && row <= SHORT && n % row == 0 && chain->from == OX_FLOAT && chain->to == OX_FLOAT &&
-           step[1] && chain->next[0] == bytes && chain->next[1] == bytes && find_links(arg, step, chain, links);
-}
-
-/* What is less than SOME elements, filled up. */
-static void run_rest(char *const arg[], short_link *links, int nlinks, int64_t at, int64_t count) {
-    static const float zeros[SOME];
-    float x[OX_CHAIN_LINKS + 1][SOME];
-    const size_t bytes = (size_t)count * sizeof(float);
-    memcpy(x[0], zeros, sizeof zeros);
-    memcpy(x[0], arg[1] + at * (int64_t)sizeof(float), bytes);
-    for (int i = 0; i < nlinks; i++)
-        if (links[i].step) {
-            memcpy(x[i + 1], zeros, sizeof zeros);
-            memcpy(x[i + 1], links[i].operand + at * links[i].step, bytes);
-            links[i].operand = (const char *)x[i + 1];
-        }
-    run_few((char *)x[0], (const char *)x[0], links, nlinks, 0);
-    memcpy(arg[0] + at * (int64_t)sizeof(float), x[0], bytes);
-}
-
-/* The last SOME elements, some of which have their results already, come first: the result may lie where operands do.
- */
-static void run_short(int64_t n, char *const arg[], short_link *links, int nlinks) {
-    float last[SOME];
-    const int64_t rest = n % SOME, before = n - SOME;
+    if (rest && before >= 0) {
+        place[0].link->operand = origin(last, before, width);
+        links->fn(links, before, NO_VECTORS);
+    }
+    place[0].link->operand = to;
     int64_t at = 0;
-    if (n < SOME) {
-        run_rest(arg, links, nlinks, 0, n);
-    } else {
-        if (rest)
-            run_few(origin(last, before, sizeof *last), arg[1], links, nlinks, before);
-        for (; n - at >= BLOCK; at += BLOCK)
-            run_many(arg[0], arg[1], links, nlinks, at);
-        for (; n - at >= SOME; at += SOME)
-            run_few(arg[0], arg[1], links, nlinks, at);
-        if (rest)
-            memcpy(arg[0] + before * (int64_t)sizeof *last, last, sizeof last);
+    do
+        links->fn(links, at, NO_VECTORS);
+    while (n - (at += BLOCK) >= BLOCK);
+    if (rest && before >= 0)
+        memcpy(to + before * width, last, (size_t)(BLOCK * width));
+}
+
+/* Rows of call->row elements, whose arguments go on by call->next[] bytes: any that are not prefetched, and results
+ * that do not go past the caches. Where rows lie side by side, `more` are known to follow; it is -1 elsewhere. */
+static void run_rows(const chain_call *call, int64_t rows, int64_t more) {
+    link links[2 * OX_CHAIN_ARGS];
+    chain_place place[OX_CHAIN_ARGS];
+    bind(call, call->arg, call->step, links, place);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int k = 1; k <= call->chain->nargs && r; k++) {
+            link *l = place[k].link;
+            l->operand += call->next[k];
+            if (!call->step[k] && call->next[k])
+                bind_one(l, place[k].how, l->operand);
+        }
+        const int64_t beyond = more < 0 ? 0 : (more + rows - 1 - r) * call->row;
+        run_row(call, links, place, beyond, call->arg[0] + r * call->next[0]);
     }
-    ox_vectors_end();
 }
 
 /* Results of rows. Those that go past the caches do so in whole lines. */
@@ -624,39 +543,47 @@ static void store_rows(char *to, const float *block, int64_t n, bool streams) {
     memcpy(to + (head + whole) * width, block + head + whole, (size_t)(rest * width));
 }
 
-/* Rows side by side, some at a time: the last vectors of each are whole, and the next row replaces what is too much. */
-static void run_short_rows(int64_t n, char *const arg[], const int64_t step[], const ox_chain *chain,
-                           short_link *links) {
-    enum {
-        ROOM = 2 * SHORT
-    };
+/* Short rows side by side, some at a time: each is begun with a whole block, and the next row replaces what is too
+ * much. What they give goes past the caches in whole lines. */
+enum {
+    SHORT = 1024, /* elements of a row, at most */
+    ROOM = 2 * SHORT
+};
+static void run_short_rows(const chain_call *call, const int64_t given[], int64_t rows) {
     float block[ROOM + BLOCK] __attribute__((aligned(OX_LINE)));
-    const int64_t row = chain->row, bytes = row * (int64_t)sizeof *block, rows = n / row;
-    for (int64_t r = 0, end; r < rows; r = end) {
-        float *o = block;
-        char *const first = arg[0] + r * bytes;
-        end = LESS_OF(rows, r + ROOM / row);
-        if (step[1] < 0)
-            ox_prefetch_lines((uintptr_t)(arg[1] + r * bytes), (size_t)((end - r) * bytes));
-        for (; r < end; r++, o += row) {
-            char *const of_row[] = {(char *)o, arg[1] + r * bytes};
-            const int64_t beyond = LESS_OF(SOME - 1, (rows - 1 - r) * row); /* what may be read behind the row */
-            int64_t at = 0;
-            for (int i = 0; i < chain->count; i++)
-                if (links[i].how->kind <= OX_LINK_LAST_PAIR)
-                    bind_short(&links[i], links[i].of_rows + r * links[i].next);
-            for (; row - at + beyond >= BLOCK; at += BLOCK)
-                run_many(of_row[0], of_row[1], links, chain->count, at);
-            for (; at < row && row - at + beyond >= SOME; at += SOME)
-                run_few(of_row[0], of_row[1], links, chain->count, at);
-            if (at < row && row >= SOME)
-                run_few(of_row[0], of_row[1], links, chain->count, row - SOME);
-            else if (at < row)
-                run_rest(of_row, links, chain->count, at, row - at);
-        }
-        store_rows(first, block, o - block, step[0] < 0);
+    char *arg[OX_CHAIN_ARGS];
+    chain_call some = *call;
+    some.arg = arg;
+    for (int64_t r = 0, count; r < rows; r += count) {
+        count = LESS_OF(ROOM / call->row, rows - r);
+        for (int k = 0; k <= call->chain->nargs; k++)
+            arg[k] = call->arg[k] + r * call->next[k];
+        if (given[1] < 0)
+            ox_prefetch_lines((uintptr_t)arg[1], (size_t)(count * call->next[1]));
+        char *to = arg[0];
+        arg[0] = (char *)block;
+        run_rows(&some, count, rows - r - count);
+        store_rows(to, block, count * call->row, given[0] < 0);
     }
-    ox_vectors_end();
+}
+
+/* How a chain goes over its rows: block by block, whatever rows these lie in; row by row; or by short rows side by
+ * side, for which it must be of floats. */
+typedef enum row_kind {
+    BY_BLOCK,
+    BY_ROW,
+    BY_SHORT_ROWS
+} row_kind;
+
+static row_kind kind_of_rows(const chain_call *call, const int64_t given[]) {
+    bool streams = given[0] < 0, side_by_side = call->chain->row && call->chain->to == OX_FLOAT;
+    for (int k = 0; k <= call->chain->nargs; k++) {
+        streams |= given[k] < 0;
+        side_by_side &= !call->step[k] || call->next[k] == call->row * call->step[k];
+    }
+    if (!streams && (call->row >= BLOCK || !call->chain->row))
+        return BY_ROW;
+    return side_by_side && call->row >= BLOCK / 2 && call->row <= SHORT ? BY_SHORT_ROWS : BY_BLOCK;
 }
 
 /* ---- All rows ------------------------------------------------------------------------------------------------ */
@@ -665,15 +592,6 @@ ox_lane OX_VARIANT(ox_chain_run);
 int OX_VARIANT(ox_chain_run)(int64_t n, char *const arg[], const int64_t step[], const void *attr) {
     const ox_chain *chain = attr;
     int64_t given[OX_CHAIN_ARGS];
-    short_link links_of_row[OX_CHAIN_LINKS];
-    if (find_short(n, arg, step, chain, links_of_row)) {
-        run_short(n, arg, links_of_row, chain->count);
-        return 0;
-    }
-    if (find_short_rows(n, arg, step, chain, links_of_row)) {
-        run_short_rows(n, arg, step, chain, links_of_row);
-        return 0;
-    }
     chain_call call; /* to clear it takes as long as a short chain */
     call.chain = chain;
     call.arg = arg;
@@ -682,6 +600,15 @@ int OX_VARIANT(ox_chain_run)(int64_t n, char *const arg[], const int64_t step[],
         given[k] = step[k];
         call.step[k] = step[k] < 0 ? -step[k] : step[k];
         call.next[k] = chain->row ? chain->next[k] : 0;
+    }
+    const row_kind kind = !n || n % call.row ? BY_BLOCK : kind_of_rows(&call, step);
+    if (kind != BY_BLOCK) {
+        if (kind == BY_ROW)
+            run_rows(&call, n / call.row, -1);
+        else
+            run_short_rows(&call, step, n / call.row);
+        ox_vectors_end();
+        return 0;
     }
     chain_at from = {.end = call.row};
     if (step[0] < 0) {
@@ -707,5 +634,18 @@ int OX_VARIANT(ox_chain_run)(int64_t n, char *const arg[], const int64_t step[],
         run_some(&call, &from, n - from.at);
     ox_vectors_end();
     return 0;
+}
+
+ox_chain_rows_fn OX_VARIANT(ox_chain_rows);
+void OX_VARIANT(ox_chain_rows)(int64_t rows, int64_t n, char *const arg[], const int64_t step[], const int64_t next[],
+                               const ox_chain *chain) {
+    chain_call call;
+    call.chain = chain;
+    call.arg = arg;
+    call.row = n;
+    memcpy(call.step, step, ((size_t)chain->nargs + 1) * sizeof *step);
+    memcpy(call.next, next, ((size_t)chain->nargs + 1) * sizeof *next);
+    run_rows(&call, rows, -1);
+    ox_vectors_end();
 }
 #endif
