@@ -3,6 +3,8 @@
 #include "half.h"
 #include "lane_loops.h"
 
+#include <math.h>
+
 /* ---- Means and variances ------------------------------------------------------------------------------------ */
 
 enum {
@@ -49,6 +51,63 @@ enum {
     }
 MOMENTS(f32)
 MOMENTS(f64)
+
+/* ---- Shares of squares -------------------------------------------------------------------------------------- */
+
+/* The usual exponent takes roots alone, the first of them of more than a float may hold. */
+#define DIVIDE(T, usual)                                                                                               \
+    static void divide_##T(const ox_lrn *lrn, int64_t lanes, const double *sum, const T *x, T *y) {                    \
+        const double bias = lrn->bias, alpha = lrn->alpha, beta = lrn->beta;                                           \
+        if (beta == 0.75)                                                                                              \
+            INDEPENDENT for (int64_t l = 0; l < lanes; l++) {                                                          \
+                const T root = (T)sqrt(bias + alpha * sum[l]);                                                         \
+                y[l] = usual;                                                                                          \
+            }                                                                                                          \
+        else                                                                                                           \
+            for (int64_t l = 0; l < lanes; l++)                                                                        \
+                y[l] = (T)((double)x[l] / pow(bias + alpha * sum[l], beta));                                           \
+    }
+DIVIDE(f32, x[l] / root / sqrtf(root))
+DIVIDE(f64, x[l] / (root * sqrt(root)))
+
+/* Channels are cut into blocks as long as a window. Each window is then the end of one block and the start of the next:
+ * the sum of two running sums. No sum is ever subtracted, and larger windows take no more time. sum_ends gives the sums
+ * of the last channels of a block, from each channel on. */
+#define LRN(T)                                                                                                         \
+    static void add_squares_##T(int64_t lanes, const T *x, double *sum) {                                              \
+        for (int64_t l = 0; l < lanes; l++)                                                                            \
+            sum[l] += (double)x[l] * (double)x[l];                                                                     \
+    }                                                                                                                  \
+    static void sum_ends_##T(const ox_lrn *lrn, int64_t start, int64_t lanes, const T *x, double *ends) {              \
+        double sum[OX_LRN_LANES] = {0};                                                                                \
+        for (int64_t j = lrn->window; j-- > 0;) {                                                                      \
+            if (start + j < lrn->channels)                                                                             \
+                add_squares_##T(lanes, x + (start + j) * lrn->inner, sum);                                             \
+            memcpy(ends + j * lanes, sum, (size_t)lanes * sizeof *sum);                                                \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void lrn_##T(const ox_lrn *lrn, int64_t lanes, const void *from, void *to, double *ends) {                  \
+        const T *x = from;                                                                                             \
+        double all[OX_LRN_LANES];                                                                                      \
+        for (int64_t start = 0; start < lrn->channels + lrn->after; start += lrn->window) {                            \
+            double sum[OX_LRN_LANES] = {0};                                                                            \
+            for (int64_t j = 0; j < lrn->window; j++) {                                                                \
+                const int64_t last = start + j, channel = last - lrn->after;                                           \
+                const bool has_end = start && j + 1 < lrn->window;                                                     \
+                if (last < lrn->channels)                                                                              \
+                    add_squares_##T(lanes, x + last * lrn->inner, sum);                                                \
+                if (channel < 0 || channel >= lrn->channels)                                                           \
+                    continue;                                                                                          \
+                memcpy(all, sum, (size_t)lanes * sizeof *all);                                                         \
+                for (int64_t l = 0; l < lanes && has_end; l++)                                                         \
+                    all[l] += ends[(j + 1) * lanes + l];                                                               \
+                divide_##T(lrn, lanes, all, x + channel * lrn->inner, (T *)to + channel * lrn->inner);                 \
+            }                                                                                                          \
+            sum_ends_##T(lrn, start, lanes, x, ends);                                                                  \
+        }                                                                                                              \
+    }
+LRN(f32)
+LRN(f64)
 
 /* ---- The greatest and the least ----------------------------------------------------------------------------- */
 
@@ -233,5 +292,9 @@ static ox_keys_fn *find_keys(ox_dtype compute) {
 }
 
 extern const ox_statistics_loops OX_VARIANT(ox_statistics_loops);
-const ox_statistics_loops OX_VARIANT(ox_statistics_loops) = {
-    {moments_rows_f32, moments_columns_f32}, {moments_rows_f64, moments_columns_f64}, find_arg, find_keys};
+const ox_statistics_loops OX_VARIANT(ox_statistics_loops) = {{moments_rows_f32, moments_columns_f32},
+                                                             {moments_rows_f64, moments_columns_f64},
+                                                             find_arg,
+                                                             find_keys,
+                                                             lrn_f32,
+                                                             lrn_f64};

@@ -1,4 +1,4 @@
-/* statistics_loops.h: means and variances, and where in a row its greatest or least element is. */
+/* statistics_loops.h: means and variances, shares of squares, and where in a row its greatest or least element is. */
 #ifndef OX_LOOPS_STATISTICS_LOOPS_H
 #define OX_LOOPS_STATISTICS_LOOPS_H
 
@@ -33,11 +33,26 @@ typedef void ox_arg_fn(int64_t n, int64_t step, int64_t lanes, const void *from,
  * NaN is the greatest; both zeros are equal. Gives the greatest key. */
 typedef uint64_t ox_keys_fn(int64_t n, int64_t step, const void *from, uint64_t flip, uint64_t *keys);
 
+/* LRN: x / (bias + alpha * sum)^beta, where sum is of the squares of so many neighbouring channels, `after` of them
+ * behind the one itself. */
+typedef struct ox_lrn {
+    int64_t channels, inner; /* elements from channel to channel */
+    int64_t after, window;   /* a window is no longer than all channels and `after` */
+    double bias, alpha, beta;
+} ox_lrn;
+
+/* All channels of `lanes` neighbours in each, at most OX_LRN_LANES; `ends` has room for a window of sums of each. */
+enum {
+    OX_LRN_LANES = OX_SMALL ? 16 : 256
+};
+typedef void ox_lrn_fn(const ox_lrn *lrn, int64_t lanes, const void *from, void *to, double *ends);
+
 typedef struct ox_statistics_loops {
     ox_moments_loops f32, f64;
     /* NULL for a type that nothing is computed in */
     ox_arg_fn *(*arg)(ox_dtype compute, bool least, bool last);
     ox_keys_fn *(*keys)(ox_dtype compute);
+    ox_lrn_fn *lrn_f32, *lrn_f64;
 } ox_statistics_loops;
 
 extern const ox_statistics_loops *const ox_statistics_builds[];
