@@ -43,15 +43,15 @@ static winograd_room room_of(const winograd_job *job, int part) {
 }
 
 static winograd_panel find_panel(const ox_winograd *p, int64_t number) {
-    const int64_t across = ox_quotient(p->across + p->columns - 1, p->columns),
-                  down = ox_quotient(p->down + p->rows - 1, p->rows);
+    const int64_t across = ox_quotient(p->across + p->columns - 1, p->columns);
     winograd_panel panel;
     panel.column = ox_remainder(number, across) * p->columns;
     number = ox_quotient(number, across);
-    panel.row = ox_remainder(number, down) * p->rows;
-    panel.image = ox_quotient(number, down) * p->images;
+    const int64_t stretch = ox_remainder(number, p->stretches);
+    panel.row = ox_quotient(stretch * p->down, p->stretches);
+    panel.rows = ox_quotient((stretch + 1) * p->down, p->stretches) - panel.row;
+    panel.image = ox_quotient(number, p->stretches) * p->images;
     panel.columns = ox_least(p->columns, p->across - panel.column);
-    panel.rows = ox_least(p->rows, p->down - panel.row);
     panel.images = ox_least(p->images, p->shape.images - panel.image);
     return panel;
 }

@@ -22,7 +22,8 @@ typedef struct ox_winograd {
     int64_t size;                  /* of the results of a tile in each direction */
     int64_t points;                /* products of a tile */
     int64_t down, across;          /* tiles of an image */
-    int64_t images, rows, columns; /* tiles of a panel */
+    int64_t images, rows, columns; /* tiles of a panel, at most */
+    int64_t stretches;             /* of rows of an image, all of about one size */
     int64_t panels;
     int64_t pitch;                        /* elements from channel to channel in what the products read and give */
     int64_t depths;                       /* blocks along the input channels, of even size */

@@ -55,7 +55,28 @@ static void cut_panels(const ox_winograd_shape *shape, int64_t size, ox_winograd
     } else if (p->across <= PANEL_TILES) {
         p->rows = pieces(p->down, pieces(p->down, ox_quotient(PANEL_TILES, p->across)));
     }
-    p->panels = pieces(shape->images, p->images) * pieces(p->down, p->rows) * pieces(p->across, p->columns);
+    p->stretches = pieces(p->down, p->rows);
+    p->panels = pieces(shape->images, p->images) * p->stretches * pieces(p->across, p->columns);
+}
+
+/* Steps of a thread's products where threads share each panel's output channels, or panels of fewer rows. */
+static int64_t shared_steps(const ox_winograd *p, int64_t stretches, int parts) {
+    const int64_t rows = p->kernel->rows, units = pieces(p->shape.out_channels, rows),
+                  vectors = pieces(pieces(p->down, stretches) * p->columns, p->kernel->unit);
+    return stretches * vectors * (stretches % parts ? pieces(units, parts) * parts : units) * rows;
+}
+
+/* Where there are few panels, as many that each thread has the same number of them, if rows can be cut so and that
+ * takes no more steps: threads that share a panel wait for each other. */
+static void share_panels(int parts, ox_winograd *p) {
+    const int64_t panels = p->panels, least = round_up(p->stretches, parts);
+    if (p->images == 1 && panels < PANELS_EACH * parts && panels * p->shape.groups % parts && least <= p->down &&
+        shared_steps(p, least, parts) <= shared_steps(p, p->stretches, parts)) {
+        p->panels = ox_quotient(panels, p->stretches) * least;
+        p->stretches = least;
+        p->rows = pieces(p->down, least);
+    }
+    p->apart = p->panels >= PANELS_EACH * parts || p->panels * p->shape.groups % parts == 0;
 }
 
 /* ---- Choosing ----------------------------------------------------------------------------------------------- */
@@ -126,7 +147,10 @@ static size_t floats(int64_t count) {
 /* Blocks and workspace. */
 static void plan_blocks(ox_call *call, ox_winograd *p) {
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
-    const int64_t tiles = p->images * p->rows * p->columns, size = p->size, in = p->shape.in_channels;
+    const int64_t size = p->size, in = p->shape.in_channels;
+    p->pool = ox_pool_for(call->pool, winograd_steps(p, p->kernel->unit) * (double)p->shape.groups);
+    share_panels(ox_pool_parts(p->pool), p);
+    const int64_t tiles = p->images * p->rows * p->columns;
     p->pitch = round_up(tiles, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
     p->depths = pieces(in, p->kernel->depth);
     p->depth = pieces(in, p->depths);
@@ -143,8 +167,6 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     p->sums = floats(p->points * p->block * p->pitch);
     p->results = floats(p->block * p->rows * size * p->columns * size + size * size * p->phase);
     p->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
-    p->pool = ox_pool_for(call->pool, winograd_steps(p, p->kernel->unit) * (double)p->shape.groups);
-    p->apart = p->panels >= PANELS_EACH * ox_pool_parts(p->pool);
 }
 
 ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_winograd *plan) {
