@@ -62,13 +62,14 @@ static inline void requantize_by(int64_t n, const ox_requantization *how, int64_
                                  u8 *restrict bytes) {
     const f32 *column_scales = how->column_scales;
     const double row_scale = how->row_scale;
+    const u32 more = how->more;
     const uint64_t zero = (uint64_t)(int64_t)how->zero;
     /* Added, it leaves a double of moderate size rounded to a whole number in the lower bits; a larger one stays beyond
      * the limits. */
     const double magic = 0x1.8p52;
     const double low = (how->dtype == OX_INT8 ? -128 : 0) - how->zero + magic, high = low + 255;
     for (int64_t j = 0; j < n; j++) {
-        double value = sums[j] * (row_scale * (double)column_scales[j * step]) + magic;
+        double value = (i32)((u32)sums[j] + more) * (row_scale * (double)column_scales[j * step]) + magic;
         value = value > low ? value : low;
         value = value < high ? value : high;
         uint64_t bits;

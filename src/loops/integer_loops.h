@@ -18,10 +18,11 @@ typedef struct ox_zero_points {
 } ox_zero_points;
 typedef void ox_offset_fn(int64_t n, const ox_zero_points *zeros, char *sums);
 
-/* Makes n sums (int32) bytes: times row_scale times the columns' scales, which are `step` elements apart, rounded to
- * nearest even, plus zero, saturated. */
+/* Makes n sums (int32) bytes: plus `more`, which wraps, times row_scale times the columns' scales, which are `step`
+ * elements apart, rounded to nearest even, plus zero, saturated. */
 typedef struct ox_requantization {
     ox_dtype dtype; /* int8 or uint8 */
+    uint32_t more;
     double zero;
     double row_scale;
     const ox_f32 *column_scales;

@@ -30,6 +30,7 @@ typedef struct conv_integer {
     uint32_t x_shift, w_shift;    /* what the kernel adds to elements */
     bool w_zeros;                 /* zero points of weights, as the kernel sees them, may be other than 0 */
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
+    const channel_end *ends;      /* of all output channels, where constants make them; NULL elsewhere */
 #if !OX_SMALL
     ox_conv_words words;
 #endif
@@ -92,6 +93,71 @@ ox_status ox_infer_qlinear_conv(ox_call *call) {
     if (input(call, in->bias))
         OX_TRY(ox_call_check_dtype(call, in->bias, OX_BIT(OX_INT32)));
     return ox_conv_infer(call, in->w, in->bias, call->in[in->y_zero]->dtype);
+}
+
+/* ---- What becomes of sums ------------------------------------------------------------------------------------ */
+
+static uint32_t entry(const ox_tensor *zeros, int64_t i) {
+    return zeros ? (uint32_t)ox_tensor_int(zeros, ox_tensor_count(zeros) == 1 ? 0 : i) : 0;
+}
+
+static double scale_of(const ox_tensor *t, int64_t i) {
+    return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
+}
+
+/* Scales and biases. */
+static void add_scales(const ox_call *call, channel_end *ends) {
+    const integer_inputs *in = inputs_of(call);
+    const int64_t channels = call->in[in->w]->dims[0];
+    const ox_tensor *bias = input(call, in->bias);
+    for (int64_t i = 0; i < channels; i++) {
+        ends[i] = (channel_end){.more = bias ? (uint32_t)ox_tensor_int(bias, i) : 0};
+        if (in->y_scale >= 0)
+            ends[i].scale = scale_of(call->in[in->x_scale], 0) * scale_of(call->in[in->w_scale], i) /
+                            scale_of(call->in[in->y_scale], 0);
+    }
+}
+
+/* What the sums of products (x + x_shift) * (w + w_shift) differ from those without shifts and zero points. */
+static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *ends) {
+    const integer_inputs *in = inputs_of(call);
+    const ox_tensor *w = call->in[in->w];
+    const int64_t k = c->conv.in_channels * c->conv.window.taps;
+    const uint32_t x_zero = c->x_shift + entry(input(call, in->x_zero), 0);
+    const ox_gemm_matrix columns = {w->dtype, w->data, 1, k};
+    for (int64_t i = 0; i < w->dims[0]; i++) {
+        const uint32_t zero = c->w_shift + entry(input(call, in->w_zero), i);
+        uint32_t sum = 0;
+        if (x_zero) {
+            ox_gemm_matrix row = columns;
+            row.data = (const char *)w->data + i * k;
+            OX_BUILD_OF(call->loops, ox_integer_builds)->sum(&row, k, 1, (uint32_t)k * (c->w_shift - zero), &sum);
+        }
+        ends[i].more -= sum * x_zero;
+        ends[i].zero = zero;
+    }
+}
+
+static void find_ends(const ox_call *call, const conv_integer *c, channel_end *ends) {
+    add_scales(call, ends);
+    if (!ox_conv_is_direct(&c->conv))
+        add_zeros(call, c, ends);
+}
+
+/* Prepare: finds them once, where all that they are made of is constant. */
+static ox_status keep_ends(ox_call *call, conv_integer *c) {
+    const integer_inputs *in = inputs_of(call);
+    const int of[] = {in->w, in->bias, in->x_zero, in->w_zero, in->x_scale, in->w_scale, in->y_scale};
+    const int64_t channels = call->in[in->w]->dims[0];
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (input(call, of[i]) && !(call->constants >> of[i] & 1))
+            return ox_workspace_add(call, channels, sizeof *c->ends);
+    channel_end *ends = ox_pile_array(call->pile, (size_t)channels, sizeof *ends);
+    if (!ends)
+        return OX_ERROR_MEMORY;
+    find_ends(call, c, ends);
+    c->ends = ends;
+    return OX_OK;
 }
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
@@ -161,58 +227,15 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     c->w_shift = kernel->a == OX_UINT8 && w == OX_INT8 ? 128 : 0;
     c->w_zeros = has_weight_zeros(call, c);
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
-    OX_TRY(ox_workspace_add(call, call->in[in->w]->dims[0], sizeof(channel_end)));
     if (c->conv.window.taps * c->conv.in_channels <= EXACT_PRODUCTS)
         OX_TRY(ox_conv_direct_prepare(call, &c->conv));
     if (!ox_conv_is_direct(&c->conv))
         ox_call_name(call, ox_conv_algorithm(&c->conv));
+    OX_TRY(keep_ends(call, c));
     return ox_conv_is_direct(&c->conv) ? prepare_floats(call, c) : prepare_bytes(call, c);
 }
 
-/* ---- Zero points -------------------------------------------------------------------------------------------- */
-
-static uint32_t entry(const ox_tensor *zeros, int64_t i) {
-    return zeros ? (uint32_t)ox_tensor_int(zeros, ox_tensor_count(zeros) == 1 ? 0 : i) : 0;
-}
-
-static double scale_of(const ox_tensor *t, int64_t i) {
-    return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
-}
-
-/* Scales and biases. */
-static channel_end *find_ends(const ox_call *call, size_t *used) {
-    const integer_inputs *in = inputs_of(call);
-    const int64_t channels = call->in[in->w]->dims[0];
-    const ox_tensor *bias = input(call, in->bias);
-    channel_end *ends = ox_workspace_take(call, used, channels, sizeof *ends);
-    for (int64_t i = 0; i < channels; i++) {
-        ends[i] = (channel_end){.more = bias ? (uint32_t)ox_tensor_int(bias, i) : 0};
-        if (in->y_scale >= 0)
-            ends[i].scale = scale_of(call->in[in->x_scale], 0) * scale_of(call->in[in->w_scale], i) /
-                            scale_of(call->in[in->y_scale], 0);
-    }
-    return ends;
-}
-
-/* What the sums of products (x + x_shift) * (w + w_shift) differ from those without shifts and zero points. */
-static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *ends) {
-    const integer_inputs *in = inputs_of(call);
-    const ox_tensor *w = call->in[in->w];
-    const int64_t k = c->conv.in_channels * c->conv.window.taps;
-    const uint32_t x_zero = c->x_shift + entry(input(call, in->x_zero), 0);
-    const ox_gemm_matrix columns = {w->dtype, w->data, 1, k};
-    for (int64_t i = 0; i < w->dims[0]; i++) {
-        const uint32_t zero = c->w_shift + entry(input(call, in->w_zero), i);
-        uint32_t sum = 0;
-        if (x_zero) {
-            ox_gemm_matrix row = columns;
-            row.data = (const char *)w->data + i * k;
-            OX_BUILD_OF(call->loops, ox_integer_builds)->sum(&row, k, 1, (uint32_t)k * (c->w_shift - zero), &sum);
-        }
-        ends[i].more -= sum * x_zero;
-        ends[i].zero = zero;
-    }
-}
+/* ---- Sums of columns ----------------------------------------------------------------------------------------- */
 
 /* Sums of what each column of a product sees, as the kernel sees it. */
 static void sum_columns(const ox_call *call, const conv_integer *c, const char *image, uint32_t fill,
@@ -270,11 +293,13 @@ static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t colum
 /* Makes the sums of a channel its result; `seen` are those of its columns, or NULL. */
 static void finish_row(const integer_job *job, const channel_end *end, int64_t n, const uint32_t *seen, char *row,
                        char *to) {
-    const uint32_t each = 1;
-    const ox_zero_points zeros = {end->zero, 0 - end->more, seen, end->more ? &each : NULL, 0};
-    OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(n, &zeros, row);
+    const uint32_t each = 1, more = job->c->requantize ? 0 : end->more; /* requantizing adds it itself */
+    const ox_zero_points zeros = {end->zero, 0 - more, seen, more ? &each : NULL, 0};
+    if (seen || more)
+        OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(n, &zeros, row);
     const float one = 1;
     const ox_requantization how = {.dtype = job->c->dtype,
+                                   .more = end->more,
                                    .zero = (double)(int32_t)entry(input(job->call, inputs_of(job->call)->y_zero), 0),
                                    .row_scale = end->scale,
                                    .column_scales = &one};
@@ -293,13 +318,12 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
                    block->data + r * block->data_row, ox_gemm_out(g, block, r, (int64_t)ox_dtype_size(job->c->dtype)));
 }
 
-static void run_bytes(const ox_call *call, const conv_integer *c, size_t *used, channel_end *ends) {
+static void run_bytes(const ox_call *call, const conv_integer *c, size_t *used, const channel_end *ends) {
     const integer_inputs *in = inputs_of(call);
     const ox_tensor *x = call->in[0];
     const ox_conv *conv = &c->conv;
     const uint32_t zero = entry(input(call, in->x_zero), 0);
     integer_job job = {call, c, NULL, (uint8_t)zero, NULL};
-    add_zeros(call, c, ends);
     if (c->w_zeros) {
         uint32_t *channels = ox_workspace_take(call, used, conv->window.in_count, sizeof *channels);
         const int64_t count = conv->images * conv->groups, columns = conv->window.out_count;
@@ -400,7 +424,12 @@ static void run_floats(const ox_call *call, const conv_integer *c, size_t *used,
 ox_status ox_run_conv_integer(ox_call *call) {
     const conv_integer *c = call->state;
     size_t used = 0;
-    channel_end *ends = find_ends(call, &used);
+    const channel_end *ends = c->ends;
+    if (!ends) {
+        channel_end *found = ox_workspace_take(call, &used, call->in[inputs_of(call)->w]->dims[0], sizeof *found);
+        find_ends(call, c, found);
+        ends = found;
+    }
     if (ox_conv_is_direct(&c->conv))
         run_floats(call, c, &used, ends);
     else
