@@ -74,6 +74,8 @@ DECLARE(ox_cumulate_find_fn, ox_cumulate_find)
 ox_cumulate_find_fn *const ox_cumulate_builds[] = BUILDS(ox_cumulate_find);
 DECLARE(const ox_statistics_loops, ox_statistics_loops)
 const ox_statistics_loops *const ox_statistics_builds[] = BUILDS(ox_statistics_loops);
+DECLARE(const ox_lrn_loops, ox_lrn_loops)
+const ox_lrn_loops *const ox_lrn_builds[] = BUILDS(ox_lrn_loops);
 
 #define NAME(build, machine, flags, wide, runs, ...) #build,
 const char *const ox_build_names[] = {OX_BUILDS(NAME, )};

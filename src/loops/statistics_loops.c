@@ -108,6 +108,8 @@ DIVIDE(f64, x[l] / (root * sqrt(root)))
     }
 LRN(f32)
 LRN(f64)
+extern const ox_lrn_loops OX_VARIANT(ox_lrn_loops);
+const ox_lrn_loops OX_VARIANT(ox_lrn_loops) = {lrn_f32, lrn_f64};
 
 /* ---- The greatest and the least ----------------------------------------------------------------------------- */
 
@@ -292,9 +294,5 @@ static ox_keys_fn *find_keys(ox_dtype compute) {
 }
 
 extern const ox_statistics_loops OX_VARIANT(ox_statistics_loops);
-const ox_statistics_loops OX_VARIANT(ox_statistics_loops) = {{moments_rows_f32, moments_columns_f32},
-                                                             {moments_rows_f64, moments_columns_f64},
-                                                             find_arg,
-                                                             find_keys,
-                                                             lrn_f32,
-                                                             lrn_f64};
+const ox_statistics_loops OX_VARIANT(ox_statistics_loops) = {
+    {moments_rows_f32, moments_columns_f32}, {moments_rows_f64, moments_columns_f64}, find_arg, find_keys};

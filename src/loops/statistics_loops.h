@@ -47,12 +47,17 @@ enum {
 };
 typedef void ox_lrn_fn(const ox_lrn *lrn, int64_t lanes, const void *from, void *to, double *ends);
 
+typedef struct ox_lrn_loops {
+    ox_lrn_fn *f32, *f64;
+} ox_lrn_loops;
+
+extern const ox_lrn_loops *const ox_lrn_builds[];
+
 typedef struct ox_statistics_loops {
     ox_moments_loops f32, f64;
     /* NULL for a type that nothing is computed in */
     ox_arg_fn *(*arg)(ox_dtype compute, bool least, bool last);
     ox_keys_fn *(*keys)(ox_dtype compute);
-    ox_lrn_fn *lrn_f32, *lrn_f64;
 } ox_statistics_loops;
 
 extern const ox_statistics_loops *const ox_statistics_builds[];

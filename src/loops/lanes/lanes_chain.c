@@ -643,9 +643,23 @@ void OX_VARIANT(ox_chain_rows)(int64_t rows, int64_t n, char *const arg[], const
     call.chain = chain;
     call.arg = arg;
     call.row = n;
-    memcpy(call.step, step, ((size_t)chain->nargs + 1) * sizeof *step);
-    memcpy(call.next, next, ((size_t)chain->nargs + 1) * sizeof *next);
-    run_rows(&call, rows, -1);
+    bool side_by_side = n < BLOCK && rows > 1;
+    for (int k = 0; k <= chain->nargs; k++) {
+        call.step[k] = step[k];
+        call.next[k] = next[k];
+        side_by_side &= !step[k] || is_kept(chain, k) || next[k] == n * step[k];
+    }
+    if (side_by_side && !chain->kept) {
+        ox_chain with_rows = *chain;
+        with_rows.row = n;
+        with_rows.next = next;
+        OX_VARIANT(ox_chain_run)(rows * n, arg, step, &with_rows);
+        return;
+    }
+    if (side_by_side && chain->to == OX_FLOAT)
+        run_short_rows(&call, step, rows);
+    else
+        run_rows(&call, rows, -1);
     ox_vectors_end();
 }
 #endif

@@ -78,18 +78,14 @@ static void lrn_part(void *context, int part, int parts) {
 
 ox_status ox_run_lrn(ox_call *call) {
     const lrn_state *s = call->state;
-    const ox_statistics_loops *loops = OX_BUILD_OF(call->loops, ox_statistics_builds);
+    const ox_lrn_loops *loops = OX_BUILD_OF(call->loops, ox_lrn_builds);
     const int64_t count = ox_tensor_count(call->out[0]);
     size_t used = 0;
     const ox_tensor x = ox_dense_in(call, &used, call->in[0]);
     void *result = ox_dense_out(call, &used, count);
-    lrn_job job = {s,
-                   call->pool,
-                   x.dtype == OX_DOUBLE ? loops->lrn_f64 : loops->lrn_f32,
-                   (int64_t)ox_dtype_size(x.dtype),
-                   x.data,
-                   result,
-                   NULL};
+    lrn_job job = {
+        s,      call->pool, x.dtype == OX_DOUBLE ? loops->f64 : loops->f32, (int64_t)ox_dtype_size(x.dtype), x.data,
+        result, NULL};
     job.ends = ox_workspace_take(call, &used, s->parts * ox_least(s->lrn.inner, OX_LRN_LANES),
                                  (size_t)s->lrn.window * sizeof(double));
     ox_pool_run(s->parts > 1 ? call->pool : NULL, lrn_part, &job);
