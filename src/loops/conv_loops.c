@@ -191,9 +191,33 @@ OX_INLINED void store_row(float *to, const vector *sum, const int vectors, int64
     ox_copy_run((char *)to, (const char *)row, columns * (int64_t)sizeof *to);
 }
 
-/* How much row r may write from `column` on: what lies behind its end is written later, if that is the next row. */
-static inline int64_t room_of(const ox_direct_tile *t, int64_t r, int64_t column, int64_t columns) {
-    return column + columns == t->columns && t->to_row == t->columns ? (t->rows - r) * t->columns - column : columns;
+/* Where rows of a tile go, from a column of row r on. What lies behind the end of a row is written later, if that is
+ * the next row: it may be written over. */
+typedef struct row_place {
+    float *to;
+    int64_t step;       /* elements to the next row */
+    int64_t room, less; /* elements that this row may write, and by how many the next one may write fewer */
+    int64_t left;       /* rows */
+} row_place;
+static inline row_place place_of(const ox_direct_tile *t, int64_t r, int64_t column, int64_t columns) {
+    const bool runs_on = column + columns == t->columns && t->to_row == t->columns;
+    return (row_place){t->to + r * t->to_row + column, t->to_row,
+                       runs_on ? (t->rows - r) * t->columns - column : columns, runs_on ? t->columns : 0, t->rows - r};
+}
+
+static void each_plane(const ox_direct_tile *t, ox_direct_fn *loop) {
+    ox_direct_tile plane = *t;
+    for (int64_t p = 0; p < t->planes; p++) {
+        plane.from = t->from + p * t->plane;
+        plane.to = t->to + p * t->to_step;
+        plane.weights = t->weights ? t->weights + p * t->weights_step : NULL;
+        plane.add = t->add ? t->add + p : NULL;
+        loop(&plane);
+    }
+}
+
+static inline float added_to(const ox_direct_tile *t, int output) {
+    return t->add ? t->add[output] : 0;
 }
 
 /* Some columns of a tile; and all of them, as many vectors at a time as there are such loops, by their vectors. The
@@ -225,11 +249,12 @@ static void go_across(const ox_direct_tile *t, columns_fn *const by[], int64_t m
                     UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] =         \
                         TAKE(sum[i][v], OX_GET(loose, x + i * t->from_row + v * LANES), weight);                       \
                 }                                                                                                      \
+            const float added = products ? added_to(t, 0) : 0;                                                         \
+            const row_place place = place_of(t, r, column, columns);                                                   \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
-                UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += t->add[0];                           \
-                if (r + i < t->rows)                                                                                   \
-                    store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
-                              room_of(t, r + i, column, columns));                                                     \
+                UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += added;                               \
+                if (i < place.left)                                                                                    \
+                    store_row(place.to + i * place.step, sum[i], vectors, columns, place.room - i * place.less);       \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -243,18 +268,18 @@ static void go_across(const ox_direct_tile *t, columns_fn *const by[], int64_t m
         go_across(t, by, sizeof by / sizeof *by);                                                                      \
     }
 DIRECT(plain_products, take_product, 0, true)
-DIRECT(sums, take_sum, 0, false)
-DIRECT(greatest, take_greatest, -INFINITY, false)
-DIRECT(greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
+DIRECT(plain_sums, take_sum, 0, false)
+DIRECT(plain_greatest, take_greatest, -INFINITY, false)
+DIRECT(plain_greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
 
 /* The same for kernels whose taps lie `high` below each other, as many rows of the tile apart: a vector is loaded once
  * for all of the rows that see it, column by column of the kernel. */
-#define TALL_TILE(high, vectors)                                                                                       \
-    static void tall_##high##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                    \
+#define TALL_TILE(high, apart, vectors)                                                                                \
+    static void tall_##high##_##apart##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {          \
         enum {                                                                                                         \
             ROWS = SUMS / vectors                                                                                      \
         };                                                                                                             \
-        const int64_t across = t->taps / high;                                                                         \
+        const int64_t across = t->taps / high, row = t->from_row / apart;                                              \
         for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
             const float *from = t->from + r * t->from_row + column;                                                    \
             vector sum[ROWS][vectors];                                                                                 \
@@ -265,32 +290,81 @@ DIRECT(greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
                     const ox_f32 *weights = t->weights + layer * t->taps + tap;                                        \
                     float weight[high];                                                                                \
                     UNROLL for (int k = 0; k < high; k++) weight[k] = weights[k * across];                             \
-                    UNROLL for (int y = 0; y < ROWS + high - 1; y++, x += t->from_row)                                 \
+                    UNROLL for (int y = 0; y < (ROWS - 1) * apart + high; y++, x += row)                               \
                         UNROLL for (int v = 0; v < vectors; v++) {                                                     \
                         const vector seen = OX_GET(loose, x + v * LANES);                                              \
-                        UNROLL for (int k = 0; k < high; k++) if (y >= k && y - k < ROWS) sum[y - k][v] +=             \
-                            seen * weight[k];                                                                          \
+                        UNROLL for (int k = 0; k < high;                                                               \
+                                    k++) if (y >= k && (y - k) % apart == 0 && (y - k) / apart < ROWS)                 \
+                            sum[(y - k) / apart][v] += seen * weight[k];                                               \
                     }                                                                                                  \
                 }                                                                                                      \
+            const float added = added_to(t, 0);                                                                        \
+            const row_place place = place_of(t, r, column, columns);                                                   \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
-                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add[0];                                       \
-                if (r + i < t->rows)                                                                                   \
-                    store_row(t->to + (r + i) * t->to_row + column, sum[i], vectors, columns,                          \
-                              room_of(t, r + i, column, columns));                                                     \
+                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += added;                                           \
+                if (i < place.left)                                                                                    \
+                    store_row(place.to + i * place.step, sum[i], vectors, columns, place.room - i * place.less);       \
             }                                                                                                          \
         }                                                                                                              \
     }
-#define TALL(high)                                                                                                     \
-    TALL_TILE(high, 1)                                                                                                 \
-    TALL_TILE(high, 2)                                                                                                 \
-    TALL_TILE(high, 4)                                                                                                 \
-    static void tall_##high(const ox_direct_tile *t) {                                                                 \
-        static columns_fn *const by[] = {tall_##high##_1, tall_##high##_2, tall_##high##_4, tall_##high##_4};          \
+#define TALL(high, apart)                                                                                              \
+    TALL_TILE(high, apart, 1)                                                                                          \
+    TALL_TILE(high, apart, 2)                                                                                          \
+    TALL_TILE(high, apart, 4)                                                                                          \
+    static void tall_##high##_##apart(const ox_direct_tile *t) {                                                       \
+        static columns_fn *const by[] = {tall_##high##_##apart##_1, tall_##high##_##apart##_2,                         \
+                                         tall_##high##_##apart##_4, tall_##high##_##apart##_4};                        \
         go_across(t, by, t->rows > SUMS / MOST_VECTORS ? 2 : MOST_VECTORS); /* few rows leave sums for more of them */ \
     }
-TALL(3)
-TALL(5)
-TALL(7)
+TALL(3, 1)
+TALL(5, 1)
+TALL(7, 1)
+TALL(5, 2)
+
+/* The same without weights: the taps of each row are taken together once for all rows of the tile that see it. */
+#define POOLED_TILE(name, TAKE, first, high, vectors)                                                                  \
+    static void name##_##high##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                  \
+        enum {                                                                                                         \
+            ROWS = SUMS / vectors                                                                                      \
+        };                                                                                                             \
+        const int64_t across = t->taps / high;                                                                         \
+        for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
+            const float *x = t->from + r * t->from_row + column;                                                       \
+            vector most[ROWS][vectors];                                                                                \
+            UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) most[i][v] =                \
+                (vector){0} + (first);                                                                                 \
+            UNROLL for (int y = 0; y < ROWS + high - 1; y++, x += t->from_row) {                                       \
+                vector row[vectors];                                                                                   \
+                UNROLL for (int v = 0; v < vectors; v++) row[v] = (vector){0} + (first);                               \
+                for (int64_t tap = 0; tap < across; tap++)                                                             \
+                    UNROLL for (int v = 0; v < vectors; v++) row[v] =                                                  \
+                        TAKE(row[v], OX_GET(loose, x + t->offsets[tap] + v * LANES), 0);                               \
+                UNROLL for (int v = 0; v < vectors; v++)                                                               \
+                    UNROLL for (int k = 0; k < high; k++) if (y >= k && y - k < ROWS) most[y - k][v] =                 \
+                        TAKE(most[y - k][v], row[v], 0);                                                               \
+            }                                                                                                          \
+            const row_place place = place_of(t, r, column, columns);                                                   \
+            UNROLL for (int i = 0; i < ROWS; i++) if (i < place.left)                                                  \
+                store_row(place.to + i * place.step, most[i], vectors, columns, place.room - i * place.less);          \
+        }                                                                                                              \
+    }
+#define POOLED(name, TAKE, first)                                                                                      \
+    POOLED_TILE(name, TAKE, first, 3, 1)                                                                               \
+    POOLED_TILE(name, TAKE, first, 3, 2)                                                                               \
+    POOLED_TILE(name, TAKE, first, 5, 1)                                                                               \
+    POOLED_TILE(name, TAKE, first, 5, 2)                                                                               \
+    static void some_##name(const ox_direct_tile *t) {                                                                 \
+        static columns_fn *const by[][2] = {{name##_3_1, name##_3_2}, {name##_5_1, name##_5_2}};                       \
+        go_across(t, by[t->high == 5], 2);                                                                             \
+    }                                                                                                                  \
+    static void name(const ox_direct_tile *t) {                                                                        \
+        each_plane(t, t->step == 1 && (t->high == 3 || t->high == 5) ? some_##name : plain_##name);                    \
+    }
+POOLED(sums, take_sum, 0)
+POOLED(greatest, take_greatest, -INFINITY)
+static void greatest_or_nan(const ox_direct_tile *t) {
+    each_plane(t, plain_greatest_or_nan);
+}
 
 /* The same for several outputs of one input: a vector is loaded once for all of them. */
 enum {
@@ -300,7 +374,6 @@ enum {
     static void wide_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                             \
         for (int64_t r = 0; r < t->rows; r++) {                                                                        \
             const float *from = t->from + r * t->from_row + column;                                                    \
-            float *to = t->to + r * t->to_row + column;                                                                \
             vector sum[OUTPUTS][vectors];                                                                              \
             UNROLL for (int i = 0; i < OUTPUTS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] = (vector){0}; \
             for (int64_t layer = 0; layer < t->layers; layer++)                                                        \
@@ -312,9 +385,11 @@ enum {
                     UNROLL for (int i = 0; i < OUTPUTS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] +=     \
                         seen[v] * weight[i * t->weights_step];                                                         \
                 }                                                                                                      \
+            const row_place place = place_of(t, r, column, columns);                                                   \
             UNROLL for (int i = 0; i < OUTPUTS; i++) {                                                                 \
-                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += t->add[i];                                       \
-                store_row(to + i * t->to_step, sum[i], vectors, columns, room_of(t, r, column, columns));              \
+                const float added = added_to(t, i);                                                                    \
+                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += added;                                           \
+                store_row(place.to + i * t->to_step, sum[i], vectors, columns, place.room);                            \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -326,17 +401,23 @@ static void wide(const ox_direct_tile *t) {
     go_across(t, by, sizeof by / sizeof *by);
 }
 
-static void products(const ox_direct_tile *t) {
+static ox_direct_fn *find_products(const ox_direct_tile *t) {
     if (t->outputs == OUTPUTS)
-        wide(t);
-    else if (t->high == 3)
-        tall_3(t);
-    else if (t->high == 5)
-        tall_5(t);
-    else if (t->high == 7)
-        tall_7(t);
-    else
-        plain_products(t);
+        return wide;
+    switch (t->high) {
+    case 3:
+        return tall_3_1;
+    case 5:
+        return t->step == 1 ? tall_5_1 : tall_5_2;
+    case 7:
+        return tall_7_1;
+    default:
+        return plain_products;
+    }
+}
+
+static void products(const ox_direct_tile *t) {
+    each_plane(t, find_products(t));
 }
 
 /* Two elements by one comparison. */

@@ -29,18 +29,20 @@ enum {
  * OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
 typedef struct ox_direct_tile {
     int64_t taps;
-    int64_t high; /* not 0: the taps are as many rows, each from_row behind the one above */
+    int64_t high, step; /* not 0: the taps are as many rows, and from_row is `step` times from one to the next */
     const int64_t *offsets;
-    int64_t layers, layer;        /* of products: how many, and elements from one to the next */
-    const ox_f32 *weights;        /* of products: of each tap of each layer */
-    int64_t outputs;              /* of products: 1, or OX_DIRECT_OUTPUTS at once */
-    int64_t weights_step;         /* elements from the weights of one to those of the next, */
-    float add[OX_DIRECT_OUTPUTS]; /* and what is added behind the products */
+    int64_t layers, layer; /* of products: how many, and elements from one to the next */
+    const ox_f32 *weights; /* of products: of each tap of each layer */
+    int64_t outputs;       /* of products: 1, or OX_DIRECT_OUTPUTS at once that see the same layers */
+    int64_t planes, plane; /* of products: so many results of one output, and elements from the layers of one to
+                              those of the next */
+    int64_t weights_step;  /* elements from the weights of one output or plane to those of the next, */
+    const ox_f32 *add;     /* and what is added behind the products of each; NULL: nothing */
     int64_t rows, columns;
     const float *from;
     float *to;
     int64_t from_row, to_row; /* elements from row to row, */
-    int64_t to_step;          /* and from output to output */
+    int64_t to_step;          /* and from output or plane to the next */
 } ox_direct_tile;
 typedef void ox_direct_fn(const ox_direct_tile *tile);
 

@@ -80,18 +80,27 @@ static void find_offsets(const ox_band *b, const plane *p) {
             }
 }
 
-ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b, bool *fits) {
+/* The sizes of a band; false if they are too large. */
+static bool find_sizes(const ox_window *w, ox_band *b) {
     const plane p = plane_of(w);
     const int outer = w->spatial > 2 ? w->spatial - 2 : 0;
-    *b = (ox_band){.window = w, .gather = OX_BUILD_OF(call->loops, ox_gather_builds)(sizeof(float))};
-    b->outer = ox_count(outer, w->kernel);
-    *fits = w->out_count > 0 && w->in_count > 0 && w->taps <= LARGEST / (int64_t)sizeof(float) && choose_size(b, &p) &&
-            find_room(b, &p);
-    if (!*fits)
-        return OX_OK;
+    *b = (ox_band){.window = w, .outer = ox_count(outer, w->kernel)};
+    return w->out_count > 0 && w->in_count > 0 && w->taps <= LARGEST / (int64_t)sizeof(float) && choose_size(b, &p) &&
+           find_room(b, &p);
+}
+
+bool ox_band_fits(const ox_window *w) {
+    ox_band band;
+    return find_sizes(w, &band);
+}
+
+ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b) {
+    const plane p = plane_of(w);
+    find_sizes(w, b);
+    b->gather = OX_BUILD_OF(call->loops, ox_gather_builds)(sizeof(float));
     b->down = ox_quotient(b->high - 1, b->rows) + 1;
     b->across = ox_quotient(b->wide - 1, b->columns) + 1;
-    b->count = ox_count(outer, w->out) * b->down * b->across;
+    b->count = ox_count(w->spatial > 2 ? w->spatial - 2 : 0, w->out) * b->down * b->across;
     b->offsets = ox_pile_array(call->pile, (size_t)w->taps, sizeof *b->offsets);
     if (!b->offsets)
         return ox_fail_memory(call->error, "the places of taps", (size_t)w->taps * sizeof *b->offsets);
@@ -150,7 +159,8 @@ void ox_band_fill(const ox_band *b, float value, float *room) {
         room[i] = value;
 }
 
-void ox_band_lay(const ox_band *b, const ox_band_place *place, const ox_f32 *channel, float *room) {
+void ox_band_lay(const ox_band *b, const ox_band_place *place, int64_t count, const ox_f32 *channel, float *room,
+                 int64_t next) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1, outer = last > 0 ? last - 1 : 0;
     const int64_t high = last > 0 ? w->in[last - 1] : 1, width = (int64_t)sizeof *room;
@@ -165,20 +175,30 @@ void ox_band_lay(const ox_band *b, const ox_band_place *place, const ox_f32 *cha
             seen = i >= 0 && i < w->in[d];
             at = at * w->in[d] + i;
         }
-        if (seen)
-            b->gather(place->inside, (char *)(room + place->first * b->pitch), b->pitch * width,
-                      (const char *)(channel + (at * high + place->row) * w->in[last]), w->in[last] * width,
-                      w->stride[last], place->runs, place->run, 0);
+        char *to = (char *)(room + place->first * b->pitch);
+        const char *from = (const char *)(channel + (at * high + place->row) * w->in[last]);
+        for (int64_t i = 0; i < count && seen; i++, to += next * width, from += w->in_count * width)
+            b->gather(place->inside, to, b->pitch * width, from, w->in[last] * width, w->stride[last], place->runs,
+                      place->run, 0);
         if (outer)
             ox_index_next(outer, w->kernel, tap);
     }
+}
+
+/* True if the rows of the kernel see neighbouring rows of the image, and are as many and as far from window to window
+ * as a loop is made for. */
+static bool is_tall(const ox_window *w) {
+    const int64_t high = w->kernel[0], step = w->stride[0];
+    return w->spatial == 2 && w->dilation[0] == 1 &&
+           (high == 5 ? step == 1 || step == 2 : step == 1 && (high == 3 || high == 7));
 }
 
 ox_direct_tile ox_band_tile(const ox_band *b, const ox_band_place *place, const float *room) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1;
     return (ox_direct_tile){.taps = w->taps,
-                            .high = ox_band_is_tall(w) ? w->kernel[0] : 0,
+                            .high = is_tall(w) ? w->kernel[0] : 0,
+                            .step = w->stride[0],
                             .offsets = b->offsets,
                             .layers = 1,
                             .rows = place->rows,

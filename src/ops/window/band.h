@@ -36,19 +36,18 @@ typedef struct ox_band_place {
     ox_run run[OX_BAND_STRIDE];
 } ox_band_place;
 
-/* True if the rows of the kernel see neighbouring rows of the image, and are as many as a loop is made for. */
-static inline bool ox_band_is_tall(const ox_window *w) {
-    return w->spatial == 2 && w->stride[0] == 1 && w->dilation[0] == 1 &&
-           (w->kernel[0] == 3 || w->kernel[0] == 5 || w->kernel[0] == 7);
-}
+/* True if windows over floats are small enough to be laid out. */
+bool ox_band_fits(const ox_window *window);
 
-/* Prepare: true if windows over floats are small enough to be laid out. */
-ox_status ox_band_plan(ox_call *call, const ox_window *window, ox_band *band, bool *fits);
+/* Prepare: windows that fit. */
+ox_status ox_band_plan(ox_call *call, const ox_window *window, ox_band *band);
 
 void ox_band_find(const ox_band *band, int64_t number, ox_band_place *place);
 
-/* Lays out what the windows of a place see of a channel. Padding is left as it is: see ox_band_fill. */
-void ox_band_lay(const ox_band *band, const ox_band_place *place, const ox_f32 *channel, float *room);
+/* Lays out what the windows of a place see of `count` channels from one on, in as many rooms, which are `next` elements
+ * apart. Padding is left as it is: see ox_band_fill. */
+void ox_band_lay(const ox_band *band, const ox_band_place *place, int64_t count, const ox_f32 *channel, float *room,
+                 int64_t next);
 
 /* Fills a room, before bands of one place are laid out there. */
 void ox_band_fill(const ox_band *band, float value, float *room);

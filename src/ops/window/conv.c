@@ -87,9 +87,21 @@ void ox_conv_add_bias(const ox_gemm *g, const ox_gemm_block *block) {
     }
 }
 
+static bool is_direct_first(const ox_call *call, const ox_conv *c) {
+    return ox_dtype_compute(call->in[0]->dtype) == OX_FLOAT && ox_conv_has_few(c);
+}
+
+/* True if the bias is not left to the epilogue. */
+static bool adds_bias(const ox_call *call, const ox_conv *c) {
+    return ox_call_given(call, 2) && (!call->epilogue || is_direct_first(call, c));
+}
+
 /* The same in an epilogue: the bias broadcasts as [channels, 1, ...]. */
 ox_reg ox_emit_conv(ox_call *call, ox_pass_builder *builder, ox_reg sums) {
-    if (!ox_call_given(call, 2))
+    ox_conv c = {0};
+    int64_t room[OX_WINDOW_LISTS * OX_WINDOW_DIMS] = {0};
+    ox_window_place(&c.window, ox_window_spatial(call->in[0]), room);
+    if (!ox_call_given(call, 2) || (!ox_conv_describe(call, &c, 1, 2) && is_direct_first(call, &c)))
         return sums;
     const int rank = call->out[0]->rank - 1;
     int64_t *dims = ox_pile_array(call->pile, 2 * (size_t)rank, sizeof *dims);
@@ -101,11 +113,6 @@ ox_reg ox_emit_conv(ox_call *call, ox_pass_builder *builder, ox_reg sums) {
     ox_tensor_strides(call->in[2], dims + rank);
     ox_reg bias = ox_pass_load(builder, call->in[2], &shape);
     return ox_elementwise_apply(builder, OX_LANES_Add, NULL, OX_UNDEFINED, 2, (const ox_reg[]){sums, bias});
-}
-
-/* True if the bias is not left to the epilogue. */
-static bool adds_bias(const ox_call *call) {
-    return ox_call_given(call, 2) && !call->epilogue;
 }
 
 /* Where the operands are, and the bytes from one group to the next. */
@@ -169,7 +176,7 @@ void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *
 /* The product, with what becomes of its sums. */
 static ox_gemm float_product(const ox_call *call, const ox_conv *c) {
     ox_gemm g = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
-    g.end = adds_bias(call) ? ox_conv_add_bias : NULL;
+    g.end = adds_bias(call, c) ? ox_conv_add_bias : NULL;
     g.epilogue = call->epilogue;
     g.end_in_place = true;
     g.sides = ox_conv_sides(c);
@@ -197,7 +204,7 @@ static void join_images(const ox_call *call, ox_conv *c) {
 
 /* Algorithms for floats that are not a product, where they take less time. */
 static ox_status prepare_floats(ox_call *call, ox_conv *c) {
-    if (!ox_conv_has_few(c))
+    if (!is_direct_first(call, c))
         OX_TRY(ox_conv_winograd_prepare(call, c));
     return ox_conv_is_winograd(c) ? OX_OK : ox_conv_direct_prepare(call, c);
 }
@@ -207,7 +214,7 @@ ox_status ox_prepare_conv(ox_call *call) {
     if (!c)
         return OX_ERROR_MEMORY;
     OX_TRY(ox_conv_describe(call, c, 1, 2));
-    for (int i = 0; i < 2 + adds_bias(call); i++)
+    for (int i = 0; i < 2 + adds_bias(call, c); i++)
         OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
@@ -231,7 +238,7 @@ ox_status ox_run_conv(ox_call *call) {
     size_t used = 0;
     ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
     ox_gemm g = float_product(call, c);
-    if (adds_bias(call))
+    if (adds_bias(call, c))
         b = ox_dense_in(call, &used, call->in[2]);
     g.c = ox_dense_out(call, &used, count);
     if (ox_conv_is_direct(c))

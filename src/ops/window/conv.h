@@ -14,7 +14,8 @@ typedef struct ox_conv_direct {
     ox_band band;
     int64_t together;            /* channels that are computed before they are handed on */
     int64_t layer;               /* elements from the band of an input channel to the next one */
-    size_t room, block, scratch; /* bytes of each thread */
+    int64_t rooms;               /* of the inputs of a group each */
+    size_t room, block, scratch; /* bytes; each thread has its own */
     ox_pool *pool;
     const ox_direct_loops *loops;
 } ox_conv_direct;
@@ -186,7 +187,7 @@ static inline bool ox_conv_is_direct(const ox_conv *conv) {
     return conv->direct.is_used;
 }
 
-/* Whether groups have so few input channels that no other algorithm takes less time. */
+/* Whether groups of floats have so few input channels that no other algorithm takes less time. */
 bool ox_conv_has_few(const ox_conv *conv);
 
 /* Prepare: decides on that, and asks for workspace. */

@@ -9,7 +9,8 @@ enum {
     SOME_INPUTS = 16,  /* do if they have not many outputs, */
     SOME_OUTPUTS = 32, /* or a product would take longer to lay out */
     BLOCK = 16 << 10,  /* bytes of results that are handed on together */
-    ROOMS = 2,         /* what has just been stored piece by piece is slow to load in vectors */
+    ROOMS = 16 << 10,  /* bytes of inputs that are laid out together, by one call, ... */
+    FEWEST = 2,        /* ... but so many groups: what has just been stored piece by piece is slow to load in vectors */
     WORK = 8           /* so many taps take as long as moving a byte */
 };
 
@@ -23,23 +24,25 @@ typedef struct direct_job {
 
 /* Bytes that each thread works in: a band, a block of results, what the epilogue wants. */
 static size_t part_bytes(const ox_conv_direct *d) {
-    return ROOMS * d->room + d->block + d->scratch;
+    return (size_t)d->rooms * d->room + d->block + d->scratch;
+}
+
+/* Without elements, sizes may be anything. */
+static bool may_be_direct(const ox_conv *conv) {
+    return conv->in_channels > 0 && conv->out_channels > 0 && conv->images > 0 && conv->groups > 0 &&
+           ox_band_fits(&conv->window);
 }
 
 bool ox_conv_has_few(const ox_conv *conv) {
-    return conv->in_channels <= FEW_INPUTS;
+    return conv->in_channels <= FEW_INPUTS && may_be_direct(conv);
 }
 
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
-    bool fits;
     ox_conv_direct *d = &conv->direct;
     const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
-    if (conv->in_channels < 1 || conv->out_channels < 1 || conv->images < 1 || conv->groups < 1 ||
-        !(some || ox_conv_has_few(conv)))
+    if (!(some && may_be_direct(conv)) && !ox_conv_has_few(conv))
         return OX_OK;
-    OX_TRY(ox_band_plan(call, &conv->window, &d->band, &fits));
-    if (!fits)
-        return OX_OK;
+    OX_TRY(ox_band_plan(call, &conv->window, &d->band));
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
     const bool whole = d->band.count == 1;
     d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
@@ -47,6 +50,8 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
         d->together = (int64_t)ox_round_up((size_t)d->together, OX_DIRECT_OUTPUTS);
     d->layer = (int64_t)(d->band.room / sizeof(float));
     d->room = d->band.room * (size_t)conv->in_channels;
+    d->rooms = (int64_t)(ROOMS / d->room);
+    d->rooms = ox_least(d->rooms < FEWEST ? FEWEST : d->rooms, conv->images * conv->groups);
     if (call->epilogue)
         d->block = ox_aligned((size_t)(d->together * d->band.rows * d->band.columns) * sizeof(float));
     d->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
@@ -70,71 +75,74 @@ static direct_channel find_channel(const ox_conv *c, int64_t number) {
                             ox_remainder(number, c->out_channels), ox_remainder(number, c->out_channels * c->groups)};
 }
 
-/* Goes on by `count` channels of a group; a channel takes no longer than some divisions. */
+/* Goes on by `count` outputs of a group, or of groups that have one, within an image. */
 static void go_on(const ox_conv *c, int64_t count, direct_channel *channel) {
     channel->sharing += count;
-    if (channel->sharing == c->out_channels)
-        channel->sharing = 0, channel->input += c->in_channels;
+    if (channel->sharing >= c->out_channels) {
+        channel->input += c->out_channels == 1 ? count * c->in_channels : c->in_channels;
+        channel->sharing = 0;
+    }
     channel->of_image += count;
     if (channel->of_image == c->out_channels * c->groups)
         channel->of_image = 0;
 }
 
-/* What a band has in each room that it is laid out in. */
+/* What is laid out of a band: the inputs of some groups, each in a room of its own. */
 typedef struct direct_band {
     ox_band_place place;
-    float *room[ROOMS];
-    int64_t input[ROOMS]; /* the first channel that is laid out there, -1: none */
-    int latest;
-    ox_direct_tile tile[ROOMS];
+    float *rooms;
+    int64_t first, inputs; /* the first channel that is laid out there, and how many are */
+    ox_direct_tile tile;
 } direct_band;
 
 static void find_band(const direct_job *job, int64_t number, char *rooms, direct_band *band) {
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
     ox_band_find(&d->band, number, &band->place);
-    band->latest = 0;
-    for (int i = 0; i < ROOMS; i++) {
-        band->room[i] = (float *)(void *)(rooms + (size_t)i * d->room);
-        band->input[i] = -1;
-        for (int64_t l = 0; l < c->in_channels; l++)
-            ox_band_fill(&d->band, 0, band->room[i] + l * d->layer);
-        band->tile[i] = ox_band_tile(&d->band, &band->place, band->room[i]);
-        band->tile[i].layers = c->in_channels;
-        band->tile[i].layer = d->layer;
-        band->tile[i].weights_step = c->window.taps * c->in_channels;
-        band->tile[i].to_row = job->epilogue ? band->place.columns : d->band.wide;
-        band->tile[i].to_step = job->epilogue ? band->place.rows * band->place.columns : c->window.out_count;
-    }
+    band->rooms = (float *)(void *)rooms;
+    band->inputs = 0;
+    for (int64_t i = 0; i < d->rooms * c->in_channels; i++)
+        ox_band_fill(&d->band, 0, band->rooms + i * d->layer);
+    band->tile = ox_band_tile(&d->band, &band->place, band->rooms);
+    band->tile.layers = c->in_channels;
+    band->tile.layer = d->layer;
+    band->tile.plane = c->out_channels == 1 ? c->in_channels * d->layer : 0;
+    band->tile.weights_step = c->window.taps * c->in_channels;
+    band->tile.to_row = job->epilogue ? band->place.columns : d->band.wide;
+    band->tile.to_step = job->epilogue ? band->place.rows * band->place.columns : c->window.out_count;
 }
 
-/* The room in which lies what channels see from that one on. */
-static int lay_input(const direct_job *job, direct_band *band, int64_t input) {
+/* Where the inputs lie from one on, which are laid out with those of groups behind it, up to input `end`. */
+static const float *lay_input(const direct_job *job, direct_band *band, int64_t input, int64_t end) {
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
-    if (band->input[band->latest] == input)
-        return band->latest;
-    band->latest = (band->latest + 1) % ROOMS;
-    band->input[band->latest] = input;
-    for (int64_t l = 0; l < c->in_channels; l++)
-        ox_band_lay(&d->band, &band->place, job->x + (input + l) * c->window.in_count,
-                    band->room[band->latest] + l * d->layer);
-    return band->latest;
+    if (input < band->first || input >= band->first + band->inputs) {
+        band->first = input;
+        band->inputs = ox_least(d->rooms * c->in_channels, end - input);
+        ox_band_lay(&d->band, &band->place, band->inputs, job->x + input * c->window.in_count, band->rooms, d->layer);
+    }
+    return band->rooms + (input - band->first) * d->layer;
 }
 
-/* Channels from `channel` on that a loop computes at once, of `count`. */
-static int64_t outputs_from(const ox_conv *c, const direct_channel *channel, int64_t count) {
-    return ox_least(count, c->out_channels - channel->sharing) >= OX_DIRECT_OUTPUTS ? OX_DIRECT_OUTPUTS : 1;
-}
-
-static void compute_channels(const direct_job *job, ox_direct_tile *tile, const direct_channel *channel, int64_t count,
-                             float *to) {
-    tile->outputs = count;
+/* Computes channels from one on, at most `count`, and returns how many: outputs of one group, or as many groups with
+ * one each as are laid out, of one image. */
+static int64_t compute_channels(const direct_job *job, direct_band *band, const direct_channel *channel, int64_t count,
+                                float *to) {
+    const ox_conv *c = job->conv;
+    const int64_t channels = c->groups * c->out_channels;
+    ox_direct_tile *tile = &band->tile;
+    if (c->out_channels == 1)
+        count = ox_least(count, ox_quotient(band->first + band->inputs - channel->input, c->in_channels));
+    else
+        count = ox_least(count, c->out_channels - channel->sharing);
+    count = ox_least(count, channels - channel->of_image);
+    tile->outputs = count >= OX_DIRECT_OUTPUTS && c->out_channels > 1 ? OX_DIRECT_OUTPUTS : 1;
+    tile->planes = tile->outputs > 1 ? 1 : count;
     tile->weights = job->w + channel->of_image * tile->weights_step;
-    for (int64_t i = 0; i < count; i++)
-        tile->add[i] = job->bias ? job->bias[channel->of_image + i] : 0;
+    tile->add = job->bias ? job->bias + channel->of_image : NULL;
     tile->to = to;
-    job->conv->direct.loops->products(tile);
+    c->direct.loops->products(tile);
+    return tile->outputs * tile->planes;
 }
 
 /* Hands `count` channels of a band on, from one on. */
@@ -161,15 +169,12 @@ static void hand_on(const direct_job *job, const direct_band *band, int64_t firs
 static void compute_block(const direct_job *job, direct_band *band, int64_t first, int64_t count, char *block) {
     const ox_conv *c = job->conv;
     float *to = job->epilogue ? (float *)(void *)block : job->to + first * c->window.out_count + band->place.start;
-    direct_channel channel = find_channel(c, first), ahead = channel;
-    int room = lay_input(job, band, channel.input), next = room;
-    for (int64_t i = 0, some; i < count; i += some, room = next) {
-        some = outputs_from(c, &channel, count - i);
-        go_on(c, some, &ahead);
-        if (i + some < count)
-            next = lay_input(job, band, ahead.input);
-        compute_channels(job, &band->tile[room], &channel, some, to + i * band->tile[room].to_step);
-        channel = ahead;
+    direct_channel channel = find_channel(c, first);
+    const int64_t end = find_channel(c, first + count - 1).input + c->in_channels;
+    for (int64_t i = 0, some; i < count; i += some) {
+        band->tile.from = lay_input(job, band, channel.input, end);
+        some = compute_channels(job, band, &channel, count - i, to + i * band->tile.to_step);
+        go_on(c, some, &channel);
     }
     if (job->epilogue)
         hand_on(job, band, first, count, block);
@@ -191,7 +196,8 @@ static void direct_part(void *context, int part, int parts) {
         if (number != filled)
             find_band(job, number, rooms, &band);
         filled = number;
-        compute_block(job, &band, channel, ox_least(d->together, channels - channel), rooms + ROOMS * d->room);
+        compute_block(job, &band, channel, ox_least(d->together, channels - channel),
+                      rooms + (size_t)d->rooms * d->room);
     }
 }
 

@@ -10,7 +10,8 @@ enum {
     MOST_TAPS = 40, /* more are folded along rows first (pool.c), ... */
     SEEN_OFTEN = 4, /* ... and elements of long rows that so few windows see */
     LONG_ROW = 64,
-    WORK = 8 /* so many taps take as long as moving a byte */
+    ROOMS = 16 << 10, /* bytes of channels that are laid out together: a call for all of them */
+    WORK = 8          /* so many taps take as long as moving a byte */
 };
 
 typedef struct direct_job {
@@ -41,30 +42,46 @@ static bool is_worth(const ox_window *w) {
 ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *w, bool mean, ox_pool_direct *d) {
     if (!is_worth(w) || call->nout > 1 || ox_dtype_compute(call->in[0]->dtype) != OX_FLOAT)
         return OX_OK;
-    OX_TRY(ox_band_plan(call, w, &d->band, &d->is_used));
-    if (!d->is_used)
+    if (!ox_band_fits(w))
         return OX_OK;
+    OX_TRY(ox_band_plan(call, w, &d->band));
+    d->is_used = true;
     if (mean)
         OX_TRY(make_counts(call, w, d));
     d->mean = mean;
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)w->taps / WORK);
-    return ox_workspace_add(call, ox_pool_parts(d->pool), d->band.room);
+    d->rooms = (int64_t)(ROOMS / d->band.room);
+    d->rooms = ox_least(d->rooms ? d->rooms : 1, ox_quotient(ox_tensor_count(call->in[0]), w->in_count));
+    return ox_workspace_add(call, ox_pool_parts(d->pool), (size_t)d->rooms * d->band.room);
 }
 
-static void pool_band(const direct_job *job, const ox_band_place *place, int64_t channel, float *room) {
+static bool has_nan(const ox_pool_direct *d, const float *rooms, int64_t count) {
+    for (int64_t i = 0; i < count; i++, rooms += d->band.room / sizeof *rooms)
+        if (d->loops->find_nan((int64_t)(d->band.bytes / sizeof *rooms) - OX_DIRECT_MARGIN, rooms))
+            return true;
+    return false;
+}
+
+/* `count` channels from one on. */
+static void pool_band(const direct_job *job, const ox_band_place *place, int64_t channel, int64_t count, float *rooms) {
     const ox_pool_direct *d = job->direct;
     const ox_window *w = d->band.window;
-    ox_band_lay(&d->band, place, job->from + channel * w->in_count, room);
-    ox_direct_tile tile = ox_band_tile(&d->band, place, room);
+    const int64_t room = (int64_t)(d->band.room / sizeof *rooms);
+    ox_band_lay(&d->band, place, count, job->from + channel * w->in_count, rooms, room);
+    ox_direct_tile tile = ox_band_tile(&d->band, place, rooms);
+    tile.planes = count;
+    tile.plane = room;
     tile.to = job->to + channel * w->out_count + place->start;
+    tile.to_step = w->out_count;
     tile.to_row = d->band.wide;
     if (d->mean) {
         d->loops->sums(&tile);
-        d->loops->divide(tile.rows, tile.columns, tile.to, tile.to_row,
-                         d->row_counts + ox_quotient(place->start, d->band.wide),
-                         d->column_counts + ox_remainder(place->start, d->band.wide));
-    } else if (d->loops->find_nan((int64_t)(d->band.bytes / sizeof *room) - OX_DIRECT_MARGIN, room)) {
+        for (int64_t i = 0; i < count; i++)
+            d->loops->divide(tile.rows, tile.columns, tile.to + i * tile.to_step, tile.to_row,
+                             d->row_counts + ox_quotient(place->start, d->band.wide),
+                             d->column_counts + ox_remainder(place->start, d->band.wide));
+    } else if (has_nan(d, rooms, count)) {
         d->loops->greatest_or_nan(&tile);
     } else {
         d->loops->greatest(&tile);
@@ -75,24 +92,27 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
 static void direct_part(void *context, int part, int parts) {
     const direct_job *job = context;
     const ox_pool_direct *d = job->direct;
-    float *room = (float *)(void *)(job->workspace + (size_t)part * d->band.room);
-    int64_t at, end, filled = -1;
+    const int64_t room = (int64_t)(d->band.room / sizeof(float));
+    float *rooms = (float *)(void *)(job->workspace + (size_t)(part * d->rooms) * d->band.room);
+    int64_t at, end, count, filled = -1;
     ox_band_place place;
     ox_pool_range(job->channels * d->band.count, part, parts, &at, &end);
-    for (; at < end && !ox_pool_poll(d->pool); at++) {
-        const int64_t band = ox_quotient(at, job->channels);
+    for (; at < end && !ox_pool_poll(d->pool); at += count) {
+        const int64_t band = ox_quotient(at, job->channels), channel = at - band * job->channels;
+        count = ox_least(ox_least(d->rooms, end - at), job->channels - channel);
         if (band != filled) {
             ox_band_find(&d->band, band, &place);
-            ox_band_fill(&d->band, d->mean ? 0 : -INFINITY, room);
+            for (int64_t i = 0; i < d->rooms; i++)
+                ox_band_fill(&d->band, d->mean ? 0 : -INFINITY, rooms + i * room);
         }
         filled = band;
-        pool_band(job, &place, at - band * job->channels, room);
+        pool_band(job, &place, channel, count, rooms);
     }
 }
 
 void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels,
                         const ox_f32 *from, float *to) {
     direct_job job = {d, channels, from, to, NULL};
-    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), d->band.room);
+    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), (size_t)d->rooms * d->band.room);
     ox_pool_run(d->pool, direct_part, &job);
 }

@@ -10,6 +10,7 @@ typedef struct ox_pool_direct {
     bool is_used, mean;
     ox_band band;
     float *row_counts, *column_counts; /* of means: how many elements a window counts are their product */
+    int64_t rooms;                     /* of each thread, for a channel each */
     ox_pool *pool;
     const ox_direct_loops *loops;
 } ox_pool_direct;
