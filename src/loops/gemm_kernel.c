@@ -39,9 +39,99 @@ enum {
 #define KEEP_REAL OX_KEEP
 #endif
 
+/* ---- What finished sums become ------------------------------------------------------------------------------- */
+
+enum {
+    FLOATS = OX_WIDEST / (int)sizeof(float)
+};
+#if OX_UNALIGNED
+typedef float loose_floats __attribute__((vector_size(OX_WIDEST), may_alias, aligned(1)));
+#else
+typedef float loose_floats __attribute__((vector_size(OX_WIDEST), may_alias, aligned(sizeof(float))));
+#endif
+
+/* Factors or terms of a vector of columns, and of a row. */
+static inline ox_floats of_columns(const ox_f32 *from, int64_t column) {
+    return OX_GET(loose_floats, from + column);
+}
+static inline ox_floats of_row(const ox_f32 *from, int64_t row) {
+    return from[row] - (ox_floats){0};
+}
+static inline ox_floats of_place(const ox_gemm_finish *f, const ox_f32 *from, int i, int j) {
+    return f->by_column ? of_columns(from, j * FLOATS) : of_row(from, i);
+}
+
+/* The sums of a tile: step by step, each for all of them, as few steps are there. The product is rounded before
+ * something is added. */
+#define EACH_SUM UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++)
+static inline __attribute__((always_inline)) void finish_sums(const int rows, const int vectors,
+                                                              const ox_gemm_finish *f, ox_floats sum[][GEMM_VECTORS]) {
+    if (f->scale)
+        EACH_SUM {
+            sum[i][j] *= of_place(f, f->scale, i, j);
+            OX_ROUND_NOW(sum[i][j]);
+        }
+    if (f->add)
+        EACH_SUM sum[i][j] += of_place(f, f->add, i, j);
+    if (f->plus)
+        EACH_SUM sum[i][j] += OX_GET(loose_floats, f->plus + i * f->plus_row + j * OX_WIDEST);
+    if (f->low > -INFINITY) {
+        const ox_floats low = f->low - (ox_floats){0}, behind = f->behind - (ox_floats){0};
+        EACH_SUM sum[i][j] = ox_greater_floats(low, sum[i][j]) + behind;
+    }
+    if (f->high < INFINITY) {
+        const ox_floats high = f->high - (ox_floats){0};
+        EACH_SUM sum[i][j] = ox_lesser_floats(high, sum[i][j]);
+    }
+}
+
+/* The same for a tile that is computed beside C, whose columns are read in whole vectors. */
+typedef struct finish_room {
+    ox_gemm_finish finish;
+    float scale[GEMM_VECTORS * FLOATS], add[GEMM_VECTORS * FLOATS];
+    float plus[OX_GEMM_TILE_ROWS][GEMM_VECTORS * FLOATS];
+} finish_room;
+static const ox_gemm_finish *finish_beside(const ox_gemm_finish *f, int64_t rows, int64_t columns, finish_room *room) {
+    const size_t row = (size_t)columns * sizeof(float);
+    room->finish = *f;
+    if (f->by_column && f->scale)
+        room->finish.scale = memcpy(room->scale, f->scale, row);
+    if (f->by_column && f->add)
+        room->finish.add = memcpy(room->add, f->add, row);
+    for (int64_t i = 0; i < rows && f->plus; i++)
+        memcpy(room->plus[i], f->plus + i * f->plus_row, row);
+    if (f->plus) {
+        room->finish.plus = (const char *)room->plus;
+        room->finish.plus_row = sizeof *room->plus;
+    }
+    return &room->finish;
+}
+
+/* An ox_gemm_finish_fn. */
+static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row, const ox_gemm_finish *all) {
+    finish_room room;
+    for (int64_t i = 0; i < rows; i++, c += c_row)
+        for (int64_t j = 0; j < columns; j += FLOATS) {
+            const int64_t count = LESS_OF(columns - j, FLOATS), first = all->by_column ? j : i;
+            char *at = c + j * (int64_t)sizeof(float);
+            ox_gemm_finish here = *all;
+            here.scale = all->scale ? all->scale + first : NULL;
+            here.add = all->add ? all->add + first : NULL;
+            here.plus = all->plus ? all->plus + i * all->plus_row + j * (int64_t)sizeof(float) : NULL;
+            ox_floats sum[1][GEMM_VECTORS] = {0};
+            memcpy(sum, at, (size_t)count * sizeof(float));
+            finish_sums(1, 1, count < FLOATS ? finish_beside(&here, 1, count, &room) : &here, sum);
+            memcpy(at, sum, (size_t)count * sizeof(float));
+        }
+}
+
+/* Sums of other types stay what they are. */
+#define KEEP_SUMS(...) (void)0
+
 #define GEMM_TYPE f32
 #define GEMM_VALUE float
 #define GEMM_KEEP KEEP_REAL
+#define GEMM_FINISH finish_sums
 #define GEMM_WIDTHS EACH_WIDTH
 #define GEMM(name) name##_f32
 #include "gemm_types.inc"
@@ -49,6 +139,7 @@ enum {
 #define GEMM_TYPE f64
 #define GEMM_VALUE double
 #define GEMM_KEEP KEEP_REAL
+#define GEMM_FINISH KEEP_SUMS
 #define GEMM_WIDTHS EACH_WIDTH
 #define GEMM(name) name##_f64
 #include "gemm_types.inc"
@@ -56,6 +147,7 @@ enum {
 #define GEMM_TYPE u32
 #define GEMM_VALUE uint32_t
 #define GEMM_KEEP OX_KEEP
+#define GEMM_FINISH KEEP_SUMS
 #define GEMM_WIDTHS FULL_WIDTH
 #define GEMM(name) name##_u32
 #include "gemm_types.inc"
@@ -63,6 +155,7 @@ enum {
 #define GEMM_TYPE u64
 #define GEMM_VALUE uint64_t
 #define GEMM_KEEP OX_KEEP
+#define GEMM_FINISH KEEP_SUMS
 #define GEMM_WIDTHS FULL_WIDTH
 #define GEMM(name) name##_u64
 #include "gemm_types.inc"
@@ -115,7 +208,7 @@ static inline vector_f32 load_bf16(const char *from) {
 /* ---- Kernels ------------------------------------------------------------------------------------------------- */
 
 /* By the type of the operands, and what it is computed in. */
-#define KERNEL(stored, dtype, type)                                                                                    \
+#define KERNEL(stored, dtype, type, finishes)                                                                          \
     static const ox_gemm_kernel kernel_##stored = {                                                                    \
         .a = dtype,                                                                                                    \
         .b = dtype,                                                                                                    \
@@ -127,17 +220,18 @@ static inline vector_f32 load_bf16(const char *from) {
         .group = 1,                                                                                                    \
         .a_row = a_row_##type,                                                                                         \
         .tile = tile_##type,                                                                                           \
+        .finish = finishes,                                                                                            \
         .row_vector = row_vector_##stored,                                                                             \
         .dots = dots_##stored,                                                                                         \
         .pack_a = ox_gemm_pack_rows,                                                                                   \
         .pack_b = ox_gemm_pack_rows,                                                                                   \
     };
-KERNEL(f32, OX_FLOAT, f32)
-KERNEL(half, OX_FLOAT, f32)
-KERNEL(bf16, OX_FLOAT, f32)
-KERNEL(f64, OX_DOUBLE, f64)
-KERNEL(u32, OX_UINT32, u32)
-KERNEL(u64, OX_UINT64, u64)
+KERNEL(f32, OX_FLOAT, f32, finish_floats)
+KERNEL(half, OX_FLOAT, f32, finish_floats)
+KERNEL(bf16, OX_FLOAT, f32, finish_floats)
+KERNEL(f64, OX_DOUBLE, f64, NULL)
+KERNEL(u32, OX_UINT32, u32, NULL)
+KERNEL(u64, OX_UINT64, u64, NULL)
 
 const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype) {
     if (dtype == OX_FLOAT16)

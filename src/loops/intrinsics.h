@@ -211,6 +211,15 @@ typedef __m256i ox_row_pair;
 #define OX_KEEP(sum) (void)(sum)
 #endif
 
+/* Keeps compilers from rounding a value together with what is done next. */
+#if defined(__SSE2__)
+#define OX_ROUND_NOW OX_KEEP
+#elif defined(__aarch64__)
+#define OX_ROUND_NOW(value) __asm__("" : "+w"(value))
+#else
+#define OX_ROUND_NOW(value) __asm__("" : "+m"(value))
+#endif
+
 /* Lanes of 32 bits that hold OX_DOT_VALUES integers each: four bytes, or two of 16 bits where no instruction adds four
  * products of bytes without saturating. ox_dot adds, to each lane, the products of what a and b hold there; the bytes
  * of a are unsigned and those of b signed. Sums wrap. */

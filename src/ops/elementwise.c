@@ -319,6 +319,12 @@ static ox_status other_shape(ox_call *call, int i, ox_tensor **shape) {
     return OX_OK;
 }
 
+/* One constant element: what the program does with it may depend on which one it is. */
+static bool is_number(const ox_call *call, int i) {
+    const ox_tensor *t = call->in[i];
+    return i < 64 && call->constants >> i & 1 && t->data && t->dtype != OX_STRING && ox_tensor_count(t) == 1;
+}
+
 ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in) {
     const ox_elementwise *how = call->op->detail;
     for (int i = 0; i < call->nin; i++) {
@@ -328,7 +334,8 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
             continue;
         if (other_shape(call, i, &shape) != OX_OK)
             return -1;
-        in[i] = ox_pass_load(builder, call->in[i], shape);
+        in[i] = is_number(call, i) ? ox_pass_constant(builder, call->in[i]->dtype, call->in[i]->data)
+                                   : ox_pass_load(builder, call->in[i], shape);
     }
     ox_reg result = ox_pass_convert(builder, how->emit(call, builder, in), call->out[0]->dtype);
     ox_dtype lacking = ox_pass_lacking(builder);

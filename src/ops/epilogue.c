@@ -11,6 +11,10 @@ size_t ox_epilogue_scratch(const ox_epilogue *epilogue) {
     return epilogue ? ox_pass_scratch(epilogue->pass) : 0;
 }
 
+bool ox_epilogue_is_affine(const ox_epilogue *epilogue, ox_pass_affine *affine) {
+    return epilogue && ox_pass_find_affine(epilogue->pass, affine);
+}
+
 void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *sums, void *scratch) {
     int tag, fault = ox_pass_run_given(epilogue->pass, scratch, sums, part, &tag);
     if (!fault)

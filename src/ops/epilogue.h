@@ -24,6 +24,9 @@ typedef struct ox_epilogue {
 /* Bytes of scratch memory for each thread; 0 without an epilogue. */
 size_t ox_epilogue_scratch(const ox_epilogue *epilogue);
 
+/* True if it is no more than an ox_pass_affine: what computes the sums may do that itself, and store where it says. */
+bool ox_epilogue_is_affine(const ox_epilogue *epilogue, ox_pass_affine *affine);
+
 /* Takes the sums of a part of output 0, packed. Threads call it at the same time, each with scratch memory of its own;
  * every element comes once in a run. */
 void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *sums, void *scratch);

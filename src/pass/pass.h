@@ -104,6 +104,20 @@ int64_t ox_pass_tile_size(const ox_pass *pass);
  * the tag of the instruction. Different tiles may run at the same time, each with scratch memory of its own. */
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag);
 
+/* A program that makes min(max(given * scale + add + plus, low) + behind, high) of what is given, each step rounded, of
+ * floats; what a step has nothing for changes nothing: NULL, infinite limits, -0 behind. */
+typedef struct ox_pass_affine {
+    const ox_tensor *scale, *add; /* packed */
+    const ox_tensor *plus;        /* as many elements as the output has, packed */
+    float low, behind, high;
+    int64_t inner, count; /* elements that each one of scale and add belongs to, and how many there are; then
+                             they repeat */
+    const ox_tensor *out; /* packed */
+} ox_pass_affine;
+
+/* True if the pass is such a program. */
+bool ox_pass_find_affine(const ox_pass *pass, ox_pass_affine *affine);
+
 /* Elements of the output, by number: `rows` stretches of `count`, the first from `first` on, each `step` behind the one
  * before. */
 typedef struct ox_pass_part {

@@ -6,8 +6,7 @@
 #define LANES(name) OX_LANES_##name,
 static const ox_lane_set linked[] = {OX_PAIR_LINKS(LANES) OX_MAP_LINKS(LANES)};
 
-/* Which operation on floats an instruction is; OX_LINKS if it is none that can be a link. */
-static ox_link_kind kind_of(const ox_pass_builder *b, const pass_instruction *in) {
+ox_link_kind ox_pass_link_of(const ox_pass_builder *b, const pass_instruction *in) {
     int kind = 0;
     while (kind < OX_LINKS && in->lane != OX_BUILD_OF(b->loops, linked[kind])->fn[OX_FLOAT])
         kind++;
@@ -17,14 +16,14 @@ static ox_link_kind kind_of(const ox_pass_builder *b, const pass_instruction *in
 /* Whether an instruction is the difference of rows that lie one behind the other from one element for each. */
 static bool is_deviation(const ox_pass_builder *b, const pass_instruction *in) {
     const pass_reg *regs = b->pass.regs;
-    return kind_of(b, in) == OX_LINK_Sub && regs[in->reg[1]].level == PASS_EACH && !regs[in->reg[1]].same_rows &&
-           regs[in->reg[2]].level != PASS_EACH;
+    return ox_pass_link_of(b, in) == OX_LINK_Sub && regs[in->reg[1]].level == PASS_EACH &&
+           !regs[in->reg[1]].same_rows && regs[in->reg[2]].level != PASS_EACH;
 }
 
 /* Whether a fold can take what the squares that `in` gives are of. */
 static bool folds_squares(const ox_pass_builder *b, const pass_instruction *in, const pass_instruction *fold) {
     const pass_rows *rows = fold->attr;
-    return fold->folds && fold->reg[1] == in->reg[0] && rows->folder.squares && kind_of(b, in) == OX_LINK_Mul &&
+    return fold->folds && fold->reg[1] == in->reg[0] && rows->folder.squares && ox_pass_link_of(b, in) == OX_LINK_Mul &&
            in->reg[1] == in->reg[2] && !b->pass.regs[in->reg[1]].same_rows;
 }
 
@@ -67,7 +66,7 @@ static ox_dtype end_of(const ox_pass_builder *b, const pass_instruction *in, boo
 
 /* Makes a chain out of an instruction, if it can be its beginning: what it takes is there for each element. */
 static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
-    const ox_link_kind kind = kind_of(b, in);
+    const ox_link_kind kind = ox_pass_link_of(b, in);
     const ox_dtype end = end_of(b, in, true);
     if (kind == OX_LINKS && !end)
         return false;
@@ -110,7 +109,7 @@ static bool has_kept(const pass_instruction *in, ox_reg reg) {
 }
 
 static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
-    const ox_link_kind kind = kind_of(b, in);
+    const ox_link_kind kind = ox_pass_link_of(b, in);
     const ox_dtype end = end_of(b, in, false);
     const bool keeps = b->pass.regs[first->reg[0]].readers > 1;
     if ((kind == OX_LINKS && !end) || (!first->chain && !begin_chain(b, first)))
@@ -161,7 +160,7 @@ bool ox_pass_is_again(const ox_pass_builder *b, int i) {
             continue;
         readers++;
         if (reader->reg[1] == reader->reg[2] ? j + 1 == pass->nwritten || !folds_squares(b, reader, reader + 1)
-                                             : kind_of(b, reader) == OX_LINKS)
+                                             : ox_pass_link_of(b, reader) == OX_LINKS)
             return false;
     }
     return readers > 1;
@@ -181,7 +180,7 @@ bool ox_pass_is_chain(const ox_pass_builder *b) {
         const pass_instruction *in = &pass->code[i];
         const bool is_last = i + 1 == pass->ncode;
         const bool is_end = (!before && end_of(b, in, true)) || (is_last && end_of(b, in, false));
-        if ((kind_of(b, in) == OX_LINKS && !is_end) || (before && !follows(b, before, in)))
+        if ((ox_pass_link_of(b, in) == OX_LINKS && !is_end) || (before && !follows(b, before, in)))
             return false;
         links += b->pass.regs[in->reg[0]].readers > 1;
         before = in;

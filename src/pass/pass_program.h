@@ -1,5 +1,6 @@
 /* pass_program.h: a lane program as it is written, laid out and run. The files call each other in one direction:
  *   pass_finish.c  ends a program: lets pass_plan.c lay it out, and copies what a run needs
+ *   pass_affine.c  says which programs products can do with their sums
  *   pass_plan.c    levels, tiles and places of registers; by pass_space.c (the space and its rows) and pass_join.c
  *                  (chains)
  *   pass_store.c, pass_rows.c, pass_convert.c   write instructions by means of ...
@@ -156,6 +157,12 @@ typedef struct pass_types {
     uint32_t types;
 } pass_types;
 
+/* Of a program that is an ox_pass_affine: operands, -1 for none. */
+typedef struct pass_affine {
+    int scale, add, plus;
+    float low, behind, high;
+} pass_affine;
+
 /* A program as it runs. A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. */
 struct ox_pass {
     const int64_t *dim; /* of the space, ndim of them */
@@ -174,6 +181,7 @@ struct ox_pass {
     pass_loop *code;
     pass_store *stores;
     pass_types *types;
+    const pass_affine *affine;    /* NULL if it is none */
     ox_chain_rows_fn *chain_rows; /* of the only instruction of a program that runs on what is given; or NULL */
     size_t tile_bytes;            /* of all tiles together */
     size_t scratch;
@@ -198,6 +206,12 @@ void ox_pass_join(ox_pass_builder *builder, pass_instruction *in);
 
 /* pass_join.c: whether the instructions, as they are written, make one chain. */
 bool ox_pass_is_chain(const ox_pass_builder *builder);
+
+/* pass_affine.c: whether the instructions, as they were written, make an ox_pass_affine. */
+bool ox_pass_is_affine(const ox_pass_builder *builder, pass_affine *affine);
+
+/* pass_join.c: which operation on floats an instruction is; OX_LINKS if it is none that can be a link. */
+ox_link_kind ox_pass_link_of(const ox_pass_builder *builder, const pass_instruction *in);
 
 /* pass_join.c: whether instruction i of those that were written is done faster with each of its readers than once: the
  * difference of an operand from one element for each row, which would be kept for a whole row. */

@@ -107,9 +107,37 @@ class Graph:
             operands.reverse()
         return self.add(op, operands, type_name, shape)
 
+    def finish(self, name):
+        """What products do with their sums themselves: factors and terms of rows or columns, a whole matrix that is
+        added, limits; each where chance has it."""
+        rng, (type_name, shape) = self.rng, self.known[name]
+        along = pick(rng, [max(len(shape) - 3, 0), len(shape) - 1])
+        if self.nodes[-1].op_type == "Conv":
+            along = 1
+        dims = [n if d == along else 1 for d, n in enumerate(shape)][along:]
+        for op in ("Mul", "Add"):
+            if rng.random() < 0.5:
+                operand = self.draw_input(type_name, product_cases.draw_values(rng, type_name, dims))
+                name = self.add(op, [name, operand], type_name, shape)
+        if rng.random() < 0.5:
+            fitting = [v for v, known in self.known.items() if known == (type_name, shape) and v != name]
+            other = pick(rng, fitting) if fitting else self.draw_input(
+                type_name, product_cases.draw_values(rng, type_name, shape))
+            name = self.add("Add", [name, other], type_name, shape)
+        if rng.random() < 0.3:
+            name = self.add("Relu", [name], type_name, shape)
+        for op in ("Max", "Min"):
+            if rng.random() < 0.3:
+                limit = values.random_values(rng, type_name, [], True)
+                name = self.add(op, [name, self.draw_input(type_name, limit)], type_name, shape)
+        return name
+
     def grow(self):
         for _ in range(int(self.rng.integers(1, 3))):
             name = self.head()
+            if self.known[name][0] in FLOATS and self.known[name][1] and self.rng.random() < 0.4:
+                name = self.finish(name)
+                continue
             for _ in range(int(self.rng.integers(1, 9))):
                 name = self.square(name) if self.rng.random() < 0.1 else self.follow(name)
         made = [n.output[0] for n in self.nodes]

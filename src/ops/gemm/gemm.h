@@ -58,6 +58,8 @@ struct ox_gemm {
     int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
     ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
     ox_epilogue *epilogue;       /* if not NULL, it takes C after that; `c` is not used */
+    ox_gemm_finish finish;       /* if it is used, what tiles of floats do with their sums, */
+    int64_t finish_count;        /* and if not 0, rows of all products after which scale and add begin again */
     bool end_in_place;           /* `end` may receive the memory of C itself */
     size_t scratch;              /* bytes that `end` wants */
     const void *context, *extra; /* for panel and end */
@@ -107,6 +109,7 @@ typedef struct ox_gemm_plan {
     bool batched;    /* threads take whole products */
     bool transposed; /* the transposed product is computed: of one column as one row, or with panels of A */
     bool direct;     /* tiles read B as it lies, not in panels, ... */
+    bool finishes;   /* tiles do what the epilogue does */
     int64_t edge;    /* ... but for so many columns, whose last vector is not full */
     bool strips;     /* threads take whole chunks of columns, and lay out panels of their own for them */
     ox_gemm_algorithm algorithm;
@@ -136,6 +139,23 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
 /* Run: c[columns] = the row of A times `columns` columns of B from `column` on, for the algorithms of one row. `stage`
  * has plan->stage bytes. */
 void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, char *stage, char *c);
+
+/* Has an element added to all sums of a row, where the product's loops do that: `count` elements for the rows of all
+ * products of a batch, in the type that is computed in. False if they do not. `add` may be NULL in prepare. */
+#if OX_SMALL
+static inline bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
+    (void)loops, (void)add, (void)count, (void)g;
+    return false;
+}
+#else
+bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g);
+#endif
+
+/* The same products without an epilogue, where tiles can do with their sums what that does; false if they cannot. */
+bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished);
+
+/* Moves what sums are finished with to the first row of a product of a batch. */
+void ox_gemm_place_finish(ox_gemm *product);
 
 /* The transposed product, which has the same elements. */
 ox_gemm ox_gemm_transpose(const ox_gemm *g);

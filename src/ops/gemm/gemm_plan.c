@@ -3,6 +3,8 @@
 #include "ops/dense.h"
 #include "gemm_blas.h"
 
+#include <math.h>
+
 enum {
     DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
     SHALLOW = 256,           /* rows of B, and of C, that a panel is read for: laying it out takes longer */
@@ -50,7 +52,65 @@ ox_gemm ox_gemm_transpose(const ox_gemm *g) {
     t.a = (ox_gemm_matrix){g->b.dtype, g->b.data, g->b.col, g->b.row};
     t.b = (ox_gemm_matrix){g->a.dtype, g->a.data, g->a.col, g->a.row};
     t.panels = g->left_panels;
+    t.finish.by_column = !g->finish.by_column;
     return t;
+}
+
+/* Elements of a row of the result: of one of matrices that are computed side by side. */
+static int64_t row_of_result(const ox_gemm *g) {
+    return g->sides ? g->sides->columns : g->n;
+}
+
+/* Whether each element of C is written once, by a tile, which may read what is added from that very place before. */
+static bool is_added_in_place(const ox_gemm *g) {
+    return g->k > 0 && g->k <= OX_GEMM_DEPTH && g->m > 1 && g->n > 1 && !g->sides && !g->left_panels &&
+           !ox_gemm_blas_fits(g);
+}
+
+bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
+    ox_pass_affine affine;
+    const int64_t row = row_of_result(g);
+    if (g->end || !ox_epilogue_is_affine(g->epilogue, &affine))
+        return false;
+    const bool by_row = affine.count && affine.inner == row,
+               by_column = affine.count && affine.inner == 1 && affine.count == row && !g->sides;
+    if (affine.count && !by_row && !by_column)
+        return false;
+    if (affine.plus && !is_added_in_place(g))
+        return false;
+    *finished = *g;
+    finished->epilogue = NULL;
+    finished->c = affine.out->data ? (char *)affine.out->data + g->start * (int64_t)sizeof(float) : NULL;
+    finished->c_row = row * (int64_t)sizeof(float);
+    finished->finish = (ox_gemm_finish){.is_used = true,
+                                        .by_column = by_column,
+                                        .scale = affine.scale ? affine.scale->data : NULL,
+                                        .add = affine.add ? affine.add->data : NULL,
+                                        .plus = affine.plus ? affine.plus->data : NULL,
+                                        .plus_row = finished->c_row,
+                                        .low = affine.low,
+                                        .behind = affine.behind,
+                                        .high = affine.high};
+    finished->finish_count = by_row ? affine.count : 0;
+    return true;
+}
+
+bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
+    if (!OX_BUILD_OF(loops, ox_gemm_builds)(g->a.dtype)->finish)
+        return false;
+    g->finish = (ox_gemm_finish){.is_used = true, .add = add, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
+    g->finish_count = count;
+    return true;
+}
+
+void ox_gemm_place_finish(ox_gemm *g) {
+    if (g->finish.plus)
+        g->finish.plus += g->start * (int64_t)sizeof(float);
+    if (!g->finish_count)
+        return;
+    const int64_t first = ox_remainder(ox_quotient(g->start, row_of_result(g)), g->finish_count);
+    g->finish.scale = g->finish.scale ? g->finish.scale + first : NULL;
+    g->finish.add = g->finish.add ? g->finish.add + first : NULL;
 }
 
 static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {
@@ -177,6 +237,7 @@ int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
 }
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
+    ox_gemm finished;
     const size_t after = ox_epilogue_scratch(g->epilogue);
     *plan = (ox_gemm_plan){.loops = call->loops,
                            .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype),
@@ -187,6 +248,9 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     const double work = (double)g->m * (double)g->n * (double)(g->k ? g->k : 1);
     plan->pool = ox_pool_for(call->pool, work * (double)count);
     plan->batched = !ox_pool_for(call->pool, work) || count >= BATCHES_EACH * ox_pool_parts(plan->pool);
+    plan->finishes = plan->kernel->finish && ox_gemm_find_finish(g, &finished);
+    if (plan->finishes)
+        g = &finished;
     choose_way(g, plan);
     const ox_gemm transposed = ox_gemm_transpose(g);
     if (plan->algorithm == OX_GEMM_PANELS) {

@@ -175,6 +175,24 @@ static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_
     }
 }
 
+/* Moves what is done with sums to the first row and column of a tile or block. */
+static void place_finish(const ox_gemm_finish *all, int64_t row, int64_t column, ox_gemm_finish *finish) {
+    const int64_t first = all->by_column ? column : row;
+    finish->scale = all->scale ? all->scale + first : NULL;
+    finish->add = all->add ? all->add + first : NULL;
+    finish->plus = all->plus ? all->plus + row * all->plus_row + column * (int64_t)sizeof(float) : NULL;
+}
+
+/* Finishes sums that no tile has finished. */
+static void finish_block(const gemm_job *job, const ox_gemm_block *block) {
+    const ox_gemm *g = job->transposed;
+    ox_gemm_finish finish = g->finish;
+    if (!finish.is_used)
+        return;
+    place_finish(&g->finish, block->row, block->column, &finish);
+    job->plan->kernel->finish(block->rows, block->columns, block->data, block->data_row, &finish);
+}
+
 /* One tile of a block of k, without what the product knows to be zeros. */
 static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_tile *tile) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
@@ -188,7 +206,7 @@ static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_
     g->seen(g, row, part.rows, &first, &part.depth);
     part.a += (first - k) * (int64_t)ox_dtype_size(kernel->a);
     part.b += (first - k) * part.b_row;
-    if (part.depth || !part.add)
+    if (part.depth || !part.add || part.finish)
         kernel->tile(&part);
 }
 
@@ -200,6 +218,9 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
     const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
+    ox_gemm_finish finish = g->finish;
+    if (finish.is_used && d + 1 == job->plan->depths)
+        tile.finish = &finish;
     const char *left = g->gather ? NULL : as_it_lies(kernel, &from, block);
     tile.a_row = left ? from.row : kernel->a_row;
     if (!left) {
@@ -217,6 +238,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
             tile.rows = ox_least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
+            place_finish(&g->finish, block->row + i, block->column + j, &finish);
             run_tile(job, k, block->row + i, &tile);
             tile.ahead += fetched;
             if (tile.ahead + fetched > last) /* more tiles than bytes of a row */
@@ -296,6 +318,8 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
             return;
         add_depth(job, room, d, block);
     }
+    if (!g->k)
+        finish_block(job, block);
     if (job->plan->transposed)
         take_transposed(job, room, block);
     else if (g->sides)
@@ -388,6 +412,7 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
         char *c = ox_gemm_is_taken(g) ? room->c : (char *)g->c + j * size;
         ox_gemm_vector(plan, g, j, columns, room->stage, c);
         ox_gemm_block block = {0, 1, j, columns, c, columns * size, room->scratch};
+        finish_block(job, &block);
         if (plan->transposed)
             block = (ox_gemm_block){j, columns, 0, 1, c, size, room->scratch};
         take_block(job->gemm, &block);
@@ -421,13 +446,16 @@ static void run_blas(const gemm_job *job) {
             return;
         ox_gemm_blas(&strip, c + row * c_row, c_row);
     }
-    take_block(g, &(ox_gemm_block){0, g->m, 0, g->n, c, c_row, room.scratch});
+    const ox_gemm_block block = {0, g->m, 0, g->n, c, c_row, room.scratch};
+    finish_block(job, &block);
+    take_block(g, &block);
 }
 
 /* ---- Products ----------------------------------------------------------------------------------------------- */
 
 /* One product; part: of the pool that computes it alone, -1 if the pool shares it. */
-static void run_one(const ox_gemm_plan *plan, const ox_gemm *gemm, char *workspace, int part) {
+static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, int part) {
+    ox_gemm_place_finish(gemm);
     const ox_gemm transposed = plan->transposed ? ox_gemm_transpose(gemm) : *gemm;
     gemm_job job = {.plan = plan, .gemm = gemm, .transposed = &transposed, .workspace = workspace, .part = part};
     job.panels = workspace + (part < 0 ? 0 : (size_t)part * plan->panel_bytes);
@@ -454,21 +482,24 @@ static void run_batch(void *context, int part, int parts) {
     int64_t first, end;
     ox_pool_range(job->count, part, parts, &first, &end);
     for (int64_t i = first; i < end && !ox_pool_cancelled(job->plan->pool); i++) {
-        const ox_gemm g = ox_gemm_product(job->gemm, i, job->place, job->places);
+        ox_gemm g = ox_gemm_product(job->gemm, i, job->place, job->places);
         run_one(job->plan, &g, job->workspace, part);
     }
 }
 
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
                  const void *places, void *workspace) {
+    ox_gemm finished;
     if (gemm->m == 0 || gemm->n == 0)
         return;
+    if (plan->finishes && ox_gemm_find_finish(gemm, &finished))
+        gemm = &finished;
     if (plan->batched) {
         ox_pool_run(plan->pool, run_batch, &(batch_job){plan, gemm, count, place, places, workspace});
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        const ox_gemm g = ox_gemm_product(gemm, i, place, places);
+        ox_gemm g = ox_gemm_product(gemm, i, place, places);
         run_one(plan, &g, workspace, -1);
     }
 }

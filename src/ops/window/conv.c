@@ -174,9 +174,10 @@ void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *
 }
 
 /* The product, with what becomes of its sums. */
-static ox_gemm float_product(const ox_call *call, const ox_conv *c) {
+static ox_gemm float_product(const ox_call *call, const ox_conv *c, const void *bias) {
     ox_gemm g = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
-    g.end = adds_bias(call, c) ? ox_conv_add_bias : NULL;
+    if (adds_bias(call, c) && !ox_gemm_add_to_rows(call->loops, bias, c->out_channels * c->groups, &g))
+        g.end = ox_conv_add_bias;
     g.epilogue = call->epilogue;
     g.end_in_place = true;
     g.sides = ox_conv_sides(c);
@@ -227,7 +228,7 @@ ox_status ox_prepare_conv(ox_call *call) {
     OX_TRY(ox_conv_rows_prepare(call, c, &as_columns));
     if (!ox_conv_is_rows(c))
         join_images(call, c);
-    const ox_gemm product = float_product(call, c);
+    const ox_gemm product = float_product(call, c, NULL);
     return ox_gemm_prepare(call, &product, product_count(c), &c->plan);
 }
 
@@ -237,9 +238,9 @@ ox_status ox_run_conv(ox_call *call) {
     int64_t count = ox_tensor_count(out);
     size_t used = 0;
     ox_tensor x = ox_dense_in(call, &used, call->in[0]), w = ox_dense_in(call, &used, call->in[1]), b = {0};
-    ox_gemm g = float_product(call, c);
     if (adds_bias(call, c))
         b = ox_dense_in(call, &used, call->in[2]);
+    ox_gemm g = float_product(call, c, b.data);
     g.c = ox_dense_out(call, &used, count);
     if (ox_conv_is_direct(c))
         ox_conv_direct_run(call, c, &used, x.data, w.data, b.data, g.c);

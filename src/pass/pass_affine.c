@@ -1,0 +1,128 @@
+/* pass_affine.c: programs that products can do with their sums, before these leave the registers of the processor. */
+#include "pass_program.h"
+
+#include <math.h>
+
+/* The operand that a step takes beside what the step before gives; -1 if that is no tensor of floats. */
+static int operand_of(const pass_draft *pass, const pass_instruction *in, ox_reg before) {
+    const pass_reg *reg = &pass->regs[in->reg[1] == before ? in->reg[2] : in->reg[1]];
+    return reg->dtype == OX_FLOAT ? reg->operand : -1;
+}
+
+/* The same for a number; NaN if it is none. */
+static float number_of(const pass_draft *pass, const pass_instruction *in, ox_reg before) {
+    const pass_reg *reg = &pass->regs[in->reg[1] == before ? in->reg[2] : in->reg[1]];
+    return reg->constant && reg->dtype == OX_FLOAT ? *(const ox_f32 *)reg->constant : NAN;
+}
+
+/* Whether an operand lies as the output does. */
+static bool is_whole(const pass_draft *pass, int operand) {
+    int64_t step = sizeof(float);
+    for (int d = 0; d < pass->space.ndim; step *= pass->space.dim[d++])
+        if (pass->operands[operand].steps[d] != step)
+            return false;
+    return true;
+}
+
+/* Takes a lower limit: as the loops of Max do, +0 makes +0 of -0, too. */
+static bool take_low(pass_affine *affine, float low) {
+    affine->low = low;
+    affine->behind = low == 0 && !signbit(low) ? 0.0F : -0.0F;
+    return !isnan(low);
+}
+
+static bool take_high(pass_affine *affine, float high) {
+    affine->high = high;
+    return !isnan(high) && (high != 0 || !signbit(high));
+}
+
+/* The steps in the order in which they may come. */
+enum {
+    STEP_SCALE,
+    STEP_ADD,
+    STEP_PLUS,
+    STEP_LOW,
+    STEP_HIGH
+};
+
+/* Takes an instruction that may be step *step or one behind it. */
+static bool take_step(const ox_pass_builder *b, const pass_instruction *in, ox_reg before, int *step,
+                      pass_affine *affine) {
+    static const int of_kind[] = {[OX_LINK_Mul] = STEP_SCALE + 1,
+                                  [OX_LINK_Add] = STEP_ADD + 1,
+                                  [OX_LINK_Max] = STEP_LOW + 1,
+                                  [OX_LINK_Min] = STEP_HIGH + 1,
+                                  [OX_LINK_Relu] = STEP_LOW + 1};
+    const ox_link_kind kind = ox_pass_link_of(b, in);
+    int which = kind < sizeof of_kind / sizeof *of_kind ? of_kind[kind] - 1 : -1;
+    const int operand = which == STEP_SCALE || which == STEP_ADD ? operand_of(&b->pass, in, before) : -1;
+    const bool whole = operand >= 0 && is_whole(&b->pass, operand);
+    if (which == STEP_ADD && whole)
+        which = STEP_PLUS;
+    if (which < *step || (which == STEP_SCALE && whole))
+        return false;
+    *step = which + 1;
+    switch (which) {
+    case STEP_SCALE:
+        return (affine->scale = operand) >= 0;
+    case STEP_ADD:
+        return (affine->add = operand) >= 0;
+    case STEP_PLUS:
+        return (affine->plus = operand) >= 0;
+    case STEP_LOW:
+        return take_low(affine, kind == OX_LINK_Relu ? 0 : number_of(&b->pass, in, before));
+    default:
+        return take_high(affine, number_of(&b->pass, in, before));
+    }
+}
+
+bool ox_pass_is_affine(const ox_pass_builder *b, pass_affine *affine) {
+    const pass_draft *pass = &b->pass;
+    ox_reg before = pass->given;
+    int step = 0;
+    *affine = (pass_affine){-1, -1, -1, -INFINITY, -0.0F, INFINITY};
+    if (before < 0 || pass->nstores != 1 || pass->stores->level != PASS_EACH)
+        return false;
+    for (int i = 0; i < pass->nwritten; i++) {
+        const pass_instruction *in = &pass->written[i];
+        const bool once =
+            in->reg[1] == before ? in->nargs == 1 || in->reg[2] != before : in->nargs == 2 && in->reg[2] == before;
+        if (!once || !take_step(b, in, before, &step, affine))
+            return false;
+        before = in->reg[0];
+    }
+    return pass->stores->reg == before && pass->regs[before].dtype == OX_FLOAT && pass->stores->out->dtype == OX_FLOAT;
+}
+
+/* Where one element of an operand belongs to `inner` of the output, and the next one to those behind; an operand of one
+ * element is none. */
+static bool find_steps(const ox_pass *pass, int a, ox_pass_affine *affine) {
+    if (a < 0)
+        return true;
+    const int64_t *steps = pass->operands[a].steps;
+    int d = 0;
+    int64_t inner = 1;
+    for (; d < pass->ndim && !steps[d]; d++)
+        inner *= pass->dim[d];
+    if (d == pass->ndim || steps[d] != (int64_t)sizeof(float) || (affine->count && affine->inner != inner))
+        return false;
+    affine->inner = inner;
+    affine->count = pass->dim[d];
+    while (++d < pass->ndim)
+        if (steps[d])
+            return false;
+    return true;
+}
+
+bool ox_pass_find_affine(const ox_pass *pass, ox_pass_affine *affine) {
+    const pass_affine *own = pass->affine;
+    if (!own)
+        return false;
+    *affine = (ox_pass_affine){.low = own->low, .behind = own->behind, .high = own->high, .out = pass->stores->out};
+    if (!find_steps(pass, own->scale, affine) || !find_steps(pass, own->add, affine))
+        return false;
+    affine->scale = own->scale < 0 ? NULL : pass->operands[own->scale].tensor;
+    affine->add = own->add < 0 ? NULL : pass->operands[own->add].tensor;
+    affine->plus = own->plus < 0 ? NULL : pass->operands[own->plus].tensor;
+    return true;
+}

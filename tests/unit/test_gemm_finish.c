@@ -1,0 +1,113 @@
+/* test_gemm_finish.c: what tiles of products do with their sums, beside the same steps on what tiles without them give.
+ */
+#include "src/loops/lanes.h"
+#include "builds.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    ROWS = OX_GEMM_TILE_ROWS,
+    COLUMNS = OX_GEMM_PANEL_ROW / (int)sizeof(float),
+    DEPTH = 7,
+    TILES = 3000
+};
+
+static uint64_t drawn;
+static unsigned draw(unsigned below) {
+    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(drawn >> 33) % below;
+}
+static float draw_float(void) {
+    static const float special[] = {0.0F, -0.0F, 1, -1, INFINITY, -INFINITY, NAN, 1e-40F};
+    return draw(12) ? (float)((int)draw(4001) - 2000) / 256 : special[draw(sizeof special / sizeof *special)];
+}
+static void draw_floats(int count, float *to) {
+    for (int i = 0; i < count; i++)
+        to[i] = draw_float();
+}
+
+typedef struct operands {
+    float a[ROWS][DEPTH], b[DEPTH][COLUMNS], c[ROWS][COLUMNS];
+    float scale[COLUMNS], add[COLUMNS], plus[ROWS][COLUMNS];
+} operands;
+
+static ox_gemm_finish draw_finish(const operands *x) {
+    static const float lows[] = {0.0F, -0.0F, -1, -INFINITY}, highs[] = {0.0F, 6, 1, INFINITY};
+    ox_gemm_finish f = {.is_used = true, .by_column = draw(2), .plus_row = sizeof *x->plus};
+    f.scale = draw(2) ? x->scale : NULL;
+    f.add = draw(2) ? x->add : NULL;
+    f.plus = draw(2) ? (const char *)x->plus : NULL;
+    f.low = lows[draw(4)];
+    f.high = highs[draw(4)];
+    f.behind = f.low == 0 && !signbit(f.low) ? 0.0F : -0.0F;
+    return f;
+}
+
+/* Each step is stored, so that none is rounded together with the next one. */
+static float finish(const ox_gemm_finish *f, volatile float sum, int i, int j) {
+    const int k = f->by_column ? j : i;
+    if (f->scale)
+        sum = sum * f->scale[k];
+    if (f->add)
+        sum = sum + f->add[k];
+    if (f->plus)
+        sum = sum + ((const float *)(const void *)(f->plus + i * f->plus_row))[j];
+    sum = (f->low > sum ? f->low : sum) + f->behind;
+    return f->high < sum ? f->high : sum;
+}
+
+static void check_tile(const ox_gemm_kernel *kernel, const char *build) {
+    static operands x;
+    float plain[ROWS][COLUMNS], finished[ROWS][COLUMNS], later[ROWS][COLUMNS];
+    draw_floats(sizeof x / sizeof(float), &x.a[0][0]);
+    const ox_gemm_finish f = draw_finish(&x);
+    ox_gemm_tile tile = {.rows = 1 + (int64_t)draw((unsigned)kernel->rows),
+                         .columns = 1 + (int64_t)draw((unsigned)kernel->columns),
+                         .depth = 1 + (int64_t)draw(DEPTH),
+                         .a = (const char *)x.a,
+                         .b = (const char *)x.b,
+                         .a_row = sizeof *x.a,
+                         .b_row = sizeof *x.b,
+                         .c = (char *)plain,
+                         .c_row = sizeof *plain,
+                         .add = draw(2),
+                         .ahead = (const char *)x.b};
+    memcpy(plain, x.c, sizeof plain), memcpy(finished, x.c, sizeof finished);
+    kernel->tile(&tile);
+    memcpy(later, plain, sizeof later);
+    tile.c = (char *)finished;
+    tile.finish = &f;
+    kernel->tile(&tile);
+    kernel->finish(tile.rows, tile.columns, (char *)later, sizeof *later, &f);
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++) {
+            const bool inside = i < tile.rows && j < tile.columns;
+            const float wanted = inside ? finish(&f, plain[i][j], i, j) : x.c[i][j];
+            const bool same = isnan(wanted) ? isnan(finished[i][j]) && isnan(later[i][j])
+                                            : !memcmp(&wanted, &finished[i][j], sizeof wanted) &&
+                                                  !memcmp(&wanted, &later[i][j], sizeof wanted);
+            if (!same)
+                ck_abort_msg("build %s, %d of %d, %d of %d: %a and %a, not %a", build, i, (int)tile.rows, j,
+                             (int)tile.columns, (double)finished[i][j], (double)later[i][j], (double)wanted);
+        }
+}
+
+START_TEST(as_step_by_step) {
+    for (int b = 0; b < BUILDS; b++) {
+        const ox_gemm_kernel *kernel = OX_BUILD_OF(ox_loops_find(builds[b]), ox_gemm_builds)(OX_FLOAT);
+        for (int i = 0; i < TILES; i++)
+            check_tile(kernel, builds[b]);
+    }
+}
+END_TEST
+
+Suite *ox_suite_gemm_finish(void);
+Suite *ox_suite_gemm_finish(void) {
+    Suite *suite = suite_create("gemm_finish");
+    TCase *tests = tcase_create("gemm_finish");
+    tcase_add_test(tests, as_step_by_step);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
