@@ -207,11 +207,19 @@ static inline row_place place_of(const ox_direct_tile *t, int64_t r, int64_t col
 
 static void each_plane(const ox_direct_tile *t, ox_direct_fn *loop) {
     ox_direct_tile plane = *t;
+    ox_finish finish;
+    if (t->finish)
+        plane.finish = &finish;
     for (int64_t p = 0; p < t->planes; p++) {
         plane.from = t->from + p * t->plane;
         plane.to = t->to + p * t->to_step;
         plane.weights = t->weights ? t->weights + p * t->weights_step : NULL;
         plane.add = t->add ? t->add + p : NULL;
+        if (t->finish) {
+            finish = *t->finish;
+            finish.scale = finish.scale ? finish.scale + p : NULL;
+            finish.add = finish.add ? finish.add + p : NULL;
+        }
         loop(&plane);
     }
 }
@@ -219,6 +227,25 @@ static void each_plane(const ox_direct_tile *t, ox_direct_fn *loop) {
 static inline float added_to(const ox_direct_tile *t, int output) {
     return t->add ? t->add[output] : 0;
 }
+
+/* Finishes the sums of rows [first, end) of an array, those of one output. */
+#define EACH_SUM(first, end, vectors)                                                                                  \
+    UNROLL for (int s = first; s < (end); s++) UNROLL for (int v = 0; v < (vectors); v++)
+#define FINISH_SUMS(f, output, first, end, vectors)                                                                    \
+    do {                                                                                                               \
+        const vector low = (f)->low - (vector){0}, high = (f)->high - (vector){0};                                     \
+        if ((f)->scale)                                                                                                \
+            EACH_SUM(first, end, vectors) {                                                                            \
+                sum[s][v] *= (f)->scale[output];                                                                       \
+                OX_ROUND_NOW(sum[s][v]);                                                                               \
+            }                                                                                                          \
+        if ((f)->add)                                                                                                  \
+            EACH_SUM(first, end, vectors) sum[s][v] += (f)->add[output];                                               \
+        if ((f)->low > -INFINITY)                                                                                      \
+            EACH_SUM(first, end, vectors) sum[s][v] = ox_greatest(low, sum[s][v]) + (f)->behind;                       \
+        if ((f)->high < INFINITY)                                                                                      \
+            EACH_SUM(first, end, vectors) sum[s][v] = ox_smallest(high, sum[s][v]);                                    \
+    } while (false)
 
 /* Some columns of a tile; and all of them, as many vectors at a time as there are such loops, by their vectors. The
  * last ones come first, which may write over the first ones of the next row. */
@@ -249,10 +276,14 @@ static void go_across(const ox_direct_tile *t, columns_fn *const by[], int64_t m
                     UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] =         \
                         TAKE(sum[i][v], OX_GET(loose, x + i * t->from_row + v * LANES), weight);                       \
                 }                                                                                                      \
-            const float added = products ? added_to(t, 0) : 0;                                                         \
+            if (products) {                                                                                            \
+                const float added = added_to(t, 0);                                                                    \
+                EACH_SUM(0, ROWS, vectors) sum[s][v] += added;                                                         \
+                if (t->finish)                                                                                         \
+                    FINISH_SUMS(t->finish, 0, 0, ROWS, vectors);                                                       \
+            }                                                                                                          \
             const row_place place = place_of(t, r, column, columns);                                                   \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
-                UNROLL for (int v = 0; v < vectors && products; v++) sum[i][v] += added;                               \
                 if (i < place.left)                                                                                    \
                     store_row(place.to + i * place.step, sum[i], vectors, columns, place.room - i * place.less);       \
             }                                                                                                          \
@@ -299,9 +330,11 @@ DIRECT(plain_greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
                     }                                                                                                  \
                 }                                                                                                      \
             const float added = added_to(t, 0);                                                                        \
+            EACH_SUM(0, ROWS, vectors) sum[s][v] += added;                                                             \
+            if (t->finish)                                                                                             \
+                FINISH_SUMS(t->finish, 0, 0, ROWS, vectors);                                                           \
             const row_place place = place_of(t, r, column, columns);                                                   \
             UNROLL for (int i = 0; i < ROWS; i++) {                                                                    \
-                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += added;                                           \
                 if (i < place.left)                                                                                    \
                     store_row(place.to + i * place.step, sum[i], vectors, columns, place.room - i * place.less);       \
             }                                                                                                          \
@@ -389,6 +422,8 @@ enum {
             UNROLL for (int i = 0; i < OUTPUTS; i++) {                                                                 \
                 const float added = added_to(t, i);                                                                    \
                 UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += added;                                           \
+                if (t->finish)                                                                                         \
+                    FINISH_SUMS(t->finish, i, i, i + 1, vectors);                                                      \
                 store_row(place.to + i * t->to_step, sum[i], vectors, columns, place.room);                            \
             }                                                                                                          \
         }                                                                                                              \

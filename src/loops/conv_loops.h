@@ -2,7 +2,7 @@
 #ifndef OX_LOOPS_CONV_LOOPS_H
 #define OX_LOOPS_CONV_LOOPS_H
 
-#include "element.h"
+#include "finish.h"
 
 /* `count` elements of a row that is gathered, from element `to` on: of the source, from element `from` on, a stride
  * apart; padding if `from` is negative. */
@@ -31,13 +31,14 @@ typedef struct ox_direct_tile {
     int64_t taps;
     int64_t high, step; /* not 0: the taps are as many rows, and from_row is `step` times from one to the next */
     const int64_t *offsets;
-    int64_t layers, layer; /* of products: how many, and elements from one to the next */
-    const ox_f32 *weights; /* of products: of each tap of each layer */
-    int64_t outputs;       /* of products: 1, or OX_DIRECT_OUTPUTS at once that see the same layers */
-    int64_t planes, plane; /* of products: so many results of one output, and elements from the layers of one to
-                              those of the next */
-    int64_t weights_step;  /* elements from the weights of one output or plane to those of the next, */
-    const ox_f32 *add;     /* and what is added behind the products of each; NULL: nothing */
+    int64_t layers, layer;   /* of products: how many, and elements from one to the next */
+    const ox_f32 *weights;   /* of products: of each tap of each layer */
+    int64_t outputs;         /* of products: 1, or OX_DIRECT_OUTPUTS at once that see the same layers */
+    int64_t planes, plane;   /* of products: so many results of one output, and elements from the layers of one to
+                                those of the next */
+    int64_t weights_step;    /* elements from the weights of one output or plane to those of the next, */
+    const ox_f32 *add;       /* what is added behind the products of each; NULL: nothing, */
+    const ox_finish *finish; /* and what becomes of these sums, outputs or planes being rows; NULL: nothing */
     int64_t rows, columns;
     const float *from;
     float *to;

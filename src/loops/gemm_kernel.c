@@ -57,15 +57,15 @@ static inline ox_floats of_columns(const ox_f32 *from, int64_t column) {
 static inline ox_floats of_row(const ox_f32 *from, int64_t row) {
     return from[row] - (ox_floats){0};
 }
-static inline ox_floats of_place(const ox_gemm_finish *f, const ox_f32 *from, int i, int j) {
+static inline ox_floats of_place(const ox_finish *f, const ox_f32 *from, int i, int j) {
     return f->by_column ? of_columns(from, j * FLOATS) : of_row(from, i);
 }
 
 /* The sums of a tile: step by step, each for all of them, as few steps are there. The product is rounded before
  * something is added. */
 #define EACH_SUM UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++)
-static inline __attribute__((always_inline)) void finish_sums(const int rows, const int vectors,
-                                                              const ox_gemm_finish *f, ox_floats sum[][GEMM_VECTORS]) {
+static inline __attribute__((always_inline)) void finish_sums(const int rows, const int vectors, const ox_finish *f,
+                                                              ox_floats sum[][GEMM_VECTORS]) {
     if (f->scale)
         EACH_SUM {
             sum[i][j] *= of_place(f, f->scale, i, j);
@@ -87,11 +87,11 @@ static inline __attribute__((always_inline)) void finish_sums(const int rows, co
 
 /* The same for a tile that is computed beside C, whose columns are read in whole vectors. */
 typedef struct finish_room {
-    ox_gemm_finish finish;
+    ox_finish finish;
     float scale[GEMM_VECTORS * FLOATS], add[GEMM_VECTORS * FLOATS];
     float plus[OX_GEMM_TILE_ROWS][GEMM_VECTORS * FLOATS];
 } finish_room;
-static const ox_gemm_finish *finish_beside(const ox_gemm_finish *f, int64_t rows, int64_t columns, finish_room *room) {
+static const ox_finish *finish_beside(const ox_finish *f, int64_t rows, int64_t columns, finish_room *room) {
     const size_t row = (size_t)columns * sizeof(float);
     room->finish = *f;
     if (f->by_column && f->scale)
@@ -108,13 +108,13 @@ static const ox_gemm_finish *finish_beside(const ox_gemm_finish *f, int64_t rows
 }
 
 /* An ox_gemm_finish_fn. */
-static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row, const ox_gemm_finish *all) {
+static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row, const ox_finish *all) {
     finish_room room;
     for (int64_t i = 0; i < rows; i++, c += c_row)
         for (int64_t j = 0; j < columns; j += FLOATS) {
             const int64_t count = LESS_OF(columns - j, FLOATS), first = all->by_column ? j : i;
             char *at = c + j * (int64_t)sizeof(float);
-            ox_gemm_finish here = *all;
+            ox_finish here = *all;
             here.scale = all->scale ? all->scale + first : NULL;
             here.add = all->add ? all->add + first : NULL;
             here.plus = all->plus ? all->plus + i * all->plus_row + j * (int64_t)sizeof(float) : NULL;

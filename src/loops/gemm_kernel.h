@@ -5,7 +5,7 @@
 #ifndef OX_LOOPS_GEMM_KERNEL_H
 #define OX_LOOPS_GEMM_KERNEL_H
 
-#include "element.h"
+#include "finish.h"
 
 struct ox_loops; /* lanes.h */
 
@@ -25,17 +25,6 @@ typedef struct ox_gemm_matrix {
     int64_t row, col;
 } ox_gemm_matrix;
 
-/* What finished sums of floats become: min(max(sum * scale + add + plus, low) + behind, high), each step rounded.
- * `scale` and `add` have an element for each row of C, or for each column, and `plus` one for each of its elements, in
- * rows of packed columns. NULL changes nothing, and neither do limits that are infinite, and -0 behind. */
-typedef struct ox_gemm_finish {
-    bool is_used, by_column;
-    const ox_f32 *scale, *add;
-    const char *plus;
-    int64_t plus_row; /* bytes */
-    float low, behind, high;
-} ox_gemm_finish;
-
 /* C (rows x columns, c_row bytes between rows) = A * B over `depth` elements of k, or += if `add`. Rows of A are a_row
  * bytes apart, those of B b_row bytes. Columns beyond `columns`, up to the kernel's unit, are read in B and not written
  * in C. 1 <= rows <= kernel rows, 1 <= columns <= kernel columns, depth >= 1. Every OX_GEMM_STEPS groups of k prefetch
@@ -47,7 +36,7 @@ typedef struct ox_gemm_tile {
     char *c;
     int64_t c_row;
     bool add;
-    const ox_gemm_finish *finish; /* of tiles of floats: NULL, or what is done last, for the tile's rows and columns */
+    const ox_finish *finish; /* of tiles of floats: NULL, or what is done last, for the tile's rows and columns */
     const char *ahead;
     int64_t ahead_stream, ahead_step;
 } ox_gemm_tile;
@@ -61,7 +50,7 @@ typedef void ox_gemm_rows_fn(int64_t n, int64_t k, const char *a, int64_t a_step
 typedef void ox_gemm_dots_fn(int64_t n, int64_t k, const char *a, const char *b, int64_t b_col, char *c);
 
 /* Finishes sums that lie in memory: rows of packed columns, c_row bytes apart. */
-typedef void ox_gemm_finish_fn(int64_t rows, int64_t columns, char *c, int64_t c_row, const ox_gemm_finish *finish);
+typedef void ox_gemm_finish_fn(int64_t rows, int64_t columns, char *c, int64_t c_row, const ox_finish *finish);
 
 /* Lays out rows x columns elements of a matrix (which starts there) in rows of the kernel's operand type, to_row bytes
  * apart; each is filled up with zeros to `width` elements. `stage` has room for OX_GEMM_STAGE bytes. */

@@ -21,8 +21,8 @@
 #define OX_WIDEST 16
 #endif
 
-/* Vectors of floats of at most half a cache line, of which unaligned ones cross fewer lines, and the greater of each
- * two; b where one is a NaN, or both are zeros. */
+/* Vectors of floats of at most half a cache line, of which unaligned ones cross fewer lines, and the greater and
+ * the smaller of each two; b where one is a NaN, or both are zeros. */
 #if defined(__AVX__)
 #define OX_REALS_BYTES 32
 #else
@@ -41,7 +41,19 @@ static inline ox_reals ox_greatest(ox_reals a, ox_reals b) {
 #endif
 }
 
-/* The same of the widest vectors, and the lesser of each two. */
+static inline ox_reals ox_smallest(ox_reals a, ox_reals b) {
+#if defined(__AVX__)
+    return (ox_reals)_mm256_min_ps((__m256)a, (__m256)b);
+#elif defined(__SSE2__)
+    return (ox_reals)_mm_min_ps((__m128)a, (__m128)b);
+#else
+    typedef int32_t bits __attribute__((vector_size(OX_REALS_BYTES)));
+    const bits less = a < b;
+    return (ox_reals)((less & (bits)a) | (~less & (bits)b));
+#endif
+}
+
+/* The same of the widest vectors. */
 typedef float ox_floats __attribute__((vector_size(OX_WIDEST)));
 #if defined(__AVX512F__)
 static inline ox_floats ox_greater_floats(ox_floats a, ox_floats b) {

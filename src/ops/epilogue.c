@@ -15,6 +15,16 @@ bool ox_epilogue_is_affine(const ox_epilogue *epilogue, ox_pass_affine *affine) 
     return epilogue && ox_pass_find_affine(epilogue->pass, affine);
 }
 
+ox_finish ox_epilogue_finish(const ox_pass_affine *affine) {
+    return (ox_finish){.is_used = true,
+                       .scale = affine->scale ? affine->scale->data : NULL,
+                       .add = affine->add ? affine->add->data : NULL,
+                       .plus = affine->plus ? affine->plus->data : NULL,
+                       .low = affine->low,
+                       .behind = affine->behind,
+                       .high = affine->high};
+}
+
 void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *sums, void *scratch) {
     int tag, fault = ox_pass_run_given(epilogue->pass, scratch, sums, part, &tag);
     if (!fault)

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "loops/finish.h"
 #include "pass/pass.h"
 
 /* Writes what the operator does to its sums. Register and result have the type in which sums are computed. */
@@ -26,6 +27,9 @@ size_t ox_epilogue_scratch(const ox_epilogue *epilogue);
 
 /* True if it is no more than an ox_pass_affine: what computes the sums may do that itself, and store where it says. */
 bool ox_epilogue_is_affine(const ox_epilogue *epilogue, ox_pass_affine *affine);
+
+/* The same for loops. Data is NULL before it is known. */
+ox_finish ox_epilogue_finish(const ox_pass_affine *affine);
 
 /* Takes the sums of a part of output 0, packed. Threads call it at the same time, each with scratch memory of its own;
  * every element comes once in a run. */

@@ -33,9 +33,9 @@ typedef struct operands {
     float scale[COLUMNS], add[COLUMNS], plus[ROWS][COLUMNS];
 } operands;
 
-static ox_gemm_finish draw_finish(const operands *x) {
+static ox_finish draw_finish(const operands *x) {
     static const float lows[] = {0.0F, -0.0F, -1, -INFINITY}, highs[] = {0.0F, 6, 1, INFINITY};
-    ox_gemm_finish f = {.is_used = true, .by_column = draw(2), .plus_row = sizeof *x->plus};
+    ox_finish f = {.is_used = true, .by_column = draw(2), .plus_row = sizeof *x->plus};
     f.scale = draw(2) ? x->scale : NULL;
     f.add = draw(2) ? x->add : NULL;
     f.plus = draw(2) ? (const char *)x->plus : NULL;
@@ -46,7 +46,7 @@ static ox_gemm_finish draw_finish(const operands *x) {
 }
 
 /* Each step is stored, so that none is rounded together with the next one. */
-static float finish(const ox_gemm_finish *f, volatile float sum, int i, int j) {
+static float finish(const ox_finish *f, volatile float sum, int i, int j) {
     const int k = f->by_column ? j : i;
     if (f->scale)
         sum = sum * f->scale[k];
@@ -62,7 +62,7 @@ static void check_tile(const ox_gemm_kernel *kernel, const char *build) {
     static operands x;
     float plain[ROWS][COLUMNS], finished[ROWS][COLUMNS], later[ROWS][COLUMNS];
     draw_floats(sizeof x / sizeof(float), &x.a[0][0]);
-    const ox_gemm_finish f = draw_finish(&x);
+    const ox_finish f = draw_finish(&x);
     ox_gemm_tile tile = {.rows = 1 + (int64_t)draw((unsigned)kernel->rows),
                          .columns = 1 + (int64_t)draw((unsigned)kernel->columns),
                          .depth = 1 + (int64_t)draw(DEPTH),

@@ -58,7 +58,7 @@ struct ox_gemm {
     int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
     ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
     ox_epilogue *epilogue;       /* if not NULL, it takes C after that; `c` is not used */
-    ox_gemm_finish finish;       /* if it is used, what tiles of floats do with their sums, */
+    ox_finish finish;            /* if it is used, what tiles of floats do with their sums, */
     int64_t finish_count;        /* and if not 0, rows of all products after which scale and add begin again */
     bool end_in_place;           /* `end` may receive the memory of C itself */
     size_t scratch;              /* bytes that `end` wants */

@@ -82,15 +82,9 @@ bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
     finished->epilogue = NULL;
     finished->c = affine.out->data ? (char *)affine.out->data + g->start * (int64_t)sizeof(float) : NULL;
     finished->c_row = row * (int64_t)sizeof(float);
-    finished->finish = (ox_gemm_finish){.is_used = true,
-                                        .by_column = by_column,
-                                        .scale = affine.scale ? affine.scale->data : NULL,
-                                        .add = affine.add ? affine.add->data : NULL,
-                                        .plus = affine.plus ? affine.plus->data : NULL,
-                                        .plus_row = finished->c_row,
-                                        .low = affine.low,
-                                        .behind = affine.behind,
-                                        .high = affine.high};
+    finished->finish = ox_epilogue_finish(&affine);
+    finished->finish.by_column = by_column;
+    finished->finish.plus_row = finished->c_row;
     finished->finish_count = by_row ? affine.count : 0;
     return true;
 }
@@ -98,7 +92,7 @@ bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
 bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
     if (!OX_BUILD_OF(loops, ox_gemm_builds)(g->a.dtype)->finish)
         return false;
-    g->finish = (ox_gemm_finish){.is_used = true, .add = add, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
+    g->finish = (ox_finish){.is_used = true, .add = add, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
     g->finish_count = count;
     return true;
 }

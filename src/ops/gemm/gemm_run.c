@@ -176,7 +176,7 @@ static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_
 }
 
 /* Moves what is done with sums to the first row and column of a tile or block. */
-static void place_finish(const ox_gemm_finish *all, int64_t row, int64_t column, ox_gemm_finish *finish) {
+static void place_finish(const ox_finish *all, int64_t row, int64_t column, ox_finish *finish) {
     const int64_t first = all->by_column ? column : row;
     finish->scale = all->scale ? all->scale + first : NULL;
     finish->add = all->add ? all->add + first : NULL;
@@ -186,7 +186,7 @@ static void place_finish(const ox_gemm_finish *all, int64_t row, int64_t column,
 /* Finishes sums that no tile has finished. */
 static void finish_block(const gemm_job *job, const ox_gemm_block *block) {
     const ox_gemm *g = job->transposed;
-    ox_gemm_finish finish = g->finish;
+    ox_finish finish = g->finish;
     if (!finish.is_used)
         return;
     place_finish(&g->finish, block->row, block->column, &finish);
@@ -218,7 +218,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
     const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
-    ox_gemm_finish finish = g->finish;
+    ox_finish finish = g->finish;
     if (finish.is_used && d + 1 == job->plan->depths)
         tile.finish = &finish;
     const char *left = g->gather ? NULL : as_it_lies(kernel, &from, block);

@@ -11,6 +11,7 @@
 /* A convolution that is no product (conv_direct.c). */
 typedef struct ox_conv_direct {
     bool is_used;
+    bool finishes; /* loops do what the epilogue does */
     ox_band band;
     int64_t together;            /* channels that are computed before they are handed on */
     int64_t layer;               /* elements from the band of an input channel to the next one */

@@ -19,6 +19,7 @@ typedef struct direct_job {
     ox_epilogue *epilogue;
     const ox_f32 *x, *w, *bias;
     float *to;
+    ox_finish finish;
     char *workspace;
 } direct_job;
 
@@ -37,6 +38,12 @@ bool ox_conv_has_few(const ox_conv *conv) {
     return conv->in_channels <= FEW_INPUTS && may_be_direct(conv);
 }
 
+/* Whether an epilogue is what loops do with the sums of a channel. */
+static bool find_finish(const ox_conv *c, const ox_epilogue *epilogue, ox_pass_affine *affine) {
+    return ox_epilogue_is_affine(epilogue, affine) && !affine->plus &&
+           (!affine->count || (affine->inner == c->window.out_count && affine->count == c->out_channels * c->groups));
+}
+
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     ox_conv_direct *d = &conv->direct;
     const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
@@ -52,9 +59,11 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     d->room = d->band.room * (size_t)conv->in_channels;
     d->rooms = (int64_t)(ROOMS / d->room);
     d->rooms = ox_least(d->rooms < FEWEST ? FEWEST : d->rooms, conv->images * conv->groups);
-    if (call->epilogue)
+    ox_pass_affine affine;
+    d->finishes = find_finish(conv, call->epilogue, &affine);
+    if (call->epilogue && !d->finishes)
         d->block = ox_aligned((size_t)(d->together * d->band.rows * d->band.columns) * sizeof(float));
-    d->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
+    d->scratch = d->finishes ? 0 : ox_aligned(ox_epilogue_scratch(call->epilogue));
     const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
     d->pool = ox_pool_for(call->pool, work / WORK);
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
@@ -93,6 +102,7 @@ typedef struct direct_band {
     float *rooms;
     int64_t first, inputs; /* the first channel that is laid out there, and how many are */
     ox_direct_tile tile;
+    ox_finish finish; /* of the tile */
 } direct_band;
 
 static void find_band(const direct_job *job, int64_t number, char *rooms, direct_band *band) {
@@ -104,6 +114,8 @@ static void find_band(const direct_job *job, int64_t number, char *rooms, direct
     for (int64_t i = 0; i < d->rooms * c->in_channels; i++)
         ox_band_fill(&d->band, 0, band->rooms + i * d->layer);
     band->tile = ox_band_tile(&d->band, &band->place, band->rooms);
+    band->finish = job->finish;
+    band->tile.finish = job->finish.is_used ? &band->finish : NULL;
     band->tile.layers = c->in_channels;
     band->tile.layer = d->layer;
     band->tile.plane = c->out_channels == 1 ? c->in_channels * d->layer : 0;
@@ -140,6 +152,8 @@ static int64_t compute_channels(const direct_job *job, direct_band *band, const 
     tile->planes = tile->outputs > 1 ? 1 : count;
     tile->weights = job->w + channel->of_image * tile->weights_step;
     tile->add = job->bias ? job->bias + channel->of_image : NULL;
+    band->finish.scale = job->finish.scale ? job->finish.scale + channel->of_image : NULL;
+    band->finish.add = job->finish.add ? job->finish.add + channel->of_image : NULL;
     tile->to = to;
     c->direct.loops->products(tile);
     return tile->outputs * tile->planes;
@@ -204,7 +218,13 @@ static void direct_part(void *context, int part, int parts) {
 void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,
                         const ox_f32 *bias, float *to) {
     const ox_conv_direct *d = &conv->direct;
-    direct_job job = {conv, call->epilogue, x, w, bias, to, NULL};
+    ox_pass_affine affine;
+    direct_job job = {.conv = conv, .epilogue = call->epilogue, .x = x, .w = w, .bias = bias, .to = to};
+    if (d->finishes && find_finish(conv, call->epilogue, &affine)) {
+        job.epilogue = NULL;
+        job.finish = ox_epilogue_finish(&affine);
+        job.to = affine.out->data;
+    }
     job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
     ox_pool_run(d->pool, direct_part, &job);
 }
