@@ -215,11 +215,8 @@ static void each_plane(const ox_direct_tile *t, ox_direct_fn *loop) {
         plane.to = t->to + p * t->to_step;
         plane.weights = t->weights ? t->weights + p * t->weights_step : NULL;
         plane.add = t->add ? t->add + p : NULL;
-        if (t->finish) {
-            finish = *t->finish;
-            finish.scale = finish.scale ? finish.scale + p : NULL;
-            finish.add = finish.add ? finish.add + p : NULL;
-        }
+        if (t->finish)
+            finish = ox_finish_from(t->finish, p, 0);
         loop(&plane);
     }
 }

@@ -15,4 +15,17 @@ typedef struct ox_finish {
     float low, behind, high;
 } ox_finish;
 
+/* The same from an element of the matrix on. */
+static inline ox_finish ox_finish_from(const ox_finish *all, int64_t row, int64_t column) {
+    const int64_t first = all->by_column ? column : row;
+    ox_finish finish = *all;
+    if (all->scale)
+        finish.scale += first;
+    if (all->add)
+        finish.add += first;
+    if (all->plus)
+        finish.plus += row * all->plus_row + column * (int64_t)sizeof(float);
+    return finish;
+}
+
 #endif

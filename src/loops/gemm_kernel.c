@@ -112,12 +112,9 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
     finish_room room;
     for (int64_t i = 0; i < rows; i++, c += c_row)
         for (int64_t j = 0; j < columns; j += FLOATS) {
-            const int64_t count = LESS_OF(columns - j, FLOATS), first = all->by_column ? j : i;
+            const int64_t count = LESS_OF(columns - j, FLOATS);
             char *at = c + j * (int64_t)sizeof(float);
-            ox_finish here = *all;
-            here.scale = all->scale ? all->scale + first : NULL;
-            here.add = all->add ? all->add + first : NULL;
-            here.plus = all->plus ? all->plus + i * all->plus_row + j * (int64_t)sizeof(float) : NULL;
+            const ox_finish here = ox_finish_from(all, i, j);
             ox_floats sum[1][GEMM_VECTORS] = {0};
             memcpy(sum, at, (size_t)count * sizeof(float));
             finish_sums(1, 1, count < FLOATS ? finish_beside(&here, 1, count, &room) : &here, sum);

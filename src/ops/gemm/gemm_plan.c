@@ -98,13 +98,11 @@ bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, 
 }
 
 void ox_gemm_place_finish(ox_gemm *g) {
-    if (g->finish.plus)
-        g->finish.plus += g->start * (int64_t)sizeof(float);
-    if (!g->finish_count)
-        return;
-    const int64_t first = ox_remainder(ox_quotient(g->start, row_of_result(g)), g->finish_count);
-    g->finish.scale = g->finish.scale ? g->finish.scale + first : NULL;
-    g->finish.add = g->finish.add ? g->finish.add + first : NULL;
+    const int64_t row = ox_quotient(g->start, row_of_result(g));
+    const char *plus = g->finish.plus ? g->finish.plus + g->start * (int64_t)sizeof(float) : NULL;
+    if (g->finish_count)
+        g->finish = ox_finish_from(&g->finish, ox_remainder(row, g->finish_count), 0);
+    g->finish.plus = plus;
 }
 
 static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {

@@ -175,21 +175,12 @@ static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_
     }
 }
 
-/* Moves what is done with sums to the first row and column of a tile or block. */
-static void place_finish(const ox_finish *all, int64_t row, int64_t column, ox_finish *finish) {
-    const int64_t first = all->by_column ? column : row;
-    finish->scale = all->scale ? all->scale + first : NULL;
-    finish->add = all->add ? all->add + first : NULL;
-    finish->plus = all->plus ? all->plus + row * all->plus_row + column * (int64_t)sizeof(float) : NULL;
-}
-
 /* Finishes sums that no tile has finished. */
 static void finish_block(const gemm_job *job, const ox_gemm_block *block) {
     const ox_gemm *g = job->transposed;
-    ox_finish finish = g->finish;
-    if (!finish.is_used)
+    if (!g->finish.is_used)
         return;
-    place_finish(&g->finish, block->row, block->column, &finish);
+    const ox_finish finish = ox_finish_from(&g->finish, block->row, block->column);
     job->plan->kernel->finish(block->rows, block->columns, block->data, block->data_row, &finish);
 }
 
@@ -238,7 +229,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
             tile.rows = ox_least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
-            place_finish(&g->finish, block->row + i, block->column + j, &finish);
+            finish = ox_finish_from(&g->finish, block->row + i, block->column + j);
             run_tile(job, k, block->row + i, &tile);
             tile.ahead += fetched;
             if (tile.ahead + fetched > last) /* more tiles than bytes of a row */

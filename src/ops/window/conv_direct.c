@@ -152,8 +152,7 @@ static int64_t compute_channels(const direct_job *job, direct_band *band, const 
     tile->planes = tile->outputs > 1 ? 1 : count;
     tile->weights = job->w + channel->of_image * tile->weights_step;
     tile->add = job->bias ? job->bias + channel->of_image : NULL;
-    band->finish.scale = job->finish.scale ? job->finish.scale + channel->of_image : NULL;
-    band->finish.add = job->finish.add ? job->finish.add + channel->of_image : NULL;
+    band->finish = ox_finish_from(&job->finish, channel->of_image, 0);
     tile->to = to;
     c->direct.loops->products(tile);
     return tile->outputs * tile->planes;
