@@ -193,6 +193,11 @@
 #define OX_SPLIT_BYTES ((size_t)128 << 10)
 #endif
 
+/* The memory that threads work in is so far apart. */
+#ifndef OX_APART_BYTES
+#define OX_APART_BYTES ((size_t)64 << 10)
+#endif
+
 /* A step polls for cancellation after about so many bytes of work. */
 #ifndef OX_POLL_BYTES
 #define OX_POLL_BYTES ((size_t)512 << 10)

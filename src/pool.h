@@ -36,6 +36,10 @@ static inline int ox_pool_parts(const ox_pool *pool) {
     (void)pool;
     return 1;
 }
+static inline size_t ox_pool_room(int parts, size_t bytes) {
+    (void)parts;
+    return bytes;
+}
 static inline void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
     (void)pool;
     fn(context, 0, 1);
@@ -79,6 +83,12 @@ void ox_pool_free(ox_pool *pool);
 
 /* The number of parts that work is split into; 1 without a pool. */
 int ox_pool_parts(const ox_pool *pool);
+
+/* Bytes from the memory that one of so many parts works in to that of the next: processors prefetch far beyond what a
+ * thread reads, and what another one writes there would wait for it. */
+static inline size_t ox_pool_room(int parts, size_t bytes) {
+    return parts > 1 && bytes ? ox_aligned(bytes) + OX_APART_BYTES : bytes;
+}
 
 /* Runs all parts and returns when they are done. Parts must not depend on each other. */
 void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context);

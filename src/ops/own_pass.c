@@ -12,11 +12,11 @@ ox_status ox_own_pass_end(ox_call *call, ox_pass_builder *builder, ox_reg result
         return ox_elementwise_failed(call);
     const double bytes = (double)ox_tensor_count(out) * (double)ox_dtype_size(out->dtype);
     own->parts = ox_pool_parts(ox_pool_for(call->pool, bytes));
-    return ox_workspace_add(call, own->parts, ox_pass_parts_scratch(own->pass));
+    return ox_workspace_add(call, 1, ox_pass_parts_scratch(own->pass, own->parts));
 }
 
 ox_status ox_own_pass_run(const ox_call *call, size_t *used, const ox_own_pass *own) {
-    void *scratch = ox_workspace_take(call, used, own->parts, ox_pass_parts_scratch(own->pass));
+    void *scratch = ox_workspace_take(call, used, 1, ox_pass_parts_scratch(own->pass, own->parts));
     int tag;
     const int fault = ox_pass_parts_run(own->pass, call->pool, own->parts, scratch, &tag);
     return fault ? ox_elementwise_fault(call->error, fault) : OX_OK;

@@ -6,18 +6,23 @@ typedef struct part_fault {
     int fault, tag;
 } part_fault;
 
-size_t ox_pass_parts_scratch(const ox_pass *pass) {
-    return ox_aligned(sizeof(part_fault)) + ox_aligned(ox_pass_scratch(pass));
+static size_t part_room(const ox_pass *pass, int parts) {
+    return ox_pool_room(parts, ox_aligned(sizeof(part_fault)) + ox_aligned(ox_pass_scratch(pass)));
+}
+
+size_t ox_pass_parts_scratch(const ox_pass *pass, int parts) {
+    return (size_t)parts * part_room(pass, parts);
 }
 
 typedef struct parts_job {
     const ox_pass *pass;
     ox_pool *pool;
+    int parts;
     char *scratch;
 } parts_job;
 
 static part_fault *fault_of(const parts_job *job, int part) {
-    return (void *)(job->scratch + (size_t)part * ox_pass_parts_scratch(job->pass));
+    return (void *)(job->scratch + (size_t)part * part_room(job->pass, job->parts));
 }
 
 static void run_part(void *context, int part, int parts) {
@@ -36,7 +41,7 @@ static void run_part(void *context, int part, int parts) {
 }
 
 int ox_pass_parts_run(const ox_pass *pass, ox_pool *pool, int parts, void *scratch, int *tag) {
-    parts_job job = {pass, pool, scratch};
+    parts_job job = {pass, pool, parts, scratch};
     ox_pool_run(parts > 1 ? pool : NULL, run_part, &job);
     for (int part = 0; part < parts; part++) {
         const part_fault *found = fault_of(&job, part);

@@ -5,8 +5,8 @@
 #include "pass/pass.h"
 #include "pool.h"
 
-/* Bytes of scratch memory for one part; a multiple of OX_ALIGN. */
-size_t ox_pass_parts_scratch(const ox_pass *pass);
+/* Bytes of scratch memory for so many parts; a multiple of OX_ALIGN. */
+size_t ox_pass_parts_scratch(const ox_pass *pass, int parts);
 
 /* Runs a pass in that many parts, each on its share of the scratch memory. Gives the fault of the first part that has
  * one, as one thread would, and the tag of the instruction that found it; 0 if there is none. */

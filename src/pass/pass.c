@@ -247,13 +247,23 @@ static void find_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t le
     seek(pass, s, place->index, at / s->inner / pass->dim[s->block]);
 }
 
-/* The dimension outside the block in which a step of so many elements is the next entry; 0 if there is none. */
-static int stepped_dim(const ox_pass *pass, const pass_state *s, int64_t step) {
-    int64_t elements = s->inner * pass->dim[s->block];
+/* How rows of a part follow each other: `times` entries on in dimension `dim`, `count` of them at most. */
+typedef struct given_rows {
+    int dim;
+    int64_t times, count;
+} given_rows;
+
+/* The rows that follow the one of a place: in the block, or in the dimension outside it in which a step of so many
+ * elements is the next entry. */
+static given_rows find_rows(const ox_pass *pass, const pass_state *s, int64_t step, const given_place *place) {
+    const int64_t length = pass->dim[s->block], room = length - place->from - place->entries;
+    int64_t elements = s->inner * length;
+    if (step && step < elements && step % s->inner == 0)
+        return (given_rows){s->block, step / s->inner, room * s->inner / step + 1};
     for (int d = s->block + 1; d < pass->ndim && elements <= step; elements *= pass->dim[d++])
         if (elements == step)
-            return d;
-    return 0;
+            return (given_rows){d, 1, pass->dim[d] - place->index[d]};
+    return (given_rows){s->block, 0, 1};
 }
 
 /* A stretch in as many tiles as it takes, the first of which is found. */
@@ -270,9 +280,9 @@ static void run_stretch_given(const ox_pass *pass, pass_state *s, char *given, i
     }
 }
 
-/* Tiles that follow each other in dimension d, by the program's only instruction. */
+/* Tiles that follow each other, by the program's only instruction. */
 static void run_chain_rows(const ox_pass *pass, pass_state *s, char *given, const ox_pass_part *part, int64_t first,
-                           int64_t rows, int d, const given_place *place) {
+                           const given_rows *rows, const given_place *place) {
     const pass_loop *in = pass->code;
     char *arg[OX_CHAIN_ARGS];
     int64_t next[OX_CHAIN_ARGS] = {part->step * pass->stores->width};
@@ -284,11 +294,11 @@ static void run_chain_rows(const ox_pass *pass, pass_state *s, char *given, cons
         arg[k] = s->regs[in->reg[k]];
         for (int a = 0; a < pass->noperands; a++)
             if (pass->operands[a].reg == in->reg[k])
-                next[k] = pass->operands[a].steps[d];
+                next[k] = pass->operands[a].steps[rows->dim] * rows->times;
         if (in->reg[k] == pass->given)
             next[k] = part->count * (int64_t)pass->given_width;
     }
-    pass->chain_rows(rows, part->count, arg, in->step, next, in->attr);
+    pass->chain_rows(rows->count, part->count, arg, in->step, next, in->attr);
 }
 
 /* A stretch of whole tiles of the same size is rows of as many elements, one behind the other; what is left of it
@@ -304,19 +314,22 @@ static ox_pass_part rows_of(const ox_pass *pass, pass_state *s, const ox_pass_pa
 static void run_part(const ox_pass *pass, pass_state *s, char *data, const ox_pass_part *part) {
     const int64_t row = part->count * (int64_t)pass->given_width;
     given_place place;
-    for (int64_t i = 0, rows; i < part->rows; i += rows, data += rows * row) {
+    given_rows rows;
+    for (int64_t i = 0; i < part->rows; i += rows.count, data += rows.count * row) {
         const int64_t first = part->first + i * part->step;
         find_tile(pass, s, first, part->count, &place);
-        const int d = place.entries * s->inner == part->count ? stepped_dim(pass, s, part->step) : 0;
-        rows = d ? ox_least(part->rows - i, pass->dim[d] - place.index[d]) : 1;
-        if (rows > 1 && pass->chain_rows) {
-            run_chain_rows(pass, s, data, part, first, rows, d, &place);
+        rows = (given_rows){.count = 1};
+        if (place.entries * s->inner == part->count)
+            rows = find_rows(pass, s, part->step, &place);
+        rows.count = ox_least(rows.count, part->rows - i);
+        if (rows.count > 1 && pass->chain_rows) {
+            run_chain_rows(pass, s, data, part, first, &rows, &place);
             continue;
         }
         run_stretch_given(pass, s, data, first, part->count, &place);
-        for (int64_t r = 1; r < rows; r++) {
+        for (int64_t r = 1; r < rows.count; r++) {
             for (int a = 0; a < pass->noperands; a++)
-                s->cursor[a] += pass->operands[a].steps[d];
+                s->cursor[a] += pass->operands[a].steps[rows.dim] * rows.times;
             s->regs[pass->given] = data + r * row;
             run_tile(pass, s, place.from, place.entries, first + r * part->step);
         }

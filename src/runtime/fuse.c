@@ -320,7 +320,7 @@ static void prepare_pass(ox_frame *frame, ox_group *group, int n) {
     bool large = bytes >= OX_SPLIT_BYTES;
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     group->parts = large ? ox_pool_parts(frame->pool) : 1;
-    frame->plan.steps[n].work = (size_t)group->parts * ox_pass_parts_scratch(group->pass);
+    frame->plan.steps[n].work = ox_pass_parts_scratch(group->pass, group->parts);
 }
 
 /* The pass runs on what the dense node hands over. */

@@ -162,7 +162,7 @@ ox_gemm ox_gemm_transpose(const ox_gemm *g);
 
 /* Bytes of workspace for one thread, and how many rooms for panels there are. */
 size_t ox_gemm_part_bytes(const ox_gemm_plan *plan);
-int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan);
+int ox_gemm_panel_copies(const ox_gemm_plan *plan);
 
 /* Run: that workspace. */
 void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan);

@@ -221,10 +221,11 @@ static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) 
 }
 
 size_t ox_gemm_part_bytes(const ox_gemm_plan *plan) {
-    return plan->stage + plan->a_bytes + plan->c_bytes + plan->back_bytes + plan->side_bytes + plan->scratch;
+    return ox_pool_room(ox_pool_parts(plan->pool), plan->stage + plan->a_bytes + plan->c_bytes + plan->back_bytes +
+                                                       plan->side_bytes + plan->scratch);
 }
 
-int64_t ox_gemm_panel_copies(const ox_gemm_plan *plan) {
+int ox_gemm_panel_copies(const ox_gemm_plan *plan) {
     return plan->batched || plan->strips ? ox_pool_parts(plan->pool) : 1;
 }
 
@@ -257,7 +258,8 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     plan->stage = is_native(&g->a) && is_native(&g->b) && !groups ? 0 : OX_GEMM_STAGE;
     plan->a_bytes = ox_aligned(plan->a_bytes), plan->c_bytes = ox_aligned(plan->c_bytes);
     plan->back_bytes = ox_aligned(plan->back_bytes), plan->side_bytes = ox_aligned(plan->side_bytes);
-    plan->scratch = ox_aligned(plan->scratch), plan->panel_bytes = ox_aligned(plan->panel_bytes);
+    plan->scratch = ox_aligned(plan->scratch);
+    plan->panel_bytes = ox_pool_room(ox_gemm_panel_copies(plan), ox_aligned(plan->panel_bytes));
     OX_TRY(ox_workspace_add(call, ox_gemm_panel_copies(plan), plan->panel_bytes));
     return ox_workspace_add(call, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));
 }

@@ -6,6 +6,7 @@
 enum {
     DIRECT_PANELS = 2,
     TILES_EACH = 4,   /* enough rows of tiles for every thread */
+    WHOLE = 4,        /* a share of all steps that handing on parts of rows takes */
     PACKED_ROWS = 16, /* of B that are laid out together: so many streams memory serves well */
     FEW_TILES = 2     /* read a panel faster than memory brings the next one, unless it comes in streams */
 };
@@ -218,11 +219,13 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         left = room->a;
         lay_rows(job, room, &from, k, depth, block);
     }
-    for (int64_t j = 0; j < block->columns; j += kernel->columns) {
-        int64_t column = block->column + j - job->column, all = ox_least(kernel->columns, job->columns - column);
-        const int64_t next_row = find_panel(job, k, depth, column, all, &tile);
+    for (int64_t j = 0; j < block->columns; j += tile.columns) {
+        const int64_t at = block->column + j - job->column, within = at % kernel->columns, panel = at - within,
+                      all = ox_least(kernel->columns, job->columns - panel);
+        const int64_t next_row = find_panel(job, k, depth, panel, all, &tile);
         look_ahead(job, tiles, next_row, &tile);
-        tile.columns = ox_least(kernel->columns, block->columns - j);
+        tile.b += within * kernel->group * (int64_t)ox_dtype_size(kernel->b);
+        tile.columns = ox_least(all - within, block->columns - j);
         const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {
@@ -319,32 +322,51 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
         take_block(job->gemm, block);
 }
 
+/* Rows are cut into blocks of about one size, columns where panels end. */
 static void compute_blocks(const gemm_job *job, const gemm_room *room, int64_t row, int64_t row_end, int64_t column,
                            int64_t column_end) {
     const ox_gemm_plan *plan = job->plan;
-    for (int64_t j = column; j < column_end; j += plan->columns)
-        for (int64_t i = row; i < row_end; i += plan->rows) {
-            ox_gemm_block block = {.row = i, .column = j};
-            block.rows = ox_least(plan->rows, row_end - i), block.columns = ox_least(plan->columns, column_end - j);
+    const int64_t rows = row_end - row, blocks = pieces(rows, plan->rows), each = blocks ? pieces(rows, blocks) : 0;
+    for (int64_t j = column, end; j < column_end; j = end) {
+        const int64_t behind = j - job->column + plan->columns;
+        end = ox_least(column_end, job->column + behind - behind % plan->kernel->columns);
+        for (int64_t i = row; i < row_end; i += each) {
+            ox_gemm_block block = {.row = i, .rows = ox_least(each, row_end - i), .column = j, .columns = end - j};
             compute_block(job, room, &block);
         }
+    }
 }
 
-/* A part of the rows, or of the panels: whatever there is more of. */
+/* Steps of tiles: vectors of a column each, and as many as one more row has to begin and to end it. */
+static int64_t tile_steps(const ox_gemm_kernel *kernel, int64_t rows, int64_t vectors) {
+    return (rows + pieces(rows, kernel->rows)) * vectors;
+}
+
+/* Whether threads share rows, else vectors of columns; both can be cut anywhere. With many rows each lays out its own
+ * of A, and else what lets the slowest be done first. What is handed on of a transposed product should be whole rows
+ * of that. */
+static bool shares_rows(const gemm_job *job, int parts) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const int64_t m = job->transposed->m, vectors = pieces(job->columns, kernel->unit),
+                  by_rows = tile_steps(kernel, pieces(m, parts), vectors),
+                  by_vectors = tile_steps(kernel, m, pieces(vectors, parts));
+    const bool many = pieces(m, kernel->rows) >= TILES_EACH * parts;
+    if (job->plan->transposed && ox_gemm_is_ended(job->gemm))
+        return by_rows + by_rows / WHOLE < by_vectors;
+    return many || by_rows < by_vectors;
+}
+
 static void compute_part(void *context, int part, int parts) {
     const gemm_job *job = context;
-    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const int64_t m = job->transposed->m, unit = job->plan->kernel->unit;
     const gemm_room room = job_room(job, part);
-    int64_t m = job->transposed->m, rows = pieces(m, kernel->rows), columns = pieces(job->columns, kernel->columns);
     int64_t first, end;
-    if (rows >= TILES_EACH * parts || rows >= columns) {
-        ox_pool_range(rows, part, parts, &first, &end);
-        compute_blocks(job, &room, first * kernel->rows, ox_least(end * kernel->rows, m), job->column,
-                       job->column + job->columns);
+    if (shares_rows(job, parts)) {
+        ox_pool_range(m, part, parts, &first, &end);
+        compute_blocks(job, &room, first, end, job->column, job->column + job->columns);
     } else {
-        ox_pool_range(columns, part, parts, &first, &end);
-        compute_blocks(job, &room, 0, m, job->column + first * kernel->columns,
-                       job->column + ox_least(end * kernel->columns, job->columns));
+        ox_pool_range(pieces(job->columns, unit), part, parts, &first, &end);
+        compute_blocks(job, &room, 0, m, job->column + first * unit, job->column + ox_least(end * unit, job->columns));
     }
 }
 

@@ -77,6 +77,8 @@ typedef struct ox_resize_plan {
     ox_axis_map *maps;
     int *order;        /* linear and cubic: axes as the passes go over them, -1 at the end */
     int64_t most;      /* elements of the largest step between two passes, or of both ends */
+    size_t buffer;     /* bytes of that */
+    size_t room;       /* of the two buffers of a thread */
     bool repeats;      /* nearest: each element of the input is repeated as often along an axis */
     int64_t **offsets; /* nearest: by axis, bytes of the input for each element of the output */
 } ox_resize_plan;

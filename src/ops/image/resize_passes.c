@@ -115,9 +115,13 @@ ox_status ox_passes_prepare(ox_call *call, ox_resize_plan *plan) {
             return ox_call_fail(call, OX_ERROR_LIMIT, "%s is too large to be resized", OX_INPUT(call, 0));
         plan->most = size > plan->most ? size : plan->most;
     }
-    for (int part = 0; part < 2 * (splits_blocks(call, plan) ? ox_pool_parts(call->pool) : 1); part++)
-        OX_TRY(ox_workspace_add(call, plan->most, ox_sum_size(in->dtype)));
-    return OX_OK;
+    const int parts = splits_blocks(call, plan) ? ox_pool_parts(call->pool) : 1;
+    size_t bytes;
+    if (!ox_mul_size((size_t)plan->most, ox_sum_size(in->dtype), &bytes) || bytes > SIZE_MAX / 4)
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s is too large to be resized", OX_INPUT(call, 0));
+    plan->buffer = ox_aligned(bytes);
+    plan->room = ox_pool_room(parts, 2 * plan->buffer);
+    return ox_workspace_add(call, parts, plan->room);
 }
 
 /* What the threads do: blocks [first, end), with two buffers in turn. */
@@ -125,7 +129,7 @@ typedef struct block_job {
     ox_call *call;
     const ox_resize_plan *plan;
     const char *from;
-    size_t used;   /* bytes of the workspace before the buffers */
+    char *rooms;   /* two buffers for each thread */
     ox_pool *pool; /* that a block is split over; NULL if blocks are */
     int64_t in_count, out_count;
 } block_job;
@@ -172,12 +176,9 @@ static void run_block(const block_job *job, int64_t block, char *const buffer[2]
 
 static void blocks_part(void *context, int part, int parts) {
     const block_job *job = context;
-    size_t used = job->used;
+    char *room = job->rooms + (size_t)part * job->plan->room;
+    char *buffer[2] = {room, room + job->plan->buffer};
     int64_t at, end;
-    char *buffer[2] = {NULL, NULL};
-    for (int i = 0; i <= part; i++)
-        for (int k = 0; k < 2; k++)
-            buffer[k] = ox_workspace_take(job->call, &used, job->plan->most, ox_sum_size(job->call->in[0]->dtype));
     ox_pool_range(job->plan->outer, part, parts, &at, &end);
     for (; at < end && !ox_pool_poll(job->call->pool); at++)
         run_block(job, at, buffer);
@@ -188,10 +189,10 @@ void ox_passes_run(ox_call *call, const ox_resize_plan *plan, const char *from, 
     block_job job = {.call = call,
                      .plan = plan,
                      .from = from,
-                     .used = used,
                      .in_count = ox_tensor_count(in) / plan->outer,
                      .out_count = ox_tensor_count(out) / plan->outer};
     const bool split = splits_blocks(call, plan);
+    job.rooms = ox_workspace_take(call, &used, split ? ox_pool_parts(call->pool) : 1, plan->room);
     job.pool = split ? NULL : call->pool;
     const double bytes = (double)(ox_tensor_count(in) + ox_tensor_count(out)) * (double)ox_sum_size(in->dtype);
     ox_pool_run(split ? ox_pool_for(call->pool, bytes) : NULL, blocks_part, &job);

@@ -7,6 +7,7 @@ typedef struct lrn_state {
     int64_t outer;
     ox_lrn lrn; /* neighbours that there are not do not count */
     int parts;
+    size_t room; /* bytes that each part works in */
 } lrn_state;
 
 ox_status ox_infer_lrn(ox_call *call) {
@@ -38,8 +39,8 @@ ox_status ox_prepare_lrn(ox_call *call) {
     s->parts = ox_pool_parts(ox_pool_for(call->pool, (double)count * (double)ox_dtype_size(x->dtype)));
     OX_TRY(ox_dense_plan(call, x));
     OX_TRY(ox_dense_plan_out(call, count));
-    return ox_workspace_add(call, s->parts * ox_least(s->lrn.inner, OX_LRN_LANES),
-                            (size_t)s->lrn.window * sizeof(double));
+    s->room = ox_pool_room(s->parts, (size_t)(s->lrn.window * ox_least(s->lrn.inner, OX_LRN_LANES)) * sizeof(double));
+    return ox_workspace_add(call, s->parts, s->room);
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
@@ -51,7 +52,7 @@ typedef struct lrn_job {
     int64_t width; /* bytes of an element */
     const char *from;
     char *to;
-    double *ends; /* a window for each lane of each part */
+    char *ends; /* a window for each lane, of each part */
 } lrn_job;
 
 static void lrn_part(void *context, int part, int parts) {
@@ -67,7 +68,7 @@ static void lrn_part(void *context, int part, int parts) {
         const int64_t lane = ox_remainder(i, each) * OX_LRN_LANES,
                       at = (ox_quotient(i, each) * lrn->channels * lrn->inner + lane) * job->width;
         job->run(lrn, ox_least(lrn->inner - lane, OX_LRN_LANES), job->from + at, job->to + at,
-                 job->ends + part * lrn->window * most);
+                 (double *)(void *)(job->ends + (size_t)part * s->room));
         if (--left)
             continue;
         left = piece;
@@ -86,8 +87,7 @@ ox_status ox_run_lrn(ox_call *call) {
     lrn_job job = {
         s,      call->pool, x.dtype == OX_DOUBLE ? loops->f64 : loops->f32, (int64_t)ox_dtype_size(x.dtype), x.data,
         result, NULL};
-    job.ends = ox_workspace_take(call, &used, s->parts * ox_least(s->lrn.inner, OX_LRN_LANES),
-                                 (size_t)s->lrn.window * sizeof(double));
+    job.ends = ox_workspace_take(call, &used, s->parts, s->room);
     ox_pool_run(s->parts > 1 ? call->pool : NULL, lrn_part, &job);
     ox_dense_store(call, count, result);
     return OX_OK;

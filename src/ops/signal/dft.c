@@ -26,6 +26,7 @@ typedef struct transform {
     bool mirrored;   /* the input is the first half of lines whose second half are the conjugates */
     bool has_window; /* input 2 weighs the elements of each line */
     int64_t batch;
+    size_t room; /* bytes that each part works in */
 } transform;
 
 /* Prepare: work memory; the sizes of the transform are set. */
@@ -35,14 +36,15 @@ static ox_status prepare_transform(ox_call *call, transform *t) {
     t->batch = ox_least(room < BATCH_ELEMENTS / MOST_LINES ? MOST_LINES : BATCH_ELEMENTS / room, t->lines);
     t->batch = t->batch < 1 ? 1 : t->batch;
     OX_TRY(ox_workspace_add(call, t->fft.n, sizeof(double)));
-    return ox_workspace_add(call, ox_pool_parts(call->pool), (size_t)(4 * room * t->batch) * sizeof(double));
+    t->room = ox_pool_room(ox_pool_parts(call->pool), (size_t)(4 * room * t->batch) * sizeof(double));
+    return ox_workspace_add(call, ox_pool_parts(call->pool), t->room);
 }
 
 typedef struct transform_job {
     const transform *t;
     const ox_tensor *in, *out;
     const double *window;
-    double *work; /* four arrays for each part */
+    char *work; /* four arrays for each part */
     ox_pool *pool;
 } transform_job;
 
@@ -109,7 +111,7 @@ static void transform_part(void *context, int part, int parts) {
     int64_t i, end;
     ox_pool_range(t->lines, part, parts, &i, &end);
     for (; i < end && !ox_pool_poll(job->pool); i += t->batch)
-        transform_batch(job, i, ox_least(t->batch, end - i), job->work + part * 4 * ox_fft_room(&t->fft) * t->batch);
+        transform_batch(job, i, ox_least(t->batch, end - i), (double *)(void *)(job->work + (size_t)part * t->room));
 }
 
 static ox_status run_transform(ox_call *call, const transform *t, const ox_tensor *window) {
@@ -119,8 +121,7 @@ static ox_status run_transform(ox_call *call, const transform *t, const ox_tenso
     if (window)
         ox_reals_load(window->dtype, t->fft.n, window->data, (int64_t)ox_dtype_size(window->dtype), weights, 1);
     job.window = weights;
-    job.work = ox_workspace_take(call, &used, ox_pool_parts(call->pool),
-                                 (size_t)(4 * ox_fft_room(&t->fft) * t->batch) * sizeof(double));
+    job.work = ox_workspace_take(call, &used, ox_pool_parts(call->pool), t->room);
     const double bytes = (double)t->lines * (double)ox_fft_room(&t->fft) * 64;
     ox_pool_run(ox_pool_for(call->pool, bytes), transform_part, &job);
     return OX_OK;

@@ -42,6 +42,12 @@ static bool measure(ox_band *b, const plane *p, int64_t rows) {
     return true;
 }
 
+/* Rows of bands of about one size, at most `most`, in which loops leave few over. */
+static int64_t even(int64_t rows, int64_t most) {
+    const int64_t bands = ox_quotient(rows - 1, most) + 1, each = ox_quotient(rows - 1, bands) + 1;
+    return ox_least(most, (int64_t)ox_round_up((size_t)each, OX_DIRECT_ROWS));
+}
+
 /* Rows of a band: as many as fit, but some that a loop takes at a time. */
 static bool choose_size(ox_band *b, const plane *p) {
     const int64_t most = LARGEST / (int64_t)sizeof(float);
@@ -54,10 +60,10 @@ static bool choose_size(ox_band *b, const plane *p) {
     b->phase = (int64_t)ox_round_up((size_t)(b->columns + ox_quotient(wide, p->stride[1])), LINE);
     if (!ox_mul_i64(b->phase, p->stride[1], &b->pitch) || b->pitch > most || !measure(b, p, 1))
         return false;
-    for (int64_t rows = 2; rows <= p->high && measure(b, p, rows); rows++)
-        if (b->bytes > CACHED && rows > OX_DIRECT_ROWS)
-            return measure(b, p, rows - 1);
-    return true;
+    int64_t rows = 1;
+    while (rows < p->high && measure(b, p, rows + 1) && (b->bytes <= CACHED || rows < OX_DIRECT_ROWS))
+        rows++;
+    return measure(b, p, even(p->high, rows));
 }
 
 /* Room for the rows that a loop reads behind the band; false if they are too large. */
@@ -106,6 +112,13 @@ ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b) {
         return ox_fail_memory(call->error, "the places of taps", (size_t)w->taps * sizeof *b->offsets);
     find_offsets(b, &p);
     return OX_OK;
+}
+
+int64_t ox_band_share(const ox_band *band, int64_t number, int64_t blocks, int part, int parts, int64_t *end) {
+    int64_t first, behind;
+    ox_pool_range(blocks * band->count, part, parts, &first, &behind);
+    *end = ox_quotient(behind + band->count - 1 - number, band->count);
+    return ox_quotient(first + band->count - 1 - number, band->count);
 }
 
 /* Of the places start, start + step, ... (`count` of them): the number of the first that is at least 0, and in *inside

@@ -44,6 +44,10 @@ ox_status ox_band_plan(ox_call *call, const ox_window *window, ox_band *band);
 
 void ox_band_find(const ox_band *band, int64_t number, ox_band_place *place);
 
+/* The blocks of channels of a band that a part of all work computes: [return value, *end). Parts have all bands of
+ * blocks of their own, but for those where one ends and the next begins, so that they write far from each other. */
+int64_t ox_band_share(const ox_band *band, int64_t number, int64_t blocks, int part, int parts, int64_t *end);
+
 /* Lays out what the windows of a place see of `count` channels from one on, in as many rooms, which are `next` elements
  * apart. Padding is left as it is: see ox_band_fill. */
 void ox_band_lay(const ox_band *band, const ox_band_place *place, int64_t count, const ox_f32 *channel, float *room,

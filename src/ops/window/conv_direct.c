@@ -10,8 +10,7 @@ enum {
     SOME_OUTPUTS = 32, /* or a product would take longer to lay out */
     BLOCK = 16 << 10,  /* bytes of results that are handed on together */
     ROOMS = 16 << 10,  /* bytes of inputs that are laid out together, by one call, ... */
-    FEWEST = 2,        /* ... but so many groups: what has just been stored piece by piece is slow to load in vectors */
-    WORK = 8           /* so many taps take as long as moving a byte */
+    FEWEST = 2         /* ... but so many groups: what has just been stored piece by piece is slow to load in vectors */
 };
 
 typedef struct direct_job {
@@ -25,7 +24,7 @@ typedef struct direct_job {
 
 /* Bytes that each thread works in: a band, a block of results, what the epilogue wants. */
 static size_t part_bytes(const ox_conv_direct *d) {
-    return (size_t)d->rooms * d->room + d->block + d->scratch;
+    return ox_pool_room(ox_pool_parts(d->pool), (size_t)d->rooms * d->room + d->block + d->scratch);
 }
 
 /* Without elements, sizes may be anything. */
@@ -65,7 +64,7 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
         d->block = ox_aligned((size_t)(d->together * d->band.rows * d->band.columns) * sizeof(float));
     d->scratch = d->finishes ? 0 : ox_aligned(ox_epilogue_scratch(call->epilogue));
     const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
-    d->pool = ox_pool_for(call->pool, work / WORK);
+    d->pool = ox_pool_for(call->pool, work);
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->is_used = true;
     ox_call_name(call, "direct, channels first");
@@ -193,7 +192,8 @@ static void compute_block(const direct_job *job, direct_band *band, int64_t firs
         hand_on(job, band, first, count, block);
 }
 
-/* Some of the blocks, all channels of a band one after the other: they have their padding in the same places. */
+/* Some of the blocks, those of all bands of a few channels: threads write far from each other. A thread computes its
+ * blocks band by band, as these have their padding in the same places. */
 static void direct_part(void *context, int part, int parts) {
     const direct_job *job = context;
     const ox_conv *c = job->conv;
@@ -201,16 +201,14 @@ static void direct_part(void *context, int part, int parts) {
     const int64_t channels = c->images * c->groups * c->out_channels,
                   blocks = ox_quotient(channels - 1, d->together) + 1;
     char *rooms = job->workspace + (size_t)part * part_bytes(d);
-    int64_t at, end, filled = -1;
     direct_band band;
-    ox_pool_range(blocks * d->band.count, part, parts, &at, &end);
-    for (; at < end && !ox_pool_poll(d->pool); at++) {
-        const int64_t number = ox_quotient(at, blocks), channel = ox_remainder(at, blocks) * d->together;
-        if (number != filled)
+    for (int64_t number = 0; number < d->band.count; number++) {
+        int64_t end, block = ox_band_share(&d->band, number, blocks, part, parts, &end);
+        if (block < end)
             find_band(job, number, rooms, &band);
-        filled = number;
-        compute_block(job, &band, channel, ox_least(d->together, channels - channel),
-                      rooms + (size_t)d->rooms * d->room);
+        for (; block < end && !ox_pool_poll(d->pool); block++)
+            compute_block(job, &band, block * d->together, ox_least(d->together, channels - block * d->together),
+                          rooms + (size_t)d->rooms * d->room);
     }
 }
 

@@ -10,8 +10,7 @@ enum {
     MOST_TAPS = 40, /* more are folded along rows first (pool.c), ... */
     SEEN_OFTEN = 4, /* ... and elements of long rows that so few windows see */
     LONG_ROW = 64,
-    ROOMS = 16 << 10, /* bytes of channels that are laid out together: a call for all of them */
-    WORK = 8          /* so many taps take as long as moving a byte */
+    ROOMS = 16 << 10 /* bytes of channels that are laid out together: a call for all of them */
 };
 
 typedef struct direct_job {
@@ -21,6 +20,11 @@ typedef struct direct_job {
     float *to;
     char *workspace;
 } direct_job;
+
+/* Bytes that each thread works in. */
+static size_t part_bytes(const ox_pool_direct *d) {
+    return ox_pool_room(ox_pool_parts(d->pool), (size_t)d->rooms * d->band.room);
+}
 
 static ox_status make_counts(ox_call *call, const ox_window *w, ox_pool_direct *d) {
     const int64_t columns = d->band.wide, rows = ox_quotient(w->out_count, columns);
@@ -50,10 +54,10 @@ ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *w, bool mean, o
         OX_TRY(make_counts(call, w, d));
     d->mean = mean;
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
-    d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)w->taps / WORK);
+    d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)w->taps);
     d->rooms = (int64_t)(ROOMS / d->band.room);
     d->rooms = ox_least(d->rooms ? d->rooms : 1, ox_quotient(ox_tensor_count(call->in[0]), w->in_count));
-    return ox_workspace_add(call, ox_pool_parts(d->pool), (size_t)d->rooms * d->band.room);
+    return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
 }
 
 static bool has_nan(const ox_pool_direct *d, const float *rooms, int64_t count) {
@@ -88,31 +92,28 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
     }
 }
 
-/* Some of the bands, all channels of one after the other: they have their padding in the same places. */
+/* Some of the channels of each band: they have their padding in the same places. */
 static void direct_part(void *context, int part, int parts) {
     const direct_job *job = context;
     const ox_pool_direct *d = job->direct;
     const int64_t room = (int64_t)(d->band.room / sizeof(float));
-    float *rooms = (float *)(void *)(job->workspace + (size_t)(part * d->rooms) * d->band.room);
-    int64_t at, end, count, filled = -1;
-    ox_band_place place;
-    ox_pool_range(job->channels * d->band.count, part, parts, &at, &end);
-    for (; at < end && !ox_pool_poll(d->pool); at += count) {
-        const int64_t band = ox_quotient(at, job->channels), channel = at - band * job->channels;
-        count = ox_least(ox_least(d->rooms, end - at), job->channels - channel);
-        if (band != filled) {
-            ox_band_find(&d->band, band, &place);
-            for (int64_t i = 0; i < d->rooms; i++)
-                ox_band_fill(&d->band, d->mean ? 0 : -INFINITY, rooms + i * room);
+    float *rooms = (float *)(void *)(job->workspace + (size_t)part * part_bytes(d));
+    for (int64_t number = 0; number < d->band.count; number++) {
+        int64_t end, channel = ox_band_share(&d->band, number, job->channels, part, parts, &end);
+        ox_band_place place;
+        ox_band_find(&d->band, number, &place);
+        for (int64_t i = 0; i < d->rooms && channel < end; i++)
+            ox_band_fill(&d->band, d->mean ? 0 : -INFINITY, rooms + i * room);
+        for (int64_t count; channel < end && !ox_pool_poll(d->pool); channel += count) {
+            count = ox_least(d->rooms, end - channel);
+            pool_band(job, &place, channel, count, rooms);
         }
-        filled = band;
-        pool_band(job, &place, channel, count, rooms);
     }
 }
 
 void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels,
                         const ox_f32 *from, float *to) {
     direct_job job = {d, channels, from, to, NULL};
-    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), (size_t)d->rooms * d->band.room);
+    job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
     ox_pool_run(d->pool, direct_part, &job);
 }

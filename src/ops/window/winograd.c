@@ -31,7 +31,7 @@ typedef struct winograd_panel {
 
 static winograd_room room_of(const winograd_job *job, int part) {
     const ox_winograd *p = job->plan;
-    char *at = job->workspace + (size_t)part * (p->lines + p->sums + p->results + p->scratch);
+    char *at = job->workspace + (size_t)part * ox_winograd_room(p);
     winograd_room room = {.values = (float *)(void *)(job->values + (p->apart ? (size_t)part * p->values : 0))};
     room.line = (float *)(void *)at;
     room.lines = room.line + p->size * p->phase;
@@ -106,7 +106,8 @@ static void multiply(const ox_winograd *p, const winograd_room *room, int64_t ti
     const ox_winograd_shape *shape = &p->shape;
     const ox_gemm_kernel *kernel = p->kernel;
     const int64_t all = shape->groups * shape->out_channels, size = (int64_t)sizeof(float), lanes = kernel->unit,
-                  width = ox_quotient(tiles + lanes - 1, lanes) * lanes;
+                  width = ox_quotient(tiles + lanes - 1, lanes) * lanes,
+                  height = ox_quotient(count - 1, ox_quotient(count - 1, kernel->rows) + 1) + 1;
     ox_gemm_tile tile = {.a_row = p->a_row, .b_row = p->pitch * size, .c_row = p->pitch * size};
     for (int64_t i = 0; i < p->points; i++)
         for (int64_t d = 0; d < p->depths; d++) {
@@ -115,15 +116,15 @@ static void multiply(const ox_winograd *p, const winograd_room *room, int64_t ti
                 (const char *)p->weights + ((i * p->depths + d) * all + group * shape->out_channels + first) * p->a_row;
             tile.depth = ox_least(p->depth, shape->in_channels - channel);
             tile.add = d > 0;
-            tile.ahead_stream = ox_quotient(kernel->rows * p->a_row, tile.depth);
+            tile.ahead_stream = ox_quotient(height * p->a_row, tile.depth);
             tile.ahead_step = OX_GEMM_STEPS * tile.ahead_stream;
             for (int64_t j = 0; j < width; j += kernel->columns) {
                 tile.columns = ox_least(kernel->columns, width - j);
                 tile.b = (const char *)(room->values + (i * shape->in_channels + channel) * p->pitch + j);
-                for (int64_t k = 0; k < count; k += kernel->rows) {
-                    tile.rows = ox_least(kernel->rows, count - k);
+                for (int64_t k = 0; k < count; k += height) {
+                    tile.rows = ox_least(height, count - k);
                     tile.a = a + k * p->a_row;
-                    tile.ahead = tile.a + kernel->rows * p->a_row;
+                    tile.ahead = tile.a + height * p->a_row;
                     tile.c = (char *)(room->sums + (i * p->block + k) * p->pitch + j);
                     kernel->tile(&tile);
                 }
@@ -237,10 +238,9 @@ static void compute_part(void *context, int part, int parts) {
     const ox_winograd *p = job->plan;
     const winograd_room room = room_of(job, part);
     const winograd_panel panel = find_panel(p, job->panel);
-    const int64_t rows = p->kernel->rows;
     int64_t first, end;
-    ox_pool_range(ox_quotient(p->shape.out_channels + rows - 1, rows), part, parts, &first, &end);
-    compute_channels(job, &room, &panel, job->group, first * rows, ox_least(end * rows, p->shape.out_channels));
+    ox_pool_range(p->shape.out_channels, part, parts, &first, &end);
+    compute_channels(job, &room, &panel, job->group, first, end);
 }
 
 void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used, const ox_f32 *x, const ox_f32 *bias,
@@ -248,7 +248,7 @@ void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used,
     const int parts = ox_pool_parts(plan->pool);
     winograd_job job = {.plan = plan, .epilogue = call->epilogue, .x = x, .bias = bias, .to = to};
     job.values = ox_workspace_take(call, used, plan->apart ? parts : 1, plan->values);
-    job.workspace = ox_workspace_take(call, used, parts, plan->lines + plan->sums + plan->results + plan->scratch);
+    job.workspace = ox_workspace_take(call, used, parts, ox_winograd_room(plan));
     if (plan->apart) {
         ox_pool_run(plan->pool, panels_part, &job);
         return;

@@ -44,6 +44,9 @@ typedef struct ox_winograd {
 /* Prepare: decides whether the algorithm is used for floats, with input 1 as weights, and then asks for workspace. */
 ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_winograd *plan);
 
+/* Bytes that each thread works in, apart from what products read. */
+size_t ox_winograd_room(const ox_winograd *plan);
+
 /* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */
 void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used, const ox_f32 *x, const ox_f32 *bias,
                      float *to);

@@ -11,7 +11,8 @@ enum {
     FEW_CHANNELS = 8, /* of a group: with fewer, transforms outweigh the products */
     GATHERED = 2,     /* steps for each vector of gathered columns */
     SAVED = 4,        /* steps that larger tiles have to save for each weight that they need more */
-    PANELS_EACH = 4   /* enough panels for every thread, so that none waits for long */
+    PANELS_EACH = 4,  /* enough panels for every thread, so that none waits for long */
+    SHARING = 4       /* a share of all steps that panels cost which threads share */
 };
 
 /* Steps of a vector of tiles in the transforms of each size: loads, sums and stores. */
@@ -59,11 +60,17 @@ static void cut_panels(const ox_winograd_shape *shape, int64_t size, ox_winograd
     p->panels = pieces(shape->images, p->images) * p->stretches * pieces(p->across, p->columns);
 }
 
-/* Steps of a thread's products where threads share each panel's output channels, or panels of fewer rows. */
+/* Steps of the products of all threads, which share each panel's output channels, or have panels of their own. Half of
+ * what is multiplied of a shared panel lies in another's cache, and threads wait for each other twice. */
 static int64_t shared_steps(const ox_winograd *p, int64_t stretches, int parts) {
-    const int64_t rows = p->kernel->rows, units = pieces(p->shape.out_channels, rows),
-                  vectors = pieces(pieces(p->down, stretches) * p->columns, p->kernel->unit);
-    return stretches * vectors * (stretches % parts ? pieces(units, parts) * parts : units) * rows;
+    const bool shares = stretches % parts != 0;
+    const int64_t out = p->shape.out_channels, rows = p->kernel->rows, unit = p->kernel->unit,
+                  tiles = shares ? pieces(pieces(out, parts), rows) * parts : pieces(out, rows),
+                  least = ox_quotient(p->down, stretches), longer = ox_remainder(p->down, stretches),
+                  vectors = (stretches - longer) * pieces(least * p->columns, unit) +
+                            longer * pieces((least + 1) * p->columns, unit),
+                  steps = vectors * (out + tiles);
+    return shares ? steps + ox_quotient(steps, SHARING) : steps;
 }
 
 /* Where there are few panels, as many that each thread has the same number of them, if rows can be cut so and that
@@ -144,6 +151,10 @@ static size_t floats(int64_t count) {
     return ox_aligned((size_t)count * sizeof(float));
 }
 
+size_t ox_winograd_room(const ox_winograd *plan) {
+    return ox_pool_room(ox_pool_parts(plan->pool), plan->lines + plan->sums + plan->results + plan->scratch);
+}
+
 /* Blocks and workspace. */
 static void plan_blocks(ox_call *call, ox_winograd *p) {
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
@@ -161,7 +172,7 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     const int64_t each = p->points * p->pitch * (int64_t)sizeof(float),
                   most = ox_quotient((int64_t)(cache * 3 / 8), each * p->kernel->rows);
     p->block = ox_least(round_up(p->shape.out_channels, p->kernel->rows), (most > 1 ? most : 1) * p->kernel->rows);
-    p->values = floats(p->points * in * p->pitch);
+    p->values = ox_pool_room(p->apart ? ox_pool_parts(p->pool) : 1, floats(p->points * in * p->pitch));
     /* A line that is cut into phases, the phases of all rows; or those of a row of results. */
     p->lines = floats((p->rows * size + KERNEL) * size * p->phase) + floats(size * p->phase);
     p->sums = floats(p->points * p->block * p->pitch);
@@ -194,5 +205,5 @@ ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_
     ox_call_name(call, best.size > 2 ? "Winograd 4x4, channels first" : "Winograd 2x2, channels first");
     const int parts = ox_pool_parts(best.pool);
     OX_TRY(ox_workspace_add(call, best.apart ? parts : 1, best.values));
-    return ox_workspace_add(call, parts, best.lines + best.sums + best.results + best.scratch);
+    return ox_workspace_add(call, parts, ox_winograd_room(&best));
 }
