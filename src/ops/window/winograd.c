@@ -83,7 +83,7 @@ static void enter_channels(const winograd_job *job, const winograd_room *room, c
                            int64_t group, int64_t first, int64_t end) {
     const ox_winograd *p = job->plan;
     const ox_winograd_shape *shape = &p->shape;
-    const int64_t length = p->size * p->phase, step = shape->in_channels * p->pitch;
+    const int64_t length = p->size * p->phase, step = p->value_step;
     const int64_t tiles = panel->images * panel->rows * panel->columns;
     for (int64_t c = first; c < end; c++) {
         float *to = room->values + c * p->pitch;
@@ -120,12 +120,12 @@ static void multiply(const ox_winograd *p, const winograd_room *room, int64_t ti
             tile.ahead_step = OX_GEMM_STEPS * tile.ahead_stream;
             for (int64_t j = 0; j < width; j += kernel->columns) {
                 tile.columns = ox_least(kernel->columns, width - j);
-                tile.b = (const char *)(room->values + (i * shape->in_channels + channel) * p->pitch + j);
+                tile.b = (const char *)(room->values + i * p->value_step + channel * p->pitch + j);
                 for (int64_t k = 0; k < count; k += height) {
                     tile.rows = ox_least(height, count - k);
                     tile.a = a + k * p->a_row;
                     tile.ahead = tile.a + height * p->a_row;
-                    tile.c = (char *)(room->sums + (i * p->block + k) * p->pitch + j);
+                    tile.c = (char *)(room->sums + i * p->sum_step + k * p->pitch + j);
                     kernel->tile(&tile);
                 }
             }
@@ -138,7 +138,7 @@ static void multiply(const ox_winograd *p, const winograd_room *room, int64_t ti
 static void leave_image(const ox_winograd *p, const winograd_room *room, const winograd_panel *panel, const float *sums,
                         float bias, float *to, int64_t to_row) {
     const ox_window *w = p->shape.window;
-    const int64_t size = p->size, step = p->block * p->pitch;
+    const int64_t size = p->size, step = p->sum_step;
     const int64_t columns = ox_least(panel->columns * size, w->out[1] - panel->column * size);
     for (int64_t r = 0; r < panel->rows; r++, sums += panel->columns) {
         const int64_t rows = ox_least(size, w->out[0] - (panel->row + r) * size);

@@ -26,6 +26,7 @@ typedef struct ox_winograd {
     int64_t stretches;             /* of rows of an image, all of about one size */
     int64_t panels;
     int64_t pitch;                        /* elements from channel to channel in what the products read and give */
+    int64_t value_step, sum_step;         /* and from point to point, in each of these */
     int64_t depths;                       /* blocks along the input channels, of even size */
     int64_t depth;                        /* channels of each, at most */
     int64_t a_row;                        /* bytes from output channel to output channel in the weights */

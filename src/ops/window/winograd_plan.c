@@ -155,6 +155,13 @@ size_t ox_winograd_room(const ox_winograd *plan) {
     return ox_pool_room(ox_pool_parts(plan->pool), plan->lines + plan->sums + plan->results + plan->scratch);
 }
 
+/* Elements from point to point, at least `count`: an odd number of cache lines. All points of a tile are written and
+ * read one after the other, and fall into different cache sets. */
+static int64_t spread(int64_t count) {
+    const int64_t line = OX_ALIGN / (int64_t)sizeof(float);
+    return (ox_quotient(pieces(count, line), 2) * 2 + 1) * line;
+}
+
 /* Blocks and workspace. */
 static void plan_blocks(ox_call *call, ox_winograd *p) {
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
@@ -169,13 +176,15 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     if (p->a_row % OX_GEMM_SAME_PLACES == 0)
         p->a_row += OX_GEMM_PAD;
     p->phase = round_up(p->columns + KERNEL, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
+    p->value_step = spread(in * p->pitch);
     const int64_t each = p->points * p->pitch * (int64_t)sizeof(float),
                   most = ox_quotient((int64_t)(cache * 3 / 8), each * p->kernel->rows);
     p->block = ox_least(round_up(p->shape.out_channels, p->kernel->rows), (most > 1 ? most : 1) * p->kernel->rows);
-    p->values = ox_pool_room(p->apart ? ox_pool_parts(p->pool) : 1, floats(p->points * in * p->pitch));
+    p->sum_step = spread(p->block * p->pitch);
+    p->values = ox_pool_room(p->apart ? ox_pool_parts(p->pool) : 1, floats(p->points * p->value_step));
     /* A line that is cut into phases, the phases of all rows; or those of a row of results. */
     p->lines = floats((p->rows * size + KERNEL) * size * p->phase) + floats(size * p->phase);
-    p->sums = floats(p->points * p->block * p->pitch);
+    p->sums = floats(p->points * p->sum_step);
     p->results = floats(p->block * p->rows * size * p->columns * size + size * size * p->phase);
     p->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
 }
