@@ -165,7 +165,7 @@
 
 /* Blocks of at least this many bytes are mapped in large pages, not taken from malloc. */
 #ifndef OX_MAPPED_BYTES
-#define OX_MAPPED_BYTES ((size_t)4 << 20)
+#define OX_MAPPED_BYTES ((size_t)1 << 20)
 #endif
 
 /* Results of at least this many bytes are stored past the caches. */

@@ -65,6 +65,7 @@ static void lay_lines(const ox_winograd *p, const winograd_panel *panel, const o
     const int64_t length = p->size * p->phase, rows = panel->rows * p->size + 2, wanted = panel->columns * p->size + 2,
                   top = panel->row * p->size - w->pad[0], left = panel->column * p->size - w->pad[1];
     const int64_t first = left < 0 ? -left : 0, end = ox_least(wanted, w->in[1] - left);
+    const int64_t seen = (int64_t)ox_round_up((size_t)panel->columns + 2, OX_WINOGRAD_MARGIN);
     memset(room->line, 0, (size_t)length * sizeof(float));
     for (int64_t r = 0; r < rows; r++) {
         float *to = room->lines + r * length;
@@ -74,7 +75,7 @@ static void lay_lines(const ox_winograd *p, const winograd_panel *panel, const o
             continue;
         }
         memcpy(room->line + first, channel + y * w->in[1] + left + first, (size_t)(end - first) * sizeof(float));
-        p->loops->part(p->size, p->phase, room->line, to, p->phase);
+        p->loops->part(p->size, seen, room->line, to, p->phase);
     }
 }
 
