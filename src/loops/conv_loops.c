@@ -148,19 +148,21 @@ ox_gather_fn *OX_VARIANT(ox_gather_find)(size_t width) {
 
 enum {
     LANES = OX_REALS_BYTES / (int)sizeof(float),
-    MOST_VECTORS = 4, /* of a row that are computed together */
-    SUMS = 8          /* in registers */
+    MOST_VECTORS = 4,               /* of a row that are computed together */
+    SUMS = OX_WIDEST >= 64 ? 16 : 8 /* in registers, of which processors with the widest vectors have more */
 };
+/* Rows of a tile that are computed together. */
+#define ROWS_OF(vectors) (SUMS / (vectors) < (int)OX_DIRECT_ROWS ? SUMS / (vectors) : (int)OX_DIRECT_ROWS)
 typedef ox_reals vector;
 #if OX_UNALIGNED
 typedef float loose __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(1)));
 #else
 typedef float loose __attribute__((vector_size(OX_REALS_BYTES), may_alias, aligned(sizeof(float))));
 #endif
-_Static_assert(MOST_VECTORS *LANES <= (int)OX_DIRECT_MARGIN && SUMS <= (int)OX_DIRECT_ROWS,
+_Static_assert(MOST_VECTORS *LANES <= (int)OX_DIRECT_MARGIN && ROWS_OF(1) <= (int)OX_DIRECT_ROWS,
                "reads stay within the margin");
 
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 24")
 
 static inline vector take_product(vector sum, vector x, float weight) {
     return sum + x * weight;
@@ -259,7 +261,7 @@ static void go_across(const ox_direct_tile *t, columns_fn *const by[], int64_t m
 #define DIRECT_TILE(name, TAKE, first, products, vectors)                                                              \
     static void name##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                           \
         enum {                                                                                                         \
-            ROWS = SUMS / vectors                                                                                      \
+            ROWS = ROWS_OF(vectors)                                                                                    \
         };                                                                                                             \
         for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
             const float *from = t->from + r * t->from_row + column;                                                    \
@@ -305,7 +307,7 @@ DIRECT(plain_greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
 #define TALL_TILE(high, apart, vectors)                                                                                \
     static void tall_##high##_##apart##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {          \
         enum {                                                                                                         \
-            ROWS = SUMS / vectors                                                                                      \
+            ROWS = ROWS_OF(vectors)                                                                                    \
         };                                                                                                             \
         const int64_t across = t->taps / high, row = t->from_row / apart;                                              \
         for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
@@ -344,7 +346,8 @@ DIRECT(plain_greatest_or_nan, take_greatest_or_nan, -INFINITY, false)
     static void tall_##high##_##apart(const ox_direct_tile *t) {                                                       \
         static columns_fn *const by[] = {tall_##high##_##apart##_1, tall_##high##_##apart##_2,                         \
                                          tall_##high##_##apart##_4, tall_##high##_##apart##_4};                        \
-        go_across(t, by, t->rows > SUMS / MOST_VECTORS ? 2 : MOST_VECTORS); /* few rows leave sums for more of them */ \
+        go_across(t, by,                                                                                               \
+                  t->rows > ROWS_OF(MOST_VECTORS) ? 2 : MOST_VECTORS); /* few rows leave sums for more of them */      \
     }
 TALL(3, 1)
 TALL(5, 1)
@@ -355,7 +358,7 @@ TALL(5, 2)
 #define POOLED_TILE(name, TAKE, first, high, vectors)                                                                  \
     static void name##_##high##_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                  \
         enum {                                                                                                         \
-            ROWS = SUMS / vectors                                                                                      \
+            ROWS = ROWS_OF(vectors)                                                                                    \
         };                                                                                                             \
         const int64_t across = t->taps / high;                                                                         \
         for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
