@@ -399,32 +399,39 @@ static void greatest_or_nan(const ox_direct_tile *t) {
     each_plane(t, plain_greatest_or_nan);
 }
 
-/* The same for several outputs of one input: a vector is loaded once for all of them. */
+/* The same for several outputs of one input: a vector is loaded once for all of them, and a weight for some rows. */
 enum {
     OUTPUTS = OX_DIRECT_OUTPUTS
 };
 #define WIDE_TILE(vectors)                                                                                             \
     static void wide_##vectors(const ox_direct_tile *t, int64_t column, int64_t columns) {                             \
-        for (int64_t r = 0; r < t->rows; r++) {                                                                        \
+        enum {                                                                                                         \
+            ROWS = SUMS / OUTPUTS > vectors ? SUMS / OUTPUTS / vectors : 1                                             \
+        };                                                                                                             \
+        for (int64_t r = 0; r < t->rows; r += ROWS) {                                                                  \
             const float *from = t->from + r * t->from_row + column;                                                    \
-            vector sum[OUTPUTS][vectors];                                                                              \
-            UNROLL for (int i = 0; i < OUTPUTS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] = (vector){0}; \
+            vector sum[OUTPUTS * ROWS][vectors];                                                                       \
+            EACH_SUM(0, OUTPUTS *ROWS, vectors) sum[s][v] = (vector){0};                                               \
             for (int64_t layer = 0; layer < t->layers; layer++)                                                        \
                 for (int64_t tap = 0; tap < t->taps; tap++) {                                                          \
                     const float *x = from + layer * t->layer + t->offsets[tap];                                        \
                     const ox_f32 *weight = t->weights + layer * t->taps + tap;                                         \
-                    vector seen[vectors];                                                                              \
-                    UNROLL for (int v = 0; v < vectors; v++) seen[v] = OX_GET(loose, x + v * LANES);                   \
-                    UNROLL for (int i = 0; i < OUTPUTS; i++) UNROLL for (int v = 0; v < vectors; v++) sum[i][v] +=     \
-                        seen[v] * weight[i * t->weights_step];                                                         \
+                    vector seen[ROWS][vectors];                                                                        \
+                    EACH_SUM(0, ROWS, vectors) seen[s][v] = OX_GET(loose, x + s * t->from_row + v * LANES);            \
+                    EACH_SUM(0, OUTPUTS *ROWS, vectors)                                                                \
+                    sum[s][v] += seen[s % ROWS][v] * weight[s / ROWS * t->weights_step];                               \
                 }                                                                                                      \
             const row_place place = place_of(t, r, column, columns);                                                   \
             UNROLL for (int i = 0; i < OUTPUTS; i++) {                                                                 \
                 const float added = added_to(t, i);                                                                    \
-                UNROLL for (int v = 0; v < vectors; v++) sum[i][v] += added;                                           \
+                EACH_SUM(i *ROWS, (i + 1) * ROWS, vectors) sum[s][v] += added;                                         \
                 if (t->finish)                                                                                         \
-                    FINISH_SUMS(t->finish, i, i, i + 1, vectors);                                                      \
-                store_row(place.to + i * t->to_step, sum[i], vectors, columns, place.room);                            \
+                    FINISH_SUMS(t->finish, i, i *ROWS, (i + 1) * ROWS, vectors);                                       \
+                UNROLL for (int y = 0; y < ROWS; y++) {                                                                \
+                    if (y < place.left)                                                                                \
+                        store_row(place.to + i * t->to_step + y * place.step, sum[i * ROWS + y], vectors, columns,     \
+                                  place.room - y * place.less);                                                        \
+                }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }
