@@ -8,6 +8,9 @@
 enum {
     DIRECT_BYTES = 32 << 10, /* of the first-level cache, for a second matrix that is not laid out */
     SHALLOW = 256,           /* rows of B, and of C, that a panel is read for: laying it out takes longer */
+    ONE_WAY = 4 << 10,       /* bytes behind which addresses share places in that cache, ... */
+    PLACES = ONE_WAY / 64,   /* of its lines, */
+    WAYS = 8,                /* each of which holds so many */
     SELDOM = 128,            /* rows of C that read vectors across cache lines, if B has no whole ones in its rows */
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
     PANELS_EACH = 4,         /* the same for panels */
@@ -133,6 +136,14 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
     return true;
 }
 
+/* Rows that are `row` bytes apart begin in so many different places of the first-level cache, in turn. */
+static int64_t places_of(int64_t row) {
+    int64_t places = 1;
+    while (places < PLACES && places * row % ONE_WAY)
+        places *= 2;
+    return places;
+}
+
 /* All of B, or what tiles read before they are done with some columns, stays in the caches; laying it out would take
  * longer than it gains. */
 bool ox_gemm_reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
@@ -140,7 +151,8 @@ bool ox_gemm_reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g) {
     return !g->panels && !g->panel && g->b.dtype == kernel->b && kernel->group == 1 && g->b.col == size &&
            (g->n % kernel->unit == 0 || (g->n >= kernel->columns && g->m <= SELDOM)) &&
            ((g->n * size <= DIRECT_BYTES && g->k * g->n * size <= DIRECT_BYTES) ||
-            (g->k <= SHALLOW && g->m <= SHALLOW && g->b.row % OX_GEMM_SAME_PLACES));
+            (g->k <= SHALLOW && g->m <= SHALLOW &&
+             (g->b.row % OX_GEMM_SAME_PLACES || g->k <= WAYS * places_of(g->b.row))));
 }
 
 /* True if panels are worth keeping in the second-level cache. Gathered ones cost much to lay out, and are laid out into
