@@ -2,6 +2,7 @@
 #include "own_model.h"
 
 #include "src/meter.h"
+#include "src/ops/window/band.h"
 #include "src/pool.h"
 #include "src/tensor.h"
 
@@ -65,6 +66,39 @@ START_TEST(ranges_cover_everything_once) {
             }
             ck_assert_int_eq(at, count);
         }
+}
+END_TEST
+
+/* Bands of blocks, of which parts have all that lie side by side in memory. */
+START_TEST(bands_are_shared_evenly) {
+    for (int64_t blocks = 1; blocks < 12; blocks++)
+        for (int64_t count = 1; count < 8; count++)
+            for (int parts = 1; parts < 6; parts++) {
+                const ox_band band = {.count = count};
+                int64_t had[8] = {0}; /* blocks of each band that parts before have */
+                for (int part = 0; part < parts; part++) {
+                    int64_t all = 0;
+                    for (int64_t number = 0; number < count; number++) {
+                        int64_t end, first = ox_band_share(&band, number, blocks, part, parts, &end);
+                        ck_assert_int_eq(first, had[number]);
+                        ck_assert_int_ge(end, first);
+                        all += end - first;
+                        had[number] = end;
+                    }
+                    ck_assert_int_ge(all, blocks * count / parts);
+                    ck_assert_int_le(all, (blocks * count + parts - 1) / parts);
+                }
+                for (int64_t number = 0; number < count; number++)
+                    ck_assert_int_eq(had[number], blocks);
+            }
+}
+END_TEST
+
+START_TEST(memory_of_parts_lies_apart) {
+    ck_assert_int_eq(ox_pool_room(1, 100), 100);
+    ck_assert_int_eq(ox_pool_room(3, 0), 0);
+    ck_assert_int_ge(ox_pool_room(2, 100), 100 + OX_APART_BYTES);
+    ck_assert_int_eq(ox_pool_room(2, 100) % OX_ALIGN, 0);
 }
 END_TEST
 
@@ -342,6 +376,8 @@ Suite *ox_suite_threads(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, every_part_runs_once, 1, MOST_THREADS + 1);
     tcase_add_test(tests, ranges_cover_everything_once);
+    tcase_add_test(tests, bands_are_shared_evenly);
+    tcase_add_test(tests, memory_of_parts_lies_apart);
     tcase_add_test(tests, too_many_threads_are_refused);
     tcase_add_loop_test(tests, threads_change_no_bit, 0, TASKS);
     tcase_add_test(tests, the_first_wrong_index_is_named);
