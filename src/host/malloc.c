@@ -18,8 +18,8 @@ static bool is_mapped(size_t size) {
     return size >= OX_MAPPED_BYTES;
 }
 
-/* What a block of that size takes; 0 if that is too much: pointers into a block have differences. What does not fill a
- * large page at its end lies in small ones, of which only those that are used take memory. */
+/* What a block of that size takes; 0 if that is too much: pointers into a block have differences. What fills less than
+ * half of a large page at its end lies in small ones, of which only those that are used take memory. */
 static size_t mapped_size(size_t size) {
     const size_t last = size % LARGE_PAGE, whole = last > LARGE_PAGE / 2 ? size - last + LARGE_PAGE : size;
     const size_t pages = whole / PAGE + (whole % PAGE != 0);

@@ -356,6 +356,7 @@ static bool shares_rows(const gemm_job *job, int parts) {
     return many || by_rows < by_vectors;
 }
 
+/* A part of the rows, or of the columns. */
 static void compute_part(void *context, int part, int parts) {
     const gemm_job *job = context;
     const int64_t m = job->transposed->m, unit = job->plan->kernel->unit;
