@@ -202,7 +202,7 @@ static void direct_part(void *context, int part, int parts) {
                   blocks = ox_quotient(channels - 1, d->together) + 1;
     char *rooms = job->workspace + (size_t)part * part_bytes(d);
     direct_band band;
-    for (int64_t number = 0; number < d->band.count; number++) {
+    for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
         int64_t end, block = ox_band_share(&d->band, number, blocks, part, parts, &end);
         if (block < end)
             find_band(job, number, rooms, &band);

@@ -98,11 +98,13 @@ static void direct_part(void *context, int part, int parts) {
     const ox_pool_direct *d = job->direct;
     const int64_t room = (int64_t)(d->band.room / sizeof(float));
     float *rooms = (float *)(void *)(job->workspace + (size_t)part * part_bytes(d));
-    for (int64_t number = 0; number < d->band.count; number++) {
+    for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
         int64_t end, channel = ox_band_share(&d->band, number, job->channels, part, parts, &end);
         ox_band_place place;
+        if (channel == end)
+            continue;
         ox_band_find(&d->band, number, &place);
-        for (int64_t i = 0; i < d->rooms && channel < end; i++)
+        for (int64_t i = 0; i < d->rooms; i++)
             ox_band_fill(&d->band, d->mean ? 0 : -INFINITY, rooms + i * room);
         for (int64_t count; channel < end && !ox_pool_poll(d->pool); channel += count) {
             count = ox_least(d->rooms, end - channel);
