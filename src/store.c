@@ -1,5 +1,6 @@
 /* store.c: blocks by key, in a list: a model has few of them, and they are looked up only when a session plans. They
- * lie behind each other in chunks, so that large pages are shared. */
+ * lie behind each other in chunks, so that large pages are shared, and nothing else lies there: blocks of whole large
+ * pages take no others. */
 #include "store.h"
 
 #include "lock.h"
@@ -18,7 +19,8 @@ typedef struct store_block {
 
 typedef struct store_chunk {
     struct store_chunk *next;
-    size_t size, used;
+    char *data;
+    size_t size, used; /* `used` with what lies before the first block, so that blocks are aligned */
 } store_chunk;
 
 struct ox_store {
@@ -43,10 +45,16 @@ ox_status ox_store_create(const ox_allocator *allocator, size_t limit, ox_store 
 void ox_store_free(ox_store *store) {
     if (!store)
         return;
+    while (store->blocks) {
+        store_block *block = store->blocks;
+        store->blocks = block->next;
+        ox_release(&store->allocator, block, sizeof *block);
+    }
     while (store->chunks) {
         store_chunk *chunk = store->chunks;
         store->chunks = chunk->next;
-        ox_release(&store->allocator, chunk, chunk->size);
+        ox_release(&store->allocator, chunk->data, chunk->size);
+        ox_release(&store->allocator, chunk, sizeof *chunk);
     }
     ox_lock_free(store->lock);
     ox_allocator allocator = store->allocator;
@@ -66,16 +74,21 @@ void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context)
 
 /* A chunk with room for so many bytes: as much as there is already, or as is expected, if there is so much memory. */
 static store_chunk *add_chunk(ox_store *store, size_t bytes) {
-    const size_t start = ox_aligned(sizeof(store_chunk)), least = start + bytes;
     size_t size = store->used > store->expected ? store->used : store->expected;
     size = size < MOST_CHUNK ? size : MOST_CHUNK;
-    size = size > least ? size : least;
-    store_chunk *chunk = ox_alloc(&store->allocator, size);
-    if (!chunk && size > least)
-        chunk = ox_alloc(&store->allocator, size = least);
+    size = (size > bytes ? size : bytes) + OX_ALIGN;
+    store_chunk *chunk = ox_alloc(&store->allocator, sizeof *chunk);
     if (!chunk)
         return NULL;
-    *chunk = (store_chunk){store->chunks, size, start};
+    char *data = ox_alloc(&store->allocator, size);
+    if (!data)
+        data = ox_alloc(&store->allocator, size = bytes + OX_ALIGN);
+    if (!data) {
+        ox_release(&store->allocator, chunk, sizeof *chunk);
+        return NULL;
+    }
+    const size_t start = (OX_ALIGN - (uintptr_t)data % OX_ALIGN) % OX_ALIGN;
+    *chunk = (store_chunk){store->chunks, data, size, start};
     return store->chunks = chunk;
 }
 
@@ -88,7 +101,7 @@ static void *take(ox_store *store, size_t bytes) {
         chunk = add_chunk(store, bytes);
     if (!chunk)
         return NULL;
-    void *taken = (char *)chunk + chunk->used;
+    void *taken = chunk->data + chunk->used;
     chunk->used += bytes;
     return taken;
 }
@@ -110,22 +123,23 @@ static const store_block *find(const ox_store *store, const ox_store_key *key) {
 /* A new block, filled and in the list; NULL beyond the limit. */
 static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
                      const store_block **added, ox_error *error) {
-    const size_t around = sizeof(store_block) + sizeof(store_chunk) + 3 * OX_ALIGN;
+    const size_t around = sizeof(store_block) + sizeof(store_chunk) + 2 * OX_ALIGN;
     *added = NULL;
     if (size > SIZE_MAX - around || size + around > store->limit - store->used)
         return OX_OK;
-    const size_t bytes = ox_aligned(sizeof(store_block) + OX_ALIGN + size);
-    store_block *block = take(store, bytes);
-    if (!block)
+    const size_t bytes = ox_aligned(size);
+    store_block *block = ox_alloc(&store->allocator, sizeof *block);
+    void *data = block ? take(store, bytes) : NULL;
+    if (!data) {
+        ox_release(&store->allocator, block, sizeof *block);
         return ox_fail_memory(error, "weights laid out for products", size);
-    char *data = (char *)(block + 1);
-    data += (OX_ALIGN - (uintptr_t)data % OX_ALIGN) % OX_ALIGN;
+    }
     *block = (store_block){store->blocks, *key, data};
     make(context, data);
     if (store->tell && key->bytes)
         store->tell(store->context, key->data, key->bytes);
     store->blocks = block;
-    store->used += bytes;
+    store->used += sizeof *block + bytes;
     *added = block;
     return OX_OK;
 }

@@ -55,7 +55,6 @@ START_TEST(beyond_the_limit_there_is_no_block) {
 }
 END_TEST
 
-/* Blocks of all sizes, whether more or less was expected, are aligned and apart from each other. */
 /* An ox_store_read_fn. */
 static const void *told;
 static size_t told_bytes;
@@ -95,6 +94,7 @@ START_TEST(spans_of_tensors) {
 }
 END_TEST
 
+/* Blocks of all sizes, whether more or less was expected, are aligned and apart from each other. */
 START_TEST(blocks_share_chunks) {
     static const size_t expected[] = {0, 1, 10000, SIZE_MAX};
     enum {
@@ -118,6 +118,22 @@ START_TEST(blocks_share_chunks) {
         ck_assert_uint_eq(wrong, 0);
         ox_store_free(store);
     }
+}
+END_TEST
+
+/* Large pages take what is touched as a whole: blocks of whole large pages touch no others. */
+START_TEST(large_blocks_lie_side_by_side) {
+    const sized s = {16 << 20, 'a'};
+    const char *blocks[2];
+    ox_store *store;
+    ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
+    ox_store_expect(store, 4 * s.size);
+    for (int i = 0; i < 2; i++) {
+        const ox_store_key key = {.kind = i};
+        ck_assert_int_eq(ox_store_get(store, &key, s.size, fill_sized, &s, (const void **)&blocks[i], NULL), OX_OK);
+    }
+    ck_assert_int_eq(blocks[1] - blocks[0], s.size);
+    ox_store_free(store);
 }
 END_TEST
 
@@ -159,6 +175,7 @@ Suite *ox_suite_store(void) {
     tcase_add_test(tests, what_is_read_is_told_once);
     tcase_add_test(tests, spans_of_tensors);
     tcase_add_test(tests, blocks_share_chunks);
+    tcase_add_test(tests, large_blocks_lie_side_by_side);
     tcase_add_test(tests, without_memory_for_more_there_is_one_block);
     suite_add_tcase(suite, tests);
     return suite;

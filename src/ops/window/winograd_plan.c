@@ -173,8 +173,6 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     p->depths = pieces(in, p->kernel->depth);
     p->depth = pieces(in, p->depths);
     p->a_row = (int64_t)ox_aligned((size_t)p->depth * sizeof(float));
-    if (p->a_row % OX_GEMM_SAME_PLACES == 0)
-        p->a_row += OX_GEMM_PAD;
     p->phase = round_up(p->columns + KERNEL, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
     p->value_step = spread(in * p->pitch);
     const int64_t each = p->points * p->pitch * (int64_t)sizeof(float),
