@@ -55,11 +55,11 @@ OPEN       := (
 MACHINE    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 BUILD_ROWS  = $(shell sed -n 's/^.*$(1)$(OPEN)\([a-z0-9]*\), $(MACHINE),.*/\1/p' src/loops/builds.h)
 ROW_FLAGS   = $(shell sed -n 's/^.*[A-Z]$(OPEN)$(1), $(MACHINE), //p' src/loops/builds.h | cut -d'"' -f$(2))
-LOOP_SRC   := $(filter-out $(addprefix src/loops/,gemm_pack.c isa.c lane_math.c),$(filter src/loops/%,$(LIB_SRC)))
+LOOP_SRC   := $(filter-out $(addprefix src/loops/,gemm/gemm_pack.c isa.c lane_math.c),$(filter src/loops/%,$(LIB_SRC)))
 VARIANTS   ?= $(call BUILD_ROWS,BUILD)
 DOTS       := $(if $(VARIANTS),$(call BUILD_ROWS,DOT))
 LIB_OBJ    += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
-LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm_int8.$(dot).o)
+LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm/gemm_int8.$(dot).o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.o case% compare.o embed.o fill.o image% info.o \
@@ -115,9 +115,9 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 $(foreach room,loops iterate pass ops,$(BUILD)/obj/src/$(room)/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_VARIANTS)
 $(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 # No compiler's choice here: the sums of products are fused wherever the processor can.
-$(BUILD)/obj/src/loops/gemm_kernel%o $(BUILD)/obj/src/loops/conv_loops%o $(BUILD)/obj/src/loops/winograd_loops%o: CFLAGS += -ffp-contract=fast
+$(BUILD)/obj/src/loops/gemm/gemm_kernel%o $(BUILD)/obj/src/loops/window/conv_loops%o $(BUILD)/obj/src/loops/window/winograd_loops%o: CFLAGS += -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm_kernel integer_loops
+WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm/gemm_kernel integer_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/lanes/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
 # Compilers must unroll these loops, or what they compute would not stay in registers.

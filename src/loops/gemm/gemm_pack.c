@@ -1,5 +1,5 @@
 /* gemm_pack.c: laying out the operands of a product in panels. */
-#include "lanes.h"
+#include "loops/lanes.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* gemm_kernel.c: the loops of matrix products, expanded for each type that is computed in. Unlike all others they may
  * round a product and a sum together (the Makefile says so): that is faster, and more precise. */
 #include "half.h"
-#include "copy_run.h"
-#include "gemm_kernel.h"
-#include "intrinsics.h"
-#include "lane_loops.h"
+#include "loops/copy_run.h"
+#include "loops/gemm_kernel.h"
+#include "loops/intrinsics.h"
+#include "loops/lane_loops.h"
 
 #include <string.h>
 

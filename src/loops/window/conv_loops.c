@@ -1,7 +1,7 @@
 /* conv_loops.c: the loops of convolutions. */
-#include "conv_loops.h"
-#include "copy_run.h"
-#include "lane_loops.h"
+#include "loops/conv_loops.h"
+#include "loops/copy_run.h"
+#include "loops/lane_loops.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * Such instructions take unsigned bytes on the left and signed ones on the right; bytes of the other kind have their
  * highest bit flipped, which moves them by 128. Elsewhere bytes on the left become integers of 16 bits and are what
  * they were; those on the right become that as they are loaded, so that their panels take half the memory. */
-#include "intrinsics.h"
-#include "lane_loops.h"
-#include "x86.h"
+#include "loops/intrinsics.h"
+#include "loops/lane_loops.h"
+#include "loops/x86.h"
 
 #ifdef OX_DOT_ISA
 #define KERNEL OX_JOIN(ox_gemm_int8, OX_DOT_ISA)

@@ -1,5 +1,5 @@
 /* window_loops.c: the loops of windows, expanded for each element type. */
-#include "lane_loops.h"
+#include "loops/lane_loops.h"
 
 /* A NaN, once taken, stays. */
 #define GREATER_OR_NAN(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))

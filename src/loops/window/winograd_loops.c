@@ -1,7 +1,7 @@
 /* winograd_loops.c: the transforms of Winograd's algorithm. A product and a sum may be rounded together, as in matrix
  * products (-ffp-contract in the Makefile). */
-#include "winograd_loops.h"
-#include "lane_loops.h"
+#include "loops/winograd_loops.h"
+#include "loops/lane_loops.h"
 
 extern const ox_winograd_loops OX_VARIANT(ox_winograd_loops);
 
