@@ -74,7 +74,7 @@ typedef struct ox_gemm_kernel {
     ox_gemm_pack_fn *pack_a, *pack_b;
 } ox_gemm_kernel;
 
-/* The kernel for products of a type (of what it is computed in). */
+/* The kernel for products of a type (of what it is computed in): that of the left matrix, where they differ. */
 typedef const ox_gemm_kernel *ox_gemm_kernel_fn(ox_dtype dtype);
 
 /* Copies `rows` rows of so many bytes; they do not overlap. */

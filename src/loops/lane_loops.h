@@ -36,7 +36,7 @@ ox_folder_fn OX_VARIANT(ox_folder_find);
 ox_softmax_fn OX_VARIANT(ox_softmax_f32), OX_VARIANT(ox_softmax_f64);
 const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype);
 ox_gemm_copy_fn OX_VARIANT(ox_gemm_copy);
-const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(void);
+ox_gemm_kernel_fn OX_VARIANT(ox_gemm_int8_find);
 extern const ox_integer_loops OX_VARIANT(ox_integer_loops);
 ox_window_loops_fn OX_VARIANT(ox_window_find);
 ox_norm_loops_fn OX_VARIANT(ox_norm_find);

@@ -1,24 +1,26 @@
 /* gemm_int8.c: the kernels of products of bytes, with sums of 32 bits that wrap. Built once for each kind of processor,
  * and once more for those that add four products of bytes in one instruction.
  *
- * Such instructions take unsigned bytes on the left and signed ones on the right; bytes of the other kind have their
- * highest bit flipped, which moves them by 128. Elsewhere bytes on the left become integers of 16 bits and are what
- * they were; those on the right become that as they are loaded, so that their panels take half the memory. */
+ * Such instructions multiply unsigned bytes by signed ones. Bytes on the left stay what they are, for which there are
+ * two kernels; those on the right that are of the same kind have their highest bit flipped, which moves them by 128.
+ * Elsewhere bytes on the left become integers of 16 bits and are what they were; those on the right become that as they
+ * are loaded, so that their panels take half the memory, and are signed. */
 #include "loops/intrinsics.h"
 #include "loops/lane_loops.h"
 #include "loops/x86.h"
 
 #ifdef OX_DOT_ISA
-#define KERNEL OX_JOIN(ox_gemm_int8, OX_DOT_ISA)
+#define FIND OX_JOIN(ox_gemm_int8, OX_DOT_ISA)
 #else
-#define KERNEL OX_VARIANT(ox_gemm_int8)
+#define FIND OX_VARIANT(ox_gemm_int8_plain)
 #endif
 
 /* Tiles that leave few registers unused. */
 #if OX_DOT_BYTES == 64
-#define EACH_WIDTH(M) M(1) M(2) M(3) M(4)
+#define EACH_WIDTH(kind, is_signed, M)                                                                                 \
+    M(kind, is_signed, 1) M(kind, is_signed, 2) M(kind, is_signed, 3) M(kind, is_signed, 4)
 #else
-#define EACH_WIDTH(M) M(1) M(2)
+#define EACH_WIDTH(kind, is_signed, M) M(kind, is_signed, 1) M(kind, is_signed, 2)
 #endif
 
 enum {
@@ -48,24 +50,27 @@ typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
 /* Adds the product for one group of k. */
-static inline __attribute__((always_inline)) void add_group(const int rows, const int vectors, const char *a,
-                                                            const char *b, ox_dot_lanes sum[][VECTORS]) {
+static inline __attribute__((always_inline)) void add_group(const bool is_signed, const int rows, const int vectors,
+                                                            const char *a, int64_t a_row, const char *b,
+                                                            ox_dot_lanes sum[][VECTORS]) {
     ox_dot_lanes right[VECTORS];
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; j++)
         right[j] = ox_dot_load(b + j * B_VECTOR);
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
-        const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * A_ROW);
+        const ox_dot_lanes left = (ox_dot_lanes){0} + OX_GET(u32, a + i * a_row);
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++)
-            sum[i][j] = ox_dot(sum[i][j], left, right[j]);
+            sum[i][j] = is_signed ? ox_dot(sum[i][j], right[j], left) : ox_dot(sum[i][j], left, right[j]);
     }
 }
 
 /* A tile of constant size: where this is inlined, all sums are in registers. */
-static inline __attribute__((always_inline)) void multiply(const int rows, const int vectors, const ox_gemm_tile *t) {
+static inline __attribute__((always_inline)) void multiply(const bool is_signed, const int rows, const int vectors,
+                                                           const ox_gemm_tile *t) {
     const char *a = t->a, *b = t->b, *ahead = t->ahead;
+    const int64_t a_row = t->a_row;
     char *c = t->c;
     ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
 #pragma GCC unroll 24
@@ -76,10 +81,10 @@ static inline __attribute__((always_inline)) void multiply(const int rows, const
 #pragma GCC unroll 4
         for (int step = 0; step < OX_GEMM_STEPS; step++, a += 4, b += GROUP * t->b_row) {
             __builtin_prefetch(ahead + step * t->ahead_stream, 0, 3);
-            add_group(rows, vectors, a, b, sum);
+            add_group(is_signed, rows, vectors, a, a_row, b, sum);
         }
     for (; left > 0; left -= GROUP, a += 4, b += GROUP * t->b_row)
-        add_group(rows, vectors, a, b, sum);
+        add_group(is_signed, rows, vectors, a, a_row, b, sum);
 #pragma GCC unroll 24
     for (int i = 0; i < rows * vectors; i++) {
         loose_lanes *to = (void *)(c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);
@@ -90,20 +95,24 @@ static inline __attribute__((always_inline)) void multiply(const int rows, const
     }
 }
 
-#define TILE(rows, vectors)                                                                                            \
-    static void tile_##rows##_##vectors(const ox_gemm_tile *t) {                                                       \
-        multiply(rows, vectors, t);                                                                                    \
+#define TILE(kind, is_signed, rows, vectors)                                                                           \
+    static void tile_##kind##_##rows##_##vectors(const ox_gemm_tile *t) {                                              \
+        multiply(is_signed, rows, vectors, t);                                                                         \
     }
-#define TILES(vectors)                                                                                                 \
-    TILE(1, vectors) TILE(2, vectors) TILE(3, vectors) TILE(4, vectors) TILE(5, vectors) TILE(6, vectors)
-#define TILE_NAMES(vectors)                                                                                            \
-    {tile_1_##vectors, tile_2_##vectors, tile_3_##vectors, tile_4_##vectors, tile_5_##vectors, tile_6_##vectors},
-
-EACH_WIDTH(TILES)
-static ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(TILE_NAMES)};
+#define TILES(kind, is_signed, vectors)                                                                                \
+    TILE(kind, is_signed, 1, vectors)                                                                                  \
+    TILE(kind, is_signed, 2, vectors)                                                                                  \
+    TILE(kind, is_signed, 3, vectors)                                                                                  \
+    TILE(kind, is_signed, 4, vectors)                                                                                  \
+    TILE(kind, is_signed, 5, vectors)                                                                                  \
+    TILE(kind, is_signed, 6, vectors)
+#define TILE_NAMES(kind, is_signed, vectors)                                                                           \
+    {tile_##kind##_1_##vectors, tile_##kind##_2_##vectors, tile_##kind##_3_##vectors,                                  \
+     tile_##kind##_4_##vectors, tile_##kind##_5_##vectors, tile_##kind##_6_##vectors},
 
 /* An ox_gemm_tile_fn. Where C ends within a vector, the tile is computed beside it. */
-static void tile(const ox_gemm_tile *t) {
+static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS],
+                                                       const ox_gemm_tile *t) {
     ox_gemm_tile_fn *fn = tiles[(t->columns - 1) / LANES][t->rows - 1];
     if (t->columns % LANES == 0) {
         fn(t);
@@ -126,7 +135,7 @@ static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, bo
     const uint8_t flip = is_signed ? 0x80 : 0;
     for (int64_t k = 0; k < count; k++)
         if (GROUP == 4)
-            ((u8 *)to)[k] = from[k * step] ^ flip;
+            ((u8 *)to)[k] = from[k * step];
         else
             ((u16 *)(void *)to)[k] = (uint16_t)((from[k * step] ^ flip) - flip);
 }
@@ -163,11 +172,9 @@ static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t co
     }
 }
 
-/* An ox_gemm_pack_fn. Rows beyond the last are as that one, since A has zeros there. */
-static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
-                   char *to, int64_t to_row, char *stage) {
-    const uint8_t flip = from->dtype == OX_UINT8 ? 0x80 : 0;
-    (void)loops, (void)stage;
+/* Rows beyond the last are as that one, since A has zeros there. */
+static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width, uint8_t flip, char *to,
+                      int64_t to_row) {
     for (int64_t k = 0; k < rows; k += GROUP, to += GROUP * to_row) {
         const uint8_t *at[GROUP];
         for (int64_t r = 0; r < GROUP; r++)
@@ -181,31 +188,61 @@ static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t ro
     }
 }
 
-extern const ox_gemm_kernel KERNEL;
-const ox_gemm_kernel KERNEL = {
-    .a = GROUP == 4 ? OX_UINT8 : OX_INT16,
-    .b = OX_INT8,
-    .c = OX_INT32,
-    .rows = OX_GEMM_TILE_ROWS,
-    .columns = COLUMNS,
-    .unit = LANES,
-    .depth = DEPTH,
-    .group = GROUP,
-    .a_row = A_ROW,
-    .tile = tile,
-    .pack_a = pack_a,
-    .pack_b = pack_b,
-};
+/* ---- Kernels ------------------------------------------------------------------------------------------------- */
+
+/* Of left matrices of one kind of bytes, and panels of another. */
+#define KERNEL(kind, is_signed, left, right)                                                                           \
+    EACH_WIDTH(kind, is_signed, TILES)                                                                                 \
+    static void tile_##kind(const ox_gemm_tile *t) {                                                                   \
+        static ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(kind, is_signed, TILE_NAMES)};          \
+        tile(tiles, t);                                                                                                \
+    }                                                                                                                  \
+    static void pack_b_##kind(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns,        \
+                              int64_t width, char *to, int64_t to_row, char *stage) {                                  \
+        (void)loops, (void)stage;                                                                                      \
+        pack_rows(from, rows, columns, width, from->dtype == right ? 0 : 0x80, to, to_row);                            \
+    }                                                                                                                  \
+    static const ox_gemm_kernel kernel_##kind = {                                                                      \
+        .a = left,                                                                                                     \
+        .b = right,                                                                                                    \
+        .c = OX_INT32,                                                                                                 \
+        .rows = OX_GEMM_TILE_ROWS,                                                                                     \
+        .columns = COLUMNS,                                                                                            \
+        .unit = LANES,                                                                                                 \
+        .depth = DEPTH,                                                                                                \
+        .group = GROUP,                                                                                                \
+        .a_row = A_ROW,                                                                                                \
+        .tile = tile_##kind,                                                                                           \
+        .pack_a = pack_a,                                                                                              \
+        .pack_b = pack_b_##kind,                                                                                       \
+    };
+
+ox_gemm_kernel_fn FIND;
+#if OX_DOT_VALUES == 4
+KERNEL(unsigned, false, OX_UINT8, OX_INT8)
+KERNEL(signed, true, OX_INT8, OX_UINT8)
+
+const ox_gemm_kernel *FIND(ox_dtype dtype) {
+    return dtype == OX_INT8 ? &kernel_signed : &kernel_unsigned;
+}
+#else
+KERNEL(words, false, OX_INT16, OX_INT8)
+
+const ox_gemm_kernel *FIND(ox_dtype dtype) {
+    (void)dtype;
+    return &kernel_words;
+}
+#endif
 
 #ifndef OX_DOT_ISA
-#define DECLARE(name, machine, flags, build, runs, ...) extern const ox_gemm_kernel ox_gemm_int8_##name;
+#define DECLARE(name, machine, flags, build, runs, ...) extern ox_gemm_kernel_fn ox_gemm_int8_##name;
 OX_DOTS(DECLARE, )
 
-const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(void) {
+const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(ox_dtype dtype) {
 #define CHOOSE(name, machine, flags, build, runs, ...)                                                                 \
     if (OX_BUILD_##build == OX_JOIN(OX_BUILD, OX_ISA) && runs)                                                         \
-        return &ox_gemm_int8_##name;
+        return ox_gemm_int8_##name(dtype);
     OX_DOTS(CHOOSE, )
-    return &KERNEL;
+    return FIND(dtype);
 }
 #endif

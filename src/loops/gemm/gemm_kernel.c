@@ -245,7 +245,7 @@ const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype) {
         return &kernel_u32;
     case OX_INT8:
     case OX_UINT8:
-        return OX_VARIANT(ox_gemm_int8_find)();
+        return OX_VARIANT(ox_gemm_int8_find)(dtype);
     default:
         return &kernel_u64;
     }

@@ -67,6 +67,13 @@ struct ox_gemm {
     const ox_gemm_sides *sides;  /* if not NULL, C is several matrices side by side */
 };
 
+/* What a kernel adds to bytes of a type, in panels of type `panels`; it wraps. */
+static inline uint32_t ox_gemm_shift(ox_dtype panels, ox_dtype given) {
+    if (panels == OX_UINT8 && given == OX_INT8)
+        return 128;
+    return panels == OX_INT8 && given == OX_UINT8 ? 0U - 128 : 0;
+}
+
 /* True if something follows the sums. */
 static inline bool ox_gemm_is_ended(const ox_gemm *g) {
     return g->end || g->epilogue;

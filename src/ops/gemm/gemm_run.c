@@ -126,8 +126,9 @@ void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
 
 /* A block of A that tiles can read where it is, since so few of them do that laying it out would cost more; or NULL. */
-static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a, const ox_gemm_block *block) {
-    bool fits = a->dtype == kernel->a && kernel->group == 1 && a->col == (int64_t)ox_dtype_size(a->dtype);
+static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a, int64_t depth,
+                              const ox_gemm_block *block) {
+    const bool fits = a->dtype == kernel->a && depth % kernel->group == 0 && a->col == (int64_t)ox_dtype_size(a->dtype);
     return fits && block->columns <= DIRECT_PANELS * kernel->columns ? a->data : NULL;
 }
 
@@ -213,7 +214,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     ox_finish finish = g->finish;
     if (finish.is_used && d + 1 == job->plan->depths)
         tile.finish = &finish;
-    const char *left = g->gather ? NULL : as_it_lies(kernel, &from, block);
+    const char *left = g->gather ? NULL : as_it_lies(kernel, &from, depth, block);
     tile.a_row = left ? from.row : kernel->a_row;
     if (!left) {
         left = room->a;

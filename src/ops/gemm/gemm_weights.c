@@ -48,7 +48,7 @@ static bool describe(const ox_call *call, int input, int rank, const int64_t *di
         g->k == 0 || g->n < 2 || ox_gemm_blas_fits(g))
         return false;
     *w = (weights){
-        .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->b.dtype), .g = g, .rank = rank};
+        .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype), .g = g, .rank = rank};
     w->key.maker = w->kernel, w->key.data = call->in[input]->data, w->key.kind = g->b.dtype;
     w->key.bytes = ox_tensor_span(call->in[input]);
     for (int d = 0; d < rank; d++)

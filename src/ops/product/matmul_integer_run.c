@@ -27,12 +27,12 @@ enum {
 typedef struct matmul_integer {
     ox_gemm product;
     ox_gemm_plan plan;
-    int64_t count;             /* of products */
-    ox_bcast batch;            /* of all places */
-    int64_t steps[PLACES];     /* 1 if there is an entry for each row or column, 0 for one entry */
-    int64_t rows, columns;     /* of all matrices A, and B */
-    uint32_t a_shift, b_shift; /* what the kernel adds to elements */
-    const void *b_sums;        /* the sums of B's columns, if B is a weight */
+    int64_t count;         /* of products */
+    ox_bcast batch;        /* of all places */
+    int64_t steps[PLACES]; /* 1 if there is an entry for each row or column, 0 for one entry */
+    int64_t rows, columns; /* of all matrices A, and B */
+    uint32_t b_shift;      /* what the kernel adds to elements of B */
+    const void *b_sums;    /* the sums of B's columns, if B is a weight */
     bool is_float, is_scaled;
 } matmul_integer;
 
@@ -126,14 +126,8 @@ static void sum_all(const ox_call *call, sum_job job) {
 static sum_job rows_of(const ox_call *call, const matmul_integer *state, uint32_t *sums) {
     const ox_gemm_matrix *a = &state->product.a;
     const ox_gemm_matrix transposed = {a->dtype, call->in[ox_integer_inputs_of(call)->a]->data, a->col, a->row};
-    const uint32_t k = (uint32_t)state->product.k;
-    return (sum_job){OX_BUILD_OF(call->loops, ox_integer_builds)->sum,
-                     transposed,
-                     state->product.k,
-                     state->rows,
-                     1,
-                     k * state->a_shift,
-                     sums};
+    return (sum_job){
+        OX_BUILD_OF(call->loops, ox_integer_builds)->sum, transposed, state->product.k, state->rows, 1, 0, sums};
 }
 
 static sum_job columns_of(const ox_call *call, const matmul_integer *state, uint32_t *sums) {
@@ -186,8 +180,7 @@ static ox_gemm_end_fn finish;
 /* Whether `finish` has nothing to do: int32 is wanted, and no zero points are taken off. */
 static bool is_plain(const ox_call *call, const matmul_integer *state) {
     const ox_integer_inputs *in = ox_integer_inputs_of(call);
-    return !state->is_scaled && !input(call, in->a_zero) && !input(call, in->b_zero) && !state->a_shift &&
-           !state->b_shift;
+    return !state->is_scaled && !input(call, in->a_zero) && !input(call, in->b_zero) && !state->b_shift;
 }
 
 static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_integer *state) {
@@ -199,8 +192,7 @@ static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_int
     if (state->is_float)
         a = b = OX_FLOAT;
     const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(a);
-    state->a_shift = kernel->a == OX_UINT8 && a == OX_INT8 ? 128 : 0;
-    state->b_shift = kernel->b == OX_INT8 && b == OX_UINT8 ? 0U - 128 : 0;
+    state->b_shift = ox_gemm_shift(kernel->b, b);
     const int64_t size = (int64_t)ox_dtype_size(a);
     *g = (ox_gemm){.m = s->m, .n = s->n, .k = s->k, .c_row = s->n * (int64_t)ox_dtype_size(call->out[0]->dtype)};
     g->a = (ox_gemm_matrix){a, NULL, s->k * size, size};
@@ -334,7 +326,7 @@ static void place_bytes(const ox_call *call, size_t *used, integer_job *job) {
     job->start[B] = g->panels ? g->panels : call->in[in->b]->data;
     job->start[A_SUMS] = (const char *)a_sums;
     job->start[B_SUMS] = state->b_sums ? state->b_sums : (const char *)b_sums;
-    job->start[A_ZERO] = take_zeros(call, used, input(call, in->a_zero), state->a_shift, &job->a_zeros);
+    job->start[A_ZERO] = take_zeros(call, used, input(call, in->a_zero), 0, &job->a_zeros);
     job->start[B_ZERO] = take_zeros(call, used, input(call, in->b_zero), state->b_shift, &job->b_zeros);
     if (job->b_zeros)
         sum_all(call, rows_of(call, state, a_sums));

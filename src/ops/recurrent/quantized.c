@@ -68,8 +68,7 @@ ox_status ox_quantized_product(ox_call *call, const ox_recurrent *r, int number,
     const ox_tensor *weights = call->in[weights_of[number]];
     ox_gemm *g = &p->gemm;
     const int64_t directions = r->shape.directions, stride = g->k * g->n;
-    p->shift =
-        OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_UINT8)->b == OX_INT8 && weights->dtype == OX_UINT8 ? 0U - 128 : 0;
+    p->shift = ox_gemm_shift(OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_UINT8)->b, weights->dtype);
     p->each = (size_t)(g->k * g->n);
     g->a = (ox_gemm_matrix){OX_UINT8, NULL, g->k, 1};
     g->b = (ox_gemm_matrix){weights->dtype, NULL, g->n, 1};

@@ -27,8 +27,8 @@ typedef struct channel_end {
 typedef struct conv_integer {
     ox_conv conv;
     ox_dtype dtype;               /* of the result */
-    uint32_t x_shift, w_shift;    /* what the kernel adds to elements */
-    bool w_zeros;                 /* zero points of weights, as the kernel sees them, may be other than 0 */
+    uint32_t x_shift;             /* what the kernel adds to elements of the image */
+    bool w_zeros;                 /* zero points of weights may be other than 0 */
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
     const channel_end *ends;      /* of all output channels, where constants make them; NULL elsewhere */
 #if !OX_SMALL
@@ -118,7 +118,7 @@ static void add_scales(const ox_call *call, channel_end *ends) {
     }
 }
 
-/* What the sums of products (x + x_shift) * (w + w_shift) differ from those without shifts and zero points. */
+/* What the sums of products (x + x_shift) * w differ from those without shift and zero points. */
 static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *ends) {
     const integer_inputs *in = inputs_of(call);
     const ox_tensor *w = call->in[in->w];
@@ -126,12 +126,12 @@ static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *e
     const uint32_t x_zero = c->x_shift + entry(input(call, in->x_zero), 0);
     const ox_gemm_matrix columns = {w->dtype, w->data, 1, k};
     for (int64_t i = 0; i < w->dims[0]; i++) {
-        const uint32_t zero = c->w_shift + entry(input(call, in->w_zero), i);
+        const uint32_t zero = entry(input(call, in->w_zero), i);
         uint32_t sum = 0;
         if (x_zero) {
             ox_gemm_matrix row = columns;
             row.data = (const char *)w->data + i * k;
-            OX_BUILD_OF(call->loops, ox_integer_builds)->sum(&row, k, 1, (uint32_t)k * (c->w_shift - zero), &sum);
+            OX_BUILD_OF(call->loops, ox_integer_builds)->sum(&row, k, 1, 0U - (uint32_t)k * zero, &sum);
         }
         ends[i].more -= sum * x_zero;
         ends[i].zero = zero;
@@ -162,11 +162,11 @@ static ox_status keep_ends(ox_call *call, conv_integer *c) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
-static bool has_weight_zeros(const ox_call *call, const conv_integer *c) {
+static bool has_weight_zeros(const ox_call *call) {
     const int w_zero = inputs_of(call)->w_zero;
     const ox_tensor *zeros = input(call, w_zero);
-    if (c->w_shift || !zeros || !(call->constants >> w_zero & 1))
-        return c->w_shift || zeros;
+    if (!zeros || !(call->constants >> w_zero & 1))
+        return zeros;
     for (int64_t i = 0; i < ox_tensor_count(zeros); i++)
         if (ox_tensor_int(zeros, i))
             return true;
@@ -201,7 +201,7 @@ static ox_status prepare_bytes(ox_call *call, conv_integer *c) {
     if (c->w_zeros)
         OX_TRY(plan_column_sums(call, c));
 #if !OX_SMALL
-    OX_TRY(ox_conv_words_prepare(call, &c->conv, inputs_of(call)->w, (uint8_t)c->w_shift, &c->words));
+    OX_TRY(ox_conv_words_prepare(call, &c->conv, inputs_of(call)->w, &c->words));
 #endif
     const ox_gemm product = byte_product(call, c);
     return ox_gemm_prepare(call, &product, c->conv.images * c->conv.groups, &c->conv.plan);
@@ -223,9 +223,8 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
     c->dtype = call->out[0]->dtype;
-    c->x_shift = kernel->b == OX_INT8 && x == OX_UINT8 ? 0U - 128 : 0;
-    c->w_shift = kernel->a == OX_UINT8 && w == OX_INT8 ? 128 : 0;
-    c->w_zeros = has_weight_zeros(call, c);
+    c->x_shift = ox_gemm_shift(kernel->b, x);
+    c->w_zeros = has_weight_zeros(call);
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
     if (c->conv.window.taps * c->conv.in_channels <= EXACT_PRODUCTS)
         OX_TRY(ox_conv_direct_prepare(call, &c->conv));

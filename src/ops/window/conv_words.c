@@ -15,7 +15,6 @@ typedef struct words_weights {
     const ox_conv *conv;
     const ox_conv_words *words;
     const uint8_t *from;
-    uint8_t zero;
 } words_weights;
 
 /* An ox_store_fn: word by word the weights of each tap, for all output channels. */
@@ -28,13 +27,13 @@ static void lay_weights(const void *context, void *block) {
         for (int64_t first = 0; first < channels; first += group)
             for (int64_t tap = 0; tap < taps; tap++)
                 for (int64_t i = first; i < first + group; i++)
-                    *to++ = i < channels ? made->from[(o * channels + i) * taps + tap] : made->zero;
+                    *to++ = i < channels ? made->from[(o * channels + i) * taps + tap] : 0;
 }
 
 /* The weights in their order; NULL if there is no room for them. */
-static ox_status find_weights(ox_call *call, const ox_conv *c, const ox_tensor *t, uint8_t zero, ox_conv_words *w) {
+static ox_status find_weights(ox_call *call, const ox_conv *c, const ox_tensor *t, ox_conv_words *w) {
     static const char maker;
-    const words_weights made = {c, w, t->data, zero};
+    const words_weights made = {c, w, t->data};
     ox_store_key key = {.maker = &maker, .data = t->data, .kind = t->dtype, .bytes = ox_tensor_span(t)};
     int64_t size;
     if (!ox_mul_i64(c->out_channels * c->groups, depth_of(w, c), &size) || (uint64_t)size > SIZE_MAX / 4)
@@ -43,7 +42,6 @@ static ox_status find_weights(ox_call *call, const ox_conv *c, const ox_tensor *
         key.dims[d] = t->dims[d];
     key.strides[0] = c->groups;
     key.strides[1] = w->group;
-    key.strides[2] = zero;
     return ox_store_get(call->store, &key, (size_t)size, lay_weights, &made, &w->weights, call->error);
 }
 
@@ -56,13 +54,13 @@ static bool fits(const ox_call *call, const ox_conv *c, int input, const ox_gemm
            c->window.taps > 0 && c->window.in_count > 0 && c->window.out_count > 0;
 }
 
-ox_status ox_conv_words_prepare(ox_call *call, const ox_conv *c, int input, uint8_t zero, ox_conv_words *w) {
+ox_status ox_conv_words_prepare(ox_call *call, const ox_conv *c, int input, ox_conv_words *w) {
     const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[input]->dtype);
     if (!fits(call, c, input, kernel))
         return OX_OK;
     w->group = kernel->group;
     w->words = ox_quotient(c->in_channels - 1, w->group) + 1;
-    OX_TRY(find_weights(call, c, call->in[input], zero, w));
+    OX_TRY(find_weights(call, c, call->in[input], w));
     if (!w->weights)
         return OX_OK;
     w->is_used = true;
@@ -113,7 +111,7 @@ char *ox_conv_words_take(const ox_call *call, const ox_conv *c, const ox_conv_wo
 void ox_conv_words_columns(const ox_conv *c, const ox_conv_words *w, const ox_gemm *g, const char *all, int fill,
                            int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel, int64_t panel_row) {
     const int64_t product = ox_quotient(g->start, g->m * g->n);
-    const int seen = g->b.dtype == OX_UINT8 ? fill ^ 0x80 : fill; /* as the kernel does */
+    const int seen = ox_gemm_shift(c->plan.kernel->b, g->b.dtype) ? fill ^ 0x80 : fill; /* as the kernel does */
     const ox_conv_source from = ox_conv_source_of(ox_gemm_loops(&c->plan), all + product * (int64_t)w->bytes,
                                                   w->group == sizeof(uint32_t) ? OX_UINT32 : OX_UINT16, seen);
     ox_conv_columns(c, &from, ox_quotient(row, w->group), ox_quotient(rows, w->group), column, columns, panel,

@@ -15,9 +15,8 @@ typedef struct ox_conv_words {
     const void *weights; /* in that order */
 } ox_conv_words;
 
-/* Prepare: decides on that, and asks for workspace. Weights are those of input `input`, of which the kernel sees
- * 0 where the byte `zero` is. */
-ox_status ox_conv_words_prepare(ox_call *call, const ox_conv *conv, int input, uint8_t zero, ox_conv_words *words);
+/* Prepare: decides on that, and asks for workspace. Weights are those of input `input`. */
+ox_status ox_conv_words_prepare(ox_call *call, const ox_conv *conv, int input, ox_conv_words *words);
 
 /* Makes a product one of words. */
 void ox_conv_words_product(const ox_conv_words *words, const ox_conv *conv, ox_gemm *g);
