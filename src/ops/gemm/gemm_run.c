@@ -203,6 +203,14 @@ static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_
         kernel->tile(&part);
 }
 
+/* Columns of a block that tiles write: whole vectors, where the block is not C itself and nobody wants its rows packed.
+ * What is done last with sums is for the columns of C alone. */
+static int64_t block_width(const gemm_job *job, const ox_gemm_block *block) {
+    const ox_gemm *g = job->gemm;
+    const bool handed_on = job->plan->transposed || g->sides || (g->end && !g->epilogue);
+    return handed_on && !g->finish.is_used ? round_up(block->columns, job->plan->kernel->unit) : block->columns;
+}
+
 /* A block of C; a block of its rows of A for each block of k. */
 static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
@@ -220,13 +228,15 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         left = room->a;
         lay_rows(job, room, &from, k, depth, block);
     }
-    for (int64_t j = 0; j < block->columns; j += tile.columns) {
+    const int64_t width = block_width(job, block);
+    for (int64_t j = 0; j < width; j += tile.columns) {
         const int64_t at = block->column + j - job->column, within = at % kernel->columns, panel = at - within,
                       all = ox_least(kernel->columns, job->columns - panel);
         const int64_t next_row = find_panel(job, k, depth, panel, all, &tile);
         look_ahead(job, tiles, next_row, &tile);
         tile.b += within * kernel->group * (int64_t)ox_dtype_size(kernel->b);
         tile.columns = ox_least(all - within, block->columns - j);
+        tile.columns = ox_least(round_up(tile.columns, kernel->unit), width - j);
         const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {
@@ -304,7 +314,7 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
     const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
     const bool taken = ox_gemm_is_taken(g);
     block->data = taken ? room->c : (char *)g->c + block->row * g->c_row + block->column * size;
-    block->data_row = taken ? block->columns * size : g->c_row;
+    block->data_row = taken ? block_width(job, block) * size : g->c_row;
     block->scratch = room->scratch;
     for (int64_t i = 0; i < block->rows && !g->k; i++)
         memset(block->data + i * block->data_row, 0, (size_t)(block->columns * size));
