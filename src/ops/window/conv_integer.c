@@ -9,6 +9,8 @@
 
 enum {
     EXACT_PRODUCTS = (1 << 24) / (255 * 255), /* the most products of bytes whose sums are exact in floats */
+    WORD = 4,                                 /* bytes that are multiplied by one instruction, */
+    MANY_OUTPUTS = 8,                         /* and outputs of a group for which words of them are gathered once */
     SUM_ROWS = 16                             /* that are gathered together where columns are summed */
 };
 
@@ -214,6 +216,12 @@ static ox_status prepare_floats(ox_call *call, const conv_integer *c) {
     return c->requantize ? ox_workspace_add(call, ox_tensor_count(call->out[0]), sizeof(float)) : OX_OK;
 }
 
+/* Whether sums of floats are exact, and words of bytes would not take less. */
+static bool may_be_exact(const ox_conv *c, const ox_gemm_kernel *kernel) {
+    const bool exact = ox_quotient(EXACT_PRODUCTS, c->window.taps ? c->window.taps : 1) >= c->in_channels;
+    return exact && (kernel->group < WORD || c->in_channels == 1 || c->out_channels < MANY_OUTPUTS);
+}
+
 ox_status ox_prepare_conv_integer(ox_call *call) {
     const integer_inputs *in = inputs_of(call);
     const ox_dtype x = call->in[0]->dtype, w = call->in[in->w]->dtype;
@@ -226,7 +234,7 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     c->x_shift = ox_gemm_shift(kernel->b, x);
     c->w_zeros = has_weight_zeros(call);
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
-    if (c->conv.window.taps * c->conv.in_channels <= EXACT_PRODUCTS)
+    if (may_be_exact(&c->conv, kernel))
         OX_TRY(ox_conv_direct_prepare(call, &c->conv));
     if (!ox_conv_is_direct(&c->conv))
         ox_call_name(call, ox_conv_algorithm(&c->conv));
