@@ -6,6 +6,7 @@
 
 enum {
     KERNEL = 3,       /* in both directions */
+    WIDE = 16,        /* floats in vectors of processors that read rows of weights from the same places at no cost */
     SIZES = 2,        /* tiles of 2x2 and 4x4 results */
     PANEL_TILES = 64, /* of a panel, at most: enough for weights that come from far away */
     FEW_CHANNELS = 8, /* of a group: with fewer, transforms outweigh the products */
@@ -173,6 +174,8 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     p->depths = pieces(in, p->kernel->depth);
     p->depth = pieces(in, p->depths);
     p->a_row = (int64_t)ox_aligned((size_t)p->depth * sizeof(float));
+    if (p->kernel->unit < WIDE && p->a_row % OX_GEMM_SAME_PLACES == 0)
+        p->a_row += OX_GEMM_PAD;
     p->phase = round_up(p->columns + KERNEL, OX_WINOGRAD_MARGIN) + OX_WINOGRAD_MARGIN;
     p->value_step = spread(in * p->pitch);
     const int64_t each = p->points * p->pitch * (int64_t)sizeof(float),
