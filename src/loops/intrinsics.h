@@ -288,6 +288,21 @@ static inline ox_dot_lanes ox_dot_load(const void *bytes) {
 #endif
 }
 
+/* OX_WOVEN words, each of a byte of four rows: the bytes of the first row are the lowest. */
+#if defined(__AVX512VNNI__)
+#define OX_WOVEN 16
+static inline void ox_weave(void *to, const void *first, const void *second, const void *third, const void *fourth) {
+    const __m128i order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i words = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i rows = _mm512_castsi128_si512(_mm_loadu_si128(first));
+    rows = _mm512_inserti32x4(rows, _mm_loadu_si128(second), 1);
+    rows = _mm512_inserti32x4(rows, _mm_loadu_si128(third), 2);
+    rows = _mm512_inserti32x4(rows, _mm_loadu_si128(fourth), 3);
+    rows = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(words, rows), _mm512_broadcast_i32x4(order));
+    _mm512_storeu_si512(to, rows);
+}
+#endif
+
 /* OX_PICKED elements of 4 bytes, each from one of as many places, which the lowest bits of `at` say; and the
  * first `count` of such places, behind which nothing is read. */
 #if defined(__AVX512F__)

@@ -163,7 +163,17 @@ static inline int bits_below(int r) {
 
 /* Lays out GROUP rows together; `at` has the start of each. */
 static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, uint8_t flip, column_group *to) {
-    for (int64_t j = 0; j < columns; j++) {
+    int64_t j = 0;
+#ifdef OX_WOVEN
+    const ox_dot_lanes flips = (ox_dot_lanes){0} + flip * 0x01010101U;
+    for (; step == 1 && j + OX_WOVEN <= columns; j += OX_WOVEN) {
+        ox_dot_lanes words;
+        ox_weave(&words, at[0] + j, at[1] + j, at[2] + j, at[3] + j);
+        words ^= flips;
+        memcpy(to + j, &words, sizeof words);
+    }
+#endif
+    for (; j < columns; j++) {
         uint32_t word = 0;
 #pragma GCC unroll 4
         for (int r = 0; r < GROUP; r++)
