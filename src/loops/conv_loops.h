@@ -44,6 +44,10 @@ typedef struct ox_direct_tile {
     float *to;
     int64_t from_row, to_row; /* elements from row to row, */
     int64_t to_step;          /* and from output or plane to the next */
+    const float *outside;     /* not NULL: `from` is a row of an image that is read where it lies, and this is a row of
+                                 padding */
+    int64_t above, inside;    /* rows of padding before `from`, and rows of the image from there on */
+    int64_t start, wide;      /* the column of the first window, and columns of the image */
 } ox_direct_tile;
 typedef void ox_direct_fn(const ox_direct_tile *tile);
 
@@ -58,6 +62,7 @@ typedef struct ox_direct_loops {
     ox_direct_fn *products, *sums;
     ox_direct_fn *greatest; /* without NaN */
     ox_direct_fn *greatest_or_nan;
+    bool takes_images; /* products are computed of windows of 3x3 that are 2 rows and columns apart where images lie */
     ox_find_nan_fn *find_nan;
     ox_divide_fn *divide;
 } ox_direct_loops;

@@ -53,6 +53,18 @@ static inline ox_reals ox_smallest(ox_reals a, ox_reals b) {
 #endif
 }
 
+/* Which of 32 elements of a row from element `at` on lie within [0, size), a bit each; and those of the first elements
+ * at an address of which the bit is set, the others being zeros that are not read. */
+#if defined(__AVX512VL__)
+static inline uint32_t ox_reals_within(int64_t at, int64_t size) {
+    const uint32_t behind = size - at >= 32 ? ~0u : size > at ? (1u << (size - at)) - 1 : 0;
+    return at >= 0 ? behind : at > -32 ? behind & ~0u << -at : 0;
+}
+static inline ox_reals ox_load_within(uint32_t within, const float *from) {
+    return (ox_reals)_mm256_maskz_loadu_ps((__mmask8)within, from);
+}
+#endif
+
 /* The same of the widest vectors. */
 typedef float ox_floats __attribute__((vector_size(OX_WIDEST)));
 #if defined(__AVX512F__)

@@ -21,6 +21,9 @@ def number(rng, least, most):
 
 def geometry(rng):
     """(size of the image, kernel, strides, dilations, groups, (channels in, out) of a group)"""
+    if rng.random() < 0.1:  # read where they lie, in builds of vectors wide enough
+        sizes = [number(rng, 1, LARGEST[2]) for _ in range(2)]
+        return sizes, [3, 3], [2, 2], [1, 1], number(rng, 1, 40), (1, number(rng, 1, 3))
     spatial = number(rng, 1, 3)
     most = LARGEST[spatial] if rng.random() < 0.4 else 12
     kernel = [number(rng, 1, [3, 7, 11][number(rng, 0, 2)] if spatial < 3 else 3) for _ in range(spatial)]

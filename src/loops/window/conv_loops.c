@@ -443,9 +443,72 @@ static void wide(const ox_direct_tile *t) {
     go_across(t, by, sizeof by / sizeof *by);
 }
 
+/* Windows of 3x3 that are 2 rows and columns apart, of an image where it lies: each row is loaded once for all rows of
+ * the tile that see it, and its columns are split in registers. */
+#ifdef OX_SHUFFLES_EIGHT
+enum {
+    SECOND_HIGH = 3,
+    SECOND_ROWS = 4,
+    SECOND_SEEN = 2 * (SECOND_ROWS - 1) + SECOND_HIGH
+};
+
+/* Some columns of as many rows. Tap 0 of a window lies in an odd column of what is loaded, or in an even one. */
+OX_INLINED void second_columns(const float *const *rows, int64_t at, int64_t wide, const vector *weight,
+                               vector (*sum)[1], const bool odd) {
+    const uint32_t within = ox_reals_within(at, wide);
+    EACH_SUM(0, SECOND_ROWS, 1) sum[s][v] = (vector){0};
+    UNROLL for (int y = 0; y < SECOND_SEEN; y++) {
+        const float *x = rows[y] + at;
+        const ox_words_8 a = (ox_words_8)ox_load_within(within, x),
+                         b = (ox_words_8)ox_load_within(within >> LANES, x + LANES),
+                         c = (ox_words_8)ox_load_within(within >> 2, x + 2),
+                         d = (ox_words_8)ox_load_within(within >> (LANES + 2), x + LANES + 2);
+        const vector second = (vector)OX_SHUFFLE(8, a, b, ODDS_8), third = (vector)OX_SHUFFLE(8, c, d, EVENS_8);
+        const vector seen[] = {odd ? second : (vector)OX_SHUFFLE(8, a, b, EVENS_8), odd ? third : second,
+                               odd ? (vector)OX_SHUFFLE(8, c, d, ODDS_8) : third};
+        UNROLL for (int i = 0; i < SECOND_ROWS; i++) if (y >= 2 * i && y - 2 * i < SECOND_HIGH)
+            UNROLL for (int k = 0; k < SECOND_HIGH; k++) sum[i][0] += seen[k] * weight[(y - 2 * i) * SECOND_HIGH + k];
+    }
+}
+
+OX_INLINED void second_rows(const ox_direct_tile *t, const bool odd) {
+    vector weight[SECOND_HIGH * SECOND_HIGH];
+    UNROLL for (int k = 0; k < SECOND_HIGH * SECOND_HIGH; k++) weight[k] = t->weights[k] - (vector){0};
+    const vector added = added_to(t, 0) - (vector){0};
+    for (int64_t r = 0; r < t->rows; r += SECOND_ROWS) {
+        const float *rows[SECOND_SEEN];
+        for (int y = 0; y < SECOND_SEEN; y++) {
+            const int64_t row = 2 * r + y - t->above;
+            rows[y] = row >= 0 && row < t->inside ? t->from + row * t->from_row : t->outside;
+        }
+        int64_t columns = (t->columns - 1) % LANES + 1;
+        for (int64_t column = t->columns - columns; column >= 0; column -= LANES, columns = LANES) {
+            vector sum[SECOND_ROWS][1];
+            second_columns(rows, t->start + 2 * column - odd, t->wide, weight, sum, odd);
+            EACH_SUM(0, SECOND_ROWS, 1) sum[s][v] += added;
+            if (t->finish)
+                FINISH_SUMS(t->finish, 0, 0, SECOND_ROWS, 1);
+            const row_place place = place_of(t, r, column, columns);
+            UNROLL for (int i = 0; i < SECOND_ROWS; i++) if (i < place.left)
+                store_row(place.to + i * place.step, sum[i], 1, columns, place.room - i * place.less);
+        }
+    }
+}
+static void second_windows(const ox_direct_tile *t) {
+    if (t->start % 2)
+        second_rows(t, true);
+    else
+        second_rows(t, false);
+}
+#else
+#define second_windows plain_products
+#endif
+
 static ox_direct_fn *find_products(const ox_direct_tile *t) {
     if (t->outputs == OUTPUTS)
         return wide;
+    if (t->outside)
+        return second_windows;
     switch (t->high) {
     case 3:
         return tall_3_1;
@@ -483,6 +546,9 @@ const ox_direct_loops OX_VARIANT(ox_direct_loops) = {
     .sums = sums,
     .greatest = greatest,
     .greatest_or_nan = greatest_or_nan,
+#ifdef OX_SHUFFLES_EIGHT
+    .takes_images = true,
+#endif
     .find_nan = find_nan,
     .divide = divide,
 };

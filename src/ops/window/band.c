@@ -219,3 +219,13 @@ ox_direct_tile ox_band_tile(const ox_band *b, const ox_band_place *place, const 
                             .from = room,
                             .from_row = (last > 0 ? w->stride[last - 1] : 1) * b->pitch};
 }
+
+void ox_band_in_place(const ox_band *b, const ox_band_place *place, ox_direct_tile *tile) {
+    const ox_window *w = b->window;
+    tile->outside = tile->from;
+    tile->from_row = w->in[1];
+    tile->above = place->first;
+    tile->inside = place->inside;
+    tile->start = place->index[1] * w->stride[1] - w->pad[1];
+    tile->wide = w->in[1];
+}

@@ -59,4 +59,8 @@ void ox_band_fill(const ox_band *band, float value, float *room);
 /* The taps of a band, from what is laid out in a room. */
 ox_direct_tile ox_band_tile(const ox_band *band, const ox_band_place *place, const float *room);
 
+/* The same of an image of two dimensions that is read where it lies, instead of what was laid out; a row of padding is
+ * in the room. */
+void ox_band_in_place(const ox_band *band, const ox_band_place *place, ox_direct_tile *tile);
+
 #endif

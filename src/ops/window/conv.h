@@ -12,6 +12,7 @@
 typedef struct ox_conv_direct {
     bool is_used;
     bool finishes; /* loops do what the epilogue does */
+    bool in_place; /* loops read the image where it lies; a room is a row of padding */
     ox_band band;
     int64_t together;            /* channels that are computed before they are handed on */
     int64_t layer;               /* elements from the band of an input channel to the next one */

@@ -4,6 +4,8 @@
 #include "loops/lanes.h"
 #include "ops/dense.h"
 
+#include <string.h>
+
 enum {
     FEW_INPUTS = 4,    /* of a group: their bands stay in the caches */
     SOME_INPUTS = 16,  /* do if they have not many outputs, */
@@ -43,6 +45,32 @@ static bool find_finish(const ox_conv *c, const ox_epilogue *epilogue, ox_pass_a
            (!affine->count || (affine->inner == c->window.out_count && affine->count == c->out_channels * c->groups));
 }
 
+/* Whether loops split the columns of the image themselves: what would be laid out is read by few taps. */
+static bool is_in_place(const ox_conv *c) {
+    const ox_window *w = &c->window;
+    const ox_conv_direct *d = &c->direct;
+    bool suits = d->loops->takes_images && w->spatial == 2 && c->in_channels == 1 &&
+                 c->out_channels < OX_DIRECT_OUTPUTS && d->band.across == 1;
+    for (int i = 0; i < w->spatial; i++)
+        suits &= w->kernel[i] == 3 && w->stride[i] == 2 && w->dilation[i] == 1;
+    return suits;
+}
+
+/* The rooms of inputs. */
+static void plan_rooms(ox_conv *c) {
+    ox_conv_direct *d = &c->direct;
+    if (d->in_place) {
+        d->layer = c->window.in_count;
+        d->room = ox_aligned((size_t)c->window.in[1] * sizeof(float));
+        d->rooms = 1;
+        return;
+    }
+    d->layer = (int64_t)(d->band.room / sizeof(float));
+    d->room = d->band.room * (size_t)c->in_channels;
+    d->rooms = (int64_t)(ROOMS / d->room);
+    d->rooms = ox_least(d->rooms < FEWEST ? FEWEST : d->rooms, c->images * c->groups);
+}
+
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     ox_conv_direct *d = &conv->direct;
     const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
@@ -54,10 +82,9 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
     if (conv->out_channels >= OX_DIRECT_OUTPUTS)
         d->together = (int64_t)ox_round_up((size_t)d->together, OX_DIRECT_OUTPUTS);
-    d->layer = (int64_t)(d->band.room / sizeof(float));
-    d->room = d->band.room * (size_t)conv->in_channels;
-    d->rooms = (int64_t)(ROOMS / d->room);
-    d->rooms = ox_least(d->rooms < FEWEST ? FEWEST : d->rooms, conv->images * conv->groups);
+    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
+    d->in_place = is_in_place(conv);
+    plan_rooms(conv);
     ox_pass_affine affine;
     d->finishes = find_finish(conv, call->epilogue, &affine);
     if (call->epilogue && !d->finishes)
@@ -65,7 +92,6 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     d->scratch = d->finishes ? 0 : ox_aligned(ox_epilogue_scratch(call->epilogue));
     const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
     d->pool = ox_pool_for(call->pool, work);
-    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->is_used = true;
     ox_call_name(call, "direct, channels first");
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
@@ -110,9 +136,13 @@ static void find_band(const direct_job *job, int64_t number, char *rooms, direct
     ox_band_find(&d->band, number, &band->place);
     band->rooms = (float *)(void *)rooms;
     band->inputs = 0;
-    for (int64_t i = 0; i < d->rooms * c->in_channels; i++)
+    if (d->in_place)
+        memset(rooms, 0, d->room);
+    for (int64_t i = 0; i < d->rooms * c->in_channels && !d->in_place; i++)
         ox_band_fill(&d->band, 0, band->rooms + i * d->layer);
     band->tile = ox_band_tile(&d->band, &band->place, band->rooms);
+    if (d->in_place)
+        ox_band_in_place(&d->band, &band->place, &band->tile);
     band->finish = job->finish;
     band->tile.finish = job->finish.is_used ? &band->finish : NULL;
     band->tile.layers = c->in_channels;
@@ -127,6 +157,11 @@ static void find_band(const direct_job *job, int64_t number, char *rooms, direct
 static const float *lay_input(const direct_job *job, direct_band *band, int64_t input, int64_t end) {
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
+    if (d->in_place) {
+        band->first = input;
+        band->inputs = end - input;
+        return job->x + input * c->window.in_count + band->place.row * c->window.in[1];
+    }
     if (input < band->first || input >= band->first + band->inputs) {
         band->first = input;
         band->inputs = ox_least(d->rooms * c->in_channels, end - input);
