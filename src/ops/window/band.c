@@ -114,6 +114,13 @@ ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b) {
     return OX_OK;
 }
 
+void ox_band_join(ox_band *b) {
+    b->reach += (b->high - b->rows) * b->window->stride[0];
+    b->rows = b->high;
+    b->down = 1;
+    b->count = b->across;
+}
+
 int64_t ox_band_share(const ox_band *band, int64_t number, int64_t blocks, int part, int parts, int64_t *end) {
     int64_t first, behind;
     ox_pool_range(blocks * band->count, part, parts, &first, &behind);

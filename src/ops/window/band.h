@@ -42,6 +42,9 @@ bool ox_band_fits(const ox_window *window);
 /* Prepare: windows that fit. */
 ox_status ox_band_plan(ox_call *call, const ox_window *window, ox_band *band);
 
+/* Prepare: bands of images of two dimensions reach over all rows, where none is laid out. */
+void ox_band_join(ox_band *band);
+
 void ox_band_find(const ox_band *band, int64_t number, ox_band_place *place);
 
 /* The blocks of channels of a band that a part of all work computes: [return value, *end). Parts have all bands of

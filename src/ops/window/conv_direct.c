@@ -10,6 +10,7 @@ enum {
     FEW_INPUTS = 4,    /* of a group: their bands stay in the caches */
     SOME_INPUTS = 16,  /* do if they have not many outputs, */
     SOME_OUTPUTS = 32, /* or a product would take longer to lay out */
+    PLANE = 64 << 10,  /* bytes of results that are one band where nothing is laid out: jumps stop reading ahead */
     BLOCK = 16 << 10,  /* bytes of results that are handed on together */
     ROOMS = 16 << 10,  /* bytes of inputs that are laid out together, by one call, ... */
     FEWEST = 2         /* ... but so many groups: what has just been stored piece by piece is slow to load in vectors */
@@ -78,12 +79,14 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, &d->band));
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
+    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
+    d->in_place = is_in_place(conv);
+    if (d->in_place && plane <= PLANE / (int64_t)sizeof(float))
+        ox_band_join(&d->band);
     const bool whole = d->band.count == 1;
     d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
     if (conv->out_channels >= OX_DIRECT_OUTPUTS)
         d->together = (int64_t)ox_round_up((size_t)d->together, OX_DIRECT_OUTPUTS);
-    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
-    d->in_place = is_in_place(conv);
     plan_rooms(conv);
     ox_pass_affine affine;
     d->finishes = find_finish(conv, call->epilogue, &affine);
