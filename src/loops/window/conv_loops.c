@@ -452,17 +452,21 @@ enum {
     SECOND_SEEN = 2 * (SECOND_ROWS - 1) + SECOND_HIGH
 };
 
+/* A vector of a row from element `at` on; `whole` if the row has all that is loaded. */
+OX_INLINED ox_words_8 load_columns(const float *row, int at, uint32_t within, const bool whole) {
+    if (whole)
+        return (ox_words_8)OX_GET(loose, row + at);
+    return (ox_words_8)ox_load_within(within >> at, row + at);
+}
+
 /* Some columns of as many rows. Tap 0 of a window lies in an odd column of what is loaded, or in an even one. */
-OX_INLINED void second_columns(const float *const *rows, int64_t at, int64_t wide, const vector *weight,
-                               vector (*sum)[1], const bool odd) {
-    const uint32_t within = ox_reals_within(at, wide);
+OX_INLINED void second_columns(const float *const *rows, int64_t at, uint32_t within, const vector *weight,
+                               vector (*sum)[1], const bool odd, const bool whole) {
     EACH_SUM(0, SECOND_ROWS, 1) sum[s][v] = (vector){0};
     UNROLL for (int y = 0; y < SECOND_SEEN; y++) {
         const float *x = rows[y] + at;
-        const ox_words_8 a = (ox_words_8)ox_load_within(within, x),
-                         b = (ox_words_8)ox_load_within(within >> LANES, x + LANES),
-                         c = (ox_words_8)ox_load_within(within >> 2, x + 2),
-                         d = (ox_words_8)ox_load_within(within >> (LANES + 2), x + LANES + 2);
+        const ox_words_8 a = load_columns(x, 0, within, whole), b = load_columns(x, LANES, within, whole),
+                         c = load_columns(x, 2, within, whole), d = load_columns(x, LANES + 2, within, whole);
         const vector second = (vector)OX_SHUFFLE(8, a, b, ODDS_8), third = (vector)OX_SHUFFLE(8, c, d, EVENS_8);
         const vector seen[] = {odd ? second : (vector)OX_SHUFFLE(8, a, b, EVENS_8), odd ? third : second,
                                odd ? (vector)OX_SHUFFLE(8, c, d, ODDS_8) : third};
@@ -484,7 +488,12 @@ OX_INLINED void second_rows(const ox_direct_tile *t, const bool odd) {
         int64_t columns = (t->columns - 1) % LANES + 1;
         for (int64_t column = t->columns - columns; column >= 0; column -= LANES, columns = LANES) {
             vector sum[SECOND_ROWS][1];
-            second_columns(rows, t->start + 2 * column - odd, t->wide, weight, sum, odd);
+            const int64_t at = t->start + 2 * column - odd;
+            const uint32_t within = ox_reals_within(at, t->wide), all = (1u << (2 * LANES + 2)) - 1;
+            if ((within & all) == all)
+                second_columns(rows, at, within, weight, sum, odd, true);
+            else
+                second_columns(rows, at, within, weight, sum, odd, false);
             EACH_SUM(0, SECOND_ROWS, 1) sum[s][v] += added;
             if (t->finish)
                 FINISH_SUMS(t->finish, 0, 0, SECOND_ROWS, 1);
