@@ -4,6 +4,8 @@
 
 #include "element.h"
 
+#include <math.h>
+
 /* min(max(sum * scale + add + plus, low) + behind, high), each step rounded. `scale` and `add` have an element for each
  * row of a matrix, or for each column, and `plus` one for each of its elements, in rows of packed columns. NULL changes
  * nothing, and neither do limits that are infinite, and -0 behind. */
@@ -14,6 +16,11 @@ typedef struct ox_finish {
     int64_t plus_row; /* bytes */
     float low, behind, high;
 } ox_finish;
+
+/* Whether it adds a matrix, and does nothing else. */
+static inline bool ox_finish_is_plus(const ox_finish *finish) {
+    return finish->plus && !finish->scale && !finish->add && finish->low == -INFINITY && finish->high == INFINITY;
+}
 
 /* The same from an element of the matrix on. */
 static inline ox_finish ox_finish_from(const ox_finish *all, int64_t row, int64_t column) {

@@ -62,20 +62,22 @@ static void peep(const ox_recurrent *r, const ox_cell_row *row, int number, char
 /* Gates i, o, f, c. The memory of the hidden state, whose product is taken, serves as room until the end. */
 static void lstm(const ox_recurrent *r, const ox_activation *f, const ox_cell_row *row) {
     char *in = gate(r, row, 0), *out = gate(r, row, 1), *forget = gate(r, row, 2), *cell = gate(r, row, 3);
+    const bool together = !row->peepholes && !r->input_forget; /* the first three gates lie side by side */
     peep(r, row, 0, in, row->hidden);
-    ox_activate(&r->loops, &f[0], row->n, in);
-    if (r->input_forget) {
-        complement(r, row, forget, in);
-    } else {
+    if (!r->input_forget)
         peep(r, row, 2, forget, row->hidden);
+    ox_activate(&r->loops, &f[0], (together ? 3 : 1) * row->n, in);
+    if (r->input_forget)
+        complement(r, row, forget, in);
+    else if (!together)
         ox_activate(&r->loops, &f[0], row->n, forget);
-    }
     ox_activate(&r->loops, &f[1], row->n, cell);
     apply(r, r->loops.mul, row, in, in, cell);
     apply(r, r->loops.mul, row, row->cell, row->cell, forget);
     apply(r, r->loops.add, row, row->cell, row->cell, in);
     peep(r, row, 1, out, row->hidden);
-    ox_activate(&r->loops, &f[0], row->n, out);
+    if (!together)
+        ox_activate(&r->loops, &f[0], row->n, out);
     copy(r, row, row->hidden, row->cell);
     ox_activate(&r->loops, &f[2], row->n, row->hidden);
     apply(r, r->loops.mul, row, row->hidden, row->hidden, out);

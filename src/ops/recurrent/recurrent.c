@@ -36,6 +36,21 @@ static bool is_native(ox_dtype dtype) {
     return ox_dtype_compute(dtype) == dtype;
 }
 
+/* One row reads matrices as they lie. Those that it reads in every step are laid out for it once, if they are
+ * constants: sums along their rows need no totals of vectors. */
+static ox_status share_rows(ox_call *call, const ox_recurrent *r, int input, ox_recurrent_product *p) {
+    ox_gemm *g = &p->gemm;
+    const int64_t width = r->loops.width, count = r->shape.directions * p->matrices;
+    const ox_tensor from = {call->in[input]->dtype, 3, (const int64_t[]){count, g->k, g->n},
+                            (const int64_t[]){(int64_t)p->each, width, g->k * width}, call->in[input]->data};
+    if (!(call->weights >> input & 1))
+        return OX_OK;
+    OX_TRY(ox_packed_once(call->store, call->loops, &from, &p->rows, call->error));
+    if (p->rows)
+        g->b.row = g->n * width, g->b.col = width;
+    return OX_OK;
+}
+
 /* A product with matrices of `columns` rows in input `input`, whose elements are transposed so. */
 static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, int64_t columns,
                               ox_recurrent_product *p) {
@@ -43,6 +58,7 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     ox_gemm *g = &p->gemm;
     g->n = columns, g->k = depth;
+    g->c_row = (input == W ? 1 : p->matrices) * columns * width;
     if (r->cell->is_quantized)
         return ox_quantized_product(call, r, input == W ? OX_INPUT_PRODUCT : OX_STATE_PRODUCT, p);
     g->a = (ox_gemm_matrix){dtype, NULL, depth * width, width};
@@ -50,9 +66,13 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
     p->each = (size_t)(columns * depth * width);
     const int64_t dims[] = {r->shape.directions, p->matrices},
                   strides[] = {p->matrices * columns * depth * width, columns * depth * width};
-    /* Matrices of 16 bits are widened in every run; one row reads matrices as they lie. */
+    /* Matrices of 16 bits are widened in every run. */
     if (is_native(call->in[0]->dtype) && g->m > 1)
         OX_TRY(ox_gemm_weights(call, input, 2, dims, strides, g, &p->each));
+    if (!OX_SMALL && is_native(call->in[0]->dtype) && g->m == 1 && r->shape.sequence > 1)
+        OX_TRY(share_rows(call, r, input, p));
+    if (g->n > 1 && !ox_call_given(call, LENGTHS) && ox_gemm_can_add(call->loops, g))
+        g->end = NULL;
     return ox_gemm_prepare(call, g, p->count, &p->plan);
 }
 
@@ -167,13 +187,18 @@ typedef struct batch_place {
     const char *matrices;
 } batch_place;
 
+/* Whether a bias is added to a product of states in place of what X gives, for gates that begin at `offset`. */
+static bool is_apart(const ox_recurrent *r, int64_t offset) {
+    return r->linear_before_reset && offset == gate_offset(r, &r->products[OX_LAST_PRODUCT], 0);
+}
+
 /* An ox_gemm_end_fn: `extra` is where the gates of this product begin in a row. */
 static void finish_states(const ox_gemm *g, const ox_gemm_block *block) {
     const ox_recurrent_run *run = g->context;
     const ox_recurrent *r = run->r;
     const int64_t gates = r->cell->gates * r->shape.hidden * r->loops.width;
     const int64_t offset = (const char *)g->extra - run->gates;
-    const bool apart = r->linear_before_reset && offset == gate_offset(r, &r->products[OX_LAST_PRODUCT], 0);
+    const bool apart = is_apart(r, offset);
     for (int64_t i = 0; i < block->rows; i++) {
         const int64_t row = block->row + i;
         add_row(run, OX_STATE_PRODUCT, block, i, run->gates + row * gates + offset,
@@ -190,17 +215,55 @@ static void put(const void *places, int64_t i, ox_gemm *g) {
     g->extra = at->run->gates + gate_offset(at->run->r, at->p, i);
 }
 
+/* What is added to sums, and where they are written. Without lengths all rows of a step are at one time. */
+static void place_sums(const ox_recurrent_run *run, int number, ox_gemm *g) {
+    const ox_recurrent *r = run->r;
+    const int64_t gates = r->cell->gates * r->shape.hidden * r->loops.width,
+                  offset = (const char *)g->extra - run->gates;
+    const bool is_input = number == OX_INPUT_PRODUCT;
+    g->c = is_input ? run->inputs : run->gates + offset;
+    g->finish.plus_row = 0; /* a bias is the same for all rows */
+    if (is_input || is_apart(r, offset)) {
+        g->finish.plus = run->bias + (is_input ? 0 : gates);
+        return;
+    }
+    g->finish.plus = inputs_of(run, 0) + offset;
+    g->finish.plus_row = r->shape.by_batch ? r->shape.sequence * gates : gates;
+}
+
+/* An ox_gemm_place_fn of a product that has been placed. */
+static void stay(const void *places, int64_t i, ox_gemm *g) {
+    (void)places, (void)i, (void)g;
+}
+
+/* Has every other step sum from the last row of packed rows on: what was read last is in the first-level cache yet. */
+static void turn(batch_place *at, ox_gemm *g) {
+    g->a.data = (const char *)g->a.data + (g->k - 1) * g->a.col;
+    at->matrices += (g->k - 1) * g->b.row;
+    g->a.col = -g->a.col, g->b.row = -g->b.row;
+}
+
 static void multiply(const ox_recurrent_run *run, int number, const ox_tensor *weights, const char *a) {
     const ox_recurrent_product *p = &run->r->products[number];
     ox_gemm g = p->gemm;
-    batch_place at = {run, p, g.panels ? g.panels : weights->data};
+    batch_place at = {run, p, g.panels ? g.panels : p->rows ? p->rows : weights->data};
     g.a.data = a;
     if (run->r->cell->is_quantized) {
         ox_quantized_operand(run->call, &g, (const ox_f32 *)(const void *)a, run->quantized);
         g.a.data = run->quantized->operand;
     }
     g.context = run;
-    ox_gemm_run(&p->plan, &g, p->count, put, &at, run->room[number]);
+    if (!OX_SMALL && p->rows && run->step & 1)
+        turn(&at, &g);
+    if (OX_SMALL || g.end) {
+        ox_gemm_run(&p->plan, &g, p->count, put, &at, run->room[number]);
+        return;
+    }
+    for (int64_t i = 0; i < p->count; i++) {
+        put(&at, i, &g);
+        place_sums(run, number, &g);
+        ox_gemm_run(&p->plan, &g, 1, stay, NULL, run->room[number]);
+    }
 }
 
 /* ---- Steps -------------------------------------------------------------------------------------------------- */

@@ -75,8 +75,9 @@ typedef struct ox_recurrent_product {
     int64_t count;       /* of matrices */
     int first, matrices; /* the number of the first one, and how many a direction has */
     size_t each;         /* bytes from one to the next, in panels or not */
-    uint32_t shift;      /* quantized: what the kernel adds to weights, ... */
-    const void *sums;    /* ... and the sums of their columns then (uint32), NULL unless all sessions share them */
+    const void *rows; /* matrices of one row's product, with their rows packed, if all sessions share them; or NULL */
+    uint32_t shift;   /* quantized: what the kernel adds to weights, ... */
+    const void *sums; /* ... and the sums of their columns then (uint32), NULL unless all sessions share them */
 } ox_recurrent_product;
 
 struct ox_recurrent {
