@@ -22,8 +22,9 @@ typedef void ox_mean_fn(int64_t n, const double *sums, double count, const doubl
 /* to[i] = sums[i] ^ (1 / p); packed. */
 typedef void ox_root_fn(int64_t n, const double *sums, double p, void *to);
 
-/* to[i * to_step] += from[i], in bytes; packed `from`. */
-typedef void ox_add_apart_fn(int64_t n, char *to, int64_t to_step, const char *from);
+/* to[i * to_step] += from[i], in bytes, of packed rows of `from`; rows are to_row and from_row bytes apart. */
+typedef void ox_add_apart_fn(int64_t rows, int64_t n, char *to, int64_t to_row, int64_t to_step, const char *from,
+                             int64_t from_row);
 
 /* By the type that is computed in; NULL where there is none. Pools that need little else should link little else. */
 typedef struct ox_window_loops {

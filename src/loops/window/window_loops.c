@@ -83,14 +83,17 @@ REAL_LOOPS(f32)
 REAL_LOOPS(f64)
 
 #define ADD_APART(T)                                                                                                   \
-    static void add_apart_##T(int64_t n, char *to, int64_t to_step, const char *from) {                                \
-        const T *x = (const T *)(const void *)from;                                                                    \
-        if (to_step == (int64_t)sizeof(T)) {                                                                           \
-            T *o = (T *)(void *)to;                                                                                    \
-            FOR_N o[i] = (T)(o[i] + x[i]);                                                                             \
-        } else                                                                                                         \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                *(T *)(void *)(to + i * to_step) = (T)(*(T *)(void *)(to + i * to_step) + x[i]);                       \
+    static void add_apart_##T(int64_t rows, int64_t n, char *to, int64_t to_row, int64_t to_step, const char *from,    \
+                              int64_t from_row) {                                                                      \
+        for (; rows > 0; rows--, to += to_row, from += from_row) {                                                     \
+            const T *x = (const T *)(const void *)from;                                                                \
+            if (!OX_SMALL && to_step == (int64_t)sizeof(T)) {                                                          \
+                T *o = (T *)(void *)to;                                                                                \
+                FOR_N o[i] = (T)(o[i] + x[i]);                                                                         \
+            } else                                                                                                     \
+                for (int64_t i = 0; i < n; i++)                                                                        \
+                    *(T *)(void *)(to + i * to_step) = (T)(*(T *)(void *)(to + i * to_step) + x[i]);                   \
+        }                                                                                                              \
     }
 ADD_APART(f32)
 ADD_APART(f64)

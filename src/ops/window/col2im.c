@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+typedef struct col2im {
+    ox_window window;
+    ox_scatter scatter;
+} col2im;
+
 /* What the attributes and the two lists say. */
 static ox_status read_lists(ox_call *call, ox_window *w, int64_t *room) {
     int64_t image[OX_WINDOW_DIMS], block[OX_WINDOW_DIMS];
@@ -44,27 +49,25 @@ ox_status ox_infer_col2im(ox_call *call) {
 }
 
 ox_status ox_prepare_col2im(ox_call *call) {
-    const int spatial = call->out[0]->rank - 2;
-    ox_window *w = ox_window_state(call, sizeof *w, spatial);
-    if (!w)
+    const ox_tensor *out = call->out[0];
+    col2im *c = ox_window_state(call, sizeof *c, out->rank - 2);
+    if (!c)
         return OX_ERROR_MEMORY;
-    OX_TRY(read_lists(call, w, w->in));
+    OX_TRY(read_lists(call, &c->window, c->window.in));
     OX_TRY(ox_dense_plan(call, call->in[0]));
-    return ox_dense_plan_out(call, ox_tensor_count(call->out[0]));
+    OX_TRY(ox_dense_plan_out(call, ox_tensor_count(out)));
+    return ox_scatter_plan(call, &c->scatter, &c->window, ox_dtype_compute(out->dtype), out->dims[0] * out->dims[1]);
 }
 
 ox_status ox_run_col2im(ox_call *call) {
-    const ox_window *w = call->state;
-    const ox_tensor *out = call->out[0];
-    const int64_t count = ox_tensor_count(out);
+    ox_scatter s = ((const col2im *)call->state)->scatter;
+    const int64_t count = ox_tensor_count(call->out[0]);
     size_t used = 0;
     const ox_tensor x = ox_dense_in(call, &used, call->in[0]);
-    ox_scatter s = {.window = w, .width = (int64_t)ox_dtype_size(x.dtype), .columns = x.data};
-    s.channels = out->dims[0] * out->dims[1];
-    s.add = OX_BUILD_OF(call->loops, ox_add_apart_builds)(x.dtype);
-    s.fill = call->loops->move(ox_dtype_size(x.dtype));
+    s.columns = x.data;
     s.to = ox_dense_out(call, &used, count);
-    ox_scatter_run(call->pool, &s);
+    ox_scatter_take(call, &used, &s);
+    ox_scatter_run(&s);
     ox_dense_store(call, count, s.to);
     return OX_OK;
 }

@@ -14,6 +14,7 @@ typedef struct conv_transpose {
     const void *weights;               /* with input channels last, if all sessions share them so; or NULL */
     ox_gemm product;
     ox_gemm_plan plan;
+    ox_scatter scatter;
 } conv_transpose;
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
@@ -135,6 +136,7 @@ static ox_status describe_product(ox_call *call, conv_transpose *c) {
     g->c_row = g->n * width;
     OX_TRY(share_weights(call, c));
     OX_TRY(ox_workspace_add(call, count, (size_t)width));
+    OX_TRY(ox_scatter_plan(call, &c->scatter, &c->window, dtype, c->out_channels));
     ox_call_name(call, "scattered product, channels first");
     return count ? ox_gemm_prepare(call, g, 1, &c->plan) : OX_OK;
 }
@@ -167,10 +169,10 @@ ox_status ox_run_conv_transpose(ox_call *call) {
     char *result = ox_dense_out(call, &used, count);
     ox_gemm g = c->product;
     g.c = ox_workspace_take(call, &used, g.m * g.n, (size_t)width);
+    ox_scatter s = c->scatter;
+    s.columns = g.c;
+    ox_scatter_take(call, &used, &s);
     void *workspace = g.m && g.n ? ox_gemm_take(call, &used, &c->plan) : NULL;
-    ox_scatter s = {.window = &c->window, .width = width, .channels = c->out_channels, .columns = g.c};
-    s.add = OX_BUILD_OF(call->loops, ox_add_apart_builds)(x.dtype);
-    s.fill = call->loops->move((size_t)width);
     for (int64_t i = 0; i < c->images * c->groups && !ox_pool_poll(call->pool); i++) {
         const int64_t group = ox_remainder(i, c->groups);
         if (workspace) {
@@ -180,7 +182,7 @@ ox_status ox_run_conv_transpose(ox_call *call) {
         }
         s.bias = bias ? bias + group * c->out_channels * width : NULL;
         s.to = result + i * c->out_channels * c->window.in_count * width;
-        ox_scatter_run(call->pool, &s);
+        ox_scatter_run(&s);
     }
     ox_dense_store(call, count, result);
     return OX_OK;

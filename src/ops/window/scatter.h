@@ -12,12 +12,22 @@ typedef struct ox_scatter {
     const ox_window *window;
     ox_add_apart_fn *add;
     ox_move_fn *fill;
+    ox_transpose_fn *join;
+    ox_pool *pool;
     int64_t width; /* bytes of an element */
     int64_t channels;
+    char *planes;               /* workspace; NULL: columns are added to images where they lie */
     const char *columns, *bias; /* bias: an element for each channel; NULL for none */
     char *to;
 } ox_scatter;
 
-void ox_scatter_run(ox_pool *pool, const ox_scatter *scatter);
+/* Prepare: all members but those that a run sets, for images of a type that is computed in; and workspace. */
+ox_status ox_scatter_plan(ox_call *call, ox_scatter *scatter, const ox_window *window, ox_dtype dtype,
+                          int64_t channels);
+
+/* Run: that workspace. */
+void ox_scatter_take(const ox_call *call, size_t *used, ox_scatter *scatter);
+
+void ox_scatter_run(const ox_scatter *scatter);
 
 #endif
