@@ -62,7 +62,7 @@ static void peep(const ox_recurrent *r, const ox_cell_row *row, int number, char
 /* Gates i, o, f, c. The memory of the hidden state, whose product is taken, serves as room until the end. */
 static void lstm(const ox_recurrent *r, const ox_activation *f, const ox_cell_row *row) {
     char *in = gate(r, row, 0), *out = gate(r, row, 1), *forget = gate(r, row, 2), *cell = gate(r, row, 3);
-    const bool together = !row->peepholes && !r->input_forget; /* the first three gates lie side by side */
+    const bool together = !OX_SMALL && !row->peepholes && !r->input_forget; /* the first three gates lie side by side */
     peep(r, row, 0, in, row->hidden);
     if (!r->input_forget)
         peep(r, row, 2, forget, row->hidden);

@@ -58,7 +58,6 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     ox_gemm *g = &p->gemm;
     g->n = columns, g->k = depth;
-    g->c_row = (input == W ? 1 : p->matrices) * columns * width;
     if (r->cell->is_quantized)
         return ox_quantized_product(call, r, input == W ? OX_INPUT_PRODUCT : OX_STATE_PRODUCT, p);
     g->a = (ox_gemm_matrix){dtype, NULL, depth * width, width};
@@ -71,8 +70,10 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
         OX_TRY(ox_gemm_weights(call, input, 2, dims, strides, g, &p->each));
     if (!OX_SMALL && is_native(call->in[0]->dtype) && g->m == 1 && r->shape.sequence > 1)
         OX_TRY(share_rows(call, r, input, p));
-    if (g->n > 1 && !ox_call_given(call, LENGTHS) && ox_gemm_can_add(call->loops, g))
+    if (!OX_SMALL && g->n > 1 && !ox_call_given(call, LENGTHS) && ox_gemm_can_add(call->loops, g)) {
         g->end = NULL;
+        g->c_row = (input == W ? 1 : p->matrices) * columns * width;
+    }
     return ox_gemm_prepare(call, g, p->count, &p->plan);
 }
 

@@ -45,6 +45,7 @@ static void add_tap(const ox_scatter *s, const int64_t *tap, const char *column,
     int64_t dim[OX_WINDOW_DIMS], step[2 * OX_WINDOW_DIMS], index[OX_WINDOW_DIMS];
     int64_t in_step = s->width, out_step = in_step;
     const char *place[] = {image, column};
+    dim[1] = 1, step[2] = step[3] = 0; /* of images of one dimension */
     for (int d = last; d >= 0; out_step *= w->out[d], d--) {
         const bool split = d == last && has_planes(w);
         int64_t first, end;
@@ -64,9 +65,7 @@ static void add_tap(const ox_scatter *s, const int64_t *tap, const char *column,
         index[last - d] = 0;
         in_step *= split ? plane_row(w) : w->in[d];
     }
-    if (!last)
-        dim[1] = 1, step[2] = step[3] = index[1] = 0;
-    const ox_bcast rows = {2, last ? w->spatial : 2, dim, step};
+    const ox_bcast rows = {2, w->spatial, dim, step};
     do
         s->add(dim[1], dim[0], image + (place[0] - image), step[2], step[0], place[1], step[3]);
     while (ox_walk(&rows, 2, index, place));
@@ -140,7 +139,6 @@ void ox_scatter_take(const ox_call *call, size_t *used, ox_scatter *s) {
         s->planes = ox_workspace_take(call, used, ox_pool_parts(s->pool), planes_bytes(s));
 }
 
-void ox_scatter_run(const ox_scatter *scatter) {
-    ox_scatter job = *scatter;
-    ox_pool_run(job.pool, scatter_part, &job);
+void ox_scatter_run(ox_scatter *scatter) {
+    ox_pool_run(scatter->pool, scatter_part, scatter);
 }

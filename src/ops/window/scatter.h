@@ -28,6 +28,6 @@ ox_status ox_scatter_plan(ox_call *call, ox_scatter *scatter, const ox_window *w
 /* Run: that workspace. */
 void ox_scatter_take(const ox_call *call, size_t *used, ox_scatter *scatter);
 
-void ox_scatter_run(const ox_scatter *scatter);
+void ox_scatter_run(ox_scatter *scatter);
 
 #endif
