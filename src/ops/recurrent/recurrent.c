@@ -237,13 +237,6 @@ static void stay(const void *places, int64_t i, ox_gemm *g) {
     (void)places, (void)i, (void)g;
 }
 
-/* Has every other step sum from the last row of packed rows on: what was read last is in the first-level cache yet. */
-static void turn(batch_place *at, ox_gemm *g) {
-    g->a.data = (const char *)g->a.data + (g->k - 1) * g->a.col;
-    at->matrices += (g->k - 1) * g->b.row;
-    g->a.col = -g->a.col, g->b.row = -g->b.row;
-}
-
 static void multiply(const ox_recurrent_run *run, int number, const ox_tensor *weights, const char *a) {
     const ox_recurrent_product *p = &run->r->products[number];
     ox_gemm g = p->gemm;
@@ -254,8 +247,6 @@ static void multiply(const ox_recurrent_run *run, int number, const ox_tensor *w
         g.a.data = run->quantized->operand;
     }
     g.context = run;
-    if (!OX_SMALL && p->rows && run->step & 1)
-        turn(&at, &g);
     if (OX_SMALL || g.end) {
         ox_gemm_run(&p->plan, &g, p->count, put, &at, run->room[number]);
         return;
