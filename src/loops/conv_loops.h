@@ -20,13 +20,13 @@ typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 
 enum {
     OX_DIRECT_ROWS = 8,
-    OX_DIRECT_MARGIN = 64,
+    OX_DIRECT_MARGIN = 256,
     OX_DIRECT_OUTPUTS = 4
 };
 
-/* What the taps of a kernel see of floats that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
+/* What the taps of a kernel see of elements that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
  * tap t, in order; products go over several such layers, each with weights of its own. Up to OX_DIRECT_ROWS rows and
- * OX_DIRECT_MARGIN elements behind what is asked for are read, too. */
+ * OX_DIRECT_MARGIN bytes behind what is asked for are read, too. */
 typedef struct ox_direct_tile {
     int64_t taps;
     int64_t high, step; /* not 0: the taps are as many rows, and from_row is `step` times from one to the next */
@@ -40,8 +40,8 @@ typedef struct ox_direct_tile {
     const ox_f32 *add;       /* what is added behind the products of each; NULL: nothing, */
     const ox_finish *finish; /* and what becomes of these sums, outputs or planes being rows; NULL: nothing */
     int64_t rows, columns;
-    const float *from;
-    float *to;
+    const void *from; /* floats, of pools bytes, too */
+    void *to;
     int64_t from_row, to_row; /* elements from row to row, */
     int64_t to_step;          /* and from output or plane to the next */
     const float *outside;     /* not NULL: `from` is a row of an image that is read where it lies, and this is a row of
@@ -60,7 +60,8 @@ typedef void ox_divide_fn(int64_t rows, int64_t columns, float *to, int64_t to_r
 
 typedef struct ox_direct_loops {
     ox_direct_fn *products, *sums;
-    ox_direct_fn *greatest; /* without NaN */
+    ox_direct_fn *greatest_f32; /* without NaN */
+    ox_direct_fn *greatest_u8, *greatest_i8;
     ox_direct_fn *greatest_or_nan;
     bool takes_images; /* products are computed of windows of 3x3 that are 2 rows and columns apart where images lie */
     ox_find_nan_fn *find_nan;

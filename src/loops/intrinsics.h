@@ -65,7 +65,30 @@ static inline ox_reals ox_load_within(uint32_t within, const float *from) {
 }
 #endif
 
-/* The same of the widest vectors. */
+/* Vectors of bytes of the same size, and the greater of each two. */
+typedef uint8_t ox_u8s __attribute__((vector_size(OX_REALS_BYTES)));
+static inline ox_u8s ox_greatest_u8(ox_u8s a, ox_u8s b) {
+#if defined(__AVX2__)
+    return (ox_u8s)_mm256_max_epu8((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__) && !defined(__AVX__)
+    return (ox_u8s)_mm_max_epu8((__m128i)a, (__m128i)b);
+#else
+    const ox_u8s greater = (ox_u8s)(a > b);
+    return (greater & a) | (~greater & b);
+#endif
+}
+
+typedef int8_t ox_i8s __attribute__((vector_size(OX_REALS_BYTES)));
+static inline ox_i8s ox_greatest_i8(ox_i8s a, ox_i8s b) {
+#if defined(__AVX2__)
+    return (ox_i8s)_mm256_max_epi8((__m256i)a, (__m256i)b);
+#else
+    const ox_i8s greater = a > b;
+    return (greater & a) | (~greater & b);
+#endif
+}
+
+/* The same of the widest vectors of floats. */
 typedef float ox_floats __attribute__((vector_size(OX_WIDEST)));
 #if defined(__AVX512F__)
 static inline ox_floats ox_greater_floats(ox_floats a, ox_floats b) {
@@ -183,19 +206,25 @@ static inline void ox_cut_8(void *to, const void *from) {
 #endif
 #endif
 
-/* Some elements of 4 bytes, and such anywhere; as many of those of two, by number. */
-#define OX_WORDS_OF(count)                                                                                             \
-    typedef uint32_t ox_words_##count __attribute__((vector_size(count * sizeof(uint32_t))));                          \
-    typedef uint32_t ox_any_words_##count __attribute__((vector_size(count * sizeof(uint32_t)), may_alias, aligned(1)));
-OX_WORDS_OF(4)
+/* Some elements of 4 bytes or of one, and such anywhere; as many of those of two, by number. */
+#define OX_SOME_OF(name, T, count)                                                                                     \
+    typedef T ox_##name##_##count __attribute__((vector_size(count * sizeof(T))));                                     \
+    typedef T ox_any_##name##_##count __attribute__((vector_size(count * sizeof(T)), may_alias, aligned(1)));
+OX_SOME_OF(words, uint32_t, 4)
+OX_SOME_OF(bytes, uint8_t, 8)
+OX_SOME_OF(bytes, uint8_t, 16)
+#if defined(__AVX2__)
+#define OX_SHUFFLES_BYTES_32 /* by few instructions, */
+OX_SOME_OF(bytes, uint8_t, 32)
+#endif
 #if defined(__AVX512VL__)
-#define OX_SHUFFLES_EIGHT /* by one instruction */
-OX_WORDS_OF(8)
+#define OX_SHUFFLES_WORDS_8 /* by one */
+OX_SOME_OF(words, uint32_t, 8)
 #endif
 #if defined(__clang__)
-#define OX_SHUFFLE(count, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define OX_SHUFFLE(name, count, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define OX_SHUFFLE(count, a, b, ...) __builtin_shuffle(a, b, (ox_words_##count){__VA_ARGS__})
+#define OX_SHUFFLE(name, count, a, b, ...) __builtin_shuffle(a, b, (ox_##name##_##count){__VA_ARGS__})
 #endif
 
 /* The widest vectors of 32 bits, with integers of 16 bits in them that lie packed anywhere. */

@@ -242,7 +242,7 @@ ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width) {
 /* Elements of 4 bytes twice: halves of vectors are shuffled fast everywhere, and nothing is read again. */
 static inline void double_some(char *to, int64_t row, int64_t times, const char *from) {
     const ox_words_4 x = *(const ox_any_words_4 *)(const void *)from;
-    const ox_words_4 low = OX_SHUFFLE(4, x, x, 0, 0, 1, 1), high = OX_SHUFFLE(4, x, x, 2, 2, 3, 3);
+    const ox_words_4 low = OX_SHUFFLE(words, 4, x, x, 0, 0, 1, 1), high = OX_SHUFFLE(words, 4, x, x, 2, 2, 3, 3);
     for (; times > 0; times--, to += row) {
         *(ox_any_words_4 *)(void *)to = low;
         *(ox_any_words_4 *)(void *)(to + sizeof low) = high;

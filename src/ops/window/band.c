@@ -9,7 +9,7 @@ enum {
     CACHED = 24 << 10,   /* bytes of the first-level cache for a band of several rows */
     LARGEST = 256 << 10, /* bytes of a band */
     ACROSS = 512,        /* columns of a band */
-    LINE = 16            /* elements of a cache line, where rows begin: fewer loads reach over two lines */
+    LINE = 64            /* bytes of a cache line, where rows begin: fewer loads reach over two lines */
 };
 
 /* The last two dimensions, of images of one, too. */
@@ -31,14 +31,14 @@ static plane plane_of(const ox_window *w) {
 /* Elements of a laid out band of so many rows of windows; false if they are too many. */
 static bool measure(ox_band *b, const plane *p, int64_t rows) {
     int64_t reach, size;
-    const int64_t most = LARGEST / (int64_t)sizeof(float);
+    const int64_t most = ox_quotient(LARGEST, b->width);
     if (!ox_mul_i64(p->kernel[0] - 1, p->dilation[0], &reach) || !ox_mul_i64(rows - 1, p->stride[0], &size) ||
         !ox_add_i64(reach + 1, size, &reach) || reach > most || !ox_mul_i64(reach, b->pitch, &size) || size > most ||
         !ox_mul_i64(size, b->outer, &size) || size > most)
         return false;
     b->rows = rows;
     b->reach = reach;
-    b->bytes = ((size_t)size + OX_DIRECT_MARGIN) * sizeof(float);
+    b->bytes = (size_t)(size * b->width) + OX_DIRECT_MARGIN;
     return true;
 }
 
@@ -50,14 +50,14 @@ static int64_t even(int64_t rows, int64_t most) {
 
 /* Rows of a band: as many as fit, but some that a loop takes at a time. */
 static bool choose_size(ox_band *b, const plane *p) {
-    const int64_t most = LARGEST / (int64_t)sizeof(float);
+    const int64_t most = ox_quotient(LARGEST, b->width);
     int64_t wide;
     b->high = p->high, b->wide = p->wide;
     b->columns = ox_least(p->wide, ACROSS);
     if (p->stride[1] > OX_BAND_STRIDE || p->stride[0] > most || !ox_mul_i64(p->kernel[1] - 1, p->dilation[1], &wide) ||
         wide > most)
         return false;
-    b->phase = (int64_t)ox_round_up((size_t)(b->columns + ox_quotient(wide, p->stride[1])), LINE);
+    b->phase = (int64_t)ox_round_up((size_t)(b->columns + ox_quotient(wide, p->stride[1])), LINE / (size_t)b->width);
     if (!ox_mul_i64(b->phase, p->stride[1], &b->pitch) || b->pitch > most || !measure(b, p, 1))
         return false;
     int64_t rows = 1;
@@ -69,9 +69,9 @@ static bool choose_size(ox_band *b, const plane *p) {
 /* Room for the rows that a loop reads behind the band; false if they are too large. */
 static bool find_room(ox_band *b, const plane *p) {
     int64_t spare;
-    if (!ox_mul_i64((OX_DIRECT_ROWS - 1) * b->pitch, p->stride[0], &spare) || spare > LARGEST / (int64_t)sizeof(float))
+    if (!ox_mul_i64((OX_DIRECT_ROWS - 1) * b->pitch, p->stride[0], &spare) || spare > ox_quotient(LARGEST, b->width))
         return false;
-    b->room = ox_aligned(b->bytes + (size_t)spare * sizeof(float));
+    b->room = ox_aligned(b->bytes + (size_t)(spare * b->width));
     return true;
 }
 
@@ -87,23 +87,24 @@ static void find_offsets(const ox_band *b, const plane *p) {
 }
 
 /* The sizes of a band; false if they are too large. */
-static bool find_sizes(const ox_window *w, ox_band *b) {
+static bool find_sizes(const ox_window *w, size_t width, ox_band *b) {
     const plane p = plane_of(w);
     const int outer = w->spatial > 2 ? w->spatial - 2 : 0;
-    *b = (ox_band){.window = w, .outer = ox_count(outer, w->kernel)};
-    return w->out_count > 0 && w->in_count > 0 && w->taps <= LARGEST / (int64_t)sizeof(float) && choose_size(b, &p) &&
+    *b = (ox_band){.window = w, .width = (int64_t)width, .outer = ox_count(outer, w->kernel)};
+    return w->out_count > 0 && w->in_count > 0 && w->taps <= ox_quotient(LARGEST, b->width) && choose_size(b, &p) &&
            find_room(b, &p);
 }
 
-bool ox_band_fits(const ox_window *w) {
+bool ox_band_fits(const ox_window *w, size_t width) {
     ox_band band;
-    return find_sizes(w, &band);
+    return find_sizes(w, width, &band);
 }
 
-ox_status ox_band_plan(ox_call *call, const ox_window *w, ox_band *b) {
+ox_status ox_band_plan(ox_call *call, const ox_window *w, size_t width, ox_band *b) {
     const plane p = plane_of(w);
-    find_sizes(w, b);
-    b->gather = OX_BUILD_OF(call->loops, ox_gather_builds)(sizeof(float));
+    find_sizes(w, width, b);
+    b->gather = OX_BUILD_OF(call->loops, ox_gather_builds)(width);
+    b->fill = call->loops->move(width);
     b->down = ox_quotient(b->high - 1, b->rows) + 1;
     b->across = ox_quotient(b->wide - 1, b->columns) + 1;
     b->count = ox_count(w->spatial > 2 ? w->spatial - 2 : 0, w->out) * b->down * b->across;
@@ -174,20 +175,20 @@ void ox_band_find(const ox_band *b, int64_t number, ox_band_place *place) {
     }
 }
 
-void ox_band_fill(const ox_band *b, float value, float *room) {
-    for (size_t i = 0; i < b->bytes / sizeof *room; i++)
-        room[i] = value;
+void ox_band_fill(const ox_band *b, const void *value, void *room) {
+    b->fill(ox_quotient((int64_t)b->bytes, b->width), room, b->width, value, 0);
 }
 
-void ox_band_lay(const ox_band *b, const ox_band_place *place, int64_t count, const ox_f32 *channel, float *room,
+void ox_band_lay(const ox_band *b, const ox_band_place *place, int64_t count, const void *channel, void *room,
                  int64_t next) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1, outer = last > 0 ? last - 1 : 0;
-    const int64_t high = last > 0 ? w->in[last - 1] : 1, width = (int64_t)sizeof *room;
+    const int64_t high = last > 0 ? w->in[last - 1] : 1, width = b->width;
+    char *layer = room;
     int64_t tap[OX_WINDOW_DIMS];
     if (outer)
         ox_index_of(outer, w->kernel, 0, tap);
-    for (int64_t o = 0; o < b->outer; o++, room += b->reach * b->pitch) {
+    for (int64_t o = 0; o < b->outer; o++, layer += b->reach * b->pitch * width) {
         int64_t at = 0;
         bool seen = place->inside > 0 && place->runs > 0;
         for (int d = 0; d < outer && seen; d++) {
@@ -195,8 +196,8 @@ void ox_band_lay(const ox_band *b, const ox_band_place *place, int64_t count, co
             seen = i >= 0 && i < w->in[d];
             at = at * w->in[d] + i;
         }
-        char *to = (char *)(room + place->first * b->pitch);
-        const char *from = (const char *)(channel + (at * high + place->row) * w->in[last]);
+        char *to = layer + place->first * b->pitch * width;
+        const char *from = (const char *)channel + (at * high + place->row) * w->in[last] * width;
         for (int64_t i = 0; i < count && seen; i++, to += next * width, from += w->in_count * width)
             b->gather(place->inside, to, b->pitch * width, from, w->in[last] * width, w->stride[last], place->runs,
                       place->run, 0);
@@ -213,7 +214,7 @@ static bool is_tall(const ox_window *w) {
            (high == 5 ? step == 1 || step == 2 : step == 1 && (high == 3 || high == 7));
 }
 
-ox_direct_tile ox_band_tile(const ox_band *b, const ox_band_place *place, const float *room) {
+ox_direct_tile ox_band_tile(const ox_band *b, const ox_band_place *place, const void *room) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1;
     return (ox_direct_tile){.taps = w->taps,

@@ -5,6 +5,7 @@
 #define OX_OPS_WINDOW_BAND_H
 
 #include "loops/conv_loops.h"
+#include "loops/moves.h"
 #include "window.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
 typedef struct ox_band {
     const ox_window *window;
     ox_gather_fn *gather;
+    ox_move_fn *fill;
     int64_t rows, columns; /* of the result in a band, at most; all outer dimensions have one */
     int64_t down, across;  /* bands of a plane of the last two dimensions */
     int64_t count;         /* of a channel */
@@ -22,6 +24,7 @@ typedef struct ox_band {
     int64_t reach;         /* rows that are laid out for each tap of the outer dimensions */
     int64_t outer;         /* taps of the outer dimensions */
     int64_t *offsets;      /* of each tap, in elements */
+    int64_t width;         /* bytes of an element */
     size_t bytes;          /* of a laid out band */
     size_t room;           /* bytes that it needs: loops read rows behind it, for sums that nobody wants */
 } ox_band;
@@ -36,11 +39,11 @@ typedef struct ox_band_place {
     ox_run run[OX_BAND_STRIDE];
 } ox_band_place;
 
-/* True if windows over floats are small enough to be laid out. */
-bool ox_band_fits(const ox_window *window);
+/* True if windows over elements of `width` bytes are small enough to be laid out. */
+bool ox_band_fits(const ox_window *window, size_t width);
 
 /* Prepare: windows that fit. */
-ox_status ox_band_plan(ox_call *call, const ox_window *window, ox_band *band);
+ox_status ox_band_plan(ox_call *call, const ox_window *window, size_t width, ox_band *band);
 
 /* Prepare: bands of images of two dimensions reach over all rows, where none is laid out. */
 void ox_band_join(ox_band *band);
@@ -53,14 +56,14 @@ int64_t ox_band_share(const ox_band *band, int64_t number, int64_t blocks, int p
 
 /* Lays out what the windows of a place see of `count` channels from one on, in as many rooms, which are `next` elements
  * apart. Padding is left as it is: see ox_band_fill. */
-void ox_band_lay(const ox_band *band, const ox_band_place *place, int64_t count, const ox_f32 *channel, float *room,
+void ox_band_lay(const ox_band *band, const ox_band_place *place, int64_t count, const void *channel, void *room,
                  int64_t next);
 
-/* Fills a room, before bands of one place are laid out there. */
-void ox_band_fill(const ox_band *band, float value, float *room);
+/* Fills a room with an element, before bands of one place are laid out there. */
+void ox_band_fill(const ox_band *band, const void *value, void *room);
 
 /* The taps of a band, from what is laid out in a room. */
-ox_direct_tile ox_band_tile(const ox_band *band, const ox_band_place *place, const float *room);
+ox_direct_tile ox_band_tile(const ox_band *band, const ox_band_place *place, const void *room);
 
 /* The same of an image of two dimensions that is read where it lies, instead of what was laid out; a row of padding is
  * in the room. */

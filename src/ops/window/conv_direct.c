@@ -33,7 +33,7 @@ static size_t part_bytes(const ox_conv_direct *d) {
 /* Without elements, sizes may be anything. */
 static bool may_be_direct(const ox_conv *conv) {
     return conv->in_channels > 0 && conv->out_channels > 0 && conv->images > 0 && conv->groups > 0 &&
-           ox_band_fits(&conv->window);
+           ox_band_fits(&conv->window, sizeof(float));
 }
 
 bool ox_conv_has_few(const ox_conv *conv) {
@@ -77,7 +77,7 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
     if (!(some && may_be_direct(conv)) && !ox_conv_has_few(conv))
         return OX_OK;
-    OX_TRY(ox_band_plan(call, &conv->window, &d->band));
+    OX_TRY(ox_band_plan(call, &conv->window, sizeof(float), &d->band));
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->in_place = is_in_place(conv);
@@ -142,7 +142,7 @@ static void find_band(const direct_job *job, int64_t number, char *rooms, direct
     if (d->in_place)
         memset(rooms, 0, d->room);
     for (int64_t i = 0; i < d->rooms * c->in_channels && !d->in_place; i++)
-        ox_band_fill(&d->band, 0, band->rooms + i * d->layer);
+        ox_band_fill(&d->band, &(const float){0}, band->rooms + i * d->layer);
     band->tile = ox_band_tile(&d->band, &band->place, band->rooms);
     if (d->in_place)
         ox_band_in_place(&d->band, &band->place, &band->tile);

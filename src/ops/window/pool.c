@@ -501,7 +501,7 @@ ox_status ox_run_pool(ox_call *call) {
     if (call->nout > 1 && call->out[1])
         job.places = call->out[1]->data;
     if (p->direct.is_used) {
-        ox_pool_direct_run(call, &p->direct, &used, p->channels, x.data, (float *)(void *)job.to);
+        ox_pool_direct_run(call, &p->direct, &used, p->channels, x.data, job.to);
         ox_dense_store(call, count, job.to);
         return OX_OK;
     }

@@ -1,4 +1,4 @@
-/* pool_direct.c: pools of floats over bands of a channel. */
+/* pool_direct.c: pools of floats and bytes over bands of a channel. */
 #include "pool_direct.h"
 
 #include "loops/lanes.h"
@@ -7,17 +7,17 @@
 #include <math.h>
 
 enum {
-    MOST_TAPS = 40, /* more are folded along rows first (pool.c), ... */
-    SEEN_OFTEN = 4, /* ... and elements of long rows that so few windows see */
-    LONG_ROW = 64,
+    MOST_TAPS = 40,  /* more are folded along rows first (pool.c), ... */
+    SEEN_OFTEN = 4,  /* ... and elements of long rows that so few windows see */
+    LONG_ROW = 256,  /* bytes */
     ROOMS = 16 << 10 /* bytes of channels that are laid out together: a call for all of them */
 };
 
 typedef struct direct_job {
     const ox_pool_direct *direct;
     int64_t channels;
-    const ox_f32 *from;
-    float *to;
+    const char *from;
+    char *to;
     char *workspace;
 } direct_job;
 
@@ -36,59 +36,78 @@ static ox_status make_counts(ox_call *call, const ox_window *w, ox_pool_direct *
 }
 
 /* True if laying elements out takes less than going over them window by window. */
-static bool is_worth(const ox_window *w) {
+static bool is_worth(const ox_window *w, size_t width) {
+    const int last = w->spatial - 1;
+    const bool near = width >= sizeof(float) || w->stride[last] <= 2; /* bytes farther apart are laid out one by one */
     int64_t strides = 1;
     for (int d = 0; d < w->spatial; d++)
         strides = ox_least(strides, MOST_TAPS) * ox_least(w->stride[d], MOST_TAPS);
-    return w->taps <= MOST_TAPS && (w->taps >= SEEN_OFTEN * strides || w->out[w->spatial - 1] <= LONG_ROW);
+    return w->taps <= MOST_TAPS &&
+           (w->taps >= SEEN_OFTEN * strides || (near && w->out[last] <= ox_quotient(LONG_ROW, (int64_t)width)));
+}
+
+/* Leaves NULL for types that have no such loops. */
+static void find_greatest(ox_pool_direct *d, ox_dtype dtype) {
+    if (dtype == OX_FLOAT) {
+        d->greatest = d->loops->greatest_f32;
+        d->padding.f32 = d->mean ? 0 : -INFINITY;
+    } else if (dtype == OX_UINT8) {
+        d->greatest = d->loops->greatest_u8;
+        d->padding.u8 = 0;
+    } else if (dtype == OX_INT8) {
+        d->greatest = d->loops->greatest_i8;
+        d->padding.i8 = INT8_MIN;
+    }
 }
 
 ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *w, bool mean, ox_pool_direct *d) {
-    if (!is_worth(w) || call->nout > 1 || ox_dtype_compute(call->in[0]->dtype) != OX_FLOAT)
+    const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
+    const size_t width = ox_dtype_size(dtype);
+    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
+    d->mean = mean;
+    find_greatest(d, dtype);
+    if (!d->greatest || !is_worth(w, width) || call->nout > 1 || !ox_band_fits(w, width))
         return OX_OK;
-    if (!ox_band_fits(w))
-        return OX_OK;
-    OX_TRY(ox_band_plan(call, w, &d->band));
+    OX_TRY(ox_band_plan(call, w, width, &d->band));
     d->is_used = true;
     if (mean)
         OX_TRY(make_counts(call, w, d));
-    d->mean = mean;
-    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)w->taps);
     d->rooms = (int64_t)(ROOMS / d->band.room);
     d->rooms = ox_least(d->rooms ? d->rooms : 1, ox_quotient(ox_tensor_count(call->in[0]), w->in_count));
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
 }
 
-static bool has_nan(const ox_pool_direct *d, const float *rooms, int64_t count) {
-    for (int64_t i = 0; i < count; i++, rooms += d->band.room / sizeof *rooms)
-        if (d->loops->find_nan((int64_t)(d->band.bytes / sizeof *rooms) - OX_DIRECT_MARGIN, rooms))
+static bool has_nan(const ox_pool_direct *d, const char *rooms, int64_t count) {
+    const int64_t laid = (int64_t)((d->band.bytes - OX_DIRECT_MARGIN) / sizeof(float));
+    for (int64_t i = 0; i < count; i++, rooms += d->band.room)
+        if (d->loops->find_nan(laid, (const float *)(const void *)rooms))
             return true;
     return false;
 }
 
 /* `count` channels from one on. */
-static void pool_band(const direct_job *job, const ox_band_place *place, int64_t channel, int64_t count, float *rooms) {
+static void pool_band(const direct_job *job, const ox_band_place *place, int64_t channel, int64_t count, char *rooms) {
     const ox_pool_direct *d = job->direct;
     const ox_window *w = d->band.window;
-    const int64_t room = (int64_t)(d->band.room / sizeof *rooms);
-    ox_band_lay(&d->band, place, count, job->from + channel * w->in_count, rooms, room);
+    const int64_t width = d->band.width, room = ox_quotient((int64_t)d->band.room, width);
+    ox_band_lay(&d->band, place, count, job->from + channel * w->in_count * width, rooms, room);
     ox_direct_tile tile = ox_band_tile(&d->band, place, rooms);
     tile.planes = count;
     tile.plane = room;
-    tile.to = job->to + channel * w->out_count + place->start;
+    tile.to = job->to + (channel * w->out_count + place->start) * width;
     tile.to_step = w->out_count;
     tile.to_row = d->band.wide;
     if (d->mean) {
         d->loops->sums(&tile);
         for (int64_t i = 0; i < count; i++)
-            d->loops->divide(tile.rows, tile.columns, tile.to + i * tile.to_step, tile.to_row,
+            d->loops->divide(tile.rows, tile.columns, (float *)tile.to + i * tile.to_step, tile.to_row,
                              d->row_counts + ox_quotient(place->start, d->band.wide),
                              d->column_counts + ox_remainder(place->start, d->band.wide));
-    } else if (has_nan(d, rooms, count)) {
+    } else if (d->greatest == d->loops->greatest_f32 && has_nan(d, rooms, count)) {
         d->loops->greatest_or_nan(&tile);
     } else {
-        d->loops->greatest(&tile);
+        d->greatest(&tile);
     }
 }
 
@@ -96,8 +115,7 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
 static void direct_part(void *context, int part, int parts) {
     const direct_job *job = context;
     const ox_pool_direct *d = job->direct;
-    const int64_t room = (int64_t)(d->band.room / sizeof(float));
-    float *rooms = (float *)(void *)(job->workspace + (size_t)part * part_bytes(d));
+    char *rooms = job->workspace + (size_t)part * part_bytes(d);
     for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
         int64_t end, channel = ox_band_share(&d->band, number, job->channels, part, parts, &end);
         ox_band_place place;
@@ -105,7 +123,7 @@ static void direct_part(void *context, int part, int parts) {
             continue;
         ox_band_find(&d->band, number, &place);
         for (int64_t i = 0; i < d->rooms; i++)
-            ox_band_fill(&d->band, d->mean ? 0 : -INFINITY, rooms + i * room);
+            ox_band_fill(&d->band, &d->padding, rooms + (size_t)i * d->band.room);
         for (int64_t count; channel < end && !ox_pool_poll(d->pool); channel += count) {
             count = ox_least(d->rooms, end - channel);
             pool_band(job, &place, channel, count, rooms);
@@ -113,8 +131,8 @@ static void direct_part(void *context, int part, int parts) {
     }
 }
 
-void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels,
-                        const ox_f32 *from, float *to) {
+void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels, const void *from,
+                        void *to) {
     direct_job job = {d, channels, from, to, NULL};
     job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
     ox_pool_run(d->pool, direct_part, &job);

@@ -1,5 +1,5 @@
-/* pool_direct.h: MaxPool and AveragePool of floats over small windows, tap by tap with all results in registers.
- * Devices leave this out. */
+/* pool_direct.h: MaxPool of floats and bytes and AveragePool of floats over small windows, tap by tap with all results
+ * in registers. Devices leave this out. */
 #ifndef OX_OPS_WINDOW_POOL_DIRECT_H
 #define OX_OPS_WINDOW_POOL_DIRECT_H
 
@@ -13,6 +13,12 @@ typedef struct ox_pool_direct {
     int64_t rooms;                     /* of each thread, for a channel each */
     ox_pool *pool;
     const ox_direct_loops *loops;
+    ox_direct_fn *greatest; /* of maxima: without NaN */
+    union {
+        float f32;
+        int8_t i8;
+        uint8_t u8;
+    } padding; /* less than all elements; 0 for sums */
 } ox_pool_direct;
 
 #if OX_SMALL
@@ -22,17 +28,17 @@ static inline ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *w
     return OX_OK;
 }
 static inline void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *direct, size_t *used, int64_t channels,
-                                      const ox_f32 *from, float *to) {
+                                      const void *from, void *to) {
     (void)call, (void)direct, (void)used, (void)channels, (void)from, (void)to;
 }
 #else
-/* Prepare: decides whether floats are pooled by these loops, and asks for workspace. The counts are the caller's to
+/* Prepare: decides whether elements are pooled by these loops, and asks for workspace. The counts are the caller's to
  * fill. */
 ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *window, bool mean, ox_pool_direct *direct);
 
 /* Run: all channels of all images. */
 void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *direct, size_t *used, int64_t channels,
-                        const ox_f32 *from, float *to);
+                        const void *from, void *to);
 #endif
 
 #endif
