@@ -20,6 +20,7 @@ typedef struct function {
 
 #define EPSILON "epsilon=@epsilon:0.000000000001"
 #define CONV_ATTRS "auto_pad=@,dilations=@,group=@,kernel_shape=@,pads=@,strides=@"
+#define POOL_ATTRS "auto_pad=@,ceil_mode=@,count_include_pad=@,kernel_shape=@,pads=@,strides=@"
 #define GEMM_ATTRS "alpha=@,beta=@,transA=@,transB=@"
 
 static const activation conv_activations[] = {
@@ -89,6 +90,34 @@ static void write_concat(ox_emitter *e, const ox_node *node, int32_t *values) {
     values['y' - 'a'] = out;
 }
 
+/* Moves the channels from one end of an image's dimensions to the other. */
+static int32_t move_channels(ox_emitter *e, int32_t image, size_t rank, bool to_last, int32_t out) {
+    int64_t *order = NULL;
+    if (!e->status)
+        e->status = ox_build_get(e->b, e->b->pile, rank, sizeof *order, &order);
+    if (e->status)
+        return OX_NONE;
+    order[0] = 0;
+    for (size_t d = 1; d < rank; d++)
+        order[d] = 1 + (int64_t)((d - 1 + (to_last ? 1 : rank - 2)) % (rank - 1));
+    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = rank, .u.ints = order};
+    ox_emit_to(e, "Transpose", 1, &perm, 1, &image, 1, &out);
+    return out;
+}
+
+/* The kernel says how many dimensions an image has. */
+static void write_average_pool(ox_emitter *e, const ox_node *node, int32_t *values) {
+    const ox_attr *kernel = ox_emit_attr(node, "kernel_shape", OX_ATTR_INTS);
+    const size_t rank = (kernel ? kernel->count : 0) + 2;
+    const bool last = ox_emit_int(node, "channels_last", 0) != 0;
+    const ox_index out = node->nout ? node->out[0] : OX_NONE, pooled = last ? OX_NONE : out;
+    if (last)
+        values[0] = move_channels(e, values[0], rank, false, OX_NONE);
+    ox_emit_body(e, "y = Qu(AveragePool<" POOL_ATTRS ">(De(a, b, c)), d, e)", values, "y", 1, &pooled);
+    if (last)
+        values['y' - 'a'] = move_channels(e, values['y' - 'a'], rank, true, out);
+}
+
 static const function functions[] = {
     {"BiasGelu", "y", "y = Gelu(Add(a, b))", NULL, NULL},
     {"DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)", NULL, NULL},
@@ -110,6 +139,7 @@ static const function functions[] = {
      "y = Qu?h(Mul(Cast<to=1>(p), Mul(Mul(Constant<value_float=@alpha:1.0>(), b), e)), h, i)",
      NULL, NULL},
     {"QLinearAdd", "y", "y = Qu(Add(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
+    {"QLinearAveragePool", "y", NULL, NULL, write_average_pool},
     {"QLinearConcat", "y", NULL, NULL, write_concat},
     {"QLinearGlobalAveragePool", "y",
      "l = [@channels_last:0]; y = Qu(ReduceMean<keepdims=1>(De(a, b, c), Numbers(Sub([2], l), Sub(Rank(a), l))), d, e)",
@@ -118,6 +148,7 @@ static const function functions[] = {
     {"QLinearMul", "y", "y = Qu(Mul(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
     {"QLinearSigmoid", "y", "y = Qu(Sigmoid(De(a, b, c)), d, e)", NULL, NULL},
     {"QLinearSoftmax", "y", NULL, NULL, write_softmax},
+    {"QLinearWhere", "y", "y = Where(a, Qu(De(b, c, d), h, i), Qu(De(e, f, g), h, i))", NULL, NULL},
     {"QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)", NULL, NULL},
     {"QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)", NULL, NULL},
     {"SimplifiedLayerNormalization", "yv", "y = RMSNormalization<axis=@,epsilon=@,stash_type=@>(a, b)", NULL, NULL},

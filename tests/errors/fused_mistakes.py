@@ -64,6 +64,8 @@ def all_mistakes():
     yield at("channels that are last twice", "QLinearGlobalAveragePool x,s,z,s,z y",
              {"x": BYTES.reshape(1, 2, 3), "s": ONE, "z": BYTES[0, :1]}, MODEL,
              "attribute 'channels_last' must be 0 or 1, not 2", "y uint8 ?", channels_last=2)
+    yield at("a condition of bytes", "QLinearWhere x,x,s,z,x,s,z,s,z y", {"x": BYTES, "s": ONE, "z": BYTES[0, :1]},
+             UNSUPPORTED, "input 0 'x' (uint8 [2,3]): type uint8 is not supported here; bool is", "y uint8 ?")
     yield at("nothing to concatenate", "QLinearConcat s,z,x y", {"s": ONE, "z": BYTES[0, :1], "x": BYTES}, MODEL,
              "it has no tensor with a scale", "y uint8 ?", axis=0)
     columns = {"a": BYTES, "b": np.zeros((3, 4), np.int8), "s": floats(3)}

@@ -175,6 +175,36 @@ def quantized_pool(rng):
     return "QLinearGlobalAveragePool", inputs, [kind], some_of(rng, {"channels_last": int(rng.integers(0, 2))})
 
 
+def quantized_window(rng):
+    kind, rank = str(rng.choice(["uint8", "int8"])), int(rng.integers(1, 4))
+    kernel, strides = ([int(d) for d in rng.integers(1, 4, rank)] for _ in range(2))
+    spatial = [int(d) for d in rng.integers(4, 20 if rank < 3 else 8, rank)]
+    attributes = {"kernel_shape": kernel, "strides": strides, **some_of(rng, {"channels_last": int(rng.integers(0, 2))})}
+    # ONNX Runtime divides by the whole kernel where a window ends behind the padding, rounds up with VALID, and takes
+    # elements away with SAME where strides are longer than kernels: AveragePool does none of that.
+    if rng.random() < 0.3:
+        attributes["auto_pad"] = str(rng.choice(["VALID", "SAME_UPPER", "SAME_LOWER"]))
+        attributes["strides"] = [min(pair) for pair in zip(kernel, strides)]
+    elif rng.random() < 0.6:
+        attributes["pads"] = [int(rng.integers(0, d)) for d in kernel * 2]
+    if rng.random() < 0.3 and "auto_pad" not in attributes:
+        attributes["ceil_mode"] = 1
+    else:
+        attributes |= some_of(rng, {"count_include_pad": 1})
+    batch, channels = int(rng.integers(1, 3)), int(rng.integers(1, 9))
+    dims = [batch, *spatial, channels] if attributes.get("channels_last") else [batch, channels, *spatial]
+    return "QLinearAveragePool", [bytes_of(rng, kind, *dims), scale(rng), maybe(rng, zero(rng, kind), 0.7), scale(rng),
+                                  maybe(rng, zero(rng, kind), 0.7)], [kind], attributes
+
+
+def quantized_where(rng):
+    kind, dims = str(rng.choice(["uint8", "int8"])), dims_of(rng)
+    chosen, other, condition = ([1 if rng.random() < 0.2 else d for d in dims] for _ in range(3))
+    inputs = [("bool", rng.random(condition) < 0.5), bytes_of(rng, kind, *chosen), scale(rng), zero(rng, kind),
+              bytes_of(rng, kind, *other), scale(rng), zero(rng, kind), scale(rng), zero(rng, kind)]
+    return "QLinearWhere", inputs, [kind], {}
+
+
 def quantized_softmax(rng):
     kind, dims = str(rng.choice(["uint8", "int8"])), [d + 1 for d in dims_of(rng)]
     # With 1/256, ONNX Runtime lets a probability of 1 wrap to 0, and so it does with any scale where an axis is 1.
@@ -268,7 +298,7 @@ def convert(rng):
 
 DRAW = [gelu, fused_matmul, fused_gemm, fused_conv, skip_norm, simple_norm, quantized_two, quantized_one,
         quantizing_matmul, integer_matmul, convert, quantized_pool, quantized_softmax, quantized_concat, quantized_gemm,
-        embed_norm]
+        quantized_window, quantized_where, embed_norm]
 
 
 # ---- Cases -----------------------------------------------------------------------------------------------------------
@@ -288,8 +318,9 @@ def given(op, inputs, outputs):
         return inputs
     last = -(-len(inputs) // 3) * 3 - 1 # that of the result is the last one
     full = [i or (outputs[0], np.zeros([], outputs[0])) for i in inputs + [None] * (last - len(inputs))]
-    if op in ("QLinearAdd", "QLinearMul"): # they take lists of one element where those are no weights
-        full = [i if k in (0, 3) else (i[0], i[1].reshape([])) for k, i in enumerate(full)]
+    tensors = {"QLinearAdd": (0, 3), "QLinearMul": (0, 3), "QLinearAveragePool": (0,)}.get(op)
+    if tensors: # they take lists of one element where those are no weights
+        full = [i if k in tensors else (i[0], i[1].reshape([])) for k, i in enumerate(full)]
     return full
 
 
@@ -312,6 +343,8 @@ def case(rng, turn):
         fixed = set()
     if op == "EmbedLayerNormalization": # ONNX Runtime looks at shapes that this model does not state
         fixed = {2, 3, 4, 5, 6}
+    if op == "QLinearWhere" and fixed & {7, 8}: # ONNX Runtime crashes where some of them alone are weights
+        fixed |= {2, 3, 5, 6, 7, 8}
     if len(fixed) == len(inputs):
         fixed.discard(0)
     domain = "" if op.startswith("Simplified") else DOMAIN

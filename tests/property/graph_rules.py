@@ -603,8 +603,8 @@ WITHOUT = {
     **{f"com.microsoft.{name}": "of a domain of its own; tests/property/fused.py has it" for name in (
         "BiasGelu", "DequantizeLinear", "DynamicQuantizeMatMul", "EmbedLayerNormalization", "FastGelu",
         "FusedConv", "FusedGemm", "FusedMatMul", "Gelu", "MatMulIntegerToFloat", "QGemm", "QLinearAdd",
-        "QLinearConcat", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid",
-        "QLinearSoftmax", "QuantizeLinear", "QuickGelu", "SkipLayerNormalization",
+        "QLinearAveragePool", "QLinearConcat", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul",
+        "QLinearSigmoid", "QLinearSoftmax", "QLinearWhere", "QuantizeLinear", "QuickGelu", "SkipLayerNormalization",
         "SkipSimplifiedLayerNormalization")},
     "Scatter": "older than the versions of these graphs; it is ScatterElements",
     "Upsample": "the same; it is Resize",

@@ -153,6 +153,14 @@ ox_status ox_infer_quantized_pool(ox_call *call) {
                                  : ox_call_fail(call, OX_ERROR_SHAPE, "%s: images are expected", OX_INPUT(call, 0));
 }
 
+/* QLinearWhere: a condition, two triples, and then scale and zero point of the result. */
+ox_status ox_infer_quantized_where(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, OX_BIT(OX_BOOL)));
+    OX_TRY(ox_call_check_dtype(call, 1, call->op->dtypes));
+    OX_TRY(check_triples(call, 1, 7, call->in[1]->dtype));
+    return check_parameters(call, 7, call->in[1]->dtype);
+}
+
 /* QLinearConcat: scale and zero point of the result, and then triples. */
 ox_status ox_infer_quantized_concat(ox_call *call) {
     OX_TRY(check_given(call, 1));
