@@ -71,15 +71,6 @@ static void add_tap(const ox_scatter *s, const int64_t *tap, const char *column,
     while (ox_walk(&rows, 2, index, place));
 }
 
-static ox_transpose_fn *transpose_of(const ox_call *call, int64_t width) {
-#if OX_SMALL
-    (void)call, (void)width;
-    return NULL;
-#else
-    return call->loops->transpose((size_t)width);
-#endif
-}
-
 /* Brings the planes of a channel together. */
 static void join_planes(const ox_scatter *s, const char *planes, char *image) {
     const ox_window *w = s->window;
@@ -127,7 +118,9 @@ ox_status ox_scatter_plan(ox_call *call, ox_scatter *s, const ox_window *window,
     s->pool = ox_pool_for(call->pool, each * (double)channels * (double)s->width);
     if (!has_planes(window))
         return OX_OK;
-    s->join = transpose_of(call, s->width);
+#if !OX_SMALL
+    s->join = call->loops->transpose((size_t)s->width);
+#endif
     if (planes_count(window) < 0 || (uint64_t)planes_count(window) > SIZE_MAX / 4 / (size_t)s->width)
         return ox_call_fail(call, OX_ERROR_LIMIT, "the planes of %lld elements are too large for this machine",
                             (long long)window->in_count);
