@@ -52,22 +52,28 @@ BY_TWO(u32, words, 8)
 #define pick_second_u32_8 pick_second_u32_4
 #define split_turns_u32_8 split_turns_u32_4
 #endif
-static inline void pick_second_u32(int64_t n, u32 *o, const u32 *x) {
-    if (n > 8)
-        pick_second_u32_8(n, o, x);
-    else if (n > 4)
-        pick_second_u32_4(n, o, x);
-    else
-        FOR_N o[i] = x[2 * i];
-}
 
-/* n elements for each, as many as the shortest vector at least. */
-static inline void split_turns_u32(int64_t n, u32 *o, u32 *p, const u32 *x) {
-    if (n >= 8)
-        split_turns_u32_8(n, o, p, x);
-    else
-        split_turns_u32_4(n, o, p, x);
-}
+/* The same of any length, by the longest vectors that it fills; but that rows in turn fill one of the shortest. */
+#define BY_LENGTH(T, most, more, least)                                                                                \
+    static inline void pick_second_##T(int64_t n, T *o, const T *x) {                                                  \
+        if (n > most)                                                                                                  \
+            pick_second_##T##_##most(n, o, x);                                                                         \
+        else if (n > more)                                                                                             \
+            pick_second_##T##_##more(n, o, x);                                                                         \
+        else if (n > least)                                                                                            \
+            pick_second_##T##_##least(n, o, x);                                                                        \
+        else                                                                                                           \
+            FOR_N o[i] = x[2 * i];                                                                                     \
+    }                                                                                                                  \
+    static inline void split_turns_##T(int64_t n, T *o, T *p, const T *x) {                                            \
+        if (n >= most)                                                                                                 \
+            split_turns_##T##_##most(n, o, p, x);                                                                      \
+        else if (n >= more)                                                                                            \
+            split_turns_##T##_##more(n, o, p, x);                                                                      \
+        else                                                                                                           \
+            split_turns_##T##_##least(n, o, p, x);                                                                     \
+    }
+BY_LENGTH(u32, 8, 4, 4)
 
 /* Rows of two runs that begin side by side, every second element in one and the others in the other: true if they are
  * so, and done. */
@@ -104,27 +110,7 @@ BY_TWO(u8, bytes, 32)
 #define pick_second_u8_32 pick_second_u8_16
 #define split_turns_u8_32 split_turns_u8_16
 #endif
-
-static inline void pick_second_u8(int64_t n, u8 *o, const u8 *x) {
-    if (n > 32)
-        pick_second_u8_32(n, o, x);
-    else if (n > 16)
-        pick_second_u8_16(n, o, x);
-    else if (n > 8)
-        pick_second_u8_8(n, o, x);
-    else
-        FOR_N o[i] = x[2 * i];
-}
-
-static inline void split_turns_u8(int64_t n, u8 *o, u8 *p, const u8 *x) {
-    if (n >= 32)
-        split_turns_u8_32(n, o, p, x);
-    else if (n >= 16)
-        split_turns_u8_16(n, o, p, x);
-    else
-        split_turns_u8_8(n, o, p, x);
-}
-
+BY_LENGTH(u8, 32, 16, 8)
 SPLIT(u8, 8)
 #endif
 #define split_u16(...) false

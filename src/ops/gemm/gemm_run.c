@@ -235,8 +235,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         const int64_t next_row = find_panel(job, k, depth, panel, all, &tile);
         look_ahead(job, tiles, next_row, &tile);
         tile.b += within * kernel->group * (int64_t)ox_dtype_size(kernel->b);
-        tile.columns = ox_least(all - within, block->columns - j);
-        tile.columns = ox_least(round_up(tile.columns, kernel->unit), width - j);
+        tile.columns = ox_least(round_up(all - within, kernel->unit), width - j);
         const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {

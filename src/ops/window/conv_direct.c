@@ -141,8 +141,9 @@ static void find_band(const direct_job *job, int64_t number, char *rooms, direct
     band->inputs = 0;
     if (d->in_place)
         memset(rooms, 0, d->room);
-    for (int64_t i = 0; i < d->rooms * c->in_channels && !d->in_place; i++)
-        ox_band_fill(&d->band, &(const float){0}, band->rooms + i * d->layer);
+    else
+        for (int64_t i = 0; i < d->rooms * c->in_channels; i++)
+            ox_band_fill(&d->band, &(const float){0}, band->rooms + i * d->layer);
     band->tile = ox_band_tile(&d->band, &band->place, band->rooms);
     if (d->in_place)
         ox_band_in_place(&d->band, &band->place, &band->tile);
