@@ -115,9 +115,11 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 $(foreach room,loops iterate pass ops,$(BUILD)/obj/src/$(room)/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_VARIANTS)
 $(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 # No compiler's choice here: the sums of products are fused wherever the processor can.
-$(BUILD)/obj/src/loops/gemm/gemm_kernel%o $(BUILD)/obj/src/loops/window/conv_loops%o $(BUILD)/obj/src/loops/window/winograd_loops%o: CFLAGS += -ffp-contract=fast
+FUSED := gemm/gemm_kernel $(addprefix window/,beside_loops conv_loops winograd_loops)
+$(foreach loops,$(FUSED),$(BUILD)/obj/src/loops/$(loops)%o): CFLAGS += -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm/gemm_kernel integer_loops
+WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm/gemm_kernel integer_loops \
+        window/beside_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/lanes/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
 # Compilers must unroll these loops, or what they compute would not stay in registers.

@@ -21,7 +21,8 @@ typedef ox_gather_fn *ox_gather_for_fn(size_t width);
 enum {
     OX_DIRECT_ROWS = 8,
     OX_DIRECT_MARGIN = 256,
-    OX_DIRECT_OUTPUTS = 4
+    OX_DIRECT_OUTPUTS = 4,
+    OX_BESIDE = 16 /* outputs that lie side by side */
 };
 
 /* What the taps of a kernel see of elements that are laid out in rows: to[r][c] out of from[r][c + offsets[t]] for each
@@ -68,7 +69,16 @@ typedef struct ox_direct_loops {
     ox_divide_fn *divide;
 } ox_direct_loops;
 
+/* Products of up to OX_BESIDE outputs that see the same layers: the weights of each tap of each layer lie side by side,
+ * aligned, with zeros for outputs that are none. So do results, window by window, row behind row; up to a row and
+ * OX_BESIDE windows behind them are written, too. */
+typedef struct ox_beside_loops {
+    ox_direct_fn *products;                        /* NULL where vectors are too small or too few for that */
+    double (*time)(int64_t rows, int64_t columns); /* that so many windows take, in that of one where none are wasted */
+} ox_beside_loops;
+
 extern const ox_direct_loops *const ox_direct_builds[];
+extern const ox_beside_loops *const ox_beside_builds[];
 extern ox_gather_for_fn *const ox_gather_builds[];
 
 #endif

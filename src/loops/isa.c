@@ -53,6 +53,8 @@ DECLARE(ox_gather_for_fn, ox_gather_find)
 ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
 DECLARE(const ox_direct_loops, ox_direct_loops)
 const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
+DECLARE(const ox_beside_loops, ox_beside_loops)
+const ox_beside_loops *const ox_beside_builds[] = BUILDS(ox_beside_loops);
 DECLARE(const ox_winograd_loops, ox_winograd_loops)
 const ox_winograd_loops *const ox_winograd_builds[] = BUILDS(ox_winograd_loops);
 #endif

@@ -1,7 +1,7 @@
 """conv_rows.py: convolutions whose weights are the model's own, with kernels, strides, dilations, groups and ranks of all
-kinds, as products with pixels as rows or columns compute them, alone and with what follows joined to them, against sums
-in double. The same bits for 1, 2 and 3 threads, and for weights that nodes make of the model's own; these are made and
-laid out once for all sessions."""
+kinds, as products with pixels as rows or columns and direct sums compute them, alone and with what follows joined to
+them, against sums in double. The same bits for 1, 2 and 3 threads, and for weights that nodes make of the model's own;
+these are made and laid out once for all sessions."""
 
 import sys
 
@@ -64,6 +64,8 @@ def check(rng, _):
     strides = [number(rng, 1, 3) if rng.random() < 0.4 else 1 for _ in range(rank)]
     dilations = [number(rng, 1, 3) if rng.random() < 0.3 else 1 for _ in range(rank)]
     ins, outs = [number(rng, 1, 80) if rng.random() < 0.7 else number(rng, 1, 5) for _ in range(2)]
+    if rng.random() < 0.25:  # outputs side by side
+        ins, outs = number(rng, 1, 34), 16 * number(rng, 1, 4) - number(rng, 0, 3) * number(rng, 0, 1)
     if rng.random() < 0.1:
         ins = number(rng, 257, 600)  # more than a block along the channels
     if rng.random() < 0.1:

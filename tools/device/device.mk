@@ -41,8 +41,8 @@ DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DE
 DEVICE_WITHOUT := src/host/% src/pool.c src/loader/file.c src/loader/quantized.c src/store.c \
   src/runtime/fuse.c src/runtime/group.c src/ops/epilogue.c $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))) \
   src/ops/gemm/% src/loops/gemm/% \
-  $(addprefix src/ops/window/,band.c conv_columns.c conv_direct.c conv_rows.c pool_direct.c winograd.c winograd_plan.c) src/loops/window/conv_% \
-  src/loops/window/winograd_%
+  $(addprefix src/ops/window/,band.c conv_beside.c conv_columns.c conv_direct.c conv_rows.c pool_direct.c winograd.c winograd_plan.c) \
+  $(addprefix src/loops/window/,beside_% conv_% winograd_%)
 DEVICE_SRC := $(filter-out $(DEVICE_WITHOUT),$(LIB_SRC)) $(sort $(wildcard src/bare/*.c))
 DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 

@@ -4,6 +4,7 @@
 #include "ops/elementwise.h"
 #include "conv.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -205,9 +206,10 @@ static void join_images(const ox_call *call, ox_conv *c) {
 
 /* Algorithms for floats that are not a product, where they take less time. */
 static ox_status prepare_floats(ox_call *call, ox_conv *c) {
+    const double beside = ox_conv_beside_steps(call, c);
     if (!is_direct_first(call, c))
-        OX_TRY(ox_conv_winograd_prepare(call, c));
-    return ox_conv_is_winograd(c) ? OX_OK : ox_conv_direct_prepare(call, c);
+        OX_TRY(ox_conv_winograd_prepare(call, c, beside));
+    return ox_conv_is_winograd(c) ? OX_OK : ox_conv_direct_prepare(call, c, isfinite(beside));
 }
 
 ox_status ox_prepare_conv(ox_call *call) {

@@ -8,6 +8,15 @@
 #include "ops/gemm/gemm.h"
 
 #if !OX_SMALL
+/* Direct sums of outputs that lie side by side (conv_beside.c). */
+typedef struct ox_conv_beside {
+    const ox_beside_loops *loops; /* NULL if it is not used */
+    ox_transpose_fn *transpose;
+    const ox_f32 *panels; /* weights, OX_BESIDE outputs of a group side by side */
+    int64_t rows;         /* of windows that are computed before their results are transposed, at most */
+    size_t bytes;         /* of these results; each thread has its own */
+} ox_conv_beside;
+
 /* A convolution that is no product (conv_direct.c). */
 typedef struct ox_conv_direct {
     bool is_used;
@@ -20,6 +29,7 @@ typedef struct ox_conv_direct {
     size_t room, block, scratch; /* bytes; each thread has its own */
     ox_pool *pool;
     const ox_direct_loops *loops;
+    ox_conv_beside beside;
 } ox_conv_direct;
 #endif
 
@@ -112,8 +122,12 @@ static inline bool ox_conv_is_winograd(const ox_conv *conv) {
     (void)conv;
     return false;
 }
-static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv) {
+static inline double ox_conv_beside_steps(const ox_call *call, const ox_conv *conv) {
     (void)call, (void)conv;
+    return 0;
+}
+static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv, double least) {
+    (void)call, (void)conv, (void)least;
     return OX_OK;
 }
 static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
@@ -146,8 +160,8 @@ static inline bool ox_conv_has_few(const ox_conv *conv) {
     (void)conv;
     return false;
 }
-static inline ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
-    (void)call, (void)conv;
+static inline ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside) {
+    (void)call, (void)conv, (void)beside;
     return OX_OK;
 }
 static inline void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
@@ -158,9 +172,9 @@ static inline void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, 
 static inline bool ox_conv_is_winograd(const ox_conv *conv) {
     return conv->winograd.is_used;
 }
-static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv) {
+static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv, double least) {
     const ox_winograd_shape shape = {&conv->window, conv->images, conv->groups, conv->in_channels, conv->out_channels};
-    return ox_winograd_prepare(call, &shape, &conv->winograd);
+    return ox_winograd_prepare(call, &shape, least, &conv->winograd);
 }
 static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
                                         const ox_f32 *bias, float *to) {
@@ -189,11 +203,25 @@ static inline bool ox_conv_is_direct(const ox_conv *conv) {
     return conv->direct.is_used;
 }
 
+/* Whether direct sums are possible. */
+bool ox_conv_may_be_direct(const ox_conv *conv);
+
 /* Whether groups of floats have so few input channels that no other algorithm takes less time. */
 bool ox_conv_has_few(const ox_conv *conv);
 
-/* Prepare: decides on that, and asks for workspace. */
-ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv);
+/* Prepare: decides on that, and asks for workspace; `beside` says that outputs lie side by side. */
+ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside);
+
+/* The time that direct sums of outputs side by side take for an image and a group, in multiplications of a number by
+ * Winograd's algorithm; INFINITY if they cannot be, or compute too much for nothing. */
+double ox_conv_beside_steps(const ox_call *call, const ox_conv *conv);
+
+/* Prepare: lays weights out, and finds out how much room the results of a band take. */
+ox_status ox_conv_beside_prepare(ox_call *call, ox_conv *conv);
+
+/* Computes a block of outputs, the `number`th of all groups, of what a tile sees; `room` has the bytes that were asked
+ * for. */
+void ox_conv_beside_run(const ox_conv *conv, const ox_direct_tile *tile, int64_t number, void *room);
 
 /* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */
 void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,

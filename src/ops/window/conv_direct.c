@@ -27,17 +27,17 @@ typedef struct direct_job {
 
 /* Bytes that each thread works in: a band, a block of results, what the epilogue wants. */
 static size_t part_bytes(const ox_conv_direct *d) {
-    return ox_pool_room(ox_pool_parts(d->pool), (size_t)d->rooms * d->room + d->block + d->scratch);
+    return ox_pool_room(ox_pool_parts(d->pool), (size_t)d->rooms * d->room + d->beside.bytes + d->block + d->scratch);
 }
 
 /* Without elements, sizes may be anything. */
-static bool may_be_direct(const ox_conv *conv) {
+bool ox_conv_may_be_direct(const ox_conv *conv) {
     return conv->in_channels > 0 && conv->out_channels > 0 && conv->images > 0 && conv->groups > 0 &&
            ox_band_fits(&conv->window, sizeof(float));
 }
 
 bool ox_conv_has_few(const ox_conv *conv) {
-    return conv->in_channels <= FEW_INPUTS && may_be_direct(conv);
+    return conv->in_channels <= FEW_INPUTS && ox_conv_may_be_direct(conv);
 }
 
 /* Whether an epilogue is what loops do with the sums of a channel. */
@@ -72,21 +72,30 @@ static void plan_rooms(ox_conv *c) {
     d->rooms = ox_least(d->rooms < FEWEST ? FEWEST : d->rooms, c->images * c->groups);
 }
 
-ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
+/* Outputs that are computed at once are of one group. */
+static int64_t together_round(const ox_conv *c, int64_t count) {
+    int64_t unit = c->out_channels >= OX_DIRECT_OUTPUTS ? OX_DIRECT_OUTPUTS : 1;
+    if (c->direct.beside.loops)
+        unit = ox_remainder(c->out_channels, OX_BESIDE) ? c->out_channels : OX_BESIDE;
+    return ox_quotient(count + unit - 1, unit) * unit;
+}
+
+ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside) {
     ox_conv_direct *d = &conv->direct;
     const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
-    if (!(some && may_be_direct(conv)) && !ox_conv_has_few(conv))
+    if (!(some && ox_conv_may_be_direct(conv)) && !ox_conv_has_few(conv) && !beside)
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, sizeof(float), &d->band));
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
+    if (beside)
+        OX_TRY(ox_conv_beside_prepare(call, conv));
     d->in_place = is_in_place(conv);
     if (d->in_place && plane <= PLANE / (int64_t)sizeof(float))
         ox_band_join(&d->band);
     const bool whole = d->band.count == 1;
     d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
-    if (conv->out_channels >= OX_DIRECT_OUTPUTS)
-        d->together = (int64_t)ox_round_up((size_t)d->together, OX_DIRECT_OUTPUTS);
+    d->together = together_round(conv, d->together);
     plan_rooms(conv);
     ox_pass_affine affine;
     d->finishes = find_finish(conv, call->epilogue, &affine);
@@ -96,7 +105,7 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv) {
     const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
     d->pool = ox_pool_for(call->pool, work);
     d->is_used = true;
-    ox_call_name(call, "direct, channels first");
+    ox_call_name(call, d->beside.loops ? "direct with outputs side by side, channels first" : "direct, channels first");
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
 }
 
@@ -174,6 +183,16 @@ static const float *lay_input(const direct_job *job, direct_band *band, int64_t 
     return band->rooms + (input - band->first) * d->layer;
 }
 
+/* Computes outputs side by side, and returns how many. */
+static int64_t compute_beside(const ox_conv *c, direct_band *band, const direct_channel *channel) {
+    const int64_t blocks = ox_quotient(c->out_channels - 1, OX_BESIDE) + 1,
+                  group = ox_quotient(channel->of_image, c->out_channels);
+    band->tile.outputs = ox_least(OX_BESIDE, c->out_channels - channel->sharing);
+    ox_conv_beside_run(c, &band->tile, group * blocks + ox_quotient(channel->sharing, OX_BESIDE),
+                       (char *)band->rooms + (size_t)c->direct.rooms * c->direct.room);
+    return band->tile.outputs;
+}
+
 /* Computes channels from one on, at most `count`, and returns how many: outputs of one group, or as many groups with
  * one each as are laid out, of one image. */
 static int64_t compute_channels(const direct_job *job, direct_band *band, const direct_channel *channel, int64_t count,
@@ -181,6 +200,11 @@ static int64_t compute_channels(const direct_job *job, direct_band *band, const 
     const ox_conv *c = job->conv;
     const int64_t channels = c->groups * c->out_channels;
     ox_direct_tile *tile = &band->tile;
+    tile->to = to;
+    tile->add = job->bias ? job->bias + channel->of_image : NULL;
+    band->finish = ox_finish_from(&job->finish, channel->of_image, 0);
+    if (c->direct.beside.loops)
+        return compute_beside(c, band, channel);
     if (c->out_channels == 1)
         count = ox_least(count, ox_quotient(band->first + band->inputs - channel->input, c->in_channels));
     else
@@ -189,9 +213,6 @@ static int64_t compute_channels(const direct_job *job, direct_band *band, const 
     tile->outputs = count >= OX_DIRECT_OUTPUTS && c->out_channels > 1 ? OX_DIRECT_OUTPUTS : 1;
     tile->planes = tile->outputs > 1 ? 1 : count;
     tile->weights = job->w + channel->of_image * tile->weights_step;
-    tile->add = job->bias ? job->bias + channel->of_image : NULL;
-    band->finish = ox_finish_from(&job->finish, channel->of_image, 0);
-    tile->to = to;
     c->direct.loops->products(tile);
     return tile->outputs * tile->planes;
 }
@@ -247,7 +268,7 @@ static void direct_part(void *context, int part, int parts) {
             find_band(job, number, rooms, &band);
         for (; block < end && !ox_pool_poll(d->pool); block++)
             compute_block(job, &band, block * d->together, ox_least(d->together, channels - block * d->together),
-                          rooms + (size_t)d->rooms * d->room);
+                          rooms + (size_t)d->rooms * d->room + d->beside.bytes);
     }
 }
 

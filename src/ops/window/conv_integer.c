@@ -235,7 +235,7 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     c->w_zeros = has_weight_zeros(call);
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
     if (may_be_exact(&c->conv, kernel))
-        OX_TRY(ox_conv_direct_prepare(call, &c->conv));
+        OX_TRY(ox_conv_direct_prepare(call, &c->conv, false));
     if (!ox_conv_is_direct(&c->conv))
         ox_call_name(call, ox_conv_algorithm(&c->conv));
     OX_TRY(keep_ends(call, c));

@@ -42,8 +42,9 @@ typedef struct ox_winograd {
     ox_pool *pool;
 } ox_winograd;
 
-/* Prepare: decides whether the algorithm is used for floats, with input 1 as weights, and then asks for workspace. */
-ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_winograd *plan);
+/* Prepare: decides whether the algorithm is used for floats, with input 1 as weights, and then asks for workspace.
+ * `others` are the multiplications of an image and a group, in whose time another algorithm is done. */
+ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, double others, ox_winograd *plan);
 
 /* Bytes that each thread works in, apart from what products read. */
 size_t ox_winograd_room(const ox_winograd *plan);

@@ -4,12 +4,15 @@
 #include "store.h"
 #include "winograd.h"
 
+#include <math.h>
+
 enum {
     KERNEL = 3,       /* in both directions */
     WIDE = 16,        /* floats in vectors of processors that read rows of weights from the same places at no cost */
     SIZES = 2,        /* tiles of 2x2 and 4x4 results */
     PANEL_TILES = 64, /* of a panel, at most: enough for weights that come from far away */
-    FEW_CHANNELS = 8, /* of a group: with fewer, transforms outweigh the products */
+    FEW_CHANNELS = 8, /* of a group: with fewer, transforms outweigh the products, */
+    FEW_PAIRS = 128,  /* and so they do with fewer pairs of one that is read and one that is computed */
     GATHERED = 2,     /* steps for each vector of gathered columns */
     SAVED = 4,        /* steps that larger tiles have to save for each weight that they need more */
     PANELS_EACH = 4,  /* enough panels for every thread, so that none waits for long */
@@ -31,7 +34,8 @@ static bool fits(const ox_call *call, const ox_winograd_shape *shape) {
     const ox_window *w = shape->window;
     if (call->plain_products || !call->store || !(call->weights >> 1 & 1) || w->spatial != 2 ||
         call->in[1]->dtype != OX_FLOAT || !ox_tensor_is_packed(call->in[1]) || shape->images < 1 ||
-        shape->in_channels < FEW_CHANNELS || shape->out_channels < FEW_CHANNELS || w->out_count < 1)
+        shape->in_channels < FEW_CHANNELS || shape->out_channels < FEW_CHANNELS ||
+        (double)shape->in_channels * (double)shape->out_channels < FEW_PAIRS || w->out_count < 1)
         return false;
     for (int d = 0; d < 2; d++)
         if (w->kernel[d] != KERNEL || w->stride[d] != 1 || w->dilation[d] != 1)
@@ -190,13 +194,13 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     p->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
 }
 
-ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, ox_winograd *plan) {
+ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, double others, ox_winograd *plan) {
     if (!fits(call, shape))
         return OX_OK;
     ox_winograd best = {0};
     const ox_winograd_loops *loops = OX_BUILD_OF(call->loops, ox_winograd_builds);
     const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_FLOAT);
-    double least = product_steps(shape, kernel->unit);
+    double least = fmin(product_steps(shape, kernel->unit), others * (double)shape->images / (double)kernel->unit);
     for (int i = 0; i < SIZES; i++) {
         ox_winograd p = {.kernel = kernel, .loops = loops, .transforms = i ? &loops->four : &loops->two};
         cut_panels(shape, 2 << i, &p);

@@ -1,0 +1,126 @@
+/* conv_beside.c: direct sums of convolutions whose outputs lie side by side in vectors. Nothing is gathered: elements
+ * of a band are read as they lie, one for all outputs. Devices leave this out. */
+#include "store.h"
+#include "ops/dense.h"
+#include "conv.h"
+
+#include <math.h>
+
+enum {
+    FINISHED = 16 << 10, /* bytes of results that are transposed at a time */
+    MOST_INPUTS = 32     /* of a group: products lay out more in less time than they save here */
+};
+
+static const double MOST_WASTED = 1.15, /* sums that are computed for one that is wanted */
+    STEP = 0.65;                        /* a multiplication, in those of products between transforms */
+
+/* Blocks of outputs of a group. */
+static int64_t count_blocks(const ox_conv *c) {
+    return ox_quotient(c->out_channels + OX_BESIDE - 1, OX_BESIDE);
+}
+
+/* Weights of a block. */
+static int64_t panel_size(const ox_conv *c) {
+    return c->in_channels * c->window.taps * OX_BESIDE;
+}
+
+/* ---- Choosing ----------------------------------------------------------------------------------------------- */
+
+static bool fits(const ox_call *call, const ox_conv *c) {
+    const ox_tensor *w = call->in[1];
+    return OX_BUILD_OF(call->loops, ox_beside_builds)->products && call->store && (call->weights >> 1 & 1) &&
+           w->dtype == OX_FLOAT && w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && !c->pointwise &&
+           c->in_channels <= MOST_INPUTS && ox_conv_may_be_direct(c);
+}
+
+double ox_conv_beside_steps(const ox_call *call, const ox_conv *c) {
+    if (!fits(call, c))
+        return INFINITY;
+    const int64_t wide = c->window.out[c->window.spatial - 1], high = ox_quotient(c->window.out_count, wide);
+    const double windows = OX_BUILD_OF(call->loops, ox_beside_builds)->time(high, wide),
+                 outputs = (double)(count_blocks(c) * OX_BESIDE),
+                 wasted = windows * outputs / ((double)c->window.out_count * (double)c->out_channels);
+    return wasted > MOST_WASTED ? INFINITY : windows * outputs * (double)c->in_channels * (double)c->window.taps * STEP;
+}
+
+/* ---- Weights ------------------------------------------------------------------------------------------------ */
+
+typedef struct beside_weights {
+    const ox_conv *conv;
+    const ox_f32 *from;
+} beside_weights;
+
+/* An ox_store_fn: the panels of all blocks. */
+static void lay_weights(const void *context, void *to) {
+    const beside_weights *weights = context;
+    const ox_conv *c = weights->conv;
+    const int64_t each = c->in_channels * c->window.taps;
+    ox_f32 *panel = to;
+    for (int64_t group = 0; group < c->groups; group++)
+        for (int64_t block = 0; block < count_blocks(c); block++)
+            for (int64_t k = 0; k < each; k++)
+                for (int64_t i = 0; i < OX_BESIDE; i++) {
+                    const int64_t output = block * OX_BESIDE + i;
+                    *panel++ =
+                        output < c->out_channels ? weights->from[(group * c->out_channels + output) * each + k] : 0;
+                }
+}
+
+/* The panels, once for all sessions of a model; NULL if there is no room for them. */
+static ox_status find_panels(ox_call *call, ox_conv *c) {
+    const ox_tensor *w = call->in[1];
+    const void *panels = NULL;
+    size_t size;
+    ox_store_key key = {.maker = c->direct.beside.loops, .data = w->data, .kind = OX_FLOAT, .bytes = ox_tensor_span(w)};
+    if (!ox_mul_size((size_t)panel_size(c), (size_t)count_blocks(c), &size) ||
+        !ox_mul_size(size, (size_t)c->groups, &size) || !ox_mul_size(size, sizeof(float), &size))
+        return OX_OK;
+    for (int d = 0; d < w->rank; d++)
+        key.dims[d] = w->dims[d];
+    key.strides[0] = c->groups;
+    const beside_weights made = {c, w->data};
+    OX_TRY(ox_store_get(call->store, &key, size, lay_weights, &made, &panels, call->error));
+    c->direct.beside.panels = panels;
+    return OX_OK;
+}
+
+ox_status ox_conv_beside_prepare(ox_call *call, ox_conv *c) {
+    ox_conv_beside *b = &c->direct.beside;
+    const ox_band *band = &c->direct.band;
+    b->loops = OX_BUILD_OF(call->loops, ox_beside_builds);
+    OX_TRY(find_panels(call, c));
+    if (!b->panels) {
+        b->loops = NULL;
+        return OX_OK;
+    }
+    const int64_t window = OX_BESIDE * (int64_t)sizeof(float);
+    b->transpose = call->loops->transpose(sizeof(float));
+    b->rows = ox_least(band->rows, ox_most(1, ox_quotient(FINISHED, window * band->columns)));
+    b->bytes = ox_aligned((size_t)(((b->rows + 1) * band->columns + OX_BESIDE) * window));
+    return OX_OK;
+}
+
+/* ---- Run ---------------------------------------------------------------------------------------------------- */
+
+/* Rows of windows to where they belong: as one stretch where they lie behind each other there. */
+static void transpose(const ox_conv *c, const ox_direct_tile *t, const float *from, int64_t rows, float *to) {
+    const int64_t width = (int64_t)sizeof(float), window = OX_BESIDE * width;
+    const bool joins = t->to_row == t->columns;
+    const int64_t times = joins ? 1 : rows, count = joins ? rows * t->columns : t->columns;
+    for (int64_t i = 0; i < times; i++)
+        c->direct.beside.transpose(count, t->outputs, (char *)(to + i * t->to_row), t->to_step * width,
+                                   (const char *)(from + i * count * OX_BESIDE), window, 0);
+}
+
+void ox_conv_beside_run(const ox_conv *c, const ox_direct_tile *tile, int64_t number, void *room) {
+    const ox_conv_beside *b = &c->direct.beside;
+    ox_direct_tile t = *tile;
+    t.weights = b->panels + number * panel_size(c);
+    t.to = room;
+    for (int64_t r = 0; r < tile->rows; r += b->rows) {
+        t.rows = ox_least(b->rows, tile->rows - r);
+        t.from = (const float *)tile->from + r * tile->from_row;
+        b->loops->products(&t);
+        transpose(c, &t, room, t.rows, (float *)tile->to + r * tile->to_row);
+    }
+}
