@@ -49,6 +49,7 @@ typedef struct ox_scope {
     ox_index *captures;          /* of the node being made */
     int32_t *inputs, *outputs;   /* the graph's, by value */
     int32_t *ends;               /* those of them that are being listed */
+    int32_t *same;               /* the value that each is, through Identity; NULL where nobody asks */
     int32_t nvalues, value_room, note_room, nnodes, node_room, name_room, ncaptures, capture_room;
     ox_map imports; /* index in the outer graph + 1 -> value */
     ox_map used;    /* names of values, filled when a name has to be made up */
@@ -196,6 +197,8 @@ ox_status ox_env_bind(ox_builder *b, ox_env *env, const char *name, int32_t inde
 ox_status ox_build_opsets(ox_builder *b, Onnx__OperatorSetIdProto *const *imports, size_t count, ox_opset_table *table);
 /* Fills in version and op of a node that has this name; counts it. */
 ox_status ox_build_op(ox_builder *b, const ox_env *env, const Onnx__NodeProto *proto, const char *name, ox_node *node);
+/* True if the node is of that operator of ONNX's own domain. */
+bool ox_build_is_op(const ox_node *node, const char *name);
 /* Fills in version and op of a node that the loader writes itself: the newest of ONNX's own domain. */
 ox_status ox_build_own_op(ox_builder *b, const char *op, const char *name, ox_node *node);
 /* Hands the uses to the model; one error for all operators that are missing. */

@@ -199,6 +199,25 @@ static ox_status keep_initializers(ox_builder *b, const ox_scope *scope) {
     return OX_OK;
 }
 
+/* Finds values that Identity makes of inputs of a subgraph: these are the inputs. So an operator sees which of its
+ * body's inputs come back as they are. */
+static ox_status find_same(ox_builder *b, ox_scope *scope) {
+    int32_t *same;
+    OX_TRY(ox_build_get(b, &scope->pile, (size_t)scope->nvalues, sizeof *same, &same));
+    for (int32_t v = 0; v < scope->nvalues; v++)
+        same[v] = v;
+    for (int32_t n = 0; n < scope->nnodes; n++) {
+        const ox_node *node = &scope->nodes[n];
+        if (!ox_build_is_op(node, "Identity"))
+            continue;
+        const int32_t from = same[node->in[0]];
+        if (scope->notes[from].origin == OX_FROM_INPUT)
+            same[node->out[0]] = from;
+    }
+    scope->same = same;
+    return OX_OK;
+}
+
 /* What the model says of inputs or outputs. */
 static ox_status keep_ports(ox_builder *b, const ox_scope *scope, const int32_t *ends, int count,
                             const ox_port **ports) {
@@ -209,7 +228,7 @@ static ox_status keep_ports(ox_builder *b, const ox_scope *scope, const int32_t 
         const ox_declared *value = &scope->values[ends[i]];
         *made = (ox_port){.kind = value->kind,
                           .dtype = value->dtype,
-                          .value = (ox_index)ends[i],
+                          .value = (ox_index)(scope->same ? scope->same[ends[i]] : ends[i]),
                           .shape = value->shape,
                           .initial = value->initializer};
         OX_TRY(ox_build_text(b, value->name, &made->name));
@@ -281,6 +300,8 @@ static ox_status finish(ox_builder *b, ox_scope *scope) {
     graph->nvalues = scope->nvalues;
     graph->nnodes = scope->nnodes;
     OX_TRY(keep_initializers(b, scope));
+    if (OX_WITH_SUBGRAPHS && scope->outer && graph->ninputs)
+        OX_TRY(find_same(b, scope));
     OX_TRY(keep_ports(b, scope, scope->inputs, graph->ninputs, &graph->inputs));
     OX_TRY(keep_ports(b, scope, scope->outputs, graph->noutputs, &graph->outputs));
     if (OX_WITH_SUBGRAPHS && scope->imports.count)

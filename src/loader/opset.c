@@ -108,6 +108,11 @@ ox_status ox_build_op(ox_builder *b, const ox_env *env, const Onnx__NodeProto *p
     return count_use(b, node, name, (uintptr_t)id * 2 + 1);
 }
 
+bool ox_build_is_op(const ox_node *node, const char *name) {
+    return ox_op_is_known(node->op) && !*node->op->domain && !ox_text_order(node->op->name, name) &&
+           ox_op_find("", name, node->version, NULL) == node->op;
+}
+
 ox_status ox_build_own_op(ox_builder *b, const char *op, const char *name, ox_node *node) {
     node->version = (ox_index)ox_newest_opset("");
     node->op = ox_op_find("", op, node->version, NULL);

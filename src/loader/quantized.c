@@ -61,11 +61,6 @@ static range range_of(ox_dtype dtype) {
     }
 }
 
-static bool is_op(const ox_node *node, const char *name) {
-    return ox_op_is_known(node->op) && !*node->op->domain && !ox_text_order(node->op->name, name) &&
-           ox_op_find("", name, node->version, NULL) == node->op;
-}
-
 static int32_t input_of(const ox_node *node, int i) {
     return node && i < node->nin ? node->in[i] : OX_NONE;
 }
@@ -79,7 +74,7 @@ static const ox_node *maker_of(const rewriter *r, int32_t value) {
 /* The same if the node is of that operator. */
 static const ox_node *made_by(const rewriter *r, int32_t value, const char *name) {
     const ox_node *node = maker_of(r, value);
-    return node && is_op(node, name) ? node : NULL;
+    return node && ox_build_is_op(node, name) ? node : NULL;
 }
 
 /* A value that is the same in every run; NULL if it is not known. */
@@ -382,13 +377,13 @@ static bool is_move(const ox_node *node) {
     static const char *const moves[] = {"Concat",  "DepthToSpace", "Flatten",      "Gather",  "Identity",  "MaxPool",
                                         "Reshape", "Slice",        "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze"};
     for (size_t i = 0; node && i < sizeof moves / sizeof *moves; i++)
-        if (is_op(node, moves[i]))
+        if (ox_build_is_op(node, moves[i]))
             return node->nout == 1 && node->nin;
     return false;
 }
 
 static ox_status rewrite_move(rewriter *r, int32_t n, int32_t value, const ox_node *move, const quantization *to) {
-    const int moved = is_op(move, "Concat") ? move->nin : 1;
+    const int moved = ox_build_is_op(move, "Concat") ? move->nin : 1;
     ox_index *in;
     if (!(move->op->dtypes & OX_BIT(to->dtype)) || !ox_op_builds(move->op, to->dtype))
         return OX_OK;
@@ -418,9 +413,9 @@ static ox_status rewrite(rewriter *r, int32_t n) {
     if (product < 0 || r->readers[product] != 1)
         return OX_OK;
     node = maker_of(r, product);
-    if (node && is_op(node, "Conv"))
+    if (node && ox_build_is_op(node, "Conv"))
         return rewrite_conv(r, n, value, node, &to);
-    return node && is_op(node, "MatMul") ? rewrite_matmul(r, n, value, node, &to) : OX_OK;
+    return node && ox_build_is_op(node, "MatMul") ? rewrite_matmul(r, n, value, node, &to) : OX_OK;
 }
 
 /* ---- The graph ---------------------------------------------------------------------------------------------- */
@@ -479,13 +474,13 @@ static ox_status close_gaps(rewriter *r) {
 ox_status ox_build_quantized(ox_builder *b, ox_scope *scope) {
     rewriter r = {.b = b, .scope = scope};
     int32_t first = 0;
-    while (first < scope->nnodes && !is_op(&scope->nodes[first], "QuantizeLinear"))
+    while (first < scope->nnodes && !ox_build_is_op(&scope->nodes[first], "QuantizeLinear"))
         first++;
     if (first == scope->nnodes)
         return OX_OK;
     OX_TRY(find_readers(&r));
     for (int32_t n = first; n < scope->nnodes; n++)
-        if (is_op(&scope->nodes[n], "QuantizeLinear"))
+        if (ox_build_is_op(&scope->nodes[n], "QuantizeLinear"))
             OX_TRY(rewrite(&r, n));
     return scope->written ? close_gaps(&r) : OX_OK;
 }

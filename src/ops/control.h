@@ -14,7 +14,8 @@ typedef struct ox_control {
     ox_call_fn *run;
 } ox_control;
 
-/* Where output k of a body goes, packed: called in each run of the body, before the output is computed, or copied. */
+/* Where output k of a body goes, packed: called in each run of the body, before the output is computed, or copied. An
+ * output that has been computed elsewhere stays there if `place` is its data. */
 typedef ox_status ox_place_fn(void *context, int k, const ox_tensor *output, void **place);
 
 /* A subgraph of the node, with what it needs to run. Its plan stays while the shapes of its inputs stay. */
@@ -36,6 +37,10 @@ typedef struct ox_bodies {
     int (*input_rank)(const ox_body *body, int i);
     /* Input i from now on; the data may be written anew for each run, as long as it is described in the same way. */
     ox_status (*set)(ox_body *body, int i, const ox_tensor *tensor);
+    /* The same for what input `given` of the node is: a constant stays one. */
+    ox_status (*hand_in)(ox_body *body, int i, int given);
+    /* True if the body gives input i back, as it is, as output k. */
+    bool (*gives_back)(const ox_body *body, int i, int k);
     /* Runs the body on the inputs that are set. A cancelled run ends here, too. */
     ox_status (*run)(ox_body *body);
     /* True if output k of the last run lies in memory that is not the body's: an input or a value around it. */

@@ -45,6 +45,14 @@ static ox_status make_frame(ox_frame *frame, const ox_graph *graph, int placed_f
     return status;
 }
 
+/* A source is value v of the graph around. */
+static ox_status take_outer(ox_frame *sub, int source, int v) {
+    const ox_slot *outer = ox_frame_slot(sub->outer, v);
+    OX_TRY(ox_frame_show(sub, source, outer));
+    sub->plan.stale |= outer->constant && !outer->fixed && sub->inner->renewed;
+    return OX_OK;
+}
+
 ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int placed_from, ox_body **body) {
     const ox_work *work = (const void *)call;
     ox_frame *frame = work->frame;
@@ -56,12 +64,10 @@ ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int pla
     ox_frame *sub = subframes.frames[number];
     sub->error = frame->error;
     sub->profile = frame->profile;
-    for (int i = graph->ninputs; i < sub->nsources; i++) {
-        const ox_slot *outer = ox_frame_slot(frame, graph->captures[i - graph->ninputs].outer);
-        OX_TRY(ox_frame_set(sub, i, &outer->tensor, outer->constant));
-        sub->plan.stale |= outer->constant && !outer->fixed && sub->inner->forgotten != frame->plan.forgotten;
-    }
+    sub->inner->renewed = sub->inner->forgotten != frame->plan.forgotten;
     sub->inner->forgotten = frame->plan.forgotten;
+    for (int i = graph->ninputs; i < sub->nsources; i++)
+        OX_TRY(take_outer(sub, i, graph->captures[i - graph->ninputs].outer));
     *body = &sub->inner->body;
     return OX_OK;
 }
@@ -76,7 +82,18 @@ int ox_body_input_rank(const ox_body *body, int i) {
 
 ox_status ox_body_set(ox_body *body, int i, const ox_tensor *tensor) {
     ox_inner *inner = (void *)body;
-    return ox_frame_set(inner->frame, i, tensor, false);
+    return ox_frame_set(inner->frame, i, tensor);
+}
+
+ox_status ox_body_hand_in(ox_body *body, int i, int given) {
+    ox_frame *sub = ((ox_inner *)(void *)body)->frame;
+    const ox_frame *frame = sub->outer;
+    return take_outer(sub, i, frame->graph->nodes[frame->work.node].in[given]);
+}
+
+bool ox_body_gives_back(const ox_body *body, int i, int k) {
+    const ox_graph *graph = ((const ox_inner *)(const void *)body)->frame->graph;
+    return graph->inputs[i].value == graph->outputs[k].value;
 }
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------ */
@@ -93,19 +110,24 @@ ox_status ox_body_place(ox_inner *inner, int k, const ox_tensor *output, void **
     return OX_OK;
 }
 
+/* Copies output k, which lies elsewhere, to its place. */
+static ox_status copy_output(ox_inner *inner, int k, ox_tensor *result) {
+    const ox_frame *frame = inner->frame;
+    void *place;
+    OX_TRY(ox_body_place(inner, k, result, &place));
+    if (place == result->data)
+        return OX_OK;
+    ox_pack(frame->loops, frame->pool, result, place);
+    result->data = place;
+    result->strides = NULL;
+    return OX_OK;
+}
+
 ox_status ox_body_finish(ox_inner *inner) {
-    ox_frame *frame = inner->frame;
     for (int k = 0; k < inner->body.nout; k++) {
-        ox_tensor result = *frame->outputs[k];
-        if (k >= inner->body.placed_from && !inner->placed[k]) {
-            void *place;
-            OX_TRY(ox_body_place(inner, k, frame->outputs[k], &place));
-            ox_pack(frame->loops, frame->pool, frame->outputs[k], place);
-        }
-        if (k >= inner->body.placed_from) {
-            result.data = inner->results[k].data;
-            result.strides = NULL;
-        }
+        ox_tensor result = *inner->frame->outputs[k];
+        if (k >= inner->body.placed_from && !inner->placed[k])
+            OX_TRY(copy_output(inner, k, &result));
         inner->results[k] = result;
     }
     return OX_OK;

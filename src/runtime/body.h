@@ -9,6 +9,8 @@ void ox_body_ends(const ox_graph *graph, int *nin, int *nout);
 ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int placed_from, ox_body **body);
 int ox_body_input_rank(const ox_body *body, int i);
 ox_status ox_body_set(ox_body *body, int i, const ox_tensor *tensor);
+ox_status ox_body_hand_in(ox_body *body, int i, int given);
+bool ox_body_gives_back(const ox_body *body, int i, int k);
 bool ox_body_borrows(const ox_body *body, int k);
 ox_status ox_body_room(ox_body *body, int number, size_t size, size_t wish, size_t keep, void **room);
 /* Begins a run: no output has a place. */

@@ -230,12 +230,17 @@ static ox_status check_stated(const ox_frame *frame, int v, const ox_tensor *ten
                    ox_graph_name(frame->graph, v), OX_TYPE(tensor->dtype), OX_TYPE(stated));
 }
 
-ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant) {
+ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor) {
+    return ox_frame_show(frame, source, &(ox_slot){.tensor = *tensor});
+}
+
+ox_status ox_frame_show(ox_frame *frame, int source, const ox_slot *known) {
+    const ox_tensor *tensor = &known->tensor;
     ox_source *from = &frame->sources[source];
     ox_slot *slot = ox_frame_own(frame, from->value);
     OX_TRY(check_stated(frame, from->value, tensor));
     from->given = tensor->data;
-    if (from->shape && same_description(slot, tensor, constant))
+    if (from->shape && same_description(slot, tensor, known->constant))
         return OX_OK;
     frame->plan.stale = true;
     size_t rank = (size_t)tensor->rank;
@@ -254,17 +259,11 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, boo
             memcpy(strides, tensor->strides, rank * sizeof *strides);
     }
     slot->tensor = (ox_tensor){tensor->dtype, tensor->rank, dims, tensor->strides ? strides : NULL,
-                               constant ? tensor->data : NULL};
-    const int capture = source - frame->graph->ninputs;
-    slot->constant = constant;
-    if (capture < 0) {
-        slot->fixed = slot->weight = constant;
-    } else {
-        const ox_slot *outer = ox_frame_slot(frame->outer, frame->graph->captures[capture].outer);
-        slot->fixed = outer->fixed;
-        slot->weight = outer->weight;
-    }
-    slot->foreign = !constant;
+                               known->constant ? tensor->data : NULL};
+    slot->constant = known->constant;
+    slot->fixed = known->fixed;
+    slot->weight = known->weight;
+    slot->foreign = !known->constant;
     return OX_OK;
 }
 

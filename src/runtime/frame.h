@@ -133,9 +133,10 @@ struct ox_frame {
 ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame *outer, ox_frame **frame,
                           ox_error *error);
 void ox_frame_free(ox_frame *frame);
-/* Describes a source as of this shape. Where the shape before was another, the plan becomes stale. constant: the data
- * of the source never changes. */
-ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, bool constant);
+/* Describes a source as of this shape. Where the shape before was another, the plan becomes stale. */
+ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor);
+/* The same for what another frame, or an initializer, knows already: what is constant there is constant here. */
+ox_status ox_frame_show(ox_frame *frame, int source, const ox_slot *known);
 /* The call of node n, as it is planned; `pile` is where prepare keeps things. It is there until the next is asked for.
  */
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);

@@ -15,7 +15,8 @@ typedef struct ox_room {
 typedef struct ox_inner {
     ox_body body; /* first: it is found by it */
     ox_frame *frame;
-    size_t forgotten; /* the outer plan's count when the frame took its captures */
+    size_t forgotten; /* the outer plan's count when the frame was opened last, ... */
+    bool renewed;     /* ... and whether it was another one before: a constant there may be another at its address */
     ox_tensor *results;
     bool *placed; /* of outputs: that they have been given a place in this run */
     ox_room *rooms;

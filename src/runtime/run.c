@@ -53,8 +53,8 @@ static ox_status foresee(ox_body *body, int k, ox_result *result) {
     return ox_body_foresee(inner, k, status == OX_OK, result);
 }
 
-static const ox_bodies bodies = {ox_body_ends,    ox_body_open, ox_body_input_rank, ox_body_set, run_body,
-                                 ox_body_borrows, foresee,      ox_body_room};
+static const ox_bodies bodies = {ox_body_ends,       ox_body_open, ox_body_input_rank, ox_body_set, ox_body_hand_in,
+                                 ox_body_gives_back, run_body,     ox_body_borrows,    foresee,     ox_body_room};
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 

@@ -146,9 +146,14 @@ static ox_status find_input(ox_session *session, size_t index, const ox_port **i
 }
 
 static ox_status set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
-    ox_status status = ox_frame_set(session->frame, (int)index, tensor, false);
+    ox_status status = ox_frame_set(session->frame, (int)index, tensor);
     session->set[index] |= status == OX_OK;
     return ox_meter_explain(&session->meter, status, error);
+}
+
+static ox_status set_default(ox_session *session, size_t index, const ox_tensor *initial) {
+    const ox_slot known = {.tensor = *initial, .constant = true, .fixed = true, .weight = true};
+    return ox_frame_show(session->frame, (int)index, &known);
 }
 
 ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
@@ -158,7 +163,7 @@ ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tenso
     OX_TRY(find_input(session, index, &input, error));
     if (!tensor) {
         session->set[index] = false;
-        return input->initial ? ox_frame_set(session->frame, (int)index, input->initial, true) : OX_OK;
+        return input->initial ? set_default(session, index, input->initial) : OX_OK;
     }
     OX_TRY(check_input(session, input, tensor, error));
     return set_input(session, index, tensor, error);

@@ -117,15 +117,32 @@ class Body:
         parts = [value, more or self.constant(data(self.rng, kind, (1,)))]
         return self.add("Concat", parts, (kind, LIST), axis=0)[0]
 
-    def carried(self, most=3):
+    def initial(self):
+        """A value, or a constant that nobody else reads: (name, kind, shape)."""
+        if self.chance(0.3):
+            kind, shape = str(self.rng.choice(["int64", "float"])), SHAPES[int(self.rng.integers(0, len(SHAPES)))]
+            return self.constant(data(self.rng, kind, shape)), kind, shape
+        name = self.pick(lambda k, s: k != "bool")
+        return name, *self.seen[name]
+
+    def carried(self, most=4):
         """Values that a node carries: of fixed shapes, or lists that may grow."""
-        found = [self.pick(lambda k, s: k != "bool") for _ in range(int(self.rng.integers(0, most + 1)))]
-        return [(name, self.seen[name][0], self.seen[name][1]) for name in found]
+        return [self.initial() for _ in range(int(self.rng.integers(0, most + 1)))]
+
+    def hand_on(self, inputs, own):
+        """An input, or at times another one of its type, as it is or through Identity."""
+        others = [name for name, kind in inputs if kind == self.seen[own]]
+        name = own if self.chance(0.7) else others[int(self.rng.integers(0, len(others)))]
+        for _ in range(int(self.rng.integers(0, 3))):
+            name = self.add("Identity", [name], self.seen[name])[0]
+        return name
 
     def results(self, body, inputs, kinds):
         outputs = []
         for (name, _), (kind, shape) in zip(inputs, kinds):
-            if shape == LIST:
+            if body.chance(0.4):
+                outputs.append(body.hand_on(inputs, name))
+            elif shape == LIST:
                 outputs.append(body.grow(name) if body.chance(0.6) else name)
             else:
                 outputs.append(body.give(kind, shape))

@@ -146,6 +146,80 @@ START_TEST(test_traded) {
 }
 END_TEST
 
+/* Values that come back as they are, also through nodes, stay where they are: a weight, and a result that is an output
+ * besides. */
+START_TEST(test_given_back) {
+    ox_bytes body = {0};
+    float w[64], wanted[64];
+    ox_tensor same;
+    begin_body(&body);
+    for (int i = 0; i < 64; i++)
+        w[i] = (float)(2 * i);
+    ox_put_input(&body, "b", OX_FLOAT, 1, dims);
+    ox_put_input(&body, "g", OX_FLOAT, 1, dims);
+    ox_put_node(&body, "Identity", "a", "p", NULL);
+    ox_put_node(&body, "Identity", "p", "q", NULL);
+    ox_put_node(&body, "Add", "g,a", "h", NULL);
+    ox_put_node(&body, "Add", "h,b", "k", NULL);
+    ox_put_output(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "q", OX_FLOAT, 1, dims);
+    ox_put_output(&body, "b", OX_FLOAT, 1, dims);
+    ox_put_output(&body, "k", OX_FLOAT, 1, dims);
+    ox_put_initializer(&m.graph, "w", OX_FLOAT, 1, dims, w);
+    own_node(&m, "Neg", "x", "n", NULL);
+    for (const char *const *name = (const char *const[]){"v", "u", "n", NULL}; *name; name++)
+        ox_put_output(&m.graph, *name, OX_FLOAT, -1, NULL);
+    load_loop(&body, "m,,w,n,x", "v,u,y");
+    for (trips[0] = 0; trips[0] < 5; trips[0]++) {
+        ck_assert_msg(own_run(&m, 2, loop_inputs) == OX_OK, "%s", m.error.text);
+        own_check(&m, 1, dims, w);
+        ck_assert_int_eq(ox_session_output(m.session, 1, &m.output, &m.error), OX_OK);
+        ck_assert_int_eq(ox_session_output(m.session, 2, &same, &m.error), OX_OK);
+        ck_assert_ptr_eq(m.output.data, same.data);
+        for (int i = 0; i < 64; i++)
+            wanted[i] = -x[i];
+        own_check(&m, 1, dims, wanted);
+        ck_assert_int_eq(ox_session_output(m.session, 3, &m.output, &m.error), OX_OK);
+        for (int i = 0; i < 64; i++)
+            wanted[i] = x[i] + (float)trips[0] * (w[i] - x[i]);
+        own_check(&m, 1, dims, wanted);
+    }
+    own_end(&m);
+}
+END_TEST
+
+/* What comes back as it is may be a constant that is another one in the next run: a shape. */
+START_TEST(test_given_back_shape) {
+    ox_bytes body = {0}, attrs = {0};
+    float wanted[64];
+    begin();
+    ox_put_attr_int(&attrs, "to", OX_FLOAT);
+    ox_put_input(&m.graph, "x", OX_FLOAT, -1, NULL);
+    ox_put_input(&m.graph, "m", OX_INT64, 0, NULL);
+    ox_put_input(&body, "i", OX_INT64, 0, NULL);
+    ox_put_input(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_input(&body, "a", OX_FLOAT, -1, NULL);
+    ox_put_input(&body, "s", OX_INT64, -1, NULL);
+    ox_put_node(&body, "Cast", "s", "f", &attrs);
+    ox_put_node(&body, "Add", "a,f", "t", NULL);
+    ox_put_output(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "t", OX_FLOAT, -1, NULL);
+    ox_put_output(&body, "s", OX_INT64, -1, NULL);
+    own_node(&m, "Shape", "x", "s", NULL);
+    load_loop(&body, "m,,x,s", "y,z");
+    trips[0] = 3;
+    for (int turn = 0; turn < 4; turn++) {
+        const int64_t shape[] = {64 >> turn % 2};
+        const ox_tensor inputs[] = {{OX_FLOAT, 1, shape, NULL, x}, loop_inputs[1]};
+        ck_assert_msg(own_run(&m, 2, inputs) == OX_OK, "%s", m.error.text);
+        for (int i = 0; i < shape[0]; i++)
+            wanted[i] = x[i] + 3 * (float)shape[0];
+        own_check(&m, 1, shape, wanted);
+    }
+    own_end(&m);
+}
+END_TEST
+
 typedef struct count_down {
     int left;
 } count_down;
@@ -203,6 +277,8 @@ Suite *ox_suite_control(void) {
     tcase_add_test(test, test_handed_on);
     tcase_add_test(test, test_planned_once);
     tcase_add_test(test, test_traded);
+    tcase_add_test(test, test_given_back);
+    tcase_add_test(test, test_given_back_shape);
     tcase_add_loop_test(test, test_endless, 0, 2);
     tcase_add_test(test, test_limited);
     suite_add_tcase(suite, test);

@@ -59,7 +59,7 @@ static ox_status start(ox_rounds *r, loop_state *state) {
     OX_TRY(set_scalar(r, TRIP, OX_INT64, &state->round));
     OX_TRY(set_scalar(r, CONDITION, OX_BOOL, &state->going));
     for (int j = 0; j < r->ncarried; j++)
-        OX_TRY(ox_rounds_carry(r, j, r->call->in[CARRIED + j]));
+        OX_TRY(ox_rounds_begin(r, j, CARRIED + j));
     return OX_OK;
 }
 

@@ -36,6 +36,10 @@ static bool is_inside(const ox_carried *c, ox_dtype type) {
 static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, void **place) {
     const ox_carried *c = &r->carried[j];
     const size_t size = bytes_of(output);
+    if (c->stays) {
+        *place = output->data;
+        return OX_OK;
+    }
     if (output->dtype != c->now.dtype && !is_inside(c, output->dtype))
         return ox_call_fail(r->call, ox_is_value(c->now.dtype) ? OX_ERROR_UNSUPPORTED : OX_ERROR_MODEL,
                             "output %d of the body is of type %s, the value carried is of %s", r->body->placed_from + j,
@@ -179,12 +183,22 @@ static const ox_value *item_of(const ox_rounds *r, const ox_tensor *value) {
 static ox_status set_carried(ox_rounds *r, int j) {
     ox_carried *c = &r->carried[j];
     const ox_value **items;
+    if (c->stays)
+        return OX_OK;
     if (c->now.dtype == c->type)
         return r->call->bodies->set(r->body, r->first + j, &c->now);
     c->around = ox_make_list(r->call->strings, c->type, 1, &items);
     if (!c->around || !(items[0] = item_of(r, &c->now)))
         return ox_fail_memory(r->call->error, "an optional", bytes_of(&c->now));
     return r->call->bodies->set(r->body, r->first + j, &(const ox_tensor){.dtype = c->type, .data = &c->around});
+}
+
+ox_status ox_rounds_begin(ox_rounds *r, int j, int given) {
+    const ox_bodies *bodies = r->call->bodies;
+    ox_carried *c = &r->carried[j];
+    c->stays = bodies->gives_back(r->body, r->first + j, r->body->placed_from + j);
+    c->given = given;
+    return c->stays ? bodies->hand_in(r->body, r->first + j, given) : ox_rounds_carry(r, j, r->call->in[given]);
 }
 
 ox_status ox_rounds_carry(ox_rounds *r, int j, const ox_tensor *initial) {
@@ -211,6 +225,8 @@ ox_status ox_rounds_run(ox_rounds *r) {
     for (int j = 0; j < r->ncarried; j++) {
         ox_carried *c = &r->carried[j];
         const ox_tensor *result = &r->body->results[r->body->placed_from + j];
+        if (c->stays)
+            continue;
         take_value(c, result, result->data);
         c->place = c->place == 0;
     }
@@ -220,8 +236,18 @@ ox_status ox_rounds_run(ox_rounds *r) {
 
 /* ---- Results ------------------------------------------------------------------------------------------------ */
 
+/* Output k of the node is its input i. */
+static ox_status give_input(ox_call *call, int k, int i) {
+    const ox_tensor *input = call->in[i];
+    int64_t strides[OX_MAX_RANK];
+    ox_tensor_strides(input, strides);
+    return ox_call_view(call, k, i, 0, input->rank, input->dims, strides);
+}
+
 ox_status ox_rounds_give_carried(ox_rounds *r, int k) {
     ox_carried *c = &r->carried[k];
+    if (c->stays)
+        return give_input(r->call, k, c->given);
     if (c->place < 0) { /* it lies in memory of others */
         const ox_tensor initial = c->now;
         OX_TRY(pack_value(r, k, &initial));

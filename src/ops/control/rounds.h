@@ -1,8 +1,8 @@
 /* rounds.h: what Loop and Scan share: a body that runs round after round, values that it carries from each round to the
  * next one, and results of all rounds that are stacked.
  *
- * A carried value lies in two places by turns: a round reads one and writes the other. What a round gives to a stack it
- * computes in its slice of the result. */
+ * A carried value lies in two places by turns: a round reads one and writes the other. One that the body gives back as
+ * it is stays what the node was given. What a round gives to a stack it computes in its slice of the result. */
 #ifndef OX_OPS_CONTROL_ROUNDS_H
 #define OX_OPS_CONTROL_ROUNDS_H
 
@@ -15,6 +15,8 @@ typedef struct ox_carried {
     ox_dtype type;          /* as it was given: rounds may give what an optional holds in its place, ... */
     const ox_value *around; /* ... which the next one reads in an optional */
     int place;              /* which of the two places it lies in, -1 for outside */
+    bool stays;             /* it is an input of the node in every round */
+    int given;              /* that input */
 } ox_carried;
 
 typedef struct ox_stack {
@@ -45,6 +47,8 @@ ox_status ox_rounds_ends(ox_call *call, int *nin, int *nout);
 /* Opens the body. Its outputs from `placed_from` on are the carried values, then the stacks. `own` bytes are for the
  * operator itself. The struct must not move. */
 ox_status ox_rounds_open(ox_rounds *rounds, ox_call *call, int first, int ncarried, int placed_from, size_t own);
+/* Starts to carry value j, which begins as input `given` of the node. */
+ox_status ox_rounds_begin(ox_rounds *rounds, int j, int given);
 /* Starts to carry value j anew, which is packed if it is not. */
 ox_status ox_rounds_carry(ox_rounds *rounds, int j, const ox_tensor *initial);
 /* Runs one round. */

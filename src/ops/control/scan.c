@@ -170,7 +170,7 @@ static ox_status start_states(scan *s, int64_t b) {
         const ox_tensor *initial = s->rounds.call->in[s->d.first + j];
         scanned state;
         if (!s->d.batched) {
-            OX_TRY(ox_rounds_carry(&s->rounds, j, initial));
+            OX_TRY(ox_rounds_begin(&s->rounds, j, s->d.first + j));
             continue;
         }
         drop_axes(initial, -1, true, &state);

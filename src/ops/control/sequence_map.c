@@ -49,7 +49,7 @@ static ox_status set_inputs(ox_call *call, ox_body *body, size_t at) {
         if (is_sequence(call->in[i]))
             OX_TRY(call->bodies->set(body, i, &ox_call_held(call, i)->items[at]->tensor));
         else if (!at)
-            OX_TRY(call->bodies->set(body, i, call->in[i]));
+            OX_TRY(call->bodies->hand_in(body, i, i));
     }
     return OX_OK;
 }
