@@ -48,7 +48,7 @@ static ox_status make_frame(ox_frame *frame, const ox_graph *graph, int placed_f
 /* A source is value v of the graph around. */
 static ox_status take_outer(ox_frame *sub, int source, int v) {
     const ox_slot *outer = ox_frame_slot(sub->outer, v);
-    OX_TRY(ox_frame_show(sub, source, outer));
+    OX_TRY(ox_frame_set(sub, source, &outer->tensor, outer));
     sub->plan.stale |= outer->constant && !outer->fixed && sub->inner->renewed;
     return OX_OK;
 }
@@ -82,7 +82,7 @@ int ox_body_input_rank(const ox_body *body, int i) {
 
 ox_status ox_body_set(ox_body *body, int i, const ox_tensor *tensor) {
     ox_inner *inner = (void *)body;
-    return ox_frame_set(inner->frame, i, tensor);
+    return ox_frame_set(inner->frame, i, tensor, NULL);
 }
 
 ox_status ox_body_hand_in(ox_body *body, int i, int given) {
@@ -111,24 +111,23 @@ ox_status ox_body_place(ox_inner *inner, int k, const ox_tensor *output, void **
 }
 
 /* Copies output k, which lies elsewhere, to its place. */
-static ox_status copy_output(ox_inner *inner, int k, ox_tensor *result) {
+static ox_status copy_output(ox_inner *inner, int k) {
     const ox_frame *frame = inner->frame;
+    const ox_tensor *output = frame->outputs[k];
     void *place;
-    OX_TRY(ox_body_place(inner, k, result, &place));
-    if (place == result->data)
+    OX_TRY(ox_body_place(inner, k, output, &place));
+    if (place == output->data)
         return OX_OK;
-    ox_pack(frame->loops, frame->pool, result, place);
-    result->data = place;
-    result->strides = NULL;
+    ox_pack(frame->loops, frame->pool, output, place);
+    inner->results[k].strides = NULL;
     return OX_OK;
 }
 
 ox_status ox_body_finish(ox_inner *inner) {
     for (int k = 0; k < inner->body.nout; k++) {
-        ox_tensor result = *inner->frame->outputs[k];
+        inner->results[k] = *inner->frame->outputs[k];
         if (k >= inner->body.placed_from && !inner->placed[k])
-            OX_TRY(copy_output(inner, k, &result));
-        inner->results[k] = result;
+            OX_TRY(copy_output(inner, k));
     }
     return OX_OK;
 }

@@ -5,15 +5,6 @@
 
 #include "inner.h"
 
-ox_slot *ox_frame_own(const ox_frame *frame, int v) {
-    return &frame->own[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
-}
-
-const ox_slot *ox_frame_slot(const ox_frame *frame, int v) {
-    const ox_slot *weight = ox_graph_weight(frame->graph, v);
-    return weight ? weight : ox_frame_own(frame, v);
-}
-
 int ox_frame_most(const ox_graph *graph, bool outputs) {
     int most = 1;
     for (int n = 0; n < graph->nnodes; n++) {
@@ -28,7 +19,7 @@ int ox_frame_most(const ox_graph *graph, bool outputs) {
 /* initial: its default, NULL if there is none. */
 static void add_source(ox_frame *frame, int v, const ox_tensor *initial) {
     ox_slot *slot = ox_frame_own(frame, v);
-    frame->sources[frame->nsources++] = (ox_source){.value = v};
+    frame->sources[frame->nsources++] = (ox_source){.value = v, .slot = slot};
     slot->source = true;
     slot->constant = slot->fixed = slot->weight = initial != NULL;
     if (initial)
@@ -230,17 +221,13 @@ static ox_status check_stated(const ox_frame *frame, int v, const ox_tensor *ten
                    ox_graph_name(frame->graph, v), OX_TYPE(tensor->dtype), OX_TYPE(stated));
 }
 
-ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor) {
-    return ox_frame_show(frame, source, &(ox_slot){.tensor = *tensor});
-}
-
-ox_status ox_frame_show(ox_frame *frame, int source, const ox_slot *known) {
-    const ox_tensor *tensor = &known->tensor;
+ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, const ox_slot *known) {
+    const bool constant = known && known->constant;
     ox_source *from = &frame->sources[source];
-    ox_slot *slot = ox_frame_own(frame, from->value);
+    ox_slot *slot = from->slot;
     OX_TRY(check_stated(frame, from->value, tensor));
     from->given = tensor->data;
-    if (from->shape && same_description(slot, tensor, known->constant))
+    if (from->shape && same_description(slot, tensor, constant))
         return OX_OK;
     frame->plan.stale = true;
     size_t rank = (size_t)tensor->rank;
@@ -259,11 +246,11 @@ ox_status ox_frame_show(ox_frame *frame, int source, const ox_slot *known) {
             memcpy(strides, tensor->strides, rank * sizeof *strides);
     }
     slot->tensor = (ox_tensor){tensor->dtype, tensor->rank, dims, tensor->strides ? strides : NULL,
-                               known->constant ? tensor->data : NULL};
-    slot->constant = known->constant;
-    slot->fixed = known->fixed;
-    slot->weight = known->weight;
-    slot->foreign = !known->constant;
+                               constant ? tensor->data : NULL};
+    slot->constant = constant;
+    slot->fixed = known && known->fixed;
+    slot->weight = known && known->weight;
+    slot->foreign = !constant;
     return OX_OK;
 }
 

@@ -20,6 +20,7 @@ typedef struct ox_inner ox_inner;     /* inner.h: only frames of subgraphs have 
 /* What comes from outside: an input or a capture. */
 typedef struct ox_source {
     int value;
+    ox_slot *slot;  /* the value's */
     int shape_room; /* of `shape`: so many dims, and as many strides */
     int64_t *shape;
     void *given; /* the data: shown to operators when the run starts */
@@ -133,16 +134,20 @@ struct ox_frame {
 ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame *outer, ox_frame **frame,
                           ox_error *error);
 void ox_frame_free(ox_frame *frame);
-/* Describes a source as of this shape. Where the shape before was another, the plan becomes stale. */
-ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor);
-/* The same for what another frame, or an initializer, knows already: what is constant there is constant here. */
-ox_status ox_frame_show(ox_frame *frame, int source, const ox_slot *known);
+/* Describes a source as of this shape. Where the shape before was another, the plan becomes stale. known: what is known
+ * of the tensor elsewhere, as a constant; NULL for nothing. */
+ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, const ox_slot *known);
 /* The call of node n, as it is planned; `pile` is where prepare keeps things. It is there until the next is asked for.
  */
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);
-/* The slot of any value, and that of a value of the frame's own, which is no weight. */
-const ox_slot *ox_frame_slot(const ox_frame *frame, int v);
-ox_slot *ox_frame_own(const ox_frame *frame, int v);
+/* The slot of a value of the frame's own, which is no weight, and that of any value. */
+static inline ox_slot *ox_frame_own(const ox_frame *frame, int v) {
+    return &frame->own[v < frame->graph->first_weight ? v : v - frame->graph->nweights];
+}
+static inline const ox_slot *ox_frame_slot(const ox_frame *frame, int v) {
+    const ox_slot *weight = ox_graph_weight(frame->graph, v);
+    return weight ? weight : ox_frame_own(frame, v);
+}
 /* Whether a value comes from outside. */
 static inline bool ox_frame_is_source(const ox_frame *frame, int v) {
     return ox_frame_slot(frame, v)->source;

@@ -26,9 +26,8 @@ static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
 static void show_inputs(ox_frame *frame, bool show) {
     for (int i = 0; i < frame->nsources; i++) {
         const ox_source *source = &frame->sources[i];
-        ox_slot *slot = ox_frame_own(frame, source->value);
-        if (source->shape && !slot->constant)
-            slot->tensor.data = show ? source->given : NULL;
+        if (source->shape && !source->slot->constant)
+            source->slot->tensor.data = show ? source->given : NULL;
     }
 }
 

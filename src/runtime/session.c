@@ -146,24 +146,20 @@ static ox_status find_input(ox_session *session, size_t index, const ox_port **i
 }
 
 static ox_status set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
-    ox_status status = ox_frame_set(session->frame, (int)index, tensor);
+    ox_status status = ox_frame_set(session->frame, (int)index, tensor, NULL);
     session->set[index] |= status == OX_OK;
     return ox_meter_explain(&session->meter, status, error);
-}
-
-static ox_status set_default(ox_session *session, size_t index, const ox_tensor *initial) {
-    const ox_slot known = {.tensor = *initial, .constant = true, .fixed = true, .weight = true};
-    return ox_frame_show(session->frame, (int)index, &known);
 }
 
 ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error) {
     ox_error_clear(error);
     OX_NEED(session, error);
+    static const ox_slot initial = {.constant = true, .fixed = true, .weight = true};
     const ox_port *input = NULL;
     OX_TRY(find_input(session, index, &input, error));
     if (!tensor) {
         session->set[index] = false;
-        return input->initial ? set_default(session, index, input->initial) : OX_OK;
+        return input->initial ? ox_frame_set(session->frame, (int)index, input->initial, &initial) : OX_OK;
     }
     OX_TRY(check_input(session, input, tensor, error));
     return set_input(session, index, tensor, error);

@@ -34,7 +34,7 @@ static bool is_inside(const ox_carried *c, ox_dtype type) {
 
 /* A value that grows will grow again. */
 static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, void **place) {
-    const ox_carried *c = &r->carried[j];
+    ox_carried *c = &r->carried[j];
     const size_t size = bytes_of(output);
     if (c->stays) {
         *place = output->data;
@@ -48,7 +48,8 @@ static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, voi
         return ox_call_fail(r->call, OX_ERROR_SHAPE, "output %d of the body has shape %s, the state before has %s",
                             r->body->placed_from + j, OX_DIMS(output->rank, output->dims),
                             OX_DIMS(c->now.rank, c->now.dims));
-    const bool grows = r->done && size > bytes_of(&c->now) && size < SIZE_MAX / 2;
+    const bool grows = r->done && size > c->bytes && size < SIZE_MAX / 2;
+    c->bytes = size;
     return take_room(r, j, c->place == 0, size, grows ? size + size / 2 : size, 0, place);
 }
 

@@ -12,6 +12,7 @@
 typedef struct ox_carried {
     ox_tensor now; /* as it was given, or as the last round left it */
     int64_t dims[OX_MAX_RANK];
+    size_t bytes;           /* that the last round gave */
     ox_dtype type;          /* as it was given: rounds may give what an optional holds in its place, ... */
     const ox_value *around; /* ... which the next one reads in an optional */
     int place;              /* which of the two places it lies in, -1 for outside */
