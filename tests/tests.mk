@@ -18,7 +18,7 @@ CHECK_PARTS := \
 CHECK_BESIDE := \
   graphs trained winograds loops attentions \
   property products epilogues fused expand-forms views casts shrinks \
-  picks images convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
+  picks images suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
   recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes
 
@@ -162,6 +162,9 @@ picks: $(BUILD)/libox.so venv
 
 images: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1100 tests/property/images.py --cases 1100
+
+suppressions: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/suppressions.py --cases 400
 
 pools: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/pools.py --cases 800

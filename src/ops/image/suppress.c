@@ -1,7 +1,8 @@
 /* suppress.c: NonMaxSuppression. The number of selected boxes depends on data: infer counts them, prepare lists them,
  * and run gives out the list. A plan holds as long as the data that infer looked at stays the same. */
-#include "ops/scalar.h"
+#include "box_tree.h"
 #include "loops/element.h"
+#include "ops/scalar.h"
 #include "pool.h"
 
 #include <string.h>
@@ -14,22 +15,15 @@ typedef struct suppression {
     float iou, score; /* limits; that of scores holds if `limited` */
 } suppression;
 
-/* The corners of a box, and its area. */
-typedef struct box {
-    float x0, x1, y0, y1, area;
-} box;
-
-typedef struct candidate {
-    uint32_t key;   /* in the order of scores */
-    int64_t number; /* of the box */
-} candidate;
+/* A box by its score: a larger number comes first, which is that of a higher score, or of an earlier box. */
+typedef uint64_t candidate;
 
 /* Memory for one class. */
 typedef struct candidates {
     int64_t count;
     candidate *heap; /* the best first */
     int64_t chosen;
-    box *boxes; /* those that are selected */
+    ox_box_tree selected; /* those of the selected boxes that can overlap others */
 } candidates;
 
 /* ---- Reading ------------------------------------------------------------------------------------------------ */
@@ -70,6 +64,8 @@ static ox_status read_suppression(ox_call *call, suppression *s) {
     const int64_t form = ox_call_int(call, "center_point_box", 0);
     bool given;
     OX_TRY(check_shapes(call));
+    if ((uint64_t)call->in[0]->dims[1] > UINT32_MAX)
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s has more than 2^32 - 1 boxes", OX_INPUT(call, 0));
     OX_TRY(read_most(call, &s->most));
     OX_TRY(read_float(call, 3, &s->iou, &given));
     OX_TRY(read_float(call, 4, &s->score, &s->limited));
@@ -85,37 +81,19 @@ static ox_status read_suppression(ox_call *call, suppression *s) {
 
 /* ---- Boxes -------------------------------------------------------------------------------------------------- */
 
-static float number_at(const ox_tensor *tensor, const int64_t *strides, int64_t i, int64_t j, int64_t k) {
-    return OX_GET(ox_f32, (const char *)tensor->data + i * strides[0] + j * strides[1] + k * strides[2]);
-}
-
-static float least(float a, float b) {
-    return a < b ? a : b;
-}
-
-static float most(float a, float b) {
-    return a > b ? a : b;
-}
-
-static box read_box(const suppression *s, int64_t batch, int64_t i) {
+static ox_box read_box(const suppression *s, int64_t batch, int64_t i) {
+    const int64_t *strides = s->box_strides;
+    const char *numbers = (const char *)s->boxes->data + batch * strides[0] + i * strides[1];
     float v[4];
-    box b;
+    ox_box b;
     for (int k = 0; k < 4; k++)
-        v[k] = number_at(s->boxes, s->box_strides, batch, i, k);
+        v[k] = OX_GET(ox_f32, numbers + k * strides[2]);
     if (s->centered)
-        b = (box){v[0] - v[2] / 2, v[0] + v[2] / 2, v[1] - v[3] / 2, v[1] + v[3] / 2, 0};
+        b = (ox_box){v[0] - v[2] / 2, v[0] + v[2] / 2, v[1] - v[3] / 2, v[1] + v[3] / 2, 0, 0};
     else
-        b = (box){least(v[1], v[3]), most(v[1], v[3]), least(v[0], v[2]), most(v[0], v[2]), 0};
+        b = (ox_box){ox_lower(v[1], v[3]), ox_upper(v[1], v[3]), ox_lower(v[0], v[2]), ox_upper(v[0], v[2]), 0, 0};
     b.area = (b.x1 - b.x0) * (b.y1 - b.y0);
     return b;
-}
-
-static bool overlaps(const box *a, const box *b, float limit) {
-    const float width = least(a->x1, b->x1) - most(a->x0, b->x0), height = least(a->y1, b->y1) - most(a->y0, b->y0);
-    if (!(width > 0) || !(height > 0) || !(a->area > 0) || !(b->area > 0))
-        return false;
-    const float both = width * height, either = a->area + b->area - both;
-    return both > 0 && either > 0 && both / either > limit;
 }
 
 /* ---- Candidates by score ------------------------------------------------------------------------------------ */
@@ -126,29 +104,20 @@ typedef struct score_row {
     int64_t batch, kind;
 } score_row;
 
-static float score_of(const score_row *row, int64_t i) {
-    return number_at(row->s->scores, row->s->score_strides, row->batch, row->kind, i);
+static candidate candidate_of(float score, int64_t number) {
+    return (uint64_t)ox_float_order(score) << 32 | (uint32_t)~number;
 }
 
-/* Integers in the order of scores: NaN comes first, and zeros are equal. */
-static uint32_t key_of(float score) {
-    const float sum = score + 0.0F; /* no -0 */
-    uint32_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    return score != score ? 0 : bits >> 31 ? ~bits : bits | 0x80000000;
-}
-
-/* True if a comes after b: of equal scores, the later box. */
-static bool is_behind(const candidate *a, const candidate *b) {
-    return a->key != b->key ? a->key < b->key : a->number > b->number;
+static int64_t number_of(candidate c) {
+    return (uint32_t)~c;
 }
 
 /* Puts a candidate into the heap at place i, or below. */
 static void sink(candidates *c, int64_t i, candidate moved) {
     candidate *heap = c->heap;
     for (int64_t child; (child = 2 * i + 1) < c->count; i = child) {
-        child += child + 1 < c->count && is_behind(&heap[child], &heap[child + 1]);
-        if (!is_behind(&moved, &heap[child]))
+        child += child + 1 < c->count && heap[child] < heap[child + 1];
+        if (moved > heap[child])
             break;
         heap[i] = heap[child];
     }
@@ -156,19 +125,21 @@ static void sink(candidates *c, int64_t i, candidate moved) {
 }
 
 static void fill_heap(const score_row *row, candidates *c) {
-    const int64_t boxes = row->s->boxes->dims[1];
-    c->count = c->chosen = 0;
-    for (int64_t i = 0; i < boxes; i++) {
-        const float score = score_of(row, i);
-        if (!row->s->limited || score > row->s->score)
-            c->heap[c->count++] = (candidate){key_of(score), i};
+    const suppression *s = row->s;
+    const int64_t *strides = s->score_strides, boxes = s->boxes->dims[1];
+    const char *scores = (const char *)s->scores->data + row->batch * strides[0] + row->kind * strides[1];
+    c->count = c->chosen = c->selected.count = 0;
+    for (int64_t i = 0; i < boxes; i++, scores += strides[2]) {
+        const float score = OX_GET(ox_f32, scores);
+        if (!s->limited || score > s->score)
+            c->heap[c->count++] = candidate_of(score, i);
     }
     for (int64_t i = c->count / 2; i-- > 0;)
         sink(c, i, c->heap[i]);
 }
 
 static int64_t pop(candidates *c) {
-    const int64_t first = c->heap[0].number;
+    const int64_t first = number_of(c->heap[0]);
     c->count--;
     if (c->count)
         sink(c, 0, c->heap[c->count]);
@@ -183,32 +154,33 @@ static void select_class(ox_call *call, const score_row *row, candidates *c, int
     fill_heap(row, c);
     while (c->count && c->chosen < s->most && !ox_pool_poll(call->pool)) {
         const int64_t i = pop(c);
-        const box next = read_box(s, row->batch, i);
-        bool kept = true;
-        for (int64_t k = 0; k < c->chosen && kept; k++)
-            kept = !overlaps(&next, &c->boxes[k], s->iou);
-        if (!kept)
+        const ox_box next = read_box(s, row->batch, i);
+        const bool can_overlap = next.area > 0; /* others are never suppressed, and suppress none */
+        if (can_overlap && ox_box_tree_overlaps(&c->selected, &next, s->iou))
             continue;
         if (to)
             memcpy(to + 3 * c->chosen, (const int64_t[]){row->batch, row->kind, i}, 3 * sizeof *to);
-        c->boxes[c->chosen++] = next;
+        c->chosen++;
+        if (can_overlap)
+            ox_box_tree_add(&c->selected, &next);
     }
 }
 
-/* Selects all boxes, with memory of the plan's; *count is how many there are. */
+/* Selects all boxes; *count is how many there are. */
 static ox_status select_boxes(ox_call *call, const suppression *s, int64_t *to, int64_t *count) {
-    const int64_t boxes = s->boxes->dims[1], chosen = ox_least(boxes, s->most);
+    const int64_t boxes = s->boxes->dims[1];
     *count = 0;
     if (ox_tensor_count(s->scores) == 0 || s->most <= 0)
         return OX_OK;
-    candidates c = {.heap = ox_pile_array(call->pile, (size_t)boxes, sizeof *c.heap),
-                    .boxes = ox_pile_array(call->pile, (size_t)chosen, sizeof *c.boxes)};
-    const bool room = c.heap && c.boxes;
+    const ox_pile_mark mark = ox_pile_save(call->pile);
+    candidates c = {.heap = ox_pile_array(call->pile, (size_t)boxes, sizeof *c.heap)};
+    const bool room = c.heap && ox_box_tree_make(call->pile, ox_least(boxes, s->most), &c.selected);
     for (int64_t batch = 0; batch < s->scores->dims[0] && room; batch++)
         for (int64_t kind = 0; kind < s->scores->dims[1]; kind++) {
             select_class(call, &(score_row){s, batch, kind}, &c, to ? to + 3 * *count : NULL);
             *count += c.chosen;
         }
+    ox_pile_restore(call->pile, mark);
     return room ? OX_OK : ox_fail_memory(call->error, "candidate boxes", (size_t)boxes * sizeof *c.heap);
 }
 
@@ -216,10 +188,7 @@ ox_status ox_infer_suppress(ox_call *call) {
     suppression s;
     int64_t count;
     OX_TRY(read_suppression(call, &s));
-    const ox_pile_mark mark = ox_pile_save(call->pile);
-    const ox_status status = select_boxes(call, &s, NULL, &count);
-    ox_pile_restore(call->pile, mark);
-    OX_TRY(status);
+    OX_TRY(select_boxes(call, &s, NULL, &count));
     return ox_call_output(call, 0, OX_INT64, 2, (const int64_t[]){count, 3});
 }
 
