@@ -124,29 +124,34 @@ const ox_lrn_loops OX_VARIANT(ox_lrn_loops) = {lrn_f32, lrn_f64};
 
 /* As many as compilers see a loop over. */
 enum {
-    BLOCK = 32,
-    SHORT = OX_SMALL ? 2 : 16
+    BLOCK = OX_SMALL ? 2 : 32
 };
+
+/* Takes the extremes of twice as many parts together, by a count that compilers know. */
+#define HALVE(half, T, takes, is_nan)                                                                                  \
+    for (int p = 0; p < (half < BLOCK ? half : 0); p++) {                                                              \
+        const c_##T a = part[p + half], b = part[p];                                                                   \
+        part[p] = takes(a, b, is_nan) ? a : b;                                                                         \
+    }
 
 /* The extreme of a row is found first, BLOCK at a time; then a block that holds it; then its place there. */
 #define ARG_ROW(name, T, takes, is_nan, last)                                                                          \
     static c_##T extreme_##name##_##T(int64_t n, const T *x) {                                                         \
         c_##T part[BLOCK];                                                                                             \
-        int64_t k = BLOCK;                                                                                             \
         for (int p = 0; p < BLOCK; p++)                                                                                \
-            part[p] = x[p < n ? p : 0];                                                                                \
-        for (; k + BLOCK <= n; k += BLOCK)                                                                             \
+            part[p] = x[p];                                                                                            \
+        for (int64_t k = BLOCK; k < n; k += BLOCK) {                                                                   \
+            const T *at = x + (k < n - BLOCK ? k : n - BLOCK);                                                         \
             for (int p = 0; p < BLOCK; p++) {                                                                          \
-                const c_##T a = x[k + p], b = part[p];                                                                 \
+                const c_##T a = at[p], b = part[p];                                                                    \
                 part[p] = takes(a, b, is_nan) ? a : b;                                                                 \
             }                                                                                                          \
-        for (; k < n; k++)                                                                                             \
-            part[0] = takes(x[k], part[0], is_nan) ? x[k] : part[0];                                                   \
-        for (int half = BLOCK / 2; half; half /= 2)                                                                    \
-            for (int p = 0; p < half; p++) {                                                                           \
-                const c_##T a = part[p + half], b = part[p];                                                           \
-                part[p] = takes(a, b, is_nan) ? a : b;                                                                 \
-            }                                                                                                          \
+        }                                                                                                              \
+        HALVE(16, T, takes, is_nan)                                                                                    \
+        HALVE(8, T, takes, is_nan)                                                                                     \
+        HALVE(4, T, takes, is_nan)                                                                                     \
+        HALVE(2, T, takes, is_nan)                                                                                     \
+        HALVE(1, T, takes, is_nan)                                                                                     \
         return part[0];                                                                                                \
     }                                                                                                                  \
     static bool holds_##name##_##T(const T *x, c_##T wanted) {                                                         \
@@ -179,8 +184,8 @@ enum {
         };                                                                                                             \
         const T *x = from;                                                                                             \
         c_##T best[OX_ARG_LANES];                                                                                      \
-        T columns[SHORT * OX_ARG_LANES];                                                                               \
-        if (step == 1 && n > SHORT) {                                                                                  \
+        T columns[BLOCK * OX_ARG_LANES];                                                                               \
+        if (step == 1 && n > BLOCK) {                                                                                  \
             for (int64_t l = 0; l < lanes; l++)                                                                        \
                 index[l] = row_##name##_##T(n, x + l * n);                                                             \
             return;                                                                                                    \
