@@ -76,9 +76,11 @@
 BLEND(f32)
 BLEND(f64)
 
-/* As fmax, which compilers make no vectors of: a NaN counts nothing beside a number. */
+/* As fmax, which compilers make no vectors of: a NaN counts nothing beside a number. The first choice is one
+ * instruction, and the second one is nearly always the same. */
 static inline double greater_number(double a, double b) {
-    return ((b > a) | (a != a)) ? b : a;
+    const double greater = b > a ? b : a;
+    return a != a ? b : greater;
 }
 
 /* Packed values are whole vectors. */
