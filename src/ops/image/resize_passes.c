@@ -57,8 +57,8 @@ static void pass_part(void *context, int part, int parts) {
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
 
-/* Axes are done in the order in which they shrink; of those that are alike the last one comes first, as sums along a
- * line take longer than those of rows. */
+/* Axes are done in the order in which they shrink; of those that are alike the last one comes where there are fewer
+ * elements, as sums along a line take longer than those of rows: first if they grow, last if they shrink. */
 static void order_axes(ox_resize_plan *plan, int *count) {
     *count = 0;
     for (int d = plan->begin; d < plan->end; d++) {
@@ -68,7 +68,8 @@ static void order_axes(ox_resize_plan *plan, int *count) {
             continue;
         for (; at > 0; at--) {
             const ox_axis_map *other = &plan->maps[plan->order[at - 1]];
-            if ((double)other->out / (double)other->in < (double)map->out / (double)map->in)
+            const double before = (double)other->out / (double)other->in, growth = (double)map->out / (double)map->in;
+            if (before < growth || (before == growth && growth < 1))
                 break;
             plan->order[at] = plan->order[at - 1];
         }
