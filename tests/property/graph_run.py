@@ -165,10 +165,13 @@ def run_nodes(case, isa):
 
 
 def run_into(nodes, known, types, opset, isa):
+    """Without items, a sequence may not tell what it would hold: then it is of the type that it was drawn with."""
     for node in nodes:
         results = run_apart(node, known, types, opset, isa)
         for name, (type_name, array) in zip([name for name in node.outputs if name], results):
-            known[name], types[name] = array, type_name
+            known[name] = array
+            if "undefined" not in type_name or not types.get(name):
+                types[name] = type_name
 
 
 # ---- Subgraphs, node by node ------------------------------------------------------------------------------------
