@@ -73,8 +73,9 @@ typedef struct ox_direct_loops {
  * aligned, with zeros for outputs that are none. So do results, window by window, row behind row; up to a row and
  * OX_BESIDE windows behind them are written, too. */
 typedef struct ox_beside_loops {
-    ox_direct_fn *products;                        /* NULL where vectors are too small or too few for that */
-    double (*time)(int64_t rows, int64_t columns); /* that so many windows take, in that of one where none are wasted */
+    void (*products)(const ox_direct_tile *tile, int shape);  /* NULL where vectors are too small or too few for that */
+    int (*find)(int64_t rows, int64_t columns, double *time); /* the best shape of what is computed together for so many
+                                       windows, and the time that they take: 1 for each where none are wasted */
 } ox_beside_loops;
 
 extern const ox_direct_loops *const ox_direct_builds[];

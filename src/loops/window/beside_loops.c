@@ -100,21 +100,18 @@ static double time_of(const beside_shape *shape, int64_t rows, int64_t columns) 
 }
 
 /* The shape whose tiles take least time, the largest of these. */
-static const beside_shape *find_shape(int64_t rows, int64_t columns) {
-    const beside_shape *best = shapes;
-    for (size_t i = 1; i < sizeof shapes / sizeof *shapes; i++)
-        if (time_of(&shapes[i], rows, columns) < time_of(best, rows, columns))
-            best = &shapes[i];
+static int find_shape(int64_t rows, int64_t columns, double *time) {
+    int best = 0;
+    for (int i = 1; i < (int)(sizeof shapes / sizeof *shapes); i++)
+        if (time_of(&shapes[i], rows, columns) < time_of(&shapes[best], rows, columns))
+            best = i;
+    *time = time_of(&shapes[best], rows, columns);
     return best;
 }
 
-static double find_time(int64_t rows, int64_t columns) {
-    return time_of(find_shape(rows, columns), rows, columns);
-}
-
 /* The last tile of a row goes over columns of the one before. */
-static void products(const ox_direct_tile *t) {
-    const beside_shape *shape = find_shape(t->rows, t->columns);
+static void products(const ox_direct_tile *t, int number) {
+    const beside_shape *shape = &shapes[number];
     beside_end end = {.finish = t->finish};
     load_outputs(t->add, t->outputs, end.bias);
     load_outputs(t->finish ? t->finish->scale : NULL, t->outputs, end.scale);
@@ -128,7 +125,7 @@ static void products(const ox_direct_tile *t) {
         }
 }
 
-const ox_beside_loops OX_VARIANT(ox_beside_loops) = {products, find_time};
+const ox_beside_loops OX_VARIANT(ox_beside_loops) = {products, find_shape};
 #else
 const ox_beside_loops OX_VARIANT(ox_beside_loops) = {NULL, NULL};
 #endif

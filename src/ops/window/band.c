@@ -175,6 +175,15 @@ void ox_band_find(const ox_band *b, int64_t number, ox_band_place *place) {
     }
 }
 
+bool ox_band_alike(const ox_band *band, const ox_band_place *a, const ox_band_place *b) {
+    bool alike = a->first == b->first && a->inside == b->inside && a->runs == b->runs;
+    for (int d = 0; alike && d < band->window->spatial - 2; d++)
+        alike = a->index[d] == b->index[d];
+    for (int64_t i = 0; alike && i < a->runs; i++)
+        alike = a->run[i].to == b->run[i].to && a->run[i].count == b->run[i].count;
+    return alike;
+}
+
 void ox_band_fill(const ox_band *b, const void *value, void *room) {
     b->fill(ox_quotient((int64_t)b->bytes, b->width), room, b->width, value, 0);
 }

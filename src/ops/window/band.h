@@ -50,6 +50,9 @@ void ox_band_join(ox_band *band);
 
 void ox_band_find(const ox_band *band, int64_t number, ox_band_place *place);
 
+/* Whether what is laid out in two places has its padding in the same elements. */
+bool ox_band_alike(const ox_band *band, const ox_band_place *a, const ox_band_place *b);
+
 /* The blocks of channels of a band that a part of all work computes: [return value, *end). Parts have all bands of
  * blocks of their own, but for those where one ends and the next begins, so that they write far from each other. */
 int64_t ox_band_share(const ox_band *band, int64_t number, int64_t blocks, int part, int parts, int64_t *end);

@@ -13,6 +13,7 @@ typedef struct ox_conv_beside {
     const ox_beside_loops *loops; /* NULL if it is not used */
     ox_transpose_fn *transpose;
     const ox_f32 *panels; /* weights, OX_BESIDE outputs of a group side by side */
+    int shape;            /* of tiles */
     int64_t rows;         /* of windows that are computed before their results are transposed, at most */
     size_t bytes;         /* of these results; each thread has its own */
 } ox_conv_beside;

@@ -37,8 +37,9 @@ double ox_conv_beside_steps(const ox_call *call, const ox_conv *c) {
     if (!fits(call, c))
         return INFINITY;
     const int64_t wide = c->window.out[c->window.spatial - 1], high = ox_quotient(c->window.out_count, wide);
-    const double windows = OX_BUILD_OF(call->loops, ox_beside_builds)->time(high, wide),
-                 outputs = (double)(count_blocks(c) * OX_BESIDE),
+    double windows;
+    OX_BUILD_OF(call->loops, ox_beside_builds)->find(high, wide, &windows);
+    const double outputs = (double)(count_blocks(c) * OX_BESIDE),
                  wasted = windows * outputs / ((double)c->window.out_count * (double)c->out_channels);
     return wasted > MOST_WASTED ? INFINITY : windows * outputs * (double)c->in_channels * (double)c->window.taps * STEP;
 }
@@ -94,8 +95,10 @@ ox_status ox_conv_beside_prepare(ox_call *call, ox_conv *c) {
         return OX_OK;
     }
     const int64_t window = OX_BESIDE * (int64_t)sizeof(float);
+    double time;
     b->transpose = call->loops->transpose(sizeof(float));
     b->rows = ox_least(band->rows, ox_most(1, ox_quotient(FINISHED, window * band->columns)));
+    b->shape = b->loops->find(b->rows, band->columns, &time);
     b->bytes = ox_aligned((size_t)(((b->rows + 1) * band->columns + OX_BESIDE) * window));
     return OX_OK;
 }
@@ -120,7 +123,7 @@ void ox_conv_beside_run(const ox_conv *c, const ox_direct_tile *tile, int64_t nu
     for (int64_t r = 0; r < tile->rows; r += b->rows) {
         t.rows = ox_least(b->rows, tile->rows - r);
         t.from = (const float *)tile->from + r * tile->from_row;
-        b->loops->products(&t);
+        b->loops->products(&t, b->shape);
         transpose(c, &t, room, t.rows, (float *)tile->to + r * tile->to_row);
     }
 }

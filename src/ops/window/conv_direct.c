@@ -145,12 +145,14 @@ typedef struct direct_band {
 static void find_band(const direct_job *job, int64_t number, char *rooms, direct_band *band) {
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
+    const ox_band_place before = band->place;
+    const bool is_first = !band->rooms;
     ox_band_find(&d->band, number, &band->place);
     band->rooms = (float *)(void *)rooms;
     band->inputs = 0;
     if (d->in_place)
         memset(rooms, 0, d->room);
-    else
+    else if (is_first || !ox_band_alike(&d->band, &before, &band->place))
         for (int64_t i = 0; i < d->rooms * c->in_channels; i++)
             ox_band_fill(&d->band, &(const float){0}, band->rooms + i * d->layer);
     band->tile = ox_band_tile(&d->band, &band->place, band->rooms);
@@ -261,7 +263,7 @@ static void direct_part(void *context, int part, int parts) {
     const int64_t channels = c->images * c->groups * c->out_channels,
                   blocks = ox_quotient(channels - 1, d->together) + 1;
     char *rooms = job->workspace + (size_t)part * part_bytes(d);
-    direct_band band;
+    direct_band band = {.rooms = NULL};
     for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
         int64_t end, block = ox_band_share(&d->band, number, blocks, part, parts, &end);
         if (block < end)
