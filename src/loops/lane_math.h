@@ -31,7 +31,8 @@ extern const float ox_exp_limits[2], ox_sigmoid_limits[2], ox_unit_limits[2];
 extern const float ox_tanh_most;  /* where the hyperbolic tangent has reached 1 */
 extern const float ox_erf_most;   /* where the error function has reached 1 */
 extern const float ox_gelu_least; /* what the normal distribution is 0 at, in float, below zero */
-extern const float ox_erf_table[6][OX_PLACES];
+extern const float ox_erf_table[6][OX_PLACES], ox_gelu_table[6][OX_PLACES];
+extern const uint32_t ox_root_table[OX_PLACES]; /* the bits of 2^(64 + i / 16), less i in their place */
 
 /* x between the limits; NaN stays. */
 static inline __attribute__((always_inline)) float ox_clamped(float x, const float limits[2]) {
@@ -128,15 +129,26 @@ static inline __attribute__((always_inline)) void ox_exp_some(float *o, const fl
 }
 
 #ifdef OX_LOOKUP
-/* erf of OX_SOME floats: |x| is r from the middle of one of OX_PLACES intervals, for each of which the table has the
- * coefficients of a polynomial of r. */
-#define OX_ERF_STEP 0.25390625f
-#define OX_ERF_TERM(power)                                                                                             \
-    ox_pick(term, ox_erf_table[power], at);                                                                            \
+/* Polynomials of r, which have the coefficients at one of OX_PLACES places of a table with a row for each power. */
+#define OX_TERM(power)                                                                                                 \
+    ox_pick(term, table[power], at);                                                                                   \
     OX_EACH_OF_SOME sum[i] = OX_MAD(sum[i], r[i], term[i]);
+static inline __attribute__((always_inline)) void ox_polynomials(float *sum, const float table[6][OX_PLACES],
+                                                                 const uint32_t *at, const float *r) {
+    float term[OX_SOME];
+    ox_pick(sum, table[5], at);
+    OX_TERM(4)
+    OX_TERM(3)
+    OX_TERM(2)
+    OX_TERM(1)
+    OX_TERM(0)
+}
+
+/* erf of OX_SOME floats: |x| is r from the middle of one of OX_PLACES intervals. */
+#define OX_ERF_STEP 0.25390625f
 static inline __attribute__((always_inline)) void ox_erf_some(float *o, const float *x) {
     const float round = 0x1.8p23f;
-    float r[OX_SOME], sum[OX_SOME], term[OX_SOME];
+    float r[OX_SOME], sum[OX_SOME];
     uint32_t at[OX_SOME];
     OX_EACH_OF_SOME {
         float z = fabsf(x[i]);
@@ -145,12 +157,7 @@ static inline __attribute__((always_inline)) void ox_erf_some(float *o, const fl
         at[i] = ox_bits_of_float(rounded);
         r[i] = OX_MAD(rounded - round, -OX_ERF_STEP, z);
     }
-    ox_pick(sum, ox_erf_table[5], at);
-    OX_ERF_TERM(4)
-    OX_ERF_TERM(3)
-    OX_ERF_TERM(2)
-    OX_ERF_TERM(1)
-    OX_ERF_TERM(0)
+    ox_polynomials(sum, ox_erf_table, at, r);
     OX_EACH_OF_SOME o[i] = copysignf(sum[i], x[i]);
 }
 #else
@@ -176,19 +183,69 @@ static inline __attribute__((always_inline)) float ox_exp_of_sum(float product, 
     return OX_MAD(ox_exp_rest(r, square), square, r + 1.0f) * ox_power_of_two(rounded);
 }
 
-/* x times the normal distribution at x: that is x less y for positive x, and less y for negative ones, where
- * y = |x| e^(-x^2 / 2) t q(t) and t = 1 / (1 + 0.35 |x|). The square is taken in two parts, the first one exact. */
-static inline __attribute__((always_inline)) float ox_geluf(float x) {
+/* Half the square of z, below zero, in two parts: nothing of it is lost. */
+static inline __attribute__((always_inline)) void ox_half_square(float z, float *product, float *rest) {
+#ifdef OX_FUSED_MAD
+    float half = -0.5f * z;
+    *product = half * z;
+    *rest = OX_MAD(half, z, -*product);
+#else
+    float front = ox_float_of_bits(ox_bits_of_float(z) & 0xfffff000u);
+    *product = -0.5f * front * front;
+    *rest = -0.5f * (z - front) * (z + front);
+#endif
+}
+
+/* Gelu, x times the normal distribution at x, is x less y for positive x, and less y for negative ones, where
+ * y = z e^(-z^2 / 2) w(z) and z = |x|. */
+static inline __attribute__((always_inline)) float ox_gelu_of(float x, float z, float w, float power) {
+    return OX_MAD(w * power * z, -0x1p-64f, x < 0 ? 0 : x); /* the power is 2^64 times that of e */
+}
+static inline __attribute__((always_inline)) float ox_gelu_size(float x) {
     float z = fabsf(x);
-    z = ox_gelu_least < z ? ox_gelu_least : z;
+    return ox_gelu_least < z ? ox_gelu_least : z;
+}
+
+#ifdef OX_LOOKUP
+/* Gelu of OX_SOME floats: w is a polynomial of how far 1 + z is from the middle of the floats with the same exponent
+ * and first two digits. The power is a whole power of the 16th root of 2, times that of a small rest q. */
+static inline __attribute__((always_inline)) void ox_gelu_some(float *o, const float *x) {
+    const float round = 0x1.8p23f;
+    float z[OX_SOME], r[OX_SOME], w[OX_SOME], power[OX_SOME];
+    uint32_t at[OX_SOME], root[OX_SOME];
+    OX_EACH_OF_SOME {
+        z[i] = ox_gelu_size(x[i]);
+        uint32_t bits = ox_bits_of_float(z[i] + 1.0f);
+        at[i] = bits >> 21;
+        r[i] = z[i] - (ox_float_of_bits((bits & 0xffe00000u) | 0x00100000u) - 1.0f);
+    }
+    ox_polynomials(w, ox_gelu_table, at, r);
+    OX_EACH_OF_SOME {
+        float product, rest;
+        ox_half_square(z[i], &product, &rest);
+        float rounded = OX_MAD(product, 16 * 1.44269504f, round), n = rounded - round;
+        float q = OX_MAD(n, -0.693359375f / 16, product) + OX_MAD(n, 2.12194440e-4f / 16, rest);
+        at[i] = ox_bits_of_float(rounded);
+        power[i] = OX_MAD(OX_MAD(OX_MAD(0.166667214f, q, 0.500016174f), q, 1.0f), q, 1.0f);
+    }
+    ox_pick(root, ox_root_table, at);
+    OX_EACH_OF_SOME {
+        power[i] *= ox_float_of_bits(root[i] + (at[i] << 19));
+        o[i] = ox_gelu_of(x[i], z[i], w[i], power[i]);
+    }
+}
+#else
+/* Gelu, with w(z) = t q(t) and t = 1 / (1 + 0.35 z). */
+static inline __attribute__((always_inline)) float ox_geluf(float x) {
+    float z = ox_gelu_size(x), product, rest;
     float t = 1.0f / OX_MAD(0.35f, z, 1.0f), square = t * t, fourth = square * square;
     float low = OX_MAD(OX_MAD(0.105558513f, t, 0.119819725f), square, OX_MAD(0.139863737f, t, 0.139621294f));
     float high = OX_MAD(OX_MAD(0.144038944f, t, -0.255855897f), square, OX_MAD(0.159339389f, t, -0.0232262145f));
     float q = OX_MAD(OX_MAD(-0.0291595066f, fourth, high), fourth, low);
-    float front = ox_float_of_bits(ox_bits_of_float(z) & 0xfffff000u);
-    float power = ox_exp_of_sum(-0.5f * front * front, -0.5f * (z - front) * (z + front), 64);
-    return (x < 0 ? 0 : x) - z * t * q * power * 0x1p-64f;
+    ox_half_square(z, &product, &rest);
+    return ox_gelu_of(x, z, t * q, ox_exp_of_sum(product, rest, 64));
 }
+#endif
 
 /* The bits of the least positive normal float, and how many there are. */
 #define OX_LEAST_NORMAL 0x00800000u

@@ -104,13 +104,19 @@ show("pow: (ln(1 + f) - f + f^2 / 2) / f^3", log_third, share(lambda f: f**3, mp
 show("the same of sixteen centers", log_third, share(lambda f: f**3, mp.log1p), -0.03715, 0.06256, 3)
 
 PLACES, STEP = 16, 65 / 256
+
+
+def show_rows(name, intervals):
+    print(f"{name}, a power in a row: error {max(error for _, error in intervals):.2e}")
+    for row in zip(*(coefficients for coefficients, _ in intervals)):
+        print("    {" + ", ".join(f"{c:.9g}f" for c in row) + "},")
+
+
 intervals = [fit(lambda r: mp.erf(r) / r, lambda r: r / mp.erf(r), 1e-9, STEP / 2, 4)]
 intervals[0] = np.append(0, intervals[0][0]), intervals[0][1]
 for middle in STEP * np.arange(1, PLACES):
     intervals.append(fit(lambda r: mp.erf(middle + r), lambda r: 1 / mp.erf(middle + r), -STEP / 2, STEP / 2, 5))
-print(f"erf around multiples of {STEP}, a power in a row: error {max(error for _, error in intervals):.2e}")
-for row in zip(*(coefficients for coefficients, _ in intervals)):
-    print("    {" + ", ".join(f"{c:.9g}f" for c in row) + "},")
+show_rows(f"erf around multiples of {STEP}", intervals)
 
 
 def gelu_rest(t):
@@ -119,3 +125,21 @@ def gelu_rest(t):
 
 
 show("Gelu: e^(u^2 / 2) (1 - erf(u / sqrt 2)) / 2t", gelu_rest, lambda t: 1 / gelu_rest(t), 1 / (1 + 0.35 * 14.6), 1, 8)
+
+
+def gelu_tail(u):
+    return mp.erfc(u / mp.sqrt(2)) * mp.exp(u * u / 2) / 2
+
+
+def around(place):
+    """The polynomial of 1 + u with `place` as the low bits of its exponent, whose bias is odd, and its first digits."""
+    size = 2.0 ** ((place // 4 + 1) % 4) / 4
+    middle = size * (4.5 + place % 4) - 1
+    return fit(lambda r: gelu_tail(middle + r), lambda r: 1 / gelu_tail(middle + r), -size / 2, size / 2, 5)
+
+
+show_rows("Gelu: e^(u^2 / 2) (1 - erf(u / sqrt 2)) / 2", [around(place) for place in range(PLACES)])
+rest = half / PLACES
+show("e^r of a sixteenth of the range", exp_rest, share(lambda r: r**2, mp.exp), -rest, rest, 1)
+roots = np.exp2(np.arange(PLACES) / PLACES + 64).astype(np.float32).view(np.uint32) - (np.arange(PLACES) << 19)
+print("powers of the 16th root of 2\n    " + ", ".join(f"0x{bits:08x}" for bits in roots))

@@ -82,10 +82,6 @@ static inline double sigmoid(double a) {
     return (a < 0 ? SMALL_EXP : 1) / (1 + SMALL_EXP);
 }
 
-static inline double gelu(double a) {
-    return a / 2 * erfc(-0.70710678118654752440 * a);
-}
-
 /* The same, of functions that take long.
  * GeluTanh: a (1 + tanh u) / 2 is a times the sigmoid of 2 u, where u = sqrt(2 / pi) (a + 0.044715 a^3).
  * Mish: tanh(ln(1 + e^a)) = n / (n + 2) where n = e^a (e^a + 2); it is 1 long before n overflows.
@@ -93,7 +89,6 @@ static inline double gelu(double a) {
 #define MISH_EXP FAST(exp, (a > 40 ? 40 : a))
 #define MISH_N (MISH_EXP * (MISH_EXP + 2))
 #define MATH_MAPS(M)                                                                                                   \
-    M(Gelu, FAST(gelu, a))                                                                                             \
     M(GeluTanh, a / (1 + FAST(exp, REAL(-1.5957691216057307968) * (a + REAL(0.044715) * a * a * a))))                  \
     M(Mish, a *(MISH_N / (MISH_N + 2)))                                                                                \
     M(Sigmoid, FAST(sigmoid, a))                                                                                       \

@@ -94,9 +94,11 @@ MATH_MAPS(MAP_LINK)
     }
 SOME_LINK(Erf, ox_erf_some)
 SOME_LINK(Exp, ox_exp_some)
+SOME_LINK(Gelu, ox_gelu_some)
 #else
 MAP_LINK(Erf, ox_erff(a))
 MAP_LINK(Exp, ox_expf(a))
+MAP_LINK(Gelu, ox_geluf(a))
 #endif
 
 /* What belongs to each element of a block that lies in several rows. */

@@ -71,9 +71,11 @@ MATH_UNARY(Tan, MATH(tan, a))
     VECTOR_LANE(name, f32)
 SOME_VECTORS(Erf_f32, ox_erf_some)
 SOME_VECTORS(Exp_f32, ox_exp_some)
+SOME_VECTORS(Gelu_f32, ox_gelu_some)
 #elif OX_SMALL
 MATH_LANE(Erf_f32, f32, ox_erff(a))
 MATH_LANE(Exp_f32, f32, ox_expf(a))
+MATH_LANE(Gelu_f32, f32, ox_geluf(a))
 #else
 static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *attr) {
     (void)attr;
@@ -86,11 +88,14 @@ static void Erf_f32_vectors(int64_t count, f32 *o, const f32 *x, const void *att
 }
 VECTOR_LANE(Erf_f32, f32)
 MATH_LANE(Exp_f32, f32, ox_expf(a))
+MATH_LANE(Gelu_f32, f32, ox_geluf(a))
 #endif
 MATH_LANE(Exp_f64, f64, exp(a))
 const ox_lanes OX_LANES(Exp) = {.fn = {FLOAT_ROW(Exp)}, .slow = true};
 MATH_LANE(Erf_f64, f64, erf(a))
 const ox_lanes OX_LANES(Erf) = {.fn = {FLOAT_ROW(Erf)}, .slow = true};
+MATH_LANE(Gelu_f64, f64, a / 2 * erfc(-0.70710678118654752440 * a))
+const ox_lanes OX_LANES(Gelu) = {.fn = {FLOAT_ROW(Gelu)}, .slow = true};
 
 /* ---- Activations -------------------------------------------------------------------------------------------- */
 
