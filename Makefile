@@ -118,8 +118,8 @@ $(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 FUSED := gemm/gemm_kernel $(addprefix window/,beside_loops conv_loops winograd_loops)
 $(foreach loops,$(FUSED),$(BUILD)/obj/src/loops/$(loops)%o): CFLAGS += -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) reduce_loops softmax_loops gemm/gemm_kernel integer_loops \
-        window/beside_loops
+WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) cell_loops reduce_loops softmax_loops \
+        gemm/gemm_kernel integer_loops window/beside_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/lanes/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
 # Compilers must unroll these loops, or what they compute would not stay in registers.

@@ -1,5 +1,6 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
 #include "blend_loops.h"
+#include "cell_loops.h"
 #include "chain.h"
 #include "conv_loops.h"
 #include "cumulate_loops.h"
@@ -55,6 +56,8 @@ DECLARE(const ox_direct_loops, ox_direct_loops)
 const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
 DECLARE(const ox_beside_loops, ox_beside_loops)
 const ox_beside_loops *const ox_beside_builds[] = BUILDS(ox_beside_loops);
+DECLARE(const ox_cell_loops, ox_cell_loops)
+const ox_cell_loops *const ox_cell_builds[] = BUILDS(ox_cell_loops);
 DECLARE(const ox_winograd_loops, ox_winograd_loops)
 const ox_winograd_loops *const ox_winograd_builds[] = BUILDS(ox_winograd_loops);
 #endif

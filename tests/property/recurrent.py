@@ -42,7 +42,7 @@ def draw_functions(rng, op, directions):
     """(attributes, functions by direction)"""
     names = list(rng.choice([*ACTIVATIONS] if rng.random() < 0.5 else BOUNDED, FUNCTIONS[op] * directions))
     attributes = {"activations": [str(n) for n in names]}
-    if rng.random() < 0.3:
+    if rng.random() < 0.4: # one pass over the gates, where nothing else is asked for
         names, attributes = DEFAULTS[op] * directions, {}
     lists, functions, given = ([], []), [], rng.random() < 0.6
     for name in names:
@@ -69,7 +69,7 @@ def draw(rng, op):
     attributes |= {"hidden_size": hidden} if rng.random() < 0.7 else {}
     attributes |= {"clip": float(np.float32(rng.uniform(0.3, 2)))} if rng.random() < 0.3 else {}
     attributes |= {"layout": int(rng.integers(0, 2))} if version >= 14 else {}
-    attributes |= {"input_forget": int(rng.integers(0, 2))} if op == "LSTM" else {}
+    attributes |= {"input_forget": int(rng.random() < 0.3)} if op == "LSTM" else {}
     attributes |= {"linear_before_reset": int(rng.integers(0, 2))} if op == "GRU" and version >= 3 else {}
     attributes |= {"output_sequence": int(rng.integers(0, 2))} if version < 7 else {}
     rows = GATES[op] * hidden

@@ -217,6 +217,7 @@ static inline vector_f32 load_bf16(const char *from) {
         .group = 1,                                                                                                    \
         .a_row = a_row_##type,                                                                                         \
         .tile = tile_##type,                                                                                           \
+        .row_tile = row_tile_##type,                                                                                   \
         .finish = finishes,                                                                                            \
         .row_vector = row_vector_##stored,                                                                             \
         .dots = dots_##stored,                                                                                         \

@@ -112,6 +112,7 @@ typedef struct ox_gemm_plan {
 typedef struct ox_gemm_plan {
     const ox_loops *loops;
     const ox_gemm_kernel *kernel;
+    ox_gemm_tile_fn *tile;
     ox_pool *pool;   /* NULL if the work is not worth it */
     bool batched;    /* threads take whole products */
     bool transposed; /* the transposed product is computed: of one column as one row, or with panels of A */
@@ -217,8 +218,8 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
 void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm *g, char *panels, char *stage);
 
 /* Prepare: operand B of a product laid out in panels, if it is input `input` and the model's own: then g->panels is
- * set, for the first of its matrices. `rank` dims and byte strides lead to the others, whose panels are *each bytes
- * apart. */
+ * set, for the first of its matrices, which lies where g->b.data says (NULL: where the input begins). `rank` dims and
+ * byte strides lead to the others, whose panels are *each bytes apart. */
 ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
                           size_t *each);
 

@@ -207,6 +207,8 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t c_size = ox_dtype_size(kernel->c);
+    /* Sums without zeros have to be the same sums: their order must not depend on where they begin. */
+    plan->tile = g->m == 1 && !g->seen && kernel->row_tile ? kernel->row_tile : kernel->tile;
     plan->direct = ox_gemm_reads_in_place(kernel, g);
     plan->edge = plan->direct && g->n % kernel->unit ? g->n % kernel->columns : 0;
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;

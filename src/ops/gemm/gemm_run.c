@@ -8,6 +8,7 @@ enum {
     TILES_EACH = 4,   /* enough rows of tiles for every thread */
     WHOLE = 4,        /* a share of all steps that handing on parts of rows takes */
     PACKED_ROWS = 16, /* of B that are laid out together: so many streams memory serves well */
+    NEAR = 1 << 10,   /* bytes: a panel that is read once would leave the first-level cache if all of it came before */
     FEW_TILES = 2     /* read a panel faster than memory brings the next one, unless it comes in streams */
 };
 
@@ -166,7 +167,8 @@ static int64_t find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t
 }
 
 /* The lines of the next panel, evenly spread over the tiles that read this one; where tiles wait for memory, in several
- * streams, in each of which the processor fetches more by itself. */
+ * streams, in each of which the processor fetches more by itself. A product of one row looks ahead in its own panel,
+ * behind which the next one lies. */
 static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_tile *tile) {
     const int64_t group = job->plan->kernel->group;
     tile->ahead_stream = job->plan->direct ? 0 : pieces(row * group, tiles);
@@ -174,6 +176,11 @@ static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_
     if (!job->plan->direct && tiles <= FEW_TILES) {
         tile->ahead_step = tile->ahead_stream;
         tile->ahead_stream = row * round_up(tile->depth, group) / OX_GEMM_STEPS;
+    }
+    if (!job->plan->direct && job->transposed->m == 1 && tile->ahead != job->panels) {
+        tile->ahead = tile->b + NEAR;
+        tile->ahead_stream = tile->b_row * group;
+        tile->ahead_step = OX_GEMM_STEPS * tile->ahead_stream;
     }
 }
 
@@ -191,7 +198,7 @@ static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->gemm;
     if (!g->seen) {
-        kernel->tile(tile);
+        job->plan->tile(tile);
         return;
     }
     ox_gemm_tile part = *tile;
@@ -200,7 +207,7 @@ static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_
     part.a += (first - k) * (int64_t)ox_dtype_size(kernel->a);
     part.b += (first - k) * part.b_row;
     if (part.depth || !part.add || part.finish)
-        kernel->tile(&part);
+        job->plan->tile(&part);
 }
 
 /* Columns of a block that tiles write: whole vectors, where the block is not C itself and nobody wants its rows packed.

@@ -49,8 +49,9 @@ static bool describe(const ox_call *call, int input, int rank, const int64_t *di
         return false;
     *w = (weights){
         .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype), .g = g, .rank = rank};
-    w->key.maker = w->kernel, w->key.data = call->in[input]->data, w->key.kind = g->b.dtype;
-    w->key.bytes = ox_tensor_span(call->in[input]);
+    const char *data = call->in[input]->data, *first = g->b.data ? g->b.data : data;
+    w->key.maker = w->kernel, w->key.data = first, w->key.kind = g->b.dtype;
+    w->key.bytes = ox_tensor_span(call->in[input]) - (size_t)(first - data);
     for (int d = 0; d < rank; d++)
         w->key.dims[d] = dims[d], w->key.strides[d] = strides[d];
     w->key.dims[rank] = g->k, w->key.strides[rank] = g->b.row;

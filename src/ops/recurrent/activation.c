@@ -94,7 +94,7 @@ ox_status ox_recurrent_functions(ox_call *call, const ox_cell *cell, int directi
     return OX_OK;
 }
 
-ox_status ox_recurrent_loops(ox_call *call, ox_dtype dtype, ox_cell_loops *loops) {
+ox_status ox_recurrent_loops(ox_call *call, ox_dtype dtype, ox_gate_loops *loops) {
     const float clip = ox_call_float(call, "clip", 0);
     loops->width = (int64_t)ox_dtype_size(dtype);
     loops->clip = ox_call_has(call, "clip");
@@ -108,10 +108,24 @@ ox_status ox_recurrent_loops(ox_call *call, ox_dtype dtype, ox_cell_loops *loops
     loops->mul = lane_of(call, OX_LANES_Mul, dtype);
     loops->min = lane_of(call, OX_LANES_Min, dtype);
     loops->max = lane_of(call, OX_LANES_Max, dtype);
+    loops->usual = OX_SMALL ? NULL : OX_BUILD_OF(call->loops, ox_cell_builds);
     return OX_OK;
 }
 
-void ox_activate(const ox_cell_loops *loops, const ox_activation *f, int64_t n, char *x) {
+/* Whether cells compute in floats, with the default activations and without options. */
+bool ox_recurrent_is_usual(ox_call *call, const ox_recurrent *r) {
+    const ox_attr *names = ox_call_attr(call, "activations", OX_ATTR_STRINGS);
+    const ox_cell *cell = r->cell;
+    const bool peeps = cell->peepholes >= 0 && ox_call_given(call, cell->peepholes);
+    if (ox_dtype_compute(call->in[0]->dtype) != OX_FLOAT || r->loops.clip || r->input_forget || peeps)
+        return false;
+    for (size_t i = 0; names && i < names->count; i++)
+        if (!ox_says(names->u.strings[i], cell->defaults[i % (size_t)cell->functions]))
+            return false;
+    return true;
+}
+
+void ox_activate(const ox_gate_loops *loops, const ox_activation *f, int64_t n, char *x) {
     const int64_t width = loops->width;
     if (loops->clip) {
         ox_cell_apply(loops->max, n, width, x, x, loops->low, 0);

@@ -82,7 +82,7 @@ ox_status ox_quantized_product(ox_call *call, const ox_recurrent *r, int number,
         OX_TRY(ox_store_get(call->store, &key, (size_t)columns_of(r) * WIDE, sum_columns,
                             &(column_sums){call, p, weights->data, r->shape.directions}, &p->sums, call->error));
     }
-    return ox_gemm_prepare(call, g, p->count, &p->plan);
+    return ox_gemm_prepare(call, g, 1, &p->plan);
 }
 
 /* Rows of the larger of both operands, and elements. */
@@ -152,8 +152,7 @@ void ox_quantized_operand(const ox_call *call, const ox_gemm *g, const ox_f32 *f
 }
 
 void ox_quantized_row(const ox_call *call, const ox_recurrent *r, int number, int direction,
-                      const ox_quantized_run *run, int64_t row, int64_t column, int64_t n, char *sums,
-                      const ox_f32 *add, ox_f32 *to) {
+                      const ox_quantized_run *run, int64_t row, int64_t column, int64_t n, char *sums, ox_f32 *to) {
     const ox_tensor *scales = call->in[scales_of[number]], *zeros = call->in[zeros_of[number]];
     const ox_zero_points points = {
         .row_zero = run->zero,
@@ -165,5 +164,5 @@ void ox_quantized_row(const ox_call *call, const ox_recurrent *r, int number, in
     const int64_t step = scales->rank == 1 ? 0 : 1;
     loops_of(call)->offset(n, &points, sums);
     for (int64_t j = 0; j < n; j++)
-        to[j] = (float)((const int32_t *)(const void *)sums)[j] * (run->scale * each[j * step]) + add[j];
+        to[j] = (float)((const int32_t *)(const void *)sums)[j] * (run->scale * each[j * step]);
 }

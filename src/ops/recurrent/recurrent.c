@@ -1,5 +1,6 @@
 /* recurrent.c: RNN, GRU and LSTM. One product before the steps computes what the inputs give to the gates, for all
- * steps. Each step then multiplies the hidden states by their weights, adds both, and applies the cell (cells.c). */
+ * steps. Each step then multiplies the hidden states by their weights, and applies the cell (cells.c), which adds both.
+ * What lies behind the longest sequence is not computed. */
 #include "recurrent.h"
 #include "ops/retype.h"
 
@@ -20,11 +21,12 @@ struct ox_recurrent_run {
     ox_tensor in[OX_RECURRENT_INPUTS];
     char *inputs;                      /* what X gives to the gates, in the order of X's rows */
     char *gates;                       /* of a step: batch x gates */
-    char *bias;                        /* of W's product; GRU's of R's last gate follows */
+    char *bias;                        /* of W and R; GRU's of R's last gate follows */
     char *state[OX_RECURRENT_STATES];  /* batch x hidden; GRU: the second is the operand of the last product */
     void *room[OX_RECURRENT_PRODUCTS]; /* the products' workspace */
     ox_quantized_run *quantized;
     const ox_i32 *lengths; /* NULL: all are of full length */
+    int64_t steps;         /* of the longest sequence */
     int direction;
     bool backward;
     int64_t step;
@@ -36,64 +38,40 @@ static bool is_native(ox_dtype dtype) {
     return ox_dtype_compute(dtype) == dtype;
 }
 
-/* One row reads matrices as they lie. Those that it reads in every step are laid out for it once, if they are
- * constants: sums along their rows need no totals of vectors. */
-static ox_status share_rows(ox_call *call, const ox_recurrent *r, int input, ox_recurrent_product *p) {
-    ox_gemm *g = &p->gemm;
-    const int64_t width = r->loops.width, count = r->shape.directions * p->matrices;
-    const ox_tensor from = {call->in[input]->dtype, 3, (const int64_t[]){count, g->k, g->n},
-                            (const int64_t[]){(int64_t)p->each, width, g->k * width}, call->in[input]->data};
-    if (!(call->weights >> input & 1))
-        return OX_OK;
-    OX_TRY(ox_packed_once(call->store, call->loops, &from, &p->rows, call->error));
-    if (p->rows)
-        g->b.row = g->n * width, g->b.col = width;
-    return OX_OK;
-}
+static void scale_sums(const ox_gemm *g, const ox_gemm_block *block);
 
-/* A product with matrices of `columns` rows in input `input`, whose elements are transposed so. */
-static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, int64_t columns,
-                              ox_recurrent_product *p) {
+/* A product with `gates` gates of the matrices in input `input`, which are transposed. */
+static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, int64_t gates, ox_recurrent_product *p) {
     const int64_t width = r->loops.width, depth = input == W ? r->shape.input : r->shape.hidden;
+    const int64_t row = depth * width, all = r->cell->gates * r->shape.hidden * row, directions = r->shape.directions;
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     ox_gemm *g = &p->gemm;
-    g->n = columns, g->k = depth;
-    if (r->cell->is_quantized)
+    g->n = gates * r->shape.hidden, g->k = depth;
+    g->c_row = r->cell->gates * r->shape.hidden * width;
+    if (r->cell->is_quantized) {
+        g->end = scale_sums;
         return ox_quantized_product(call, r, input == W ? OX_INPUT_PRODUCT : OX_STATE_PRODUCT, p);
-    g->a = (ox_gemm_matrix){dtype, NULL, depth * width, width};
-    g->b = (ox_gemm_matrix){dtype, NULL, width, depth * width};
-    p->each = (size_t)(columns * depth * width);
-    const int64_t dims[] = {r->shape.directions, p->matrices},
-                  strides[] = {p->matrices * columns * depth * width, columns * depth * width};
-    /* Matrices of 16 bits are widened in every run. */
-    if (is_native(call->in[0]->dtype) && g->m > 1)
-        OX_TRY(ox_gemm_weights(call, input, 2, dims, strides, g, &p->each));
-    if (!OX_SMALL && is_native(call->in[0]->dtype) && g->m == 1 && r->shape.sequence > 1)
-        OX_TRY(share_rows(call, r, input, p));
-    if (!OX_SMALL && g->n > 1 && !ox_call_given(call, LENGTHS) && ox_gemm_can_add(call->loops, g)) {
-        g->end = NULL;
-        g->c_row = (input == W ? 1 : p->matrices) * columns * width;
     }
-    return ox_gemm_prepare(call, g, p->count, &p->plan);
+    p->offset = (size_t)(p->first * r->shape.hidden * row);
+    p->each = (size_t)all;
+    g->a = (ox_gemm_matrix){dtype, NULL, row, width};
+    g->b = (ox_gemm_matrix){dtype, (const char *)call->in[input]->data + p->offset, width, row};
+    /* Matrices of 16 bits are widened in every run. */
+    if (is_native(call->in[0]->dtype))
+        OX_TRY(ox_gemm_weights(call, input, 1, &directions, &all, g, &p->each));
+    return ox_gemm_prepare(call, g, 1, &p->plan);
 }
-
-static void finish_inputs(const ox_gemm *g, const ox_gemm_block *block);
-static void finish_states(const ox_gemm *g, const ox_gemm_block *block);
 
 static ox_status plan_products(ox_call *call, ox_recurrent *r) {
     const ox_recurrent_shape *s = &r->shape;
-    const int split = r->cell->is_split ? r->cell->gates : 1;
+    const int gates = r->cell->gates, together = r->first ? gates - 1 : gates;
     ox_recurrent_product *p = r->products;
-    p[OX_INPUT_PRODUCT] =
-        (ox_recurrent_product){.gemm = {.m = s->sequence * s->batch, .end = finish_inputs}, .count = 1, .matrices = 1};
-    p[OX_STATE_PRODUCT] = (ox_recurrent_product){
-        .gemm = {.m = s->batch, .end = finish_states}, .count = split > 1 ? split - 1 : 1, .matrices = split};
-    p[OX_LAST_PRODUCT] = (ox_recurrent_product){
-        .gemm = {.m = s->batch, .end = finish_states}, .count = 1, .first = split - 1, .matrices = split};
-    const int64_t columns = r->cell->gates * s->hidden;
-    OX_TRY(plan_product(call, r, W, columns, &p[OX_INPUT_PRODUCT]));
-    OX_TRY(plan_product(call, r, R, columns / split, &p[OX_STATE_PRODUCT]));
-    return split > 1 ? plan_product(call, r, R, columns / split, &p[OX_LAST_PRODUCT]) : OX_OK;
+    p[OX_INPUT_PRODUCT] = (ox_recurrent_product){.gemm = {.m = s->sequence * s->batch}};
+    p[OX_STATE_PRODUCT] = (ox_recurrent_product){.gemm = {.m = s->batch}};
+    p[OX_LAST_PRODUCT] = (ox_recurrent_product){.gemm = {.m = s->batch}, .first = together};
+    OX_TRY(plan_product(call, r, W, gates, &p[OX_INPUT_PRODUCT]));
+    OX_TRY(plan_product(call, r, R, together, &p[OX_STATE_PRODUCT]));
+    return r->first ? plan_product(call, r, R, gates - together, &p[OX_LAST_PRODUCT]) : OX_OK;
 }
 
 /* Elements in the workspace, or -1 if they are too many. */
@@ -116,6 +94,14 @@ static ox_status plan_memory(ox_call *call, const ox_recurrent *r) {
     return r->cell->is_quantized ? ox_quantized_plan(call, r) : OX_OK;
 }
 
+static void choose_cell(ox_call *call, ox_recurrent *r) {
+    const ox_cell *cell = r->cell;
+    const bool usual = cell->usual_last && ox_recurrent_is_usual(call, r);
+    if (cell->has_reset && !r->linear_before_reset)
+        r->first = usual ? cell->usual_first : cell->first;
+    r->last = usual ? cell->usual_last : cell->last;
+}
+
 ox_status ox_recurrent_prepare(ox_call *call, const ox_cell *cell) {
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     ox_recurrent *r = ox_call_state(call, sizeof *r);
@@ -127,6 +113,7 @@ ox_status ox_recurrent_prepare(ox_call *call, const ox_cell *cell) {
     OX_TRY(ox_recurrent_shape_of(call, cell, &r->shape));
     OX_TRY(ox_recurrent_functions(call, cell, r->shape.directions, dtype, r->functions));
     OX_TRY(ox_recurrent_loops(call, dtype, &r->loops));
+    choose_cell(call, r);
     if (r->shape.batch == 0 || r->shape.hidden == 0)
         return OX_OK;
     OX_TRY(plan_memory(call, r));
@@ -154,82 +141,14 @@ static char *inputs_of(const ox_recurrent_run *run, int64_t row) {
     return run->inputs + place * run->r->cell->gates * s->hidden * run->r->loops.width;
 }
 
-/* Adds n elements to those of a block, to where they stay. */
-static void add_row(const ox_recurrent_run *run, int number, const ox_gemm_block *block, int64_t row, char *to,
-                    const char *add) {
-    const ox_recurrent *r = run->r;
-    const int64_t width = r->loops.width, place = block->column * width;
-    char *sums = block->data + row * block->data_row;
-    if (r->cell->is_quantized)
-        ox_quantized_row(run->call, r, number, run->direction, run->quantized, block->row + row, block->column,
-                         block->columns, sums, (const ox_f32 *)(const void *)(add + place),
-                         (ox_f32 *)(void *)(to + place));
-    else
-        ox_cell_apply(r->loops.add, block->columns, width, to + place, sums, add + place, width);
-}
-
-/* An ox_gemm_end_fn. */
-static void finish_inputs(const ox_gemm *g, const ox_gemm_block *block) {
+/* An ox_gemm_end_fn of quantized products. */
+static void scale_sums(const ox_gemm *g, const ox_gemm_block *block) {
     const ox_recurrent_run *run = g->context;
-    const int64_t to_row = g->n * run->r->loops.width;
+    const int number = *(const int *)g->extra;
     for (int64_t i = 0; i < block->rows; i++)
-        add_row(run, OX_INPUT_PRODUCT, block, i, run->inputs + (block->row + i) * to_row, run->bias);
-}
-
-/* The bytes from a row's first gate to the one that a product begins with. */
-static int64_t gate_offset(const ox_recurrent *r, const ox_recurrent_product *p, int64_t i) {
-    return (p->first + i) * p->gemm.n * r->loops.width;
-}
-
-/* Which product of a batch it is. */
-typedef struct batch_place {
-    const ox_recurrent_run *run;
-    const ox_recurrent_product *p;
-    const char *matrices;
-} batch_place;
-
-/* Whether a bias is added to a product of states in place of what X gives, for gates that begin at `offset`. */
-static bool is_apart(const ox_recurrent *r, int64_t offset) {
-    return r->linear_before_reset && offset == gate_offset(r, &r->products[OX_LAST_PRODUCT], 0);
-}
-
-/* An ox_gemm_end_fn: `extra` is where the gates of this product begin in a row. */
-static void finish_states(const ox_gemm *g, const ox_gemm_block *block) {
-    const ox_recurrent_run *run = g->context;
-    const ox_recurrent *r = run->r;
-    const int64_t gates = r->cell->gates * r->shape.hidden * r->loops.width;
-    const int64_t offset = (const char *)g->extra - run->gates;
-    const bool apart = is_apart(r, offset);
-    for (int64_t i = 0; i < block->rows; i++) {
-        const int64_t row = block->row + i;
-        add_row(run, OX_STATE_PRODUCT, block, i, run->gates + row * gates + offset,
-                apart ? run->bias + gates : inputs_of(run, row) + offset);
-    }
-}
-
-/* An ox_gemm_place_fn. */
-static void put(const void *places, int64_t i, ox_gemm *g) {
-    const batch_place *at = places;
-    const int64_t number = at->run->direction * at->p->matrices + at->p->first + i;
-    const char *matrix = at->matrices + (size_t)number * at->p->each;
-    *(g->panels ? &g->panels : &g->b.data) = matrix;
-    g->extra = at->run->gates + gate_offset(at->run->r, at->p, i);
-}
-
-/* What is added to sums, and where they are written. Without lengths all rows of a step are at one time. */
-static void place_sums(const ox_recurrent_run *run, int number, ox_gemm *g) {
-    const ox_recurrent *r = run->r;
-    const int64_t gates = r->cell->gates * r->shape.hidden * r->loops.width,
-                  offset = (const char *)g->extra - run->gates;
-    const bool is_input = number == OX_INPUT_PRODUCT;
-    g->c = is_input ? run->inputs : run->gates + offset;
-    g->finish.plus_row = 0; /* a bias is the same for all rows */
-    if (is_input || is_apart(r, offset)) {
-        g->finish.plus = run->bias + (is_input ? 0 : gates);
-        return;
-    }
-    g->finish.plus = inputs_of(run, 0) + offset;
-    g->finish.plus_row = r->shape.by_batch ? r->shape.sequence * gates : gates;
+        ox_quantized_row(run->call, run->r, number, run->direction, run->quantized, block->row + i, block->column,
+                         block->columns, block->data + i * block->data_row,
+                         (ox_f32 *)(void *)ox_gemm_out(g, block, i, run->r->loops.width));
 }
 
 /* An ox_gemm_place_fn of a product that has been placed. */
@@ -237,25 +156,39 @@ static void stay(const void *places, int64_t i, ox_gemm *g) {
     (void)places, (void)i, (void)g;
 }
 
-static void multiply(const ox_recurrent_run *run, int number, const ox_tensor *weights, const char *a) {
-    const ox_recurrent_product *p = &run->r->products[number];
+/* The product of `rows` rows with matrices of this direction, to the gates that it gives of rows of all gates. */
+static void multiply(const ox_recurrent_run *run, int number, const void *weights, int64_t rows, const char *a,
+                     char *to) {
+    const ox_recurrent *r = run->r;
+    const ox_recurrent_product *p = &r->products[number];
+    const size_t place = (size_t)run->direction * p->each;
     ox_gemm g = p->gemm;
-    batch_place at = {run, p, g.panels ? g.panels : p->rows ? p->rows : weights->data};
+    g.m = rows;
     g.a.data = a;
-    if (run->r->cell->is_quantized) {
+    if (g.panels)
+        g.panels = (const char *)g.panels + place;
+    else
+        g.b.data = (const char *)weights + p->offset + place;
+    g.c = to + p->first * r->shape.hidden * r->loops.width;
+    g.context = run;
+    g.extra = &number;
+    if (r->cell->is_quantized) {
         ox_quantized_operand(run->call, &g, (const ox_f32 *)(const void *)a, run->quantized);
         g.a.data = run->quantized->operand;
     }
-    g.context = run;
-    if (OX_SMALL || g.end) {
-        ox_gemm_run(&p->plan, &g, p->count, put, &at, run->room[number]);
-        return;
-    }
-    for (int64_t i = 0; i < p->count; i++) {
-        put(&at, i, &g);
-        place_sums(run, number, &g);
-        ox_gemm_run(&p->plan, &g, 1, stay, NULL, run->room[number]);
-    }
+    ox_gemm_run(&p->plan, &g, 1, stay, NULL, run->room[number]);
+}
+
+/* What X gives to the gates, in the steps of the longest sequence. */
+static void multiply_inputs(const ox_recurrent_run *run) {
+    const ox_recurrent_shape *s = &run->r->shape;
+    const bool apart = s->by_batch && run->steps < s->sequence;
+    const int64_t pieces = apart ? s->batch : 1, rows = apart ? run->steps : run->steps * s->batch,
+                  from = s->sequence * s->input * run->r->loops.width,
+                  to = s->sequence * run->r->cell->gates * s->hidden * run->r->loops.width;
+    for (int64_t i = 0; i < pieces; i++)
+        multiply(run, OX_INPUT_PRODUCT, run->in[W].data, rows, (const char *)run->in[X].data + i * from,
+                 run->inputs + i * to);
 }
 
 /* ---- Steps -------------------------------------------------------------------------------------------------- */
@@ -283,9 +216,10 @@ static ox_cell_row row_at(const ox_recurrent_run *run, int64_t row) {
     const int64_t n = r->shape.hidden, width = r->loops.width, state = row * n * width;
     const ox_tensor *peepholes = r->cell->peepholes < 0 ? NULL : &run->in[r->cell->peepholes];
     return (ox_cell_row){.gates = run->gates + row * r->cell->gates * n * width,
+                         .inputs = inputs_of(run, row),
+                         .bias = run->bias,
                          .hidden = run->state[0] + state,
                          .cell = run->state[1] + state,
-                         .inputs = inputs_of(run, row) + (r->cell->gates - 1) * n * width,
                          .peepholes = peepholes && peepholes->data
                                           ? (const char *)peepholes->data + run->direction * 3 * n * width
                                           : NULL,
@@ -307,7 +241,7 @@ static void cells_part(void *context, int part, int parts) {
         if (run->step >= length_of(run, row))
             continue;
         const ox_cell_row cell = row_at(run, row);
-        (job->first ? r->cell->first : r->cell->last)(r, r->functions[run->direction], &cell);
+        (job->first ? r->first : r->last)(r, r->functions[run->direction], &cell);
         if (!job->first)
             store(run->call, 0, place_in_all(run, row, time_of(run, row)), cell.n, cell.hidden);
     }
@@ -323,10 +257,11 @@ static void pass(const ox_recurrent_run *run, bool first) {
 }
 
 static void take_step(const ox_recurrent_run *run) {
-    multiply(run, OX_STATE_PRODUCT, &run->in[R], run->state[0]);
-    if (run->r->cell->is_split) {
+    const int64_t rows = run->r->shape.batch;
+    multiply(run, OX_STATE_PRODUCT, run->in[R].data, rows, run->state[0], run->gates);
+    if (run->r->first) {
         pass(run, true);
-        multiply(run, OX_LAST_PRODUCT, &run->in[R], run->state[1]);
+        multiply(run, OX_LAST_PRODUCT, run->in[R].data, rows, run->state[1], run->gates);
     }
     pass(run, false);
 }
@@ -368,9 +303,8 @@ static void run_direction(ox_recurrent_run *run, int direction) {
     run->step = 0;
     set_bias(run);
     set_states(run);
-    if (r->shape.sequence > 0)
-        multiply(run, OX_INPUT_PRODUCT, &run->in[W], run->in[X].data);
-    for (; run->step < r->shape.sequence && !ox_pool_poll(run->call->pool); run->step++)
+    multiply_inputs(run);
+    for (; run->step < run->steps && !ox_pool_poll(run->call->pool); run->step++)
         take_step(run);
     for (int64_t row = 0; row < r->shape.batch; row++)
         for (int i = 0; i < r->cell->states; i++)
@@ -380,14 +314,19 @@ static void run_direction(ox_recurrent_run *run, int direction) {
 
 static ox_status check_lengths(ox_call *call, ox_recurrent_run *run) {
     const ox_recurrent_shape *s = &run->r->shape;
+    run->steps = s->sequence;
     if (!ox_call_given(call, LENGTHS))
         return OX_OK;
     run->lengths = call->in[LENGTHS]->data;
-    for (int64_t i = 0; i < s->batch; i++)
+    run->steps = 0;
+    for (int64_t i = 0; i < s->batch; i++) {
         if (run->lengths[i] < 0 || run->lengths[i] > s->sequence)
             return ox_call_fail(call, OX_ERROR_VALUE, "element %lld of %s is %lld, but sequences have 0 to %lld steps",
                                 (long long)i, OX_INPUT(call, LENGTHS), (long long)run->lengths[i],
                                 (long long)s->sequence);
+        if (run->lengths[i] > run->steps)
+            run->steps = run->lengths[i];
+    }
     if (call->nout > 0 && call->out[0])
         memset(call->out[0]->data, 0, (size_t)ox_tensor_count(call->out[0]) * ox_dtype_size(call->out[0]->dtype));
     return OX_OK;
@@ -409,7 +348,7 @@ static void take_memory(ox_call *call, ox_recurrent_run *run) {
         run->state[i] = ox_workspace_take(call, &used, elements(1, s->batch, s->hidden), width);
     if (r->cell->is_quantized)
         ox_quantized_take(call, r, &used, run->quantized);
-    for (int i = 0; i < (r->cell->is_split ? OX_RECURRENT_PRODUCTS : OX_LAST_PRODUCT); i++)
+    for (int i = 0; i < (r->first ? OX_RECURRENT_PRODUCTS : OX_LAST_PRODUCT); i++)
         run->room[i] = ox_gemm_take(call, &used, &r->products[i].plan);
 }
 

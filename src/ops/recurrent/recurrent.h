@@ -4,6 +4,7 @@
 
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"
+#include "loops/cell_loops.h"
 #include "loops/lanes.h"
 
 enum {
@@ -21,21 +22,25 @@ typedef struct ox_activation {
 } ox_activation;
 
 /* The loops and numbers that cells use, in the type that is computed in. */
-typedef struct ox_cell_loops {
+typedef struct ox_gate_loops {
     int64_t width; /* bytes of an element */
     ox_lane *add, *sub, *mul, *min, *max;
     double room[3]; /* the numbers themselves: */
     const void *one, *low, *high;
     bool clip;
-} ox_cell_loops;
+    const ox_cell_loops *usual; /* NULL on devices */
+} ox_gate_loops;
 
 typedef struct ox_recurrent ox_recurrent;
 typedef struct ox_recurrent_run ox_recurrent_run;
 
-/* One row of a batch in one step: its gates, in the order of the weights, and its states, which are brought on. */
+/* One row of a batch in one step: what its states and inputs give to its gates, in the order of the weights, and its
+ * states, which are brought on. Whoever takes a gate first adds the three. */
 typedef struct ox_cell_row {
-    char *gates, *hidden, *cell;
-    const char *inputs;    /* GRU: what the inputs give to the hidden gate */
+    char *gates;           /* the products of states; later the gates themselves */
+    const char *inputs;    /* the products of inputs */
+    const char *bias;      /* of all gates; GRU: what is added before the hidden gate is reset lies behind */
+    char *hidden, *cell;   /* GRU: the second is the operand of the last product */
     const char *peepholes; /* LSTM: of this direction; or NULL */
     int64_t n;             /* elements of a gate */
 } ox_cell_row;
@@ -48,9 +53,11 @@ typedef struct ox_cell {
     int initial;   /* the first input of initial states */
     int peepholes; /* that input, or -1 */
     const char *defaults[OX_RECURRENT_FUNCTIONS];
-    bool is_quantized;        /* weights are bytes, transposed, and operands are quantized for each product */
-    bool is_split;            /* the last gate has a product of its own, after `first` */
-    ox_cell_fn *first, *last; /* first: NULL if not split */
+    bool is_quantized; /* weights are bytes, transposed, and operands are quantized for each product */
+    bool
+        has_reset; /* what the last gate multiplies may be reset before, by `first`: it has a product of its own then */
+    ox_cell_fn *first, *last;
+    ox_cell_fn *usual_first, *usual_last; /* the same for the default activations and no options, of floats; or NULL */
 } ox_cell;
 
 /* The shape of a node. */
@@ -72,10 +79,9 @@ enum {
 typedef struct ox_recurrent_product {
     ox_gemm gemm;
     ox_gemm_plan plan;
-    int64_t count;       /* of matrices */
-    int first, matrices; /* the number of the first one, and how many a direction has */
-    size_t each;         /* bytes from one to the next, in panels or not */
-    const void *rows; /* matrices of one row's product, with their rows packed, if all sessions share them; or NULL */
+    int64_t first;    /* the gate that it begins with */
+    size_t offset;    /* bytes to the first direction's matrix, ... */
+    size_t each;      /* ... and from one direction's to the next, in panels or not */
     uint32_t shift;   /* quantized: what the kernel adds to weights, ... */
     const void *sums; /* ... and the sums of their columns then (uint32), NULL unless all sessions share them */
 } ox_recurrent_product;
@@ -84,8 +90,9 @@ struct ox_recurrent {
     const ox_cell *cell;
     ox_recurrent_shape shape;
     ox_activation functions[2][OX_RECURRENT_FUNCTIONS];
-    ox_cell_loops loops;
+    ox_gate_loops loops;
     bool linear_before_reset, input_forget;
+    ox_cell_fn *first, *last; /* first: NULL where all gates have one product */
     ox_recurrent_product products[OX_RECURRENT_PRODUCTS];
 };
 
@@ -112,11 +119,9 @@ void ox_quantized_take(const ox_call *call, const ox_recurrent *r, size_t *used,
 /* Run: quantizes the operand of a product. */
 void ox_quantized_operand(const ox_call *call, const ox_gemm *g, const ox_f32 *from, ox_quantized_run *run);
 
-/* n sums of a row, from column `column` on, times scales, plus `add`. Takes what zero points contribute off the sums.
- */
+/* n sums of a row, from column `column` on, times scales. Takes what zero points contribute off the sums. */
 void ox_quantized_row(const ox_call *call, const ox_recurrent *r, int number, int direction,
-                      const ox_quantized_run *run, int64_t row, int64_t column, int64_t n, char *sums,
-                      const ox_f32 *add, ox_f32 *to);
+                      const ox_quantized_run *run, int64_t row, int64_t column, int64_t n, char *sums, ox_f32 *to);
 
 /* Infer: types and shapes of the inputs that quantized weights have besides. */
 ox_status ox_quantized_check(ox_call *call, const ox_recurrent_shape *s);
@@ -125,10 +130,11 @@ ox_status ox_quantized_check(ox_call *call, const ox_recurrent_shape *s);
 ox_status ox_recurrent_shape_of(ox_call *call, const ox_cell *cell, ox_recurrent_shape *s);
 ox_status ox_recurrent_functions(ox_call *call, const ox_cell *cell, int directions, ox_dtype dtype,
                                  ox_activation functions[][OX_RECURRENT_FUNCTIONS]);
-ox_status ox_recurrent_loops(ox_call *call, ox_dtype dtype, ox_cell_loops *loops);
+ox_status ox_recurrent_loops(ox_call *call, ox_dtype dtype, ox_gate_loops *loops);
+bool ox_recurrent_is_usual(ox_call *call, const ox_recurrent *r);
 
 /* n elements of `x`, limited where the node says so, through an activation. */
-void ox_activate(const ox_cell_loops *loops, const ox_activation *f, int64_t n, char *x);
+void ox_activate(const ox_gate_loops *loops, const ox_activation *f, int64_t n, char *x);
 
 /* to = x * y and so on, of n elements; steps in bytes. */
 static inline void ox_cell_apply(ox_lane *lane, int64_t n, int64_t width, char *to, const void *x, const void *y,

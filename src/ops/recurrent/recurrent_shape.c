@@ -97,7 +97,7 @@ static ox_status describe(ox_call *call, const ox_recurrent_shape *s) {
 ox_status ox_recurrent_infer(ox_call *call, const ox_cell *cell) {
     ox_recurrent_shape s;
     ox_activation functions[2][OX_RECURRENT_FUNCTIONS];
-    ox_cell_loops loops;
+    ox_gate_loops loops;
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
     OX_TRY(check_types(call, cell));
     OX_TRY(ox_recurrent_shape_of(call, cell, &s));
