@@ -60,16 +60,19 @@ enum {
     OX_GEMM_STAGE = 2 * OX_GEMM_DEPTH * OX_GEMM_PANEL_ROW
 };
 
+/* `columns`, `unit` and `group` are powers of two. */
 typedef struct ox_gemm_kernel {
-    ox_dtype a, b, c;                 /* types of the elements in panels and of C */
-    int rows, columns;                /* of a full tile */
-    int unit;                         /* panels are as wide as a multiple of it */
-    int depth;                        /* most elements along k in a block */
-    int group;                        /* elements along k that lie together; blocks start at multiples */
-    int64_t a_row;                    /* bytes */
-    ox_gemm_tile_fn *tile, *row_tile; /* the second for products of one row, whose sums it adds in another order */
-    ox_gemm_finish_fn *finish;        /* NULL if sums are not finished by these loops */
-    ox_gemm_rows_fn *row_vector;      /* NULL if there is neither this nor dots */
+    ox_dtype a, b, c;  /* types of the elements in panels and of C */
+    int rows, columns; /* of a full tile */
+    int unit;          /* panels are as wide as a multiple of it */
+    int depth;         /* most elements along k in a block */
+    int group;         /* elements along k that lie together; blocks start at multiples */
+    int64_t a_row;     /* bytes */
+    ox_gemm_tile_fn *tile;
+    ox_gemm_tile_fn *row_tile;   /* or NULL: for products of one row, whose sums it adds in another order. It takes all
+                                  * columns of panels that lie behind each other, and does not look ahead. */
+    ox_gemm_finish_fn *finish;   /* NULL if sums are not finished by these loops */
+    ox_gemm_rows_fn *row_vector; /* NULL if there is neither this nor dots */
     ox_gemm_dots_fn *dots;
     ox_gemm_pack_fn *pack_a, *pack_b;
 } ox_gemm_kernel;

@@ -104,11 +104,50 @@ START_TEST(as_step_by_step) {
 }
 END_TEST
 
+/* All panels of a row by one call, and a unit of columns at a time, as threads may cut them: the same bits. */
+START_TEST(rows_by_parts) {
+    enum {
+        ALL = 3 * COLUMNS
+    };
+    for (int b = 0; b < BUILDS; b++) {
+        const ox_gemm_kernel *kernel = OX_BUILD_OF(ox_loops_find(builds[b]), ox_gemm_builds)(OX_FLOAT);
+        for (int n = 1; n <= ALL; n++) {
+            static float a[DEPTH], panels[DEPTH * ALL], whole[ALL], part[ALL];
+            const int64_t size = sizeof(float);
+            draw_floats(DEPTH, a), draw_floats(DEPTH * ALL, panels);
+            for (int at = 0; at < n; at += kernel->unit) {
+                const int first = at / kernel->columns * kernel->columns, rest = n - first,
+                          units = (rest + kernel->unit - 1) / kernel->unit * kernel->unit,
+                          width = units < kernel->columns ? units : kernel->columns;
+                ox_gemm_tile tile = {.rows = 1,
+                                     .columns = n - at < kernel->unit ? n - at : kernel->unit,
+                                     .depth = DEPTH,
+                                     .a = (const char *)a,
+                                     .a_row = sizeof a,
+                                     .b = (const char *)(panels + DEPTH * first + at - first),
+                                     .b_row = width * size,
+                                     .c = (char *)(part + at),
+                                     .c_row = sizeof part,
+                                     .ahead = (const char *)panels};
+                kernel->row_tile(&tile);
+                if (at > 0)
+                    continue;
+                tile.columns = n, tile.c = (char *)whole;
+                kernel->row_tile(&tile);
+            }
+            for (int j = 0; j < n; j++)
+                ck_assert(isnan(part[j]) ? isnan(whole[j]) : !memcmp(&part[j], &whole[j], sizeof *part));
+        }
+    }
+}
+END_TEST
+
 Suite *ox_suite_gemm_finish(void);
 Suite *ox_suite_gemm_finish(void) {
     Suite *suite = suite_create("gemm_finish");
     TCase *tests = tcase_create("gemm_finish");
     tcase_add_test(tests, as_step_by_step);
+    tcase_add_test(tests, rows_by_parts);
     suite_add_tcase(suite, tests);
     return suite;
 }

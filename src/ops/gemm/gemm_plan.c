@@ -204,11 +204,16 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
     plan->strip = ox_least(plan->columns, (int64_t)(STRIP_BYTES / c_size) / plan->rows + 1);
 }
 
+/* One row with weights in panels. The transposed products of convolutions have as many rows as their callers cut them
+ * into, for threads, and so may not sum single rows in another order. */
+static bool is_row_of_panels(const ox_gemm *g, const ox_gemm_plan *plan) {
+    return g->m == 1 && g->panels && !plan->transposed && plan->kernel->row_tile;
+}
+
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t c_size = ox_dtype_size(kernel->c);
-    /* Sums without zeros have to be the same sums: their order must not depend on where they begin. */
-    plan->tile = g->m == 1 && !g->seen && kernel->row_tile ? kernel->row_tile : kernel->tile;
+    plan->tile = is_row_of_panels(g, plan) ? kernel->row_tile : kernel->tile;
     plan->direct = ox_gemm_reads_in_place(kernel, g);
     plan->edge = plan->direct && g->n % kernel->unit ? g->n % kernel->columns : 0;
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;

@@ -8,7 +8,6 @@ enum {
     TILES_EACH = 4,   /* enough rows of tiles for every thread */
     WHOLE = 4,        /* a share of all steps that handing on parts of rows takes */
     PACKED_ROWS = 16, /* of B that are laid out together: so many streams memory serves well */
-    NEAR = 1 << 10,   /* bytes: a panel that is read once would leave the first-level cache if all of it came before */
     FEW_TILES = 2     /* read a panel faster than memory brings the next one, unless it comes in streams */
 };
 
@@ -16,8 +15,9 @@ static int64_t pieces(int64_t count, int64_t size) {
     return count / size + (count % size != 0);
 }
 
+/* To a multiple of a unit of a kernel, which are powers of two: divisions would take longer than small tiles. */
 static int64_t round_up(int64_t count, int64_t unit) {
-    return pieces(count, unit) * unit;
+    return (count + unit - 1) & -unit;
 }
 
 static const void *offset(const ox_gemm_matrix *matrix, int64_t row, int64_t column) {
@@ -126,11 +126,12 @@ void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
 
-/* A block of A that tiles can read where it is, since so few of them do that laying it out would cost more; or NULL. */
+/* A block of A that tiles can read where it is, since so few of them do, or so few rows are there, that laying it out
+ * would cost more; or NULL. */
 static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a, int64_t depth,
                               const ox_gemm_block *block) {
     const bool fits = a->dtype == kernel->a && depth % kernel->group == 0 && a->col == (int64_t)ox_dtype_size(a->dtype);
-    return fits && block->columns <= DIRECT_PANELS * kernel->columns ? a->data : NULL;
+    return fits && (block->rows == 1 || block->columns <= DIRECT_PANELS * kernel->columns) ? a->data : NULL;
 }
 
 /* Lays a block of rows of A out, from k on. */
@@ -167,8 +168,7 @@ static int64_t find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t
 }
 
 /* The lines of the next panel, evenly spread over the tiles that read this one; where tiles wait for memory, in several
- * streams, in each of which the processor fetches more by itself. A product of one row looks ahead in its own panel,
- * behind which the next one lies. */
+ * streams, in each of which the processor fetches more by itself. */
 static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_tile *tile) {
     const int64_t group = job->plan->kernel->group;
     tile->ahead_stream = job->plan->direct ? 0 : pieces(row * group, tiles);
@@ -176,11 +176,6 @@ static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_
     if (!job->plan->direct && tiles <= FEW_TILES) {
         tile->ahead_step = tile->ahead_stream;
         tile->ahead_stream = row * round_up(tile->depth, group) / OX_GEMM_STEPS;
-    }
-    if (!job->plan->direct && job->transposed->m == 1 && tile->ahead != job->panels) {
-        tile->ahead = tile->b + NEAR;
-        tile->ahead_stream = tile->b_row * group;
-        tile->ahead_step = OX_GEMM_STEPS * tile->ahead_stream;
     }
 }
 
@@ -218,6 +213,18 @@ static int64_t block_width(const gemm_job *job, const ox_gemm_block *block) {
     return handed_on && !g->finish.is_used ? round_up(block->columns, job->plan->kernel->unit) : block->columns;
 }
 
+/* Columns from `column` of the job on, in a panel of `all`, that a tile of the block takes: a tile of one row takes all
+ * whole panels that lie behind each other, and the last one, if the block ends with that. */
+static int64_t columns_at_once(const gemm_job *job, const ox_gemm_block *block, int64_t column, int64_t all) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const int64_t within = column & (kernel->columns - 1), most = round_up(all - within, kernel->unit);
+    if (within || job->plan->direct || job->plan->tile != kernel->row_tile)
+        return most;
+    const int64_t end = block->column + block->columns - job->column, left = end - column,
+                  whole = left & -(int64_t)kernel->columns;
+    return end == job->columns ? round_up(left, kernel->unit) : whole > most ? whole : most;
+}
+
 /* A block of C; a block of its rows of A for each block of k. */
 static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_gemm_block *block) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
@@ -237,12 +244,12 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     }
     const int64_t width = block_width(job, block);
     for (int64_t j = 0; j < width; j += tile.columns) {
-        const int64_t at = block->column + j - job->column, within = at % kernel->columns, panel = at - within,
+        const int64_t at = block->column + j - job->column, within = at & (kernel->columns - 1), panel = at - within,
                       all = ox_least(kernel->columns, job->columns - panel);
         const int64_t next_row = find_panel(job, k, depth, panel, all, &tile);
         look_ahead(job, tiles, next_row, &tile);
         tile.b += within * kernel->group * (int64_t)ox_dtype_size(kernel->b);
-        tile.columns = ox_least(round_up(all - within, kernel->unit), width - j);
+        tile.columns = ox_least(columns_at_once(job, block, at, all), width - j);
         const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {
