@@ -3,14 +3,13 @@
 #include "lane_loops.h"
 
 enum {
+    ROWS = 4, /* that are gone through at once */
     AHEAD = 4 /* rows of lines side by side that are prefetched: no processor expects them */
 };
 
-/* Compilers make vectors of loops that do not ask which results are wanted. */
-#define CUMULATE(name, T, total, start, op)                                                                            \
-    static void name(int64_t n, int64_t step, int64_t lanes, const void *from, void *to, bool exclusive) {             \
-        const T *x = from;                                                                                             \
-        T *o = to;                                                                                                     \
+/* Lines side by side. Compilers make vectors of loops that do not ask which results are wanted. */
+#define CUMULATE_COLUMNS(name, T, total, start, op)                                                                    \
+    static void columns_##name(int64_t n, int64_t step, int64_t lanes, const T *x, T *o, bool exclusive) {             \
         total sum[OX_CUMULATE_LANES];                                                                                  \
         for (int64_t l = 0; l < lanes; l++)                                                                            \
             sum[l] = start;                                                                                            \
@@ -29,6 +28,37 @@ enum {
                     o[l] = (T)sum[l];                                                                                  \
                 }                                                                                                      \
         }                                                                                                              \
+    }
+
+/* Lines of neighbours: each waits for its sums, but not for those of the others. `lines` is a constant. */
+#define CUMULATE_ROWS(name, T, total, start, op)                                                                       \
+    OX_INLINED void lines_##name(int lines, int64_t n, int64_t step, int64_t next, const T *x, T *o, bool exclusive) { \
+        total sum[ROWS];                                                                                               \
+        for (int l = 0; l < lines; l++)                                                                                \
+            sum[l] = start;                                                                                            \
+        for (int64_t k = 0; k < n; k++, x += step, o += step)                                                          \
+            for (int l = 0; l < lines; l++) {                                                                          \
+                const total before = sum[l];                                                                           \
+                sum[l] = before op(total) x[l * next];                                                                 \
+                o[l * next] = (T)(exclusive ? before : sum[l]);                                                        \
+            }                                                                                                          \
+    }                                                                                                                  \
+    static void rows_##name(int64_t n, int64_t step, int64_t rows, int64_t next, const T *x, T *o, bool exclusive) {   \
+        for (; rows >= ROWS; rows -= ROWS, x += ROWS * next, o += ROWS * next)                                         \
+            lines_##name(ROWS, n, step, next, x, o, exclusive);                                                        \
+        for (; rows > 0; rows--, x += next, o += next)                                                                 \
+            lines_##name(1, n, step, next, x, o, exclusive);                                                           \
+    }
+
+#define CUMULATE(name, T, total, start, op)                                                                            \
+    CUMULATE_COLUMNS(name, T, total, start, op)                                                                        \
+    CUMULATE_ROWS(name, T, total, start, op)                                                                           \
+    static void name(int64_t n, int64_t step, int64_t lanes, int64_t next, const void *from, void *to,                 \
+                     bool exclusive) {                                                                                 \
+        if (step == 1 || step == -1)                                                                                   \
+            rows_##name(n, step, lanes, next, from, to, exclusive);                                                    \
+        else                                                                                                           \
+            columns_##name(n, step, lanes, from, to, exclusive);                                                       \
     }
 #define CUMULATES(T, total)                                                                                            \
     CUMULATE(sums_##T, T, total, 0, +)                                                                                 \

@@ -21,8 +21,8 @@ def random_input(rng, type_name):
     if rng.random() < 0.05:
         dims = [int(rng.integers(2, 5)), int(rng.integers(30000, 60000))]
         dims = dims[::-1] if rng.random() < 0.5 else dims
-    elif rng.random() < 0.2:  # around whole blocks of elements
-        dims = [int(rng.integers(1, 5)), int(rng.integers(15, 140))]
+    elif rng.random() < 0.2:  # around whole blocks of elements and of lines
+        dims = [int(rng.integers(1, 40)), int(rng.integers(15, 140))]
     x = values.random_values(rng, type_name, dims, small=bool(rng.random() < 0.5))
     if type_name in REAL and rng.random() < 0.3:
         x[rng.random(dims) < 0.02] = np.nan

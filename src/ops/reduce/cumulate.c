@@ -69,12 +69,8 @@ static void cumulate_part(void *context, int part, int parts) {
     for (int64_t i = first; i < end; i++) {
         const ox_line_block block = ox_line_block_at(lines, OX_CUMULATE_LANES, i);
         const int64_t at = (block.first + last) * job->width;
-        if (lines->inner != 1)
-            s->run(lines->n, step, block.lanes, job->from + at, job->to + at, s->exclusive);
-        for (int64_t l = 0; lines->inner == 1 && l < block.lanes; l++) {
-            const int64_t row = at + l * lines->n * job->width;
-            s->run(lines->n, step, 1, job->from + row, job->to + row, s->exclusive);
-        }
+        s->run(lines->n, step, block.lanes, lines->inner == 1 ? lines->n : 1, job->from + at, job->to + at,
+               s->exclusive);
     }
 }
 

@@ -29,36 +29,43 @@ static inline ox_lines ox_lines_of(const ox_tensor *tensor, int axis) {
 }
 
 /* Lines that are done together, at most so many: the first element, and the number of the first line. They lie side by
- * side; short ones whose elements are neighbours (inner is 1) one behind the other. */
+ * side; those whose elements are neighbours (inner is 1) one behind the other. */
 typedef struct ox_line_block {
     int64_t first, line, lanes;
 } ox_line_block;
 
-/* Lines as they are taken in blocks: `beside` in a row, `next` elements apart, and so many of those rows. */
+/* Lines as they are taken in blocks of at most `most`: `beside` in a row, `next` elements apart, and so many of those
+ * rows. */
 typedef struct ox_line_rows {
-    int64_t rows, beside, next;
+    int64_t rows, beside, next, most;
 } ox_line_rows;
 
-static inline ox_line_rows ox_line_rows_of(const ox_lines *lines) {
+static inline ox_line_rows ox_line_rows_of(const ox_lines *lines, int64_t most) {
     enum {
-        SHORT = 16
+        ELEMENTS = 2048 /* of a block of lines behind each other: enough to hide what a block costs */
     };
-    if (lines->inner == 1 && lines->n <= SHORT)
-        return (ox_line_rows){1, lines->outer, lines->n};
-    return (ox_line_rows){lines->outer, lines->inner, 1};
+    if (lines->inner != 1)
+        return (ox_line_rows){lines->outer, lines->inner, 1, most};
+    const int64_t few = lines->n > ELEMENTS ? 1 : ELEMENTS / (lines->n + (lines->n == 0));
+    return (ox_line_rows){1, lines->outer, lines->n, ox_least(few, most)};
+}
+
+/* How many blocks a row has. */
+static inline int64_t ox_line_row_blocks(const ox_line_rows *all) {
+    return ox_quotient(all->beside, all->most) + (ox_remainder(all->beside, all->most) != 0);
 }
 
 static inline int64_t ox_line_blocks(const ox_lines *lines, int64_t most) {
-    const ox_line_rows all = ox_line_rows_of(lines);
-    return all.rows * (ox_quotient(all.beside, most) + (ox_remainder(all.beside, most) != 0));
+    const ox_line_rows all = ox_line_rows_of(lines, most);
+    return all.rows * ox_line_row_blocks(&all);
 }
 
 static inline ox_line_block ox_line_block_at(const ox_lines *lines, int64_t most, int64_t i) {
-    const ox_line_rows all = ox_line_rows_of(lines);
-    const int64_t each = ox_quotient(all.beside, most) + (ox_remainder(all.beside, most) != 0);
-    const int64_t lane = ox_remainder(i, each) * most, row = ox_quotient(i, each);
+    const ox_line_rows all = ox_line_rows_of(lines, most);
+    const int64_t each = ox_line_row_blocks(&all);
+    const int64_t lane = ox_remainder(i, each) * all.most, row = ox_quotient(i, each);
     return (ox_line_block){row * lines->n * all.beside + lane * all.next, row * all.beside + lane,
-                           ox_least(all.beside - lane, most)};
+                           ox_least(all.beside - lane, all.most)};
 }
 
 /* Infer: what Softmax and its kin go over. */
