@@ -54,70 +54,100 @@ typedef struct elements_job {
 } elements_job;
 
 #if !OX_SMALL
-/* Picks n elements by packed indices: what is out of range is read from the start of the axis and found afterwards. */
-#define PICK(name, index_type, type)                                                                                   \
-    static bool name(int64_t n, const index_type *indices, ox_index_axis axis, const char *from, int64_t step,         \
-                     type *to) {                                                                                       \
-        const uint64_t dim = (uint64_t)axis.dim;                                                                       \
-        bool wrong = false;                                                                                            \
+/* Loops over packed indices. All are looked at first, by their signs alone; then n elements are picked, `step` bytes
+ * apart before indices count. Those below 0 have `dim` added, where there are any. */
+#define PICK(index_type, type)                                                                                         \
+    static inline void wrap_##index_type##_##type(int64_t n, const index_type *indices, int64_t dim, const char *from, \
+                                                  int64_t axis_step, int64_t step, type *to) {                         \
         for (int64_t i = 0; i < n; i++, from += step) {                                                                \
             const int64_t index = indices[i];                                                                          \
-            const uint64_t at = (uint64_t)index + (index < 0 ? dim : 0);                                               \
-            wrong |= at >= dim;                                                                                        \
-            to[i] = OX_GET(type, from + (at < dim ? (int64_t)at * axis.step : 0));                                     \
+            to[i] = OX_GET(type, from + (index + (dim & (0 - (int64_t)(index < 0)))) * axis_step);                     \
         }                                                                                                              \
-        return !wrong;                                                                                                 \
+    }                                                                                                                  \
+    static void pick_##index_type##_##type(int64_t n, const index_type *indices, int64_t dim, const char *from,        \
+                                           int64_t axis_step, int64_t step, type *to) {                                \
+        if (dim == 0)                                                                                                  \
+            wrap_##index_type##_##type(n, indices, 0, from, axis_step, step, to);                                      \
+        else                                                                                                           \
+            wrap_##index_type##_##type(n, indices, dim, from, axis_step, step, to);                                    \
     }
-#define PICKS(type)                                                                                                    \
-    PICK(pick_wide_##type, ox_i64, type)                                                                               \
-    PICK(pick_##type, ox_i32, type)
-PICKS(ox_u8)
-PICKS(ox_u16)
-PICKS(ox_u32)
-PICKS(ox_u64)
+#define PICKS(index_type)                                                                                              \
+    static bool in_range_##index_type(int64_t n, const index_type *indices, uint64_t dim, bool *negative) {            \
+        uint64_t signs = 0, faults = 0;                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const uint64_t index = (uint64_t)indices[i];                                                               \
+            signs |= index;                                                                                            \
+            faults |= (index + dim) | (dim - 1 - index);                                                               \
+        }                                                                                                              \
+        *negative = (int64_t)signs < 0;                                                                                \
+        return (int64_t)faults >= 0;                                                                                   \
+    }                                                                                                                  \
+    PICK(index_type, ox_u8)                                                                                            \
+    PICK(index_type, ox_u16)                                                                                           \
+    PICK(index_type, ox_u32)                                                                                           \
+    PICK(index_type, ox_u64)                                                                                           \
+    static bool pick_##index_type(size_t width, int64_t n, const index_type *indices, const char *from,                \
+                                  ox_index_axis axis, int64_t step, char *to) {                                        \
+        bool negative;                                                                                                 \
+        if (width > sizeof(ox_u64) || !in_range_##index_type(n, indices, (uint64_t)axis.dim, &negative))               \
+            return false;                                                                                              \
+        const int64_t dim = negative ? axis.dim : 0;                                                                   \
+        if (width == sizeof(ox_u8))                                                                                    \
+            pick_##index_type##_ox_u8(n, indices, dim, from, axis.step, step, (void *)to);                             \
+        else if (width == sizeof(ox_u16))                                                                              \
+            pick_##index_type##_ox_u16(n, indices, dim, from, axis.step, step, (void *)to);                            \
+        else if (width == sizeof(ox_u32))                                                                              \
+            pick_##index_type##_ox_u32(n, indices, dim, from, axis.step, step, (void *)to);                            \
+        else                                                                                                           \
+            pick_##index_type##_ox_u64(n, indices, dim, from, axis.step, step, (void *)to);                            \
+        return true;                                                                                                   \
+    }
+PICKS(ox_i64)
+PICKS(ox_i32)
+#endif
 
-#define PICK_ROW(type)                                                                                                 \
-    case sizeof(type):                                                                                                 \
-        return wide ? pick_wide_##type(g->plan.dim[0], (const void *)indices, job->axis, from, step, (void *)to)       \
-                    : pick_##type(g->plan.dim[0], (const void *)indices, job->axis, from, step, (void *)to)
+/* Picks n elements, if they are of a common width, and their indices are packed and in range. */
+static bool pick_packed(const elements_job *job, int64_t n, const char *indices, const char *from, char *to) {
+#if OX_SMALL
+    (void)job, (void)n, (void)indices, (void)from, (void)to;
+    return false;
+#else
+    const gather_elements *g = job->call->state;
+    const size_t width = ox_dtype_size(job->call->in[0]->dtype);
+    const int64_t step = g->plan.step[1];
+    const bool wide = job->call->in[1]->dtype == OX_INT64;
+    if (g->plan.step[0] != (wide ? (int64_t)sizeof(ox_i64) : (int64_t)sizeof(ox_i32)))
+        return false;
+    return wide ? pick_ox_i64(width, n, (const void *)indices, from, job->axis, step, to)
+                : pick_ox_i32(width, n, (const void *)indices, from, job->axis, step, to);
+#endif
+}
 
-/* Picks the elements of one row, if they are of a common width, their indices are packed, and none is out of range. */
-static bool pick_row(const elements_job *job, const char *indices, const char *from, char *to) {
+/* Picks n <= OX_INDEX_PIECE elements. Returns how many indices are in range before the first that is not. */
+static int64_t pick_piece(const elements_job *job, int64_t n, const char *indices, const char *from, char *to) {
     const gather_elements *g = job->call->state;
     const bool wide = job->call->in[1]->dtype == OX_INT64;
-    const int64_t step = g->plan.step[1];
-    if (job->axis.dim == 0 || g->plan.step[0] != (wide ? (int64_t)sizeof(ox_i64) : (int64_t)sizeof(ox_i32)))
-        return false;
-    switch (ox_dtype_size(job->call->in[0]->dtype)) {
-        PICK_ROW(ox_u8);
-        PICK_ROW(ox_u16);
-        PICK_ROW(ox_u32);
-        PICK_ROW(ox_u64);
-    default:
-        return false;
-    }
+    int64_t offsets[OX_INDEX_PIECE];
+    if (pick_packed(job, n, indices, from, to))
+        return n;
+    for (int64_t i = 0; i < n; i++)
+        offsets[i] = i * g->plan.step[1];
+    const int64_t right = ox_index_offsets(wide, n, indices, g->plan.step[0], job->axis, offsets);
+    if (right == n)
+        ox_pick_blocks(job->call->loops, to, from, (int64_t)ox_dtype_size(job->call->in[0]->dtype), n, offsets);
+    return right;
 }
-#endif
 
 /* Picks the elements of one row; NULL, or where an index is out of range. */
 static const char *gather_row(const elements_job *job, const char *indices, const char *from, char *to) {
     const gather_elements *g = job->call->state;
-    const bool wide = job->call->in[1]->dtype == OX_INT64;
     const int64_t width = (int64_t)ox_dtype_size(job->call->in[0]->dtype);
     const int64_t count = g->plan.dim[0], index_step = g->plan.step[0], step = g->plan.step[1];
-    int64_t offsets[OX_INDEX_PIECE];
-#if !OX_SMALL
-    if (pick_row(job, indices, from, to))
-        return NULL;
-#endif
     for (int64_t at = 0; at < count; at += OX_INDEX_PIECE) {
         const int64_t n = ox_least(count - at, OX_INDEX_PIECE);
-        for (int64_t i = 0, place = at * step; i < n; i++, place += step)
-            offsets[i] = place;
-        const int64_t right = ox_index_offsets(wide, n, indices + at * index_step, index_step, job->axis, offsets);
+        const int64_t right = pick_piece(job, n, indices + at * index_step, from + at * step, to + at * width);
         if (right < n)
             return indices + (at + right) * index_step;
-        ox_pick_blocks(job->call->loops, to + at * width, from, width, n, offsets);
     }
     return NULL;
 }
