@@ -134,8 +134,9 @@ enum {
         part[p] = takes(a, b, is_nan) ? a : b;                                                                         \
     }
 
-/* The extreme of a row is found first, BLOCK at a time; then a block that holds it; then its place there. */
-#define ARG_ROW(name, T, takes, is_nan, last)                                                                          \
+/* The extreme of a row of more than a BLOCK is found first, a BLOCK at a time; then its place in the first block that
+ * holds it, counted from the end that is wanted: BLOCK for none. The last block overlaps the one before. */
+#define ARG_ROW(name, T, place, takes, is_nan, last)                                                                   \
     static c_##T extreme_##name##_##T(int64_t n, const T *x) {                                                         \
         c_##T part[BLOCK];                                                                                             \
         for (int p = 0; p < BLOCK; p++)                                                                                \
@@ -154,26 +155,22 @@ enum {
         HALVE(1, T, takes, is_nan)                                                                                     \
         return part[0];                                                                                                \
     }                                                                                                                  \
-    static bool holds_##name##_##T(const T *x, c_##T wanted) {                                                         \
-        c_##T found = 0;                                                                                               \
+    static int64_t place_##name##_##T(const T *x, c_##T wanted) {                                                      \
+        place nearest = BLOCK;                                                                                         \
         for (int p = 0; p < BLOCK; p++) {                                                                              \
             const c_##T a = x[p];                                                                                      \
-            found = ((a == wanted) | is_nan(a)) ? 1 : found;                                                           \
+            const place here = ((a == wanted) | is_nan(a)) ? (last ? BLOCK - 1 - p : p) : BLOCK;                       \
+            nearest = here < nearest ? here : nearest;                                                                 \
         }                                                                                                              \
-        return found > 0;                                                                                              \
+        return nearest;                                                                                                \
     }                                                                                                                  \
     static int64_t row_##name##_##T(int64_t n, const T *x) {                                                           \
         const c_##T wanted = extreme_##name##_##T(n, x);                                                               \
-        int64_t k = last ? n - 1 : 0;                                                                                  \
-        if (last)                                                                                                      \
-            while (k >= BLOCK && !holds_##name##_##T(x + k - BLOCK + 1, wanted))                                       \
-                k -= BLOCK;                                                                                            \
-        else                                                                                                           \
-            while (k + BLOCK <= n && !holds_##name##_##T(x + k, wanted))                                               \
-                k += BLOCK;                                                                                            \
-        while (x[k] != wanted && !is_nan(x[k]))                                                                        \
-            k += last ? -1 : 1;                                                                                        \
-        return k;                                                                                                      \
+        for (int64_t k = 0;; k = k < n - 2 * BLOCK ? k + BLOCK : n - BLOCK) {                                          \
+            const int64_t at = place_##name##_##T(last ? x + n - BLOCK - k : x + k, wanted);                           \
+            if (at < BLOCK)                                                                                            \
+                return last ? n - 1 - k - at : k + at;                                                                 \
+        }                                                                                                              \
     }
 
 /* Places are counted in `place`, as wide as an element, from `base` on. Short rows are turned into columns. */
@@ -219,7 +216,7 @@ enum {
     }
 
 #define ARG(name, T, place, takes, is_nan, last)                                                                       \
-    ARG_ROW(name, T, takes, is_nan, last)                                                                              \
+    ARG_ROW(name, T, place, takes, is_nan, last)                                                                       \
     ARG_LANES(name, T, place, takes, is_nan)
 #define ARGS(T, place, is_nan)                                                                                         \
     ARG(first_most, T, place, MORE_FIRST, is_nan, false)                                                               \
