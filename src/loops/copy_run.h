@@ -1,4 +1,4 @@
-/* copy_run.h: copies of short rows. Included by files that are built per processor. */
+/* copy_run.h: copies of short rows. */
 #ifndef OX_LOOPS_COPY_RUN_H
 #define OX_LOOPS_COPY_RUN_H
 

@@ -1,5 +1,6 @@
 /* pick.c: blocks picked from memory by their offsets. */
 #include "pick.h"
+#include "loops/copy_run.h"
 #include "loops/element.h"
 
 /* Single elements: a typed copy, as memcpy of a variable length costs a call each. */
@@ -20,7 +21,11 @@ void ox_pick_blocks(const ox_loops *loops, char *to, const char *from, int64_t b
     case 8:
         COPY_ELEMENTS(ox_u64);
     default:
-        for (int64_t i = 0; i < n; i++)
-            loops->copy_bytes(to + i * block, from + offsets[i], (size_t)block);
+        if (!OX_SMALL && block <= 2 * OX_COPY)
+            for (int64_t i = 0; i < n; i++)
+                ox_copy_run(to + i * block, from + offsets[i], block);
+        else
+            for (int64_t i = 0; i < n; i++)
+                loops->copy_bytes(to + i * block, from + offsets[i], (size_t)block);
     }
 }

@@ -233,7 +233,8 @@ def nonzero(rng):
 
 
 def compress(rng):
-    type_name, x = data_of(rng, shape_of(rng, 1, 4))
+    shape = shape_of(rng, 1, 4) if rng.random() < 0.9 else [int(rng.integers(1, 6)), int(rng.integers(1, 150))]
+    type_name, x = data_of(rng, shape)
     axis = None if rng.random() < 0.3 else int(rng.integers(-x.ndim, x.ndim))
     size = x.size if axis is None else x.shape[axis]
     condition = rng.random(int(rng.integers(0, size + 1))) < 0.5
