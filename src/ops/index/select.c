@@ -209,9 +209,11 @@ ox_status ox_run_compress(ox_call *call) {
     const char *condition = call->in[1]->data;
     job.call = call;
     job.offsets = call->workspace;
-    for (int64_t i = 0, n = 0; n < job.kept && i < ox_least(job.dim, call->in[1]->dims[0]); i++)
-        if (condition[i])
-            job.offsets[n++] = i * job.block;
+    /* Without a branch on what the condition says: each is listed, and written over unless it holds. */
+    for (int64_t i = 0, n = 0; n < job.kept && i < ox_least(job.dim, call->in[1]->dims[0]); i++) {
+        job.offsets[n] = i * job.block;
+        n += condition[i] != 0;
+    }
     ox_pool_run_pieces(call->pool, (double)job.outer * (double)job.kept * (double)job.block, compress_part, &job);
     return OX_OK;
 }
