@@ -149,17 +149,6 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
 void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, const char *first,
                     char *stage, char *c);
 
-/* Sets g->finish to one that changes nothing, where the product's loops can add to their sums: to it, operands may be
- * set before each run. False if they cannot. */
-#if OX_SMALL
-static inline bool ox_gemm_can_add(const ox_loops *loops, ox_gemm *g) {
-    (void)loops, (void)g;
-    return false;
-}
-#else
-bool ox_gemm_can_add(const ox_loops *loops, ox_gemm *g);
-#endif
-
 /* Has an element added to all sums of a row, where the product's loops do that: `count` elements for the rows of all
  * products of a batch, in the type that is computed in. False if they do not. `add` may be NULL in prepare. */
 #if OX_SMALL

@@ -92,17 +92,10 @@ bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
     return true;
 }
 
-bool ox_gemm_can_add(const ox_loops *loops, ox_gemm *g) {
+bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
     if (!OX_BUILD_OF(loops, ox_gemm_builds)(g->a.dtype)->finish)
         return false;
-    g->finish = (ox_finish){.is_used = true, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
-    return true;
-}
-
-bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
-    if (!ox_gemm_can_add(loops, g))
-        return false;
-    g->finish.add = add;
+    g->finish = (ox_finish){.is_used = true, .add = add, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
     g->finish_count = count;
     return true;
 }
