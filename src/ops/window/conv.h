@@ -204,8 +204,11 @@ static inline bool ox_conv_is_direct(const ox_conv *conv) {
     return conv->direct.is_used;
 }
 
-/* Whether direct sums are possible. */
-bool ox_conv_may_be_direct(const ox_conv *conv);
+/* Whether direct sums are possible. Without elements, sizes may be anything. */
+static inline bool ox_conv_may_be_direct(const ox_conv *conv) {
+    return conv->in_channels > 0 && conv->out_channels > 0 && conv->images > 0 && conv->groups > 0 &&
+           ox_band_fits(&conv->window, sizeof(float));
+}
 
 /* Whether groups of floats have so few input channels that no other algorithm takes less time. */
 bool ox_conv_has_few(const ox_conv *conv);

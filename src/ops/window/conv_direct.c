@@ -30,12 +30,6 @@ static size_t part_bytes(const ox_conv_direct *d) {
     return ox_pool_room(ox_pool_parts(d->pool), (size_t)d->rooms * d->room + d->beside.bytes + d->block + d->scratch);
 }
 
-/* Without elements, sizes may be anything. */
-bool ox_conv_may_be_direct(const ox_conv *conv) {
-    return conv->in_channels > 0 && conv->out_channels > 0 && conv->images > 0 && conv->groups > 0 &&
-           ox_band_fits(&conv->window, sizeof(float));
-}
-
 bool ox_conv_has_few(const ox_conv *conv) {
     return conv->in_channels <= FEW_INPUTS && ox_conv_may_be_direct(conv);
 }
