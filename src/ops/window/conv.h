@@ -220,7 +220,8 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside);
  * Winograd's algorithm; INFINITY if they cannot be, or compute too much for nothing. */
 double ox_conv_beside_steps(const ox_call *call, const ox_conv *conv);
 
-/* Prepare: lays weights out, and finds out how much room the results of a band take. */
+/* Prepare: lays weights out, and finds out how much room the results of a band take. It is not used if there is none
+ * for the weights. */
 ox_status ox_conv_beside_prepare(ox_call *call, ox_conv *conv);
 
 /* Computes a block of outputs, the `number`th of all groups, of what a tile sees; `room` has the bytes that were asked

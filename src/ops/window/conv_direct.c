@@ -76,14 +76,17 @@ static int64_t together_round(const ox_conv *c, int64_t count) {
 
 ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside) {
     ox_conv_direct *d = &conv->direct;
-    const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
-    if (!(some && ox_conv_may_be_direct(conv)) && !ox_conv_has_few(conv) && !beside)
+    const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise,
+               suits = (some && ox_conv_may_be_direct(conv)) || ox_conv_has_few(conv);
+    if (!suits && !beside)
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, sizeof(float), &d->band));
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     if (beside)
         OX_TRY(ox_conv_beside_prepare(call, conv));
+    if (!suits && !d->beside.loops) /* there was no room for weights */
+        return OX_OK;
     d->in_place = is_in_place(conv);
     if (d->in_place && plane <= PLANE / (int64_t)sizeof(float))
         ox_band_join(&d->band);
