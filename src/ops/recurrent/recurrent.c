@@ -38,6 +38,11 @@ static bool is_native(ox_dtype dtype) {
     return ox_dtype_compute(dtype) == dtype;
 }
 
+/* An address inside a tensor; one without elements, or whose data comes later, may have none. */
+static const char *within(const void *data, size_t bytes) {
+    return data && bytes ? (const char *)data + bytes : data;
+}
+
 static void scale_sums(const ox_gemm *g, const ox_gemm_block *block);
 
 /* A product with `gates` gates of the matrices in input `input`, which are transposed. */
@@ -55,7 +60,7 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
     p->offset = (size_t)(p->first * r->shape.hidden * row);
     p->each = (size_t)all;
     g->a = (ox_gemm_matrix){dtype, NULL, row, width};
-    g->b = (ox_gemm_matrix){dtype, (const char *)call->in[input]->data + p->offset, width, row};
+    g->b = (ox_gemm_matrix){dtype, within(call->in[input]->data, p->offset), width, row};
     /* Matrices of 16 bits are widened in every run. */
     if (is_native(call->in[0]->dtype))
         OX_TRY(ox_gemm_weights(call, input, 1, &directions, &all, g, &p->each));
@@ -168,7 +173,7 @@ static void multiply(const ox_recurrent_run *run, int number, const void *weight
     if (g.panels)
         g.panels = (const char *)g.panels + place;
     else
-        g.b.data = (const char *)weights + p->offset + place;
+        g.b.data = within(weights, p->offset + place);
     g.c = to + p->first * r->shape.hidden * r->loops.width;
     g.context = run;
     g.extra = &number;
@@ -187,7 +192,7 @@ static void multiply_inputs(const ox_recurrent_run *run) {
                   from = s->sequence * s->input * run->r->loops.width,
                   to = s->sequence * run->r->cell->gates * s->hidden * run->r->loops.width;
     for (int64_t i = 0; i < pieces; i++)
-        multiply(run, OX_INPUT_PRODUCT, run->in[W].data, rows, (const char *)run->in[X].data + i * from,
+        multiply(run, OX_INPUT_PRODUCT, run->in[W].data, rows, within(run->in[X].data, (size_t)(i * from)),
                  run->inputs + i * to);
 }
 
