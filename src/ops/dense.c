@@ -45,6 +45,13 @@ static void pack_weight(const void *context, void *block) {
     const packed_weight *made = context;
     ox_pack(made->loops, NULL, made->from, block);
 }
+
+ox_store_key ox_packed_key(const void *maker, const ox_tensor *weight) {
+    ox_store_key key = {.maker = maker, .data = weight->data, .kind = weight->dtype, .bytes = ox_tensor_span(weight)};
+    for (int d = 0; d < weight->rank; d++)
+        key.dims[d] = weight->dims[d];
+    return key;
+}
 #endif
 
 ox_status ox_packed_once(ox_store *store, const ox_loops *loops, const ox_tensor *weight, const void **packed,
@@ -54,11 +61,11 @@ ox_status ox_packed_once(ox_store *store, const ox_loops *loops, const ox_tensor
     return OX_OK;
 #else
     const size_t bytes = (size_t)ox_tensor_count(weight) * ox_dtype_size(weight->dtype);
-    ox_store_key key = {.maker = loops, .data = weight->data, .kind = weight->dtype, .bytes = ox_tensor_span(weight)};
     if (!store || weight->rank > OX_STORE_DIMS || !bytes)
         return OX_OK;
+    ox_store_key key = ox_packed_key(loops, weight);
     for (int d = 0; d < weight->rank; d++)
-        key.dims[d] = weight->dims[d], key.strides[d] = weight->strides[d];
+        key.strides[d] = weight->strides[d];
     return ox_store_get(store, &key, bytes, pack_weight, &(packed_weight){loops, weight}, packed, error);
 #endif
 }

@@ -22,6 +22,12 @@ static inline ox_pool *ox_pool_for(ox_pool *pool, double bytes) {
 ox_status ox_plan_space(ox_call *call, ox_bcast *plan, int nargs, int rank, const int64_t *dims,
                         const int64_t *const *strides);
 
+#if !OX_SMALL
+/* The key of what a maker makes of weights of up to OX_STORE_DIMS dimensions. Its strides, which are zeros, may
+ * say more. */
+struct ox_store_key ox_packed_key(const void *maker, const ox_tensor *weight);
+#endif
+
 /* Prepare: a weight with strides, packed once for all sessions; NULL if `store` is, or has no room for it. */
 ox_status ox_packed_once(struct ox_store *store, const struct ox_loops *loops, const ox_tensor *weight,
                          const void **packed, ox_error *error);

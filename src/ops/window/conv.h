@@ -224,9 +224,9 @@ double ox_conv_beside_steps(const ox_call *call, const ox_conv *conv);
  * for the weights. */
 ox_status ox_conv_beside_prepare(ox_call *call, ox_conv *conv);
 
-/* Computes a block of outputs, the `number`th of all groups, of what a tile sees; `room` has the bytes that were asked
- * for. */
-void ox_conv_beside_run(const ox_conv *conv, const ox_direct_tile *tile, int64_t number, void *room);
+/* Computes the block of outputs that begins with one, counted over all groups, of what a tile sees; `room` has the
+ * bytes that were asked for. */
+void ox_conv_beside_run(const ox_conv *conv, const ox_direct_tile *tile, int64_t output, void *room);
 
 /* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */
 void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,

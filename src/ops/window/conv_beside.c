@@ -72,12 +72,10 @@ static ox_status find_panels(ox_call *call, ox_conv *c) {
     const ox_tensor *w = call->in[1];
     const void *panels = NULL;
     size_t size;
-    ox_store_key key = {.maker = c->direct.beside.loops, .data = w->data, .kind = OX_FLOAT, .bytes = ox_tensor_span(w)};
+    ox_store_key key = ox_packed_key(c->direct.beside.loops, w);
     if (!ox_mul_size((size_t)panel_size(c), (size_t)count_blocks(c), &size) ||
         !ox_mul_size(size, (size_t)c->groups, &size) || !ox_mul_size(size, sizeof(float), &size))
         return OX_OK;
-    for (int d = 0; d < w->rank; d++)
-        key.dims[d] = w->dims[d];
     key.strides[0] = c->groups;
     const beside_weights made = {c, w->data};
     OX_TRY(ox_store_get(call->store, &key, size, lay_weights, &made, &panels, call->error));
@@ -115,10 +113,12 @@ static void transpose(const ox_conv *c, const ox_direct_tile *t, const float *fr
                                    (const char *)(from + i * count * OX_BESIDE), window, 0);
 }
 
-void ox_conv_beside_run(const ox_conv *c, const ox_direct_tile *tile, int64_t number, void *room) {
+void ox_conv_beside_run(const ox_conv *c, const ox_direct_tile *tile, int64_t output, void *room) {
     const ox_conv_beside *b = &c->direct.beside;
+    const int64_t group = ox_quotient(output, c->out_channels),
+                  block = ox_quotient(output - group * c->out_channels, OX_BESIDE);
     ox_direct_tile t = *tile;
-    t.weights = b->panels + number * panel_size(c);
+    t.weights = b->panels + (group * count_blocks(c) + block) * panel_size(c);
     t.to = room;
     for (int64_t r = 0; r < tile->rows; r += b->rows) {
         t.rows = ox_least(b->rows, tile->rows - r);

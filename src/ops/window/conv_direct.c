@@ -184,10 +184,8 @@ static const float *lay_input(const direct_job *job, direct_band *band, int64_t 
 
 /* Computes outputs side by side, and returns how many. */
 static int64_t compute_beside(const ox_conv *c, direct_band *band, const direct_channel *channel) {
-    const int64_t blocks = ox_quotient(c->out_channels - 1, OX_BESIDE) + 1,
-                  group = ox_quotient(channel->of_image, c->out_channels);
     band->tile.outputs = ox_least(OX_BESIDE, c->out_channels - channel->sharing);
-    ox_conv_beside_run(c, &band->tile, group * blocks + ox_quotient(channel->sharing, OX_BESIDE),
+    ox_conv_beside_run(c, &band->tile, channel->of_image,
                        (char *)band->rooms + (size_t)c->direct.rooms * c->direct.room);
     return band->tile.outputs;
 }

@@ -72,12 +72,10 @@ static void lay_groups(const void *context, void *block) {
 static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel) {
     const ox_tensor *w = call->in[1];
     size_t size;
-    ox_store_key key = {.maker = kernel, .data = w->data, .kind = w->dtype, .bytes = ox_tensor_span(w)};
+    ox_store_key key = ox_packed_key(kernel, w);
     if (!ox_gemm_packed_size(kernel, c->in_channels * c->window.taps, c->out_channels, &c->rows.each) ||
         !ox_mul_size(c->rows.each = ox_aligned(c->rows.each), (size_t)c->groups, &size))
         return OX_OK;
-    for (int d = 0; d < w->rank; d++)
-        key.dims[d] = w->dims[d];
     key.strides[0] = c->groups; /* no product's weights have other strides of 0 */
     const ox_pile_mark mark = ox_pile_save(call->pile);
     const rows_weights made = {c, call->loops, kernel, w->dtype, w->data, ox_pile_get(call->pile, OX_GEMM_STAGE)};

@@ -139,10 +139,7 @@ static ox_status find_weights(ox_call *call, ox_winograd *p) {
     ox_winograd made = *p;
     size_t size;
     const int64_t all = p->shape.groups * p->shape.out_channels;
-    ox_store_key key = {
-        .maker = p->transforms, .data = call->in[1]->data, .kind = OX_FLOAT, .bytes = ox_tensor_span(call->in[1])};
-    for (int d = 0; d < call->in[1]->rank; d++)
-        key.dims[d] = call->in[1]->dims[d];
+    const ox_store_key key = ox_packed_key(p->transforms, call->in[1]);
     made.weights = call->in[1]->data;
     if (!ox_mul_size((size_t)(p->points * p->depths), (size_t)all, &size) ||
         !ox_mul_size(size, (size_t)p->a_row, &size))
