@@ -5,6 +5,10 @@ static void poll_idly(void *pool) {
     ox_pool_poll(pool);
 }
 
+static size_t pool_size(int threads) {
+    return sizeof(ox_pool) + (size_t)threads * sizeof(atomic_uint);
+}
+
 ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_limits *limits, ox_pool **result,
                          ox_error *error) {
     *result = NULL;
@@ -12,11 +16,12 @@ ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_li
         return ox_fail(error, OX_ERROR_ARGUMENT, "%d threads are too many, at most %d", threads, OX_MOST_THREADS);
     if (threads <= 1 && !limits->cancel)
         return OX_OK;
-    ox_pool *pool = ox_alloc(allocator, sizeof *pool);
+    threads = threads > 1 ? threads : 1;
+    ox_pool *pool = ox_alloc(allocator, pool_size(threads));
     if (!pool)
-        return ox_fail_memory(error, "a thread pool", sizeof *pool);
+        return ox_fail_memory(error, "a thread pool", pool_size(threads));
     *pool = (ox_pool){.allocator = *allocator,
-                      .threads = threads > 1 ? threads : 1,
+                      .threads = threads,
                       .cancel = limits->cancel,
                       .cancel_context = limits->cancel_context};
     ox_status status = pool->threads > 1
@@ -34,7 +39,7 @@ void ox_pool_free(ox_pool *pool) {
         return;
     ox_workers_stop(pool->workers);
     ox_allocator allocator = pool->allocator;
-    ox_release(&allocator, pool, sizeof *pool);
+    ox_release(&allocator, pool, pool_size(pool->threads));
 }
 
 int ox_pool_parts(const ox_pool *pool) {
@@ -46,6 +51,76 @@ void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
         ox_workers_run(pool->workers, fn, context);
     else
         fn(context, 0, 1);
+}
+
+/* ---- Sharing -------------------------------------------------------------------------------------------------- */
+
+/* So many units of a thread fit in half a word, first and end, which change at once; where there are more, some of them
+ * are one. */
+#define MOST_UNITS ((int64_t)UINT16_MAX)
+
+enum {
+    LEAST = 8 /* a piece is no less than this part of a share */
+};
+
+typedef struct share_job {
+    ox_pool *pool;
+    int64_t count, together; /* units, and how many of them are one here */
+    unsigned step;
+    ox_share_fn *fn;
+    void *context;
+} share_job;
+
+/* Takes about half of what a thread has left: the first half of its own, the second of another's. */
+static bool take_half(const share_job *job, int from, bool own, unsigned *first, unsigned *end) {
+    atomic_uint *left = &job->pool->left[from];
+    for (unsigned seen = atomic_load_explicit(left, memory_order_relaxed);;) {
+        *first = seen >> 16;
+        *end = seen & UINT16_MAX;
+        if (*first >= *end)
+            return false;
+        const unsigned behind = *first + (*end - *first + own) / 2 + job->step - 1, cut = behind - behind % job->step;
+        const bool all = cut >= *end || cut <= *first;
+        const unsigned rest = all ? 0 : own ? cut << 16 | *end : *first << 16 | cut;
+        if (!atomic_compare_exchange_weak_explicit(left, &seen, rest, memory_order_relaxed, memory_order_relaxed))
+            continue;
+        if (!all)
+            *(own ? end : first) = cut;
+        return true;
+    }
+}
+
+static void share_part(void *context, int part, int parts) {
+    const share_job *job = context;
+    unsigned first, end;
+    for (int i = 0; i < parts;) {
+        const int from = (part + i) % parts;
+        if (!take_half(job, from, i == 0, &first, &end)) {
+            i++;
+            continue;
+        }
+        job->fn(job->context, part, first * job->together,
+                end * job->together < job->count ? end * job->together : job->count);
+    }
+}
+
+void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context) {
+    if (!pool || !pool->workers) {
+        fn(context, 0, 0, count);
+        return;
+    }
+    share_job job = {pool, count, (count - 1) / MOST_UNITS + 1, 1, fn, context};
+    const int64_t units = (count - 1) / job.together + 1, steps = (step - 1) / job.together + 1,
+                  part = units / pool->threads / LEAST;
+    job.step = (unsigned)(steps < units ? steps : units);
+    if (part > steps)
+        job.step = (unsigned)(part - part % steps);
+    for (int i = 0; i < pool->threads; i++) {
+        int64_t first, end;
+        ox_pool_range(units, i, pool->threads, &first, &end);
+        atomic_store_explicit(&pool->left[i], (unsigned)first << 16 | (unsigned)end, memory_order_relaxed);
+    }
+    ox_workers_run(pool->workers, share_part, &job);
 }
 
 /* ---- Cancelling --------------------------------------------------------------------------------------------- */
@@ -72,24 +147,26 @@ int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double bytes) {
 
 typedef struct pieces {
     ox_pool *pool;
-    int each; /* of a thread */
+    int count;
     ox_pool_fn *fn;
     void *context;
 } pieces;
 
-static void run_pieces(void *context, int part, int parts) {
+static void run_pieces(void *context, int room, int64_t first, int64_t end) {
     const pieces *p = context;
-    for (int i = 0; i < p->each && !ox_pool_poll(p->pool); i++)
-        p->fn(p->context, part * p->each + i, parts * p->each);
+    (void)room;
+    for (int64_t i = first; i < end && !ox_pool_poll(p->pool); i++)
+        p->fn(p->context, (int)i, p->count);
 }
 
 void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context) {
     enum {
-        MOST = 1 << 16
+        EACH = 8,      /* of a thread, where nobody polls */
+        MOST = 1 << 16 /* of a thread, where somebody does */
     };
-    pieces p = {.pool = bytes < (double)OX_SPLIT_BYTES ? NULL : pool, .each = 1, .fn = fn, .context = context};
-    double wanted = bytes / (double)OX_POLL_BYTES / ox_pool_parts(p.pool);
-    if (ox_pool_is_polled(p.pool) && wanted > 1)
-        p.each = wanted < MOST ? (int)wanted : MOST;
-    ox_pool_run(p.pool, run_pieces, &p);
+    pieces p = {.pool = bytes < (double)OX_SPLIT_BYTES ? NULL : pool, .fn = fn, .context = context};
+    const int threads = ox_pool_parts(p.pool), most = ox_pool_is_polled(p.pool) ? MOST : threads > 1 ? EACH : 1;
+    const double wanted = bytes / (double)(threads > 1 ? OX_SPLIT_BYTES / 2 : OX_POLL_BYTES) / threads;
+    p.count = threads * (wanted < 1 ? 1 : wanted < most ? (int)wanted : most);
+    ox_pool_share(p.pool, p.count, 1, run_pieces, &p);
 }

@@ -14,7 +14,11 @@ typedef struct ox_pool {
     ox_cancel_fn *cancel; /* NULL: nothing polls */
     void *cancel_context;
     atomic_bool cancelled;
+    atomic_uint left[]; /* for each thread the units of ox_pool_share that nobody has begun: the first << 16 | end */
 } ox_pool;
+
+/* Does units [first, end) of some work, in memory number `room` of as many as there are threads. */
+typedef void ox_share_fn(void *context, int room, int64_t first, int64_t end);
 
 enum {
     OX_MOST_THREADS = 256 /* of a session */
@@ -43,6 +47,10 @@ static inline size_t ox_pool_room(int parts, size_t bytes) {
 static inline void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
     (void)pool;
     fn(context, 0, 1);
+}
+static inline void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context) {
+    (void)pool, (void)step;
+    fn(context, 0, 0, count);
 }
 static inline void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context) {
     (void)pool, (void)bytes;
@@ -93,6 +101,12 @@ static inline size_t ox_pool_room(int parts, size_t bytes) {
 /* Runs all parts and returns when they are done. Parts must not depend on each other. */
 void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context);
 
+/* Runs `count` units of work that do not depend on each other, and returns when they are done. Every thread has an even
+ * share of them, which lie behind each other; it begins with half of that, then half of the rest, and in the end takes
+ * from what another thread has left: a processor that is slower, or busy, holds up nobody. Pieces of a share are cut
+ * where the number of a unit is a multiple of `step`. */
+void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context);
+
 /* The range [first, end) of part `part` when `count` things are split evenly. */
 static inline void ox_pool_range(int64_t count, int part, int parts, int64_t *first, int64_t *end) {
     *first = count / parts * part + (count % parts < part ? count % parts : part);
@@ -118,8 +132,8 @@ static inline bool ox_pool_cancelled(const ox_pool *pool) {
  * is called in the caller's thread alone. */
 bool ox_pool_poll(ox_pool *pool);
 
-/* ox_pool_run for work that moves this many bytes, or takes as long: in one thread if it is small, in more parts than
- * there are threads if the run may be cancelled. A part must not keep anything by its number. */
+/* ox_pool_run for work that moves this many bytes, or takes as long: in one thread if it is small, else in more parts
+ * than there are threads. A part must not keep anything by its number. */
 void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context);
 
 /* How many of `count` equal things, of `bytes` of work each, to do between two polls: all if nothing polls. */

@@ -1,9 +1,10 @@
 /* pass_parts.c: running a pass in parts that threads share. */
 #include "pass_parts.h"
 
-/* What a part found wrong; it lies at the start of the part's scratch memory. */
+/* What a thread found wrong first, in the order of tiles; it lies at the start of its scratch memory. */
 typedef struct part_fault {
     int fault, tag;
+    int64_t behind; /* it was found among the tiles before this one */
 } part_fault;
 
 static size_t part_room(const ox_pass *pass, int parts) {
@@ -25,30 +26,33 @@ static part_fault *fault_of(const parts_job *job, int part) {
     return (void *)(job->scratch + (size_t)part * part_room(job->pass, job->parts));
 }
 
-static void run_part(void *context, int part, int parts) {
+static void run_share(void *context, int room, int64_t first, int64_t end) {
     const parts_job *job = context;
-    part_fault *found = fault_of(job, part);
-    int64_t first, end;
-    ox_pool_range(ox_pass_tiles(job->pass), part, parts, &first, &end);
+    part_fault *found = fault_of(job, room);
     const double tile = (double)ox_pass_tile_size(job->pass) * sizeof(float);
     const int64_t piece = ox_pool_piece(job->pool, end - first, tile);
-    found->fault = 0;
-    while (first < end && !found->fault) {
+    while (first < end) {
         const int64_t stop = end - first < piece ? end : first + piece;
-        found->fault = ox_pass_run(job->pass, (char *)found + ox_aligned(sizeof *found), first, stop, &found->tag);
-        first = stop < end && ox_pool_poll(job->pool) ? end : stop;
+        part_fault here = {.behind = stop};
+        here.fault = ox_pass_run(job->pass, (char *)found + ox_aligned(sizeof *found), first, stop, &here.tag);
+        if (here.fault && (!found->fault || here.behind < found->behind))
+            *found = here;
+        first = here.fault || (stop < end && ox_pool_poll(job->pool)) ? end : stop;
     }
 }
 
 int ox_pass_parts_run(const ox_pass *pass, ox_pool *pool, int parts, void *scratch, int *tag) {
     parts_job job = {pass, pool, parts, scratch};
-    ox_pool_run(parts > 1 ? pool : NULL, run_part, &job);
+    for (int part = 0; part < parts; part++)
+        fault_of(&job, part)->fault = 0;
+    const int64_t step = (int64_t)(OX_SPLIT_BYTES / 4 / sizeof(float)) / ox_pass_tile_size(pass) + 1;
+    ox_pool_share(parts > 1 ? pool : NULL, ox_pass_tiles(pass), step, run_share, &job);
+    part_fault first = {0};
     for (int part = 0; part < parts; part++) {
         const part_fault *found = fault_of(&job, part);
-        if (found->fault) {
-            *tag = found->tag;
-            return found->fault;
-        }
+        if (found->fault && (!first.fault || found->behind < first.behind))
+            first = *found;
     }
-    return 0;
+    *tag = first.tag;
+    return first.fault;
 }

@@ -8,8 +8,8 @@
 /* Bytes of scratch memory for so many parts; a multiple of OX_ALIGN. */
 size_t ox_pass_parts_scratch(const ox_pass *pass, int parts);
 
-/* Runs a pass in that many parts, each on its share of the scratch memory. Gives the fault of the first part that has
- * one, as one thread would, and the tag of the instruction that found it; 0 if there is none. */
+/* Runs a pass in that many threads, each with its part of the scratch memory. Gives the fault that one thread would
+ * find first, and the tag of the instruction that found it; 0 if there is none. */
 int ox_pass_parts_run(const ox_pass *pass, ox_pool *pool, int parts, void *scratch, int *tag);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,74 @@ START_TEST(every_part_runs_once) {
 }
 END_TEST
 
+enum {
+    MOST_UNITS = 200000
+};
+
+typedef struct shares {
+    int64_t count, step;
+    int threads;
+    unsigned char had[MOST_UNITS]; /* plain, as above */
+    atomic_int rooms[MOST_THREADS], wrong;
+    atomic_int slow; /* the room that waits until all other units are done, -1 for none */
+    atomic_int left;
+} shares;
+
+static void count_share(void *context, int room, int64_t first, int64_t end) {
+    shares *s = context;
+    if (room < 0 || room >= s->threads || first >= end || end > s->count || atomic_fetch_add(&s->rooms[room], 1)) {
+        atomic_store(&s->wrong, 1);
+        return;
+    }
+    for (int64_t i = first; i < end; i++)
+        s->had[i]++;
+    if (room == atomic_load(&s->slow))
+        while (atomic_load(&s->left) > end - first)
+            sched_yield();
+    atomic_fetch_sub(&s->left, (int)(end - first));
+    atomic_fetch_sub(&s->rooms[room], 1);
+}
+
+static void share(ox_pool *pool, shares *s, int64_t count, int64_t step) {
+    memset(s->had, 0, sizeof s->had);
+    s->count = count;
+    s->step = step;
+    atomic_store(&s->left, (int)count);
+    ox_pool_share(pool, count, step, count_share, s);
+    ck_assert_int_eq(atomic_load(&s->wrong), 0);
+    for (int64_t i = 0; i < count; i++)
+        ck_assert_int_eq(s->had[i], 1);
+}
+
+/* And one thread at a time works in a room. */
+START_TEST(every_unit_is_done_once) {
+    static const int64_t counts[] = {1, 2, 3, 7, 16, 100, 65535, 65536, 199999}, steps[] = {1, 2, 5, 64, 300000};
+    static shares s;
+    ox_error error;
+    ox_pool *pool;
+    s = (shares){.threads = _i, .slow = -1};
+    ck_assert_int_eq(ox_pool_create(ox_default_allocator(), _i, &ox_limits_default, &pool, &error), OX_OK);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (size_t j = 0; j < sizeof steps / sizeof *steps; j++)
+            for (int round = 0; round < 20; round++)
+                share(pool, &s, counts[i], steps[j]);
+    ox_pool_free(pool);
+}
+END_TEST
+
+/* The caller is held up in its first piece, half of its share, until the others have done all the rest. */
+START_TEST(others_take_what_a_slow_thread_has_left) {
+    static shares s;
+    ox_error error;
+    ox_pool *pool;
+    s = (shares){.threads = 3, .slow = 0};
+    ck_assert_int_eq(ox_pool_create(ox_default_allocator(), 3, &ox_limits_default, &pool, &error), OX_OK);
+    for (int round = 0; round < 20; round++)
+        share(pool, &s, 90, 1);
+    ox_pool_free(pool);
+}
+END_TEST
+
 START_TEST(ranges_cover_everything_once) {
     for (int parts = 1; parts <= MOST_THREADS; parts++)
         for (int64_t count = 0; count < 40; count++) {
@@ -77,9 +146,10 @@ START_TEST(bands_are_shared_evenly) {
                 const ox_band band = {.count = count};
                 int64_t had[8] = {0}; /* blocks of each band that parts before have */
                 for (int part = 0; part < parts; part++) {
-                    int64_t all = 0;
+                    int64_t all = 0, start, behind;
+                    ox_pool_range(blocks * count, part, parts, &start, &behind);
                     for (int64_t number = 0; number < count; number++) {
-                        int64_t end, first = ox_band_share(&band, number, blocks, part, parts, &end);
+                        int64_t end, first = ox_band_share(&band, number, start, behind, &end);
                         ck_assert_int_eq(first, had[number]);
                         ck_assert_int_ge(end, first);
                         all += end - first;
@@ -375,6 +445,8 @@ Suite *ox_suite_threads(void) {
     tcase_set_tags(tests, "long");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, every_part_runs_once, 1, MOST_THREADS + 1);
+    tcase_add_loop_test(tests, every_unit_is_done_once, 1, MOST_THREADS + 1);
+    tcase_add_test(tests, others_take_what_a_slow_thread_has_left);
     tcase_add_test(tests, ranges_cover_everything_once);
     tcase_add_test(tests, bands_are_shared_evenly);
     tcase_add_test(tests, memory_of_parts_lies_apart);

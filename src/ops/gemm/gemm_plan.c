@@ -191,6 +191,8 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
                         fitting(c_bytes, (size_t)ox_least(g->n, STRIP_COLUMNS) * c_size, kernel->rows, g->m));
     }
     plan->rows = even(g->m, rows, kernel->rows);
+    const bool kept = (double)g->k * (double)plan->chunk * (double)ox_dtype_size(kernel->b) <= (double)(cache / 2);
+    plan->taken = kept ? kernel->rows : plan->rows;
     plan->columns = plan->chunk;
     if (ox_gemm_is_taken(g))
         plan->columns = fitting(c_bytes, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);

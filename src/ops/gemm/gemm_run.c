@@ -55,7 +55,8 @@ typedef struct gemm_job {
     int64_t column, columns;   /* the columns that lie in panels */
     char *panels;
     char *workspace;
-    int part; /* of the pool that does all of it, -1 if it is split */
+    char *laid; /* all rows of A, which threads have laid out for each other; NULL if they have not */
+    int part;   /* of the pool that does all of it, -1 if it is split */
 } gemm_job;
 
 static gemm_room job_room(const gemm_job *job, int part) {
@@ -111,11 +112,13 @@ static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *s
     }
 }
 
-static void pack_part(void *context, int part, int parts) {
+static void pack_share(void *context, int room, int64_t first, int64_t end) {
     const gemm_job *job = context;
-    int64_t first, end;
-    ox_pool_range(pieces(job->columns, job->plan->kernel->columns), part, parts, &first, &end);
-    pack_panels(job, first, end, job_room(job, part).stage);
+    pack_panels(job, first, end, job_room(job, room).stage);
+}
+
+static void pack_all(gemm_job *job, ox_pool *pool) {
+    ox_pool_share(pool, pieces(job->columns, job->plan->kernel->columns), 1, pack_share, job);
 }
 
 void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm *g, char *panels, char *stage) {
@@ -134,16 +137,35 @@ static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix
     return fits && (block->rows == 1 || block->columns <= DIRECT_PANELS * kernel->columns) ? a->data : NULL;
 }
 
-/* Lays a block of rows of A out, from k on. */
-static void lay_rows(const gemm_job *job, const gemm_room *room, const ox_gemm_matrix *from, int64_t k, int64_t depth,
-                     const ox_gemm_block *block) {
+/* Lays rows of A out, from k on. */
+static void lay_rows(const gemm_job *job, const gemm_room *room, int64_t k, int64_t depth, int64_t row, int64_t rows,
+                     char *to) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->transposed;
+    const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, row, k), g->a.row, g->a.col};
     if (g->gather)
-        g->gather(job->gemm, k, depth, block->row, block->rows, room->a, kernel->a_row);
+        g->gather(job->gemm, k, depth, row, rows, to, kernel->a_row);
     else
-        kernel->pack_a(job->plan->loops, from, block->rows, depth, round_up(depth, kernel->group), room->a,
-                       kernel->a_row, room->stage);
+        kernel->pack_a(job->plan->loops, &from, rows, depth, round_up(depth, kernel->group), to, kernel->a_row,
+                       room->stage);
+}
+
+/* Where a block of rows of A lies, from k on, and in *a_row the bytes from one of them to the next. */
+static const char *find_rows(const gemm_job *job, const gemm_room *room, int64_t k, int64_t depth,
+                             const ox_gemm_block *block, int64_t *a_row) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const ox_gemm *g = job->transposed;
+    const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
+    *a_row = kernel->a_row;
+    if (job->laid)
+        return job->laid + block->row * kernel->a_row;
+    const char *left = g->gather ? NULL : as_it_lies(kernel, &from, depth, block);
+    if (left) {
+        *a_row = from.row;
+        return left;
+    }
+    lay_rows(job, room, k, depth, block->row, block->rows, room->a);
+    return room->a;
 }
 
 /* Where a tile reads the panel that starts at `column`, of `all` columns, and the one that is read next, of which it
@@ -230,18 +252,12 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->transposed;
     int64_t k, depth = depth_range(kernel, g->k, d, job->plan->depths, &k);
-    const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
     const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
     ox_finish finish = g->finish;
     if (finish.is_used && d + 1 == job->plan->depths)
         tile.finish = &finish;
-    const char *left = g->gather ? NULL : as_it_lies(kernel, &from, depth, block);
-    tile.a_row = left ? from.row : kernel->a_row;
-    if (!left) {
-        left = room->a;
-        lay_rows(job, room, &from, k, depth, block);
-    }
+    const char *left = find_rows(job, room, k, depth, block, &tile.a_row);
     const int64_t width = block_width(job, block);
     for (int64_t j = 0; j < width; j += tile.columns) {
         const int64_t at = block->column + j - job->column, within = at & (kernel->columns - 1), panel = at - within,
@@ -380,19 +396,49 @@ static bool shares_rows(const gemm_job *job, int parts) {
     return many || by_rows < by_vectors;
 }
 
-/* A part of the rows, or of the columns. */
-static void compute_part(void *context, int part, int parts) {
+static void rows_share(void *context, int room, int64_t first, int64_t end) {
     const gemm_job *job = context;
-    const int64_t m = job->transposed->m, unit = job->plan->kernel->unit;
-    const gemm_room room = job_room(job, part);
-    int64_t first, end;
-    if (shares_rows(job, parts)) {
-        ox_pool_range(m, part, parts, &first, &end);
-        compute_blocks(job, &room, first, end, job->column, job->column + job->columns);
-    } else {
-        ox_pool_range(pieces(job->columns, unit), part, parts, &first, &end);
-        compute_blocks(job, &room, 0, m, job->column + first * unit, job->column + ox_least(end * unit, job->columns));
+    const gemm_room own = job_room(job, room);
+    compute_blocks(job, &own, first, end, job->column, job->column + job->columns);
+}
+
+static void columns_share(void *context, int room, int64_t first, int64_t end) {
+    const gemm_job *job = context;
+    const gemm_room own = job_room(job, room);
+    const int64_t unit = job->plan->kernel->unit, start = job->column + first * unit;
+    compute_blocks(job, &own, 0, job->transposed->m, start, job->column + ox_least(end * unit, job->columns));
+}
+
+static void lay_share(void *context, int room, int64_t first, int64_t end) {
+    const gemm_job *job = context;
+    const gemm_room own = job_room(job, room);
+    lay_rows(job, &own, 0, job->transposed->k, first, end - first,
+             job_room(job, 0).a + first * job->plan->kernel->a_row);
+}
+
+/* Threads that share columns read the same rows of A. They lay them out together, or else each does all of them for
+ * every piece of its share, which then is one. */
+static void share_columns(gemm_job *job, ox_pool *pool) {
+    const ox_gemm_plan *plan = job->plan;
+    const ox_gemm_kernel *kernel = plan->kernel;
+    const ox_gemm *g = job->transposed;
+    const ox_gemm_block each = {.rows = g->m, .columns = job->columns / ox_pool_parts(pool)};
+    const bool lays = g->gather || !as_it_lies(kernel, &g->a, g->k, &each),
+               at_once = lays && pool && plan->depths == 1 && g->m <= plan->rows;
+    const int64_t vectors = pieces(job->columns, kernel->unit), panel = kernel->columns / kernel->unit;
+    if (at_once) {
+        ox_pool_share(pool, g->m, kernel->rows, lay_share, job);
+        job->laid = job_room(job, 0).a;
     }
+    ox_pool_share(pool, vectors, lays && !at_once ? vectors : panel, columns_share, job);
+    job->laid = NULL;
+}
+
+static void compute_all(gemm_job *job, ox_pool *pool) {
+    if (shares_rows(job, ox_pool_parts(pool)))
+        ox_pool_share(pool, job->transposed->m, job->plan->taken, rows_share, job);
+    else
+        share_columns(job, pool);
 }
 
 /* Some of the chunks of columns, one after the other. */
@@ -401,18 +447,16 @@ static void run_chunks(gemm_job *job, ox_pool *pool, int64_t first, int64_t end)
     for (int64_t i = first; i < end; i++) {
         job->column = i * chunk;
         job->columns = ox_least(chunk, n - job->column);
-        ox_pool_run(pool, pack_part, job);
-        ox_pool_run(pool, compute_part, job);
+        pack_all(job, pool);
+        compute_all(job, pool);
     }
 }
 
 /* Chunks of one thread, in panels of its own. */
-static void strip_part(void *context, int part, int parts) {
+static void strip_share(void *context, int room, int64_t first, int64_t end) {
     gemm_job job = *(const gemm_job *)context;
-    int64_t first, end;
-    job.part = part;
-    job.panels += (size_t)part * job.plan->panel_bytes;
-    ox_pool_range(pieces(job.transposed->n, job.plan->chunk), part, parts, &first, &end);
+    job.part = room;
+    job.panels += (size_t)room * job.plan->panel_bytes;
     run_chunks(&job, NULL, first, end);
 }
 
@@ -424,14 +468,14 @@ static void run_panels(gemm_job *job, ox_pool *pool) {
         job->column = g->n - job->plan->edge;
         job->columns = job->plan->edge;
         if (job->plan->edge)
-            ox_pool_run(pool, pack_part, job);
+            pack_all(job, pool);
         job->column = 0;
         job->columns = g->n;
-        ox_pool_run(pool, compute_part, job);
+        compute_all(job, pool);
         return;
     }
     if (job->plan->strips)
-        ox_pool_run(pool, strip_part, job);
+        ox_pool_share(pool, pieces(g->n, job->plan->chunk), 1, strip_share, job);
     else
         run_chunks(job, pool, 0, pieces(g->n, job->plan->chunk));
 }
@@ -460,13 +504,11 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
     }
 }
 
-static void vector_part(void *context, int part, int parts) {
+static void vector_share(void *context, int room, int64_t first, int64_t end) {
     const gemm_job *job = context;
-    const gemm_room room = job_room(job, part);
+    const gemm_room own = job_room(job, room);
     const int64_t unit = job->plan->kernel->columns;
-    int64_t first, end;
-    ox_pool_range(pieces(job->transposed->n, unit), part, parts, &first, &end);
-    compute_vector(job, &room, first * unit, ox_least(end * unit, job->transposed->n));
+    compute_vector(job, &own, first * unit, ox_least(end * unit, job->transposed->n));
 }
 
 /* ---- The library's products ---------------------------------------------------------------------------------- */
@@ -506,25 +548,23 @@ static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, in
     else if (plan->algorithm == OX_GEMM_BLAS)
         run_blas(&job);
     else
-        ox_pool_run(pool, vector_part, &job);
+        ox_pool_share(pool, pieces(transposed.n, plan->kernel->columns), pieces(plan->columns, plan->kernel->columns),
+                      vector_share, &job);
 }
 
 typedef struct batch_job {
     const ox_gemm_plan *plan;
     const ox_gemm *gemm;
-    int64_t count;
     ox_gemm_place_fn *place;
     const void *places;
     char *workspace;
 } batch_job;
 
-static void run_batch(void *context, int part, int parts) {
+static void batch_share(void *context, int room, int64_t first, int64_t end) {
     const batch_job *job = context;
-    int64_t first, end;
-    ox_pool_range(job->count, part, parts, &first, &end);
     for (int64_t i = first; i < end && !ox_pool_cancelled(job->plan->pool); i++) {
         ox_gemm g = ox_gemm_product(job->gemm, i, job->place, job->places);
-        run_one(job->plan, &g, job->workspace, part);
+        run_one(job->plan, &g, job->workspace, room);
     }
 }
 
@@ -536,7 +576,7 @@ void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, o
     if (plan->finishes && ox_gemm_find_finish(gemm, &finished))
         gemm = &finished;
     if (plan->batched) {
-        ox_pool_run(plan->pool, run_batch, &(batch_job){plan, gemm, count, place, places, workspace});
+        ox_pool_share(plan->pool, count, 1, batch_share, &(batch_job){plan, gemm, place, places, workspace});
         return;
     }
     for (int64_t i = 0; i < count; i++) {

@@ -122,9 +122,7 @@ void ox_band_join(ox_band *b) {
     b->count = b->across;
 }
 
-int64_t ox_band_share(const ox_band *band, int64_t number, int64_t blocks, int part, int parts, int64_t *end) {
-    int64_t first, behind;
-    ox_pool_range(blocks * band->count, part, parts, &first, &behind);
+int64_t ox_band_share(const ox_band *band, int64_t number, int64_t first, int64_t behind, int64_t *end) {
     *end = ox_quotient(behind + band->count - 1 - number, band->count);
     return ox_quotient(first + band->count - 1 - number, band->count);
 }

@@ -53,9 +53,9 @@ void ox_band_find(const ox_band *band, int64_t number, ox_band_place *place);
 /* Whether what is laid out in two places has its padding in the same elements. */
 bool ox_band_alike(const ox_band *band, const ox_band_place *a, const ox_band_place *b);
 
-/* The blocks of channels of a band that a part of all work computes: [return value, *end). Parts have all bands of
- * blocks of their own, but for those where one ends and the next begins, so that they write far from each other. */
-int64_t ox_band_share(const ox_band *band, int64_t number, int64_t blocks, int part, int parts, int64_t *end);
+/* Which blocks of channels of a band are units [first, behind) of all work: [return value, *end). All bands of a block
+ * are units behind each other, so that shares of threads are written far from each other. */
+int64_t ox_band_share(const ox_band *band, int64_t number, int64_t first, int64_t behind, int64_t *end);
 
 /* Lays out what the windows of a place see of `count` channels from one on, in as many rooms, which are `next` elements
  * apart. Padding is left as it is: see ox_band_fill. */

@@ -249,21 +249,24 @@ static void compute_block(const direct_job *job, direct_band *band, int64_t firs
         hand_on(job, band, first, count, block);
 }
 
+static int64_t channels_of(const ox_conv *c) {
+    return c->images * c->groups * c->out_channels;
+}
+
 /* Some of the blocks, those of all bands of a few channels: threads write far from each other. A thread computes its
  * blocks band by band, as these have their padding in the same places. */
-static void direct_part(void *context, int part, int parts) {
+static void direct_share(void *context, int room, int64_t first, int64_t end) {
     const direct_job *job = context;
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
-    const int64_t channels = c->images * c->groups * c->out_channels,
-                  blocks = ox_quotient(channels - 1, d->together) + 1;
-    char *rooms = job->workspace + (size_t)part * part_bytes(d);
+    const int64_t channels = channels_of(c);
+    char *rooms = job->workspace + (size_t)room * part_bytes(d);
     direct_band band = {.rooms = NULL};
     for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
-        int64_t end, block = ox_band_share(&d->band, number, blocks, part, parts, &end);
-        if (block < end)
+        int64_t behind, block = ox_band_share(&d->band, number, first, end, &behind);
+        if (block < behind)
             find_band(job, number, rooms, &band);
-        for (; block < end && !ox_pool_poll(d->pool); block++)
+        for (; block < behind && !ox_pool_poll(d->pool); block++)
             compute_block(job, &band, block * d->together, ox_least(d->together, channels - block * d->together),
                           rooms + (size_t)d->rooms * d->room + d->beside.bytes);
     }
@@ -280,5 +283,6 @@ void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, 
         job.to = affine.out->data;
     }
     job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
-    ox_pool_run(d->pool, direct_part, &job);
+    ox_pool_share(d->pool, (ox_quotient(channels_of(conv) - 1, d->together) + 1) * d->band.count, d->band.count,
+                  direct_share, &job);
 }

@@ -15,7 +15,6 @@ enum {
 
 typedef struct direct_job {
     const ox_pool_direct *direct;
-    int64_t channels;
     const char *from;
     char *to;
     char *workspace;
@@ -112,20 +111,20 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
 }
 
 /* Some of the channels of each band: they have their padding in the same places. */
-static void direct_part(void *context, int part, int parts) {
+static void direct_share(void *context, int room, int64_t first, int64_t end) {
     const direct_job *job = context;
     const ox_pool_direct *d = job->direct;
-    char *rooms = job->workspace + (size_t)part * part_bytes(d);
+    char *rooms = job->workspace + (size_t)room * part_bytes(d);
     for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
-        int64_t end, channel = ox_band_share(&d->band, number, job->channels, part, parts, &end);
+        int64_t behind, channel = ox_band_share(&d->band, number, first, end, &behind);
         ox_band_place place;
-        if (channel == end)
+        if (channel == behind)
             continue;
         ox_band_find(&d->band, number, &place);
         for (int64_t i = 0; i < d->rooms; i++)
             ox_band_fill(&d->band, &d->padding, rooms + (size_t)i * d->band.room);
-        for (int64_t count; channel < end && !ox_pool_poll(d->pool); channel += count) {
-            count = ox_least(d->rooms, end - channel);
+        for (int64_t count; channel < behind && !ox_pool_poll(d->pool); channel += count) {
+            count = ox_least(d->rooms, behind - channel);
             pool_band(job, &place, channel, count, rooms);
         }
     }
@@ -133,7 +132,7 @@ static void direct_part(void *context, int part, int parts) {
 
 void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels, const void *from,
                         void *to) {
-    direct_job job = {d, channels, from, to, NULL};
+    direct_job job = {d, from, to, NULL};
     job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
-    ox_pool_run(d->pool, direct_part, &job);
+    ox_pool_share(d->pool, channels * d->band.count, d->rooms * d->band.count, direct_share, &job);
 }

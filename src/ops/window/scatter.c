@@ -89,17 +89,16 @@ static void join_planes(const ox_scatter *s, const char *planes, char *image) {
 }
 
 /* Some of the channels. */
-static void scatter_part(void *context, int part, int parts) {
+static void scatter_share(void *context, int room, int64_t first, int64_t end) {
     const ox_scatter *s = context;
     const ox_window *w = s->window;
     const bool apart = has_planes(w);
     const int64_t column = w->out_count * s->width, count = apart ? planes_count(w) : w->in_count;
-    int64_t channel, end, tap[OX_WINDOW_DIMS];
-    ox_pool_range(s->channels, part, parts, &channel, &end);
-    for (; channel < end && !ox_pool_poll(s->pool); channel++) {
+    int64_t tap[OX_WINDOW_DIMS];
+    for (int64_t channel = first; channel < end && !ox_pool_poll(s->pool); channel++) {
         const uint64_t zero = 0;
         char *image = s->to + channel * w->in_count * s->width;
-        char *sums = apart ? s->planes + (size_t)part * planes_bytes(s) : image;
+        char *sums = apart ? s->planes + (size_t)room * planes_bytes(s) : image;
         const char *from = s->columns + channel * w->taps * column;
         s->fill(count, sums, s->width, s->bias ? s->bias + channel * s->width : (const char *)&zero, 0);
         memset(tap, 0, (size_t)w->spatial * sizeof *tap);
@@ -133,5 +132,5 @@ void ox_scatter_take(const ox_call *call, size_t *used, ox_scatter *s) {
 }
 
 void ox_scatter_run(ox_scatter *scatter) {
-    ox_pool_run(scatter->pool, scatter_part, scatter);
+    ox_pool_share(scatter->pool, scatter->channels, 1, scatter_share, scatter);
 }

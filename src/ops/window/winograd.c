@@ -209,13 +209,11 @@ static void compute_channels(const winograd_job *job, const winograd_room *room,
 }
 
 /* Some of the panels, each by one thread. */
-static void panels_part(void *context, int part, int parts) {
+static void panels_share(void *context, int number, int64_t first, int64_t end) {
     const winograd_job *job = context;
     const ox_winograd *p = job->plan;
-    const winograd_room room = room_of(job, part);
-    int64_t at, end;
-    ox_pool_range(p->panels * p->shape.groups, part, parts, &at, &end);
-    for (; at < end && !ox_pool_poll(p->pool); at++) {
+    const winograd_room room = room_of(job, number);
+    for (int64_t at = first; at < end && !ox_pool_poll(p->pool); at++) {
         const int64_t group = ox_quotient(at, p->panels);
         const winograd_panel panel = find_panel(p, ox_remainder(at, p->panels));
         enter_channels(job, &room, &panel, group, 0, p->shape.in_channels);
@@ -224,23 +222,19 @@ static void panels_part(void *context, int part, int parts) {
 }
 
 /* A panel that threads share. */
-static void enter_part(void *context, int part, int parts) {
+static void enter_share(void *context, int number, int64_t first, int64_t end) {
     const winograd_job *job = context;
     const ox_winograd *p = job->plan;
-    const winograd_room room = room_of(job, part);
+    const winograd_room room = room_of(job, number);
     const winograd_panel panel = find_panel(p, job->panel);
-    int64_t first, end;
-    ox_pool_range(p->shape.in_channels, part, parts, &first, &end);
     enter_channels(job, &room, &panel, job->group, first, end);
 }
 
-static void compute_part(void *context, int part, int parts) {
+static void compute_share(void *context, int number, int64_t first, int64_t end) {
     const winograd_job *job = context;
     const ox_winograd *p = job->plan;
-    const winograd_room room = room_of(job, part);
+    const winograd_room room = room_of(job, number);
     const winograd_panel panel = find_panel(p, job->panel);
-    int64_t first, end;
-    ox_pool_range(p->shape.out_channels, part, parts, &first, &end);
     compute_channels(job, &room, &panel, job->group, first, end);
 }
 
@@ -251,12 +245,12 @@ void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used,
     job.values = ox_workspace_take(call, used, plan->apart ? parts : 1, plan->values);
     job.workspace = ox_workspace_take(call, used, parts, ox_winograd_room(plan));
     if (plan->apart) {
-        ox_pool_run(plan->pool, panels_part, &job);
+        ox_pool_share(plan->pool, plan->panels * plan->shape.groups, 1, panels_share, &job);
         return;
     }
     for (job.group = 0; job.group < plan->shape.groups; job.group++)
         for (job.panel = 0; job.panel < plan->panels; job.panel++) {
-            ox_pool_run(plan->pool, enter_part, &job);
-            ox_pool_run(plan->pool, compute_part, &job);
+            ox_pool_share(plan->pool, plan->shape.in_channels, 1, enter_share, &job);
+            ox_pool_share(plan->pool, plan->shape.out_channels, plan->kernel->rows, compute_share, &job);
         }
 }
