@@ -44,10 +44,6 @@ class Settings:
         self.timer.bench_blas.restype = C.c_int64
         self.timer.bench_blas.argtypes = [C.POINTER(BlasProduct), C.c_int64]
         self.timer.bench_read.argtypes = [pointer, C.c_int64]
-        self.ox_options = oxlib.Options()
-        self.ox_threads = threads if hasattr(oxlib.Options, "threads") else 1
-        if self.ox_threads > 1:
-            self.ox_options.threads = threads
         self.peers = load_peers(peers, threads) if peers else None
         self.blas = load_blas(threads)
         self.copy_from, self.copy_to = (np.ones(COPY_BYTES, np.uint8) for _ in range(2))
@@ -81,11 +77,13 @@ def load_blas(threads):
 
 
 class Ox:
-    def __init__(self, settings, case, model, inputs, out):
+    """ox itself, or on fewer threads than the others: what more of them gain."""
+
+    def __init__(self, settings, case, model, inputs, out, threads=None):
         self.settings, self.session = settings, None
         try:
             self.model = oxlib.Model(model)
-            self.session = oxlib.Session(self.model, settings.ox_options)
+            self.session = oxlib.Session(self.model, oxlib.Options(threads=threads or settings.threads))
             for i, ((_, type_name, _), array) in enumerate(zip(case.inputs, inputs)):
                 self.session.set_input(i, arrays.to_tensor(array, type_name))
             self.session.run()
@@ -278,6 +276,8 @@ def make(settings, case, model, inputs):
         kinds[4:4] = [("rten", Peer, {"engine": "rten"}), ("tract", Peer, {"engine": "tract"})]
         if case.group == "networks":
             kinds[4:4] = [("openvino", engines.OpenVino, {}), ("mnn", engines.Mnn, {})]
+    if settings.threads > 1 and case.group == "networks":
+        kinds[1:1] = [("one", Ox, {"threads": 1})]
     present, missing = {}, {}
     for name, kind, options in kinds:
         try:

@@ -12,8 +12,8 @@ import plot
 import texts
 
 LABELS = {"ort": "ORT", "numpy": "numpy", "openblas": "OpenBLAS", "openvino": "OpenVINO", "mnn": "MNN", "rten": "rten",
-          "tract": "tract"}
-WIDE = ("openblas", *bars.OTHERS)
+          "tract": "tract", "one": "one thread"}
+WIDE = ("openblas", "one", *bars.OTHERS)
 COPY_BYTES = 2 * (64 << 20)  # read and written
 PEAK_WORK = 1 << 25  # multiply-adds of each thread
 
@@ -134,6 +134,11 @@ def peers_of(record):
     return [p for p in table_of(record).peers if "rten" in record["versions"] or p not in bars.OTHERS]
 
 
+def compared(record):
+    """All whose times are told as a ratio: the peers and, of networks on many threads, ox on one."""
+    return peers_of(record) + (["one"] if record["table"] == "models" and record["threads"] > 1 else [])
+
+
 def best(case, peers):
     """(name, ratio) of the fastest peer whose outputs are right."""
     known = [(ratio(case, name), name) for name in peers if ratio(case, name) and name not in case.get("wrong", {})]
@@ -158,26 +163,25 @@ def columns(record, case):
     slower = " slower" if value is not None and value < bars.TIE else ""
     speeds = table.speeds(case, record["threads"]) if "ox" in case["median_ns"] else ["-"] * len(table.titles)
     return [case["name"], microseconds(case, "ox"), microseconds(case, "ort"),
-            *(number(ratio(case, p)) + (" wrong" if p in case.get("wrong", {}) else "") for p in peers_of(record)),
+            *(number(ratio(case, p)) + (" wrong" if p in case.get("wrong", {}) else "") for p in compared(record)),
             f"{number(value)} {LABELS.get(name, '')}{slower}".strip(), *speeds]
 
 
 def titles(record):
     table = table_of(record)
-    return ["case", "ox us", "ORT us", *(f"{LABELS[p]}/ox" for p in peers_of(record)), "best/ox", *table.titles]
+    return ["case", "ox us", "ORT us", *(f"{LABELS[p]}/ox" for p in compared(record)), "best/ox", *table.titles]
 
 
 def line(record, cells):
     """The cells of a row in columns that are wide enough."""
     first, *rest = cells
-    widths = [10, 10, *[12 if peer in WIDE else 9 for peer in peers_of(record)], 22, 9, 10]
+    widths = [10, 10, *[14 if peer in WIDE else 9 for peer in compared(record)], 22, 9, 10]
     return first.ljust(44) + "".join(cell.rjust(width) for cell, width in zip(rest, widths))
 
 
 def heading(record):
     threads = record["threads"]
-    note = "" if record["ox_threads"] == threads else ", but ox runs on one"
-    return f"{threads} thread{'s' if threads > 1 else ''}{note}; x/ox: above 1, ox is faster\n" + line(
+    return f"{threads} thread{'s' if threads > 1 else ''}; x/ox: above 1, ox is faster\n" + line(
         record, titles(record))
 
 
@@ -231,8 +235,6 @@ def markdown_record(record, one):
     """A record as a subsection; `one` is that of one thread."""
     threads = record["threads"]
     parts = [f"### {'One thread' if threads == 1 else f'{threads} threads'}"]
-    if record["ox_threads"] != threads:
-        parts.append("ox itself ran on one thread here.")
     if threads > 1 and "tract" in record["versions"] and record["table"] == "elementwise":
         parts.append("tract computes these operators on one thread whatever it is given.")
     if table_of(record).yardsticks(record):

@@ -37,10 +37,11 @@ places by turns, and what is stacked is computed in its slice of the result.""",
 of 30 floats.""",
     "models": """The networks are those that `make models` fetches, one image of the size that a network is made for (the
 detector of rapidocr 320x320, its reader 48x320) or, of silero, one step of 576 samples. The files of alexnet to zfnet512
-lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here. What `make bench PEERS=1` compares them with besides is told to
-compute in float32 (OpenVINO by its precision hint, MNN by precision high) and for how large inputs. Outputs of every
-peer are compared with ONNX Runtime's: what is further from them than a thousandth of the largest is marked as wrong, and
-never the fastest.""",
+lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here. What `make bench
+PEERS=1` compares them with besides is told to compute in float32 (OpenVINO by its precision hint, MNN by precision high)
+and for how large inputs. Outputs of every peer are compared with ONNX Runtime's: what is further from them than a
+thousandth of the largest is marked as wrong, and never the fastest. On two threads, ox on one takes turns with the
+others: *one thread/ox* is what the second gains.""",
     "starts": """The networks and inputs are those above. Every measurement is a process of its own; *load* reads the
 file, which lies in the system's cache, *prepare* is all that comes before the first run. *session/ox* is the time in which
 ONNX Runtime creates its session divided by that of load and prepare. *MB* is the most that a process of `ox bench` holds;
