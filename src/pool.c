@@ -64,22 +64,19 @@ enum {
 };
 
 typedef struct share_job {
-    ox_pool *pool;
-    int64_t count, together; /* units, and how many of them are one here */
-    unsigned step;
+    ox_share share; /* of every thread, but for its number */
     ox_share_fn *fn;
     void *context;
 } share_job;
 
 /* Takes about half of what a thread has left: the first half of its own, the second of another's. */
-static bool take_half(const share_job *job, int from, bool own, unsigned *first, unsigned *end) {
-    atomic_uint *left = &job->pool->left[from];
+static bool take_half(atomic_uint *left, bool own, unsigned step, unsigned *first, unsigned *end) {
     for (unsigned seen = atomic_load_explicit(left, memory_order_relaxed);;) {
         *first = seen >> 16;
         *end = seen & UINT16_MAX;
         if (*first >= *end)
             return false;
-        const unsigned behind = *first + (*end - *first + own) / 2 + job->step - 1, cut = behind - behind % job->step;
+        const unsigned behind = *first + (*end - *first + own) / 2 + step - 1, cut = behind - behind % step;
         const bool all = cut >= *end || cut <= *first;
         const unsigned rest = all ? 0 : own ? cut << 16 | *end : *first << 16 | cut;
         if (!atomic_compare_exchange_weak_explicit(left, &seen, rest, memory_order_relaxed, memory_order_relaxed))
@@ -90,31 +87,41 @@ static bool take_half(const share_job *job, int from, bool own, unsigned *first,
     }
 }
 
+bool ox_share_next(ox_share *share, int64_t *first, int64_t *end) {
+    unsigned some, behind;
+    if (!share->pool)
+        return ox_share_all(share, first, end);
+    for (; share->from < share->pool->threads; share->from++) {
+        atomic_uint *left = &share->pool->left[(share->room + share->from) % share->pool->threads];
+        if (take_half(left, share->from == 0, share->step, &some, &behind)) {
+            *first = some * share->together;
+            *end = behind * share->together < share->count ? behind * share->together : share->count;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void share_part(void *context, int part, int parts) {
     const share_job *job = context;
-    unsigned first, end;
-    for (int i = 0; i < parts;) {
-        const int from = (part + i) % parts;
-        if (!take_half(job, from, i == 0, &first, &end)) {
-            i++;
-            continue;
-        }
-        job->fn(job->context, part, first * job->together,
-                end * job->together < job->count ? end * job->together : job->count);
-    }
+    ox_share share = job->share;
+    (void)parts;
+    share.room = part;
+    job->fn(job->context, &share);
 }
 
 void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context) {
+    share_job job = {{.count = count}, fn, context};
     if (!pool || !pool->workers) {
-        fn(context, 0, 0, count);
+        fn(context, &job.share);
         return;
     }
-    share_job job = {pool, count, (count - 1) / MOST_UNITS + 1, 1, fn, context};
-    const int64_t units = (count - 1) / job.together + 1, steps = (step - 1) / job.together + 1,
-                  part = units / pool->threads / LEAST;
-    job.step = (unsigned)(steps < units ? steps : units);
-    if (part > steps)
-        job.step = (unsigned)(part - part % steps);
+    const int64_t together = (count - 1) / MOST_UNITS + 1, units = (count - 1) / together + 1,
+                  steps = (step - 1) / together + 1, part = units / pool->threads / LEAST,
+                  longer = part > steps ? part - part % steps : steps;
+    job.share.pool = pool;
+    job.share.together = together;
+    job.share.step = (unsigned)(longer < units ? longer : units);
     for (int i = 0; i < pool->threads; i++) {
         int64_t first, end;
         ox_pool_range(units, i, pool->threads, &first, &end);
@@ -152,11 +159,12 @@ typedef struct pieces {
     void *context;
 } pieces;
 
-static void run_pieces(void *context, int room, int64_t first, int64_t end) {
+static void run_pieces(void *context, ox_share *share) {
     const pieces *p = context;
-    (void)room;
-    for (int64_t i = first; i < end && !ox_pool_poll(p->pool); i++)
-        p->fn(p->context, (int)i, p->count);
+    int64_t i, end;
+    while (ox_share_next(share, &i, &end))
+        for (; i < end && !ox_pool_poll(p->pool); i++)
+            p->fn(p->context, (int)i, p->count);
 }
 
 void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context) {

@@ -17,8 +17,25 @@ typedef struct ox_pool {
     atomic_uint left[]; /* for each thread the units of ox_pool_share that nobody has begun: the first << 16 | end */
 } ox_pool;
 
-/* Does units [first, end) of some work, in memory number `room` of as many as there are threads. */
-typedef void ox_share_fn(void *context, int room, int64_t first, int64_t end);
+/* What a thread does of some units of work: see ox_pool_share. */
+typedef struct ox_share {
+    int room;      /* the number of the thread's memory, of as many as there are threads */
+    ox_pool *pool; /* NULL: there is one thread */
+    int from;      /* whose units are taken: those of the thread itself, or after how many others */
+    unsigned step;
+    int64_t count, together; /* units, and how many of them are one in ox_pool */
+} ox_share;
+
+/* Does all pieces that ox_share_next gives. */
+typedef void ox_share_fn(void *context, ox_share *share);
+
+/* A share of one thread: everything. */
+static inline bool ox_share_all(ox_share *share, int64_t *first, int64_t *end) {
+    *first = 0;
+    *end = share->count;
+    share->count = 0;
+    return *end > 0;
+}
 
 enum {
     OX_MOST_THREADS = 256 /* of a session */
@@ -50,7 +67,10 @@ static inline void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
 }
 static inline void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context) {
     (void)pool, (void)step;
-    fn(context, 0, 0, count);
+    fn(context, &(ox_share){.count = count});
+}
+static inline bool ox_share_next(ox_share *share, int64_t *first, int64_t *end) {
+    return ox_share_all(share, first, end);
 }
 static inline void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context) {
     (void)pool, (void)bytes;
@@ -106,6 +126,9 @@ void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context);
  * from what another thread has left: a processor that is slower, or busy, holds up nobody. Pieces of a share are cut
  * where the number of a unit is a multiple of `step`. */
 void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context);
+
+/* The next piece of a thread, units [*first, *end); false if there is none. */
+bool ox_share_next(ox_share *share, int64_t *first, int64_t *end);
 
 /* The range [first, end) of part `part` when `count` things are split evenly. */
 static inline void ox_pool_range(int64_t count, int part, int parts, int64_t *first, int64_t *end) {

@@ -26,9 +26,8 @@ static part_fault *fault_of(const parts_job *job, int part) {
     return (void *)(job->scratch + (size_t)part * part_room(job->pass, job->parts));
 }
 
-static void run_share(void *context, int room, int64_t first, int64_t end) {
-    const parts_job *job = context;
-    part_fault *found = fault_of(job, room);
+/* Tiles [first, end), or those before the first fault. */
+static void run_tiles(const parts_job *job, part_fault *found, int64_t first, int64_t end) {
     const double tile = (double)ox_pass_tile_size(job->pass) * sizeof(float);
     const int64_t piece = ox_pool_piece(job->pool, end - first, tile);
     while (first < end) {
@@ -39,6 +38,13 @@ static void run_share(void *context, int room, int64_t first, int64_t end) {
             *found = here;
         first = here.fault || (stop < end && ox_pool_poll(job->pool)) ? end : stop;
     }
+}
+
+static void run_share(void *context, ox_share *share) {
+    const parts_job *job = context;
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        run_tiles(job, fault_of(job, share->room), first, end);
 }
 
 int ox_pass_parts_run(const ox_pass *pass, ox_pool *pool, int parts, void *scratch, int *tag) {

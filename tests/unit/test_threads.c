@@ -66,8 +66,7 @@ typedef struct shares {
     atomic_int left;
 } shares;
 
-static void count_share(void *context, int room, int64_t first, int64_t end) {
-    shares *s = context;
+static void count_units(shares *s, int room, int64_t first, int64_t end) {
     if (room < 0 || room >= s->threads || first >= end || end > s->count || atomic_fetch_add(&s->rooms[room], 1)) {
         atomic_store(&s->wrong, 1);
         return;
@@ -79,6 +78,12 @@ static void count_share(void *context, int room, int64_t first, int64_t end) {
             sched_yield();
     atomic_fetch_sub(&s->left, (int)(end - first));
     atomic_fetch_sub(&s->rooms[room], 1);
+}
+
+static void count_share(void *context, ox_share *share) {
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        count_units(context, share->room, first, end);
 }
 
 static void share(ox_pool *pool, shares *s, int64_t count, int64_t step) {

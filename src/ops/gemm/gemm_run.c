@@ -112,9 +112,11 @@ static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *s
     }
 }
 
-static void pack_share(void *context, int room, int64_t first, int64_t end) {
+static void pack_share(void *context, ox_share *share) {
     const gemm_job *job = context;
-    pack_panels(job, first, end, job_room(job, room).stage);
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        pack_panels(job, first, end, job_room(job, share->room).stage);
 }
 
 static void pack_all(gemm_job *job, ox_pool *pool) {
@@ -396,24 +398,31 @@ static bool shares_rows(const gemm_job *job, int parts) {
     return many || by_rows < by_vectors;
 }
 
-static void rows_share(void *context, int room, int64_t first, int64_t end) {
+static void rows_share(void *context, ox_share *share) {
     const gemm_job *job = context;
-    const gemm_room own = job_room(job, room);
-    compute_blocks(job, &own, first, end, job->column, job->column + job->columns);
+    const gemm_room room = job_room(job, share->room);
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        compute_blocks(job, &room, first, end, job->column, job->column + job->columns);
 }
 
-static void columns_share(void *context, int room, int64_t first, int64_t end) {
+static void columns_share(void *context, ox_share *share) {
     const gemm_job *job = context;
-    const gemm_room own = job_room(job, room);
-    const int64_t unit = job->plan->kernel->unit, start = job->column + first * unit;
-    compute_blocks(job, &own, 0, job->transposed->m, start, job->column + ox_least(end * unit, job->columns));
+    const gemm_room room = job_room(job, share->room);
+    const int64_t unit = job->plan->kernel->unit;
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        compute_blocks(job, &room, 0, job->transposed->m, job->column + first * unit,
+                       job->column + ox_least(end * unit, job->columns));
 }
 
-static void lay_share(void *context, int room, int64_t first, int64_t end) {
+static void lay_share(void *context, ox_share *share) {
     const gemm_job *job = context;
-    const gemm_room own = job_room(job, room);
-    lay_rows(job, &own, 0, job->transposed->k, first, end - first,
-             job_room(job, 0).a + first * job->plan->kernel->a_row);
+    const gemm_room room = job_room(job, share->room);
+    char *to = job_room(job, 0).a;
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        lay_rows(job, &room, 0, job->transposed->k, first, end - first, to + first * job->plan->kernel->a_row);
 }
 
 /* Threads that share columns read the same rows of A. They lay them out together, or else each does all of them for
@@ -453,11 +462,13 @@ static void run_chunks(gemm_job *job, ox_pool *pool, int64_t first, int64_t end)
 }
 
 /* Chunks of one thread, in panels of its own. */
-static void strip_share(void *context, int room, int64_t first, int64_t end) {
+static void strip_share(void *context, ox_share *share) {
     gemm_job job = *(const gemm_job *)context;
-    job.part = room;
-    job.panels += (size_t)room * job.plan->panel_bytes;
-    run_chunks(&job, NULL, first, end);
+    int64_t first, end;
+    job.part = share->room;
+    job.panels += (size_t)share->room * job.plan->panel_bytes;
+    while (ox_share_next(share, &first, &end))
+        run_chunks(&job, NULL, first, end);
 }
 
 static void run_panels(gemm_job *job, ox_pool *pool) {
@@ -504,11 +515,13 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
     }
 }
 
-static void vector_share(void *context, int room, int64_t first, int64_t end) {
+static void vector_share(void *context, ox_share *share) {
     const gemm_job *job = context;
-    const gemm_room own = job_room(job, room);
+    const gemm_room room = job_room(job, share->room);
     const int64_t unit = job->plan->kernel->columns;
-    compute_vector(job, &own, first * unit, ox_least(end * unit, job->transposed->n));
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        compute_vector(job, &room, first * unit, ox_least(end * unit, job->transposed->n));
 }
 
 /* ---- The library's products ---------------------------------------------------------------------------------- */
@@ -560,12 +573,14 @@ typedef struct batch_job {
     char *workspace;
 } batch_job;
 
-static void batch_share(void *context, int room, int64_t first, int64_t end) {
+static void batch_share(void *context, ox_share *share) {
     const batch_job *job = context;
-    for (int64_t i = first; i < end && !ox_pool_cancelled(job->plan->pool); i++) {
-        ox_gemm g = ox_gemm_product(job->gemm, i, job->place, job->places);
-        run_one(job->plan, &g, job->workspace, room);
-    }
+    int64_t i, end;
+    while (ox_share_next(share, &i, &end))
+        for (; i < end && !ox_pool_cancelled(job->plan->pool); i++) {
+            ox_gemm g = ox_gemm_product(job->gemm, i, job->place, job->places);
+            run_one(job->plan, &g, job->workspace, share->room);
+        }
 }
 
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,

@@ -151,7 +151,7 @@ static void find_columns(const ox_band *b, ox_band_place *place) {
     }
 }
 
-void ox_band_find(const ox_band *b, int64_t number, ox_band_place *place) {
+static void find_place(const ox_band *b, int64_t number, ox_band_place *place) {
     const ox_window *w = b->window;
     const int last = w->spatial - 1, outer = last > 0 ? last - 1 : 0;
     const int64_t across = ox_remainder(number, b->across), next = ox_quotient(number, b->across);
@@ -173,7 +173,8 @@ void ox_band_find(const ox_band *b, int64_t number, ox_band_place *place) {
     }
 }
 
-bool ox_band_alike(const ox_band *band, const ox_band_place *a, const ox_band_place *b) {
+/* Whether what is laid out in two places has its padding in the same elements. */
+static bool are_alike(const ox_band *band, const ox_band_place *a, const ox_band_place *b) {
     bool alike = a->first == b->first && a->inside == b->inside && a->runs == b->runs;
     for (int d = 0; alike && d < band->window->spatial - 2; d++)
         alike = a->index[d] == b->index[d];
@@ -182,8 +183,14 @@ bool ox_band_alike(const ox_band *band, const ox_band_place *a, const ox_band_pl
     return alike;
 }
 
-void ox_band_fill(const ox_band *b, const void *value, void *room) {
-    b->fill(ox_quotient((int64_t)b->bytes, b->width), room, b->width, value, 0);
+void ox_band_enter(const ox_band *b, int64_t number, const void *value, int64_t rooms, void *room, int64_t next,
+                   ox_band_place *place) {
+    const ox_band_place before = *place;
+    find_place(b, number, place);
+    if (before.rows && are_alike(b, &before, place))
+        return;
+    for (int64_t i = 0; i < rooms; i++)
+        b->fill(ox_quotient((int64_t)b->bytes, b->width), (char *)room + i * next * b->width, b->width, value, 0);
 }
 
 void ox_band_lay(const ox_band *b, const ox_band_place *place, int64_t count, const void *channel, void *room,

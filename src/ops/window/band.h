@@ -48,22 +48,19 @@ ox_status ox_band_plan(ox_call *call, const ox_window *window, size_t width, ox_
 /* Prepare: bands of images of two dimensions reach over all rows, where none is laid out. */
 void ox_band_join(ox_band *band);
 
-void ox_band_find(const ox_band *band, int64_t number, ox_band_place *place);
-
-/* Whether what is laid out in two places has its padding in the same elements. */
-bool ox_band_alike(const ox_band *band, const ox_band_place *a, const ox_band_place *b);
-
 /* Which blocks of channels of a band are units [first, behind) of all work: [return value, *end). All bands of a block
  * are units behind each other, so that shares of threads are written far from each other. */
 int64_t ox_band_share(const ox_band *band, int64_t number, int64_t first, int64_t behind, int64_t *end);
 
 /* Lays out what the windows of a place see of `count` channels from one on, in as many rooms, which are `next` elements
- * apart. Padding is left as it is: see ox_band_fill. */
+ * apart. Padding is left as it is: see ox_band_enter. */
 void ox_band_lay(const ox_band *band, const ox_band_place *place, int64_t count, const void *channel, void *room,
                  int64_t next);
 
-/* Fills a room with an element, before bands of one place are laid out there. */
-void ox_band_fill(const ox_band *band, const void *value, void *room);
+/* Finds a band, and fills rooms, as above, with the value of padding, if that lies in other elements than for the band
+ * before: the one at *place, whose rows are 0 if there is none. */
+void ox_band_enter(const ox_band *band, int64_t number, const void *value, int64_t rooms, void *room, int64_t next,
+                   ox_band_place *place);
 
 /* The taps of a band, from what is laid out in a room. */
 ox_direct_tile ox_band_tile(const ox_band *band, const ox_band_place *place, const void *room);

@@ -142,16 +142,12 @@ typedef struct direct_band {
 static void find_band(const direct_job *job, int64_t number, char *rooms, direct_band *band) {
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
-    const ox_band_place before = band->place;
-    const bool is_first = !band->rooms;
-    ox_band_find(&d->band, number, &band->place);
     band->rooms = (float *)(void *)rooms;
     band->inputs = 0;
     if (d->in_place)
         memset(rooms, 0, d->room);
-    else if (is_first || !ox_band_alike(&d->band, &before, &band->place))
-        for (int64_t i = 0; i < d->rooms * c->in_channels; i++)
-            ox_band_fill(&d->band, &(const float){0}, band->rooms + i * d->layer);
+    ox_band_enter(&d->band, number, &(const float){0}, d->in_place ? 0 : d->rooms * c->in_channels, rooms, d->layer,
+                  &band->place);
     band->tile = ox_band_tile(&d->band, &band->place, band->rooms);
     if (d->in_place)
         ox_band_in_place(&d->band, &band->place, &band->tile);
@@ -255,21 +251,23 @@ static int64_t channels_of(const ox_conv *c) {
 
 /* Some of the blocks, those of all bands of a few channels: threads write far from each other. A thread computes its
  * blocks band by band, as these have their padding in the same places. */
-static void direct_share(void *context, int room, int64_t first, int64_t end) {
+static void direct_share(void *context, ox_share *share) {
     const direct_job *job = context;
     const ox_conv *c = job->conv;
     const ox_conv_direct *d = &c->direct;
     const int64_t channels = channels_of(c);
-    char *rooms = job->workspace + (size_t)room * part_bytes(d);
+    char *rooms = job->workspace + (size_t)share->room * part_bytes(d);
     direct_band band = {.rooms = NULL};
-    for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
-        int64_t behind, block = ox_band_share(&d->band, number, first, end, &behind);
-        if (block < behind)
-            find_band(job, number, rooms, &band);
-        for (; block < behind && !ox_pool_poll(d->pool); block++)
-            compute_block(job, &band, block * d->together, ox_least(d->together, channels - block * d->together),
-                          rooms + (size_t)d->rooms * d->room + d->beside.bytes);
-    }
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
+            int64_t behind, block = ox_band_share(&d->band, number, first, end, &behind);
+            if (block < behind)
+                find_band(job, number, rooms, &band);
+            for (; block < behind && !ox_pool_poll(d->pool); block++)
+                compute_block(job, &band, block * d->together, ox_least(d->together, channels - block * d->together),
+                              rooms + (size_t)d->rooms * d->room + d->beside.bytes);
+        }
 }
 
 void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,

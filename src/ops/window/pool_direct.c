@@ -85,11 +85,16 @@ static bool has_nan(const ox_pool_direct *d, const char *rooms, int64_t count) {
     return false;
 }
 
+/* Elements from room to room. */
+static int64_t room_step(const ox_pool_direct *d) {
+    return ox_quotient((int64_t)d->band.room, d->band.width);
+}
+
 /* `count` channels from one on. */
 static void pool_band(const direct_job *job, const ox_band_place *place, int64_t channel, int64_t count, char *rooms) {
     const ox_pool_direct *d = job->direct;
     const ox_window *w = d->band.window;
-    const int64_t width = d->band.width, room = ox_quotient((int64_t)d->band.room, width);
+    const int64_t width = d->band.width, room = room_step(d);
     ox_band_lay(&d->band, place, count, job->from + channel * w->in_count * width, rooms, room);
     ox_direct_tile tile = ox_band_tile(&d->band, place, rooms);
     tile.planes = count;
@@ -111,23 +116,22 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
 }
 
 /* Some of the channels of each band: they have their padding in the same places. */
-static void direct_share(void *context, int room, int64_t first, int64_t end) {
+static void direct_share(void *context, ox_share *share) {
     const direct_job *job = context;
     const ox_pool_direct *d = job->direct;
-    char *rooms = job->workspace + (size_t)room * part_bytes(d);
-    for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
-        int64_t behind, channel = ox_band_share(&d->band, number, first, end, &behind);
-        ox_band_place place;
-        if (channel == behind)
-            continue;
-        ox_band_find(&d->band, number, &place);
-        for (int64_t i = 0; i < d->rooms; i++)
-            ox_band_fill(&d->band, &d->padding, rooms + (size_t)i * d->band.room);
-        for (int64_t count; channel < behind && !ox_pool_poll(d->pool); channel += count) {
-            count = ox_least(d->rooms, behind - channel);
-            pool_band(job, &place, channel, count, rooms);
+    char *rooms = job->workspace + (size_t)share->room * part_bytes(d);
+    ox_band_place place = {.rows = 0};
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        for (int64_t number = 0; number < d->band.count && !ox_pool_cancelled(d->pool); number++) {
+            int64_t behind, channel = ox_band_share(&d->band, number, first, end, &behind);
+            if (channel < behind)
+                ox_band_enter(&d->band, number, &d->padding, d->rooms, rooms, room_step(d), &place);
+            for (int64_t count; channel < behind && !ox_pool_poll(d->pool); channel += count) {
+                count = ox_least(d->rooms, behind - channel);
+                pool_band(job, &place, channel, count, rooms);
+            }
         }
-    }
 }
 
 void ox_pool_direct_run(const ox_call *call, const ox_pool_direct *d, size_t *used, int64_t channels, const void *from,

@@ -88,25 +88,28 @@ static void join_planes(const ox_scatter *s, const char *planes, char *image) {
     }
 }
 
-/* Some of the channels. */
-static void scatter_share(void *context, int room, int64_t first, int64_t end) {
-    const ox_scatter *s = context;
+static void scatter_channel(const ox_scatter *s, int room, int64_t channel) {
     const ox_window *w = s->window;
     const bool apart = has_planes(w);
     const int64_t column = w->out_count * s->width, count = apart ? planes_count(w) : w->in_count;
-    int64_t tap[OX_WINDOW_DIMS];
-    for (int64_t channel = first; channel < end && !ox_pool_poll(s->pool); channel++) {
-        const uint64_t zero = 0;
-        char *image = s->to + channel * w->in_count * s->width;
-        char *sums = apart ? s->planes + (size_t)room * planes_bytes(s) : image;
-        const char *from = s->columns + channel * w->taps * column;
-        s->fill(count, sums, s->width, s->bias ? s->bias + channel * s->width : (const char *)&zero, 0);
-        memset(tap, 0, (size_t)w->spatial * sizeof *tap);
-        for (int64_t t = 0; column && t < w->taps; t++, from += column, ox_index_next(w->spatial, w->kernel, tap))
-            add_tap(s, tap, from, sums);
-        if (apart)
-            join_planes(s, sums, image);
-    }
+    const uint64_t zero = 0;
+    int64_t tap[OX_WINDOW_DIMS] = {0};
+    char *image = s->to + channel * w->in_count * s->width;
+    char *sums = apart ? s->planes + (size_t)room * planes_bytes(s) : image;
+    const char *from = s->columns + channel * w->taps * column;
+    s->fill(count, sums, s->width, s->bias ? s->bias + channel * s->width : (const char *)&zero, 0);
+    for (int64_t t = 0; column && t < w->taps; t++, from += column, ox_index_next(w->spatial, w->kernel, tap))
+        add_tap(s, tap, from, sums);
+    if (apart)
+        join_planes(s, sums, image);
+}
+
+static void scatter_share(void *context, ox_share *share) {
+    const ox_scatter *s = context;
+    int64_t channel, end;
+    while (ox_share_next(share, &channel, &end))
+        for (; channel < end && !ox_pool_poll(s->pool); channel++)
+            scatter_channel(s, share->room, channel);
 }
 
 ox_status ox_scatter_plan(ox_call *call, ox_scatter *s, const ox_window *window, ox_dtype dtype, int64_t channels) {

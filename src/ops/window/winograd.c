@@ -209,33 +209,37 @@ static void compute_channels(const winograd_job *job, const winograd_room *room,
 }
 
 /* Some of the panels, each by one thread. */
-static void panels_share(void *context, int number, int64_t first, int64_t end) {
+static void panels_share(void *context, ox_share *share) {
     const winograd_job *job = context;
     const ox_winograd *p = job->plan;
-    const winograd_room room = room_of(job, number);
-    for (int64_t at = first; at < end && !ox_pool_poll(p->pool); at++) {
-        const int64_t group = ox_quotient(at, p->panels);
-        const winograd_panel panel = find_panel(p, ox_remainder(at, p->panels));
-        enter_channels(job, &room, &panel, group, 0, p->shape.in_channels);
-        compute_channels(job, &room, &panel, group, 0, p->shape.out_channels);
-    }
+    const winograd_room room = room_of(job, share->room);
+    int64_t at, end;
+    while (ox_share_next(share, &at, &end))
+        for (; at < end && !ox_pool_poll(p->pool); at++) {
+            const int64_t group = ox_quotient(at, p->panels);
+            const winograd_panel panel = find_panel(p, ox_remainder(at, p->panels));
+            enter_channels(job, &room, &panel, group, 0, p->shape.in_channels);
+            compute_channels(job, &room, &panel, group, 0, p->shape.out_channels);
+        }
 }
 
 /* A panel that threads share. */
-static void enter_share(void *context, int number, int64_t first, int64_t end) {
+static void enter_share(void *context, ox_share *share) {
     const winograd_job *job = context;
-    const ox_winograd *p = job->plan;
-    const winograd_room room = room_of(job, number);
-    const winograd_panel panel = find_panel(p, job->panel);
-    enter_channels(job, &room, &panel, job->group, first, end);
+    const winograd_room room = room_of(job, share->room);
+    const winograd_panel panel = find_panel(job->plan, job->panel);
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        enter_channels(job, &room, &panel, job->group, first, end);
 }
 
-static void compute_share(void *context, int number, int64_t first, int64_t end) {
+static void compute_share(void *context, ox_share *share) {
     const winograd_job *job = context;
-    const ox_winograd *p = job->plan;
-    const winograd_room room = room_of(job, number);
-    const winograd_panel panel = find_panel(p, job->panel);
-    compute_channels(job, &room, &panel, job->group, first, end);
+    const winograd_room room = room_of(job, share->room);
+    const winograd_panel panel = find_panel(job->plan, job->panel);
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        compute_channels(job, &room, &panel, job->group, first, end);
 }
 
 void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used, const ox_f32 *x, const ox_f32 *bias,
