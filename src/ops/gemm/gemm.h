@@ -123,6 +123,7 @@ typedef struct ox_gemm_plan {
     ox_gemm_algorithm algorithm;
     int64_t depths;        /* blocks along k, of even size */
     int64_t rows, columns; /* the most of a block of C */
+    bool whole;            /* shares of threads are too small to cut pieces off */
     int64_t taken;         /* rows that a thread takes at a time: panels that no cache keeps are read by blocks */
     int64_t strip;         /* columns of such a block that are transposed at a time */
     int64_t chunk;         /* the most columns of B that lie in panels at a time */

@@ -14,6 +14,7 @@ enum {
     SELDOM = 128,            /* rows of C that read vectors across cache lines, if B has no whole ones in its rows */
     BATCHES_EACH = 4,        /* enough products for every thread, so that none waits for long */
     PANELS_EACH = 4,         /* the same for panels */
+    LONG_WORK = 4 << 20,     /* multiplications of which a thread can give some away: they take 50 microseconds */
     FEW_ROWS = 64,           /* with fewer rows of C, panels are read too seldom to come from far away */
     STRIP_COLUMNS = 512,     /* make up for laying rows out anew for each block of columns */
     STRIP_BYTES = 16 << 10   /* of a block that are transposed at a time: they stay in the first-level cache */
@@ -192,7 +193,8 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
     }
     plan->rows = even(g->m, rows, kernel->rows);
     const bool kept = (double)g->k * (double)plan->chunk * (double)ox_dtype_size(kernel->b) <= (double)(cache / 2);
-    plan->taken = kept ? kernel->rows : plan->rows;
+    plan->whole = (double)g->m * (double)plan->chunk * (double)g->k < (double)LONG_WORK;
+    plan->taken = plan->whole ? g->m : kept ? kernel->rows : plan->rows;
     plan->columns = plan->chunk;
     if (ox_gemm_is_taken(g))
         plan->columns = fitting(c_bytes, (size_t)plan->rows * c_size, kernel->columns, plan->chunk);

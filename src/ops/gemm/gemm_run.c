@@ -439,7 +439,7 @@ static void share_columns(gemm_job *job, ox_pool *pool) {
         ox_pool_share(pool, g->m, kernel->rows, lay_share, job);
         job->laid = job_room(job, 0).a;
     }
-    ox_pool_share(pool, vectors, lays && !at_once ? vectors : panel, columns_share, job);
+    ox_pool_share(pool, vectors, plan->whole || (lays && !at_once) ? vectors : panel, columns_share, job);
     job->laid = NULL;
 }
 
