@@ -167,14 +167,21 @@ static void run_pieces(void *context, ox_share *share) {
             p->fn(p->context, (int)i, p->count);
 }
 
+/* At least 1, at most `most`. */
+static int limited(double wanted, int most) {
+    return wanted < 1 ? 1 : wanted < most ? (int)wanted : most;
+}
+
 void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context) {
     enum {
-        EACH = 8,      /* of a thread, where nobody polls */
-        MOST = 1 << 16 /* of a thread, where somebody does */
+        EACH = 8,      /* of a thread, for others to take */
+        MOST = 1 << 16 /* of a thread, to poll between them */
     };
     pieces p = {.pool = bytes < (double)OX_SPLIT_BYTES ? NULL : pool, .fn = fn, .context = context};
-    const int threads = ox_pool_parts(p.pool), most = ox_pool_is_polled(p.pool) ? MOST : threads > 1 ? EACH : 1;
-    const double wanted = bytes / (double)(threads > 1 ? OX_SPLIT_BYTES / 2 : OX_POLL_BYTES) / threads;
-    p.count = threads * (wanted < 1 ? 1 : wanted < most ? (int)wanted : most);
+    const int threads = ox_pool_parts(p.pool);
+    const double each = bytes / threads;
+    const int shares = threads > 1 ? limited(each / (double)(OX_SPLIT_BYTES / 2), EACH) : 1,
+              polls = ox_pool_is_polled(p.pool) ? limited(each / (double)OX_POLL_BYTES, MOST) : 1;
+    p.count = threads * (shares > polls ? shares : polls);
     ox_pool_share(p.pool, p.count, 1, run_pieces, &p);
 }
