@@ -384,6 +384,41 @@ START_TEST(the_first_wrong_index_is_named) {
 }
 END_TEST
 
+/* Two nodes of a pass divide by zero: the error is that of the first tile, whichever thread finds one first. */
+START_TEST(the_first_division_by_zero_is_named) {
+    enum {
+        COUNT = 400000
+    };
+    static const task divisions = {"divisions", "Div a,b t;Mod t,c y",
+                                   .in = {LONGS(COUNT), LONGS(COUNT), LONGS(COUNT)}};
+    static const char *const names[] = {"a", "b", "c"};
+    static own_model m;
+    ox_tensor inputs[3];
+    memset(&m, 0, sizeof m);
+    own_begin(&m, "", 13);
+    put_nodes(&m, &divisions);
+    for (int i = 0; i < 3; i++) {
+        fill(&inputs[i], &divisions.in[i]);
+        ox_put_input(&m.graph, names[i], OX_INT64, 1, divisions.in[i].dims);
+        for (int64_t j = 0; j < COUNT; j++)
+            ((int64_t *)inputs[i].data)[j] |= 1;
+    }
+    ox_put_output(&m.graph, "y", OX_INT64, -1, NULL);
+    for (int64_t j = COUNT / 2 - 40000; j < COUNT; j += 40000)
+        ((int64_t *)inputs[1].data)[j] = 0;
+    ((int64_t *)inputs[2].data)[COUNT / 2 - 50000] = 0;
+    m.options.threads = _i;
+    must(&divisions, own_load(&m), &m.error);
+    for (int round = 0; round < 20; round++) {
+        ck_assert_int_eq(own_run(&m, 3, inputs), OX_ERROR_VALUE);
+        ck_assert_msg(strstr(m.error.text, "Mod"), "%s", m.error.text);
+    }
+    own_end(&m);
+    for (int i = 0; i < 3; i++)
+        free(inputs[i].data);
+}
+END_TEST
+
 /* ---- One model, many threads --------------------------------------------------------------------------------- */
 
 typedef struct user {
@@ -458,6 +493,7 @@ Suite *ox_suite_threads(void) {
     tcase_add_test(tests, too_many_threads_are_refused);
     tcase_add_loop_test(tests, threads_change_no_bit, 0, TASKS);
     tcase_add_test(tests, the_first_wrong_index_is_named);
+    tcase_add_loop_test(tests, the_first_division_by_zero_is_named, 1, 5);
     tcase_add_test(tests, threads_share_a_model);
     suite_add_tcase(suite, tests);
     return suite;
