@@ -182,8 +182,7 @@ def main():
     settings.model_dir = os.path.dirname(os.path.abspath(arguments.timer))
     rounds, turns = (1, 5) if arguments.quick else (ROUNDS, TURNS)
     record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings, arguments.table),
-              "threads": arguments.threads, "rounds": rounds, "turns": turns,
-              "cases": []}
+              "threads": arguments.threads, "rounds": rounds, "turns": turns, "cases": []}
     print(report.heading(record))
     measured = {case.name: [] for case in wanted}
     for left in reversed(range(rounds)):

@@ -58,7 +58,7 @@ enum {
 };
 
 typedef struct shares {
-    int64_t count, step;
+    int64_t count;
     int threads;
     unsigned char had[MOST_UNITS]; /* plain, as above */
     atomic_int rooms[MOST_THREADS], wrong;
@@ -89,7 +89,6 @@ static void count_share(void *context, ox_share *share) {
 static void share(ox_pool *pool, shares *s, int64_t count, int64_t step) {
     memset(s->had, 0, sizeof s->had);
     s->count = count;
-    s->step = step;
     atomic_store(&s->left, (int)count);
     ox_pool_share(pool, count, step, count_share, s);
     bool once = true;

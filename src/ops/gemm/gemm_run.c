@@ -139,12 +139,17 @@ static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix
     return fits && (block->rows == 1 || block->columns <= DIRECT_PANELS * kernel->columns) ? a->data : NULL;
 }
 
+/* A from a row and from k on. */
+static ox_gemm_matrix rows_from(const ox_gemm *g, int64_t row, int64_t k) {
+    return (ox_gemm_matrix){g->a.dtype, offset(&g->a, row, k), g->a.row, g->a.col};
+}
+
 /* Lays rows of A out, from k on. */
 static void lay_rows(const gemm_job *job, const gemm_room *room, int64_t k, int64_t depth, int64_t row, int64_t rows,
                      char *to) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->transposed;
-    const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, row, k), g->a.row, g->a.col};
+    const ox_gemm_matrix from = rows_from(g, row, k);
     if (g->gather)
         g->gather(job->gemm, k, depth, row, rows, to, kernel->a_row);
     else
@@ -157,10 +162,10 @@ static const char *find_rows(const gemm_job *job, const gemm_room *room, int64_t
                              const ox_gemm_block *block, int64_t *a_row) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->transposed;
-    const ox_gemm_matrix from = {g->a.dtype, offset(&g->a, block->row, k), g->a.row, g->a.col};
     *a_row = kernel->a_row;
     if (job->laid)
         return job->laid + block->row * kernel->a_row;
+    const ox_gemm_matrix from = rows_from(g, block->row, k);
     const char *left = g->gather ? NULL : as_it_lies(kernel, &from, depth, block);
     if (left) {
         *a_row = from.row;
