@@ -119,7 +119,7 @@ static void sum_part(void *context, int part, int parts) {
 
 static void sum_all(const ox_call *call, sum_job job) {
     const double bytes = (double)job.k * (double)job.n * (double)job.matrices;
-    ox_pool_run(ox_pool_for(call->pool, bytes), sum_part, &job);
+    ox_pool_run_pieces(call->pool, bytes, sum_part, &job);
 }
 
 /* The sums of all rows of A, or columns of B, into `sums`. */

@@ -311,6 +311,6 @@ ox_status ox_run_tfidf(ox_call *call) {
     job.columns = x->rank ? x->dims[x->rank - 1] : 1;
     job.rows = x->rank == 2 ? x->dims[0] : 1;
     const double bytes = (double)job.rows * ((double)job.columns * 64 + (double)job.t->places * 4);
-    ox_pool_run(ox_pool_for(call->pool, bytes), count_part, &job);
+    ox_pool_run_pieces(call->pool, bytes, count_part, &job);
     return OX_OK;
 }
