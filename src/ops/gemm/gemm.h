@@ -90,9 +90,9 @@ static inline char *ox_gemm_out(const ox_gemm *g, const ox_gemm_block *block, in
                        : (char *)g->c + (block->row + i) * g->c_row + block->column * size;
 }
 
-/* The most columns of C that are finished at a time where it is one row. */
 enum {
-    OX_GEMM_VECTOR_COLUMNS = 2048
+    OX_GEMM_VECTOR_COLUMNS = 2048, /* of C, the most that are finished at a time where it is one row */
+    OX_GEMM_ROW_BYTES = 8 << 20    /* the most of weights that are laid out for one row */
 };
 
 /* How a product is computed. */
@@ -207,6 +207,13 @@ bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, siz
 
 /* Lays all of a product's B out in panels. `stage` has OX_GEMM_STAGE bytes. */
 void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm *g, char *panels, char *stage);
+
+/* Whether weights are worth panels for a product of so many rows. One row reads them once: what caches keep from run to
+ * run is read faster from panels, but not where panels are wider, and the rest is not worth a copy. */
+static inline bool ox_gemm_wants_panels(const ox_gemm *g, int64_t rows) {
+    return rows > 1 || (ox_dtype_compute(g->b.dtype) == g->b.dtype &&
+                        g->k * g->n <= OX_GEMM_ROW_BYTES / (int64_t)ox_dtype_size(g->b.dtype));
+}
 
 /* Prepare: operand B of a product laid out in panels, if it is input `input` and the model's own: then g->panels is
  * set, for the first of its matrices, which lies where g->b.data says (NULL: where the input begins). `rank` dims and

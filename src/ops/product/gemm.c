@@ -256,7 +256,7 @@ ox_status ox_prepare_gemm(ox_call *call) {
         OX_TRY(ox_dense_plan(call, call->in[2]));
     }
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
-    if (g->m > 1)
+    if (ox_gemm_wants_panels(g, g->m))
         OX_TRY(ox_gemm_weights(call, 1, 0, NULL, NULL, g, &(size_t){0}));
     return ox_gemm_prepare(call, g, 1, &state->plan);
 }
