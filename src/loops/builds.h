@@ -4,7 +4,7 @@
  * BUILD(name, machine, flags, wide, runs)
  *     From the plainest, which every processor of the machine runs, to the best. `flags` are the compiler's; those of
  *     `wide` come behind them for what computes more than it waits for memory. `runs` says whether this processor
- *     has it (x86.h).
+ *     has it (x86.h). Processors without PREFETCHW pass over it.
  * DOT(name, machine, flags, build, runs)
  *     The kernel of products of bytes once more, for processors of that build that add four products in one
  * instruction.
@@ -15,8 +15,8 @@
 #if defined(OX_VARIANTS) && defined(__x86_64__)
 #define OX_BUILDS(BUILD, ...)                                                                                          \
     BUILD(base, any, "", "", true, __VA_ARGS__)                                                                        \
-    BUILD(v3, x86_64, "-march=x86-64-v3", "", OX_RUNS_V3, __VA_ARGS__)                                                 \
-    BUILD(v4, x86_64, "-march=x86-64-v4 -mprefer-vector-width=256", "-mprefer-vector-width=512", OX_RUNS_V4,           \
+    BUILD(v3, x86_64, "-march=x86-64-v3 -mprfchw", "", OX_RUNS_V3, __VA_ARGS__)                                        \
+    BUILD(v4, x86_64, "-march=x86-64-v4 -mprfchw -mprefer-vector-width=256", "-mprefer-vector-width=512", OX_RUNS_V4,  \
           __VA_ARGS__)
 #define OX_DOTS(DOT, ...) DOT(vnni, x86_64, "-march=x86-64-v4 -mavx512vnni", v4, OX_CPU_HAS(AVX512_VNNI), __VA_ARGS__)
 #else

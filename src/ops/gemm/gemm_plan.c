@@ -56,6 +56,7 @@ ox_gemm ox_gemm_transpose(const ox_gemm *g) {
     t.a = (ox_gemm_matrix){g->b.dtype, g->b.data, g->b.col, g->b.row};
     t.b = (ox_gemm_matrix){g->a.dtype, g->a.data, g->a.col, g->a.row};
     t.panels = g->left_panels;
+    t.left_is_weights = !g->left_is_weights;
     t.finish.by_column = !g->finish.by_column;
     return t;
 }

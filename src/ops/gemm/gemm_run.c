@@ -7,6 +7,7 @@ enum {
     DIRECT_PANELS = 2,
     TILES_EACH = 4,   /* enough rows of tiles for every thread */
     WHOLE = 4,        /* a share of all steps that handing on parts of rows takes */
+    FAR = 8,          /* a share of all steps that reading what another thread wrote takes */
     PACKED_ROWS = 16, /* of B that are laid out together: so many streams memory serves well */
     FEW_TILES = 2     /* read a panel faster than memory brings the next one, unless it comes in streams */
 };
@@ -389,18 +390,23 @@ static int64_t tile_steps(const ox_gemm_kernel *kernel, int64_t rows, int64_t ve
     return (rows + pieces(rows, kernel->rows)) * vectors;
 }
 
-/* Whether threads share rows, else vectors of columns; both can be cut anywhere. With many rows each lays out its own
- * of A, and else what lets the slowest be done first. What is handed on of a transposed product should be whole rows
- * of that. */
+/* Whether threads share rows, else vectors of columns; both can be cut anywhere. Where there is more data than weights,
+ * they share the data, unless one of them had much more to do then: what a thread computes of an image it reads again
+ * in the next step, and what another one wrote may lie far away. Else with many rows each lays out its own of A, or
+ * they share what lets the slowest be done first. What is handed on of a transposed product should be whole rows of
+ * that. */
 static bool shares_rows(const gemm_job *job, int parts) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
-    const int64_t m = job->transposed->m, vectors = pieces(job->columns, kernel->unit),
-                  by_rows = tile_steps(kernel, pieces(m, parts), vectors),
-                  by_vectors = tile_steps(kernel, m, pieces(vectors, parts));
-    const bool many = pieces(m, kernel->rows) >= TILES_EACH * parts;
-    if (job->plan->transposed && ox_gemm_is_ended(job->gemm))
+    const ox_gemm *g = job->transposed;
+    const int64_t vectors = pieces(job->columns, kernel->unit),
+                  by_rows = tile_steps(kernel, pieces(g->m, parts), vectors),
+                  by_vectors = tile_steps(kernel, g->m, pieces(vectors, parts));
+    const bool ended = ox_gemm_is_ended(job->gemm);
+    if (!ended && (g->left_is_weights ? g->n > g->m : g->m > g->n))
+        return g->left_is_weights ? by_rows + by_rows / FAR < by_vectors : by_rows <= by_vectors + by_vectors / FAR;
+    if (ended && job->plan->transposed)
         return by_rows + by_rows / WHOLE < by_vectors;
-    return many || by_rows < by_vectors;
+    return pieces(g->m, kernel->rows) >= TILES_EACH * parts || by_rows < by_vectors;
 }
 
 static void rows_share(void *context, ox_share *share) {
