@@ -6,6 +6,7 @@ import re
 TIE = 0.95
 NEARLY = 0.85
 LONG_NS = 1e7  # of a network that two threads have to make faster
+NEAR_NS = 150  # in which a cache line goes to another processor and back, where both share a cache
 NOT_ELEMENTWISE = ("tiny", "LayerNorm", "transpose")
 NOT_FLOAT = ("double", "float16", "bfloat16", "int32", "int8")
 OTHERS = ("openvino", "mnn", "rten", "tract")  # what PEERS=1 brings

@@ -14,9 +14,9 @@ BENCH_TOOLS := $(BENCH_DIR)/timer.so $(BENCH_DIR)/start
 BENCH_RUN    = env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/bench.py \
   --timer $(BENCH_DIR)/timer.so --start $(BENCH_DIR)/start --ox $(BUILD)/ox $(if $(BENCH_PEERS),--peers $(BENCH_PEERS))
 
-$(BENCH_DIR)/timer.so: tests/bench/timer.c $(BENCH_DIR)/limits.o src/ox.h
+$(BENCH_DIR)/timer.so: tests/bench/timer.c tests/bench/handover.c $(BENCH_DIR)/limits.o src/ox.h
 	@mkdir -p $(@D)
-	$(COMPILE) -shared -o $@ $< $(BENCH_DIR)/limits.o
+	$(COMPILE) -shared -o $@ $(filter %.c %.o,$^) -lpthread
 
 $(BENCH_DIR)/limits.o: tests/bench/limits.c src/ox.h
 	@mkdir -p $(@D)

@@ -33,6 +33,7 @@ TURN_NS = 2_000_000
 MOST_RUNS = 1 << 20
 ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by a third of a case's turns at most
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
+PATIENCE_S, MOVED_S = 300, 0.2  # for processors near each other, in all and at a time
 TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES,
           "loops": loops.CASES, "trees": trees.CASES, "models": whole.CASES}
 
@@ -46,17 +47,42 @@ def calibrate(contender):
     return count
 
 
-def take_turns(present, turns, settings):
+class Patience:
+    """How long a table may still wait for processors near each other, and the turns in which they were not."""
+
+    def __init__(self, seconds):
+        self.left_s, self.turns, self.far = seconds, 0, 0
+
+
+def take_turn(contender, count, settings, patience):
+    """Nanoseconds per run. Virtual processors are moved: a turn of two threads counts if they were near each other
+    before and after it, and is taken once more if not, while the table has patience."""
+    patience.turns += 1
+    while True:
+        since, near = time.monotonic(), settings.is_near()
+        if near or patience.left_s <= 0:
+            settings.copy()
+            contender.batch(1)
+            ns = contender.batch(count) / count
+            if settings.threads > 1:
+                time.sleep(SPIN_S)
+            if near and settings.is_near():
+                return ns
+            if patience.left_s <= 0:
+                patience.far += 1
+                return ns
+        else:
+            time.sleep(MOVED_S)
+        patience.left_s -= time.monotonic() - since
+
+
+def take_turns(present, turns, settings, patience):
     """{name: nanoseconds per run, one for each turn}"""
     counts = {name: calibrate(contender) for name, contender in present.items()}
     times = {name: [] for name in present}
     for _ in range(turns):
         for name, contender in present.items():
-            settings.copy()
-            contender.batch(1)
-            times[name].append(contender.batch(counts[name]) / counts[name])
-            if settings.threads > 1:
-                time.sleep(SPIN_S)
+            times[name].append(take_turn(contender, counts[name], settings, patience))
     return times
 
 
@@ -113,13 +139,13 @@ def wrong_outputs(case, peer, wanted):
     return disagreements(case, [a.reshape(wish.shape) for a, wish in zip(given, wanted)], wanted)
 
 
-def measure(settings, case, turns):
+def measure(settings, case, turns, patience):
     """The times of one round, and all else that is known of the case."""
     inputs = case.arrays()
     present, missing = contenders.make(settings, case, case.model(inputs), inputs)
     try:
         wrong = check_outputs(case, present)
-        times = take_turns(present, turns, settings)
+        times = take_turns(present, turns, settings, patience)
     finally:
         for contender in present.values():
             contender.close()
@@ -184,14 +210,15 @@ def main():
     record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings, arguments.table),
               "threads": arguments.threads, "rounds": rounds, "turns": turns, "cases": []}
     print(report.heading(record))
-    measured = {case.name: [] for case in wanted}
+    measured, patience = {case.name: [] for case in wanted}, Patience(0 if arguments.quick else PATIENCE_S)
     for left in reversed(range(rounds)):
         for case in wanted:
-            measured[case.name].append(measure(settings, case, turns))
+            measured[case.name].append(measure(settings, case, turns, patience))
             gc.collect()
             if not left:
                 record["cases"].append(summarize(measured[case.name]))
                 print(report.row(record, record["cases"][-1]), flush=True)
+    record["turns_taken"], record["turns_far"] = patience.turns, patience.far
     record["start"] = measure_start(arguments, settings.model_dir) if arguments.table == "elementwise" else None
     print(report.summary(record))
     if arguments.json:

@@ -11,6 +11,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import arrays
+import bars
 import engines
 import numpy as np
 import onnxruntime as ort
@@ -43,6 +44,7 @@ class Settings:
         self.timer.bench_peer.argtypes = [pointer, pointer, C.c_int64]
         self.timer.bench_blas.restype = C.c_int64
         self.timer.bench_blas.argtypes = [C.POINTER(BlasProduct), C.c_int64]
+        self.timer.bench_handover.restype = C.c_int64
         self.timer.bench_read.argtypes = [pointer, C.c_int64]
         self.peers = load_peers(peers, threads) if peers else None
         self.blas = load_blas(threads)
@@ -50,6 +52,10 @@ class Settings:
 
     def copy(self):
         np.copyto(self.copy_to, self.copy_from)
+
+    def is_near(self):
+        """Whether what one thread writes is soon with the other."""
+        return self.threads == 1 or self.timer.bench_handover() < bars.NEAR_NS
 
 
 def load_peers(path, threads):

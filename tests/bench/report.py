@@ -218,7 +218,8 @@ def start_text(record):
 
 def summary(record):
     heads = "geometric means, times faster than".ljust(36) + "cases".rjust(8) + "ORT".rjust(8) + "best".rjust(8)
-    lines = ["", table_of(record).yardsticks(record), start_text(record), "", heads]
+    far = far_text(record) if record["threads"] > 1 else ""
+    lines = ["", far, table_of(record).yardsticks(record), start_text(record), "", heads]
     for name, count, ort_mean, best_mean in group_rows(record):
         lines.append(name.ljust(36) + f"{count}".rjust(8) + number(ort_mean).rjust(8) + number(best_mean).rjust(8))
     if record["threads"] == 1:
@@ -231,12 +232,22 @@ def markdown_table(titles, rows):
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [titles, align, *rows])
 
 
+def far_text(record):
+    """The turns of two threads that count."""
+    far = record["turns_far"]
+    return (f"A turn counts if, before and after it, a cache line went to the other processor and back in less than "
+            f"{bars.NEAR_NS} ns, as where both share a cache" +
+            (f"; {far} of {record['turns_taken']} turns could not wait for that." if far else "."))
+
+
 def markdown_record(record, one):
     """A record as a subsection; `one` is that of one thread."""
     threads = record["threads"]
     parts = [f"### {'One thread' if threads == 1 else f'{threads} threads'}"]
     if threads > 1 and "tract" in record["versions"] and record["table"] == "elementwise":
         parts.append("tract computes these operators on one thread whatever it is given.")
+    if threads > 1:
+        parts.append(far_text(record))
     if table_of(record).yardsticks(record):
         parts.append(table_of(record).yardsticks(record) + ".")
     parts.append(markdown_table([t.replace(" us", " µs") for t in titles(record)],
