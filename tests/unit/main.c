@@ -1,6 +1,7 @@
 /* main.c: runs every suite of tests/unit. The list is made from the file names when the runner is built. */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define SUITE(name) Suite *ox_suite_##name(void);
 #include "suites.inc"
@@ -15,6 +16,8 @@ static suite_fn *const suites[] = {
 };
 
 int main(void) {
+    /* What hangs is stopped, but nothing that takes long because the machine is busy. */
+    setenv("CK_DEFAULT_TIMEOUT", "120", 0);
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
         srunner_add_suite(runner, suites[i]());

@@ -256,7 +256,6 @@ Suite *ox_suite_chain(void);
 Suite *ox_suite_chain(void) {
     Suite *suite = suite_create("chain");
     TCase *tests = tcase_create("chain");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, chains_give_what_their_loops_give, 0, BUILDS);
     suite_add_tcase(suite, tests);
     return suite;

@@ -181,7 +181,6 @@ Suite *ox_suite_divide(void);
 Suite *ox_suite_divide(void) {
     Suite *suite = suite_create("divide");
     TCase *tests = tcase_create("divide");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, as_in_c, 0, BUILDS);
     tcase_add_loop_test(tests, a_zero_is_found_at_every_place, 0, BUILDS);
     tcase_add_loop_test(tests, floats_by_one_divisor, 0, BUILDS);

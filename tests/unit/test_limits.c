@@ -334,7 +334,6 @@ Suite *ox_suite_limits(void);
 Suite *ox_suite_limits(void) {
     Suite *suite = suite_create("limits");
     TCase *tests = tcase_create("limits");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, bytes_of_everything, 0, ox_sample_count);
     tcase_add_test(tests, a_session_works_after_its_limit);
     tcase_add_test(tests, bytes_of_a_file);

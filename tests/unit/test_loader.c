@@ -621,7 +621,6 @@ Suite *ox_suite_loader(void);
 Suite *ox_suite_loader(void) {
     Suite *suite = suite_create("loader");
     TCase *tests = tcase_create("loader");
-    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_small_model);
     tcase_add_test(tests, metadata_and_description);
     tcase_add_test(tests, weights_stay_in_place);
@@ -643,7 +642,6 @@ Suite *ox_suite_loader(void) {
     suite_add_tcase(suite, tests);
     TCase *timed = tcase_create("loader, against the clock");
     tcase_set_tags(timed, "long");
-    tcase_set_timeout(timed, 60);
     tcase_add_test(timed, expansion_is_bounded);
     tcase_add_test(timed, large_graphs_take_linear_time);
     suite_add_tcase(suite, timed);

@@ -220,7 +220,6 @@ Suite *ox_suite_math(void) {
     Suite *suite = suite_create("math");
     TCase *tests = tcase_create("math");
     tcase_set_tags(tests, "long");
-    tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, within_four_units, 0, CASES);
     tcase_add_loop_test(tests, same_bits_at_every_place, 0, CASES);
     tcase_add_test(tests, powers_within_four_units);

@@ -188,7 +188,6 @@ Suite *ox_suite_moves(void);
 Suite *ox_suite_moves(void) {
     Suite *suite = suite_create("moves");
     TCase *tests = tcase_create("moves");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, transposes_are_transposes, 0, BUILDS);
     tcase_add_loop_test(tests, short_rows_are_copied, 0, BUILDS);
     tcase_add_loop_test(tests, elements_fill_rows, 0, BUILDS);

@@ -209,7 +209,6 @@ Suite *ox_suite_plans(void);
 Suite *ox_suite_plans(void) {
     Suite *suite = suite_create("plans");
     TCase *tests = tcase_create("plans");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, nodes_that_stand_alone, 0, sizeof kinds / sizeof *kinds);
     tcase_add_test(tests, nodes_of_chains);
     tcase_add_test(tests, shapes_that_are_read);

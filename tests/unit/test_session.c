@@ -295,7 +295,6 @@ static void clear(void) {
 Suite *ox_suite_session(void) {
     Suite *suite = suite_create("session");
     TCase *memory = tcase_create("memory");
-    tcase_set_timeout(memory, 60);
     tcase_add_checked_fixture(memory, clear, NULL);
     tcase_add_loop_test(memory, test_no_allocation, 0, ox_sample_count);
     tcase_add_test(memory, test_prepare_is_enough);

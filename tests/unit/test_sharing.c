@@ -180,7 +180,6 @@ Suite *ox_suite_sharing(void);
 Suite *ox_suite_sharing(void) {
     Suite *suite = suite_create("sharing");
     TCase *tests = tcase_create("sharing");
-    tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, sessions_share_a_model, 0, ox_sample_count);
     tcase_add_loop_test(tests, models_come_and_go, 0, ox_sample_count);
     tcase_add_test(tests, weights_are_laid_out_once);
