@@ -41,6 +41,25 @@ enum {
     OX_MOST_THREADS = 256 /* of a session */
 };
 
+/* Units in which something is wrong: each thread keeps the number of the first that it finds, and the first of all is
+ * told, whichever thread has it. */
+static inline void ox_faults_clear(int threads, int64_t *faults) {
+    for (int i = 0; i < threads; i++)
+        faults[i] = INT64_MAX;
+}
+static inline void ox_fault_note(const ox_share *share, int64_t unit, int64_t *faults) {
+    if (unit < faults[share->room])
+        faults[share->room] = unit;
+}
+
+/* The first of all; -1 if nothing is wrong. */
+static inline int64_t ox_first_fault(int threads, const int64_t *faults) {
+    int64_t first = INT64_MAX;
+    for (int i = 0; i < threads; i++)
+        first = faults[i] < first ? faults[i] : first;
+    return first == INT64_MAX ? -1 : first;
+}
+
 #if OX_SMALL
 
 /* On a device there is one thread, and no run is cancelled. */

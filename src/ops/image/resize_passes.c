@@ -175,14 +175,14 @@ static void run_block(const block_job *job, int64_t block, char *const buffer[2]
         ox_sums_to(call->loops, in->dtype, count, from, to);
 }
 
-static void blocks_part(void *context, int part, int parts) {
+static void blocks_share(void *context, ox_share *share) {
     const block_job *job = context;
-    char *room = job->rooms + (size_t)part * job->plan->room;
+    char *room = job->rooms + (size_t)share->room * job->plan->room;
     char *buffer[2] = {room, room + job->plan->buffer};
     int64_t at, end;
-    ox_pool_range(job->plan->outer, part, parts, &at, &end);
-    for (; at < end && !ox_pool_poll(job->call->pool); at++)
-        run_block(job, at, buffer);
+    while (ox_share_next(share, &at, &end))
+        for (; at < end && !ox_pool_poll(job->call->pool); at++)
+            run_block(job, at, buffer);
 }
 
 void ox_passes_run(ox_call *call, const ox_resize_plan *plan, const char *from, size_t used) {
@@ -196,5 +196,5 @@ void ox_passes_run(ox_call *call, const ox_resize_plan *plan, const char *from, 
     job.rooms = ox_workspace_take(call, &used, split ? ox_pool_parts(call->pool) : 1, plan->room);
     job.pool = split ? NULL : call->pool;
     const double bytes = (double)(ox_tensor_count(in) + ox_tensor_count(out)) * (double)ox_sum_size(in->dtype);
-    ox_pool_run(split ? ox_pool_for(call->pool, bytes) : NULL, blocks_part, &job);
+    ox_pool_share(split ? ox_pool_for(call->pool, bytes) : NULL, plan->outer, 1, blocks_share, &job);
 }

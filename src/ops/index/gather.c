@@ -60,24 +60,26 @@ typedef struct offsets_job {
     bool wide;
     int64_t count, dim, step;
     int64_t *offsets;
-    int64_t *faults; /* for each part: the first index that is out of range, or -1 */
+    int64_t *faults; /* indices that are out of range: see ox_faults_clear */
 } offsets_job;
 
 static int64_t index_at(const offsets_job *job, int64_t i) {
     return job->wide ? OX_GET(ox_i64, job->indices + i * 8) : OX_GET(ox_i32, job->indices + i * 4);
 }
 
-static void offsets_part(void *context, int part, int parts) {
+static void offsets_share(void *context, ox_share *share) {
     const offsets_job *job = context;
     int64_t i, end;
-    ox_pool_range(job->count, part, parts, &i, &end);
-    for (; i < end; i++) {
-        int64_t index = index_at(job, i);
-        if (index < -job->dim || index >= job->dim)
-            break;
-        job->offsets[i] = (index < 0 ? index + job->dim : index) * job->step;
+    while (ox_share_next(share, &i, &end)) {
+        for (; i < end; i++) {
+            int64_t index = index_at(job, i);
+            if (index < -job->dim || index >= job->dim)
+                break;
+            job->offsets[i] = (index < 0 ? index + job->dim : index) * job->step;
+        }
+        if (i < end)
+            ox_fault_note(share, i, job->faults);
     }
-    job->faults[part] = i < end ? i : -1;
 }
 
 static ox_status gather_offsets(ox_call *call, const gather *g, size_t *used, int64_t **offsets) {
@@ -94,12 +96,12 @@ static ox_status gather_offsets(ox_call *call, const gather *g, size_t *used, in
     job.faults = ox_workspace_take(call, used, parts, sizeof *job.faults);
     job.offsets = *offsets = ox_workspace_take(call, used, g->count, sizeof **offsets);
     ox_pool *pool = ox_pool_for(call->pool, (double)g->count * sizeof **offsets);
-    ox_pool_run(pool, offsets_part, &job);
-    for (int part = 0; part < ox_pool_parts(pool); part++)
-        if (job.faults[part] >= 0)
-            return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld of %s",
-                                (long long)index_at(&job, job.faults[part]), g->axis, (long long)job.dim,
-                                OX_INPUT(call, 0));
+    ox_faults_clear(parts, job.faults);
+    ox_pool_share(pool, g->count, 1, offsets_share, &job);
+    const int64_t fault = ox_first_fault(parts, job.faults);
+    if (fault >= 0)
+        return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for axis %d of size %lld of %s",
+                            (long long)index_at(&job, fault), g->axis, (long long)job.dim, OX_INPUT(call, 0));
     return OX_OK;
 }
 

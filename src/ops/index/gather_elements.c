@@ -50,7 +50,7 @@ typedef struct elements_job {
     const ox_call *call;
     ox_index_axis axis;
     int64_t rows;
-    const char **faults; /* by part: the first index that is out of range */
+    int64_t *faults; /* rows with an index that is out of range: see ox_faults_clear */
 } elements_job;
 
 #if !OX_SMALL
@@ -152,20 +152,28 @@ static const char *gather_row(const elements_job *job, const char *indices, cons
     return NULL;
 }
 
-static void gather_elements_part(void *context, int part, int parts) {
-    const elements_job *job = context;
+/* Rows from one on, before `end`. Returns where an index is out of range, in row *at; NULL if none is. */
+static const char *gather_rows(const elements_job *job, int64_t *at, int64_t end) {
     const gather_elements *g = job->call->state;
     const int64_t row_bytes = g->plan.dim[0] * (int64_t)ox_dtype_size(job->call->in[0]->dtype);
-    const char *arg[] = {job->call->in[1]->data, job->call->in[0]->data}, *fault = NULL;
-    int64_t at, end, index[OX_MAX_RANK + 1] = {0};
-    ox_pool_range(job->rows, part, parts, &at, &end);
-    if (at < end)
-        ox_walk_to(&g->plan, 1, at, index, arg);
-    for (; at < end && !fault && !ox_pool_poll(job->call->pool); at++) {
-        fault = gather_row(job, arg[0], arg[1], (char *)job->call->out[0]->data + at * row_bytes);
+    const char *arg[] = {job->call->in[1]->data, job->call->in[0]->data};
+    int64_t index[OX_MAX_RANK + 1] = {0};
+    ox_walk_to(&g->plan, 1, *at, index, arg);
+    for (; *at < end && !ox_pool_poll(job->call->pool); ++*at) {
+        const char *fault = gather_row(job, arg[0], arg[1], (char *)job->call->out[0]->data + *at * row_bytes);
+        if (fault)
+            return fault;
         ox_walk(&g->plan, 1, index, arg);
     }
-    job->faults[part] = fault;
+    return NULL;
+}
+
+static void gather_elements_share(void *context, ox_share *share) {
+    const elements_job *job = context;
+    int64_t at, end;
+    while (ox_share_next(share, &at, &end))
+        if (gather_rows(job, &at, end))
+            ox_fault_note(share, at, job->faults);
 }
 
 ox_status ox_run_gather_elements(ox_call *call) {
@@ -173,12 +181,13 @@ ox_status ox_run_gather_elements(ox_call *call) {
     const ox_tensor *data = call->in[0], *out = call->out[0];
     const int64_t count = ox_tensor_count(out);
     elements_job job = {call, {data->dims[g->axis], ox_stride(data, g->axis)}, count / g->plan.dim[0], call->workspace};
-    ox_pool *pool = ox_pool_for(call->pool, (double)count * (double)ox_dtype_size(data->dtype));
-    ox_pool_run(pool, gather_elements_part, &job);
-    for (int part = 0; part < ox_pool_parts(pool); part++)
-        if (job.faults[part])
-            return ox_index_fail(call, ox_index_at(call->in[1]->dtype == OX_INT64, job.faults[part], 0, 0), g->axis);
-    return OX_OK;
+    const int threads = ox_pool_parts(call->pool);
+    ox_faults_clear(threads, job.faults);
+    ox_pool_share(ox_pool_for(call->pool, (double)count * (double)ox_dtype_size(data->dtype)), job.rows, 1,
+                  gather_elements_share, &job);
+    int64_t row = ox_first_fault(threads, job.faults);
+    const char *fault = row < 0 ? NULL : gather_rows(&job, &row, row + 1);
+    return fault ? ox_index_fail(call, ox_index_at(call->in[1]->dtype == OX_INT64, fault, 0, 0), g->axis) : OX_OK;
 }
 
 /* ---- GatherND ----------------------------------------------------------------------------------------------- */

@@ -362,39 +362,39 @@ static int64_t category_of(const key_list *keys, const ox_tensor *x, int64_t i) 
 
 typedef struct one_hot_job {
     const ox_call *call;
-    int64_t *faults; /* for each part: the first element that is no category, or -1 */
+    int64_t *faults; /* elements that are no category: see ox_faults_clear */
 } one_hot_job;
 
-static void one_hot_part(void *context, int part, int parts) {
+static void one_hot_share(void *context, ox_share *share) {
     const one_hot_job *job = context;
     const one_hot *o = job->call->state;
     const ox_tensor *x = job->call->in[0];
     const int64_t count = (int64_t)o->keys.count;
     int64_t i, end;
-    ox_pool_range(ox_tensor_count(x), part, parts, &i, &end);
-    float *to = (float *)job->call->out[0]->data + i * count;
-    job->faults[part] = -1;
-    memset(to, 0, (size_t)(end - i) * o->keys.count * sizeof *to);
-    for (; i < end; i++, to += count) {
-        const int64_t k = category_of(&o->keys, x, i);
-        if (k >= 0)
-            to[k] = 1;
-        else if (!o->zeros && job->faults[part] < 0)
-            job->faults[part] = i;
+    while (ox_share_next(share, &i, &end)) {
+        float *to = (float *)job->call->out[0]->data + i * count;
+        memset(to, 0, (size_t)(end - i) * o->keys.count * sizeof *to);
+        for (; i < end; i++, to += count) {
+            const int64_t k = category_of(&o->keys, x, i);
+            if (k >= 0)
+                to[k] = 1;
+            else if (!o->zeros)
+                ox_fault_note(share, i, job->faults);
+        }
     }
 }
 
 ox_status ox_run_one_hot_encoder(ox_call *call) {
+    const int threads = ox_pool_parts(call->pool);
+    const one_hot *o = call->state;
     size_t used = 0;
-    one_hot_job job = {call, ox_workspace_take(call, &used, ox_pool_parts(call->pool), sizeof(int64_t))};
-    ox_pool *pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * sizeof(float));
-    if (!ox_tensor_count(call->in[0]))
-        return OX_OK;
-    ox_pool_run(pool, one_hot_part, &job);
-    for (int part = 0; part < ox_pool_parts(pool); part++)
-        if (job.faults[part] >= 0)
-            return ox_call_fail(call, OX_ERROR_VALUE, "element %lld of %s is none of the %zu categories",
-                                (long long)job.faults[part], OX_INPUT(call, 0),
-                                ((const one_hot *)call->state)->keys.count);
+    one_hot_job job = {call, ox_workspace_take(call, &used, threads, sizeof(int64_t))};
+    ox_faults_clear(threads, job.faults);
+    ox_pool_share(ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * sizeof(float)),
+                  ox_tensor_count(call->in[0]), 1, one_hot_share, &job);
+    const int64_t fault = ox_first_fault(threads, job.faults);
+    if (fault >= 0)
+        return ox_call_fail(call, OX_ERROR_VALUE, "element %lld of %s is none of the %zu categories", (long long)fault,
+                            OX_INPUT(call, 0), o->keys.count);
     return OX_OK;
 }

@@ -55,26 +55,30 @@ typedef struct lrn_job {
     char *ends; /* a window for each lane, of each part */
 } lrn_job;
 
-static void lrn_part(void *context, int part, int parts) {
+/* Blocks of an image that are computed at a time. */
+static int64_t blocks_of(const ox_lrn *lrn) {
+    return ox_quotient(lrn->inner + OX_LRN_LANES - 1, OX_LRN_LANES);
+}
+
+static void lrn_share(void *context, ox_share *share) {
     const lrn_job *job = context;
     const lrn_state *s = job->s;
     const ox_lrn *lrn = &s->lrn;
-    const int64_t each = ox_quotient(lrn->inner + OX_LRN_LANES - 1, OX_LRN_LANES),
-                  most = ox_least(lrn->inner, OX_LRN_LANES);
+    const int64_t each = blocks_of(lrn), most = ox_least(lrn->inner, OX_LRN_LANES);
     const int64_t piece = ox_pool_piece(job->pool, INT64_MAX, 16 * (double)(lrn->channels * most));
-    int64_t first, end;
-    ox_pool_range(s->outer * each, part, parts, &first, &end);
-    for (int64_t i = first, left = piece; i < end; i++) {
-        const int64_t lane = ox_remainder(i, each) * OX_LRN_LANES,
-                      at = (ox_quotient(i, each) * lrn->channels * lrn->inner + lane) * job->width;
-        job->run(lrn, ox_least(lrn->inner - lane, OX_LRN_LANES), job->from + at, job->to + at,
-                 (double *)(void *)(job->ends + (size_t)part * s->room));
-        if (--left)
-            continue;
-        left = piece;
-        if (ox_pool_poll(job->pool))
-            return;
-    }
+    int64_t i, end, left = piece;
+    while (ox_share_next(share, &i, &end))
+        for (; i < end; i++) {
+            const int64_t lane = ox_remainder(i, each) * OX_LRN_LANES,
+                          at = (ox_quotient(i, each) * lrn->channels * lrn->inner + lane) * job->width;
+            job->run(lrn, ox_least(lrn->inner - lane, OX_LRN_LANES), job->from + at, job->to + at,
+                     (double *)(void *)(job->ends + (size_t)share->room * s->room));
+            if (--left)
+                continue;
+            left = piece;
+            if (ox_pool_poll(job->pool))
+                return;
+        }
 }
 
 ox_status ox_run_lrn(ox_call *call) {
@@ -88,7 +92,7 @@ ox_status ox_run_lrn(ox_call *call) {
         s,      call->pool, x.dtype == OX_DOUBLE ? loops->f64 : loops->f32, (int64_t)ox_dtype_size(x.dtype), x.data,
         result, NULL};
     job.ends = ox_workspace_take(call, &used, s->parts, s->room);
-    ox_pool_run(s->parts > 1 ? call->pool : NULL, lrn_part, &job);
+    ox_pool_share(s->parts > 1 ? call->pool : NULL, s->outer * blocks_of(&s->lrn), 1, lrn_share, &job);
     ox_dense_store(call, count, result);
     return OX_OK;
 }

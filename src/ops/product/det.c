@@ -71,22 +71,23 @@ static double determinant(double *a, int64_t n, ox_pool *pool) {
     return product;
 }
 
-static void det_part(void *context, int part, int parts) {
+static void det_share(void *context, ox_share *share) {
     const det_job *job = context;
     const int64_t n = job->n, width = (int64_t)ox_dtype_size(job->x->dtype);
-    double *a = job->work + part * n * n;
+    double *a = job->work + share->room * n * n;
     int64_t i, end;
-    ox_pool_range(ox_tensor_count(job->out), part, parts, &i, &end);
-    for (; i < end && !ox_pool_poll(job->pool); i++) {
-        ox_reals_load(job->x->dtype, n * n, (const char *)job->x->data + i * n * n * width, width, a, 1);
-        ox_real_put(job->x->dtype, determinant(a, n, job->pool), (char *)job->out->data + i * width);
-    }
+    while (ox_share_next(share, &i, &end))
+        for (; i < end && !ox_pool_poll(job->pool); i++) {
+            ox_reals_load(job->x->dtype, n * n, (const char *)job->x->data + i * n * n * width, width, a, 1);
+            ox_real_put(job->x->dtype, determinant(a, n, job->pool), (char *)job->out->data + i * width);
+        }
 }
 
 ox_status ox_run_det(ox_call *call) {
     const ox_tensor *x = call->in[0];
     det_job job = {x, call->out[0], x->dims[x->rank - 1], call->workspace, call->pool};
+    const int64_t count = ox_tensor_count(job.out);
     const double n = (double)job.n;
-    ox_pool_run(ox_pool_for(call->pool, (double)ox_tensor_count(job.out) * n * n * (n + 8)), det_part, &job);
+    ox_pool_share(ox_pool_for(call->pool, (double)count * n * n * (n + 8)), count, 1, det_share, &job);
     return OX_OK;
 }

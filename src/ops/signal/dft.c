@@ -105,13 +105,14 @@ static void transform_batch(const transform_job *job, int64_t first, int64_t lin
         store_line(job, first + j, j, lines, x);
 }
 
-static void transform_part(void *context, int part, int parts) {
+static void transform_share(void *context, ox_share *share) {
     const transform_job *job = context;
     const transform *t = job->t;
+    double *work = (double *)(void *)(job->work + (size_t)share->room * t->room);
     int64_t i, end;
-    ox_pool_range(t->lines, part, parts, &i, &end);
-    for (; i < end && !ox_pool_poll(job->pool); i += t->batch)
-        transform_batch(job, i, ox_least(t->batch, end - i), (double *)(void *)(job->work + (size_t)part * t->room));
+    while (ox_share_next(share, &i, &end))
+        for (; i < end && !ox_pool_poll(job->pool); i += t->batch)
+            transform_batch(job, i, ox_least(t->batch, end - i), work);
 }
 
 static ox_status run_transform(ox_call *call, const transform *t, const ox_tensor *window) {
@@ -123,7 +124,7 @@ static ox_status run_transform(ox_call *call, const transform *t, const ox_tenso
     job.window = weights;
     job.work = ox_workspace_take(call, &used, ox_pool_parts(call->pool), t->room);
     const double bytes = (double)t->lines * (double)ox_fft_room(&t->fft) * 64;
-    ox_pool_run(ox_pool_for(call->pool, bytes), transform_part, &job);
+    ox_pool_share(ox_pool_for(call->pool, bytes), t->lines, t->batch, transform_share, &job);
     return OX_OK;
 }
 

@@ -384,7 +384,8 @@ void ox_conv_rows_run(const ox_call *call, const ox_conv *c, const ox_gemm *prod
         const char *from = (const char *)x + i * image * width;
         places.x = from;
         if (!c->pointwise) {
-            ox_pool_run(r->pool, image_part, &(image_job){c, width, count, from, images});
+            ox_pool_run_pieces(r->pool, (double)(count * image * width), image_part,
+                               &(image_job){c, width, count, from, images});
             places.x = images;
         }
         g.start = channels * c->window.out_count;
