@@ -14,7 +14,7 @@ BENCH_TOOLS := $(BENCH_DIR)/timer.so $(BENCH_DIR)/start
 BENCH_RUN    = env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/bench.py \
   --timer $(BENCH_DIR)/timer.so --start $(BENCH_DIR)/start --ox $(BUILD)/ox $(if $(BENCH_PEERS),--peers $(BENCH_PEERS))
 
-$(BENCH_DIR)/timer.so: tests/bench/timer.c tests/bench/handover.c $(BENCH_DIR)/limits.o src/ox.h
+$(BENCH_DIR)/timer.so: tests/bench/timer.c tests/bench/handover.c $(BENCH_DIR)/limits.o tests/bench/clock.h src/ox.h
 	@mkdir -p $(@D)
 	$(COMPILE) -shared -o $@ $(filter %.c %.o,$^) -lpthread
 
@@ -22,7 +22,7 @@ $(BENCH_DIR)/limits.o: tests/bench/limits.c src/ox.h
 	@mkdir -p $(@D)
 	$(COMPILE) -O3 -march=native $(if $(VARIANTS),-mprefer-vector-width=512) -ffp-contract=fast -c -o $@ $<
 
-$(BENCH_DIR)/start: tests/bench/start.c
+$(BENCH_DIR)/start: tests/bench/start.c tests/bench/clock.h
 	@mkdir -p $(@D)
 	$(COMPILE) -o $@ $<
 

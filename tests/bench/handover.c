@@ -1,11 +1,11 @@
 /* handover.c: how far apart two processors are: how long a cache line takes from one to the other and back. */
 #define _GNU_SOURCE
 #include "../../src/ox.h"
+#include "clock.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 
 enum {
     TRIPS = 4000,
@@ -19,12 +19,6 @@ typedef struct line {
 } line;
 
 OX_API int64_t bench_handover(void);
-
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static bool bind_to(int processor) {
     cpu_set_t set;

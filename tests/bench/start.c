@@ -1,23 +1,17 @@
 /* start.c: start COUNT COMMAND [ARG]...   prints the median time of whole processes, from fork to exit, in nanoseconds
  * and the most memory that one held, in bytes. A small program, since a child starts with its parent's peak memory. */
+#include "clock.h"
+
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     MAX_RUNS = 1000
 };
-
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static int ascending(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -42,8 +42,8 @@ PEERS=1` compares them with besides is told to compute in float32 (OpenVINO by i
 and for how large inputs. Outputs of every peer are compared with ONNX Runtime's: what is further from them than a
 thousandth of the largest is marked as wrong, and never the fastest. On two threads, ox on one takes turns with the
 others: *one thread/ox* is what the second gains.""",
-    "starts": """The networks and inputs are those above. Every measurement is a process of its own, before which as much
-memory is touched and given back, so that a virtual machine need not wait for its host's pages; *load* reads the file,
+    "starts": """The networks and inputs are those above. Every measurement is a process of its own, before which 2 GB are
+touched and given back, so that a virtual machine need not wait for its host's pages; *load* reads the file,
 which lies in the system's cache, *prepare* is all that comes before the first run. *session/ox* is the time in which ONNX
 Runtime creates its session divided by that of load and prepare. *MB* is the most that a process of `ox bench` holds; *ORT
 MB* is what a session and a run add to a process that has imported ONNX Runtime and holds the inputs.""",

@@ -2,8 +2,7 @@
  * than a small model. The library's function comes as a pointer, so that the library Python has loaded is the one that
  * is measured. A contender from another shared library is timed the same way, and so is OpenBLAS. */
 #include "../../src/ox.h"
-
-#include <time.h>
+#include "clock.h"
 
 typedef ox_status run_fn(ox_session *session, ox_error *error);
 typedef int peer_fn(void *peer);
@@ -28,12 +27,6 @@ typedef struct bench_product {
 OX_API int64_t bench_session(run_fn *run, ox_session *session, int64_t count, ox_error *error);
 OX_API int64_t bench_peer(peer_fn *run, void *peer, int64_t count);
 OX_API int64_t bench_blas(const bench_product *product, int64_t count);
-
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Nanoseconds that `count` runs took, -1 if one of them failed. */
 int64_t bench_session(run_fn *run, ox_session *session, int64_t count, ox_error *error) {

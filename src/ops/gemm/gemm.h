@@ -47,7 +47,7 @@ typedef struct ox_gemm_sides {
 struct ox_gemm {
     int64_t m, n, k;
     ox_gemm_matrix a, b;
-    bool left_is_weights;        /* and B is data */
+    bool left_is_weights;        /* and B is data, whose columns the next step shares out, too */
     const void *panels;          /* if not NULL, all of B as ox_gemm_pack left it */
     ox_gemm_panel_fn *panel;     /* if not NULL, it gives B panel by panel */
     const void *left_panels;     /* if not NULL, all of A, transposed, as ox_gemm_pack left it: the transposed product

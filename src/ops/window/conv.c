@@ -148,8 +148,8 @@ static void lay_columns(const ox_gemm *g, int64_t row, int64_t rows, int64_t col
 
 ox_gemm ox_conv_product(const ox_conv *c, ox_dtype dtype) {
     const int64_t width = (int64_t)ox_dtype_size(dtype);
-    ox_gemm g = {.m = c->out_channels, .n = c->window.out_count, .k = c->in_channels * c->window.taps};
-    g.left_is_weights = true;
+    ox_gemm g = {
+        .m = c->out_channels, .n = c->window.out_count, .k = c->in_channels * c->window.taps, .left_is_weights = true};
     g.a = (ox_gemm_matrix){dtype, NULL, step_of(g.k, width), width};
     g.b = (ox_gemm_matrix){dtype, NULL, step_of(c->window.in_count, width), width};
     g.c_row = step_of(g.n, width);
