@@ -142,9 +142,19 @@ $(foreach dot,$(DOTS),$(eval $(call DOT_RULES,$(dot))))
 $(BUILD)/obj/%.o: %.c
 	$(BUILD_OBJECT)
 
-$(BUILD)/libox.a: $(LIB_OBJ)
+# What tests of the parts link: all symbols.
+$(BUILD)/obj/libox.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call SHORT,AR) $(AR) rcs $@ $^
+
+# What programs link: one object, in which only the functions of ox.h are global. A program may have others of the
+# library's names, such as another copy of ONNX's protobuf code.
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
+$(BUILD)/libox.a: $(LIB_OBJ)
+	@rm -f $@
+	$(call SHORT,LD) $(CC) -r -nostdlib -o $(BUILD)/obj/libox.o $^
+	@$(OBJCOPY) --localize-hidden $(BUILD)/obj/libox.o
+	$(call SHORT,AR) $(AR) rcs $@ $(BUILD)/obj/libox.o
 
 # LINKS gives the flags back if the linker takes them, with a declaration before main, and says nothing.
 # STATIC gives archives, or shared libraries where there are none.

@@ -53,7 +53,7 @@ $(BUILD)/obj/tests/unit/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 
-$(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/libox.a
+$(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/obj/libox.a
 	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt $(BLAS_LIBS) -lm
 
 # The sanitizers keep little of what the runner freed: each test is a process of its own, which copies and searches it.

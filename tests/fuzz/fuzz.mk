@@ -30,7 +30,7 @@ $(FUZZ)/corpus/.stamp: tests/fuzz/corpus.py tests/fuzz/seeds.py $(wildcard tests
 fuzz-build: venv
 	+@$(MAKE) --no-print-directory BUILD='$(FUZZ)' CC=clang OPT='-O1 -g' VARIANTS= \
 	  SANITIZE='-fsanitize=fuzzer-no-link,$(FUZZ_CHECKS) -fno-sanitize-recover=undefined' \
-	  $(FUZZ)/libox.a $(FUZZ)/libtools.a
+	  $(FUZZ)/obj/libox.a $(FUZZ)/libtools.a
 	+@$(MAKE) --no-print-directory $(FUZZ)/corpus/.stamp $(FUZZ_TARGETS:%=$(FUZZ)/fuzz_%)
 
 $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ))
@@ -38,8 +38,8 @@ $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ))
 	$(call SHORT,AR) $(AR) rcs $@ $^
 
 $(FUZZ)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fields.c tests/fuzz/mutate.c $(wildcard tests/fuzz/*.h) \
-  $(FUZZ)/libox.a $(FUZZ)/libtools.a
-	$(call SHORT,LD) clang $(FUZZ_FLAGS) -fsanitize=fuzzer,$(FUZZ_CHECKS) -o $@ $(filter %.c,$^) $(FUZZ)/libtools.a $(FUZZ)/libox.a \
+  $(FUZZ)/obj/libox.a $(FUZZ)/libtools.a
+	$(call SHORT,LD) clang $(FUZZ_FLAGS) -fsanitize=fuzzer,$(FUZZ_CHECKS) -o $@ $(filter %.c,$^) $(FUZZ)/libtools.a $(FUZZ)/obj/libox.a \
 	  -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
 
 # All targets run, whatever the others find.
@@ -63,7 +63,7 @@ $(BUILD)/obj/tests/fuzz/%.o: CFLAGS += -Itools -I$(BUILD)/proto -Wno-conversion
 $(REPLAYS:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(BUILD)/obj/tests/fuzz/mutate.o: $(BUILD)/proto/onnx.pb-c.h
 
 $(BUILD)/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o $(BUILD)/obj/tests/fuzz/fields.o \
-  $(BUILD)/obj/tests/fuzz/mutate.o $(BUILD)/libtools.a $(BUILD)/libox.a
+  $(BUILD)/obj/tests/fuzz/mutate.o $(BUILD)/libtools.a $(BUILD)/obj/libox.a
 	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
 
 regression: $(REPLAYS:%=$(BUILD)/replay_%)

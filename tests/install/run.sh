@@ -70,6 +70,9 @@ nm -D --defined-only "$tree/lib/libox.so" | awk '{print $NF}' | sed '/^__/d' | s
 sed -n 's/^OX_API .*[ *]\(ox_[a-z0-9_]*\)(.*/\1/p' "$tree/include/ox.h" | sort -u >"$root/declared"
 expect 'exported, but not an ox_ symbol' sh -c "! grep -v '^ox_' '$root/exported'"
 expect 'exported and declared symbols differ' diff "$root/exported" "$root/declared"
+# A program's own names never meet the library's, and so not those of another copy of ONNX's protobuf code.
+nm -g --defined-only "$tree/lib/libox.a" | awk 'NF == 3 {print $NF}' | sed '/^__/d' | sort -u >"$root/global"
+expect 'global in libox.a, but not declared' diff "$root/global" "$root/declared"
 
 # ---- What make install says and does for the loader, and make uninstall ------------------------------------------
 

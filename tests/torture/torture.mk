@@ -10,7 +10,7 @@ TORTURE_MODELS  = $(shell ls -d $(BUILD)/node/*/ examples/digits/model.onnx \
 $(TORTURE_OBJ): CFLAGS += -D_DEFAULT_SOURCE -I$(BUILD)/proto
 $(TORTURE_OBJ): $(BUILD)/proto/onnx.pb-c.h
 
-$(BUILD)/torture: $(TORTURE_OBJ) $(BUILD)/libox.a
+$(BUILD)/torture: $(TORTURE_OBJ) $(BUILD)/obj/libox.a
 	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
 
 torture: node-cases
