@@ -14,7 +14,8 @@ void ox_host_unmap(const unsigned char *bytes, size_t size);
 void ox_host_forget(const unsigned char *bytes, size_t size);
 
 /* Resolves an external-data location: relative, without "..", and (symbolic links followed) inside the directory of
- * the model file. Writes the path to open into buffer. */
+ * the model's path, or that of the file which a link there leads to. It is looked for in this order. Writes the path to
+ * open into buffer. OX_ERROR_FILE where there is no such file. */
 ox_status ox_host_external_path(const char *model_path, const char *location, char *buffer, size_t size,
                                 ox_error *error);
 

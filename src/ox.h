@@ -309,7 +309,8 @@ typedef struct ox_options {
 typedef struct ox_model ox_model;
 
 /* Loads an .onnx file. The file is mapped, not read: weights stay where they are until they are used, and the file
- * must not change while the model lives. External data is looked for in the file's directory and never outside it.
+ * must not change while the model lives. External data is looked for in the file's directory, then, where `path` is a
+ * link, in that of the file it leads to, and never outside these.
  * On success *model is to be released with ox_model_free. */
 OX_API ox_status ox_model_load_file(const char *path, const ox_options *options, ox_model **model, ox_error *error);
 
@@ -382,7 +383,8 @@ typedef struct ox_op_use {
 
 /* The operators of a model file, sorted by domain and name; each with its number of nodes. This reads the file
  * without resolving operators, so that it works for models that ox_model_load_file refuses as unsupported.
- * Load with one of the functions for_info, which take such models; sessions on them fail. */
+ * Load with one of the functions for_info, which take such models, and those whose external data is missing; sessions
+ * on them fail, and say what is missing. */
 OX_API ox_status ox_model_load_for_info(const char *path, const ox_options *options, ox_model **model, ox_error *error);
 OX_API ox_status ox_model_load_memory_for_info(const void *bytes, size_t size, const ox_options *options,
                                                ox_model **model, ox_error *error);

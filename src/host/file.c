@@ -82,16 +82,16 @@ static bool climbs(const char *location) {
     return false;
 }
 
-/* The resolved directory of the model file, with a slash at the end. */
-static bool model_directory(const char *model_path, char directory[PATH_MAX]) {
-    char path[PATH_MAX];
-    const char *slash = strrchr(model_path, '/');
-    size_t n = slash ? (size_t)(slash - model_path) + 1 : 0;
-    if (n + 2 > sizeof path)
+/* A resolved directory, with a slash at the end: that of a file, whose path has a slash or none. */
+static bool directory_of(const char *path, char directory[PATH_MAX]) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n + 2 > sizeof folder)
         return false;
-    memcpy(path, model_path, n);
-    memcpy(path + n, ".", 2);
-    if (!realpath(path, directory))
+    memcpy(folder, path, n);
+    memcpy(folder + n, ".", 2);
+    if (!realpath(folder, directory))
         return false;
     n = strlen(directory);
     if (n + 2 > PATH_MAX)
@@ -101,23 +101,55 @@ static bool model_directory(const char *model_path, char directory[PATH_MAX]) {
     return true;
 }
 
+/* Where external data may lie: the directory of the path that was given, then that of the file which a link there leads
+ * to. They are one where the model is no link. */
+typedef struct places {
+    char directories[2][PATH_MAX];
+} places;
+
+static bool find_places(const char *model_path, places *p) {
+    char resolved[PATH_MAX];
+    return directory_of(model_path, p->directories[0]) && realpath(model_path, resolved) &&
+           directory_of(resolved, p->directories[1]);
+}
+
+static bool lies_inside(const places *p, const char *resolved) {
+    for (int i = 0; i < 2; i++)
+        if (!strncmp(resolved, p->directories[i], strlen(p->directories[i])))
+            return true;
+    return false;
+}
+
+/* Resolves the location in one of the places. */
+static ox_status resolve(const char *directory, const char *location, char resolved[PATH_MAX], ox_error *error) {
+    char joined[PATH_MAX];
+    size_t n = strlen(directory), m = strlen(location);
+    if (n + m + 1 > sizeof joined)
+        return ox_fail(error, OX_ERROR_FILE, "external data location '%s' is too long", location);
+    memcpy(joined, directory, n);
+    memcpy(joined + n, location, m + 1);
+    if (realpath(joined, resolved))
+        return OX_OK;
+    ox_status status = fail_errno(error, joined, errno);
+    ox_error_prefix(error, "external data '%s': ", location);
+    return status;
+}
+
 ox_status ox_host_external_path(const char *model_path, const char *location, char *buffer, size_t size,
                                 ox_error *error) {
     if (!*location || *location == '/' || climbs(location))
         return ox_fail(error, OX_ERROR_MODEL,
                        "external data location '%s' must be a path inside the model's directory, without '..'",
                        location);
-    char directory[PATH_MAX], joined[PATH_MAX], resolved[PATH_MAX];
-    if (!model_directory(model_path, directory))
+    char resolved[PATH_MAX];
+    places p;
+    if (!find_places(model_path, &p))
         return ox_fail(error, OX_ERROR_FILE, "the directory of %s cannot be resolved", model_path);
-    size_t n = strlen(directory), m = strlen(location);
-    if (n + m + 1 > sizeof joined)
-        return ox_fail(error, OX_ERROR_FILE, "external data location '%s' is too long", location);
-    memcpy(joined, directory, n);
-    memcpy(joined + n, location, m + 1);
-    if (!realpath(joined, resolved))
-        return fail_errno(error, joined, errno);
-    if (strncmp(resolved, directory, n))
+    /* What is missing is missed where the caller looks for it. */
+    if (resolve(p.directories[0], location, resolved, error) && resolve(p.directories[1], location, resolved, NULL))
+        return OX_ERROR_FILE;
+    ox_error_clear(error);
+    if (!lies_inside(&p, resolved))
         return ox_fail(error, OX_ERROR_MODEL, "external data location '%s' leads out of the model's directory",
                        location);
     if (strlen(resolved) + 1 > size)

@@ -175,6 +175,7 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                                   .external_context = model->options.external_context,
                                   .external = external,
                                   .context = model,
+                                  .missing = OX_WITH_EXTERNAL && for_info ? &model->missing : NULL,
                                   .pile = &model->pile,
                                   .error = error};
     ox_pile_init(&b.scratch, &b.temporary);

@@ -163,13 +163,30 @@ static external_keys read_keys(const Onnx__TensorProto *proto) {
     return keys;
 }
 
+/* The bytes of a file; *bytes is NULL where it is missing and that may be. */
+static ox_status open_file(const ox_tensor_source *source, const char *location, const unsigned char **bytes,
+                           size_t *size) {
+    ox_status status = OX_ERROR_FILE;
+    *bytes = NULL;
+    if (source->external)
+        status = source->external(source->context, location, bytes, size, source->error);
+    if (status != OX_ERROR_FILE || !source->missing)
+        return status;
+    const size_t length = ox_text_size(location, SIZE_MAX) + 1;
+    char *copy = *source->missing ? NULL : ox_pile_get(source->pile, length);
+    if (copy)
+        *source->missing = memcpy(copy, location, length);
+    ox_error_clear(source->error);
+    return *source->missing ? OX_OK : ox_fail_memory(source->error, "a file's name", length);
+}
+
 static ox_status find_outside(const ox_tensor_source *source, const Onnx__TensorProto *proto, size_t wanted, found *f) {
     external_keys keys = read_keys(proto);
     const unsigned char *bytes;
     size_t size, offset, length = wanted;
     if (!keys.location)
         return ox_fail(source->error, OX_ERROR_MODEL, "external data without a location");
-    if (!source->external && !source->external_data)
+    if (!source->external && !source->external_data && !source->missing)
         return ox_fail(source->error, OX_ERROR_UNSUPPORTED,
                        "external data in '%.*s': only models loaded from a file have a place to look for it", 80,
                        keys.location);
@@ -185,12 +202,12 @@ static ox_status find_outside(const ox_tensor_source *source, const Onnx__Tensor
                               "external data '%.*s': there are no %zu bytes at offset %zu", 80, keys.location, length,
                               offset);
     }
-    OX_TRY(source->external(source->context, keys.location, &bytes, &size, source->error));
-    if (offset > size || length > size - offset)
+    OX_TRY(open_file(source, keys.location, &bytes, &size));
+    if (bytes && (offset > size || length > size - offset))
         return ox_fail(source->error, OX_ERROR_MODEL,
                        "external data '%.*s' has %zu bytes, too few for %zu from offset %zu", 80, keys.location, size,
                        length, offset);
-    *f = (found){EXTERNAL_DATA, bytes + offset, length, true};
+    *f = (found){EXTERNAL_DATA, bytes ? bytes + offset : NULL, length, true};
     return OX_OK;
 }
 
@@ -439,6 +456,8 @@ static ox_status take_tensor(const ox_tensor_source *source, const Onnx__TensorP
         OX_TRY(find_inside(source, proto, &f));
     }
     OX_TRY(check_entries(source, tensor, &f, count));
+    if (OX_WITH_EXTERNAL && f.field == EXTERNAL_DATA && !f.data)
+        return OX_OK; /* missing */
     return count ? take(source, tensor, &f, count) : make_room(source, tensor, 0);
 }
 

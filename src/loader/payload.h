@@ -17,6 +17,8 @@ typedef struct ox_tensor_source {
     void *external_context;
     ox_external_fn *external; /* NULL where external data is refused */
     void *context;
+    /* Where to note a location of which there is no file: such tensors have no data. NULL where that is an error. */
+    const char **missing;
     ox_pile *pile;
     ox_error *error;
 } ox_tensor_source;

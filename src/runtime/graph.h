@@ -149,6 +149,7 @@ struct ox_model {
     const ox_op *operators; /* of the options, as rows */
     ox_pile pile;           /* all that hangs below, but the mapped files */
     const char *path;       /* for error texts: the file's name, or "model" */
+    const char *missing;    /* a file of external data that is not there, in a model for info; NULL if none */
     const ox_graph *graph;
     ox_model_info info;
     size_t nuses;

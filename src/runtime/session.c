@@ -68,6 +68,9 @@ ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_s
     OX_NEED(session, error);
     *session = NULL;
     OX_NEED(model, error);
+    if (OX_WITH_EXTERNAL && model->missing)
+        return ox_fail(error, OX_ERROR_FILE, "%s: the file '%.*s' with external data is missing", model->path, 200,
+                       model->missing);
     OX_TRY(ox_options_check(given, error));
     const ox_options options = given ? merged(given, model) : model->options;
     const ox_allocator *allocator = given && given->allocator ? given->allocator : &model->meter.from;

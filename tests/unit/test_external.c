@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/loading.h"
@@ -105,6 +106,109 @@ START_TEST(external_data) {
 }
 END_TEST
 
+static char *inside(const char *name) {
+    static char paths[4][128];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    return path;
+}
+
+static void link_to(const char *target, const char *name) {
+    unlink(inside(name));
+    ck_assert_int_eq(symlink(target, inside(name)), 0);
+}
+
+static void check_link_loads(const char *name, float first) {
+    ck_assert_msg(ox_model_load_file(inside(name), NULL, &model, &error) == OX_OK, "%s", error.text);
+    ck_assert_str_eq(error.text, "");
+    ck_assert(*(const float *)weight("w") == first);
+    ox_model_free(model);
+}
+
+static void check_link_fails(const char *name, const char *text) {
+    ck_assert_int_ne(ox_model_load_file(inside(name), NULL, &model, &error), OX_OK);
+    check_text(text);
+}
+
+/* What caches of downloads look like: names in one folder are links to files in another. */
+START_TEST(models_that_are_links) {
+    static const char *const folders[] = {"blobs", "blobs/deep", "blobs2", "snapshots", "snapshots/1"};
+    static const char *const files[] = {
+        "blobs/a",  "blobs/deep/c",           "blobs/w.bin",       "blobs/b",
+        "blobs2/b", "snapshots/1/model.onnx", "snapshots/1/w.bin", "snapshots/model.onnx"};
+    ox_bytes bytes = {0};
+    strcpy(directory, "ox_test_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        ck_assert_int_eq(mkdir(inside(folders[i]), 0700), 0);
+    put_external(&bytes, "w.bin", NULL, NULL);
+    write_file("blobs/a", bytes.data, bytes.size);
+    write_file("blobs/b", "\0\0\x80\x3f\0\0\x00\x40", 8);      /* 1, 2 */
+    write_file("blobs/deep/c", "\0\0\x00\x40\0\0\x00\x40", 8); /* 2, 2 */
+    write_file("blobs2/b", "\0\0\x80\x3f\0\0\x00\x40", 8);
+    link_to("../../blobs/a", "snapshots/1/model.onnx");
+    check_link_fails("snapshots/1/model.onnx", "external data 'w.bin': ");
+    check_text("snapshots/1/w.bin: No such file or directory");
+    link_to("../../blobs/b", "snapshots/1/w.bin"); /* both are links */
+    check_link_loads("snapshots/1/model.onnx", 1);
+    link_to("1/model.onnx", "snapshots/model.onnx"); /* a link to a link, nothing beside it */
+    check_link_fails("snapshots/model.onnx", "external data 'w.bin': ");
+    link_to("../../blobs2/b", "snapshots/1/w.bin"); /* neither folder; nor one whose name begins like it */
+    check_link_fails("snapshots/1/model.onnx", "leads out of the model's directory");
+    link_to("/etc/passwd", "snapshots/1/w.bin");
+    check_link_fails("snapshots/1/model.onnx", "leads out of the model's directory");
+    unlink(inside("snapshots/1/w.bin"));
+    write_file("blobs/w.bin", "\0\0\x40\x40\0\0\x00\x40", 8); /* 3, 2: beside the real file alone */
+    check_link_loads("snapshots/1/model.onnx", 3);
+    check_link_loads("snapshots/model.onnx", 3);
+    link_to("../../blobs/deep/c", "snapshots/1/w.bin"); /* below the real file's; the given folder comes first */
+    check_link_loads("snapshots/1/model.onnx", 2);
+    unlink(inside("blobs/w.bin"));
+    link_to("../blobs2/b", "blobs/w.bin");
+    unlink(inside("snapshots/1/w.bin"));
+    check_link_fails("snapshots/1/model.onnx", "leads out of the model's directory");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(inside(files[i]));
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;)
+        rmdir(inside(folders[i]));
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+START_TEST(missing_data_is_told_for_info) {
+    ox_bytes bytes = {0};
+    ox_session *session;
+    ox_model_info info;
+    strcpy(directory, "ox_test_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    put_external(&bytes, "absent.bin", "4", NULL);
+    write_file("model.onnx", bytes.data, bytes.size);
+    for (int memory = 0; memory < 2; memory++) {
+        ck_assert_int_eq(memory ? ox_model_load_memory_for_info(bytes.data, bytes.size, NULL, &model, &error)
+                                : ox_model_load_for_info(inside("model.onnx"), NULL, &model, &error),
+                         OX_OK);
+        ck_assert_str_eq(error.text, "");
+        ox_model_get_info(model, &info);
+        ck_assert_int_eq(info.parameter_count, 2);
+        ck_assert_int_eq(info.weight_bytes, 8);
+        ck_assert_int_eq(ox_session_create(model, NULL, &session, &error), OX_ERROR_FILE);
+        check_text("the file 'absent.bin' with external data is missing");
+        ox_model_free(model);
+    }
+    bytes.size = 0; /* what may not be read is refused all the same, and so is what is too short */
+    put_external(&bytes, "../absent.bin", NULL, NULL);
+    write_file("model.onnx", bytes.data, bytes.size);
+    ck_assert_int_eq(ox_model_load_for_info(inside("model.onnx"), NULL, &model, &error), OX_ERROR_MODEL);
+    bytes.size = 0;
+    put_external(&bytes, "model.onnx", "4000", NULL);
+    write_file("model.onnx", bytes.data, bytes.size);
+    ck_assert_int_eq(ox_model_load_for_info(inside("model.onnx"), NULL, &model, &error), OX_ERROR_MODEL);
+    unlink(inside("model.onnx"));
+    rmdir(directory);
+}
+END_TEST
+
 /* Weights at a fixed address: what the model calls "flash" is an array. */
 static const float flash[4] = {1, 2, 3, 4};
 
@@ -143,6 +247,8 @@ Suite *ox_suite_external(void) {
     tcase_add_test(tests, sparse_initializers_have_a_name);
     tcase_add_test(tests, external_data);
     tcase_add_test(tests, external_data_by_function);
+    tcase_add_test(tests, models_that_are_links);
+    tcase_add_test(tests, missing_data_is_told_for_info);
     suite_add_tcase(suite, tests);
     return suite;
 }
