@@ -23,8 +23,9 @@ $(PY_PACKAGE)/_ox.abi3.so: $(PY_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL
 	  $(call STATIC,protobuf-c) -lpng16 -lz $(BLAS_LIBS) -lm -lpthread -ldl
 
 # The package as it is imported from build/python.
-python: $(PY_PACKAGE)/_ox.abi3.so
+python: $(PY_PACKAGE)/_ox.abi3.so $(PLUGINS:%=$(BUILD)/plugins/%.so)
 	@for file in python/oxrt/*; do ln -sf $(CURDIR)/$$file $(PY_PACKAGE)/; done
+	@ln -sfn ../../plugins $(PY_PACKAGE)/plugins
 
 # The tests. A share of ONNX's node cases is enough where the command runs all of them: make check BACKEND_SHARE=1 for all.
 python-venv:
@@ -36,7 +37,7 @@ PY_ENV = env $(if $(SANITIZE),$(ASAN_ENV)) PYTHONPATH='$(abspath $(BUILD))/pytho
   OXRT_BACKEND_SHARE=$(BACKEND_SHARE) OXRT_BUILD='$(abspath $(BUILD))'
 
 python-test: python-venv
-	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python $(PLUGINS:%='$(BUILD)/plugins/%.so') && \
+	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python && \
 	  $(PY_ENV) $(PY_VENV)/bin/python -m pytest -q -W ignore -p no:cacheprovider python/tests; \
 	else \
 	  echo "skipped: the tests of the package oxrt: $$(cat $(PY_VENV).note)"; echo '0 passed, 0 failed, 150 skipped'; \

@@ -40,6 +40,7 @@ from ._session import (
     get_device as get_device,
     get_version_string as get_version_string,
     install_as_onnxruntime as install_as_onnxruntime,
+    preload_dlls as preload_dlls,
     set_default_logger_severity as set_default_logger_severity,
     set_default_logger_verbosity as set_default_logger_verbosity,
     set_seed as set_seed,

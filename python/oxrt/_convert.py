@@ -46,6 +46,11 @@ def name_of(dtype):
     return None
 
 
+def _spelled(dtype):
+    """How a program writes the dtype."""
+    return f"np.{dtype.name}" if hasattr(np, dtype.name) else f"ml_dtypes.{dtype.name}"
+
+
 def _refuse(given, wanted, name):
     raise ShapeError(f"input {name}: the model wants {wanted}, not {given}")
 
@@ -55,7 +60,7 @@ def _from_array(array, wanted, name):
         return array.astype(object)
     dtype = dtype_of(wanted)
     if array.dtype.newbyteorder("=") != dtype:
-        _refuse(f"an array of {array.dtype}", wanted, name)
+        _refuse(f"an array of {array.dtype}; .astype({_spelled(dtype)}) converts it", wanted, name)
     return array.astype(dtype)
 
 

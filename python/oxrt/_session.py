@@ -5,6 +5,8 @@ cannot change a result, and refused where it could.
 """
 
 import enum
+import importlib.machinery
+import itertools
 import json
 import operator
 import os
@@ -19,6 +21,7 @@ from . import _convert, _ox, _status
 from ._status import InvalidArgument, NotImplemented as NotImplementedStatus, translate
 
 _PROVIDER = "CPUExecutionProvider"
+_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 class GraphOptimizationLevel(enum.IntEnum):
@@ -80,9 +83,16 @@ class SessionOptions(_Options):
         "optimized_model_filepath": "", "profile_file_prefix": "onnxruntime_profile_",
         "use_deterministic_compute": False, "use_per_session_threads": True,
     }
-    __slots__ = tuple(_defaults)
+    __slots__ = (*_defaults, "_dimensions")
+
+    def __init__(self):
+        super().__init__()
+        self._dimensions = {}
 
     def add_session_config_entry(self, key, value):
+        if key == _EXTERNAL_FOLDER:
+            raise NotImplementedStatus(f"{key}: ox looks for external data beside the model's file alone; "
+                                       "give the session the path")
         self._add(key, value)
 
     def get_session_config_entry(self, key):
@@ -95,10 +105,15 @@ class SessionOptions(_Options):
         _check_providers([name])
 
     def add_free_dimension_override_by_name(self, name, value):
-        """Shapes are those of the inputs: nothing has to be known before."""
+        """The dimension that the model calls `name` has this value: in get_inputs and get_outputs, and in every run."""
+        value = operator.index(value)
+        if value < 0:
+            raise InvalidArgument(f"dimension {name} cannot be {value}")
+        self._dimensions[str(name)] = value
 
     def add_free_dimension_override_by_denotation(self, name, value):
-        """The same."""
+        raise NotImplementedStatus(f"{name}: ox does not read denotations; add_free_dimension_override_by_name takes "
+                                   "a dimension's name")
 
     def register_custom_ops_library(self, path):
         raise NotImplementedStatus(f"{path}: ox has operators of its callers by its own interface, not ONNX Runtime's")
@@ -136,14 +151,15 @@ class RunOptions(_Options):
 
 
 class NodeArg:
-    """An input or output of a model: name, type such as "tensor(float)", shape as a list."""
+    """An input or output of a model: name, type such as "tensor(float)", shape as a list. `dimensions` has the values
+    of dimensions that the model leaves open, by name."""
 
     __slots__ = ("name", "type", "shape")
 
-    def __init__(self, info):
+    def __init__(self, info, dimensions={}):
         self.name = info.name
         self.type = _type_text(info.type)
-        self.shape = list(info.shape) if info.shape is not None else []
+        self.shape = [dimensions.get(dim, dim) for dim in info.shape or ()]
 
     def __repr__(self):
         return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"
@@ -192,11 +208,16 @@ class InferenceSession:
         options = self._options
         threads = max(0, options.intra_op_num_threads) or min(len(os.sched_getaffinity(0)), 256)
         optimized = options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
+        if options.optimized_model_filepath:
+            raise NotImplementedStatus(f"optimized_model_filepath={options.optimized_model_filepath!r}: ox optimises "
+                                       "when a session plans, and writes no models")
         with translate():
             self._model = _ox.Model(path_or_bytes, threads=threads, fuse=optimized, integer=optimized)
         self._input_names = [info.name for info in self._model.inputs]
         self._needed = frozenset(info.name for info in self._model.inputs if not info.optional)
         self._output_names = [info.name for info in self._model.outputs]
+        self._fixed = [(arg.name, info.shape, arg.shape) for arg, info in zip(self.get_inputs(), self._given())
+                       if info.shape is not None and list(info.shape) != arg.shape]
         self._started = time.monotonic_ns()
         self._steps = [] if options.enable_profiling else None
         self._lock = threading.Lock()
@@ -205,6 +226,8 @@ class InferenceSession:
         """A list of the outputs that are named (all for None or an empty list)."""
         if not self._needed <= input_feed.keys():
             self._missing(input_feed)
+        if self._fixed:
+            self._check_dimensions(input_feed)
         if self._steps is not None:
             self._profile(input_feed)
         try:
@@ -217,6 +240,22 @@ class InferenceSession:
     def _missing(self, feed):
         missing = [name for name in self._input_names if name in self._needed and name not in feed]
         raise ValueError(f"Required inputs ({missing}) are missing from input feed ({list(feed)}).")
+
+    def _check_dimensions(self, feed):
+        for name, stated, wanted in self._fixed:
+            given = np.shape(feed[name])
+            for axis, (dim, size) in enumerate(zip(wanted, given)):
+                if dim != stated[axis] and dim != size:
+                    text = f"input {name}: dimension {axis} ({stated[axis]}) is {size}, and was fixed to {dim}"
+                    raise _status.of(_ox.ShapeError(text))
+
+    @property
+    def _model_path(self):
+        """Where the model was loaded from; "" for bytes. Packages on top of ONNX Runtime read it."""
+        return self._model.source if isinstance(self._model.source, str) else ""
+
+    def __reduce__(self):
+        return InferenceSession, (self._model.source, self._options)
 
     def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
         """Runs in a thread and calls callback(results, user_data, error text)."""
@@ -242,14 +281,20 @@ class InferenceSession:
     def io_binding(self):
         return IOBinding(self)
 
+    def _given(self):
+        return [info for info in self._model.inputs if not info.optional]
+
+    def _describe(self, infos):
+        return [NodeArg(info, self._options._dimensions) for info in infos]
+
     def get_inputs(self):
-        return [NodeArg(info) for info in self._model.inputs if not info.optional]
+        return self._describe(self._given())
 
     def get_overridable_initializers(self):
-        return [NodeArg(info) for info in self._model.inputs if info.optional]
+        return self._describe(info for info in self._model.inputs if info.optional)
 
     def get_outputs(self):
-        return [NodeArg(info) for info in self._model.outputs]
+        return self._describe(self._model.outputs)
 
     def get_modelmeta(self):
         return ModelMetadata(self._model)
@@ -285,15 +330,23 @@ class InferenceSession:
         """Writes the steps of the runs as a Chrome trace, and gives the file's name."""
         if self._steps is None:
             return ""
-        path = f"{self._options.profile_file_prefix}{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
         events = [{"cat": "Node", "ph": "X", "pid": os.getpid(), "tid": 0, "ts": step.start_ns / 1000,
                    "dur": step.duration_ns / 1000, "name": step.nodes[-1][0] or step.nodes[-1][1],
                    "args": {"op_name": "+".join(node[3] for node in step.nodes), "kind": step.kind}}
                   for step in self._steps]
-        with open(path, "w", encoding="utf-8") as file:
+        with _new_file(f"{self._options.profile_file_prefix}{time.strftime('%Y-%m-%d_%H-%M-%S')}", ".json") as file:
             json.dump(events, file)
         self._steps = None
-        return path
+        return file.name
+
+
+def _new_file(stem, ending):
+    """A file that was not there: with a number in its name, if another one has the name already."""
+    for number in itertools.count():
+        try:
+            return open(f"{stem}_{number}{ending}" if number else stem + ending, "x", encoding="utf-8")
+        except FileExistsError:
+            continue
 
 
 class OrtDevice:
@@ -540,32 +593,42 @@ def disable_telemetry_events():
 
 enable_telemetry_events = disable_telemetry_events
 
+
+def preload_dlls(cuda=True, cudnn=True, msvc=True, directory=None):
+    """There are no libraries to load before."""
+
+
 # Packages look at the version before they use what is new in it.
 _RUNTIME_VERSION = "1.31.1"
+
+
+def _module(name, doc=None, **members):
+    """A module that import finds under that name, and that can be looked up with importlib.util.find_spec."""
+    module = types.ModuleType(name, doc)
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    module.__path__ = []
+    vars(module).update(members)
+    return module
 
 
 def install_as_onnxruntime():
     """Puts this interface under the name onnxruntime, for programs that are imported afterwards. A program that has
     imported the other onnxruntime keeps it: that is an error here."""
+    from . import _type_helper
     known = sys.modules.get("onnxruntime")
     if known is not None and not getattr(known, "__oxrt__", False):
         raise RuntimeError("onnxruntime is imported already; call install_as_onnxruntime() before")
-    package = types.ModuleType("onnxruntime", __doc__)
-    package.__path__ = []
-    package.__oxrt__ = True
-    package.__version__ = _RUNTIME_VERSION
-    state = _status.make_state_module(_public())
-    capi = types.ModuleType("onnxruntime.capi")
-    capi.__path__ = []
-    collection = types.ModuleType("onnxruntime.capi.onnxruntime_inference_collection")
-    for module in (package, collection):
-        vars(module).update(_public())
-    package.SessionIOBinding = IOBinding
-    package.capi = capi
-    capi.onnxruntime_pybind11_state, capi._pybind_state, capi.onnxruntime_inference_collection = (
-        state, state, collection)
-    sys.modules.update({"onnxruntime": package, "onnxruntime.capi": capi, state.__name__: state,
-                        "onnxruntime.capi._pybind_state": state, collection.__name__: collection})
+    package = _module("onnxruntime", __doc__, __oxrt__=True, __version__=_RUNTIME_VERSION, SessionIOBinding=IOBinding,
+                      **_public())
+    state = _module("onnxruntime.capi.onnxruntime_pybind11_state", **_public(), **_status.CLASSES_BY_NAME)
+    modules = [package, state, _module("onnxruntime.capi"), _module("onnxruntime.transformers"),
+               _module("onnxruntime.capi.onnxruntime_inference_collection", **_public()),
+               _module("onnxruntime.transformers.io_binding_helper", TypeHelper=_type_helper.TypeHelper)]
+    sys.modules.update((module.__name__, module) for module in modules)
+    for module in modules[1:]:
+        parent, _, name = module.__name__.rpartition(".")
+        setattr(sys.modules[parent], name, module)
+    package.capi._pybind_state = sys.modules["onnxruntime.capi._pybind_state"] = state
     return package
 
 

@@ -1,7 +1,6 @@
 """_status.py: the exceptions of ONNX Runtime, each also a subclass of oxrt.Error."""
 
 import contextlib
-import types
 
 from . import _ox
 
@@ -88,10 +87,5 @@ def translate():
         raise of(error) from None
 
 
-def make_state_module(members):
-    """onnxruntime.capi.onnxruntime_pybind11_state: the exceptions, and the classes of the interface."""
-    module = types.ModuleType("onnxruntime.capi.onnxruntime_pybind11_state")
-    vars(module).update(members)
-    for kind in _NUMBERS:
-        setattr(module, kind.__name__, kind)
-    return module
+# What onnxruntime.capi.onnxruntime_pybind11_state has.
+CLASSES_BY_NAME = {kind.__name__: kind for kind in _NUMBERS}

@@ -80,6 +80,10 @@ PyObject *oxpy_fail(ox_status status, const char *format, ...) {
     return NULL;
 }
 
+bool oxpy_is_unsupported(void) {
+    return PyErr_ExceptionMatches(classes[OX_ERROR_UNSUPPORTED]) != 0;
+}
+
 int oxpy_warn(const char *text) {
     return PyErr_WarnEx(warning_class, text, 1);
 }

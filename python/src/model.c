@@ -126,6 +126,25 @@ static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
     return read_outputs(self, outputs);
 }
 
+/* As the command does, a model with an operator that ox lacks is loaded once more with those of ox's own plug-ins. The
+ * first error stays if that does not help. */
+static int load_with_own(oxpy_model *self) {
+    PyObject *type, *value, *traceback;
+    if (!oxpy_load(self))
+        return 0;
+    if (!oxpy_is_unsupported())
+        return -1;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (oxpy_add_own_plugins(self) > 0 && !oxpy_load(self)) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return 0;
+    }
+    PyErr_Restore(type, value, traceback);
+    return -1;
+}
+
 /* A first session finds out whether there are extra outputs of those names; calls need one anyway. */
 static int check_options(oxpy_model *self) {
     oxpy_session *session = oxpy_acquire(self);
@@ -139,7 +158,8 @@ static PyObject *new_model(PyTypeObject *type, PyObject *args, PyObject *names) 
     allocfunc allocate = (allocfunc)(uintptr_t)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *made = allocate(type, 0);
     oxpy_model *self = (oxpy_model *)made;
-    if (made && (read_arguments(self, args, names) || oxpy_load(self) || oxpy_describe(self) || check_options(self)))
+    if (made &&
+        (read_arguments(self, args, names) || load_with_own(self) || oxpy_describe(self) || check_options(self)))
         Py_CLEAR(made);
     return made;
 }
@@ -235,7 +255,8 @@ static char doc[] =
     "of the main graph that become outputs behind the model's; those between such nodes imply integer=False. limits is a\n"
     "dict with bytes, tensor_bytes, file_bytes, nodes, depth. timeout is in seconds, for each call. None of the others\n"
     "changes a result. plugins is a list of paths of shared objects\n"
-    "with operators of your own (docs/operators-of-your-own.md), which stay loaded.\n\n"
+    "with operators of your own (docs/operators-of-your-own.md), which stay loaded; those of ox's own plug-ins\n"
+    "(ImageDecoder, RegexFullMatch) are found by themselves where they are installed.\n\n"
     "A call takes arrays by place or by name and gives an array, or a tuple of several:\n\n"
     "    y = model(x)            y = model(x=x)            y = model(**{\"a name\": x})\n\n"
     "Inputs have the element type, rank and fixed dimensions that the model states (`inputs`). Arrays of that type are\n"

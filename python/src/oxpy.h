@@ -28,6 +28,9 @@ int oxpy_add_errors(PyObject *module);
 /* Sets the exception of the error's status, and returns NULL. */
 PyObject *oxpy_raise(const ox_error *error);
 
+/* Whether the exception that is set says that ox lacks something. */
+bool oxpy_is_unsupported(void);
+
 /* Sets the exception of a status with a text in Python's own format, and returns NULL. */
 PyObject *oxpy_fail(ox_status status, const char *format, ...);
 
@@ -188,6 +191,10 @@ PyObject *oxpy_step_new(const ox_profile_event *event, PyObject *nodes);
 /* Opens the shared objects of a list of paths, which stay until the process ends; the model's options get their
  * operators. */
 int oxpy_load_plugins(oxpy_model *self, PyObject *paths);
+
+/* The same for the plug-ins that belong to ox, where they are found: 1 if they have operators that the model lacked, 0
+ * if not. */
+int oxpy_add_own_plugins(oxpy_model *self);
 
 /* ---- The module (module.c), its types (model.c, flag.c) ----------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* plugins.c: operators of the caller's own, from shared objects (ox_plugin in ox.h). */
+/* plugins.c: operators from shared objects (ox_plugin in ox.h): those of a list of paths, and those of ox itself. */
 #include "oxpy.h"
 
 #include <dlfcn.h>
@@ -55,6 +55,37 @@ static int append(oxpy_model *self, const ox_plugin *plugin) {
     self->options.operators = grown;
     self->options.operator_count = count;
     return 0;
+}
+
+/* Whether an operator of the plug-in is among the model's already. */
+static bool is_known(const oxpy_model *self, const ox_plugin *plugin) {
+    for (size_t i = 0; i < plugin->operator_count; i++)
+        for (size_t k = 0; k < self->options.operator_count; k++)
+            if (!strcmp(plugin->operators[i].name, self->operators[k].name) &&
+                !strcmp(plugin->operators[i].domain, self->operators[k].domain))
+                return true;
+    return false;
+}
+
+/* One that cannot be opened is left out. */
+static int add_own(oxpy_model *self, PyObject *path) {
+    PyObject *bytes = NULL;
+    const ox_plugin *plugin = PyUnicode_FSConverter(path, &bytes) ? open_plugin(PyBytes_AsString(bytes)) : NULL;
+    Py_XDECREF(bytes);
+    if (!plugin)
+        PyErr_Clear();
+    return !plugin || is_known(self, plugin) ? 0 : append(self, plugin);
+}
+
+int oxpy_add_own_plugins(oxpy_model *self) {
+    const size_t before = self->options.operator_count;
+    PyObject *paths = oxpy_call_python("oxrt._plugins", "find", Py_None), *all = paths ? PySequence_Tuple(paths) : NULL;
+    int failed = !all || (PyTuple_Size(all) && show_functions());
+    for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(all); i++)
+        failed = add_own(self, PyTuple_GetItem(all, i));
+    Py_XDECREF(all);
+    Py_XDECREF(paths);
+    return failed ? -1 : self->options.operator_count > before;
 }
 
 int oxpy_load_plugins(oxpy_model *self, PyObject *paths) {

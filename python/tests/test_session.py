@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -205,3 +206,85 @@ def test_sessions_of_strings():
     ours, theirs = (session.run(None, {"x": np.array(["a", "\u00e9"], object)})[0] for session in both(proto))
     assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
     assert os.path.exists(oxrt._ox.__file__)
+
+
+def test_profiles_of_one_second_do_not_meet(add, tmp_path):
+    options = oxrt.SessionOptions()
+    options.enable_profiling = True
+    options.profile_file_prefix = str(tmp_path / "trace_")
+    sessions = [oxrt.InferenceSession(add, options) for _ in range(20)]
+    for session in sessions:
+        session.run(None, {"a": A, "b": A})
+    assert len({session.end_profiling() for session in sessions}) == 20 == len(list(tmp_path.glob("trace_*.json")))
+
+
+def test_dimensions_by_name(add):
+    """In descriptions, and in runs: another size is refused."""
+    for package in (OURS, THEIRS):
+        options = package.SessionOptions()
+        options.add_free_dimension_override_by_name("n", 2)
+        options.add_free_dimension_override_by_name("unknown", 5)
+        session = package.InferenceSession(add, options, providers=["CPUExecutionProvider"])
+        assert [arg.shape for arg in (*session.get_inputs(), *session.get_outputs())] == [[2, 3]] * 3
+        np.testing.assert_array_equal(session.run(None, {"a": A, "b": A})[0], 2 * A)
+        with pytest.raises(Exception, match="INVALID_ARGUMENT"):
+            session.run(None, {"a": A[:1], "b": A[:1]})
+    with pytest.raises(oxrt.ArgumentError):
+        oxrt.SessionOptions().add_free_dimension_override_by_name("n", -1)
+
+
+def test_options_that_are_not_done_say_so(add, tmp_path):
+    options = oxrt.SessionOptions()
+    for refused in (lambda: options.add_free_dimension_override_by_denotation("DATA_BATCH", 2),
+                    lambda: options.add_session_config_entry("session.model_external_initializers_file_folder_path", "."),
+                    lambda: options.add_initializer("w", None), lambda: options.add_external_initializers([], [])):
+        with pytest.raises(oxrt.UnsupportedError):
+            refused()
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    with pytest.raises(oxrt.UnsupportedError, match="optimized.onnx"):
+        oxrt.InferenceSession(add, options)
+
+
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_sessions_are_pickled(add, as_bytes):
+    options = oxrt.SessionOptions()
+    options.add_free_dimension_override_by_name("n", 2)
+    options.intra_op_num_threads = 2
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = oxrt.InferenceSession(open(add, "rb").read() if as_bytes else add, options)
+    twin = pickle.loads(pickle.dumps(session))
+    np.testing.assert_array_equal(twin.run(None, {"a": A, "b": A})[0], 2 * A)
+    assert twin.get_inputs()[0].shape == [2, 3] and twin.get_session_options().intra_op_num_threads == 2
+    assert twin.get_session_options().get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    assert twin._model_path == session._model_path == ("" if as_bytes else add)
+
+
+def test_another_type_says_how_to_convert(add):
+    with pytest.raises(oxrt.ShapeError, match=r"an array of float64; \.astype\(np\.float32\) converts it"):
+        oxrt.Model(add)(A.astype(np.float64), A)
+
+
+INSTALLED = """
+import importlib.util, sys
+import numpy as np, oxrt
+oxrt.install_as_onnxruntime()
+import onnxruntime
+import onnxruntime.capi._pybind_state
+from onnxruntime.transformers.io_binding_helper import TypeHelper
+for name in ("onnxruntime", "onnxruntime.capi", "onnxruntime.capi.onnxruntime_pybind11_state", "onnxruntime.transformers",
+             "onnxruntime.capi.onnxruntime_inference_collection", "onnxruntime.transformers.io_binding_helper"):
+    assert importlib.util.find_spec(name).name == name
+assert importlib.util.find_spec("onnxruntime.quantization") is None
+onnxruntime.preload_dlls()
+session = onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+assert session._model_path == sys.argv[1]
+assert TypeHelper.get_io_numpy_type_map(session) == {name: np.float32 for name in "aby"}
+assert TypeHelper.get_output_type(session, "y") == "tensor(float)"
+assert TypeHelper.ort_type_to_numpy_type("tensor(int64)") is np.int64
+assert onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument.__mro__[1] is oxrt.ArgumentError
+"""
+
+
+def test_the_installed_name_can_be_looked_up(add):
+    """What optimum and transformers ask of it."""
+    subprocess.run([sys.executable, "-c", INSTALLED, add], check=True)
