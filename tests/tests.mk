@@ -310,9 +310,9 @@ lint-format:
 	clang-format --dry-run -Werror $(LINT_FILES)
 
 lint-build:
-	+$(MAKE) --no-print-directory BUILD='$(BUILD)/gcc' CC=gcc all $(BUILD)/gcc/unit
+	+$(MAKE) --no-print-directory BUILD='$(BUILD)/gcc' CC=gcc all $(BUILD)/gcc/unit $(BUILD)/gcc/scopes
 	@$(PYTHON) tests/lint/circles.py $(BUILD)/gcc/obj
-	+$(MAKE) --no-print-directory BUILD='$(BUILD)/clang' CC=clang all $(BUILD)/clang/unit
+	+$(MAKE) --no-print-directory BUILD='$(BUILD)/clang' CC=clang all $(BUILD)/clang/unit $(BUILD)/clang/scopes
 
 lint-cppcheck:
 	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet -j2 \
@@ -323,6 +323,7 @@ analyze: $(BUILD)/proto/onnx.pb-c.h
 	@sh tests/analyze.sh -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE= -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD)/proto -- \
 	  $(LIB_SRC) $(TOOL_SRC)
 
+include tests/scopes/scopes.mk
 include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)

@@ -1,0 +1,14 @@
+# scopes.mk: tiny graphs, all that there are of a kind; tests/scopes. make scopes ALL=1 takes other types, places and
+# data for the same graphs twenty times.
+SCOPES_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/scopes/*.c)))
+$(SCOPES_OBJ): CFLAGS += -D_DEFAULT_SOURCE
+
+$(BUILD)/scopes: $(SCOPES_OBJ) $(BUILD)/libox.a
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
+
+scopes: $(BUILD)/scopes
+	@$(EMULATOR) $(BUILD)/scopes --rounds $(if $(ALL),20,1) --every $(if $(SANITIZE)$(EMULATOR),20,1)
+
+-include $(SCOPES_OBJ:.o=.d)
+
+.PHONY: scopes
