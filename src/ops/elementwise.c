@@ -2,6 +2,7 @@
 #include "elementwise.h"
 #include "iterate/bcast.h"
 
+#include <float.h>
 #include <string.h>
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
@@ -276,14 +277,29 @@ ox_reg ox_emit_where(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     return ox_pass_loop(b, lane, NULL, dtype, 3, in);
 }
 
-/* A bound out of an attribute (Clip before opset 11) or input i; -1 if there is none. */
-static ox_reg bound(ox_call *call, ox_pass_builder *b, const ox_reg *in, int i, const char *name) {
-    if (i < call->nin)
-        return in[i];
-    if (!ox_call_has(call, name))
+/* The largest number of a floating type, or the lowest, as a register; -1 of integers, beyond which nothing lies. */
+static ox_reg farthest(ox_pass_builder *b, ox_dtype dtype, bool lowest) {
+    const double wide = lowest ? -DBL_MAX : DBL_MAX;
+    if (OX_HAS(OX_DOUBLE) && dtype == OX_DOUBLE)
+        return ox_pass_constant(b, OX_DOUBLE, &wide);
+    if (!(OX_BIT(dtype) & OX_SET_FLOAT))
         return -1;
-    float value = ox_call_float(call, name, 0);
-    return ox_pass_constant(b, OX_FLOAT, &value);
+    const float most = dtype == OX_FLOAT16    ? 65504.0F
+                       : dtype == OX_BFLOAT16 ? 0x1.fep127F
+                                              : FLT_MAX,
+                number = lowest ? -most : most;
+    return ox_pass_constant(b, OX_FLOAT, &number);
+}
+
+/* A bound out of input i, or an attribute before opset 11. Where there is none, numbers are limited to those of the
+ * type: so no infinity is left. In opsets 6 to 10 the attributes' own defaults are the limits of float. */
+static ox_reg bound(ox_call *call, ox_pass_builder *b, const ox_reg *in, int i, const char *name) {
+    const bool lowest = i == 1;
+    if (call->op->since < 11 && (call->version >= 6 || ox_call_has(call, name))) {
+        const float value = ox_call_float(call, name, lowest ? -FLT_MAX : FLT_MAX);
+        return ox_pass_constant(b, OX_FLOAT, &value);
+    }
+    return ox_call_given(call, i) ? in[i] : farthest(b, call->in[0]->dtype, lowest);
 }
 
 ox_reg ox_emit_clip(ox_call *call, ox_pass_builder *b, const ox_reg *in) {

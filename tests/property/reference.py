@@ -5,6 +5,7 @@ broadcasts them and returns the result; Tolerance says how exactly ox must meet 
 """
 
 import arrays
+import ml_dtypes
 import numpy as np
 
 HALVES = ("float16", "bfloat16")
@@ -121,8 +122,13 @@ def shift(x, amount, direction):
 
 
 def clip(x, low=None, high=None):
-    result = x if low is None else np.maximum(x, low)
-    return result if high is None else np.minimum(result, high)
+    """A bound that is left out is the last number of the type, so that no infinity is left."""
+    if x.dtype.kind not in "iu":
+        limits = ml_dtypes.finfo(x.dtype)
+        low = np.asarray(limits.min, x.dtype) if low is None else low
+        high = np.asarray(limits.max, x.dtype) if high is None else high
+    result = x if low is None else widened(np.maximum)(x, low)
+    return result if high is None else widened(np.minimum)(result, high)
 
 
 def prelu(x, slope):
@@ -173,7 +179,7 @@ FUNCTIONS = {
     "Sum": widened(fold(np.add)),
     "Mean": widened(mean),
     "PRelu": widened(prelu),
-    "Clip": widened(clip),
+    "Clip": clip,
     "Gemm": widened(gemm),
     "MatMul": widened(np.matmul),
     "Where": where,

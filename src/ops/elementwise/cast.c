@@ -88,12 +88,22 @@ static ox_reg emit_print(ox_call *call, ox_pass_builder *b, ox_reg number) {
     return ox_pass_apply(b, lane, &state->text, OX_STRING, 1, &number);
 }
 
+/* Numbers for integers of less than 8 bits: the nearest ones, ties to even. Wider integers take what is left when the
+ * fraction is cut off. */
+static ox_reg emit_nearest(ox_pass_builder *b, ox_reg number, ox_dtype to) {
+    const bool small = OX_BIT(to) & OX_SET_TINY && !(OX_BIT(to) & OX_SET_WIDENED);
+    const ox_reg wide = OX_HAS_ANY(OX_SET_TINY) && small ? ox_pass_widen(b, number) : -1;
+    const ox_dtype from = ox_pass_dtype(b, wide);
+    return from == OX_FLOAT || from == OX_DOUBLE ? ox_elementwise_apply(b, OX_LANES_Round, NULL, from, 1, &wide)
+                                                 : number;
+}
+
 ox_reg ox_emit_cast(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     ox_narrowing how = narrowing_of(call, call->out[0]->dtype);
     if (makes_text(call))
         return emit_print(call, b, in[0]);
     bool parses = OX_HAS(OX_STRING) && call->in[0]->dtype == OX_STRING && how.dtype != OX_STRING;
-    return ox_pass_narrow(b, parses ? emit_parse(call, b, in[0]) : in[0], &how);
+    return ox_pass_narrow(b, parses ? emit_parse(call, b, in[0]) : emit_nearest(b, in[0], how.dtype), &how);
 }
 
 ox_status ox_prepare_cast(ox_call *call) {
