@@ -95,6 +95,11 @@
 #define OX_WITH_QUANTIZED (!OX_SMALL)
 #endif
 
+/* Sparse tensors of a model are made dense when it is loaded. */
+#ifndef OX_WITH_SPARSE
+#define OX_WITH_SPARSE (!OX_SMALL)
+#endif
+
 /* The highest rank of a tensor. */
 #ifndef OX_MAX_RANK
 #define OX_MAX_RANK (OX_SMALL ? 8 : 64)
@@ -132,6 +137,15 @@
 #endif
 #ifndef OX_PARSE_FACTOR
 #define OX_PARSE_FACTOR 24
+#endif
+
+/* The sparse tensors of a model may take OX_SPARSE_BASE + OX_SPARSE_FACTOR * (bytes of their values in the file) bytes
+ * when they are made dense. */
+#ifndef OX_SPARSE_BASE
+#define OX_SPARSE_BASE ((size_t)1 << 26)
+#endif
+#ifndef OX_SPARSE_FACTOR
+#define OX_SPARSE_FACTOR 1024
 #endif
 
 /* Items of a sequence. */

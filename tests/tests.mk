@@ -19,7 +19,7 @@ CHECK_BESIDE := \
   graphs trained winograds loops attentions \
   property products epilogues fused expand-forms views casts shrinks \
   picks images suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
-  recurrent gradients einsums signals texts sequences maps chances ml \
+  sparse recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -205,6 +205,9 @@ lines: $(BUILD)/libox.so venv
 sequences: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/sequences.py --cases 1000
 
+sparse: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/sparse.py --cases 600
+
 maps: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/maps.py --cases 600
 
@@ -234,7 +237,7 @@ plugin: all venv
 	  sh tests/plugin/run.sh
 
 errors: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 536 tests/errors/errors.py
+	@$(OX_PYTHON) $(VENV_RUN) 554 tests/errors/errors.py
 
 # Cases of old versions are those that the part versions has written, where that has run.
 strict: $(BUILD)/ox $(BUILD)/libox.so node-cases

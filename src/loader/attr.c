@@ -109,6 +109,19 @@ static ox_status make_tensors(ox_builder *b, const ox_parsed *parsed, const attr
     return OX_OK;
 }
 
+/* A sparse tensor is kept as a dense one, under the kind that it has. */
+static ox_status make_sparse(ox_builder *b, const ox_parsed *parsed, const attribute *p, ox_attr *attr) {
+#if OX_WITH_SPARSE
+    ox_tensor *tensor;
+    OX_TRY(ox_build_get(b, b->pile, 1, sizeof *tensor, &tensor));
+    attr->u.tensor = tensor;
+    return ox_build_sparse(b, parsed, p->sparse_tensor, tensor);
+#else
+    (void)parsed, (void)p, (void)attr;
+    return (ox_fail)(b->error, OX_ERROR_UNSUPPORTED, "this build of the library has no sparse tensors");
+#endif
+}
+
 static ox_status make_graphs(ox_builder *b, ox_env *user, const ox_argument *meant, ox_attr *attr) {
     const attribute *p = meant->proto;
     ox_graph **graphs;
@@ -147,6 +160,8 @@ static ox_status make_value(ox_builder *b, const ox_parsed *parsed, const attrib
         return make_strings(b, p, attr);
     case OX_ATTR_TENSORS:
         return make_tensors(b, parsed, p, attr);
+    case OX_ATTR_SPARSE_TENSOR:
+        return make_sparse(b, parsed, p, attr);
     case OX_ATTR_TYPE:
         return OX_WITH_VALUES ? ox_build_type_attr(b, p->tp, &attr->u.type) : OX_OK;
     default:

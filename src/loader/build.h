@@ -121,9 +121,10 @@ typedef struct ox_builder {
     uint64_t work; /* what the expansion of functions has cost */
     int calls;     /* functions being expanded */
     uint64_t serial;
-    uint64_t derived, looked_at; /* nodes that were written for Gradient, and that it looked at */
-    bool located;                /* the error says in which node it is */
-    ox_map cache;                /* what functions share: AttributeProto or TensorProto of a body -> cached */
+    size_t sparse_held, sparse_made; /* bytes of values of sparse tensors, and of dense ones made of them */
+    uint64_t derived, looked_at;     /* nodes that were written for Gradient, and that it looked at */
+    bool located;                    /* the error says in which node it is */
+    ox_map cache;                    /* what functions share: AttributeProto or TensorProto of a body -> cached */
     const void **cached;
     int32_t ncached, cache_room;
     ox_map use_index;
@@ -177,6 +178,9 @@ ox_status ox_build_tensor(ox_builder *b, const ox_parsed *parsed, const Onnx__Te
                           const ox_tensor **tensor);
 /* The same where there is a struct for it already; nothing is cached. */
 ox_status ox_build_elements(ox_builder *b, const ox_parsed *parsed, const Onnx__TensorProto *proto, ox_tensor *made);
+/* sparse.c: a dense tensor of a sparse one. */
+ox_status ox_build_sparse(ox_builder *b, const ox_parsed *parsed, const Onnx__SparseTensorProto *proto,
+                          ox_tensor *made);
 /* Kind, element type and shape of a value. */
 ox_status ox_build_type(ox_builder *b, const Onnx__TypeProto *proto, ox_declared *value);
 /* A type that is an attribute. */

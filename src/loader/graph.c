@@ -68,14 +68,9 @@ static ox_status check_default(ox_builder *b, const ox_declared *input, const ox
 }
 
 /* An initializer with the name of an input is that input's default. */
-static ox_status declare_initializer(ox_builder *b, ox_env *env, const void *message, size_t i) {
-    const Onnx__TensorProto *proto = message;
+static ox_status keep_initializer(ox_builder *b, ox_env *env, const char *text, const ox_tensor *tensor) {
     const char *name;
-    ox_tensor *tensor;
-    (void)i;
-    OX_TRY(ox_build_get(b, &env->scope->pile, 1, sizeof *tensor, &tensor));
-    OX_TRY(ox_build_elements(b, env->parsed, proto, tensor));
-    OX_TRY(ox_build_intern(b, proto->name, &name));
+    OX_TRY(ox_build_intern(b, text, &name));
     int32_t index = ox_map_get(&env->names, OX_KEY(name), OX_MISSING);
     OX_TRY(count_weights(b, tensor));
     if (index == OX_MISSING) {
@@ -90,17 +85,28 @@ static ox_status declare_initializer(ox_builder *b, ox_env *env, const void *mes
     return OX_OK;
 }
 
-static ox_status declare_sparse(ox_builder *b, ox_env *env, const void *message, size_t i) {
-    const Onnx__SparseTensorProto *proto = message;
-    const char *name;
-    int32_t index;
+static ox_status declare_initializer(ox_builder *b, ox_env *env, const void *message, size_t i) {
+    const Onnx__TensorProto *proto = message;
+    ox_tensor *tensor;
     (void)i;
-    if (!proto->values)
-        return ox_fail(b->error, OX_ERROR_MODEL, "a sparse initializer has no values");
-    OX_TRY(ox_build_intern(b, proto->values->name, &name));
-    OX_TRY(declare(b, env, name, OX_FROM_INITIALIZER, &index));
-    env->scope->values[index].kind = OX_KIND_SPARSE;
-    return OX_OK;
+    OX_TRY(ox_build_get(b, &env->scope->pile, 1, sizeof *tensor, &tensor));
+    OX_TRY(ox_build_elements(b, env->parsed, proto, tensor));
+    return keep_initializer(b, env, proto->name, tensor);
+}
+
+/* Its name is that of its values. */
+static ox_status declare_sparse(ox_builder *b, ox_env *env, const void *message, size_t i) {
+    (void)i;
+#if OX_WITH_SPARSE
+    const Onnx__SparseTensorProto *proto = message;
+    ox_tensor *tensor;
+    OX_TRY(ox_build_get(b, &env->scope->pile, 1, sizeof *tensor, &tensor));
+    OX_TRY(ox_build_sparse(b, env->parsed, proto, tensor));
+    return keep_initializer(b, env, proto->values->name, tensor);
+#else
+    (void)env, (void)message;
+    return (ox_fail)(b->error, OX_ERROR_UNSUPPORTED, "this build of the library has no sparse tensors");
+#endif
 }
 
 /* The outputs of a node, which is not unpacked for that. */

@@ -79,6 +79,17 @@ ox_status ox_env_resolve(ox_builder *b, ox_env *env, const char *name, int32_t *
     return *index < 0 ? OX_OK : import(b, env->scope, f->scope, *index, index);
 }
 
+/* True if it is an input of the model's or of a subgraph's that is stated to be a sparse tensor, without a default. */
+static bool is_sparse_input(const ox_scope *scope, int32_t index) {
+    if (scope->values[index].kind != OX_KIND_SPARSE)
+        return false;
+    while (scope->notes[index].origin == OX_FROM_OUTER) {
+        index = scope->values[index].outer;
+        scope = scope->outer;
+    }
+    return scope->notes[index].origin == OX_FROM_INPUT && !scope->values[index].initializer;
+}
+
 ox_status ox_env_read(ox_builder *b, ox_env *env, const char *text, int32_t *index) {
     const char *name;
     OX_TRY(ox_build_intern(b, text, &name));
@@ -87,9 +98,8 @@ ox_status ox_env_read(ox_builder *b, ox_env *env, const char *text, int32_t *ind
         return ox_fail(b->error, OX_ERROR_MODEL, "it reads '%.*s', which nothing produces", 80, name);
     if (*index == OX_NONE || b->for_info)
         return OX_OK;
-    const ox_origin origin = env->scope->notes[*index].origin;
-    if (env->scope->values[*index].kind == OX_KIND_SPARSE && (origin == OX_FROM_INITIALIZER || origin == OX_FROM_OUTER))
-        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it reads '%.*s', which is a sparse tensor", 80, name);
+    if (is_sparse_input(env->scope, *index))
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it reads '%.*s', an input that is a sparse tensor", 80, name);
     return OX_OK;
 }
 

@@ -281,10 +281,64 @@ def tensors():
     yield Mistake("a segment of a tensor", edited(holding(tensor(raw_data=bytes(8))), lambda m: m.graph.initializer[
         0].segment.MergeFromString(b"\x08\x00\x10\x01")), UNSUPPORTED,
                   "tensor 'w': is only a segment of a tensor")
-    yield Mistake("a sparse initializer", edited(model(node("Add x,w y"), "x float 2"), lambda m:
-                                                 m.graph.sparse_initializer.append(onnx.SparseTensorProto(
-                                                     values=tensor(raw_data=bytes(8)), dims=[4]))), UNSUPPORTED,
-                  "node 'n' (Add): it reads 'w', which is a sparse tensor")
+
+
+def sparse_tensors():
+    def sparse(values=None, indices=(1, 3), dims=(4,), kind=T.INT64, shape=None, **fields):
+        made = onnx.SparseTensorProto(values=values or tensor(raw_data=bytes(8)), dims=dims)
+        if indices is not None:
+            made.indices.CopyFrom(tensor("", kind, shape or (len(indices),), int64_data=indices, **fields))
+        return made
+
+    def holding(*made):
+        return edited(model(node("Add x,w y"), "x float 2"), lambda m: m.graph.sparse_initializer.extend(made))
+
+    where = "sparse tensor 'w': "
+    yield Mistake("a sparse initializer without values", holding(onnx.SparseTensorProto(dims=[4])), MODEL,
+                  "a sparse tensor has no values")
+    yield Mistake("a sparse initializer without indices", holding(sparse(indices=None)), MODEL,
+                  where + "has 2 values, but no indices")
+    yield Mistake("values of a sparse tensor that are no list",
+                  holding(sparse(tensor(dims=(1, 2), raw_data=bytes(8)))), MODEL,
+                  where + "has values of shape [1,2] instead of a list")
+    yield Mistake("too few indices", holding(sparse(indices=[1])), MODEL,
+                  where + "has 2 values and 1 dimensions, but indices of shape [1]")
+    yield Mistake("indices of another rank", holding(sparse(indices=[0, 1, 0, 3], shape=(2, 2))), MODEL,
+                  where + "has 2 values and 1 dimensions, but indices of shape [2,2]")
+    yield Mistake("indices of another type", holding(edited(sparse(indices=[], kind=T.INT32, shape=(2,)), lambda s:
+                                                            s.indices.int32_data.extend([1, 3]))), MODEL,
+                  where + "has indices of type int32 instead of int64")
+    yield Mistake("an index that is out of range", holding(sparse(indices=[1, 4])), MODEL,
+                  where + "has index 4 for value 1, out of range for shape [4]")
+    yield Mistake("a negative index", holding(sparse(indices=[-1, 3])), MODEL,
+                  where + "has index -1 for value 0, out of range for shape [4]")
+    yield Mistake("an index of a dimension that is out of range",
+                  holding(sparse(indices=[0, 2, 1, 0], shape=(2, 2), dims=(2, 2))), MODEL,
+                  where + "has index 2 for value 0, out of range for shape [2,2]")
+    yield Mistake("indices out of order", holding(sparse(indices=[3, 1])), MODEL,
+                  where + "has the index of value 0 behind that of value 1, where indices must ascend")
+    yield Mistake("an index twice", holding(sparse(indices=[1, 1])), MODEL,
+                  where + "has the index of value 0 at that of value 1, where indices must ascend")
+    yield Mistake("dimensions of a sparse tensor whose product overflows", holding(sparse(dims=(1 << 40, 1 << 40))), MODEL,
+                  where + "has the impossible shape [1099511627776,1099511627776]")
+    yield Mistake("a negative dimension of a sparse tensor", holding(sparse(dims=(-4,))), MODEL,
+                  where + "has the impossible shape [-4]")
+    yield Mistake("a sparse tensor that is too large when it is dense", holding(sparse(dims=(1 << 36,))), LIMIT,
+                  where + "takes 274877906944 bytes as a dense float tensor of shape [68719476736]; "
+                          "all sparse tensors of this file may take 67117056")
+    yield Mistake("many sparse tensors that are too large together", holding(
+        *(sparse(tensor(f"w{i}", raw_data=bytes(8)), dims=(1 << 22,)) for i in range(6))), LIMIT,
+                  "sparse tensor 'w4': takes 16777216 bytes as a dense float tensor of shape [4194304]; "
+                  "all sparse tensors of this file may take 67149824")
+    yield Mistake("a sparse tensor beside a dense one", edited(holding(sparse()), lambda m: m.graph.initializer.append(
+        tensor(raw_data=bytes(8)))), MODEL, "value 'w' has two initializers")
+    yield Mistake("a constant of a sparse tensor", model(
+        [helper.make_node("Constant", [], ["w"], name="n", sparse_value=sparse(indices=[3, 1]))], outputs="w float ?"),
+                  MODEL, "node 'n' (Constant): attribute 'sparse_value': " + where + "has the index of value 0 behind that of value 1, "
+                  "where indices must ascend")
+    yield Mistake("an input that is a sparse tensor", edited(model(node("Abs x y"), "x float 2"), lambda m: m.graph.input[
+        0].CopyFrom(helper.make_sparse_tensor_value_info("x", T.FLOAT, [2]))), UNSUPPORTED,
+                  "node 'n' (Abs): it reads 'x', an input that is a sparse tensor")
 
 
 def externals():
@@ -318,7 +372,7 @@ def externals():
     yield Mistake("external data behind a linked folder", placed(external("in/secret")), MODEL,
                   "tensor 'w': external data location 'in/secret' leads out of the model's directory")
     yield Mistake("external data that is not there", placed(external("none.bin")), FILE,
-                  "tensor 'w': FOLDER/room/none.bin: No such file or directory")
+                  "tensor 'w': external data 'none.bin': FOLDER/room/none.bin: No such file or directory")
     yield Mistake("external data in a folder", placed(external(".")), MODEL,
                   "tensor 'w': external data location '.' leads out of the model's directory")
     yield Mistake("external data that is too short", placed(external("data.bin", dims=(3,))), MODEL,
@@ -358,5 +412,5 @@ def inputs():
                   "input 'x' is not a tensor, but of type seq(tensor(float))", [F3])
 
 
-MISTAKES = [mistake for group in (files, graphs, stated, functions, attributes, tensors, externals, inputs)
+MISTAKES = [mistake for group in (files, graphs, stated, functions, attributes, tensors, sparse_tensors, externals, inputs)
             for mistake in group()]

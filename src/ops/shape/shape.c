@@ -81,6 +81,8 @@ static const void *constant_data(const ox_attr *attr) {
 /* The value as a tensor over the attribute's own memory; false if the node has none. *dim is room for a dimension. */
 static bool constant_value(ox_call *call, ox_tensor *tensor, int64_t *dim) {
     const ox_attr *attr = ox_call_attr(call, "value", OX_ATTR_TENSOR);
+    if (OX_WITH_SPARSE && !attr) /* dense by now */
+        attr = ox_call_attr(call, "sparse_value", OX_ATTR_SPARSE_TENSOR);
     if (attr) {
         *tensor = *attr->u.tensor;
         return true;
@@ -101,8 +103,6 @@ static bool constant_value(ox_call *call, ox_tensor *tensor, int64_t *dim) {
 ox_status ox_infer_constant(ox_call *call) {
     ox_tensor value;
     int64_t dim;
-    if (ox_call_has(call, "sparse_value"))
-        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "sparse constants are not supported");
     if (!constant_value(call, &value, &dim))
         return ox_call_fail(call, OX_ERROR_MODEL, "the value is missing");
     return ox_call_give(call, 0, &value);
