@@ -117,7 +117,7 @@ products: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
 
 epilogues: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/epilogues.py --cases 400
+	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/epilogues.py --cases 1200
 
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600

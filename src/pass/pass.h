@@ -104,14 +104,20 @@ int64_t ox_pass_tile_size(const ox_pass *pass);
  * the tag of the instruction. Different tiles may run at the same time, each with scratch memory of its own. */
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag);
 
+/* How an operand of `count` packed values broadcasts to an output: value v belongs to elements [v * each, (v + 1) *
+ * each), and behind the last value the first one follows again, until the output ends. count is 0 if there is no
+ * operand. */
+typedef struct ox_pass_period {
+    int64_t each, count;
+} ox_pass_period;
+
 /* A program that makes min(max(given * scale + add + plus, low) + behind, high) of what is given, each step rounded, of
  * floats; what a step has nothing for changes nothing: NULL, infinite limits, -0 behind. */
 typedef struct ox_pass_affine {
-    const ox_tensor *scale, *add; /* packed */
+    const ox_tensor *scale, *add; /* packed; both broadcast as `period` says, */
+    ox_pass_period period;        /* which a product must compare with its own rows, columns and batches */
     const ox_tensor *plus;        /* as many elements as the output has, packed */
     float low, behind, high;
-    int64_t inner, count; /* elements that each one of scale and add belongs to, and how many there are; then
-                             they repeat */
     const ox_tensor *out; /* packed */
 } ox_pass_affine;
 

@@ -94,23 +94,25 @@ bool ox_pass_is_affine(const ox_pass_builder *b, pass_affine *affine) {
     return pass->stores->reg == before && pass->regs[before].dtype == OX_FLOAT && pass->stores->out->dtype == OX_FLOAT;
 }
 
-/* Where one element of an operand belongs to `inner` of the output, and the next one to those behind; an operand of one
- * element is none. */
-static bool find_steps(const ox_pass *pass, int a, ox_pass_affine *affine) {
-    if (a < 0)
+/* How an operand broadcasts, which must be as the one before does, if there was one: its values lie in one merged
+ * dimension, and repeat in all others. An operand of one element has no period. */
+static bool find_period(const ox_pass *pass, int operand, ox_pass_period *period) {
+    if (operand < 0)
         return true;
-    const int64_t *steps = pass->operands[a].steps;
+    const int64_t *steps = pass->operands[operand].steps;
+    ox_pass_period found = {.each = 1};
     int d = 0;
-    int64_t inner = 1;
     for (; d < pass->ndim && !steps[d]; d++)
-        inner *= pass->dim[d];
-    if (d == pass->ndim || steps[d] != (int64_t)sizeof(float) || (affine->count && affine->inner != inner))
+        found.each *= pass->dim[d];
+    if (d == pass->ndim || steps[d] != (int64_t)sizeof(float))
         return false;
-    affine->inner = inner;
-    affine->count = pass->dim[d];
+    found.count = pass->dim[d];
     while (++d < pass->ndim)
         if (steps[d])
             return false;
+    if (period->count && (period->each != found.each || period->count != found.count))
+        return false;
+    *period = found;
     return true;
 }
 
@@ -119,7 +121,7 @@ bool ox_pass_find_affine(const ox_pass *pass, ox_pass_affine *affine) {
     if (!own)
         return false;
     *affine = (ox_pass_affine){.low = own->low, .behind = own->behind, .high = own->high, .out = pass->stores->out};
-    if (!find_steps(pass, own->scale, affine) || !find_steps(pass, own->add, affine))
+    if (!find_period(pass, own->scale, &affine->period) || !find_period(pass, own->add, &affine->period))
         return false;
     affine->scale = own->scale < 0 ? NULL : pass->operands[own->scale].tensor;
     affine->add = own->add < 0 ? NULL : pass->operands[own->add].tensor;

@@ -1,12 +1,13 @@
 """epilogues.py [--seed N] [--cases N]: products and convolutions with elementwise nodes behind them.
 
-A random graph of a few such dense nodes, each with up to eight elementwise nodes that read its result, values made
-before, and further inputs that broadcast in every way. Whatever runs on blocks of a product must give, bit for bit, what
-the nodes give one by one: with one, two and three threads, in a second run, with every value as an output, and in each
-build of the loops.
+Two of three cases are the geometries of epilogue_shapes.py, one after the other. The others are random graphs of a few
+such dense nodes, each with up to eight elementwise nodes that read its result, values made before, and further inputs
+that broadcast in every way. Whatever runs on blocks of a product must give, bit for bit, what the nodes give one by one:
+with one, two and three threads, in a second run, with every value as an output, and in each build of the loops.
 """
 
 import arrays
+import epilogue_shapes
 import numpy as np
 import oxlib
 import passes
@@ -107,16 +108,21 @@ class Graph:
             operands.reverse()
         return self.add(op, operands, type_name, shape)
 
+    def repeating_dims(self, shape):
+        """Those of an operand that has values along one dimension, or along some that follow each other: of rows, of
+        columns, of channels, of images and channels, of matrices and rows."""
+        first = int(self.rng.integers(0, len(shape)))
+        last = first if self.rng.random() < 0.6 else int(self.rng.integers(first, len(shape)))
+        return [n if first <= d <= last else 1 for d, n in enumerate(shape)][first:]
+
     def finish(self, name):
         """What products do with their sums themselves: factors and terms of rows or columns, a whole matrix that is
         added, limits; each where chance has it."""
         rng, (type_name, shape) = self.rng, self.known[name]
-        along = pick(rng, [max(len(shape) - 3, 0), len(shape) - 1])
-        if self.nodes[-1].op_type == "Conv":
-            along = 1
-        dims = [n if d == along else 1 for d, n in enumerate(shape)][along:]
+        dims = self.repeating_dims(shape)
         for op in ("Mul", "Add"):
             if rng.random() < 0.5:
+                dims = dims if rng.random() < 0.8 else self.repeating_dims(shape)
                 operand = self.draw_input(type_name, product_cases.draw_values(rng, type_name, dims))
                 name = self.add(op, [name, operand], type_name, shape)
         if rng.random() < 0.5:
@@ -215,6 +221,9 @@ def read_after_block(threads):
 def check_all(rng, turn):
     if turn < 2:
         return "a product reads what its epilogue wrote" if read_after_block(turn + 1) else None
+    if turn % 3:
+        number = (turn - turn // 3 - 1) % len(epilogue_shapes.GEOMETRIES)
+        return epilogue_shapes.check(rng, number, pick(rng, ISAS))
     return check(rng, turn)
 
 

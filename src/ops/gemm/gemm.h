@@ -60,7 +60,8 @@ struct ox_gemm {
     ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
     ox_epilogue *epilogue;       /* if not NULL, it takes C after that; `c` is not used */
     ox_finish finish;            /* if it is used, what tiles of floats do with their sums, */
-    int64_t finish_count;        /* and if not 0, rows of all products after which scale and add begin again */
+    int64_t finish_count;        /* and if not 0, rows of all products after which scale and add begin again: a
+                                  * multiple of m, so that they do not within a product */
     bool end_in_place;           /* `end` may receive the memory of C itself */
     size_t scratch;              /* bytes that `end` wants */
     const void *context, *extra; /* for panel and end */
@@ -152,8 +153,9 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
 void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, const char *first,
                     char *stage, char *c);
 
-/* Has an element added to all sums of a row, where the product's loops do that: `count` elements for the rows of all
- * products of a batch, in the type that is computed in. False if they do not. `add` may be NULL in prepare. */
+/* Has an element added to all sums of a row, where the product's loops do that: `count` elements, a multiple of m, for
+ * the rows of all products, which begin again behind the last one, in the type that is computed in. False if the loops
+ * do not. `add` may be NULL in prepare. */
 #if OX_SMALL
 static inline bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
     (void)loops, (void)add, (void)count, (void)g;

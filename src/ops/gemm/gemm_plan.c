@@ -72,14 +72,26 @@ static bool is_added_in_place(const ox_gemm *g) {
            !ox_gemm_blas_fits(g);
 }
 
+/* Whether each row of the result has one value. The values must not begin again within the rows of a product, and
+ * matrices side by side must have the same ones, as a tile may have columns of several. */
+static bool has_value_for_row(const ox_gemm *g, const ox_pass_period *period) {
+    if (!period->count || period->each != row_of_result(g) || period->count % g->m)
+        return false;
+    return !g->sides || g->n == g->sides->columns || g->sides->step / g->sides->columns % period->count == 0;
+}
+
+/* Whether each column has one value, the same in all rows of all products. */
+static bool has_value_for_column(const ox_gemm *g, const ox_pass_period *period) {
+    return period->each == 1 && period->count == g->n && !g->sides;
+}
+
 bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
     ox_pass_affine affine;
     const int64_t row = row_of_result(g);
     if (g->end || !ox_epilogue_is_affine(g->epilogue, &affine))
         return false;
-    const bool by_row = affine.count && affine.inner == row,
-               by_column = affine.count && affine.inner == 1 && affine.count == row && !g->sides;
-    if (affine.count && !by_row && !by_column)
+    const bool by_row = has_value_for_row(g, &affine.period), by_column = has_value_for_column(g, &affine.period);
+    if (affine.period.count && !by_row && !by_column)
         return false;
     if (affine.plus && !is_added_in_place(g))
         return false;
@@ -88,9 +100,9 @@ bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
     finished->c = affine.out->data ? (char *)affine.out->data + g->start * (int64_t)sizeof(float) : NULL;
     finished->c_row = row * (int64_t)sizeof(float);
     finished->finish = ox_epilogue_finish(&affine);
-    finished->finish.by_column = by_column;
+    finished->finish.by_column = !by_row && by_column;
     finished->finish.plus_row = finished->c_row;
-    finished->finish_count = by_row ? affine.count : 0;
+    finished->finish_count = by_row ? affine.period.count : 0;
     return true;
 }
 
@@ -103,10 +115,9 @@ bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, 
 }
 
 void ox_gemm_place_finish(ox_gemm *g) {
-    const int64_t row = ox_quotient(g->start, row_of_result(g));
     const char *plus = g->finish.plus ? g->finish.plus + g->start * (int64_t)sizeof(float) : NULL;
     if (g->finish_count)
-        g->finish = ox_finish_from(&g->finish, ox_remainder(row, g->finish_count), 0);
+        g->finish = ox_finish_from(&g->finish, g->start / row_of_result(g) % g->finish_count, 0);
     g->finish.plus = plus;
 }
 

@@ -22,6 +22,7 @@ typedef struct direct_job {
     const ox_f32 *x, *w, *bias;
     float *to;
     ox_finish finish;
+    int64_t finish_count; /* channels of all images after which its values begin again; 0: it has none */
     char *workspace;
 } direct_job;
 
@@ -34,10 +35,14 @@ bool ox_conv_has_few(const ox_conv *conv) {
     return conv->in_channels <= FEW_INPUTS && ox_conv_may_be_direct(conv);
 }
 
-/* Whether an epilogue is what loops do with the sums of a channel. */
+/* Whether an epilogue is what loops do with the sums of a channel: each has one value, which may differ from image to
+ * image, but no value begins again within an image. */
 static bool find_finish(const ox_conv *c, const ox_epilogue *epilogue, ox_pass_affine *affine) {
-    return ox_epilogue_is_affine(epilogue, affine) && !affine->plus &&
-           (!affine->count || (affine->inner == c->window.out_count && affine->count == c->out_channels * c->groups));
+    if (!ox_epilogue_is_affine(epilogue, affine) || affine->plus)
+        return false;
+    const ox_pass_period *period = &affine->period;
+    return !period->count ||
+           (period->each == c->window.out_count && ox_remainder(period->count, c->out_channels * c->groups) == 0);
 }
 
 /* Whether loops split the columns of the image themselves: what would be laid out is read by few taps. */
@@ -111,15 +116,19 @@ typedef struct direct_channel {
     int64_t input;    /* the first channel of all inputs that it sees */
     int64_t sharing;  /* channels before it that see the same */
     int64_t of_image; /* its number in an image */
+    int64_t finish;   /* its value of what finishes sums */
 } direct_channel;
 
-static direct_channel find_channel(const ox_conv *c, int64_t number) {
+static direct_channel find_channel(const direct_job *job, int64_t number) {
+    const ox_conv *c = job->conv;
     return (direct_channel){ox_quotient(number, c->out_channels) * c->in_channels,
-                            ox_remainder(number, c->out_channels), ox_remainder(number, c->out_channels * c->groups)};
+                            ox_remainder(number, c->out_channels), ox_remainder(number, c->out_channels * c->groups),
+                            job->finish_count ? ox_remainder(number, job->finish_count) : 0};
 }
 
 /* Goes on by `count` outputs of a group, or of groups that have one, within an image. */
-static void go_on(const ox_conv *c, int64_t count, direct_channel *channel) {
+static void go_on(const direct_job *job, int64_t count, direct_channel *channel) {
+    const ox_conv *c = job->conv;
     channel->sharing += count;
     if (channel->sharing >= c->out_channels) {
         channel->input += c->out_channels == 1 ? count * c->in_channels : c->in_channels;
@@ -128,6 +137,9 @@ static void go_on(const ox_conv *c, int64_t count, direct_channel *channel) {
     channel->of_image += count;
     if (channel->of_image == c->out_channels * c->groups)
         channel->of_image = 0;
+    channel->finish += count;
+    if (channel->finish >= job->finish_count)
+        channel->finish = 0;
 }
 
 /* What is laid out of a band: the inputs of some groups, each in a room of its own. */
@@ -195,7 +207,7 @@ static int64_t compute_channels(const direct_job *job, direct_band *band, const 
     ox_direct_tile *tile = &band->tile;
     tile->to = to;
     tile->add = job->bias ? job->bias + channel->of_image : NULL;
-    band->finish = ox_finish_from(&job->finish, channel->of_image, 0);
+    band->finish = ox_finish_from(&job->finish, channel->finish, 0);
     if (c->direct.beside.loops)
         return compute_beside(c, band, channel);
     if (c->out_channels == 1)
@@ -234,12 +246,12 @@ static void hand_on(const direct_job *job, const direct_band *band, int64_t firs
 static void compute_block(const direct_job *job, direct_band *band, int64_t first, int64_t count, char *block) {
     const ox_conv *c = job->conv;
     float *to = job->epilogue ? (float *)(void *)block : job->to + first * c->window.out_count + band->place.start;
-    direct_channel channel = find_channel(c, first);
-    const int64_t end = find_channel(c, first + count - 1).input + c->in_channels;
+    direct_channel channel = find_channel(job, first);
+    const int64_t end = find_channel(job, first + count - 1).input + c->in_channels;
     for (int64_t i = 0, some; i < count; i += some) {
         band->tile.from = lay_input(job, band, channel.input, end);
         some = compute_channels(job, band, &channel, count - i, to + i * band->tile.to_step);
-        go_on(c, some, &channel);
+        go_on(job, some, &channel);
     }
     if (job->epilogue)
         hand_on(job, band, first, count, block);
@@ -278,6 +290,7 @@ void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, 
     if (d->finishes && find_finish(conv, call->epilogue, &affine)) {
         job.epilogue = NULL;
         job.finish = ox_epilogue_finish(&affine);
+        job.finish_count = affine.period.count;
         job.to = affine.out->data;
     }
     job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
