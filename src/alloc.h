@@ -39,6 +39,8 @@ void ox_pile_over(ox_pile *pile, void *block, size_t size);
 size_t ox_pile_size(size_t given);
 /* size zeroed bytes, aligned for any type; NULL if out of memory. */
 void *ox_pile_get(ox_pile *pile, size_t size);
+/* The same, aligned to OX_ALIGN, as loops want their own memory. */
+void *ox_pile_aligned(ox_pile *pile, size_t size);
 /* count * size zeroed bytes, NULL on overflow too. */
 void *ox_pile_array(ox_pile *pile, size_t count, size_t size);
 ox_pile_mark ox_pile_save(const ox_pile *pile);
@@ -51,6 +53,14 @@ static inline size_t ox_round_up(size_t size, size_t unit) {
 }
 static inline size_t ox_aligned(size_t size) {
     return ox_round_up(size, OX_ALIGN);
+}
+
+/* The first aligned address of a block, which is at most OX_ALIGN - 1 bytes on; and whether an address is one. */
+static inline void *ox_align(void *block) {
+    return (char *)block + (OX_ALIGN - (uintptr_t)block % OX_ALIGN) % OX_ALIGN;
+}
+static inline bool ox_is_aligned(const void *address) {
+    return (uintptr_t)address % OX_ALIGN == 0;
 }
 
 /* Overflow-checked size arithmetic: false if the result does not fit. */

@@ -227,12 +227,16 @@
 #define OX_PANEL_BYTES ((size_t)4 << 20)
 #endif
 
-/* Alignment of buffers in the arena: a cache line. */
+/* What loops rely on: all memory that the library gives them for their own use begins at a multiple of this, a cache
+ * line. Such memory is the workspace of an operator, in a run and while a constant is computed; each piece of it and
+ * the room of each thread in it; rooms of subgraphs; and blocks of the store, such as weights in panels. Values are not
+ * such memory: an input, a result or a constant may begin wherever its elements may (OX_UNALIGNED), for it may lie in
+ * a file, in a caller's memory or within another value. Loops find out by themselves where lines of values begin. */
 #ifndef OX_ALIGN
 #define OX_ALIGN (OX_SMALL ? 8 : 64)
 #endif
 
-/* Alignment of every other block of memory: that of any element. */
+/* Alignment of every other block of memory, such as plan memory: that of any element. */
 #ifndef OX_GRAIN
 #define OX_GRAIN (OX_SMALL ? 8 : 16)
 #endif

@@ -64,6 +64,13 @@ void *ox_pile_get(ox_pile *pile, size_t size) {
     return block;
 }
 
+_Static_assert(OX_ALIGN % OX_GRAIN == 0, "what is aligned for loops is aligned for elements");
+
+void *ox_pile_aligned(ox_pile *pile, size_t size) {
+    void *block = size > SIZE_MAX / 2 ? NULL : ox_pile_get(pile, size + (OX_ALIGN - OX_GRAIN));
+    return block ? ox_align(block) : NULL;
+}
+
 void *ox_pile_array(ox_pile *pile, size_t count, size_t size) {
     size_t total;
     return ox_mul_size(count, size, &total) ? ox_pile_get(pile, total) : NULL;

@@ -87,7 +87,7 @@ static store_chunk *add_chunk(ox_store *store, size_t bytes) {
         ox_release(&store->allocator, chunk, sizeof *chunk);
         return NULL;
     }
-    const size_t start = (OX_ALIGN - (uintptr_t)data % OX_ALIGN) % OX_ALIGN;
+    const size_t start = (size_t)((char *)ox_align(data) - data);
     *chunk = (store_chunk){store->chunks, data, size, start};
     return store->chunks = chunk;
 }

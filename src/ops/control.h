@@ -47,9 +47,9 @@ typedef struct ox_bodies {
     bool (*borrows)(const ox_body *body, int k);
     /* What can be known of output k without a run, for inputs as they are set: unknown dimensions are 0. */
     ox_status (*foresee)(ox_body *body, int k, ox_result *result);
-    /* Gives room `number` of the body, memory that stays as long as the session: at least `size` bytes, `wish` where
-     * memory allows that. The first `keep` bytes keep their content when the room moves. Rooms below 3 * nout are for
-     * results, and no larger than a tensor may be; room 3 * nout is the operator's own. */
+    /* Gives room `number` of the body, memory that stays as long as the session, aligned to OX_ALIGN: at least `size`
+     * bytes, `wish` where memory allows that. The first `keep` bytes keep their content when the room moves. Rooms
+     * below 3 * nout are for results, and no larger than a tensor may be; room 3 * nout is the operator's own. */
     ox_status (*room)(ox_body *body, int number, size_t size, size_t wish, size_t keep, void **room);
 } ox_bodies;
 

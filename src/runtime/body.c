@@ -177,18 +177,19 @@ ox_status ox_body_room(ox_body *body, int number, size_t size, size_t wish, size
     if (size > limit && number < inner->nrooms - 1)
         return ox_fail(inner->frame->error, OX_ERROR_LIMIT,
                        "the results of a subgraph take %zu bytes, the limit for a tensor is %zu", size, limit);
-    if (!room->data || room->size < size) {
-        size_t got = wish > size ? wish : size + !size;
-        unsigned char *data = ox_alloc(allocator, got);
-        if (!data && got > size + !size)
-            data = ox_alloc(allocator, got = size + !size);
-        if (!data)
+    const size_t least = size <= SIZE_MAX - OX_ALIGN ? size + OX_ALIGN : SIZE_MAX;
+    if (!room->block || room->size < least) {
+        size_t got = wish > size && wish <= SIZE_MAX - OX_ALIGN ? wish + OX_ALIGN : least;
+        unsigned char *block = ox_alloc(allocator, got);
+        if (!block && got > least)
+            block = ox_alloc(allocator, got = least);
+        if (!block)
             return ox_fail_memory(inner->frame->error, "the results of a subgraph", size);
         if (keep)
-            memcpy(data, room->data, keep);
-        ox_release(allocator, room->data, room->size);
-        *room = (ox_room){data, got};
+            memcpy(ox_align(block), ox_align(room->block), keep);
+        ox_release(allocator, room->block, room->size);
+        *room = (ox_room){block, got};
     }
-    *result = room->data;
+    *result = ox_align(room->block);
     return OX_OK;
 }

@@ -195,7 +195,7 @@ void ox_frame_free(ox_frame *frame) {
             ox_frame_free(subframes.frames[i]);
     }
     for (int i = 0; OX_WITH_SUBGRAPHS && frame->inner && i < frame->inner->nrooms; i++)
-        ox_release(frame->allocator, frame->inner->rooms[i].data, frame->inner->rooms[i].size);
+        ox_release(frame->allocator, frame->inner->rooms[i].block, frame->inner->rooms[i].size);
     ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
     ox_pile_free(&frame->planning.scratch);
     ox_pile_free(&frame->text);

@@ -8,7 +8,7 @@ typedef struct ox_frame ox_frame;
 
 /* Memory that stays from run to run. */
 typedef struct ox_room {
-    unsigned char *data;
+    unsigned char *block; /* what is aligned to OX_ALIGN in it is the operator's */
     size_t size;
 } ox_room;
 

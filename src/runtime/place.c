@@ -209,7 +209,7 @@ static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
     unsigned char *block = ox_alloc(frame->allocator, size + OX_ALIGN - 1);
     if (!block)
         return ox_fail_memory(frame->error, "the arena", size);
-    unsigned char *arena = block + (OX_ALIGN - (uintptr_t)block % OX_ALIGN) % OX_ALIGN;
+    unsigned char *arena = ox_align(block);
     if (frame->arena.block) {
         memcpy(arena, frame->arena.start, frame->arena.size);
         ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);

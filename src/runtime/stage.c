@@ -67,7 +67,7 @@ static ox_status make_outputs(ox_frame *frame, int n) {
 /* Computes node n, which is prepared, into its outputs' memory. */
 static ox_status compute(ox_frame *frame, int n) {
     const size_t size = frame->plan.steps[n].work;
-    unsigned char *work = ox_pile_get(&frame->planning.scratch, size + 1);
+    unsigned char *work = ox_pile_aligned(&frame->planning.scratch, size + 1);
     if (!work)
         return ox_fail_memory(frame->error, "computing a constant", size);
     ox_status status = ox_node_run(frame, n, work);

@@ -1,5 +1,6 @@
 """convs.py: Conv in every way that it is computed, on random shapes, strides, dilations, groups and padding, against
-sums in numpy; the same bits for 1, 2 and 3 threads, and with strided inputs."""
+sums in numpy; the same bits for 1, 2 and 3 threads, with strided inputs, and with constant weights where the image is an
+input and where it is constant, too, so that the result is computed while a plan is made."""
 
 import sys
 
@@ -8,7 +9,7 @@ import numpy as np
 import oxlib
 import trials
 import values
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 ISAS = [None, b"base", b"v3", b"v4"]
 ROUNDING = {"float": 2.0**-23, "double": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
@@ -77,13 +78,31 @@ def run(model, inputs, type_name, **options):
         session.close()
 
 
-def graph_of(type_name, count, attributes):
+def graph_of(type_name, count, attributes, constants=()):
+    """The bytes of a model. The last inputs are the constants."""
     kind = TensorProto.DataType.Value(type_name.upper())
     names = ["x", "w", "b"][:count]
+    free = count - len(constants)
     graph = helper.make_graph([helper.make_node("Conv", names, ["y"], **attributes)], "graph",
-                              [helper.make_tensor_value_info(name, kind, None) for name in names],
-                              [helper.make_tensor_value_info("y", kind, None)])
+                              [helper.make_tensor_value_info(name, kind, None) for name in names[:free]],
+                              [helper.make_tensor_value_info("y", kind, None)],
+                              [numpy_helper.from_array(a, name) for name, a in zip(names[free:], constants)])
     return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 22)]).SerializeToString()
+
+
+def fold(rng, inputs, type_name, attributes, isa):
+    """None, or how a result that is computed while a plan is made differs from that of a run with the same weights. All
+    but the image are constants in both, for these are laid out for other loops than weights that an input brings."""
+    results = []
+    for free in (1, 0):
+        model = oxlib.Model(graph_of(type_name, len(inputs), attributes, inputs[free:]))
+        try:
+            results.append(run(model, inputs[:free], type_name, isa=isa, threads=number(rng, 1, 2)))
+        finally:
+            model.close()
+    if results[0].tobytes() != results[1].tobytes():
+        return f"a constant image gives other bits with {isa}"
+    return None
 
 
 def check(rng, _):
@@ -117,6 +136,9 @@ def check(rng, _):
         return f"{text}: {got[0].shape} is not {exact.shape}"
     if any(one.tobytes() != got[0].tobytes() for one in got[1:]):
         return f"{text}: other bits with {isa} in several threads or with strides"
+    folded = fold(rng, inputs, type_name, attributes, isa)
+    if folded:
+        return f"{text}: {folded}"
     terms = ins * int(np.prod(kernel)) + 2
     bound = size * (terms * ROUNDING["float" if "16" in type_name else type_name] + ROUNDING[type_name]) + 1e-30
     wrong = np.abs(got[0].astype(np.float64) - exact) > bound + (1e-7 if type_name == "float16" else 0)

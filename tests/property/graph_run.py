@@ -59,12 +59,14 @@ TENSOR_BYTES = 1 << 28
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """How a whole graph is run. `layout` is the seed of the strides of the inputs, 0 for packed ones."""
+    """How a whole graph is run. `layout` is the seed of the strides of the inputs, 0 for packed ones. `constant`: inputs
+    that are tensors are initializers, so that nodes are computed while a plan is made."""
     isa: str = "base"
     threads: int = 1
     no_fuse: bool = False
     layout: int = 0
     outputs: tuple = ()
+    constant: bool = False
 
     def options(self):
         # What a node gives while a graph is drawn may be far larger than what a graph keeps.
@@ -119,6 +121,10 @@ class Running:
     """A model and a session of it."""
 
     def __init__(self, case, config):
+        if config.constant:
+            tensors = {name: value for name, value in case.inputs.items() if not isinstance(value, Held)}
+            case = dataclasses.replace(case, constants=dict(case.constants, **tensors),
+                                       inputs={name: v for name, v in case.inputs.items() if name not in tensors})
         self.case, self.config = case, config
         self.model = oxlib.Model(model_of(case, config.outputs).SerializeToString())
         try:
@@ -148,12 +154,13 @@ class Running:
         return [graph_held.output(self.session, i) for i in range(len(self.config.outputs))]
 
 
-def run_node(node, known, types, opset, isa):
-    """(type name, array) of each output of one node by itself, on arrays by name."""
+def run_node(node, known, types, opset, isa, constant=False):
+    """(type name, array) of each output of one node by itself, on arrays by name: inputs, or constants."""
     reads = node.reads()
     case = Case(opset, {name: known[name] for name in reads}, {}, [node],
                 dict(types, **{name: types.get(name) for name in node.outputs}))
-    with Running(case, Config(isa, outputs=tuple(name for name in node.outputs if name))) as running:
+    config = Config(isa, outputs=tuple(name for name in node.outputs if name), constant=constant)
+    with Running(case, config) as running:
         return running.run(lambda array: array)
 
 

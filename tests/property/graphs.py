@@ -5,8 +5,9 @@ by one, round by round. Then the graph runs whole: fused and not, on 1, 2 and 3 
 packed and strided inputs, with some values as outputs, with all of them, and, where there are few, with each of them in
 turn; twice in a session, with other data between. Every result is that of the nodes one by one, bit for bit. So it is
 in one way, fused, in every other build of the loops that the processor runs. The nodes are compared with numpy and
-onnx.reference by graph_oracle.py, in the build that they were drawn with and in another one: builds may differ by what
-an operator's tolerance allows there, and EXACT operators not at all. What fails is reduced to its smallest form. A
+onnx.reference by graph_oracle.py, in the build that they were drawn with and in another one, or, if that is the same,
+with constants in place of inputs, so that they are computed while a plan is made: both may differ by what an operator's
+tolerance allows there, and EXACT operators not at all. What fails is reduced to its smallest form. A
 graph has the seed "SEED:NUMBER": --seed SEED --only NUMBER draws it again."""
 
 import collections
@@ -74,11 +75,11 @@ def check_nodes(draft, isa, other):
         text = judge(node, draft.known, draft.case.types, draft.opset, isa)
         if text:
             return node, text, check_alone
-        if other != isa and node.op not in graph_run.APART:
-            text = differing_build(node, draft.known, draft.case.types, draft.opset, other)
+        if node.op not in graph_run.APART:
+            text = differing_way(node, draft.known, draft.case.types, draft.opset, other, other == isa)
             if text:
-                return node, text, lambda case, config: differing_build(
-                    case.nodes[0], graph_run.run_nodes(case, isa), case.types, case.opset, other)
+                return node, text, lambda case, config: differing_way(
+                    case.nodes[0], graph_run.run_nodes(case, isa), case.types, case.opset, other, other == isa)
     return None
 
 
@@ -96,15 +97,16 @@ def check_alone(case, config):
     return judge(node, known, case.types, case.opset, config.isa)
 
 
-def differing_build(node, known, types, opset, isa):
-    results = graph_run.run_node(node, known, types, opset, isa)
+def differing_way(node, known, types, opset, isa, constant):
+    way = f"constants in build {isa}" if constant else f"build {isa}"
+    results = graph_run.run_node(node, known, types, opset, isa, constant)
     if node.op not in graph_oracle.EXACT and node.op not in graph_held.OPERATORS:
         text = graph_oracle.judge(node, known, types, opset, [array for _, array in results])
-        return text and f"build {isa}: {text}"
+        return text and f"{way}: {text}"
     for name, result in zip([n for n in node.outputs if n], results):
         text = graph_run.differs(name, known[name], result, types[name])
         if text:
-            return f"build {isa}: {text}"
+            return f"{way}: {text}"
     return None
 
 

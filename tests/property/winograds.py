@@ -1,6 +1,7 @@
 """winograds.py: convolutions 3x3 whose weights are the model's own, as Winograd's algorithm computes them, on random images,
 groups, batches and padding, alone and with what follows joined to them, against sums in double: within a few times the
-error of plain sums, which the option no_winograd gives. The same bits for 1, 2 and 3 threads."""
+error of plain sums, which the option no_winograd gives. The same bits for 1, 2 and 3 threads, and where the image is
+constant, so that the result is computed while a plan is made."""
 
 import sys
 
@@ -19,8 +20,9 @@ def value(name):
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
 
 
-def model_of(weights, bias, groups, pads, tail):
-    """The bytes of a model: the convolution, then a residual sum, then Relu, as many of them as `tail` says."""
+def model_of(weights, bias, groups, pads, tail, constants=()):
+    """The bytes of a model: the convolution, then a residual sum, then Relu, as many of them as `tail` says. The
+    constants take the place of its inputs."""
     given = [numpy_helper.from_array(weights, "w")] + ([] if bias is None else [numpy_helper.from_array(bias, "b")])
     last = ["c", "s", "y"][tail]
     nodes = [helper.make_node("Conv", ["x", *[g.name for g in given]], ["c"], group=groups, pads=pads)]
@@ -29,6 +31,8 @@ def model_of(weights, bias, groups, pads, tail):
     if tail > 1:
         nodes.append(helper.make_node("Relu", ["s"], ["y"]))
     inputs = ["x", "r"] if tail else ["x"]
+    given += [numpy_helper.from_array(a, name) for name, a in zip(inputs, constants)]
+    inputs = inputs[len(constants):]
     graph = helper.make_graph(nodes, "graph", [value(name) for name in inputs], [value(last)], given)
     return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 22)]).SerializeToString()
 
@@ -84,13 +88,20 @@ def check(rng, _):
         plain = run(model, inputs, isa=isa, no_winograd=True)
     finally:
         model.close()
+    constant = oxlib.Model(model_of(weights, bias, groups, pads, tail, inputs))
+    try:
+        folded = run(constant, [], isa=isa)
+    finally:
+        constant.close()
     if got[0].shape != exact.shape:
         return f"{text}: {got[0].shape} is not {exact.shape}"
     if got[0].tobytes() != got[1].tobytes():
         return f"{text}: other bits in several threads"
+    if not tail and got[0].tobytes() != folded.tobytes():
+        return f"{text}: other bits with a constant image"
     scale = np.sqrt(9 * ins)  # of the sums, of which rounding errors are a random walk
     bound = FACTOR * FLOAT * scale
-    for name, result in (("Winograd", got[0]), ("plain", plain)):
+    for name, result in (("Winograd", got[0]), ("plain", plain), ("constant", folded)):
         error = np.abs(result - exact).max()
         if not error <= bound:
             return f"{text}: {name}: an error of {error}, not {bound} at most"

@@ -84,6 +84,8 @@ static ox_status run_row_sums(ox_call *call) {
     const float *in = x->data;
     float *sum = ox_call_workspace(call), *out = ox_call_result(call, 0)->data;
     const int64_t *scale = ox_call_get_state(call);
+    ck_assert_msg((uintptr_t)sum % 64 == 0, "the workspace of %lld rows lies at %p", (long long)x->dims[0],
+                  (void *)sum);
     for (int64_t row = 0; row < x->dims[0]; row++) {
         *sum = 0;
         for (int64_t column = 0; column < x->dims[1]; column++)
@@ -308,6 +310,24 @@ START_TEST(test_too_large) {
     must(own_load(&m));
     must_fail(own_run(&m, 1, &(ox_tensor){OX_FLOAT, 2, huge, strides, x}), OX_ERROR_LIMIT, "too large");
     must_fail(own_run(&m, 1, (ox_tensor[]){matrix((float[]){1, 2, 3, 4, 5, 6})}), OX_ERROR_LIMIT, "too large");
+    own_end(&m);
+}
+END_TEST
+
+/* The workspace begins at a cache line, in a run and while a plan is made, whatever a plan has taken before. */
+START_TEST(test_workspace_is_aligned) {
+    static float values[3 * 5];
+    for (int64_t rows = 1; rows <= 5; rows++) {
+        char name[] = "w0", sums[] = "s0";
+        name[1] = sums[1] = (char)('0' + rows);
+        ox_put_initializer(&m.graph, name, OX_FLOAT, 2, (int64_t[]){rows, 3}, values);
+        own_node(&m, "RowSums", name, sums, NULL);
+    }
+    ox_put_input(&m.graph, "x", OX_FLOAT, 2, two_by_3);
+    own_node(&m, "RowSums", "x", "y", NULL);
+    must(own_load(&m));
+    must(own_run(&m, 1, (ox_tensor[]){matrix((float[]){1, 2, 3, 4, 5, 6})}));
+    own_check(&m, 1, (int64_t[]){2}, (float[]){12, 30});
     own_end(&m);
 }
 END_TEST
@@ -542,6 +562,7 @@ Suite *ox_suite_plugin(void) {
     tcase_add_test(tests, test_view);
     tcase_add_test(tests, test_computes);
     tcase_add_test(tests, test_too_large);
+    tcase_add_test(tests, test_workspace_is_aligned);
     tcase_add_test(tests, test_shape_from_data);
     tcase_add_test(tests, test_constant);
     tcase_add_loop_test(tests, test_failures, 0, sizeof failures / sizeof *failures);
