@@ -1,6 +1,11 @@
 # make          the command, the static and the shared library, in build/
 # make check    every test; make help lists the rest
 # make BLAS=openblas BUILD=build/blas   lets a CBLAS that pkg-config knows multiply matrices of float and double
+# On all processors, unless -j says on how many; not where clean has company, whose order counts.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(filter clean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
+endif
+
 BUILD  ?= build
 PREFIX ?= /usr/local
 CC     ?= cc
@@ -80,7 +85,7 @@ all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc $(PLUGINS:%=$
 help:
 	@echo 'make            build/ox, build/libox.a, build/libox.so'
 	@echo 'make demo       classify handwritten digits with the model in examples/digits'
-	@echo 'make check      every test: unit, conformance, property, examples'
+	@echo 'make check      every test: unit, conformance, property, examples; first installs what they need (SETUP=: does not)'
 	@echo "make python-test the Python package's tests (check runs a share); make wheel and make sdist write into dist/"
 	@echo '                make python-clients, spark-venv: what tests of programs and of Spark need; make spark-test'
 	@echo 'make scopes     tiny graphs: every operand behind every product; ALL=1 goes further'

@@ -52,7 +52,7 @@ spark-venv:
 	@cmp -s python/tests/requirements-spark.txt $(BUILD)/spark-venv/.stamp || { rm -rf $(BUILD)/spark-venv && \
 	  $(PYTHON) -m venv $(BUILD)/spark-venv && $(BUILD)/spark-venv/bin/python -m pip install -q \
 	  --disable-pip-version-check -r python/tests/requirements-spark.txt && \
-	  cp python/tests/requirements-spark.txt $(BUILD)/spark-venv/.stamp; } || echo 'spark-venv: pip failed, its tests are skipped'
+	  cp python/tests/requirements-spark.txt $(BUILD)/spark-venv/.stamp; } || { rm -rf $(BUILD)/spark-venv; echo 'spark-venv: pip failed, its tests are skipped'; }
 
 spark-test: spark-venv python-venv
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python

@@ -11,7 +11,7 @@ CHECK_PARTS := \
   conformance tolerances versions \
   plugin errors strict \
   hostile hostile-values allocations regression \
-  ops-list check-device check-install \
+  ops-list check-device check-install check-setup \
   check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
   check-python \
   models-check
@@ -36,7 +36,15 @@ ASAN_ENV  = LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0:allocator_may_re
 export PYTHONPATH := $(CURDIR)/tests/lib
 OX_PYTHON = env $(if $(SANITIZE),$(ASAN_ENV)) OX_LIBRARY='$(BUILD)/libox.so'
 
-check: all venv
+# What the tests need is installed first, so that the rest is a make of its own, which looks for it again. The notes of
+# missing environments are those of one run.
+SETUP ?= sh tools/setup.sh --try check
+check:
+	@$(SETUP)
+	@rm -f $(BUILD)/*venv.note
+	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' check-parts; status=$$?; rm -f $(BUILD)/*venv.note; exit $$status
+
+check-parts: all venv
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS) -- $(CHECK_BESIDE)
 
 venv:
@@ -276,6 +284,10 @@ models-run: $(BUILD)/ox venv
 check-install: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' CXX='$(CXX) $(SANITIZE)' sh tests/install/run.sh
 
+# What set-up installs, on systems that are made up.
+check-setup: all
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' sh tests/install/setup.sh
+
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
 # They watch what malloc gives.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -DOX_MAPPED_BYTES=SIZE_MAX
@@ -331,5 +343,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan valgrind analyze \
+.PHONY: check check-parts venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan valgrind analyze \
   lint lint-rooms lint-format lint-build lint-cppcheck

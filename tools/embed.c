@@ -199,12 +199,63 @@ static void put_input(ox_text *out, const ox_array *array, size_t index) {
     ox_text_put(out, t->rank ? "};\n" : "0};\n");
 }
 
+/* What main.c prints, unless a board has no printf. */
+static const char printing[] =
+    "#ifndef NO_PRINTF /* a board without it: result and buffer_peak are there all the same */\n"
+    "#include <stdio.h>\n\n"
+    "/* The first elements of a tensor. */\n"
+    "static void print_elements(const ox_tensor *tensor) {\n"
+    "    const int64_t count = ox_tensor_count(tensor);\n"
+    "    const void *data = tensor->data;\n"
+    "    for (int64_t i = 0; i < count && i < 16; i++)\n"
+    "        switch (tensor->dtype) {\n"
+    "        case OX_FLOAT: printf(\" %g\", (double)((const float *)data)[i]); break;\n"
+    "        case OX_DOUBLE: printf(\" %g\", ((const double *)data)[i]); break;\n"
+    "        case OX_INT8: printf(\" %d\", ((const int8_t *)data)[i]); break;\n"
+    "        case OX_BOOL:\n"
+    "        case OX_UINT8: printf(\" %u\", ((const uint8_t *)data)[i]); break;\n"
+    "        case OX_INT16: printf(\" %d\", ((const int16_t *)data)[i]); break;\n"
+    "        case OX_UINT16: printf(\" %u\", ((const uint16_t *)data)[i]); break;\n"
+    "        case OX_INT32: printf(\" %ld\", (long)((const int32_t *)data)[i]); break;\n"
+    "        case OX_UINT32: printf(\" %lu\", (unsigned long)((const uint32_t *)data)[i]); break;\n"
+    "        case OX_INT64: printf(\" %ld\", (long)((const int64_t *)data)[i]); break;\n"
+    "        case OX_UINT64: printf(\" %lu\", (unsigned long)((const uint64_t *)data)[i]); break;\n"
+    "        default: printf(\" ?\"); break;\n"
+    "        }\n"
+    "    printf(count > 16 ? \" ...\\n\" : \"\\n\");\n"
+    "}\n\n"
+    "static void print_outputs(const ox_model *model, const ox_session *session) {\n"
+    "    ox_value_info info;\n"
+    "    ox_tensor output;\n"
+    "    for (size_t i = 0; !ox_model_output(model, i, &info); i++) {\n"
+    "        printf(\"%s:\", info.name);\n"
+    "        if (!ox_session_output(session, i, &output, NULL))\n"
+    "            print_elements(&output);\n"
+    "    }\n"
+    "    printf(\"%lu bytes of the buffer of %lu are enough\\n\", (unsigned long)buffer_peak, (unsigned long)sizeof buffer);\n"
+    "}\n"
+    "#endif\n\n";
+
+static void put_inputs(ox_text *out, const embedded *e) {
+    for (size_t i = 0; i < e->inputs.count; i++)
+        if (!e->inputs.infos[i].optional)
+            ox_text_format(
+                out,
+                "    const ox_tensor tensor%zu = {.dtype = (ox_dtype)%d, .rank = %d, .dims = dims%zu, .data = "
+                "input%zu};\n"
+                "    if (ox_session_set_input(*session, %zu, &tensor%zu, &error))\n"
+                "        return error.status;\n",
+                i, (int)e->inputs.arrays[i].tensor.dtype, e->inputs.arrays[i].tensor.rank, i, i, i, i);
+}
+
 static ox_status write_main(embedding *all, const embedded *e) {
     ox_text out = {0};
-    ox_text_format(&out,
-                   "/* main.c: runs a model out of flash, in one fixed buffer. Written by ox embed. */\n"
-                   "#include \"ox.h\"\n\n#include \"%s.h\"\n\n",
-                   e->name);
+    ox_text_format(
+        &out,
+        "/* main.c: runs a model out of flash, in one fixed buffer, and says what it computed. Written by ox "
+        "embed. */\n"
+        "#include \"ox.h\"\n\n#include \"%s.h\"\n\n",
+        e->name);
     for (size_t i = 0; i < e->inputs.count; i++)
         if (!e->inputs.infos[i].optional)
             put_input(&out, &e->inputs.arrays[i], i);
@@ -212,32 +263,37 @@ static ox_status write_main(embedding *all, const embedded *e) {
                    "\n_Alignas(16) static unsigned char buffer[%s_BUFFER_BYTES];\n"
                    "ox_error error;       /* why it failed */\n"
                    "size_t buffer_peak;   /* bytes of the buffer that it takes */\n"
-                   "const void *result;   /* elements of the first output */\n\n"
-                   "int main(void) {\n"
-                   "    ox_fixed fixed;\n"
-                   "    ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, sizeof buffer);\n"
-                   "    const ox_options options = {.allocator = &allocator};\n"
-                   "    ox_model *model;\n"
-                   "    ox_session *session;\n"
+                   "const void *result;   /* elements of the first output */\n\n",
+                   e->name);
+    ox_text_put(&out, printing);
+    ox_text_format(&out,
+                   "static ox_status run(const ox_options *options, ox_model **model, ox_session **session) {\n"
                    "    ox_tensor output;\n"
-                   "    if (ox_model_load_memory(%s_model, sizeof %s_model, &options, &model, &error) ||\n"
-                   "        ox_session_create(model, NULL, &session, &error))\n"
-                   "        return 1;\n",
-                   e->name, e->name, e->name);
-    for (size_t i = 0; i < e->inputs.count; i++)
-        if (!e->inputs.infos[i].optional)
-            ox_text_format(
-                &out,
-                "    const ox_tensor tensor%zu = {.dtype = (ox_dtype)%d, .rank = %d, .dims = dims%zu, .data = "
-                "input%zu};\n"
-                "    if (ox_session_set_input(session, %zu, &tensor%zu, &error))\n"
-                "        return 1;\n",
-                i, (int)e->inputs.arrays[i].tensor.dtype, e->inputs.arrays[i].tensor.rank, i, i, i, i);
-    ox_text_put(&out, "    if (ox_session_run(session, &error) || ox_session_output(session, 0, &output, &error))\n"
-                      "        return 1;\n"
+                   "    if (ox_model_load_memory(%s_model, sizeof %s_model, options, model, &error) ||\n"
+                   "        ox_session_create(*model, NULL, session, &error))\n"
+                   "        return error.status;\n",
+                   e->name, e->name);
+    put_inputs(&out, e);
+    ox_text_put(&out, "    if (ox_session_run(*session, &error) || ox_session_output(*session, 0, &output, &error))\n"
+                      "        return error.status;\n"
                       "    result = output.data;\n"
+                      "    return OX_OK;\n"
+                      "}\n\n"
+                      "int main(void) {\n"
+                      "    ox_fixed fixed;\n"
+                      "    ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, sizeof buffer);\n"
+                      "    const ox_options options = {.allocator = &allocator};\n"
+                      "    ox_model *model = NULL;\n"
+                      "    ox_session *session = NULL;\n"
+                      "    const ox_status status = run(&options, &model, &session);\n"
                       "    buffer_peak = fixed.peak;\n"
-                      "    return 0;\n"
+                      "#ifndef NO_PRINTF\n"
+                      "    if (status)\n"
+                      "        printf(\"it failed: %s\\n\", error.text);\n"
+                      "    else\n"
+                      "        print_outputs(model, session);\n"
+                      "#endif\n"
+                      "    return status ? 1 : 0;\n"
                       "}\n");
     ox_status status = write_file(all, "main", ".c", &out);
     ox_text_free(&out);
@@ -281,7 +337,8 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
         unsigned char *buffer = ox_tool_alloc(room);
         ox_fixed fixed;
         ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, room);
-        const ox_options options = {.allocator = &allocator, .no_integer = true}; /* as in a firmware */
+        const ox_options options = {
+            .allocator = &allocator, .no_fuse = true, .no_integer = true}; /* as in a firmware */
         e.session = NULL;
         status = ox_model_load_file(path, &options, &e.model, &all->error);
         if (status)

@@ -396,6 +396,14 @@ ox_status ox_elementwise_fault(ox_error *error, int fault) {
     return fault ? ox_fail(error, OX_ERROR_VALUE, "a string is no number, or none that the type holds") : OX_OK;
 }
 
+void ox_elementwise_note(ox_call *call, const ox_pass *pass) {
+#if OX_SMALL
+    (void)call, (void)pass;
+#else
+    call->types |= ox_pass_types(pass, 0);
+#endif
+}
+
 /* A pass of this node alone. */
 ox_status ox_prepare_elementwise(ox_call *call) {
     ox_space space = ox_elementwise_space(call);
@@ -413,6 +421,7 @@ ox_status ox_prepare_elementwise(ox_call *call) {
     if (!pass)
         return ox_elementwise_failed(call);
     call->state = pass;
+    ox_elementwise_note(call, pass);
     call->workspace_size = ox_pass_scratch(pass);
     return OX_OK;
 }

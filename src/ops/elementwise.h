@@ -51,6 +51,8 @@ ox_reg ox_elementwise_write(ox_call *call, ox_pass_builder *builder, ox_reg *in)
 
 /* Why that failed: an operator from outside said so, or memory ran out. */
 ox_status ox_elementwise_failed(ox_call *call);
+/* Prepare: keeps for ox_session_op_types which types a program of the node's own computes in. */
+void ox_elementwise_note(ox_call *call, const ox_pass *pass);
 
 /* The error that a fault of a lane is. */
 ox_status ox_elementwise_fault(ox_error *error, int fault);

@@ -96,6 +96,7 @@ struct ox_call {
     void *state;            /* what prepare left for run */
 #if !OX_SMALL
     const char *algorithm; /* prepare: ox_call_name */
+    uint32_t types;        /* prepare: element types that programs of the node's own compute in, a bit each */
     bool plain_products;   /* prepare: convolutions are sums of products of their inputs, not of transformed ones */
 #endif
     /* prepare and run of operators with OX_OP_EPILOGUE: takes output 0, which then has no memory of its own; or NULL */

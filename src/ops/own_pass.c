@@ -10,6 +10,7 @@ ox_status ox_own_pass_end(ox_call *call, ox_pass_builder *builder, ox_reg result
     own->pass = result >= 0 ? ox_pass_end(builder) : NULL;
     if (!own->pass)
         return ox_elementwise_failed(call);
+    ox_elementwise_note(call, own->pass);
     const double bytes = (double)ox_tensor_count(out) * (double)ox_dtype_size(out->dtype);
     own->parts = ox_pool_parts(ox_pool_for(call->pool, bytes));
     return ox_workspace_add(call, 1, ox_pass_parts_scratch(own->pass, own->parts));

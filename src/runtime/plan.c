@@ -295,6 +295,9 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
         return OX_OK;
     call->state = NULL;
     ox_call_name(call, NULL);
+#if !OX_SMALL
+    call->types = 0;
+#endif
     call->workspace_size = 0;
     call->weights = call->constants = 0;
     for (int i = 0; i < call->nin; i++) {
@@ -313,6 +316,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
     prepared->state = call->state;
 #if !OX_SMALL
     prepared->algorithm = call->algorithm;
+    step->types = call->types;
 #endif
     return add_work(frame, step, call->workspace_size);
 }

@@ -288,6 +288,9 @@ static uint32_t frame_op_types(const ox_frame *frame, const ox_op_use *use) {
         types |= value_types(frame, node->in, node->nin) | value_types(frame, node->out, node->nout);
         if (OX_KEEP_STATE && group && group->pass)
             types |= ox_pass_types(group->pass, n);
+#if !OX_SMALL
+        types |= frame->plan.steps[n].types;
+#endif
     }
     return types;
 }

@@ -177,6 +177,9 @@ static ox_status describe_node(ox_frame *frame, int n) {
     step->runs = false;
     step->empty = !(node->op->flags & OX_OP_CHECKS);
     step->outputs = NULL;
+#if !OX_SMALL
+    step->types = 0;
+#endif
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     for (int k = 0; k < node->nout; k++) {
         OX_TRY(ox_plan_describe(frame, n, k));

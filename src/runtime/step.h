@@ -49,6 +49,9 @@ typedef struct ox_step {
     bool skip : 1;      /* nothing to do in a run: its outputs are constants */
     bool runs : 1;      /* the run function is called: some output is not a view, ... */
     bool empty : 1;     /* ... unless no output has an element, and the operator then does nothing */
+#if !OX_SMALL
+    uint32_t types; /* ox_call.types of when it was prepared, also to be folded */
+#endif
 } ox_step;
 
 /* Whether a step calls the run function of its operator; a constant where all operators are views. */

@@ -98,11 +98,10 @@ fi
 
 # ---- With models -------------------------------------------------------------------------------------------------
 
-if ! "$PYTHON" "$here/models.py" "$work" 2>"$err"; then
-    case $(cat "$err") in
-    *ModuleNotFoundError* | *'not found'*) ;;
-    *) fail "models.py: $(tail -n 1 "$err")" ;;
-    esac
+# Debian's package libonnx-testdata makes a package onnx that has nothing in it.
+"$PYTHON" -c 'import numpy, onnx.helper' 2>/dev/null || PYTHON=
+if [ -z "$PYTHON" ] || ! "$PYTHON" "$here/models.py" "$work" 2>"$err"; then
+    [ -z "$PYTHON" ] || fail "models.py: $(tail -n 1 "$err")"
     skipped=1382
     echo "skipped: $skipped tests of ox with models: no Python with the packages onnx and numpy"
     echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,5 +1,5 @@
 """models.py DIR: writes models for libraries for devices: three that are refused, for nodes out of order, external data
-and a type, and one that views.c runs."""
+and a type, one that views.c runs, and a quantized network."""
 import os
 import struct
 import sys
@@ -8,22 +8,23 @@ from files import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT
 from files import MODEL_GRAPH, MODEL_OPSET, NODE_ATTRIBUTE, NODE_INPUT, NODE_OP_TYPE, NODE_OUTPUT
 from files import field, integer
 
-FLOAT, INT32, INT64 = 1, 6, 7
+FLOAT, INT8, INT32, INT64 = 1, 3, 6, 7
 TENSOR_DIMS, TENSOR_TYPE, TENSOR_NAME, TENSOR_RAW, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 9, 13, 14
 
 
-def node(op, a, b, to, more=b""):
-    names = field(NODE_INPUT, a) + field(NODE_INPUT, b) + field(NODE_OUTPUT, to)
+def node(op, a, b, to, more=b"", c=b""):
+    names = field(NODE_INPUT, a) + field(NODE_INPUT, b) + (field(NODE_INPUT, c) if c else b"") + field(NODE_OUTPUT, to)
     return field(GRAPH_NODE, names + field(NODE_OP_TYPE, op) + more)
 
 
-def value(number, name, dtype=FLOAT):
-    return field(number, field(1, name) + field(2, field(1, integer(1, dtype))))
+def value(number, name, dtype=FLOAT, dims=None):
+    shape = field(2, b"".join(field(1, integer(1, dim)) for dim in dims)) if dims else b""
+    return field(number, field(1, name) + field(2, field(1, integer(1, dtype) + shape)))
 
 
-def model(graph):
+def model(graph, dims=None):
     """A model with the input x, the output y, and what else is in the graph before them."""
-    ends = value(GRAPH_INPUT, b"x") + value(GRAPH_OUTPUT, b"y")
+    ends = value(GRAPH_INPUT, b"x", dims=dims) + value(GRAPH_OUTPUT, b"y", dims=dims)
     return integer(1, 8) + field(MODEL_OPSET, integer(2, 14)) + field(MODEL_GRAPH, graph + ends)
 
 
@@ -47,11 +48,21 @@ def views():
     return nodes + lists + tensor(b"w", FLOAT, "f", [5, 7]) + value(GRAPH_INPUT, b"s", INT64) + value(GRAPH_OUTPUT, b"k")
 
 
+def quantized():
+    """A network as quantizers write it: its bias is 32-bit integers with a zero point, which are computed in doubles."""
+    nodes = node(b"QuantizeLinear", b"x", b"s", b"xq", c=b"z") + node(b"DequantizeLinear", b"xq", b"s", b"xd", c=b"z")
+    nodes += node(b"DequantizeLinear", b"wq", b"s", b"w", c=b"z") + node(b"DequantizeLinear", b"bq", b"s", b"b", c=b"bz")
+    nodes += node(b"Mul", b"xd", b"w", b"m") + node(b"Add", b"m", b"b", b"y")
+    return nodes + tensor(b"s", FLOAT, "f", [0.5]) + tensor(b"z", INT8, "b", [2]) + tensor(b"wq", INT8, "b", [1, -7, 3, 4]) + \
+        tensor(b"bq", INT32, "i", [4, 8, -12, 16]) + tensor(b"bz", INT32, "i", [4])
+
+
 MODELS = {
     "unsorted": model(node(b"Add", b"t", b"x", b"y") + node(b"Add", b"x", b"x", b"t")),
     "external": model(node(b"Add", b"x", b"w", b"y") + outside(b"w")),
     "integers": model(node(b"Add", b"n", b"n", b"y") + value(GRAPH_INPUT, b"n", INT32)),
     "views": model(views()),
+    "quantized": model(quantized(), [4]),
 }
 
 for name, content in MODELS.items():

@@ -45,6 +45,10 @@ expect 'a library with what the model needs' device OPS="$embed/ops.txt" DEVICE=
 expect 'the program' $CC -std=c11 -Wall -Werror -Isrc -I"$embed" -o "$embed/main" "$embed/main.c" "$embed/model.c" \
     "$embed/lib/libox.a" -lm
 expect 'the program runs' "$embed/main"
+says() { "$embed/main" | grep -Eq "$1"; }
+expect 'it says what it computed' says '^probability: ([0-9.e-]+ ){9}[0-9.e-]+$'
+expect 'it says how much of the buffer it takes' says '^[0-9]+ bytes of the buffer of [0-9]+ are enough$'
+expect 'it needs no printf' $CC -std=c11 -Wall -Wextra -Werror -DNO_PRINTF -Isrc -I"$embed" -c -o "$embed/quiet.o" "$embed/main.c"
 expect 'exactly as much memory as it takes' $CC -std=c11 -Wall -Werror -Isrc -o "$embed/exact" tests/device/exact.c \
     "$embed/lib/libox.a" -lm
 expect 'the bytes with aligned weights' $CC -std=c11 -I"$embed" -c -o "$embed/model.o" "$embed/model.c"
@@ -94,6 +98,15 @@ if device OPS="$dir/wrong.txt" DEVICE="$dir/wrong" >"$dir/out" 2>&1 || ! grep -q
 else
     ok 'an operator that ox lacks is an error of the build'
 fi
+
+# A quantized network: types in which a constant is computed are in the list, though the model has no value of them.
+quantized=$dir/quantized
+expect 'ox embed of a quantized network' "$BUILD/ox" embed "$dir/quantized.onnx" -o "$quantized"
+expect 'its library' device OPS="$quantized/ops.txt" DEVICE="$quantized/lib"
+expect 'its program' $CC -std=c11 -Wall -Wextra -Werror -Isrc -I"$quantized" -o "$quantized/main" "$quantized/main.c" \
+    "$quantized/quantized.c" "$quantized/lib/libox.a" -lm
+computes() { "$quantized/main" | grep -qx 'y: 0 2 -8 6'; }
+expect 'its program computes what it should' computes
 
 mkdir -p "$dir/none"
 printf '\010\010B\002\020\021:\003\022\001g' >"$dir/none/none.onnx"

@@ -47,14 +47,15 @@ ox 1 'given twice' run --plugin "$BUILD/onednn.so" --plugin "$BUILD/onednn.so" n
 
 # ---- With models -------------------------------------------------------------------------------------------------
 
+# Debian's package libonnx-testdata makes a package onnx that has nothing in it.
+if ! "$PYTHON" -c 'import numpy, onnx.helper' 2>/dev/null; then
+    skipped=17
+    echo "skipped: $skipped tests of plug-ins with models: no Python with the packages onnx and numpy"
+    finish
+fi
 if ! "$PYTHON" "$here/models.py" 2>err; then
-    if grep -q -e ModuleNotFoundError -e 'not found' err; then
-        skipped=17
-        echo "skipped: $skipped tests of plug-ins with models: no Python with the package onnx"
-    else
-        failed=$((failed + 1))
-        echo "failed: models.py: $(tail -n 1 err)"
-    fi
+    failed=$((failed + 1))
+    echo "failed: models.py: $(tail -n 1 err)"
     finish
 fi
 

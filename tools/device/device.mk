@@ -24,8 +24,12 @@ device_flags_cortex-m55 := -mcpu=cortex-m55 -mthumb -mfloat-abi=hard
 device_tools_rv32      := $(RV)
 device_flags_rv32      := -march=rv32imac -mabi=ilp32 --specs=picolibc.specs
 
+DEVICE_TARGETS := $(sort $(patsubst device_flags_%,%,$(filter device_flags_%,$(.VARIABLES))))
+NO_TARGET       = $(error there is no TARGET '$(TARGET)': it is one of $(DEVICE_TARGETS))
+# One of the command line is looked at before anything is built, one of the environment when something is built for it.
+$(if $(filter command,$(origin TARGET)),$(if $(filter $(TARGET),$(DEVICE_TARGETS)),,$(NO_TARGET)))
 DEVICE_TOOLS = $(device_tools_$(TARGET))
-DEVICE_ARCH  = $(device_flags_$(TARGET))
+DEVICE_ARCH  = $(or $(device_flags_$(TARGET)),$(NO_TARGET))
 DEVICE_CC    = $(if $(DEVICE_TOOLS),$(DEVICE_TOOLS)gcc,$(CC))
 DEVICE_AR    = $(DEVICE_TOOLS)$(if $(DEVICE_TOOLS),gcc-ar,ar)
 
