@@ -47,13 +47,16 @@ static const activation gemm_activations[] = {
     {"ThresholdedRelu", 0, "ThresholdedRelu<alpha=@activation_alpha:1.0>(a)"},
     {NULL, 0, NULL}};
 
-/* De and Qu bring quantised tensors to floats and back; scales may be lists of one. Numbers is a range between lists of
- * one. Positions are those along the last of two dimensions. */
+/* Inverse is 1 / root of (mean of a over axes b, and c). De and Qu bring quantised tensors to floats and back; scales
+ * may be lists of one. Numbers is a range between lists of one. Positions are those along the last of two dimensions.
+ */
 static const ox_macro shared[] = {{"De", "DequantizeLinear(a, Squeeze(b), Squeeze?c(c))"},
+                                  {"Inverse", "Reciprocal(Sqrt(Add(ReduceMean<keepdims=1>(a, b), c)))"},
                                   {"Numbers", "Range(Squeeze(a), Squeeze(b), Squeeze([1]))"},
                                   {"Positions", "Numbers([0], Slice(Shape(a), [1], [2]))"},
                                   {"Qu", "QuantizeLinear(a, Squeeze(b), Squeeze(c|0))"},
-                                  {"Rank", "Shape(Shape(a))"}};
+                                  {"Rank", "Shape(Shape(a))"},
+                                  {"Square", "Mul(a, a)"}};
 
 enum {
     SHARED = sizeof shared / sizeof *shared
@@ -118,6 +121,16 @@ static void write_average_pool(ox_emitter *e, const ox_node *node, int32_t *valu
         values['y' - 'a'] = move_channels(e, values['y' - 'a'], rank, true, out);
 }
 
+/* The inverse deviation is of the dimensions from the axis on, in the type that is asked for. */
+static void write_simplified_norm(ox_emitter *e, const ox_node *node, int32_t *values) {
+#define INVERSE(end)                                                                                                   \
+    "y = RMSNormalization<axis=@,epsilon=@,stash_type=@>(a, b); "                                                      \
+    "v ?= Inverse(Square(Cast<to=@stash_type:1>(a)), Numbers([@axis:-1], " end "), "                                   \
+    "Cast<to=@stash_type:1>(Constant<value_float=@epsilon:0.00001>()))"
+    const bool from_end = ox_emit_int(node, "axis", -1) < 0;
+    ox_emit_body(e, from_end ? INVERSE("[0]") : INVERSE("Rank(a)"), values, "yv", node->nout, node->out);
+}
+
 static const function functions[] = {
     {"BiasGelu", "y", "y = Gelu(Add(a, b))", NULL, NULL},
     {"DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)", NULL, NULL},
@@ -151,11 +164,13 @@ static const function functions[] = {
     {"QLinearWhere", "y", "y = Where(a, Qu(De(b, c, d), h, i), Qu(De(e, f, g), h, i))", NULL, NULL},
     {"QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)", NULL, NULL},
     {"QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)", NULL, NULL},
-    {"SimplifiedLayerNormalization", "yv", "y = RMSNormalization<axis=@,epsilon=@,stash_type=@>(a, b)", NULL, NULL},
+    {"SimplifiedLayerNormalization", "yv", NULL, NULL, write_simplified_norm},
     {"SkipLayerNormalization", "ymvs",
      "s = Add?e(Add(a, b), e); y,m,v = LayerNormalization<axis=-1," EPSILON ">(s, c, d)", NULL, NULL},
     {"SkipSimplifiedLayerNormalization", "ymvs",
-     "s = Add?d(Add(a, b), d); y = RMSNormalization<axis=-1," EPSILON ">(s, c)", NULL, NULL},
+     "s = Add?d(Add(a, b), d); y = RMSNormalization<axis=-1," EPSILON ">(s, c); "
+     "v ?= Inverse(Square(Cast<to=1>(s)), [-1], Constant<value_float=@epsilon:0.000000000001>())",
+     NULL, NULL},
 };
 
 static const function *find(const ox_node *node) {
@@ -186,11 +201,28 @@ static ox_status find_activation(ox_builder *b, const function *f, const ox_node
     return OX_OK;
 }
 
-/* Outputs that no statement of the body gives. */
-static ox_status check_outputs(ox_builder *b, const function *f, const ox_node *node, const int32_t *values) {
-    for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0 && values[f->outputs[k] - 'a'] != node->out[k])
-            return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "output %d is not supported", k);
+/* Outputs that no statement of the body gives stay with the node that checks: planning refuses them if they are read.
+ */
+static ox_status keep_missing(ox_builder *b, ox_scope *scope, const function *f, const ox_node *node,
+                              const int32_t *values, int32_t at) {
+    ox_node *check = &scope->nodes[at];
+    ox_index *ends;
+    int count = node->nout;
+    while (count && (node->out[count - 1] < 0 || values[f->outputs[count - 1] - 'a'] == node->out[count - 1]))
+        count--;
+    if (!count)
+        return OX_OK;
+    OX_TRY(ox_build_get(b, b->pile, (size_t)node->nin + (size_t)count, sizeof *ends, &ends));
+    memcpy(ends, node->in, (size_t)node->nin * sizeof *ends);
+    for (int k = 0; k < count; k++) {
+        const bool given = node->out[k] < 0 || values[f->outputs[k] - 'a'] == node->out[k];
+        ends[node->nin + k] = given ? (ox_index)OX_NONE : node->out[k];
+        if (!given)
+            scope->notes[node->out[k]].producer = at;
+    }
+    check->in = ends;
+    check->out = ends + node->nin;
+    check->nout = (ox_index)count;
     return OX_OK;
 }
 
@@ -212,10 +244,11 @@ ox_status ox_build_function(ox_builder *b, ox_scope *scope, const ox_node *node,
     e.like = values[0];
     e.gradient = e.result = OX_NONE;
     check.nout = 0;
+    const int32_t at = scope->nnodes;
     OX_TRY(ox_build_append(b, scope, &check, e.name));
     if (f->write)
         f->write(&e, node, values);
     else
         ox_emit_body(&e, f->body, values, f->outputs, node->nout, node->out);
-    return e.status ? e.status : check_outputs(b, f, node, values);
+    return e.status ? e.status : keep_missing(b, scope, f, node, values, at);
 }

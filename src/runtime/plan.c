@@ -67,12 +67,27 @@ static ox_status check_stated(const ox_frame *frame, int n, int k) {
                    ox_graph_name(frame->graph, v), OX_TYPE(given), OX_TYPE(stated));
 }
 
+/* An output that the operator does not give: one without elements in its place, if nobody reads it. */
+static ox_status replace_missing(const ox_frame *frame, int n, const ox_call *call, int k) {
+    static const char none[OX_ALIGN] __attribute__((aligned(OX_ALIGN)));
+    ox_result *result = &frame->planning.results[k];
+    if (frame->planning.lives[frame->graph->nodes[n].out[k]].last_use >= 0)
+        return ox_call_fail(call, OX_ERROR_MODEL, "output %d is read, but this operator does not give it here", k);
+    *result =
+        (ox_result){.dtype = ox_graph_dtype(frame->graph, frame->graph->nodes[n].out[k]), .rank = 1, .view_of = -1};
+    result->strides[0] = 1;
+    result->data = (void *)(uintptr_t)none; /* only read from, and no element is */
+    if (result->dtype == OX_UNDEFINED)
+        result->dtype = OX_BOOL;
+    return OX_OK;
+}
+
 /* Checks what the operator says of its outputs. */
 static ox_status check_results(const ox_frame *frame, int n, const ox_call *call) {
     ox_status status = OX_OK;
     for (int k = 0; k < call->nout && status == OX_OK; k++)
         if (frame->planning.results[k].dtype == OX_UNDEFINED && call->out[k])
-            status = ox_call_fail(call, OX_ERROR_MODEL, "this operator has no output %d here", k);
+            status = replace_missing(frame, n, call, k);
         else if (call->out[k])
             status = check_size(frame, &frame->planning.results[k], k);
     for (int k = 0; k < call->nout && status == OX_OK; k++)

@@ -218,9 +218,11 @@ def check_types(folders, ours):
 def main():
     warnings.simplefilter("ignore")
     ox, *roots = sys.argv[1:]
-    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "versions"))
+    sys.path[:0] = [str(pathlib.Path(__file__).parent.parent / folder) for folder in ("versions", "proto")]
+    import attributes
     import versions
-    ours = set(versions.listed(ox, [*versions.DOMAINS, "com.microsoft"])) | {("", "SimplifiedLayerNormalization", 1)}
+    ours = set(versions.listed(ox, [*versions.DOMAINS, "com.microsoft"]))
+    ours |= {(schema.domain, schema.name, schema.since_version) for schema in attributes.runtime_schemas()}
     check_table(ours)
     folders = [folder for root in roots for folder in sorted(pathlib.Path(root).glob("*/")) if
                (folder / "model.onnx").exists()]

@@ -67,8 +67,9 @@ def batch(rng, t):
     axes = tuple(d for d in range(x.ndim) if d == 0 or d > (len(dims) if x.ndim > 1 else 0))
     wx, ws, wb, wm, wv = wide(x, *(along(p, x.ndim) if x.ndim > 1 else p for p in (scale, bias, mean, variance)))
     if not trains:
+        unread = int(rng.integers(0, 3 if opset >= 14 else 5)) if not 7 <= opset < 14 else 0
         return "BatchNormalization", opset, [x, scale, bias, mean, variance], attributes, [
-            (wx - wm) / np.sqrt(wv + EPSILON) * ws + wb]
+            (wx - wm) / np.sqrt(wv + EPSILON) * ws + wb] + [None] * unread
     y, m, _ = centred(wx, axes, EPSILON)
     m, v = m.reshape(dims), wx.var(axis=axes).reshape(dims)
     outputs = [y * ws + wb, mean * 0.75 + m * 0.25, variance * 0.75 + v * 0.25]
@@ -81,6 +82,12 @@ def last_axes(rng, x):
     return axis, tuple(range(axis % x.ndim, x.ndim))
 
 
+def some_of(rng, outputs):
+    """Mostly none; otherwise all, or some of them named without a reader."""
+    kind = rng.random()
+    return [] if kind < 0.6 else outputs if kind < 0.8 else [o if rng.random() < 0.5 else None for o in outputs]
+
+
 def layer(rng, t):
     x = near(rng, t, random_dims(rng, 1))
     axis, axes = last_axes(rng, x)
@@ -88,8 +95,9 @@ def layer(rng, t):
     scale, bias = near(rng, t, dims), near(rng, t, dims) if rng.random() < 0.7 else None
     wx, ws, wb = wide(x, scale, bias)
     y, mean, inverse = centred(wx, axes, EPSILON)
-    outputs = [y * ws + (0 if bias is None else wb)] + ([mean, inverse] if rng.random() < 0.3 else [])
-    return "LayerNormalization", 17, [x, scale] + ([] if bias is None else [bias]), {"axis": axis, "epsilon": EPSILON}, outputs
+    outputs = [y * ws + (0 if bias is None else wb)] + some_of(rng, [mean, inverse])
+    opset = int(rng.choice([1, 6, 7, 13, 16, 17, 17, 17]))
+    return "LayerNormalization", opset, [x, scale] + ([] if bias is None else [bias]), {"axis": axis, "epsilon": EPSILON}, outputs
 
 
 def rms(rng, t):
@@ -98,7 +106,31 @@ def rms(rng, t):
     scale = near(rng, t, x.shape[axes[0]:])
     wx, ws = wide(x, scale)
     y = wx / np.sqrt(np.square(wx).mean(axis=axes, keepdims=True) + EPSILON) * ws
-    return "RMSNormalization", 23, [x, scale], {"axis": axis, "epsilon": EPSILON}, [y]
+    attributes = {"axis": axis, "epsilon": EPSILON}
+    if rng.random() < 0.5:
+        return "RMSNormalization", 23, [x, scale], attributes, [y]
+    inverse = 1 / np.sqrt(np.square(wx).mean(axis=axes, keepdims=True) + EPSILON)
+    return "SimplifiedLayerNormalization", int(rng.choice([1, 7, 13, 17, 21])), [x, scale], attributes, \
+        [y, *some_of(rng, [inverse])]
+
+
+def skip(rng, t):
+    """SkipLayerNormalization and its simplified form, of com.microsoft: the mean is one of the first alone."""
+    t = t if t != "double" else "float"
+    dims, simple = random_dims(rng, 2)[-3:], bool(rng.random() < 0.5)
+    x, other, scale, bias, more = (near(rng, t, d) for d in (dims, dims, dims[-1:], dims[-1:], dims[-1:]))
+    total = (wide(x)[0] + wide(other)[0]).astype(x.dtype)
+    total = (wide(total)[0] + wide(more)[0]).astype(x.dtype)
+    wx, ws, wb = wide(total, scale, bias)
+    attributes = {"epsilon": EPSILON, "domain": "com.microsoft"}
+    if simple:
+        inverse = 1 / np.sqrt(np.square(wx).mean(axis=-1, keepdims=True) + EPSILON)
+        extra = some_of(rng, [inverse, wx])
+        return "SkipSimplifiedLayerNormalization", 17, [x, other, scale, more], attributes, \
+            [wx * inverse * ws, *([None] if extra else []), *extra]
+    y, mean, inverse = centred(wx, (-1,), EPSILON)
+    return "SkipLayerNormalization", 17, [x, other, scale, bias, more], attributes, \
+        [y * ws + wb, *some_of(rng, [mean, inverse, wx])]
 
 
 def instance(rng, t):
@@ -154,14 +186,14 @@ def lrn(rng, t):
     return "LRN", 13, [x], {"size": size, "alpha": 0.25, "beta": beta, "bias": 1.5}, [y]
 
 
-KINDS = [batch, batch, layer, layer, rms, instance, group, lp, mean_variance, lrn]
+KINDS = [batch, batch, layer, layer, rms, skip, instance, group, lp, mean_variance, lrn]
 
 
-def run_model(op, opset, type_name, inputs, attributes, noutputs, constants, threads, around=False,
-              no_fuse=False):
-    """What the operator gives; around: of |x|, and what Relu makes of its first output."""
+def run_model(op, opset, type_name, inputs, attributes, read, constants, threads, around=False, no_fuse=False):
+    """What the operator gives; read: whether an output is one of the graph; around: of |x|, and what Relu makes of its
+    first output."""
     names = [f"i{k}" for k in range(len(inputs))]
-    results = [f"o{k}" for k in range(noutputs)]
+    results = [f"o{k}" for k in range(len(read))]
     stored = [helper.make_tensor(n, nodes.kind_of(type_name), a.shape, np.ascontiguousarray(a).tobytes(), raw=True)
               for n, a in list(zip(names, inputs))[1:]] if constants else []
     given = names[:1] if constants else names
@@ -170,7 +202,9 @@ def run_model(op, opset, type_name, inputs, attributes, noutputs, constants, thr
         steps = [helper.make_node("Abs", names[:1], ["a"]),
                  helper.make_node(op, ["a", *names[1:]], ["n", *results[1:]], **attributes),
                  helper.make_node("Relu", ["n"], results[:1])]
-    data = nodes.model_around(steps, dict.fromkeys(given, type_name), dict.fromkeys(results), opset, stored)
+    outputs = dict.fromkeys(name for name, is_read in zip(results, read) if is_read)
+    data = nodes.model_around(steps, dict.fromkeys(given, type_name), outputs, opset, stored,
+                              [attributes["domain"]] if "domain" in attributes else [])
     return nodes.run(data, [(array, type_name) for array in inputs[:len(given)]], threads, no_fuse=no_fuse)
 
 
@@ -182,11 +216,13 @@ def check(rng, _):
     where = f"{op}-{opset} {type_name} {[list(i.shape) for i in inputs]} {attributes} {len(wanted)} outputs"
     x = values.lay_out(rng, inputs[0])
     constants = bool(rng.random() < 0.5)
+    read = [right is not None for right in wanted]
+    wanted = [right for right in wanted if right is not None]
     try:
-        one, two = (run_model(op, opset, type_name, [x, *inputs[1:]], attributes, len(wanted), constants, threads)
+        one, two = (run_model(op, opset, type_name, [x, *inputs[1:]], attributes, read, constants, threads)
                     for threads in (1, 2))
         if opset >= 6 and type_name != "bfloat16":  # for Abs and Relu
-            fused, alone = (run_model(op, opset, type_name, [x, *inputs[1:]], attributes, len(wanted), constants, 2,
+            fused, alone = (run_model(op, opset, type_name, [x, *inputs[1:]], attributes, read, constants, 2,
                                       True, no_fuse) for no_fuse in (False, True))
             if not all(map(passes.same_bits, fused, alone)):
                 return f"{where}: differs in a pass with others"

@@ -47,9 +47,12 @@ def words_of(schemas):
 
 def runtime_schemas():
     """Those of ONNX Runtime that rows of the table have and ONNX does not."""
-    rows = set(re.findall(r'^[A-Z_]+\((?:"([^"]*)", )?(\w+), \(', TABLE.read_text(), re.M))
-    rows -= {(schema.domain, schema.name) for schema in onnx.defs.get_all_schemas_with_history()}
-    return [schema for schema in runtime.get_all_operator_schema() if (schema.domain, schema.name) in rows]
+    found = re.findall(r'^[A-Z_]+\((?:"([^"]*)", )?(\w+), \(([0-9, ]+)\)', TABLE.read_text(), re.M)
+    rows = {(domain, name, int(version)) for domain, name, versions in found for version in versions.split(",")}
+    rows -= {(schema.domain, schema.name, schema.since_version)
+             for schema in onnx.defs.get_all_schemas_with_history()}
+    return [schema for schema in runtime.get_all_operator_schema()
+            if (schema.domain, schema.name, schema.since_version) in rows]
 
 
 def all_schemas():

@@ -29,8 +29,8 @@ for schema in onnx.defs.get_all_schemas_with_history():
         # consumed_inputs was a hint of the first versions, which nobody heeds.
         attributes[schema.name, schema.since_version] = set(schema.attributes) - {"consumed_inputs"}
 for schema in allowed.runtime_schemas():
-    if schema.domain == "" and schema.name not in published: # ONNX Runtime's, in ONNX's domain
-        published[schema.name] = {schema.since_version}
+    if schema.domain == "": # ONNX Runtime's, in ONNX's domain
+        published.setdefault(schema.name, set()).add(schema.since_version)
         attributes[schema.name, schema.since_version] = set(schema.attributes)
 
 passed = failed = 0

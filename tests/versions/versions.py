@@ -39,8 +39,9 @@ def listed(ox, domains=DOMAINS):
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) == 5 and cells[2][:1].isdigit():
             domain, _, name = cells[1].rpartition(".")
-            if domain in domains and (domain not in DOMAINS or (domain, name) in VERSIONS):
-                yield from ((domain, name, int(version)) for version in cells[2].split())
+            if domain in domains:
+                yield from ((domain, name, int(version)) for version in cells[2].split()
+                            if domain not in DOMAINS or int(version) in VERSIONS[domain, name])
 
 
 def nodes_of(nodes):

@@ -49,15 +49,18 @@ static ox_status read_stash(ox_call *call, ox_dtypes allowed, ox_dtype *dtype) {
                         (long long)number);
 }
 
+/* Before opset 17, it is what optimisers write into models of any opset: the scale may have another type than x, which
+ * is the result's. */
 ox_status ox_infer_layer_norm(ox_call *call) {
     const ox_tensor *x = call->in[0];
+    const bool is_early = call->op->since < 17;
     ox_norm norm;
     ox_dtype stash;
     OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     OX_TRY(ox_call_check_dtype(call, 1, call->op->dtypes));
-    OX_TRY(ox_call_check_same(call, 0, call->nin - 1));
+    OX_TRY(ox_call_check_same(call, is_early ? 1 : 0, call->nin - 1));
     OX_TRY(describe_layer(call, &norm));
-    OX_TRY(read_stash(call, OX_BIT(OX_FLOAT) | OX_BIT(OX_BFLOAT16), &stash));
+    OX_TRY(read_stash(call, OX_BIT(OX_FLOAT) | OX_BIT(is_early ? OX_DOUBLE : OX_BFLOAT16), &stash));
     for (int i = 1; i < call->nin; i++)
         if (call->in[i])
             OX_TRY(check_broadcast(call, i));
@@ -65,7 +68,7 @@ ox_status ox_infer_layer_norm(ox_call *call) {
         norm.dims[d] = norm.set & OX_AXIS(d) ? 1 : norm.dims[d];
     for (int k = 1; k < call->nout; k++)
         OX_TRY(ox_call_output(call, k, stash, norm.rank, norm.dims));
-    return ox_call_output(call, 0, x->dtype, x->rank, x->dims);
+    return ox_call_output(call, 0, call->in[1]->dtype, x->rank, x->dims);
 }
 
 ox_status ox_infer_rms_norm(ox_call *call) {
