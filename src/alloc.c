@@ -15,14 +15,16 @@ void ox_release(const ox_allocator *allocator, void *block, size_t size) {
 /* Blocks lie in the buffer in address order, each behind a header; a gap is what lies between two. What stays comes
  * first and takes the first gap that is large enough; what is temporary comes behind it and takes the last. The gap
  * between the two is the only one that depends on the size of the buffer, so that the same calls take the same number
- * of bytes in each that is large enough. */
+ * of bytes in each that is large enough. OX_GRAIN - 1 bytes are kept for the alignment of the first block: where the
+ * buffer begins makes no difference. */
 typedef struct fixed_block {
     struct fixed_block *next;
     size_t size; /* a multiple of OX_GRAIN; + 1 if it is temporary */
 } fixed_block;
 
 enum {
-    HEADER = (sizeof(fixed_block) + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN
+    HEADER = (sizeof(fixed_block) + OX_GRAIN - 1) / OX_GRAIN * OX_GRAIN,
+    PADDING = OX_GRAIN - 1
 };
 
 static bool is_temporary(const fixed_block *block) {
@@ -40,8 +42,7 @@ static unsigned char *fixed_start(const ox_fixed *fixed) {
 
 /* The first address behind them. */
 static unsigned char *fixed_end(const ox_fixed *fixed) {
-    unsigned char *end = fixed->buffer + fixed->size;
-    return end - (uintptr_t)end % OX_GRAIN;
+    return fixed_start(fixed) + (fixed->size - PADDING) / OX_GRAIN * OX_GRAIN;
 }
 
 /* Where `size` bytes can go; *before is the block below, NULL for none. NULL if they cannot. */
@@ -67,7 +68,7 @@ static void note_peak(ox_fixed *fixed) {
             high = (unsigned char *)block;
         else
             low = block_end(block);
-    size_t used = (size_t)(low - fixed->buffer) + (size_t)(fixed_end(fixed) - high);
+    size_t used = (size_t)(low - fixed_start(fixed)) + (size_t)(fixed_end(fixed) - high) + PADDING;
     if (used > fixed->peak)
         fixed->peak = used;
 }
@@ -125,7 +126,7 @@ static void *fixed_resize_temporary(void *context, void *block, size_t old_size,
 ox_allocator ox_fixed_allocator(ox_fixed *fixed, void *buffer, size_t size) {
     if (!fixed)
         return (ox_allocator){0};
-    *fixed = (ox_fixed){.buffer = buffer, .size = buffer ? size : 0};
+    *fixed = (ox_fixed){.buffer = buffer, .size = buffer && size > PADDING ? size : PADDING};
     return (ox_allocator){fixed_resize, fixed};
 }
 

@@ -241,7 +241,7 @@ typedef struct ox_allocator {
 typedef struct ox_fixed {
     unsigned char *buffer;
     size_t size;
-    size_t peak; /* the most bytes that were in use, headers and gaps included */
+    size_t peak; /* the most bytes that were in use, headers and gaps included: so many are enough, at any address */
     void *first; /* internal */
 } ox_fixed;
 

@@ -19,8 +19,8 @@ typedef struct store_block {
 
 typedef struct store_chunk {
     struct store_chunk *next;
-    char *data;
-    size_t size, used; /* `used` with what lies before the first block, so that blocks are aligned */
+    char *data;        /* what is aligned to OX_ALIGN in it is for blocks */
+    size_t size, used; /* for blocks: wherever the memory lies, the same blocks take the same chunks */
 } store_chunk;
 
 struct ox_store {
@@ -53,7 +53,7 @@ void ox_store_free(ox_store *store) {
     while (store->chunks) {
         store_chunk *chunk = store->chunks;
         store->chunks = chunk->next;
-        ox_release(&store->allocator, chunk->data, chunk->size);
+        ox_release(&store->allocator, chunk->data, chunk->size + OX_ALIGN);
         ox_release(&store->allocator, chunk, sizeof *chunk);
     }
     ox_lock_free(store->lock);
@@ -76,19 +76,18 @@ void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context)
 static store_chunk *add_chunk(ox_store *store, size_t bytes) {
     size_t size = store->used > store->expected ? store->used : store->expected;
     size = size < MOST_CHUNK ? size : MOST_CHUNK;
-    size = (size > bytes ? size : bytes) + OX_ALIGN;
+    size = size > bytes ? size : bytes;
     store_chunk *chunk = ox_alloc(&store->allocator, sizeof *chunk);
     if (!chunk)
         return NULL;
-    char *data = ox_alloc(&store->allocator, size);
+    char *data = ox_alloc(&store->allocator, size + OX_ALIGN);
     if (!data)
-        data = ox_alloc(&store->allocator, size = bytes + OX_ALIGN);
+        data = ox_alloc(&store->allocator, (size = bytes) + OX_ALIGN);
     if (!data) {
         ox_release(&store->allocator, chunk, sizeof *chunk);
         return NULL;
     }
-    const size_t start = (size_t)((char *)ox_align(data) - data);
-    *chunk = (store_chunk){store->chunks, data, size, start};
+    *chunk = (store_chunk){store->chunks, data, size, 0};
     return store->chunks = chunk;
 }
 
@@ -101,7 +100,7 @@ static void *take(ox_store *store, size_t bytes) {
         chunk = add_chunk(store, bytes);
     if (!chunk)
         return NULL;
-    void *taken = chunk->data + chunk->used;
+    void *taken = (char *)ox_align(chunk->data) + chunk->used;
     chunk->used += bytes;
     return taken;
 }
