@@ -72,7 +72,7 @@ static ox_status replace_missing(const ox_frame *frame, int n, const ox_call *ca
     static const char none[OX_ALIGN] __attribute__((aligned(OX_ALIGN)));
     ox_result *result = &frame->planning.results[k];
     if (frame->planning.lives[frame->graph->nodes[n].out[k]].last_use >= 0)
-        return ox_call_fail(call, OX_ERROR_MODEL, "output %d is read, but this operator does not give it here", k);
+        return ox_call_fail(call, OX_ERROR_MODEL, "this operator has no output %d here, but it is read", k);
     *result =
         (ox_result){.dtype = ox_graph_dtype(frame->graph, frame->graph->nodes[n].out[k]), .rank = 1, .view_of = -1};
     result->strides[0] = 1;

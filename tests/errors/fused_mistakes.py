@@ -37,7 +37,7 @@ def all_mistakes():
     yield at("a skip for a vector", "SkipLayerNormalization x,x,x y", {"x": floats(3)}, SHAPE,
              "input 0 'x' (float [3]) must have 2 or 3 dimensions")
     yield at("statistics that nothing computes", "SkipSimplifiedLayerNormalization x,x,g y,m", {"x": x, "g": floats(3)},
-             MODEL, "output 1 is read, but this operator does not give it here", "y float ?,m float ?")
+             MODEL, "this operator has no output 1 here, but it is read", "y float ?,m float ?")
     ids = np.zeros((1, 2), np.int32)
     embedded = {"i": ids, "w": floats(4, 3), "p": floats(4, 3), "g": floats(3)}
     yield at("embeddings without words", "EmbedLayerNormalization i,,,p,,g,g y", embedded, MODEL,

@@ -387,7 +387,7 @@ def shapes():
                   "input 0 'x' (float []): a dimension for images is expected")
     yield at_node("running statistics without training", "BatchNormalization x,s,b,m,v y,n",
                   {"x": F23, "s": F3, "b": F3, "m": F3, "v": F3}, MODEL,
-                  "output 1 is read, but this operator does not give it here", outputs="y float ?,n float ?")
+                  "this operator has no output 1 here, but it is read", outputs="y float ?,n float ?")
     yield at_node("a condition of two elements", "If c y", {"c": np.array([True, False])}, SHAPE,
                   "the condition, input 0 'c' (bool [2]), must have one element",
                   then_branch=branch(), else_branch=branch())
