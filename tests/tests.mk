@@ -17,7 +17,7 @@ CHECK_PARTS := \
   models-check
 CHECK_BESIDE := \
   graphs trained winograds loops attentions \
-  property products epilogues fused expand-forms views casts shrinks \
+  scopes property products epilogues fused expand-forms views casts shrinks \
   picks images suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
   sparse recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes

@@ -41,48 +41,67 @@ static const char *const float_tails[] = {
     "LeakyRelu(Add(Mul(p,y),z))",
 };
 
+/* ---- Shapes --------------------------------------------------------------------------------------------------- */
+
 /* An operand whose first dims are cut, and whose others are those of a result or 1. */
-static int shape_of(const scope_dense *dense, int cut, unsigned kept, int64_t *dims) {
-    for (int d = cut; d < dense->rank; d++)
-        dims[d - cut] = kept >> d & 1 ? dense->dims[d] : 1;
-    return dense->rank - cut;
+static int shape_of(int rank, const int64_t *dims, int cut, unsigned kept, int64_t *shape) {
+    for (int d = cut; d < rank; d++)
+        shape[d - cut] = kept >> d & 1 ? dims[d] : 1;
+    return rank - cut;
 }
 
-/* Shapes that are not those of other numbers, too. */
-static bool is_shape(const scope_dense *dense, int cut, unsigned kept) {
-    for (int d = 0; d < dense->rank; d++)
-        if (kept >> d & 1 && (d < cut || dense->dims[d] == 1))
+/* Whether it is none that another number gives, too. */
+static bool is_first(int rank, const int64_t *dims, int cut, unsigned kept) {
+    for (int d = 0; d < rank; d++)
+        if (kept >> d & 1 && (d < cut || dims[d] == 1))
             return false;
     return true;
 }
 
-static int give_any(scope *s, const scope_dense *dense, ox_dtype dtype) {
-    int64_t dims[SCOPE_RANK];
-    const int cut = scope_draw(s, dense->rank + 1), rank = shape_of(dense, cut, (unsigned)scope_draw(s, 64), dims);
-    return scope_give(s, dtype, rank, dims, scope_any_place(s));
+void scope_shapes(scope *s, int rank, const int64_t *dims, scope_shape_fn *fn, const void *context) {
+    int64_t shape[SCOPE_RANK];
+    for (int cut = 0; cut <= rank; cut++)
+        for (unsigned kept = 0; kept < 1U << rank; kept++)
+            if (is_first(rank, dims, cut, kept))
+                fn(s, context, shape_of(rank, dims, cut, kept, shape), shape);
 }
 
-static int give_number(scope *s, ox_dtype dtype, double number) {
+int scope_give_any(scope *s, ox_dtype dtype, int rank, const int64_t *dims) {
+    int64_t shape[SCOPE_RANK];
+    const int cut = scope_draw(s, rank + 1), own = shape_of(rank, dims, cut, (unsigned)scope_draw(s, 64), shape);
+    return scope_give(s, dtype, own, shape, scope_any_place(s));
+}
+
+int scope_give_number(scope *s, ox_dtype dtype, double number) {
     const int value = scope_give(s, dtype, 0, NULL, SCOPE_CONSTANT);
     s->graph.values[value].numbers[0] = number;
     return value;
 }
 
+ox_dtype scope_fitting(ox_dtype dtype, const char *expression) {
+    static const char *const without[] = {"Relu(", "Neg(", "Abs("};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        if (strstr(expression, without[i]) && (dtype == OX_UINT32 || dtype == OX_UINT64))
+            return OX_INT32;
+    return dtype;
+}
+
+/* ---- What follows --------------------------------------------------------------------------------------------- */
+
 static void write_tail(scope *s, const scope_dense *dense, ox_dtype dtype, const char *tail, int rank,
                        const int64_t *dims) {
     int values[26];
-    if (strstr(tail, "Relu(") && (dtype == OX_UINT32 || dtype == OX_UINT64)) /* ONNX has none */
-        dtype = OX_INT32;
+    dtype = scope_fitting(dtype, tail);
     values['p' - 'a'] = dense->add(s, dense->context, dtype);
     values['y' - 'a'] = scope_give(s, dtype, rank, dims, scope_any_place(s));
-    if (strchr(tail, 'z'))
-        values['z' - 'a'] = give_any(s, dense, dtype);
+    if (scope_reads(tail, 'z'))
+        values['z' - 'a'] = scope_give_any(s, dtype, dense->rank, dense->dims);
     for (const char *c = "qr"; *c; c++)
-        if (strchr(tail, *c))
+        if (scope_reads(tail, *c))
             values[*c - 'a'] = scope_give(s, dtype, dense->rank, dense->dims, scope_any_place(s));
-    if (strstr(tail, ",l,h")) {
-        values['l' - 'a'] = give_number(s, dtype, 1);
-        values['h' - 'a'] = give_number(s, dtype, 6);
+    if (scope_reads(tail, 'l')) {
+        values['l' - 'a'] = scope_give_number(s, dtype, 1);
+        values['h' - 'a'] = scope_give_number(s, dtype, 6);
     }
     scope_result(s, scope_write(s, tail, values));
     if (scope_draw(s, 8) == 0)
@@ -95,7 +114,8 @@ static ox_dtype draw_type(scope *s, const scope_dense *dense) {
     return dense->types[scope_draw(s, 2) ? 0 : scope_draw(s, dense->ntypes)];
 }
 
-static void behind_operand(scope *s, const scope_dense *dense, int rank, const int64_t *dims) {
+static void behind_operand(scope *s, const void *context, int rank, const int64_t *dims) {
+    const scope_dense *dense = context;
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
         if (scope_begin(s))
             write_tail(s, dense, draw_type(s, dense), tails[i], rank, dims);
@@ -107,11 +127,5 @@ static void behind_operand(scope *s, const scope_dense *dense, int rank, const i
 }
 
 void scope_behind(scope *s, const scope_dense *dense) {
-    int64_t dims[SCOPE_RANK];
-    for (int cut = 0; cut <= dense->rank; cut++)
-        for (unsigned kept = 0; kept < 1U << dense->rank; kept++)
-            if (is_shape(dense, cut, kept)) {
-                const int rank = shape_of(dense, cut, kept, dims);
-                behind_operand(s, dense, rank, dims);
-            }
+    scope_shapes(s, dense->rank, dense->dims, behind_operand, dense);
 }

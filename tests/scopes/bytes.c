@@ -103,7 +103,8 @@ static void put_node(unsigned char **at, const scope_node *node) {
     for (int i = node->nattrs - 1; i >= 0; i--)
         put_attribute(at, &node->attrs[i]);
     put_text(at, NODE_OP, node->op);
-    put_name(at, NODE_OUTPUT, node->out);
+    for (int i = node->nout - 1; i >= 0; i--)
+        put_name(at, NODE_OUTPUT, node->outs[i]);
     for (int i = node->nin - 1; i >= 0; i--)
         put_name(at, NODE_INPUT, node->in[i]);
     close_field(at, GRAPH_NODE, end);
@@ -170,7 +171,7 @@ static void put_opset(unsigned char **at, const char *domain, int version) {
 size_t scope_model(const scope_graph *graph, unsigned char *room, const unsigned char **model) {
     unsigned char *const end = room + SCOPE_MODEL, *at = end;
     put_opset(&at, "com.microsoft", 1);
-    put_opset(&at, "", 22);
+    put_opset(&at, "", 23);
     put_graph(&at, graph);
     put_int(&at, MODEL_IR, 10);
     *model = at;

@@ -180,13 +180,17 @@ int scope_node_of(scope *s, const char *op, int nin, const int *in) {
         fail("nodes");
     scope_node *node = &g->nodes[g->nnodes++];
     const char *colon = strchr(op, ':');
-    node->domain = colon ? "com.microsoft" : "";
-    node->op = colon ? colon + 1 : op;
-    node->nattrs = 0;
-    node->nin = nin;
+    *node = (scope_node){.domain = colon ? "com.microsoft" : "", .op = colon ? colon + 1 : op, .nin = nin};
     memcpy(node->in, in, (size_t)nin * sizeof *in);
-    add_value(g, &node->out);
-    return node->out;
+    return scope_output_of(s);
+}
+
+int scope_output_of(scope *s) {
+    scope_node *node = &s->graph.nodes[s->graph.nnodes - 1];
+    if (node->nout == SCOPE_NODE_OUTPUTS)
+        fail("outputs");
+    add_value(&s->graph, &node->outs[node->nout]);
+    return node->outs[node->nout++];
 }
 
 static scope_attribute *add_attribute(scope *s, const char *name, char kind) {
@@ -222,38 +226,6 @@ void scope_result(scope *s, int value) {
         if (s->graph.results[i] == value)
             return;
     s->graph.results[s->graph.nresults++] = value;
-}
-
-/* Names of operators live as long as the program: texts of expressions are static, but not ended behind a name. */
-static const char *name_of(const char *text, size_t length) {
-    static char names[64][32];
-    for (int i = 0; i < 64; i++) {
-        if (!names[i][0])
-            memcpy(names[i], text, length);
-        if (strlen(names[i]) == length && !strncmp(names[i], text, length))
-            return names[i];
-    }
-    fail("operators");
-    return NULL;
-}
-
-static int write_term(scope *s, const char **at, const int values[26]) {
-    const size_t length = strcspn(*at, "(,)");
-    const char *name = *at;
-    *at += length;
-    if (**at != '(')
-        return values[*name - 'a'];
-    int nin = 0, in[SCOPE_NODE_INPUTS];
-    do {
-        ++*at;
-        in[nin++] = **at == ',' ? -1 : write_term(s, at, values);
-    } while (**at == ',');
-    ++*at;
-    return scope_node_of(s, name_of(name, length), nin, in);
-}
-
-int scope_write(scope *s, const char *expression, const int values[26]) {
-    return write_term(s, &expression, values);
 }
 
 /* ---- Text ---------------------------------------------------------------------------------------------------- */
@@ -294,7 +266,9 @@ void scope_print(const scope *s) {
             print_value(&g->values[v], v);
     for (int n = 0; n < g->nnodes; n++) {
         const scope_node *node = &g->nodes[n];
-        printf("v%02d = %s(", node->out, node->op);
+        for (int i = 0; i < node->nout; i++)
+            printf("%sv%02d", i ? ", " : "", node->outs[i]);
+        printf(" = %s(", node->op);
         for (int i = 0; i < node->nin; i++)
             printf(node->in[i] < 0 ? "%s" : "%sv%02d", i ? ", " : "", node->in[i]);
         for (int i = 0; i < node->nattrs; i++)

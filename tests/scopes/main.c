@@ -15,6 +15,9 @@ static const scope_family families[] = {
     {"products", "MatMul and FusedMatMul, elementwise nodes behind", scope_products},
     {"gemms", "Gemm, the same", scope_gemms},
     {"convs", "Conv by every algorithm, the same", scope_convs},
+    {"givers", "operators of all other kinds, the same", scope_givers},
+    {"rows", "elementwise nodes and reductions in a pass", scope_rows},
+    {"parts", "values that are computed where Concat puts them", scope_parts},
 };
 
 enum {
@@ -141,6 +144,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < FAMILIES; i++)
         if (!a.family || !strcmp(a.family, families[i].name))
             run_family(&families[i], &a, counts);
+    for (int i = 0; i < SCOPE_NAMES && counts->algorithms[i].count; i++)
+        printf("%s: %lld\n", counts->algorithms[i].name, (long long)counts->algorithms[i].count);
     printf("%lld graphs in %lld sessions, %lld of them beside an evaluation, %.1f s of a processor\n",
            (long long)counts->graphs, (long long)counts->sessions, (long long)counts->referenced, seconds() - start);
     printf("%lld passed, %lld failed, 0 skipped\n", (long long)(counts->graphs - counts->failed),

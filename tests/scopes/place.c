@@ -26,6 +26,10 @@ static unsigned char *room_of(int input) {
     return rooms[input];
 }
 
+static bool is_empty(const scope_value *value) {
+    return scope_count(value->rank, value->dims) == 0;
+}
+
 /* Byte strides, and how far element 0 lies behind the lowest one. */
 static int64_t find_strides(const scope_value *value, int64_t *strides) {
     int64_t step = (int64_t)ox_dtype_size(value->dtype), first = 0;
@@ -37,7 +41,7 @@ static int64_t find_strides(const scope_value *value, int64_t *strides) {
         strides[d] = step;
         step *= value->dims[d] + (value->place == SCOPE_GAPS && d == value->rank - 1);
     }
-    for (int d = 0; d < value->rank && value->place == SCOPE_BACKWARD; d++) {
+    for (int d = 0; d < value->rank && value->place == SCOPE_BACKWARD && !is_empty(value); d++) {
         first += strides[d] * (value->dims[d] - 1);
         strides[d] = -strides[d];
     }
@@ -46,7 +50,7 @@ static int64_t find_strides(const scope_value *value, int64_t *strides) {
 
 static int64_t extent(const scope_value *value, const int64_t *strides) {
     int64_t bytes = (int64_t)ox_dtype_size(value->dtype);
-    for (int d = 0; d < value->rank; d++)
+    for (int d = 0; d < value->rank && !is_empty(value); d++)
         bytes += (value->dims[d] - 1) * (strides[d] < 0 ? -strides[d] : strides[d]);
     return bytes;
 }

@@ -42,9 +42,11 @@ typedef struct sizes {
 } sizes;
 
 static const sizes beyond[] = {
-    {{0, 2, 2, 7, 9, 5}},   {{0, 2, 3, 2, 17, 3}},  {{0, 3, 2, 17, 2, 3}},  {{0, 2, 2, 4, 33, 9}},
-    {{0, 2, 2, 13, 65, 2}}, {{0, 3, 1, 4, 5, 300}}, {{0, 2, 2, 1, 40, 17}}, {{0, 2, 2, 40, 1, 9}},
-    {{0, 2, 2, 6, 16, 8}},  {{0, 2, 2, 9, 130, 3}},
+    {{0, 2, 2, 7, 9, 5}},   {{0, 2, 3, 2, 17, 3}},  {{0, 3, 2, 17, 2, 3}},   {{0, 2, 2, 4, 33, 9}},
+    {{0, 2, 2, 13, 65, 2}}, {{0, 3, 1, 4, 5, 300}}, {{0, 2, 2, 1, 40, 17}},  {{0, 2, 2, 40, 1, 9}},
+    {{0, 2, 2, 6, 16, 8}},  {{0, 2, 2, 9, 130, 3}}, {{0, 2, 1, 33, 70, 40}}, /* this one is shared by threads */
+    {{0, 0, 2, 3, 2, 3}},   {{0, 2, 2, 0, 3, 2}},   {{0, 2, 2, 3, 0, 2}},    /* without elements, */
+    {{0, 2, 2, 3, 5, 0}},                                                    /* and sums of nothing */
 };
 
 typedef struct product {
@@ -100,7 +102,7 @@ static int result_of(const operands *o, int64_t *dims) {
     for (int d = (a > b ? a : b) - 2; d > 0; d--) {
         const int64_t in_a = a - 2 - d < 0 ? 1 : o->dims[0][a - 2 - d],
                       in_b = b - 2 - d < 0 ? 1 : o->dims[1][b - 2 - d];
-        dims[rank++] = in_a > in_b ? in_a : in_b;
+        dims[rank++] = in_a == 1 ? in_b : in_a;
     }
     if (a > 1)
         dims[rank++] = o->dims[0][a - 2];
@@ -151,7 +153,7 @@ void scope_products(scope *s) {
     for (int turned = 1; turned < 4; turned++)
         for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++)
             for (size_t i = 4; i < 7; i += 2) {
-                product p = {"com.microsoft:FusedMatMul", .turned = {turned & 1, turned >> 1 & 1},
+                product p = {"micro:FusedMatMul", .turned = {turned & 1, turned >> 1 & 1},
                              .alpha = turned & 1 ? 0.5F : 2};
                 behind_product(s, &p, &forms[i], &beyond[k]);
             }

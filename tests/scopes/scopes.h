@@ -14,13 +14,14 @@ enum {
     SCOPE_VALUES = 40,
     SCOPE_NODES = 24,
     SCOPE_NODE_INPUTS = 9,
+    SCOPE_NODE_OUTPUTS = 4,
     SCOPE_ATTRIBUTES = 6,
     SCOPE_LIST = 12,         /* integers of an attribute */
     SCOPE_GIVEN = 12,        /* constants and inputs of a graph */
     SCOPE_RESULTS = 4,       /* outputs of a graph */
-    SCOPE_GUARD = 1 << 19,   /* bytes of an input, at most */
-    SCOPE_MODEL = 1 << 20,   /* of a model */
-    SCOPE_NUMBERS = 1 << 17, /* elements of all values of a graph */
+    SCOPE_GUARD = 1 << 21,   /* bytes of an input, at most */
+    SCOPE_MODEL = 1 << 21,   /* of a model */
+    SCOPE_NUMBERS = 1 << 18, /* elements of all values of a graph */
     SCOPE_NAMES = 24         /* algorithms that are counted */
 };
 
@@ -62,7 +63,7 @@ typedef struct scope_attribute {
 
 typedef struct scope_node {
     const char *domain, *op;
-    int nin, in[SCOPE_NODE_INPUTS], out; /* values; an input of -1 is left out */
+    int nin, in[SCOPE_NODE_INPUTS], nout, outs[SCOPE_NODE_OUTPUTS]; /* values; -1: left out */
     int nattrs;
     scope_attribute attrs[SCOPE_ATTRIBUTES];
 } scope_node;
@@ -83,7 +84,7 @@ typedef struct scope_counts {
     int64_t index;                                             /* of the graph at hand, in its family */
     int64_t graphs, failed, ended, told, sessions, referenced; /* ended: with their process */
     struct {
-        char name[64];
+        char name[96];
         int64_t count;
     } algorithms[SCOPE_NAMES];
 } scope_counts;
@@ -95,7 +96,7 @@ typedef struct scope {
     int64_t index, after, only; /* graphs up to `after` are left out; of `only`, which is 0 for all, every other one */
     int64_t round;              /* the same graphs, with other types, places and data */
     int64_t every;              /* one of so many */
-    bool wide;                  /* more graphs */
+    int axis;                   /* in expressions */
     bool tell;                  /* graphs are written as text, and not run */
     uint64_t seed;
     const char *isa[4];
@@ -124,7 +125,7 @@ int scope_give(scope *s, ox_dtype dtype, int rank, const int64_t *dims, scope_pl
 /* The same for a list of integers: a constant. */
 int scope_list(scope *s, ox_dtype dtype, int rank, int count, const int64_t *ints);
 
-/* A node with one output, which is returned. "domain:Op" is of another domain than ONNX's. */
+/* A node with one output, which is returned. "micro:Op" is of Microsoft's domain. */
 int scope_node_of(scope *s, const char *op, int nin, const int *in);
 
 /* Attributes of the last node. */
@@ -135,14 +136,26 @@ void scope_text(scope *s, const char *name, const char *value);
 
 void scope_result(scope *s, int value);
 
-/* Nodes of an expression, such as "Relu(Add(p,y))", whose letters stand for values; returns the last one. */
-int scope_write(scope *s, const char *expression, const int values[26]);
+/* Another output of the last node. */
+int scope_output_of(scope *s);
 
 /* Elements of a shape. */
 int64_t scope_count(int rank, const int64_t *dims);
 
 /* Writes the graph as one line. */
 void scope_print(const scope *s);
+
+/* ---- Expressions (expression.c) --------------------------------------------------------------------------------- */
+
+/* Nodes of an expression; returns the last one's first output. Steps are separated by semicolons:
+ *     a=Add(p,y);Mul(a,Softmax[axis=1](a))
+ * Letters stand for values, of which those before "=" are set, to the outputs of a node. Lists of integers in braces
+ * are constants, and attributes stand in brackets: integers (with colons between the members of a list, and behind that
+ * of a list of one), numbers with a point, and words. "@" is s->axis. "micro:Op" is of Microsoft's domain. */
+int scope_write(scope *s, const char *expression, int values[26]);
+
+/* Whether an expression has a letter for a value. */
+bool scope_reads(const char *expression, char letter);
 
 /* ---- Numbers (number.c) --------------------------------------------------------------------------------------- */
 
@@ -167,15 +180,24 @@ typedef struct scope_input {
 } scope_input;
 int scope_lay(const scope_graph *graph, scope_input inputs[SCOPE_GIVEN]);
 
-/* ---- Evaluation (evaluate.c, windows.c) ------------------------------------------------------------------------- */
+/* ---- Evaluation (evaluate.c, evaluate_....c) ------------------------------------------------------------------- */
 
 /* Computes all values of a graph in doubles, in the plainest way. False if it has a node that is not known, or
  * elements that are no exact numbers. */
 bool scope_evaluate(scope_graph *graph);
 
-/* The products of matrices and the convolutions among them. */
+/* One node of some kinds; false if it is of another. */
 bool scope_evaluate_product(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_window(scope_graph *graph, const scope_node *node);
+bool scope_evaluate_move(scope_graph *graph, const scope_node *node);
+
+/* The steps of a value through a space that it broadcasts to, in elements, and the next index of a space: what `at` has
+ * for each of n operands follows. */
+void scope_steps(const scope_value *value, int rank, int64_t *steps);
+void scope_step_on(int rank, const int64_t *dims, int64_t *index, int n, int64_t (*steps)[SCOPE_RANK], int64_t *at);
+
+/* Element i of an input, the first if there is only one; 0 if there is none. */
+double scope_first(const scope_graph *graph, const scope_node *node, int input, int64_t i);
 
 /* An attribute; NULL if the node lacks it. */
 const scope_attribute *scope_find(const scope_node *node, const char *name);
@@ -209,11 +231,27 @@ typedef struct scope_dense {
 /* All graphs of the node with elementwise nodes behind it. */
 void scope_behind(scope *s, const scope_dense *dense);
 
+/* Calls a function with every shape that broadcasts to one. */
+typedef void scope_shape_fn(scope *s, const void *context, int rank, const int64_t *dims);
+void scope_shapes(scope *s, int rank, const int64_t *dims, scope_shape_fn *fn, const void *context);
+
+/* A value of any such shape, in any place. */
+int scope_give_any(scope *s, ox_dtype dtype, int rank, const int64_t *dims);
+
+/* The type, or another where ONNX has an operator of the expression not for unsigned integers. */
+ox_dtype scope_fitting(ox_dtype dtype, const char *expression);
+
+/* A scalar constant. */
+int scope_give_number(scope *s, ox_dtype dtype, double number);
+
 /* The types of floats that the dense operators take, and those with integers. */
 extern const ox_dtype scope_floats[4], scope_numbers[8];
 
 void scope_products(scope *s);
 void scope_gemms(scope *s);
 void scope_convs(scope *s);
+void scope_givers(scope *s);
+void scope_rows(scope *s);
+void scope_parts(scope *s);
 
 #endif

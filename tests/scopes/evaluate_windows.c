@@ -1,0 +1,96 @@
+/* evaluate_windows.c: convolutions as their definitions say. */
+#include <math.h>
+#include <string.h>
+
+#include "scopes.h"
+
+/* A convolution whose missing dimensions are 1. */
+typedef struct windows {
+    const scope_value *x, *w, *b;
+    int spatial;
+    int64_t groups, in[3], kernel[3], out[3], stride[3], pad[3], dilation[3];
+    double x_zero, w_zero;
+} windows;
+
+static void read_list(const scope_node *node, const char *name, int spatial, int64_t otherwise, int64_t list[3]) {
+    const scope_attribute *a = scope_find(node, name);
+    for (int d = 0; d < 3; d++)
+        list[d] = d < 3 - spatial ? otherwise : a ? a->ints[d - 3 + spatial] : otherwise;
+}
+
+static windows read_windows(const scope_graph *g, const scope_node *node, scope_value *out) {
+    windows c = {.x = &g->values[node->in[0]], .w = &g->values[node->in[1]]};
+    const scope_attribute *pads = scope_find(node, "pads");
+    c.spatial = c.x->rank - 2;
+    c.groups = scope_find_int(node, "group", 1);
+    read_list(node, "strides", c.spatial, 1, c.stride);
+    read_list(node, "dilations", c.spatial, 1, c.dilation);
+    read_list(node, "pads", c.spatial, 0, c.pad);
+    out->rank = c.x->rank;
+    out->dims[0] = c.x->dims[0];
+    out->dims[1] = c.w->dims[0];
+    for (int d = 0; d < 3; d++) {
+        const int own = d - 3 + c.spatial;
+        c.in[d] = own < 0 ? 1 : c.x->dims[2 + own];
+        c.kernel[d] = own < 0 ? 1 : c.w->dims[2 + own];
+        const int64_t end = own < 0 || !pads ? 0 : pads->ints[own + c.spatial];
+        c.out[d] = (c.in[d] + c.pad[d] + end - (c.kernel[d] - 1) * c.dilation[d] - 1) / c.stride[d] + 1;
+        if (own >= 0)
+            out->dims[2 + own] = c.out[d];
+    }
+    return c;
+}
+
+/* What a window sees of a channel, times the weights of that channel. */
+static double window_sum(const windows *c, const double *x, const double *w, const int64_t *at) {
+    double sum = 0;
+    for (int64_t i = 0; i < c->kernel[0]; i++)
+        for (int64_t j = 0; j < c->kernel[1]; j++)
+            for (int64_t k = 0; k < c->kernel[2]; k++) {
+                const int64_t z = at[0] * c->stride[0] - c->pad[0] + i * c->dilation[0],
+                              y = at[1] * c->stride[1] - c->pad[1] + j * c->dilation[1],
+                              u = at[2] * c->stride[2] - c->pad[2] + k * c->dilation[2];
+                if (z >= 0 && z < c->in[0] && y >= 0 && y < c->in[1] && u >= 0 && u < c->in[2])
+                    sum += (x[(z * c->in[1] + y) * c->in[2] + u] - c->x_zero) *
+                           (w[(i * c->kernel[1] + j) * c->kernel[2] + k] - c->w_zero);
+            }
+    return sum;
+}
+
+/* Channel `m` of an image. */
+static void convolve(const windows *c, int64_t image, int64_t m, double *to) {
+    const int64_t channels = c->w->dims[1], plane = scope_count(3, c->in), taps = scope_count(3, c->kernel),
+                  group = m / (c->w->dims[0] / c->groups);
+    const double *x = c->x->numbers + (image * c->x->dims[1] + group * channels) * plane,
+                 *w = c->w->numbers + m * channels * taps;
+    for (int64_t i = 0; i < c->out[0]; i++)
+        for (int64_t j = 0; j < c->out[1]; j++)
+            for (int64_t k = 0; k < c->out[2]; k++) {
+                double sum = c->b ? c->b->numbers[m] : 0;
+                for (int64_t channel = 0; channel < channels; channel++)
+                    sum += window_sum(c, x + channel * plane, w + channel * taps, (const int64_t[]){i, j, k});
+                *to++ = sum;
+            }
+}
+
+bool scope_evaluate_window(scope_graph *g, const scope_node *node) {
+    const bool is_integer = !strcmp(node->op, "ConvInteger");
+    if (!is_integer && strcmp(node->op, "Conv"))
+        return false;
+    scope_value *out = &g->values[node->outs[0]];
+    windows c = read_windows(g, node, out);
+    out->dtype = is_integer ? OX_INT32 : c.x->dtype;
+    if (is_integer)
+        c.x_zero = scope_first(g, node, 2, 0), c.w_zero = scope_first(g, node, 3, 0);
+    else if (node->nin > 2 && node->in[2] >= 0)
+        c.b = &g->values[node->in[2]];
+    if (!scope_room(g, out))
+        return false;
+    const int64_t plane = scope_count(3, c.out), channels = c.w->dims[0];
+    for (int64_t n = 0; n < c.x->dims[0]; n++)
+        for (int64_t m = 0; m < channels; m++)
+            convolve(&c, n, m, out->numbers + (n * channels + m) * plane);
+    for (int64_t i = 0; i < c.x->dims[0] * channels * plane; i++)
+        out->numbers[i] = scope_round(out->dtype, out->numbers[i]);
+    return true;
+}
