@@ -234,6 +234,8 @@ def shapes():
                   "attribute 'equation': term 0 has 3 letters for input 0 'a' (float [2,3])", equation="ijk")
     yield at_node("a letter of two sizes", "Einsum a,b y", {"a": F23, "b": F23}, SHAPE,
                   "dimension 0 of input 1 'b' (float [2,3]) is 'j', which is 3 elsewhere", equation="ij,jk")
+    yield at_node("a diagonal of two sizes", "Einsum a y", {"a": floats(1, 4)}, SHAPE,
+                  "dimensions 0 and 1 of input 0 'a' (float [1,4]) are both 'i', but differ", equation="ii->i")
     yield at_node("an output letter from nowhere", "Einsum a y", {"a": F23}, MODEL,
                   "attribute 'equation': 'k' of the output is in no input", equation="ij->ik")
     yield at_node("an output letter twice", "Einsum a y", {"a": F23}, MODEL,

@@ -1,4 +1,4 @@
-"""einsums.py: Einsum with random equations, types and shapes against numpy."""
+"""einsums.py: Einsum with random equations, types and shapes against numpy, which also says what is no diagonal."""
 
 import sys
 
@@ -14,7 +14,8 @@ LETTERS = "abcdXYZ"
 
 
 def draw(rng):
-    """(equation, shapes): every letter has one size, which an operand may have as 1."""
+    """(equation, shapes): every letter has one size, which an operand may have as 1; one that has a letter twice may
+    have both."""
     letters = [str(c) for c in rng.permutation(list(LETTERS))[:int(rng.integers(1, 6))]]
     sizes = {c: int(rng.integers(1, 6)) for c in letters}
     if rng.random() < 0.05:
@@ -28,6 +29,8 @@ def draw(rng):
             at = int(rng.integers(0, len(term) + 1))
             shape[at:at] = hidden
             term[at:at] = ["..."]
+        if rng.random() < 0.2:
+            shape = [1 if rng.random() < 0.4 else d for d in shape]
         terms.append("".join(term))
         shapes.append(shape)
     equation = ",".join(terms)
@@ -40,6 +43,16 @@ def draw(rng):
     return equation, shapes
 
 
+def refused(type_name, equation, operands):
+    """None if it is an error of shapes."""
+    inputs = [(type_name, a) for a in operands]
+    try:
+        one_node.results(one_node.model("Einsum", 28, inputs, set(), [type_name], {"equation": equation}), inputs, set(), 1)
+    except oxlib.OxError as error:
+        return None if error.status == oxlib.SHAPE else f"'{equation}' {[a.shape for a in operands]}: {error}"
+    return f"'{equation}' {[a.shape for a in operands]}: has a result"
+
+
 def case(rng, turn):
     type_name = TYPES[turn % len(TYPES)]
     equation, shapes = draw(rng)
@@ -47,7 +60,12 @@ def case(rng, turn):
     low = 0 if type_name.startswith("uint") else -2
     operands = [np.asarray(rng.integers(low, 3, shape)).astype(kind) for shape in shapes]
     wide = np.int64 if "int" in type_name else np.float64
-    exact = np.asarray(np.einsum(equation, *(a.astype(wide) for a in operands)))
+    try:
+        exact = np.asarray(np.einsum(equation, *(a.astype(wide) for a in operands)))
+    except ValueError:
+        exact = None
+    if exact is None:
+        return refused(type_name, equation, operands)
     right = exact.astype(kind) if "int" in type_name else exact
     if type_name == "bfloat16":
         right = exact.astype(kind).astype(np.float64)

@@ -112,6 +112,17 @@ static ox_status merge_size(reader *r, int input, int d, int label, int64_t *siz
                               OX_INPUT(r->call, input), (long long)*size);
 }
 
+/* A letter that one input has twice is its diagonal, and there a dimension of 1 does not repeat. */
+static ox_status check_diagonal(const reader *r, int input, const ox_einsum_term *term) {
+    const int64_t *dims = r->call->in[input]->dims;
+    for (int d = 1; d < term->rank; d++)
+        for (int before = 0; before < d; before++)
+            if (term->label[before] == term->label[d] && dims[before] != dims[d])
+                return ox_call_fail(r->call, OX_ERROR_SHAPE, "dimensions %d and %d of %s are both '%c', but differ",
+                                    before, d, OX_INPUT(r->call, input), letter_of(r->letters[term->label[d]]));
+    return OX_OK;
+}
+
 static ox_status read_input(reader *r, int input, ox_einsum *e) {
     const int rank = r->call->in[input]->rank;
     written w;
@@ -128,6 +139,7 @@ static ox_status read_input(reader *r, int input, ox_einsum *e) {
                             "attribute 'equation': %d letters and an ellipsis of %d dimensions "
                             "are more than %d",
                             r->count, r->hidden, OX_EINSUM_LABELS);
+    OX_TRY(check_diagonal(r, input, &term));
     for (int d = 0; d < rank; d++)
         OX_TRY(merge_size(r, input, d, term.label[d], &e->sizes[term.label[d]]));
     for (int i = 0; i < w.count; i++)

@@ -52,8 +52,8 @@ static int64_t place_of(const transform *t, const places *p, int64_t line) {
     return line / t->inner * p->group_step + line % t->inner * p->line_step;
 }
 
-/* Line number `line` becomes line j of a batch of `lines`. */
-static void load_line(const transform_job *job, int64_t line, int64_t j, int64_t lines, ox_fft_lines x) {
+/* Line number `line` becomes line j of a batch of `lines`. True if all its numbers are real. */
+static bool load_line(const transform_job *job, int64_t line, int64_t j, int64_t lines, ox_fft_lines x) {
     const transform *t = job->t;
     const char *from = (const char *)job->in->data + place_of(t, &t->from, line);
     const int64_t n = t->fft.n, width = (int64_t)ox_dtype_size(job->in->dtype);
@@ -71,6 +71,22 @@ static void load_line(const transform_job *job, int64_t line, int64_t j, int64_t
     for (int64_t k = 0; t->has_window && k < n; k++) {
         x.re[k * lines + j] *= job->window[k];
         x.im[k * lines + j] *= job->window[k];
+    }
+    int64_t k = 0;
+    while (k < n && x.im[k * lines + j] == 0)
+        k++;
+    return k == n;
+}
+
+/* What real numbers become: conjugates at both sides of the middle, and real numbers at the beginning and in the
+ * middle. Rounding alone would leave something else. */
+static void make_conjugate(int64_t n, int64_t taken, int64_t j, int64_t lines, ox_fft_lines x) {
+    x.im[j] = 0;
+    if (n % 2 == 0)
+        x.im[n / 2 * lines + j] = 0;
+    for (int64_t k = n / 2 + 1; k < taken; k++) {
+        x.re[k * lines + j] = x.re[(n - k) * lines + j];
+        x.im[k * lines + j] = -x.im[(n - k) * lines + j];
     }
 }
 
@@ -95,12 +111,16 @@ static void transform_batch(const transform_job *job, int64_t first, int64_t lin
     const transform *t = job->t;
     const int64_t size = ox_fft_room(&t->fft) * t->batch;
     ox_fft_lines x = {work, work + size}, other = {work + 2 * size, work + 3 * size};
+    bool real[MOST_LINES];
     for (int64_t j = 0; j < lines; j++)
-        load_line(job, first + j, j, lines, x);
+        real[j] = load_line(job, first + j, j, lines, x);
     if (t->inverse)
         x = exchanged(ox_fft_run(&t->fft, lines, exchanged(x), exchanged(other)));
     else
         x = ox_fft_run(&t->fft, lines, x, other);
+    for (int64_t j = 0; j < lines; j++)
+        if (real[j])
+            make_conjugate(t->fft.n, t->taken, j, lines, x);
     for (int64_t j = 0; j < lines; j++)
         store_line(job, first + j, j, lines, x);
 }

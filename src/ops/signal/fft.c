@@ -18,11 +18,13 @@ static const double pi = 3.14159265358979323846;
 
 /* ---- Plans -------------------------------------------------------------------------------------------------- */
 
-/* exp(-2 pi i k / n), from an angle of at most pi / 4, so that it is as exact as can be. */
+/* exp(-2 pi i k / n), from an angle of at most pi / 4, so that it is as exact as can be: quarters have parts of 0 and
+ * 1, and eighths two equal ones. */
 static void turn_at(uint64_t k, uint64_t n, double *to) {
     const uint64_t octant = 8 * k / n, low = octant / 2 + octant % 2; /* the nearest quarter */
     const double angle = 2 * pi * ((double)(4 * k) - (double)(low * n)) / (4 * (double)n);
-    const double c = cos(angle), s = sin(angle);
+    const bool eighth = octant % 2 && 8 * k % n == 0; /* the angle is -pi / 4 */
+    const double c = eighth ? sqrt(0.5) : cos(angle), s = eighth ? -c : sin(angle);
     const double re[] = {c, -s, -c, s}, im[] = {-s, -c, s, c};
     to[0] = re[low % 4];
     to[1] = im[low % 4];
