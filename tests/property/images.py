@@ -156,6 +156,23 @@ def reference(op, opset, inputs, type_name, attributes):
     return op, opset, inputs, type_name, wanted, attributes
 
 
+def cubic_at_border(x, grid, corners):
+    """Each of the elements that a cubic takes is brought into the image, as PyTorch and ONNX Runtime do; ONNX's reference
+    brings the place there."""
+    wanted = np.zeros([*x.shape[:2], *grid.shape[1:-1]])
+    for n, *at in np.ndindex(*grid.shape[:-1]):
+        part = x[n].astype(np.float64)
+        for axis, g in enumerate(grid[(n, *at)][::-1].astype(np.float64)):
+            size = x.shape[2 + axis]
+            place = (g + 1) / 2 * (size - 1) if corners else ((g + 1) * size - 1) / 2
+            first = int(np.floor(place)) - 1
+            weights = [kernel("cubic", place - (first + k), -0.75) for k in range(4)]
+            taps = np.clip(np.arange(first, first + 4), 0, size - 1)
+            part = np.tensordot(part[:, taps], weights, (1, 0))
+        wanted[(n, slice(None), *at)] = part
+    return wanted
+
+
 def grid_sample(rng):
     space = int(rng.integers(1, 4))
     n, c = (int(v) for v in rng.integers(1, 3, 2))
@@ -165,8 +182,11 @@ def grid_sample(rng):
     grid = (rng.integers(-24, 25, [n, *[int(d) for d in rng.integers(1, 4, space)], space]) / 16 + 1 / 64)
     attributes = {"mode": values.pick(rng, ["nearest", "linear", "cubic"]), "align_corners": int(rng.integers(0, 2)),
                   "padding_mode": values.pick(rng, ["zeros", "border", "reflection"])}
-    return reference("GridSample", 20, {"x": (x, type_name), "g": (grid.astype(np.float32), "float")}, type_name,
-                     attributes)
+    inputs = {"x": (x, type_name), "g": (grid.astype(np.float32), "float")}
+    if attributes["mode"] == "cubic" and attributes["padding_mode"] == "border":
+        wanted = cubic_at_border(x, grid.astype(np.float32), attributes["align_corners"])
+        return "GridSample", int(rng.choice([20, 22])), inputs, type_name, wanted, attributes
+    return reference("GridSample", 20, inputs, type_name, attributes)
 
 
 def affine_grid(rng):

@@ -128,11 +128,12 @@ static double place_of(const sampling *s, double x, int64_t size) {
         x = nearest(x);
     if (x >= low && x <= high)
         return x;
-    if (s->padding == PAD_BORDER)
+    if (s->padding == PAD_BORDER && s->mode != SAMPLE_CUBIC)
         return x > 0 ? length - 1 : 0;
     if (s->padding == PAD_REFLECTION)
         return reflected(x, low, high);
-    /* Far out, all is zero; and NaN is no place. */
+    /* Far out, all is zero, or the border, to which PyTorch and ONNX Runtime bring each element of a cubic's, not the
+     * place; and NaN is no place. */
     return x > 0 ? (x < length + MOST_TAPS ? x : length + MOST_TAPS) : x > -MOST_TAPS ? x : -MOST_TAPS;
 }
 
