@@ -10,7 +10,7 @@ CHECK_PARTS := \
   cli \
   conformance tolerances versions \
   plugin errors strict \
-  hostile hostile-values allocations regression \
+  hostile hostile-values allocations changing regression \
   ops-list check-device check-install check-setup \
   check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
   check-python \
@@ -253,6 +253,12 @@ strict: $(BUILD)/ox $(BUILD)/libox.so node-cases
 
 allocations: $(BUILD)/libox.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 120 tests/hostile/allocations.py --nodes $(BUILD)/node
+
+$(BUILD)/watch.so: tests/hostile/watch.c
+	$(call SHORT,CC) $(CC) -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror -o $@ $<
+
+changing: $(BUILD)/libox.so $(BUILD)/watch.so node-cases
+	@$(OX_PYTHON) $(VENV_RUN) 800 tests/hostile/changing.py $(BUILD)/watch.so --nodes $(BUILD)/node
 
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)

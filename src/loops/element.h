@@ -24,4 +24,8 @@ typedef uint64_t OX_ANYWHERE ox_u64;
 #define OX_AT(type, address) (*(type *)(void *)(address))
 #define OX_GET(type, address) (*(const type *)(const void *)(address))
 
+/* The same, read exactly once. What is used as an address, a count or a bound is read so: another thread may change an
+ * input during a run, and what was checked must be what is used. */
+#define OX_ONCE(type, address) (*(const volatile type *)(const void *)(address))
+
 #endif

@@ -168,8 +168,10 @@ enum {
         const c_##T wanted = extreme_##name##_##T(n, x);                                                               \
         for (int64_t k = 0;; k = k < n - 2 * BLOCK ? k + BLOCK : n - BLOCK) {                                          \
             const int64_t at = place_##name##_##T(last ? x + n - BLOCK - k : x + k, wanted);                           \
-            if (at < BLOCK)                                                                                            \
-                return last ? n - 1 - k - at : k + at;                                                                 \
+            if (at < BLOCK || k == n - BLOCK) { /* no block holds it where another thread changes the row */           \
+                const int64_t within = at < BLOCK ? at : 0;                                                            \
+                return last ? n - 1 - k - within : k + within;                                                         \
+            }                                                                                                          \
         }                                                                                                              \
     }
 

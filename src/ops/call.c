@@ -40,6 +40,10 @@ ox_status(ox_call_fail)(const ox_call *call, ox_status status, const char *forma
     return status;
 }
 
+ox_status ox_call_changed(const ox_call *call, int i) {
+    return ox_call_fail(call, OX_ERROR_VALUE, "%s was changed during the run", OX_INPUT(call, i));
+}
+
 /* Fails in a function of an operator from outside, unless it is the one that may do this. */
 static ox_status check_phase(const ox_call *call, ox_call_phase phase, const char *what) {
     static const char *const names[] = {"any", "infer", "prepare", "run"};

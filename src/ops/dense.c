@@ -19,6 +19,21 @@ void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t
     return piece;
 }
 
+ox_status ox_list_plan(ox_call *call, int i) {
+    return ox_call_given(call, i) ? ox_workspace_add(call, ox_tensor_count(call->in[i]), sizeof(int64_t)) : OX_OK;
+}
+
+const int64_t *ox_list_take(const ox_call *call, size_t *used, int i) {
+    if (!ox_call_given(call, i))
+        return NULL;
+    const ox_tensor *from = call->in[i];
+    const int64_t count = ox_tensor_count(from);
+    int64_t *list = ox_workspace_take(call, used, count, sizeof *list);
+    for (int64_t k = 0; k < count; k++)
+        list[k] = ox_tensor_int(from, k);
+    return list;
+}
+
 ox_status ox_plan_space(ox_call *call, ox_bcast *plan, int nargs, int rank, const int64_t *dims,
                         const int64_t *const *strides) {
     size_t most = rank > 1 ? (size_t)rank : 1;

@@ -13,6 +13,13 @@ ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size);
 /* Run: the next piece of the workspace; taken in the order and the sizes of prepare. *used starts at 0. */
 void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t size);
 
+/* Prepare: workspace for ox_list_take of input i; none if it is omitted. */
+ox_status ox_list_plan(ox_call *call, int i);
+
+/* Run: the integers of input i, each read once, so that those that are checked are those that are used; NULL if it is
+ * omitted. */
+const int64_t *ox_list_take(const ox_call *call, size_t *used, int i);
+
 /* The pool for work that moves this many bytes, or takes as long as that; NULL if it is too small to be split. */
 static inline ox_pool *ox_pool_for(ox_pool *pool, double bytes) {
     return OX_SMALL || bytes < (double)OX_SPLIT_BYTES ? NULL : pool;

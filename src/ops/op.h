@@ -140,6 +140,9 @@ ox_status ox_call_fail_briefly(const ox_call *call, ox_status status);
     (0 ? (ox_call_fail)(call, status, __VA_ARGS__) : ox_call_fail_briefly(call, status))
 #endif
 
+/* Fails because input i holds less than it did when its elements were counted: another thread changes it. */
+ox_status ox_call_changed(const ox_call *call, int i);
+
 /* The attribute of that name and kind; NULL if missing, or of another kind, which makes the call fail. */
 const ox_attr *ox_call_attr(ox_call *call, const char *name, ox_attr_kind kind);
 

@@ -24,6 +24,10 @@ typedef struct ox_source {
     int shape_room; /* of `shape`: so many dims, and as many strides */
     int64_t *shape;
     void *given; /* the data: shown to operators when the run starts */
+#if !OX_SMALL
+    char *copy; /* what a run works on instead: given.h */
+    size_t copy_room;
+#endif
 } ox_source;
 
 /* The node that a frame is at work on, as its operator sees it. */

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "body.h"
+#include "given.h"
 #include "plan.h"
 #include "profile.h"
 #include "stage.h"
@@ -106,6 +107,8 @@ ox_status ox_run_frame(ox_frame *frame) {
     OX_TRY(ox_run_plan(frame));
     show_inputs(frame, true);
     ox_stage *stage = frame->plan.stages;
+    if (!OX_SMALL && !frame->outer && stage->end < frame->graph->nnodes)
+        OX_TRY(ox_given_copy(frame));
     OX_TRY(run_stage(frame, stage));
     while (stage->end < frame->graph->nnodes) {
         OX_TRY(next_stage(frame, &stage));

@@ -45,7 +45,7 @@ typedef struct attention_run {
     const attention *a;
     stretch q, k, v;
     const char *mask; /* in the type that is computed in, or NULL */
-    const ox_i64 *valid;
+    const int64_t *valid;
     char *scores;
     int64_t first, count; /* blocks of this round */
 } attention_run;
@@ -175,6 +175,7 @@ ox_status ox_prepare_attention(ox_call *call) {
     a->dtype = ox_dtype_compute(call->in[OX_ATTENTION_Q]->dtype);
     a->width = (int64_t)ox_dtype_size(a->dtype);
     plan_loops(call, a);
+    OX_TRY(ox_list_plan(call, OX_ATTENTION_VALID));
     OX_TRY(ox_retype_plan(call, call->in[OX_ATTENTION_Q], a->dtype));
     OX_TRY(plan_joined(call, a, OX_ATTENTION_K, a->shape.size));
     OX_TRY(plan_joined(call, a, OX_ATTENTION_V, a->shape.values));
@@ -348,12 +349,10 @@ static void weigh_part(void *context, int part, int parts) {
 
 /* ---- Runs --------------------------------------------------------------------------------------------------- */
 
-static ox_status check_valid(const ox_call *call, attention_run *run) {
+static ox_status read_valid(const ox_call *call, size_t *used, attention_run *run) {
     const ox_attention_shape *s = &run->a->shape;
-    if (!ox_call_given(call, OX_ATTENTION_VALID))
-        return OX_OK;
-    run->valid = call->in[OX_ATTENTION_VALID]->data;
-    for (int64_t i = 0; i < s->batch; i++)
+    run->valid = ox_list_take(call, used, OX_ATTENTION_VALID);
+    for (int64_t i = 0; run->valid && i < s->batch; i++)
         if (run->valid[i] < 0 || run->valid[i] > ox_attention_keys(s))
             return ox_call_fail(call, OX_ERROR_VALUE, "element %lld of %s is %lld, but there are %lld keys",
                                 (long long)i, OX_INPUT(call, OX_ATTENTION_VALID), (long long)run->valid[i],
@@ -405,7 +404,7 @@ ox_status ox_run_attention(ox_call *call) {
     attention_run run = {.call = call, .a = call->state};
     const ox_tensor *y = call->out[OX_ATTENTION_Y];
     size_t used = 0;
-    OX_TRY(check_valid(call, &run));
+    OX_TRY(read_valid(call, &used, &run));
     take_operands(call, &used, &run);
     if (has_scores(&run.a->shape))
         run_blocks(call, used, &run);

@@ -85,6 +85,7 @@ ox_status ox_prepare_rotary(ox_call *call) {
     if (!r)
         return OX_ERROR_MEMORY;
     OX_TRY(read_node(call, r));
+    OX_TRY(ox_list_plan(call, POSITIONS));
     for (int i = X; i <= SIN; i++)
         OX_TRY(ox_dense_plan(call, call->in[i]));
     return ox_dense_plan_out(call, ox_tensor_count(call->out[0]));
@@ -94,7 +95,7 @@ typedef struct rotary_job {
     const rotary *r;
     ox_rotate_fn *turn;
     const ox_f32 *x, *cos, *sin;
-    const ox_i64 *positions;
+    const int64_t *positions;
     ox_f32 *to;
 } rotary_job;
 
@@ -118,7 +119,7 @@ static void rotary_part(void *context, int part, int parts) {
     }
 }
 
-static ox_status check_positions(const ox_call *call, const ox_i64 *positions) {
+static ox_status check_positions(const ox_call *call, const int64_t *positions) {
     const int64_t most = call->in[COS]->dims[0];
     for (int64_t i = 0; positions && i < ox_tensor_count(call->in[POSITIONS]); i++)
         if (positions[i] < 0 || positions[i] >= most)
@@ -131,7 +132,7 @@ ox_status ox_run_rotary(ox_call *call) {
     const rotary *r = call->state;
     const int64_t count = ox_tensor_count(call->out[0]);
     size_t used = 0;
-    const ox_i64 *positions = ox_call_given(call, POSITIONS) ? call->in[POSITIONS]->data : NULL;
+    const int64_t *positions = ox_list_take(call, &used, POSITIONS);
     OX_TRY(check_positions(call, positions));
     if (count == 0)
         return OX_OK;

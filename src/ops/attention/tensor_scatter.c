@@ -58,16 +58,26 @@ ox_status ox_infer_tensor_scatter(ox_call *call) {
 
 ox_status ox_prepare_tensor_scatter(ox_call *call) {
     scatter *s = ox_call_state(call, sizeof *s);
-    return s ? read_node(call, s) : OX_ERROR_MEMORY;
+    if (!s)
+        return OX_ERROR_MEMORY;
+    OX_TRY(read_node(call, s));
+    return ox_list_plan(call, 2);
 }
 
-static int64_t index_of(const ox_call *call, int64_t cache) {
-    return ox_call_given(call, 2) ? ((const ox_i64 *)call->in[2]->data)[cache] : 0;
+typedef struct write_job {
+    const ox_call *call;
+    const int64_t *indices; /* NULL: all are 0 */
+} write_job;
+
+static int64_t index_of(const write_job *job, int64_t cache) {
+    return job->indices ? job->indices[cache] : 0;
 }
 
-static ox_status check_indices(const ox_call *call, const scatter *s) {
+static ox_status check_indices(const write_job *job) {
+    const ox_call *call = job->call;
+    const scatter *s = call->state;
     for (int64_t i = 0; i < s->batch && !s->circular; i++) {
-        const int64_t index = index_of(call, i);
+        const int64_t index = index_of(job, i);
         if (index < 0 || index > s->most - s->count)
             return ox_call_fail(call, OX_ERROR_VALUE, "%lld rows at index %lld do not fit into the %lld of %s",
                                 (long long)s->count, (long long)index, (long long)s->most, OX_INPUT(call, 0));
@@ -76,12 +86,13 @@ static ox_status check_indices(const ox_call *call, const scatter *s) {
 }
 
 static void write_part(void *context, int part, int parts) {
-    const ox_call *call = context;
+    const write_job *job = context;
+    const ox_call *call = job->call;
     const scatter *s = call->state;
     int64_t i, end;
     ox_pool_range(s->batch * s->each, part, parts, &i, &end);
     for (; i < end; i++) {
-        const int64_t index = index_of(call, i / s->each) % s->most, at = index < 0 ? index + s->most : index;
+        const int64_t index = index_of(job, i / s->each) % s->most, at = index < 0 ? index + s->most : index;
         const int64_t before = ox_least(s->count, s->most - at);
         char *to = (char *)call->out[0]->data + i * s->most * s->row;
         const char *from = (const char *)call->in[1]->data + i * s->count * s->row;
@@ -92,11 +103,13 @@ static void write_part(void *context, int part, int parts) {
 
 ox_status ox_run_tensor_scatter(ox_call *call) {
     const scatter *s = call->state;
-    OX_TRY(check_indices(call, s));
+    size_t used = 0;
+    write_job job = {call, ox_list_take(call, &used, 2)};
+    OX_TRY(check_indices(&job));
     if (ox_tensor_count(call->out[0]) == 0)
         return OX_OK;
     ox_pack(call->loops, call->pool, call->in[0], call->out[0]->data);
     if (s->count > 0)
-        ox_pool_run_pieces(call->pool, (double)ox_tensor_count(call->in[1]) * 8, write_part, call);
+        ox_pool_run_pieces(call->pool, (double)ox_tensor_count(call->in[1]) * 8, write_part, &job);
     return OX_OK;
 }

@@ -148,8 +148,8 @@ static int64_t pop(candidates *c) {
 
 /* ---- Selecting ---------------------------------------------------------------------------------------------- */
 
-/* Selects boxes of one class; they go to `to`, where that is not NULL. */
-static void select_class(ox_call *call, const score_row *row, candidates *c, int64_t *to) {
+/* Selects boxes of one class; they go to `to`, where there is `room` for so many. */
+static void select_class(ox_call *call, const score_row *row, candidates *c, int64_t *to, int64_t room) {
     const suppression *s = row->s;
     fill_heap(row, c);
     while (c->count && c->chosen < s->most && !ox_pool_poll(call->pool)) {
@@ -158,7 +158,7 @@ static void select_class(ox_call *call, const score_row *row, candidates *c, int
         const bool can_overlap = next.area > 0; /* others are never suppressed, and suppress none */
         if (can_overlap && ox_box_tree_overlaps(&c->selected, &next, s->iou))
             continue;
-        if (to)
+        if (c->chosen < room)
             memcpy(to + 3 * c->chosen, (const int64_t[]){row->batch, row->kind, i}, 3 * sizeof *to);
         c->chosen++;
         if (can_overlap)
@@ -166,8 +166,8 @@ static void select_class(ox_call *call, const score_row *row, candidates *c, int
     }
 }
 
-/* Selects all boxes; *count is how many there are. */
-static ox_status select_boxes(ox_call *call, const suppression *s, int64_t *to, int64_t *count) {
+/* Selects all boxes, and lists the first ones, as `to` has room for; *count is how many there are. */
+static ox_status select_boxes(ox_call *call, const suppression *s, int64_t *to, int64_t most, int64_t *count) {
     const int64_t boxes = s->boxes->dims[1];
     *count = 0;
     if (ox_tensor_count(s->scores) == 0 || s->most <= 0)
@@ -177,7 +177,7 @@ static ox_status select_boxes(ox_call *call, const suppression *s, int64_t *to, 
     const bool room = c.heap && ox_box_tree_make(call->pile, ox_least(boxes, s->most), &c.selected);
     for (int64_t batch = 0; batch < s->scores->dims[0] && room; batch++)
         for (int64_t kind = 0; kind < s->scores->dims[1]; kind++) {
-            select_class(call, &(score_row){s, batch, kind}, &c, to ? to + 3 * *count : NULL);
+            select_class(call, &(score_row){s, batch, kind}, &c, most > *count ? to + 3 * *count : NULL, most - *count);
             *count += c.chosen;
         }
     ox_pile_restore(call->pile, mark);
@@ -188,7 +188,7 @@ ox_status ox_infer_suppress(ox_call *call) {
     suppression s;
     int64_t count;
     OX_TRY(read_suppression(call, &s));
-    OX_TRY(select_boxes(call, &s, NULL, &count));
+    OX_TRY(select_boxes(call, &s, NULL, 0, &count));
     return ox_call_output(call, 0, OX_INT64, 2, (const int64_t[]){count, 3});
 }
 
@@ -199,7 +199,9 @@ ox_status ox_prepare_suppress(ox_call *call) {
     if (!list)
         return OX_ERROR_MEMORY;
     OX_TRY(read_suppression(call, &s));
-    return select_boxes(call, &s, list, &count);
+    const int64_t listed = call->out[0]->dims[0];
+    OX_TRY(select_boxes(call, &s, list, listed, &count));
+    return count == listed ? OX_OK : ox_call_changed(call, 1);
 }
 
 ox_status ox_run_suppress(ox_call *call) {

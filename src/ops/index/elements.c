@@ -6,7 +6,7 @@
 /* All offsets first: nothing in the loop waits for whether an index is in range. */
 #define ADD_OFFSETS(type, apart)                                                                                       \
     for (int64_t i = 0; i < n; i++) {                                                                                  \
-        const int64_t index = OX_GET(type, indices + i * (apart));                                                     \
+        const int64_t index = OX_ONCE(type, indices + i * (apart));                                                    \
         const uint64_t at = (uint64_t)index + (index < 0 ? dim : 0);                                                   \
         wrong |= at >= dim;                                                                                            \
         offsets[i] = (int64_t)((uint64_t)offsets[i] + at * (uint64_t)axis.step);                                       \
@@ -28,7 +28,7 @@ int64_t ox_index_offsets(bool wide, int64_t n, const char *indices, int64_t inde
         if (index < -axis.dim || index >= axis.dim)
             break;
     }
-    return right;
+    return wrong && right == n ? n - 1 : right; /* an index that has changed since */
 }
 
 ox_status ox_index_fail(const ox_call *call, int64_t index, int axis) {

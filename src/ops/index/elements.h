@@ -15,11 +15,11 @@ typedef struct ox_index_axis {
 
 /* Element i of a list of int64 (wide) or int32, `index_step` bytes apart. */
 static inline int64_t ox_index_at(bool wide, const char *indices, int64_t index_step, int64_t i) {
-    return wide ? OX_GET(ox_i64, indices + i * index_step) : OX_GET(ox_i32, indices + i * index_step);
+    return wide ? OX_ONCE(ox_i64, indices + i * index_step) : OX_ONCE(ox_i32, indices + i * index_step);
 }
 
 /* Adds to offsets[0..n) where those indices lead. Returns how many are in range before the first that is not: n if
- * there is none. Offsets mean something only where all are. */
+ * there is none, and only then. Offsets mean something only where all are. */
 int64_t ox_index_offsets(bool wide, int64_t n, const char *indices, int64_t index_step, ox_index_axis axis,
                          int64_t *offsets);
 

@@ -64,7 +64,7 @@ typedef struct offsets_job {
 } offsets_job;
 
 static int64_t index_at(const offsets_job *job, int64_t i) {
-    return job->wide ? OX_GET(ox_i64, job->indices + i * 8) : OX_GET(ox_i32, job->indices + i * 4);
+    return job->wide ? OX_ONCE(ox_i64, job->indices + i * 8) : OX_ONCE(ox_i32, job->indices + i * 4);
 }
 
 static void offsets_share(void *context, ox_share *share) {

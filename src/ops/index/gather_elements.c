@@ -54,53 +54,37 @@ typedef struct elements_job {
 } elements_job;
 
 #if !OX_SMALL
-/* Loops over packed indices. All are looked at first, by their signs alone; then n elements are picked, `step` bytes
- * apart before indices count. Those below 0 have `dim` added, where there are any. */
+/* Loops over packed indices of `dim` elements: n elements are picked, `step` bytes apart before indices count. An index
+ * that is out of range picks the first one. False if there was such an index. */
 #define PICK(index_type, type)                                                                                         \
-    static inline void wrap_##index_type##_##type(int64_t n, const index_type *indices, int64_t dim, const char *from, \
-                                                  int64_t axis_step, int64_t step, type *to) {                         \
-        for (int64_t i = 0; i < n; i++, from += step) {                                                                \
-            const int64_t index = indices[i];                                                                          \
-            to[i] = OX_GET(type, from + (index + (dim & (0 - (int64_t)(index < 0)))) * axis_step);                     \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void pick_##index_type##_##type(int64_t n, const index_type *indices, int64_t dim, const char *from,        \
+    static bool pick_##index_type##_##type(int64_t n, const index_type *indices, uint64_t dim, const char *from,       \
                                            int64_t axis_step, int64_t step, type *to) {                                \
-        if (dim == 0)                                                                                                  \
-            wrap_##index_type##_##type(n, indices, 0, from, axis_step, step, to);                                      \
-        else                                                                                                           \
-            wrap_##index_type##_##type(n, indices, dim, from, axis_step, step, to);                                    \
+        bool wrong = false;                                                                                            \
+        for (int64_t i = 0; i < n; i++, from += step) {                                                                \
+            const int64_t index = OX_ONCE(index_type, indices + i);                                                    \
+            const uint64_t at = (uint64_t)index + (dim & (0 - (uint64_t)(index < 0)));                                 \
+            wrong |= at >= dim;                                                                                        \
+            to[i] = OX_GET(type, from + (int64_t)(at < dim ? at : 0) * axis_step);                                     \
+        }                                                                                                              \
+        return !wrong;                                                                                                 \
     }
 #define PICKS(index_type)                                                                                              \
-    static bool in_range_##index_type(int64_t n, const index_type *indices, uint64_t dim, bool *negative) {            \
-        uint64_t signs = 0, faults = 0;                                                                                \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const uint64_t index = (uint64_t)indices[i];                                                               \
-            signs |= index;                                                                                            \
-            faults |= (index + dim) | (dim - 1 - index);                                                               \
-        }                                                                                                              \
-        *negative = (int64_t)signs < 0;                                                                                \
-        return (int64_t)faults >= 0;                                                                                   \
-    }                                                                                                                  \
     PICK(index_type, ox_u8)                                                                                            \
     PICK(index_type, ox_u16)                                                                                           \
     PICK(index_type, ox_u32)                                                                                           \
     PICK(index_type, ox_u64)                                                                                           \
     static bool pick_##index_type(size_t width, int64_t n, const index_type *indices, const char *from,                \
                                   ox_index_axis axis, int64_t step, char *to) {                                        \
-        bool negative;                                                                                                 \
-        if (width > sizeof(ox_u64) || !in_range_##index_type(n, indices, (uint64_t)axis.dim, &negative))               \
+        const uint64_t dim = (uint64_t)axis.dim;                                                                       \
+        if (width > sizeof(ox_u64) || !dim)                                                                            \
             return false;                                                                                              \
-        const int64_t dim = negative ? axis.dim : 0;                                                                   \
         if (width == sizeof(ox_u8))                                                                                    \
-            pick_##index_type##_ox_u8(n, indices, dim, from, axis.step, step, (void *)to);                             \
-        else if (width == sizeof(ox_u16))                                                                              \
-            pick_##index_type##_ox_u16(n, indices, dim, from, axis.step, step, (void *)to);                            \
-        else if (width == sizeof(ox_u32))                                                                              \
-            pick_##index_type##_ox_u32(n, indices, dim, from, axis.step, step, (void *)to);                            \
-        else                                                                                                           \
-            pick_##index_type##_ox_u64(n, indices, dim, from, axis.step, step, (void *)to);                            \
-        return true;                                                                                                   \
+            return pick_##index_type##_ox_u8(n, indices, dim, from, axis.step, step, (void *)to);                      \
+        if (width == sizeof(ox_u16))                                                                                   \
+            return pick_##index_type##_ox_u16(n, indices, dim, from, axis.step, step, (void *)to);                     \
+        if (width == sizeof(ox_u32))                                                                                   \
+            return pick_##index_type##_ox_u32(n, indices, dim, from, axis.step, step, (void *)to);                     \
+        return pick_##index_type##_ox_u64(n, indices, dim, from, axis.step, step, (void *)to);                         \
     }
 PICKS(ox_i64)
 PICKS(ox_i32)

@@ -125,8 +125,8 @@ ox_status ox_infer_nonzero(ox_call *call) {
 }
 
 ox_status ox_run_nonzero(ox_call *call) {
-    list_places(call->in[0], call->out[0]->dims[1], call->out[0]->data);
-    return OX_OK;
+    const int64_t count = call->out[0]->dims[1];
+    return list_places(call->in[0], count, call->out[0]->data) < count ? ox_call_changed(call, 0) : OX_OK;
 }
 
 /* ---- Compress ----------------------------------------------------------------------------------------------- */
@@ -209,11 +209,14 @@ ox_status ox_run_compress(ox_call *call) {
     const char *condition = call->in[1]->data;
     job.call = call;
     job.offsets = call->workspace;
+    int64_t n = 0;
     /* Without a branch on what the condition says: each is listed, and written over unless it holds. */
-    for (int64_t i = 0, n = 0; n < job.kept && i < ox_least(job.dim, call->in[1]->dims[0]); i++) {
+    for (int64_t i = 0; n < job.kept && i < ox_least(job.dim, call->in[1]->dims[0]); i++) {
         job.offsets[n] = i * job.block;
         n += condition[i] != 0;
     }
+    if (n < job.kept)
+        return ox_call_changed(call, 1);
     ox_pool_run_pieces(call->pool, (double)job.outer * (double)job.kept * (double)job.block, compress_part, &job);
     return OX_OK;
 }

@@ -330,9 +330,22 @@ ox_status ox_infer_unique(ox_call *call) {
     return OX_OK;
 }
 
+/* Whether the outputs have room for as many items: what infer counted. */
+static bool is_counted(ox_call *call, int64_t count) {
+    int axis;
+    bool same = unique_axis(call, &axis) == OX_OK;
+    for (int k = 0; k < call->nout; k++)
+        if (k != 2 && call->out[k])
+            same &= call->out[k]->dims[k || axis < 0 ? 0 : axis] == count;
+    return same;
+}
+
 ox_status ox_prepare_unique(ox_call *call) {
     unique *u = ox_call_state(call, sizeof *u);
-    return u ? find_unique(call, u) : OX_ERROR_MEMORY;
+    if (!u)
+        return OX_ERROR_MEMORY;
+    OX_TRY(find_unique(call, u));
+    return is_counted(call, u->count) ? OX_OK : ox_call_changed(call, 0);
 }
 
 static void give(const ox_call *call, int k, const int64_t *list, int64_t count) {

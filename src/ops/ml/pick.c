@@ -40,9 +40,15 @@ static void pick_part(void *context, int part, int parts) {
     }
 }
 
+ox_status ox_prepare_array_feature_extractor(ox_call *call) {
+    return ox_list_plan(call, 1);
+}
+
 ox_status ox_run_array_feature_extractor(ox_call *call) {
     const ox_tensor *x = call->in[0], *y = call->in[1];
-    pick_job job = {.indices = y->data, .count = ox_tensor_count(y), .columns = x->dims[x->rank - 1]};
+    size_t used = 0;
+    pick_job job = {.count = ox_tensor_count(y), .columns = x->dims[x->rank - 1]};
+    job.indices = ox_list_take(call, &used, 1);
     for (int64_t k = 0; k < job.count; k++)
         if (job.indices[k] < 0 || job.indices[k] >= job.columns)
             return ox_call_fail(call, OX_ERROR_VALUE, "index %lld is out of range for the %lld columns of %s",

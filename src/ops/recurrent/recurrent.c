@@ -25,8 +25,8 @@ struct ox_recurrent_run {
     char *state[OX_RECURRENT_STATES];  /* batch x hidden; GRU: the second is the operand of the last product */
     void *room[OX_RECURRENT_PRODUCTS]; /* the products' workspace */
     ox_quantized_run *quantized;
-    const ox_i32 *lengths; /* NULL: all are of full length */
-    int64_t steps;         /* of the longest sequence */
+    const int64_t *lengths; /* NULL: all are of full length */
+    int64_t steps;          /* of the longest sequence */
     int direction;
     bool backward;
     int64_t step;
@@ -88,6 +88,7 @@ static ox_status plan_memory(ox_call *call, const ox_recurrent *r) {
     const ox_recurrent_shape *s = &r->shape;
     const size_t width = (size_t)r->loops.width;
     const int64_t gates = r->cell->gates * s->hidden;
+    OX_TRY(ox_list_plan(call, LENGTHS));
     for (int i = 0; i < call->nin; i++)
         if (i != LENGTHS && call->in[i])
             OX_TRY(ox_dense_plan(call, call->in[i]));
@@ -317,12 +318,12 @@ static void run_direction(ox_recurrent_run *run, int direction) {
                   run->state[i] + row * r->shape.hidden * r->loops.width);
 }
 
-static ox_status check_lengths(ox_call *call, ox_recurrent_run *run) {
+static ox_status read_lengths(ox_call *call, size_t *used, ox_recurrent_run *run) {
     const ox_recurrent_shape *s = &run->r->shape;
     run->steps = s->sequence;
-    if (!ox_call_given(call, LENGTHS))
+    run->lengths = ox_list_take(call, used, LENGTHS);
+    if (!run->lengths)
         return OX_OK;
-    run->lengths = call->in[LENGTHS]->data;
     run->steps = 0;
     for (int64_t i = 0; i < s->batch; i++) {
         if (run->lengths[i] < 0 || run->lengths[i] > s->sequence)
@@ -337,24 +338,23 @@ static ox_status check_lengths(ox_call *call, ox_recurrent_run *run) {
     return OX_OK;
 }
 
-static void take_memory(ox_call *call, ox_recurrent_run *run) {
+static void take_memory(ox_call *call, size_t *used, ox_recurrent_run *run) {
     const ox_recurrent *r = run->r;
     const ox_recurrent_shape *s = &r->shape;
     const size_t width = (size_t)r->loops.width;
     const int64_t gates = r->cell->gates * s->hidden;
-    size_t used = 0;
     for (int i = 0; i < call->nin; i++)
         if (i != LENGTHS && call->in[i])
-            run->in[i] = ox_dense_in(call, &used, call->in[i]);
-    run->inputs = ox_workspace_take(call, &used, elements(s->sequence, s->batch, gates), width);
-    run->gates = ox_workspace_take(call, &used, elements(1, s->batch, gates), width);
-    run->bias = ox_workspace_take(call, &used, gates + s->hidden, width);
+            run->in[i] = ox_dense_in(call, used, call->in[i]);
+    run->inputs = ox_workspace_take(call, used, elements(s->sequence, s->batch, gates), width);
+    run->gates = ox_workspace_take(call, used, elements(1, s->batch, gates), width);
+    run->bias = ox_workspace_take(call, used, gates + s->hidden, width);
     for (int i = 0; i < OX_RECURRENT_STATES; i++)
-        run->state[i] = ox_workspace_take(call, &used, elements(1, s->batch, s->hidden), width);
+        run->state[i] = ox_workspace_take(call, used, elements(1, s->batch, s->hidden), width);
     if (r->cell->is_quantized)
-        ox_quantized_take(call, r, &used, run->quantized);
+        ox_quantized_take(call, r, used, run->quantized);
     for (int i = 0; i < (r->first ? OX_RECURRENT_PRODUCTS : OX_LAST_PRODUCT); i++)
-        run->room[i] = ox_gemm_take(call, &used, &r->products[i].plan);
+        run->room[i] = ox_gemm_take(call, used, &r->products[i].plan);
 }
 
 ox_status ox_run_recurrent(ox_call *call) {
@@ -363,8 +363,9 @@ ox_status ox_run_recurrent(ox_call *call) {
     const ox_recurrent_shape *s = &run.r->shape;
     if (s->batch == 0 || s->hidden == 0)
         return OX_OK;
-    OX_TRY(check_lengths(call, &run));
-    take_memory(call, &run);
+    size_t used = 0;
+    OX_TRY(read_lengths(call, &used, &run));
+    take_memory(call, &used, &run);
     for (int d = 0; d < s->directions; d++)
         run_direction(&run, d);
     return OX_OK;

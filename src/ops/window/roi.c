@@ -22,18 +22,25 @@ typedef struct roi {
     ox_blend_values_fn *blend;
 } roi;
 
+/* Where a region lies: left, top, right and bottom in elements of that image. */
+typedef struct roi_region {
+    int64_t image;
+    double corner[4];
+} roi_region;
+
 typedef struct roi_job {
     const roi *r;
     ox_dtype dtype;
-    int64_t corners;         /* columns of the list of regions */
-    const char *x, *regions; /* images as they are, or with their channels last */
-    const ox_i64 *images;    /* NULL: the first column says it */
+    const char *x; /* images as they are, or with their channels last */
+    const roi_region *regions;
+    bool aligned; /* RoiAlign */
     char *to;
     int64_t count; /* rows of results of all regions, alike for all channels */
 } roi_job;
 
 static double number_at(ox_dtype dtype, const void *data, int64_t i) {
-    return dtype == OX_DOUBLE ? ((const ox_f64 *)data)[i] : (double)((const ox_f32 *)data)[i];
+    return dtype == OX_DOUBLE ? OX_ONCE(ox_f64, (const ox_f64 *)data + i)
+                              : (double)OX_ONCE(ox_f32, (const ox_f32 *)data + i);
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
@@ -105,6 +112,7 @@ static ox_status prepare_regions(ox_call *call, roi **state) {
     r->scale = (double)ox_call_float(call, "spatial_scale", 1);
     OX_TRY(ox_dense_plan(call, x));
     OX_TRY(ox_dense_plan(call, call->in[1]));
+    OX_TRY(ox_workspace_add(call, call->in[1]->dims[0], sizeof(roi_region)));
     return ox_dense_plan_out(call, ox_tensor_count(out));
 }
 
@@ -131,29 +139,23 @@ ox_status ox_prepare_roi_align(ox_call *call) {
 
 /* ---- Regions ------------------------------------------------------------------------------------------------ */
 
-static int64_t image_of(const roi_job *job, int64_t region) {
-    return job->images ? job->images[region] : (int64_t)number_at(job->dtype, job->regions, region * job->corners);
-}
-
-/* Corner k of a region: left, top, right, bottom. */
-static double corner_of(const roi_job *job, int64_t region, int k) {
-    const double at = number_at(job->dtype, job->regions, (region + 1) * job->corners - 4 + k);
-    return at * job->r->scale - job->r->shift;
-}
-
-/* All regions lie somewhere, in images that are there. */
-static ox_status check_regions(const ox_call *call, const roi_job *job) {
-    const int64_t count = call->in[1]->dims[0], images = call->in[0]->dims[0];
-    const int input = job->images ? 2 : 1;
+/* Reads regions, each number once; all lie somewhere, in images that are there. */
+static ox_status read_regions(const ox_call *call, const roi *r, const ox_tensor *list, bool aligned, roi_region *to) {
+    const int64_t count = list->dims[0], corners = list->dims[1], images = call->in[0]->dims[0];
     for (int64_t i = 0; i < count; i++) {
-        const double image = job->images ? 0 : number_at(job->dtype, job->regions, i * job->corners);
-        if (!(image >= 0 && image < (double)images) || image_of(job, i) < 0 || image_of(job, i) >= images)
+        const double image =
+            aligned ? (double)ox_tensor_int(call->in[2], i) : number_at(list->dtype, list->data, i * corners);
+        if (!(image >= 0 && image < (double)images))
             return ox_call_fail(call, OX_ERROR_VALUE, "%s: region %lld lies in none of %lld images",
-                                OX_INPUT(call, input), (long long)i, (long long)images);
-        for (int k = 0; k < 4; k++)
-            if (!(fabs(corner_of(job, i, k)) < 0x1p50))
+                                OX_INPUT(call, aligned ? 2 : 1), (long long)i, (long long)images);
+        to[i].image = (int64_t)image;
+        for (int k = 0; k < 4; k++) {
+            const double at = number_at(list->dtype, list->data, (i + 1) * corners - 4 + k) * r->scale - r->shift;
+            if (!(fabs(at) < 0x1p50))
                 return ox_call_fail(call, OX_ERROR_VALUE, "%s: region %lld has the corner %g", OX_INPUT(call, 1),
-                                    (long long)i, corner_of(job, i, k));
+                                    (long long)i, at);
+            to[i].corner[k] = at;
+        }
     }
     return OX_OK;
 }
@@ -177,7 +179,7 @@ static roi_range covered(double from, double to, int64_t i, int64_t parts, int64
 
 static const char *plane_of(const roi_job *job, int64_t region, int64_t channel) {
     const int64_t size = job->r->height * job->r->width * (int64_t)ox_dtype_size(job->dtype);
-    return size ? job->x + (image_of(job, region) * job->r->channels + channel) * size : job->x;
+    return size ? job->x + (job->regions[region].image * job->r->channels + channel) * size : job->x;
 }
 
 static void store(const roi_job *job, int64_t region, int64_t channel, int64_t row, int64_t column, double value) {
@@ -201,9 +203,9 @@ static double greatest_of(ox_dtype dtype, const char *plane, int64_t width, roi_
 
 static void pool_cell(const roi_job *job, int64_t region, int64_t row, int64_t column) {
     const roi *r = job->r;
-    const roi_range rows = covered(corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height);
-    const roi_range columns =
-        covered(corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width);
+    const double *corner = job->regions[region].corner;
+    const roi_range rows = covered(corner[1], corner[3], row, r->rows, r->height);
+    const roi_range columns = covered(corner[0], corner[2], column, r->columns, r->width);
     for (int64_t channel = 0; channel < r->channels; channel++)
         store(job, region, channel, row, column,
               greatest_of(job->dtype, plane_of(job, region, channel), r->width, rows, columns));
@@ -317,9 +319,9 @@ static void align_channels(const roi *r, roi_cell *cell, bool once, const void *
 
 static void align_cell(const roi_job *job, int64_t region, int64_t row, int64_t column) {
     const roi *r = job->r;
-    roi_cell cell = {
-        .ys = samples_of(r, corner_of(job, region, 1), corner_of(job, region, 3), row, r->rows, r->height),
-        .xs = samples_of(r, corner_of(job, region, 0), corner_of(job, region, 2), column, r->columns, r->width)};
+    const double *corner = job->regions[region].corner;
+    roi_cell cell = {.ys = samples_of(r, corner[1], corner[3], row, r->rows, r->height),
+                     .xs = samples_of(r, corner[0], corner[2], column, r->columns, r->width)};
     const bool once = list_first(r, &cell);
     for (int64_t first = 0, n; first < r->channels; first += n) {
         double values[ROI_CHANNELS];
@@ -342,7 +344,7 @@ static void roi_part(void *context, int part, int parts) {
     ox_pool_range(job->count, part, parts, &at, &end);
     for (; at < end; at++)
         for (int64_t column = 0; column < r->columns; column++)
-            (job->images ? align_cell : pool_cell)(job, at / r->rows, at % r->rows, column);
+            (job->aligned ? align_cell : pool_cell)(job, at / r->rows, at % r->rows, column);
 }
 
 /* The images with their channels last. */
@@ -355,15 +357,16 @@ static const void *channels_last(const ox_call *call, const ox_tensor *x, void *
     return to;
 }
 
-static ox_status run_regions(ox_call *call, const int64_t *images) {
+static ox_status run_regions(ox_call *call, bool aligned) {
     const ox_tensor *out = call->out[0];
     const int64_t count = ox_tensor_count(out);
     size_t used = 0;
     const roi *r = call->state;
-    const ox_tensor x = ox_dense_in(call, &used, call->in[0]), regions = ox_dense_in(call, &used, call->in[1]);
-    roi_job job = {r, x.dtype, regions.dims[1], x.data, regions.data, images, NULL, regions.dims[0] * r->rows};
+    const ox_tensor x = ox_dense_in(call, &used, call->in[0]), list = ox_dense_in(call, &used, call->in[1]);
+    roi_region *regions = ox_workspace_take(call, &used, list.dims[0], sizeof *regions);
+    roi_job job = {r, x.dtype, x.data, regions, aligned, NULL, list.dims[0] * r->rows};
     job.to = ox_dense_out(call, &used, count);
-    OX_TRY(check_regions(call, &job));
+    OX_TRY(read_regions(call, r, &list, aligned, regions));
     if (r->last)
         job.x = channels_last(call, &x, ox_workspace_take(call, &used, ox_tensor_count(&x), ox_dtype_size(x.dtype)));
     /* A cell sees a part of its region. */
@@ -375,9 +378,9 @@ static ox_status run_regions(ox_call *call, const int64_t *images) {
 }
 
 ox_status ox_run_max_roi_pool(ox_call *call) {
-    return run_regions(call, NULL);
+    return run_regions(call, false);
 }
 
 ox_status ox_run_roi_align(ox_call *call) {
-    return run_regions(call, call->in[2]->data);
+    return run_regions(call, true);
 }
