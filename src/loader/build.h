@@ -226,6 +226,10 @@ ox_status ox_build_function(ox_builder *b, ox_scope *scope, const ox_node *node,
  * same. The nodes are sorted, and the outputs known. */
 ox_status ox_build_quantized(ox_builder *b, ox_scope *scope);
 
+/* unpool.c: tells MaxUnpool of the image that its indices count in, where a MaxPool gives them. The nodes are sorted.
+ */
+ox_status ox_build_unpools(ox_builder *b, ox_scope *scope);
+
 /* schema.c: the attributes of a node, as it is written and as they are resolved, against ONNX's definition of its
  * operator; operators that are not ONNX's pass. */
 ox_status ox_build_check_attrs(ox_builder *b, const Onnx__NodeProto *proto, const ox_node *node);

@@ -401,6 +401,8 @@ static ox_status fill(ox_builder *b, ox_env *env, ox_span graph) {
         OX_TRY(ox_build_waiting(b, env->scope));
     OX_TRY(build_ends(b, env, graph, GRAPH_OUTPUT, build_output, &env->scope->outputs, &made->noutputs));
     OX_TRY(ox_scope_sort(b, env->scope));
+    if (ox_ops_have(OX_OP_PLACES))
+        OX_TRY(ox_build_unpools(b, env->scope));
     if (OX_WITH_QUANTIZED && !b->model->options.no_integer)
         OX_TRY(ox_build_quantized(b, env->scope));
     return finish(b, env->scope);

@@ -189,6 +189,7 @@ enum {
     OX_OP_BODIES = 1048576,   /* where its node has subgraphs, the row in `detail`, of a control operator, serves it */
     OX_OP_DERIVED = 2097152,  /* the loader writes the nodes that compute its inputs: Gradient */
     OX_OP_GAPS = 4194304,     /* may omit inputs before those that it must have, and sees to that itself */
+    OX_OP_PLACES = 16777216,  /* input 1 may be places in the image of a pool, whose shape the loader then adds */
     OX_OP_FUNCTION = 8388608  /* the loader writes the nodes that compute its outputs; infer alone stays, to check */
 };
 

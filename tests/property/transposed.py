@@ -8,6 +8,7 @@ import arrays
 import nodes
 import numpy as np
 import one_node
+import oxlib
 import trials
 from onnx import helper
 
@@ -144,6 +145,63 @@ def check_unpooled(rng):
     return None if right else f"MaxUnpool-{version} {type_name} {dims} {given} {inputs.get('s')}"
 
 
+def handed_on(rng, dims):
+    """Nodes that indices go through on their way, and the name of what comes out."""
+    steps, name, weights = [], "i", {}
+    for k in range(number(rng, 0, 2)):
+        op = str(rng.choice(["Identity", "Cast", "Reshape", "Unsqueeze"]))
+        made = f"h{k}"
+        if op == "Unsqueeze":
+            weights["zero"] = ("int64", np.array([0]))
+            steps += [helper.make_node(op, [name, "zero"], [made + "u"]), helper.make_node("Squeeze", [made + "u", "zero"], [made])]
+        elif op == "Reshape":
+            weights["same"] = ("int64", np.array(dims))
+            steps.append(helper.make_node(op, [name, "same"], [made]))
+        else:
+            steps.append(helper.make_node(op, [name], [made], **({"to": 7} if op == "Cast" else {})))
+        name = made
+    return steps, name, weights
+
+
+def check_pooled(rng):
+    """MaxUnpool of what a MaxPool of the same model gives puts every element back where it was, into an image of any
+    size that has its place."""
+    version = int(rng.choice([13, 22]))
+    image = [number(rng, 1, 3), number(rng, 1, 3), *[number(rng, 2, 9) for _ in range(number(rng, 1, 3))]]
+    kernel, strides = [number(rng, 1, 3) for _ in image[2:]], [number(rng, 1, 3) for _ in image[2:]]
+    pads = [(number(rng, 0, k - 1), number(rng, 0, k - 1)) if rng.random() < 0.3 else (0, 0) for k in kernel]
+    if any(n + sum(p) < k for n, k, p in zip(image[2:], kernel, pads)):
+        return check_pooled(rng)
+    windows = {"kernel_shape": kernel, "strides": strides, "pads": [p[0] for p in pads] + [p[1] for p in pads]}
+    x = (rng.permutation(int(np.prod(image))) + 1).reshape(image).astype(np.float32)
+    order = {"storage_order": 1} if rng.random() < 0.3 else {}
+    pool = helper.make_node("MaxPool", ["x"], ["p", "i"], ceil_mode=int(rng.random() < 0.3), **windows, **order)
+    first = nodes.model_around([pool], {"x": "float"}, {"p": "float"}, version)
+    pooled = nodes.run(first, [(x, "float")])[0]
+    steps, name, weights = handed_on(rng, pooled.shape)
+    ends, out = ["p", name], [(n - 1) * s + k - sum(p) for n, s, k, p in zip(pooled.shape[2:], strides, kernel, pads)]
+    if rng.random() < 0.7 or min(out) < 1:
+        out = [max(1, n + (number(rng, -1, 2) if rng.random() < 0.3 else 0)) for n in image[2:]]
+        ends.append("s")
+        weights["s"] = ("int64", np.array(image[:2] + out))
+    unpool = helper.make_node("MaxUnpool", ends, ["y"], **windows)
+    every = [pool, *steps, unpool] if rng.random() < 0.7 else [unpool, *steps, pool]
+    data = nodes.model_around(every, {"x": "float"}, {"y": "float"}, version,
+                              [one_node.constant(n, *pair) for n, pair in weights.items()])
+    text = f"MaxUnpool-{version} of MaxPool {image} {windows} {order} to {out} by {[s.op_type for s in steps]}"
+    places = np.argwhere(np.isin(x, pooled))
+    try:
+        got = nodes.run(data, [(x, "float")], number(rng, 1, 3))[0]
+    except oxlib.OxError as error:
+        return None if error.status == oxlib.VALUE and (places[:, 2:] >= out).any() else f"{text}: {error}"
+    wanted = np.zeros(image[:2] + out, np.float32)
+    for place in map(tuple, places):
+        if any(a >= n for a, n in zip(place[2:], out)):
+            return f"{text}: {place} has no place"
+        wanted[place] = x[place]
+    return None if got.shape == wanted.shape and np.array_equal(got, wanted) else text
+
+
 def check_causal(rng):
     """Each position sees itself and those before, of which a state has the last ones."""
     type_name = str(rng.choice(["float", "float16", "bfloat16"]))
@@ -172,7 +230,7 @@ def check_causal(rng):
     return None if right else f"CausalConvWithState {type_name} {x.shape} {taps} {activation} {types}"
 
 
-CHECKS = [(0.25, check_blocks), (0.1, check_unpooled), (0.1, check_causal), (0.55, check_transposed)]
+CHECKS = [(0.2, check_blocks), (0.1, check_unpooled), (0.1, check_pooled), (0.1, check_causal), (0.5, check_transposed)]
 
 
 def check(rng, _):

@@ -1,10 +1,16 @@
-/* unpool.c: MaxUnpool. It puts elements back where MaxPool found them, and zeros elsewhere. Indices count in the
- * smallest image that the pool can have come from; in a larger output, that image lies at the start. */
+/* unpool.c: MaxUnpool. It puts elements back where MaxPool found them, and zeros elsewhere. Indices count in the image
+ * of the pool where the loader knows it (input 3), or in the smallest image that the pool can have come from; in an
+ * output of another size, that image lies at the start. */
 #include "loops/element.h"
 #include "pool.h"
 #include "window.h"
 
 #include <string.h>
+
+/* Inputs. */
+enum {
+    IMAGE = 3 /* the shape of the image that indices count in: src/loader/unpool.c */
+};
 
 /* The smallest image that the pool can have come from. */
 static ox_status pooled_shape(ox_call *call, int64_t *dims) {
@@ -38,21 +44,36 @@ static ox_status given_shape(ox_call *call, const int64_t *pooled, int64_t *dims
     OX_TRY(ox_call_int_list(call, 2, dims, OX_MAX_RANK, &count));
     bool fits = count == x->rank && dims[0] == x->dims[0] && dims[1] == x->dims[1];
     for (int d = 2; fits && d < count; d++)
-        fits = dims[d] >= pooled[d];
+        fits = dims[d] >= (ox_call_given(call, IMAGE) ? 0 : pooled[d]);
     return fits ? OX_OK
                 : ox_call_fail(call, OX_ERROR_SHAPE, "an output of shape %s has no room for %s", OX_DIMS(count, dims),
                                OX_DIMS(x->rank, pooled));
 }
 
+/* The image that indices count in. */
+static ox_status counted_shape(ox_call *call, const int64_t *pooled, int64_t *dims) {
+    const ox_tensor *x = call->in[0];
+    int count = x->rank;
+    if (ox_call_given(call, IMAGE))
+        OX_TRY(ox_call_int_list(call, IMAGE, dims, OX_MAX_RANK, &count));
+    else
+        memcpy(dims, pooled, (size_t)count * sizeof *dims);
+    if (count == x->rank && dims[0] == x->dims[0] && dims[1] == x->dims[1])
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_SHAPE, "the indices count in an image of shape %s, which does not fit %s",
+                        OX_DIMS(count, dims), OX_INPUT(call, 0));
+}
+
 ox_status ox_infer_max_unpool(ox_call *call) {
     const ox_tensor *x = call->in[0], *at = call->in[1];
-    int64_t pooled[OX_MAX_RANK], dims[OX_MAX_RANK];
+    int64_t pooled[OX_MAX_RANK], counted[OX_MAX_RANK], dims[OX_MAX_RANK];
     OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     OX_TRY(ox_call_check_dtype(call, 1, OX_BIT(OX_INT64)));
     OX_TRY(pooled_shape(call, pooled));
     if (!ox_same_dims(x->rank, x->dims, at->rank, at->dims))
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same shape", OX_INPUT(call, 0),
                             OX_INPUT(call, 1));
+    OX_TRY(counted_shape(call, pooled, counted));
     if (ox_call_given(call, 2))
         OX_TRY(given_shape(call, pooled, dims));
     return ox_call_output(call, 0, x->dtype, x->rank, ox_call_given(call, 2) ? dims : pooled);
@@ -60,55 +81,84 @@ ox_status ox_infer_max_unpool(ox_call *call) {
 
 typedef struct unpool {
     int rank;
-    bool moved;            /* the output is larger */
-    int64_t count;         /* of places */
-    int64_t *pooled, *out; /* dims */
+    bool moved;           /* the output has another shape, or another order */
+    bool column_major;    /* the order that indices count in within a channel */
+    int64_t count;        /* of places */
+    int64_t *image, *out; /* dims */
 } unpool;
 
 ox_status ox_prepare_max_unpool(ox_call *call) {
     const ox_tensor *out = call->out[0];
-    unpool *u = ox_call_state(call, sizeof *u + 2 * (size_t)out->rank * sizeof *u->pooled);
+    int64_t pooled[OX_MAX_RANK];
+    unpool *u = ox_call_state(call, sizeof *u + 2 * OX_MAX_RANK * sizeof *u->image);
     if (!u)
         return OX_ERROR_MEMORY;
     u->rank = out->rank;
-    u->pooled = (int64_t *)(void *)(u + 1);
-    u->out = u->pooled + out->rank;
+    u->image = (int64_t *)(void *)(u + 1);
+    u->out = u->image + OX_MAX_RANK;
     memcpy(u->out, out->dims, (size_t)out->rank * sizeof *u->out);
-    OX_TRY(pooled_shape(call, u->pooled));
-    u->moved = !ox_same_dims(u->rank, u->pooled, u->rank, u->out);
-    u->count = ox_count(u->rank, u->pooled);
+    OX_TRY(pooled_shape(call, pooled));
+    OX_TRY(counted_shape(call, pooled, u->image));
+    u->column_major = ox_call_given(call, IMAGE) && ox_call_int(call, "storage_order", 0) == 1;
+    u->moved = u->column_major || !ox_same_dims(u->rank, u->image, u->rank, u->out);
+    u->count = ox_count(u->rank, u->image);
     return OX_OK;
 }
 
-/* Where a place of the smaller image is in the output. */
-static int64_t moved_place(const unpool *u, int64_t place) {
+/* The place in a channel of the image whose elements count along the first dimension first, in the usual order. */
+static int64_t in_rows(const unpool *u, int64_t place) {
+    const int64_t area = ox_count(u->rank - 2, u->image + 2);
+    int64_t rest = place % area, at = 0, step = area;
+    for (int d = 2; d < u->rank; d++) {
+        step /= u->image[d];
+        at += rest % u->image[d] * step;
+        rest /= u->image[d];
+    }
+    return place - place % area + at;
+}
+
+/* Where an index is in the output; -1 where that has no place for it. */
+static int64_t place_of(const unpool *u, int64_t place) {
     int64_t index[OX_MAX_RANK], at = 0;
+    if (place < 0 || place >= u->count)
+        return -1;
     if (!u->moved)
         return place;
-    ox_index_of(u->rank, u->pooled, place, index);
-    for (int d = 0; d < u->rank; d++)
+    ox_index_of(u->rank, u->image, u->column_major ? in_rows(u, place) : place, index);
+    for (int d = 0; d < u->rank; d++) {
+        if (index[d] >= u->out[d])
+            return -1;
         at = at * u->out[d] + index[d];
+    }
     return at;
 }
 
 #define PUT(type)                                                                                                      \
-    for (int64_t i = 0; i < n; i++)                                                                                    \
-        if (places[i] >= 0 && places[i] < u->count)                                                                    \
-            OX_AT(type, to + moved_place(u, places[i]) * (int64_t)sizeof(type)) =                                      \
-                OX_GET(type, from + i * (int64_t)sizeof(type));                                                        \
-        else                                                                                                           \
-            return i
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        const int64_t place = place_of(u, places[i]);                                                                  \
+        if (place < 0)                                                                                                 \
+            return i;                                                                                                  \
+        OX_AT(type, to + place * (int64_t)sizeof(type)) = OX_GET(type, from + i * (int64_t)sizeof(type));              \
+    }
 
 /* Puts n elements in their places; the number of the first that has none, n if all have. */
 static int64_t put(const unpool *u, size_t width, int64_t n, const char *from, const int64_t *places, char *to) {
     if (width == sizeof(ox_u16)) {
-        PUT(ox_u16);
+        PUT(ox_u16)
     } else if (width == sizeof(ox_u32)) {
-        PUT(ox_u32);
+        PUT(ox_u32)
     } else {
-        PUT(ox_u64);
+        PUT(ox_u64)
     }
     return n;
+}
+
+static ox_status fail_place(const ox_call *call, const unpool *u, int64_t place) {
+    if (place < 0 || place >= u->count)
+        return ox_call_fail(call, OX_ERROR_VALUE, "%s: index %lld is out of range for the %lld elements of %s",
+                            OX_INPUT(call, 1), (long long)place, (long long)u->count, OX_DIMS(u->rank, u->image));
+    return ox_call_fail(call, OX_ERROR_VALUE, "%s: index %lld of an image of shape %s is not in one of shape %s",
+                        OX_INPUT(call, 1), (long long)place, OX_DIMS(u->rank, u->image), OX_DIMS(u->rank, u->out));
 }
 
 ox_status ox_run_max_unpool(ox_call *call) {
@@ -124,9 +174,7 @@ ox_status ox_run_max_unpool(ox_call *call) {
         const int64_t some = ox_least(piece, n - i);
         const int64_t done = put(u, width, some, (const char *)x->data + i * (int64_t)width, places + i, out->data);
         if (done < some)
-            return ox_call_fail(call, OX_ERROR_VALUE, "%s: index %lld is out of range for the %lld elements of %s",
-                                OX_INPUT(call, 1), (long long)places[i + done], (long long)u->count,
-                                OX_DIMS(u->rank, u->pooled));
+            return fail_place(call, u, places[i + done]);
     }
     return OX_OK;
 }
