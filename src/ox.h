@@ -449,6 +449,17 @@ OX_API ox_status ox_session_prepare(ox_session *session, ox_error *error);
  * data-dependent shapes too, a run allocates nothing. */
 OX_API ox_status ox_session_run(ox_session *session, ox_error *error);
 
+/* Gives memory for output `index`, packed, of which type and shape are known: `bytes` bytes that nobody else uses until
+ * the run ends, not even as an input. NULL leaves the output in the session's memory. It must not use the session. */
+typedef void *ox_output_fn(void *context, size_t index, const ox_tensor *output, size_t bytes);
+
+/* Has outputs written to the caller's memory from the next run on; NULL unsets it. Each run asks `callback` once for
+ * each output that is a tensor of other elements than strings, by the thread that runs the session. An output is
+ * computed there if the memory is aligned to 64 bytes and nothing else shares the output's; otherwise it is copied
+ * there at the end of the run. ox_session_output then describes that memory, which must stay as long as it is read. A
+ * run that fails may have written to it. To set or to unset it makes the next run plan anew. Devices refuse it. */
+OX_API ox_status ox_session_set_outputs(ox_session *session, ox_output_fn *callback, void *context, ox_error *error);
+
 /* Describes output `index` of the last run, extra ones counted behind the model's: a packed tensor, or the input's own
  * tensor where an output is an input. The memory belongs to the session and is valid until its next run, prepare or
  * free. Inputs may be set for the next run before; an output that is an input is gone when that gets another shape. */

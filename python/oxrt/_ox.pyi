@@ -3,7 +3,7 @@ from os import PathLike
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 __version__: str
 
@@ -67,8 +67,16 @@ class Model:
     ) -> Model: ...
     def __call__(self, *values: _Value, **named: _Value) -> Any: ...
     def run(
-        self, feeds: dict[str, Any], outputs: Sequence[str] | None = None, flag: Flag | None = None, /
+        self,
+        feeds: dict[str, Any],
+        outputs: Sequence[str] | None = None,
+        flag: Flag | None = None,
+        into: dict[str, NDArray[Any]] | None = None,
+        /,
     ) -> list[Any]: ...
+    def run_into(
+        self, feeds: dict[str, Any], outputs: dict[str, NDArray[Any]], flag: Flag | None = None, /
+    ) -> list[NDArray[Any]]: ...
     def prepare(self, *values: _Value, **named: _Value) -> None: ...
     def profile(self, *values: _Value, **named: _Value) -> list[Step]: ...
     @property

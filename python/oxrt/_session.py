@@ -224,6 +224,9 @@ class InferenceSession:
 
     def run(self, output_names, input_feed, run_options=None):
         """A list of the outputs that are named (all for None or an empty list)."""
+        return self._run(output_names or None, input_feed, run_options, None)
+
+    def _run(self, names, input_feed, run_options, into):
         if not self._needed <= input_feed.keys():
             self._missing(input_feed)
         if self._fixed:
@@ -231,9 +234,9 @@ class InferenceSession:
         if self._steps is not None:
             self._profile(input_feed)
         try:
-            if run_options is None:
-                return self._model.run(input_feed, output_names or None)
-            return self._model.run(input_feed, output_names or None, run_options._flag)
+            if run_options is None and not into:
+                return self._model.run(input_feed, names)
+            return self._model.run(input_feed, names, run_options and run_options._flag, into)
         except _ox.Error as error:
             raise _status.of(error) from None
 
@@ -524,19 +527,9 @@ class IOBinding:
 
     def _run(self, session, run_options):
         names = list(self._outputs)
-        values = session.run(names, self._inputs, run_options) if names else []
-        self._results = [self._place(name, value) for name, value in zip(names, session._ort_values(names, values))]
-
-    def _place(self, name, value):
-        target = self._outputs[name]
-        if target is None:
-            return value
-        array = value.numpy()
-        if target.shape != array.shape or target.dtype != array.dtype:
-            raise InvalidArgument(f"output {name} is {array.dtype} {array.shape}, bound is memory for {target.dtype} "
-                                  f"{target.shape}")
-        target[...] = array
-        return OrtValue(target)
+        bound = {name: target for name, target in self._outputs.items() if target is not None}
+        values = session._run(names, self._inputs, run_options, bound) if names else []
+        self._results = session._ort_values(names, values)
 
     def get_outputs(self):
         return self._results

@@ -262,7 +262,8 @@ static char doc[] =
     "Inputs have the element type, rank and fixed dimensions that the model states (`inputs`). Arrays of that type are\n"
     "used in place, whatever their strides; int32, int64 and small ones are copied. Lists, numbers and objects with\n"
     "DLPack or the buffer protocol become arrays first. An input must not change before the call returns: numbers would\n"
-    "be wrong. Outputs are new arrays that own their memory; text comes as arrays of str. A sequence is a list or tuple, an\n"
+    "be wrong. Outputs are arrays of the caller's alone: a later call writes to the memory of an array only when no\n"
+    "reference to it is left. Text comes as arrays of str. A sequence is a list or tuple, an\n"
     "optional None or the value, a map any mapping; what these hold is copied, in and out. Elements that numpy has no type\n"
     "for are those of ml_dtypes.\n\n"
     "One model serves any number of threads at a time; other Python threads run while it loads, prepares and runs.\n"
@@ -272,9 +273,14 @@ static char doc[] =
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))oxpy_run, METH_FASTCALL,
-     "run($self, feeds, outputs=None, flag=None, /)\n--\n\n"
+     "run($self, feeds, outputs=None, flag=None, into=None, /)\n--\n\n"
      "A list of the outputs that are named (all for None) for a dict from names to arrays. Setting the `value` of an\n"
-     "oxrt.Flag from another thread ends the run with a CancelledError."},
+     "oxrt.Flag from another thread ends the run with a CancelledError. `into` has arrays for some outputs, as run_into."},
+    {"run_into", (PyCFunction)(void (*)(void))oxpy_run_into, METH_FASTCALL,
+     "run_into($self, feeds, outputs, flag=None, /)\n--\n\n"
+     "Writes outputs to arrays: `outputs` is a dict from names to arrays of the outputs' types and shapes. Gives a list of\n"
+     "these arrays. Packed arrays that begin at a multiple of 64 bytes and share no memory with an input are computed in\n"
+     "place, others are copied. After an exception their elements may be anything."},
     {"prepare", (PyCFunction)(void (*)(void))oxpy_prepare, METH_VARARGS | METH_KEYWORDS,
      "prepare($self, /, *arrays, **named)\n--\n\nPlans for the shapes of these arrays, as the first call with them would do."},
     {"profile", (PyCFunction)(void (*)(void))oxpy_profile, METH_VARARGS | METH_KEYWORDS,

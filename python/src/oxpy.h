@@ -65,6 +65,12 @@ typedef struct oxpy_watch {
     bool raised, late;     /* why a run ended */
 } oxpy_watch;
 
+/* Where an output of a call goes. */
+typedef struct oxpy_target {
+    PyObject *array; /* of the run before: its memory is taken again once nobody else holds it; or NULL */
+    PyObject *into;  /* in this call: the caller's array, or NULL; a borrowed reference */
+} oxpy_target;
+
 /* A session with what it needs for a call. It serves one call at a time and waits in its model's list between them. */
 typedef struct oxpy_session {
     struct oxpy_session *next;
@@ -72,6 +78,8 @@ typedef struct oxpy_session {
     PyObject **held;       /* for each input what its tensor borrows from, NULL where the input is not set */
     ox_value **values;     /* for each input what it is if it is no tensor, else NULL */
     oxpy_scratch *scratch; /* for each input */
+    oxpy_target *targets;  /* for each output, extra ones included */
+    size_t ntargets, ninputs;
     oxpy_watch watch;
     char warning[OX_ERROR_TEXT];
     bool warned;
@@ -142,6 +150,16 @@ PyObject *oxpy_strings_out(const ox_tensor *tensor);
 /* A new array that owns a copy of the tensor's elements. */
 PyObject *oxpy_array(const ox_tensor *tensor, const char *name);
 
+/* True, with an exception, if two arrays of a dict share memory. */
+bool oxpy_arrays_meet(PyObject *arrays);
+
+/* Gives a run memory for output `index` (ox_output_fn; the context is an oxpy_session): that of the caller's array, or
+ * of an array that a call will give out. Small outputs stay in the session and are copied. */
+void *oxpy_give(void *context, size_t index, const ox_tensor *output, size_t bytes);
+
+/* The array of output `index`, whose tensor the run has left where oxpy_give said, or elsewhere. */
+PyObject *oxpy_take(oxpy_session *session, size_t index, const ox_tensor *tensor, const char *name);
+
 /* ---- Sequences, optionals and maps (values.c) ---------------------------------------------------------------- */
 
 /* A value of a type ("seq(tensor(float))") with copies of what a list, None or a mapping holds. */
@@ -152,9 +170,10 @@ PyObject *oxpy_value_out(const ox_value *value, const char *name);
 
 /* ---- Calls (run.c), profiles (profile.c) -------------------------------------------------------------------- */
 
-/* Model.__call__, run, prepare and profile. */
+/* Model.__call__, run, run_into, prepare and profile. */
 PyObject *oxpy_call(PyObject *self, PyObject *args, PyObject *names);
 PyObject *oxpy_run(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *oxpy_run_into(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *oxpy_prepare(PyObject *self, PyObject *args, PyObject *names);
 PyObject *oxpy_profile(PyObject *self, PyObject *args, PyObject *names);
 

@@ -116,7 +116,7 @@ static PyObject *get_output(oxpy_model *self, oxpy_session *session, size_t inde
     if (value)
         return oxpy_value_out(value, info.name);
     return ox_session_output(session->session, index, &tensor, &error) ? oxpy_raise(&error)
-                                                                       : oxpy_array(&tensor, info.name);
+                                                                       : oxpy_take(session, index, &tensor, info.name);
 }
 
 static size_t output_count(const oxpy_model *self) {
@@ -175,6 +175,38 @@ static int check_outputs(oxpy_model *self, PyObject *names) {
     return count < 0 ? -1 : 0;
 }
 
+/* Sets or unsets the caller's arrays of outputs, by name. */
+static int set_targets(oxpy_model *self, oxpy_session *session, PyObject *into, bool set) {
+    PyObject *name, *array;
+    Py_ssize_t at = 0;
+    while (into && PyDict_Next(into, &at, &name, &array)) {
+        const Py_ssize_t place = place_of(self->output_places, name, "output");
+        if (place < 0)
+            return -1;
+        session->targets[place].into = set ? array : NULL;
+    }
+    return 0;
+}
+
+/* A dict of numpy arrays that can be written to, which nobody else changes: a copy of the caller's. */
+static PyObject *check_into(PyObject *into) {
+    PyObject *name, *array;
+    Py_ssize_t at = 0;
+    if (!PyDict_Check(into)) {
+        PyErr_Format(PyExc_TypeError, "arrays for outputs must be a dict from names to arrays, not %R", Py_TYPE(into));
+        return NULL;
+    }
+    if (oxpy_need_numpy())
+        return NULL;
+    while (PyDict_Next(into, &at, &name, &array))
+        if (!PyArray_Check(array) || !PyArray_ISWRITEABLE((PyArrayObject *)array)) {
+            PyErr_Format(PyExc_TypeError, "output %S goes into a numpy array that can be written to, not %R", name,
+                         Py_TYPE(array));
+            return NULL;
+        }
+    return oxpy_arrays_meet(into) ? NULL : PyDict_Copy(into);
+}
+
 /* ---- Methods ------------------------------------------------------------------------------------------------ */
 
 PyObject *oxpy_call(PyObject *object, PyObject *args, PyObject *names) {
@@ -189,12 +221,27 @@ PyObject *oxpy_call(PyObject *object, PyObject *args, PyObject *names) {
     return result;
 }
 
+/* Runs on the feeds of a dict, and lists the outputs that are named; `into` may be NULL. */
+static PyObject *run_named(oxpy_model *self, PyObject *feeds, PyObject *outputs, const int *flag, PyObject *into) {
+    PyObject *result = NULL;
+    oxpy_session *session = check_outputs(self, outputs) ? NULL : oxpy_acquire(self);
+    if (!session)
+        return NULL;
+    if (!set_targets(self, session, into, true) && !set_inputs(self, session, NULL, feeds) &&
+        !execute(self, session, ox_session_run, flag))
+        result = get_list(self, session, outputs);
+    set_targets(self, session, into, false);
+    oxpy_release(self, session);
+    return result;
+}
+
 PyObject *oxpy_run(PyObject *object, PyObject *const *args, Py_ssize_t count) {
     oxpy_model *self = (oxpy_model *)object;
-    PyObject *outputs = count > 1 ? args[1] : Py_None, *result = NULL;
+    PyObject *outputs = count > 1 ? args[1] : Py_None;
     const int *flag = NULL;
-    if (count < 1 || count > 3) {
-        PyErr_Format(PyExc_TypeError, "run takes a dict of inputs, names of outputs and a flag, not %zd arguments",
+    if (count < 1 || count > 4) {
+        PyErr_Format(PyExc_TypeError,
+                     "run takes a dict of inputs, names of outputs, a flag and arrays for outputs, not %zd arguments",
                      count);
         return NULL;
     }
@@ -204,12 +251,23 @@ PyObject *oxpy_run(PyObject *object, PyObject *const *args, Py_ssize_t count) {
     }
     if (count > 2 && oxpy_flag_of(args[2], &flag))
         return NULL;
-    oxpy_session *session = check_outputs(self, outputs) ? NULL : oxpy_acquire(self);
-    if (!session)
+    PyObject *into = count > 3 && args[3] != Py_None ? check_into(args[3]) : NULL;
+    if (PyErr_Occurred())
         return NULL;
-    if (!set_inputs(self, session, NULL, args[0]) && !execute(self, session, ox_session_run, flag))
-        result = get_list(self, session, outputs);
-    oxpy_release(self, session);
+    PyObject *result = run_named(self, args[0], outputs, flag, into);
+    Py_XDECREF(into);
+    return result;
+}
+
+PyObject *oxpy_run_into(PyObject *object, PyObject *const *args, Py_ssize_t count) {
+    if (count < 2 || count > 3 || !PyDict_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "run_into takes a dict of inputs, a dict of arrays for outputs, and a flag");
+        return NULL;
+    }
+    PyObject *names = PyDict_Keys(args[1]);
+    PyObject *const all[] = {args[0], names, count > 2 ? args[2] : Py_None, args[1]};
+    PyObject *result = names ? oxpy_run(object, all, 4) : NULL;
+    Py_XDECREF(names);
     return result;
 }
 

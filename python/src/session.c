@@ -88,6 +88,9 @@ static void free_session(oxpy_session *session, size_t inputs) {
     ox_session_free(session->session);
     for (size_t i = 0; session->scratch && i < inputs; i++)
         oxpy_scratch_free(&session->scratch[i]);
+    for (size_t k = 0; session->targets && k < session->ntargets; k++)
+        Py_XDECREF(session->targets[k].array);
+    free(session->targets);
     free(session->scratch);
     free(session->values);
     free(session->held);
@@ -102,6 +105,9 @@ static oxpy_session *make_session(oxpy_model *self) {
     made->held = calloc(inputs + 1, sizeof *made->held);
     made->values = calloc(inputs + 1, sizeof *made->values);
     made->scratch = calloc(inputs + 1, sizeof *made->scratch);
+    made->ninputs = inputs;
+    made->ntargets = ox_model_output_count(self->model) + self->options.extra_output_count;
+    made->targets = calloc(made->ntargets + 1, sizeof *made->targets);
     ox_options options = self->options;
     options.limits.cancel = oxpy_poll;
     options.limits.cancel_context = &made->watch;
@@ -109,11 +115,12 @@ static oxpy_session *make_session(oxpy_model *self) {
     options.warn_context = made;
     ox_error error;
     ox_status status = OX_OK;
-    if (!made->held || !made->values || !made->scratch)
+    if (!made->held || !made->values || !made->scratch || !made->targets)
         PyErr_NoMemory();
-    else if ((status = ox_session_create(self->model, &options, &made->session, &error)))
+    else if ((status = ox_session_create(self->model, &options, &made->session, &error)) ||
+             (status = ox_session_set_outputs(made->session, oxpy_give, made, &error)))
         oxpy_raise(&error);
-    if (made->session)
+    else
         return made;
     free_session(made, inputs);
     return NULL;

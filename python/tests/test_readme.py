@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_examples(monkeypatch):
     monkeypatch.chdir(ROOT)
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "python/README.md").read_text(), re.M | re.S)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names = {}
     for block in blocks:
         exec(compile(block, "python/README.md", "exec"), names)
@@ -30,5 +30,5 @@ def test_every_public_thing_says_what_it_is():
     model = [getattr(oxrt.Model, name) for name in vars(oxrt.Model) if not name.startswith("_")]
     things = [oxrt, oxrt.Model, *model, *(getattr(oxrt, name) for name in oxrt.__all__ if name[0].isupper())]
     assert not [thing for thing in things if not inspect.getdoc(thing)]
-    assert str(inspect.signature(oxrt.Model.run)) == "(self, feeds, outputs=None, flag=None, /)"
+    assert str(inspect.signature(oxrt.Model.run)) == "(self, feeds, outputs=None, flag=None, into=None, /)"
     assert "plugins" in inspect.signature(oxrt.Model).parameters

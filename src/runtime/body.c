@@ -10,6 +10,10 @@ void ox_body_ends(const ox_graph *graph, int *nin, int *nout) {
     *nout = graph->noutputs;
 }
 
+static ox_status place_result(ox_frame *sub, int k, const ox_tensor *output, void **memory) {
+    return ox_body_place(sub->inner, k, output, memory);
+}
+
 /* ---- Opening ------------------------------------------------------------------------------------------------ */
 
 static ox_status create_inner(ox_frame *sub, int placed_from) {
@@ -19,6 +23,7 @@ static ox_status create_inner(ox_frame *sub, int placed_from) {
     if (!inner)
         return ox_fail_memory(sub->error, "a subgraph", sizeof *inner);
     sub->inner = inner;
+    sub->placer = (ox_placer){place_result, NULL, placed_from};
     *inner = (ox_inner){.body = {.nin = graph->ninputs, .nout = graph->noutputs, .placed_from = placed_from},
                         .frame = sub,
                         .results = ox_pile_array(&sub->fixed, nout, sizeof *inner->results),

@@ -14,6 +14,9 @@
 #include "pool.h"
 #include "step.h"
 
+/* Outputs may go elsewhere than into the arena: those of subgraphs, and where a caller wants them (bound.h). */
+#define OX_WITH_TARGETS (OX_WITH_SUBGRAPHS || !OX_SMALL)
+
 typedef struct ox_profile ox_profile; /* profile.h */
 typedef struct ox_inner ox_inner;     /* inner.h: only frames of subgraphs have one */
 
@@ -54,7 +57,14 @@ typedef struct ox_inside {
 #endif
 } ox_inside;
 
-/* An output of a subgraph that is computed where its operator wants it, with the values that share its memory. */
+/* Where outputs of the graph go: asked in each run, before an output is computed, or copied. */
+typedef struct ox_placer {
+    ox_status (*place)(ox_frame *frame, int k, const ox_tensor *output, void **memory); /* NULL: outputs stay */
+    void *context;
+    int from; /* the first output that it places */
+} ox_placer;
+
+/* An output that is computed where the placer says, with the values that share its memory. */
 typedef struct ox_target {
     int output, count;
     const ox_inside *values;
@@ -114,6 +124,7 @@ struct ox_frame {
     ox_pool *pool;   /* the session's */
     ox_frame *outer; /* NULL for the main graph */
     ox_inner *inner; /* as the operator sees the frame that runs it; NULL for the main graph */
+    ox_placer placer;
     /* Given for each call: */
     const ox_profile *profile; /* NULL if nobody wants to know */
     ox_error *error;

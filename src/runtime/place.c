@@ -27,7 +27,7 @@ typedef struct placing {
 
 static bool owns_buffer(const ox_frame *frame, int v) {
     const ox_life *life = &frame->planning.lives[v];
-    return life->owner == v && life->bytes && !(OX_WITH_SUBGRAPHS && life->outside);
+    return life->owner == v && life->bytes && !(OX_WITH_TARGETS && life->outside);
 }
 
 /* The values of a stage are the outputs of its nodes; those of earlier stages stay where they are, if still alive. */
@@ -263,7 +263,7 @@ static ox_status place_buffers(placing *p, ox_frame *frame) {
 }
 
 ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
-    if (OX_WITH_SUBGRAPHS && frame->inner)
+    if (OX_WITH_TARGETS && frame->placer.place)
         OX_TRY(ox_target_choose(frame, stage));
     size_t most = most_buffers(frame, stage);
     placing p = {.buffers = ox_pile_array(&frame->planning.scratch, most, sizeof *p.buffers)};

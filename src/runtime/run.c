@@ -9,7 +9,7 @@
 #include "target.h"
 
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
-    if (OX_WITH_SUBGRAPHS && stage->targets)
+    if (OX_WITH_TARGETS && stage->targets)
         OX_TRY(ox_target_point(frame, stage));
     for (int n = stage->first; n < stage->end; n++) {
         if (frame->plan.steps[n].skip)

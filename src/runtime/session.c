@@ -1,4 +1,5 @@
 /* session.c: the public face of the runtime. */
+#include "bound.h"
 #include "extra.h"
 #include "host.h"
 #include "options.h"
@@ -22,6 +23,7 @@ struct ox_session {
     ox_profile profile;
     bool *set;               /* by graph input */
     const ox_value **values; /* by graph input: those that are no tensors */
+    ox_bound bound;
     bool ran;
 };
 
@@ -92,6 +94,8 @@ ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_s
 void ox_session_free(ox_session *session) {
     if (!session)
         return;
+    if (OX_WITH_BOUND && session->frame)
+        ox_bound_free(session->frame, &session->bound);
     ox_frame_free(session->frame);
     ox_pool_free(session->pool);
     if (session->graph)
@@ -210,6 +214,30 @@ ox_status ox_session_prepare(ox_session *session, ox_error *error) {
     return ox_meter_explain(&session->meter, ox_run_plan(session->frame), error);
 }
 
+static bool is_bound(const ox_session *session) {
+    return OX_WITH_BOUND && session->bound.callback;
+}
+
+static ox_status run_bound(ox_session *session) {
+    if (!is_bound(session))
+        return ox_run_frame(session->frame);
+    ox_bound_begin(session->frame, &session->bound);
+    OX_TRY(ox_run_frame(session->frame));
+    return ox_bound_finish(session->frame, &session->bound);
+}
+
+ox_status ox_session_set_outputs(ox_session *session, ox_output_fn *callback, void *context, ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    session->frame->error = error;
+    session->ran = false;
+    if (!OX_WITH_BOUND)
+        return callback ? ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: this build leaves outputs in the session's memory",
+                                  session->model->path)
+                        : OX_OK;
+    return ox_meter_explain(&session->meter, ox_bound_set(session->frame, &session->bound, callback, context), error);
+}
+
 ox_status ox_session_run(ox_session *session, ox_error *error) {
     ox_error_clear(error);
     OX_NEED(session, error);
@@ -217,7 +245,7 @@ ox_status ox_session_run(ox_session *session, ox_error *error) {
     session->frame->error = error;
     OX_TRY(check_all_set(session, error));
     ox_pool_resume(session->pool);
-    ox_status status = ox_meter_explain(&session->meter, ox_run_frame(session->frame), error);
+    ox_status status = ox_meter_explain(&session->meter, run_bound(session), error);
     session->ran = status == OX_OK;
     return status;
 }
@@ -235,7 +263,7 @@ static ox_status find_output(const ox_session *session, size_t index, const ox_t
     if (session->frame->plan.stale && ox_frame_is_source(session->frame, output->value))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: output '%s' is an input, which has another shape since the run",
                        session->model->path, output->name);
-    *found = session->frame->outputs[index];
+    *found = is_bound(session) ? &session->bound.results[index] : session->frame->outputs[index];
     return OX_OK;
 }
 

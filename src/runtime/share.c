@@ -108,7 +108,7 @@ static int find_part(const ox_frame *frame, int v, int w) {
     const ox_life *life = &frame->planning.lives[owner];
     const ox_tensor *part = &ox_frame_own(frame, v)->tensor;
     const bool whole = life->bytes && frame->planning.lives[v].bytes == life->bytes && ox_tensor_is_packed(part);
-    const bool placed = life->born < first || (OX_WITH_SUBGRAPHS && life->outside);
+    const bool placed = life->born < first || (OX_WITH_TARGETS && life->outside);
     return whole && !placed && lies_in_row(part, &ox_frame_own(frame, w)->tensor) ? owner : -1;
 }
 

@@ -1,7 +1,5 @@
-/* target.c: outputs of a subgraph that are computed where its operator wants them. */
+/* target.c: outputs of a graph that are computed where its placer wants them. */
 #include "target.h"
-
-#include "body.h"
 
 /* The value that owns the buffer of output k, if the stage computes the output there and nothing else is in it; -1
  * otherwise: such an output is copied. */
@@ -53,8 +51,7 @@ static int list_values(const ox_frame *frame, const ox_stage *stage, int owner, 
 }
 
 ox_status ox_target_choose(ox_frame *frame, ox_stage *stage) {
-    const ox_body *body = &frame->inner->body;
-    for (int k = body->placed_from; k < body->nout; k++) {
+    for (int k = frame->placer.from; frame->placer.place && k < frame->graph->noutputs; k++) {
         const int owner = find_owner(frame, stage, k);
         if (owner < 0)
             continue;
@@ -74,7 +71,7 @@ ox_status ox_target_choose(ox_frame *frame, ox_stage *stage) {
 ox_status ox_target_point(ox_frame *frame, const ox_stage *stage) {
     for (const ox_target *t = stage->targets; t; t = t->next) {
         void *place;
-        OX_TRY(ox_body_place(frame->inner, t->output, frame->outputs[t->output], &place));
+        OX_TRY(frame->placer.place(frame, t->output, frame->outputs[t->output], &place));
         for (int i = 0; i < t->count; i++)
             ox_frame_own(frame, t->values[i].value)->tensor.data = address(&t->values[i], place);
     }

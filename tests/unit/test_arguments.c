@@ -274,6 +274,7 @@ START_TEST(no_session) {
     REFUSES(ox_session_prepare(NULL, NULL));
     REFUSES(ox_session_run(NULL, NULL));
     REFUSES(ox_session_output(NULL, 0, NULL, NULL));
+    FAILS(ox_session_set_outputs(NULL, NULL, NULL, &error), "session is NULL");
     ox_session_memory(NULL, &memory);
     ck_assert(memory.arena_bytes == 0 && memory.plan_bytes == 0 && memory.weight_bytes == 0);
     ox_session_memory(NULL, NULL);
