@@ -7,7 +7,7 @@ import sys
 # Graphs are attributes of nodes, a node that calls a function is replaced by the nodes of that, and Gradient and fused
 # operators by nodes that are written for them.
 RECURSION = [{"loader/attr", "loader/call", "loader/emit", "loader/function", "loader/gradient", "loader/gradient_rules",
-              "loader/graph", "loader/node"}]
+              "loader/graph", "loader/node", "loader/unpool"}]
 
 
 def symbols(path):
