@@ -113,7 +113,8 @@ static int give(scope *s, ox_dtype dtype, int rank, const int64_t *dims, scope_p
     scope_value *value = add_value(&s->graph, &number);
     *value = (scope_value){.dtype = dtype, .is_given = true, .rank = rank};
     value->place = s->graph.constant ? SCOPE_CONSTANT : place;
-    memcpy(value->dims, dims, (size_t)rank * sizeof *dims);
+    for (int d = 0; d < rank; d++)
+        value->dims[d] = dims[d];
     if (!scope_room(&s->graph, value))
         fail("elements");
     fill(s, value);
