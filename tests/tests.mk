@@ -245,7 +245,7 @@ plugin: all venv
 	  sh tests/plugin/run.sh
 
 errors: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 555 tests/errors/errors.py
+	@$(OX_PYTHON) $(VENV_RUN) 560 tests/errors/errors.py
 
 # Cases of old versions are those that the part versions has written, where that has run.
 strict: $(BUILD)/ox $(BUILD)/libox.so node-cases

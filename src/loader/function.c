@@ -131,12 +131,75 @@ static void write_simplified_norm(ox_emitter *e, const ox_node *node, int32_t *v
     ox_emit_body(e, from_end ? INVERSE("[0]") : INVERSE("Rank(a)"), values, "yv", node->nout, node->out);
 }
 
+/* ---- Experimental operators of ONNX's first opsets, which old converters wrote ------------------------------- */
+
+/* A constant out of a list, which may be missing: its infer function refuses that. */
+static int32_t emit_list(ox_emitter *e, const char *as, const ox_attr *list) {
+    ox_attr value = list ? *list : (ox_attr){.kind = OX_ATTR_INTS};
+    int32_t made;
+    value.name = as;
+    ox_emit_op(e, "Constant", 1, &value, 0, NULL, 1, &made);
+    return e->status ? OX_NONE : made;
+}
+
+/* A factor for all elements, and a term for each channel. */
+static void write_image_scaler(ox_emitter *e, const ox_node *node, int32_t *values) {
+    const ox_attr *bias = ox_emit_attr(node, "bias", OX_ATTR_FLOATS);
+    const int32_t list = emit_list(e, bias ? "value_floats" : "value_ints", bias);
+    values[1] = OX_EMIT(e, "Unsqueeze(CastLike(a, b), [1,2])", list, node->in[0]);
+    ox_emit_body(e, "y = Add(Mul(a, @scale:1.0), b)", values, "y", node->nout, node->out);
+}
+
+/* border: left, top, right, bottom; scale: the height and width of what is left, in place of right and bottom. */
+static void write_crop(ox_emitter *e, const ox_node *node, int32_t *values) {
+    const ox_attr *border = ox_emit_attr(node, "border", OX_ATTR_INTS),
+                  *scale = ox_emit_attr(node, "scale", OX_ATTR_INTS);
+    int64_t *ints = NULL;
+    if (!e->status)
+        e->status = ox_build_get(e->b, e->b->pile, 4, sizeof *ints, &ints);
+    if (e->status)
+        return;
+    for (int d = 0; d < 2; d++) {
+        const int64_t start = border && border->count == 4 ? border->u.ints[1 - d] : 0,
+                      behind = border && border->count == 4 ? border->u.ints[3 - d] : 0;
+        ints[d] = start;
+        if (!scale)
+            ints[2 + d] = behind ? -behind : INT64_MAX;
+        else if (scale->count != 2 || !ox_add_i64(start, scale->u.ints[d], &ints[2 + d]))
+            ints[2 + d] = 0;
+    }
+    values[1] = emit_list(e, "value_ints", &(ox_attr){.kind = OX_ATTR_INTS, .count = 2, .u.ints = ints});
+    values[2] = emit_list(e, "value_ints", &(ox_attr){.kind = OX_ATTR_INTS, .count = 2, .u.ints = ints + 2});
+    ox_emit_body(e, "y = Slice(a, b, c, [2,3])", values, "y", node->nout, node->out);
+}
+
+/* Statistics of a batch as a whole, for each channel or for all of them. */
+static void write_mean_variance(ox_emitter *e, const ox_node *node, int32_t *values) {
+    static const int64_t all[] = {0, 1, 2, 3}, outside[] = {0, 2, 3};
+    const bool across = ox_emit_int(node, "across_channels", 0) != 0;
+    const ox_attr list = {
+        .name = "axes", .kind = OX_ATTR_INTS, .count = across ? 4 : 3, .u.ints = across ? all : outside};
+    int32_t out = node->nout ? node->out[0] : OX_NONE;
+    if (ox_emit_int(node, "normalize_variance", 1)) {
+        ox_emit_to(e, "MeanVarianceNormalization", 1, &list, 1, &values[0], 1, &out);
+        values['y' - 'a'] = out;
+        return;
+    }
+    ox_emit_body(e,
+                 across ? "y = Sub(a, ReduceMean<keepdims=1>(a, [0,1,2,3]))"
+                        : "y = Sub(a, ReduceMean<keepdims=1>(a, [0,2,3]))",
+                 values, "y", node->nout, node->out);
+}
+
 static const function functions[] = {
+    {"Affine", "y", "y = Add(Mul(a, @alpha:1.0), @beta:0.0)", NULL, NULL},
     {"BiasGelu", "y", "y = Gelu(Add(a, b))", NULL, NULL},
+    {"Crop", "y", NULL, NULL, write_crop},
     {"DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)", NULL, NULL},
     {"DynamicQuantizeMatMul", "y",
      "q,s,z = DynamicQuantizeLinear(a); y = Add?e(Mul(Cast<to=1>(MatMulInteger(q, b, z, d)), Mul(s, c)), e)", NULL,
      NULL},
+    {"DynamicSlice", "y", "y = Slice(a, b, c, d)", NULL, NULL},
     {"EmbedLayerNormalization", "yms",
      "s = Add?b(Add(Gather(c, a), Gather(d, i|Positions(a))), Gather(e, b)); "
      "y = LayerNormalization<axis=-1," EPSILON ">(s, f, g); "
@@ -146,7 +209,10 @@ static const function functions[] = {
     {"FusedConv", "y", "y = Activate?activation(Add?d(Conv<" CONV_ATTRS ">(a, b, c), d))", conv_activations, NULL},
     {"FusedGemm", "y", "y = Activate?activation(Gemm<" GEMM_ATTRS ">(a, b, c))", gemm_activations, NULL},
     {"Gelu", "y", "y = Gelu(a)", NULL, NULL},
+    {"ImageScaler", "y", NULL, NULL, write_image_scaler},
     {"MatMulIntegerToFloat", "y", "y = Add?g(Mul(Cast<to=1>(MatMulInteger(a, b, e, f)), Mul(c, d)), g)", NULL, NULL},
+    {"MeanVarianceNormalization", "y", NULL, NULL, write_mean_variance},
+    {"ParametricSoftplus", "y", "y = Mul(Softplus(Mul(a, @beta:1.0)), @alpha:1.0)", NULL, NULL},
     {"QGemm", "y",
      "p = Add?g(MatMulInteger(Transpose?transA(a), Transpose?transB(d), c, f), g); "
      "y = Qu?h(Mul(Cast<to=1>(p), Mul(Mul(Constant<value_float=@alpha:1.0>(), b), e)), h, i)",
@@ -164,6 +230,8 @@ static const function functions[] = {
     {"QLinearWhere", "y", "y = Where(a, Qu(De(b, c, d), h, i), Qu(De(e, f, g), h, i))", NULL, NULL},
     {"QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)", NULL, NULL},
     {"QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)", NULL, NULL},
+    {"Scale", "y", "y = Mul(a, @scale:1.0)", NULL, NULL},
+    {"ScaledTanh", "y", "y = Mul(Tanh(Mul(a, @beta:1.0)), @alpha:1.0)", NULL, NULL},
     {"SimplifiedLayerNormalization", "yv", NULL, NULL, write_simplified_norm},
     {"SkipLayerNormalization", "ymvs",
      "s = Add?e(Add(a, b), e); y,m,v = LayerNormalization<axis=-1," EPSILON ">(s, c, d)", NULL, NULL},

@@ -288,6 +288,19 @@ def shapes():
                   kernel_shape=[2, 2], p=0)
     yield at_node("a global pool without channels", "GlobalLpPool x y", {"x": F3}, SHAPE,
                   "input 0 'x' (float [3]): dimensions for images and channels are expected")
+    image = {"x": floats(1, 2, 4, 5)}
+    yield at_node("a crop that is too large", "Crop x y", image, SHAPE,
+                  "dimension 3 of input 0 'x' (float [1,2,4,5]) has no room for 3 elements behind 3", 7,
+                  border=[3, 0, 3, 0])
+    yield at_node("a crop of three sides", "Crop x y", image, MODEL,
+                  "attributes 'border' and 'scale' must have 4 and 2 numbers, not 3 and 0", 7, border=[0, 0, 0])
+    yield at_node("a crop of a matrix", "Crop x y", {"x": F23}, SHAPE,
+                  "input 0 'x' (float [2,3]) must have four dimensions", 7, border=[0, 0, 0, 0])
+    yield at_node("a factor without a default", "ScaledTanh x y", {"x": F23}, MODEL,
+                  "attribute 'beta' is missing, and has no default", 7, alpha=1.0)
+    yield at_node("a bias for other channels", "ImageScaler x y", image, SHAPE,
+                  "attribute 'bias' has 3 numbers, but input 0 'x' (float [1,2,4,5]) has 2 channels", 7,
+                  bias=[0.5, 1.0, 2.0])
     unpooled = {"x": floats(1, 1, 2, 2), "i": np.array([[[[0, 3], [9, 16]]]], np.int64)}
     yield at_node("a place to unpool to that is not there", "MaxUnpool x,i y", unpooled, VALUE,
                   "input 1 'i' (int64 [1,1,2,2]): index 16 is out of range for the 16 elements of [1,1,4,4]",

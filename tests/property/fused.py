@@ -1,5 +1,5 @@
 """fused.py [--seed N] [--cases N]: the operators of com.microsoft that optimisers make of others, against ONNX Runtime,
-whose own they are: random shapes and attributes, optional inputs left out, weights and inputs, one thread and three."""
+whose own they are, and experimental ones of ONNX's first opsets, which it still runs: random shapes and attributes, optional inputs left out, weights and inputs, one thread and three."""
 
 import sys
 
@@ -296,7 +296,46 @@ def convert(rng):
         ["float"], attributes
 
 
-DRAW = [gelu, fused_matmul, fused_gemm, fused_conv, skip_norm, simple_norm, quantized_two, quantized_one,
+# ---- Experimental operators of ONNX's first opsets -------------------------------------------------------------------
+
+EARLY = {"Affine", "Crop", "DynamicSlice", "ImageScaler", "MeanVarianceNormalization", "ParametricSoftplus", "Scale",
+         "ScaledTanh", "ThresholdedRelu"}
+
+
+def early_map(rng):
+    op = str(rng.choice(["Affine", "ParametricSoftplus", "Scale", "ScaledTanh", "ThresholdedRelu"]))
+    factors = {"alpha": float(rng.uniform(-2, 2)), "beta": float(rng.uniform(-2, 2))}
+    attributes = {"Scale": some_of(rng, {"scale": factors["alpha"]}), "ThresholdedRelu": some_of(rng, {"alpha": 0.3}),
+                  "Affine": some_of(rng, factors)}.get(op, factors)
+    return op, [some(rng, "float", *dims_of(rng))], ["float"], attributes
+
+
+def early_image(rng):
+    op = str(rng.choice(["Crop", "ImageScaler", "MeanVarianceNormalization"]))
+    dims = [int(d) for d in rng.integers(2, 9, 4)]
+    attributes = some_of(rng, {"across_channels": int(rng.integers(0, 2)), "normalize_variance": int(rng.integers(0, 2))})
+    if op == "ImageScaler":
+        attributes = {"bias": rng.normal(size=dims[1]).tolist(), **some_of(rng, {"scale": float(rng.uniform(-2, 2))})}
+    elif op == "Crop":
+        left, top = (int(rng.integers(0, dims[d])) for d in (3, 2))
+        right, bottom = int(rng.integers(0, dims[3] - left)), int(rng.integers(0, dims[2] - top))
+        attributes = {"border": [left, top, right, bottom]}
+        attributes |= some_of(rng, {"scale": [dims[2] - top - bottom, dims[3] - left - right]})
+    return op, [some(rng, "float", *dims)], ["float"], attributes
+
+
+def early_slice(rng):
+    dims = dims_of(rng, 1, 4, 9)
+    axes = rng.permutation(len(dims))[:int(rng.integers(1, len(dims) + 1))]
+    starts = np.array([int(rng.integers(-dims[a], dims[a])) for a in axes])
+    ends = np.array([int(rng.choice([dims[a], 1000, -1, int(rng.integers(1, 9))])) for a in axes])
+    if len(axes) == len(dims) and rng.random() < 0.5:
+        return "DynamicSlice", [some(rng, "float", *dims), ("int64", starts[np.argsort(axes)]),
+                                ("int64", ends[np.argsort(axes)])], ["float"], {}
+    return "DynamicSlice", [some(rng, "float", *dims), ("int64", starts), ("int64", ends), ("int64", axes)], ["float"], {}
+
+
+DRAW = [gelu, early_map, early_image, early_slice, fused_matmul, fused_gemm, fused_conv, skip_norm, simple_norm, quantized_two, quantized_one,
         quantizing_matmul, integer_matmul, convert, quantized_pool, quantized_softmax, quantized_concat, quantized_gemm,
         quantized_window, quantized_where, embed_norm]
 
@@ -347,11 +386,12 @@ def case(rng, turn):
         fixed |= {2, 3, 5, 6, 7, 8}
     if len(fixed) == len(inputs):
         fixed.discard(0)
-    domain = "" if op.startswith("Simplified") else DOMAIN
-    data = one_node.model(op, 21, inputs, fixed, outputs, attributes, domain)
+    domain = "" if op.startswith("Simplified") or op in EARLY else DOMAIN
+    version = 21 if op not in EARLY else int(rng.integers(1, 10 - (op[0] == "M")))
+    data = one_node.model(op, version, inputs, fixed, outputs, attributes, domain)
     what = f"{op} {[i and (i[0], i[1].shape) for i in inputs]} weights {sorted(fixed)} {attributes} {outputs}"
     full = given(op, inputs, outputs)
-    right = by_runtime(one_node.model(op, 21, full, fixed, outputs, attributes, domain), full, fixed)
+    right = by_runtime(one_node.model(op, version, full, fixed, outputs, attributes, domain), full, fixed)
     kinds = [kind for kind in outputs if kind]
     try:
         first, again = one_node.results(data, inputs, fixed, 1)
