@@ -67,8 +67,8 @@ LIB_OBJ    += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
 LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm/gemm_int8.$(dot).o)
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
-LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.o case% compare.o embed.o fill.o image% info.o \
-              inputs_npz.o kind.o npz.o ops.o picture.o shape.o test.o trace.o zip.o),$(TOOL_OBJ))
+LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.o case% compare.o completion.o csv.o embed.o fill.o image% info.o \
+              inputs_npz.o kind.o npz.o ops.o picture.o shape.o subcommands.o test.o trace.o usage.o zip.o zip_write.o),$(TOOL_OBJ))
 # Every run calls a function of one of these, and the one that ends a process, which the linker puts behind all others.
 LAST_OBJ := $(filter $(BUILD)/obj/src/loops/moves.%,$(LIB_OBJ))
 RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o $(RUN_SRC:%.c=$(BUILD)/obj/%.o)
@@ -203,6 +203,9 @@ $(BUILD)/ox.pc: tools/ox.pc.in FORCE
 	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
+# Where shells look for completions.
+COMPLETIONS := share/bash-completion/completions/ox share/zsh/site-functions/_ox share/fish/vendor_completions.d/ox.fish
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	  $(DESTDIR)$(PREFIX)/share/man/man1
@@ -213,13 +216,15 @@ install: all
 	install -m644 src/ox.h $(DESTDIR)$(PREFIX)/include/ox.h
 	install -m644 $(BUILD)/ox.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ox.pc
 	install -m644 tools/ox.1 $(DESTDIR)$(PREFIX)/share/man/man1/ox.1
+	$(foreach to,$(COMPLETIONS),install -d $(dir $(DESTDIR)$(PREFIX)/$(to)) && $(EMULATOR) $(BUILD)/ox completion \
+	  $(patsubst %-completion,%,$(word 2,$(subst /, ,$(to)))) >$(DESTDIR)$(PREFIX)/$(to) && ) true
 	$(if $(strip $(PLUGINS)),install -d $(DESTDIR)$(PREFIX)/lib/ox)
 	$(if $(strip $(PLUGINS)),install -m755 $(PLUGINS:%=$(BUILD)/plugins/%.so) $(DESTDIR)$(PREFIX)/lib/ox)
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)'
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h \
-	  lib/pkgconfig/ox.pc share/man/man1/ox.1 lib/ox/image.so lib/ox/regex.so)
+	  lib/pkgconfig/ox.pc share/man/man1/ox.1 lib/ox/image.so lib/ox/regex.so $(COMPLETIONS))
 	@rmdir $(DESTDIR)$(PREFIX)/lib/ox 2>/dev/null || true
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)' --gone
 

@@ -364,7 +364,7 @@ typedef struct ox_model_info {
     const ox_opset *opsets;
     size_t node_count;       /* with model-local functions expanded, subgraphs included */
     size_t function_count;   /* model-local functions */
-    int64_t parameter_count; /* elements of all initializers, subgraphs included */
+    int64_t parameter_count; /* elements of all initializers, Constant nodes and lists of ai.onnx.ml's nodes */
     int64_t weight_bytes;    /* their bytes */
     const char *description; /* "" if there is none */
     size_t metadata_count;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tool.h"
+#include "usage.h"
 
 static bool is_option(const ox_args *args) {
     const char *arg = *args->at;
@@ -24,8 +25,8 @@ bool ox_args_option(ox_args *args, const char *name, const char **value) {
     size_t length = strlen(name);
     if (strncmp(arg, name, length) != 0)
         return false;
-    if (arg[length] == '=' && name[1] == '-') {
-        *value = arg + length + 1;
+    if ((arg[length] == '=' && name[1] == '-') || (arg[length] && name[1] != '-')) {
+        *value = arg + length + (arg[length] == '=');
         args->at++;
         return true;
     }
@@ -50,7 +51,11 @@ bool ox_args_positional(ox_args *args, const char **value) {
         return false;
     if (is_option(args)) {
         args->failed = true;
-        ox_tool_usage(args->command, "unknown option '%s'", *args->at);
+        ox_text near = {0};
+        if (args->help)
+            ox_usage_suggest(args->help, *args->at, &near);
+        ox_tool_usage(args->command, "unknown option '%s'%s", *args->at, ox_text_get(&near));
+        ox_text_free(&near);
         return false;
     }
     *value = *args->at++;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "nearest.h"
 #include "tool.h"
 
 bool ox_bindings_add(ox_bindings *bindings, const char *text) {
@@ -93,15 +94,33 @@ static bool list_open_dims(const ox_model *model, const ox_binding *wanted, ox_t
     return found;
 }
 
+/* Adds which dimensions have names that are near. */
+static void suggest(const ox_model *model, const ox_binding *wanted, ox_text *text) {
+    ox_text name = {0};
+    ox_value_info info;
+    ox_text_add(&name, wanted->name, wanted->length);
+    ox_nearest nearest = {.wanted = ox_text_get(&name)};
+    for (size_t i = 0; !ox_model_input(model, i, &info); i++)
+        for (int d = 0; d < info.rank; d++)
+            if (info.dims[d] < 0 && info.dim_names[d])
+                ox_nearest_add(&nearest, info.dim_names[d]);
+    ox_nearest_put(&nearest, text);
+    ox_text_free(&name);
+}
+
 ox_status ox_bindings_check(const ox_bindings *bindings, const ox_model *model, ox_error *error) {
     ox_status status = OX_OK;
     for (size_t i = 0; i < bindings->count && !status; i++) {
-        ox_text list = {0};
+        ox_text list = {0}, near = {0};
         const ox_binding *binding = &bindings->at[i];
-        if (!list_open_dims(model, binding, &list))
-            status = ox_tool_fail(error, OX_ERROR_ARGUMENT, "unknown dimension '%.*s': the model has %s",
-                                  (int)binding->length, binding->name, list.size ? list.data : "no open ones");
+        if (!list_open_dims(model, binding, &list)) {
+            suggest(model, binding, &near);
+            status = ox_tool_fail(error, OX_ERROR_ARGUMENT, "unknown dimension '%.*s'%s%s the model has %s",
+                                  (int)binding->length, binding->name, ox_text_get(&near), near.size ? "" : ":",
+                                  list.size ? list.data : "no open ones");
+        }
         ox_text_free(&list);
+        ox_text_free(&near);
     }
     return status;
 }

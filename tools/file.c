@@ -86,11 +86,55 @@ bool ox_file_is_pb(const char *path) {
     return length > 3 && strcasecmp(path + length - 3, ".pb") == 0;
 }
 
+bool ox_file_is_npz(const char *path) {
+    const size_t length = strlen(path);
+    return length > 4 && strcasecmp(path + length - 4, ".npz") == 0;
+}
+
+/* The folder of a path, "." for none. */
+static bool stat_folder(const char *path, struct stat *info) {
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = ox_tool_alloc(length + 2);
+    memcpy(folder, path, length);
+    memcpy(folder + length, slash ? "" : ".", slash ? 1 : 2);
+    bool found = stat(folder, info) == 0;
+    free(folder);
+    return found;
+}
+
+bool ox_file_is_same(const char *a, const char *b) {
+    struct stat one, other;
+    if (strcmp(a, b) == 0)
+        return true;
+    const bool there = stat(a, &one) == 0, also = stat(b, &other) == 0;
+    if (there && also)
+        return S_ISREG(one.st_mode) && one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+    const char *name = strrchr(a, '/'), *other_name = strrchr(b, '/');
+    return !there && !also && strcmp(name ? name + 1 : a, other_name ? other_name + 1 : b) == 0 &&
+           stat_folder(a, &one) && stat_folder(b, &other) && one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+}
+
 ox_status ox_file_folder(const char *path, ox_error *error) {
     struct stat info;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return OX_OK;
     return mkdir(path, 0777) ? fail_file(path, "create the folder", error) : OX_OK;
+}
+
+static struct stat protected_file; /* zeroed for none */
+
+void ox_file_protect(const char *path) {
+    if (stat(path, &protected_file) || !S_ISREG(protected_file.st_mode))
+        protected_file = (struct stat){0};
+}
+
+ox_status ox_file_check_target(const char *path, ox_error *error) {
+    struct stat info;
+    if (protected_file.st_ino && !stat(path, &info) && info.st_ino == protected_file.st_ino &&
+        info.st_dev == protected_file.st_dev)
+        return ox_tool_fail(error, OX_ERROR_ARGUMENT, "'%s' is the model: it is not written over", path);
+    return OX_OK;
 }
 
 static char *copy(const char *text, const char *suffix) {
@@ -125,6 +169,9 @@ static void forget(ox_new_file *file) {
 
 ox_status ox_file_create(ox_new_file *file, const char *path, ox_error *error) {
     struct stat info;
+    ox_status status = ox_file_check_target(path, error);
+    if (status)
+        return status;
     bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
     *file = (ox_new_file){.path = copy(path, "")};
     if (!is_special)

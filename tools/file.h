@@ -17,6 +17,18 @@ bool ox_file_exists(const char *path);
 /* True for a .pb file by its name. */
 bool ox_file_is_pb(const char *path);
 
+/* True for an .npz file by its name. */
+bool ox_file_is_npz(const char *path);
+
+/* True if both paths name one file, which need not be there yet. */
+bool ox_file_is_same(const char *a, const char *b);
+
+/* From now on, creating a file at this path is an error: it is the model that runs. */
+void ox_file_protect(const char *path);
+
+/* An error if a file cannot be created there, as it is protected. */
+ox_status ox_file_check_target(const char *path, ox_error *error);
+
 /* Makes a folder if there is none; the folder around it must exist. */
 ox_status ox_file_folder(const char *path, ox_error *error);
 

@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "guard.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -70,6 +71,17 @@ void ox_guard_forget(const char *path) {
     sigprocmask(SIG_BLOCK, &ending, &before);
     replace(path, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void ox_guard_pipe(void) {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&out, 1, 0) < 1 || !(out.revents & POLLERR))
+        return;
+    for (int i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i])
+            unlink(unfinished[i]);
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
 }
 
 void ox_guard_line(bool drawn) {

@@ -17,4 +17,8 @@ void ox_guard_forget(const char *path);
 /* Whether a line of progress is on the terminal, which a message of an end takes away. */
 void ox_guard_line(bool drawn);
 
+/* Ends the process as the signal SIGPIPE does, which says nothing, if standard output is a pipe that nobody reads any
+ * more. To be called when writing to it failed. */
+void ox_guard_pipe(void);
+
 #endif

@@ -24,9 +24,13 @@ static bool is_png(const unsigned char *bytes, size_t size) {
     return size >= sizeof png_magic && memcmp(bytes, png_magic, sizeof png_magic) == 0;
 }
 
+static bool is_pnm(const unsigned char *bytes, size_t size) {
+    return (size > 2 && bytes[0] == 'P' && bytes[1] && strchr("2356", bytes[1]) &&
+            (bytes[2] == '#' || (bytes[2] >= '\t' && bytes[2] <= ' ')));
+}
+
 bool ox_image_is(const unsigned char *bytes, size_t size) {
-    return is_png(bytes, size) || (size > 2 && bytes[0] == 'P' && bytes[1] && strchr("2356", bytes[1]) &&
-                                   (bytes[2] == '#' || (bytes[2] >= '\t' && bytes[2] <= ' ')));
+    return is_png(bytes, size) || is_pnm(bytes, size) || ox_image_foreign(bytes, size);
 }
 
 static bool is_channels(int64_t dim) {
@@ -187,8 +191,9 @@ ox_status ox_image_read(const unsigned char *bytes, size_t size, const ox_value_
                         ox_array *array, ox_error *error) {
     ox_image image;
     *array = (ox_array){0};
-    ox_status status =
-        is_png(bytes, size) ? ox_image_png(bytes, size, &image, error) : ox_image_pnm(bytes, size, &image, error);
+    ox_status status = is_png(bytes, size)   ? ox_image_png(bytes, size, &image, error)
+                       : is_pnm(bytes, size) ? ox_image_pnm(bytes, size, &image, error)
+                                             : ox_image_decode(bytes, size, &image, error);
     if (!status)
         status = ox_image_fit(&image, how, error);
     if (!status)

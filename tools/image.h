@@ -5,7 +5,7 @@
 #include "array.h"
 #include "picture.h"
 
-/* True if the bytes start as a PNG or a binary or plain PGM or PPM. */
+/* True if the bytes start as a PNG, a binary or plain PGM or PPM, or one of ox_image_foreign. */
 bool ox_image_is(const unsigned char *bytes, size_t size);
 
 /* Reads a picture as a tensor that fits the input `info`: its type; its layout [H,W], [C,H,W], [H,W,C], [N,C,H,W] or
@@ -29,6 +29,13 @@ typedef struct ox_image {
 
 /* Resizes and crops as `how` says. (image_resize.c) */
 ox_status ox_image_fit(ox_image *image, const ox_picture *how, ox_error *error);
+
+/* The kind of a picture that the plug-in image.so reads, "a JPEG"; NULL for others. (image_plugin.c) */
+const char *ox_image_foreign(const unsigned char *bytes, size_t size);
+
+/* Reads such a picture in colours by the plug-in's operator ImageDecoder. Without the plug-in the error says what it is
+ * built from. */
+ox_status ox_image_decode(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error);
 
 ox_status ox_image_png(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error);
 ox_status ox_image_pnm(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error);

@@ -72,7 +72,6 @@ static ox_status measure_session(report *r, const ox_inputs *inputs, ox_error *e
 static void measure(report *r, ox_inputs *inputs) {
     ox_error error = {OX_OK, ""};
     list_nodes(r, NULL);
-    inputs->takes_ones = true;
     if (r->unsupported)
         ox_text_put(&r->obstacle, "unknown: operators are missing");
     else if (ox_inputs_open_rank(inputs))
@@ -116,13 +115,26 @@ static void put_opsets(report *r) {
     ox_text_free(&text);
 }
 
+/* Before IR version 4, initializers had to be inputs too: weights are no inputs that a reader looks for. */
+static bool is_weight(const report *r, const ox_value_info *info) {
+    return r->info.ir_version < 4 && info->optional;
+}
+
+static size_t count_weights(const report *r) {
+    ox_value_info info;
+    size_t count = 0;
+    for (size_t i = 0; !ox_model_input(r->model, i, &info); i++)
+        count += is_weight(r, &info);
+    return count;
+}
+
 static void put_values(report *r, const char *title, bool outputs) {
     size_t count = outputs ? ox_model_output_count(r->model) : ox_model_input_count(r->model);
     ox_text_format(&r->out, "%s\n", title);
     for (size_t i = 0; i < count; i++) {
         ox_value_info info;
         ox_text value = {0};
-        if (outputs ? ox_model_output(r->model, i, &info) : ox_model_input(r->model, i, &info))
+        if (outputs ? ox_model_output(r->model, i, &info) : ox_model_input(r->model, i, &info) || is_weight(r, &info))
             continue;
         ox_text_put(&r->out, "  ");
         put_safe(r, info.name);
@@ -132,6 +144,8 @@ static void put_values(report *r, const char *title, bool outputs) {
         ox_text_put(&r->out, info.optional ? "  (has a default)\n" : "\n");
         ox_text_free(&value);
     }
+    if (!outputs && count_weights(r))
+        ox_text_format(&r->out, "  and %zu initializers, which are inputs too in this IR version\n", count_weights(r));
 }
 
 static void put_op(report *r, const ox_op_use *use) {
@@ -209,12 +223,13 @@ static void json_dims(report *r, const ox_value_info *info) {
 
 static void json_values(report *r, const char *key, bool outputs) {
     size_t count = outputs ? ox_model_output_count(r->model) : ox_model_input_count(r->model);
+    size_t listed = 0;
     ox_text_format(&r->out, "  \"%s\": [", key);
     for (size_t i = 0; i < count; i++) {
         ox_value_info info;
-        if (outputs ? ox_model_output(r->model, i, &info) : ox_model_input(r->model, i, &info))
+        if (outputs ? ox_model_output(r->model, i, &info) : ox_model_input(r->model, i, &info) || is_weight(r, &info))
             continue;
-        ox_text_put(&r->out, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        ox_text_put(&r->out, listed++ ? ",\n    {\"name\": " : "\n    {\"name\": ");
         ox_text_json(&r->out, info.name);
         ox_text_put(&r->out, ", \"type\": ");
         ox_text_json(&r->out, ox_dtype_name(info.dtype));
@@ -223,7 +238,7 @@ static void json_values(report *r, const char *key, bool outputs) {
         ox_text_put(&r->out, info.rank < 0 ? "" : "]");
         ox_text_put(&r->out, info.optional ? ", \"optional\": true}" : ", \"optional\": false}");
     }
-    ox_text_put(&r->out, count ? "\n  ],\n" : "],\n");
+    ox_text_put(&r->out, listed ? "\n  ],\n" : "],\n");
 }
 
 static void json_ops(report *r) {
@@ -264,6 +279,8 @@ static void put_json(report *r) {
     json_number(r, "model_version", r->info.model_version);
     json_opsets(r);
     json_values(r, "inputs", false);
+    if (count_weights(r))
+        json_number(r, "initializer_inputs", (int64_t)count_weights(r));
     json_values(r, "outputs", true);
     json_number(r, "nodes", (int64_t)r->info.node_count);
     json_number(r, "functions", (int64_t)r->info.function_count);
@@ -359,6 +376,8 @@ int ox_command_info(ox_args *args) {
                          : ox_tool_usage(args->command, "-d wants DIM=N, not '%s'", value);
         else if (!ox_args_positional(args, &value))
             status = args->failed ? OX_EXIT_USAGE : OX_EXIT_OK;
+        else if (!*value)
+            status = ox_tool_usage(args->command, "the model's name is empty");
         else if (path)
             status = ox_tool_usage(args->command, "one model at a time: '%s' and '%s'", path, value);
         else

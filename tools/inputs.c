@@ -1,12 +1,14 @@
 /* inputs.c: what the command line says of a model's inputs. */
 #include "inputs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fill.h"
 #include "indices.h"
 #include "memory.h"
+#include "nearest.h"
 #include "shape.h"
 #include "source.h"
 #include "tool.h"
@@ -74,6 +76,9 @@ void ox_inputs_free(ox_inputs *inputs) {
         free(inputs->archives[i]);
     }
     free(inputs->archives);
+    for (size_t i = 0; i < inputs->made_count; i++)
+        free(inputs->made[i]);
+    free(inputs->made);
     ox_text_free(&inputs->taken);
     ox_text_free(&inputs->options);
     *inputs = (ox_inputs){0};
@@ -118,10 +123,18 @@ ox_status ox_inputs_give(ox_inputs *inputs, size_t i, const char *source, ox_err
 }
 
 ox_status ox_inputs_fail(const ox_inputs *inputs, const char *what, int length, const char *name, ox_error *error) {
-    ox_text list = {0};
+    ox_text list = {0}, near = {0}, wanted = {0};
     ox_text_values(&list, inputs->infos, inputs->count);
-    ox_tool_fail(error, OX_ERROR_ARGUMENT, "%s '%.*s': the model has %s", what, length, name, ox_text_get(&list));
+    ox_text_add(&wanted, name, (size_t)length);
+    ox_nearest nearest = {.wanted = ox_text_get(&wanted)};
+    for (size_t i = 0; i < inputs->count; i++)
+        ox_nearest_add(&nearest, inputs->infos[i].name);
+    ox_nearest_put(&nearest, &near);
+    ox_tool_fail(error, OX_ERROR_ARGUMENT, "%s '%.*s'%s%s the model has %s", what, length, name, ox_text_get(&near),
+                 near.size ? "" : ":", ox_text_get(&list));
     ox_text_free(&list);
+    ox_text_free(&near);
+    ox_text_free(&wanted);
     return error->status;
 }
 
@@ -133,6 +146,8 @@ static ox_status assign_named(ox_inputs *inputs, const char *text, bool *done, o
         *done = true;
         return ox_inputs_assign_npz(inputs, text, error);
     }
+    if (!*done && ox_source_is_csv(text) && ox_source_is(text))
+        return ox_inputs_assign_csv(inputs, text, done, error);
     if (!*done && ox_source_is(text))
         return OX_OK;
     const char *equals = strchr(text, '=');
@@ -175,7 +190,7 @@ static ox_status fail_missing(const ox_inputs *inputs, size_t count, ox_error *e
             ox_text_values(&list, &inputs->infos[i], 1);
         }
     ox_tool_fail(error, OX_ERROR_ARGUMENT, "missing input%s %.230s", count > 1 ? "s" : "", ox_text_get(&list));
-    ox_tool_remedy(error, "give inputs with -i NAME=SOURCE: a .npy, .npz, .pb, .png, .pgm or .ppm file, a literal like "
+    ox_tool_remedy(error, "give inputs with -i NAME=SOURCE: a .npy, .npz, .csv or .pb file, a picture, a literal like "
                           "'[[1,2],[3,4]]', @zeros, @ones, @random, or - for a .npy on standard input");
     ox_text_free(&list);
     return error->status;
@@ -243,28 +258,47 @@ bool ox_inputs_open_rank(const ox_inputs *inputs) {
     return false;
 }
 
-/* Takes 1 for the open dimensions of an input, and writes down for which. */
-static void take_ones(ox_inputs *inputs, size_t i) {
+/* Where an input of four dimensions has 1, 3 or 4 channels, the dimensions behind or before them are height and width.
+ */
+static bool is_side(const ox_inputs *inputs, size_t i, int d) {
+    const int64_t *dims = inputs->dims[i];
+    if (inputs->infos[i].rank != 4)
+        return false;
+    const bool first = dims[1] == 1 || dims[1] == 3 || dims[1] == 4;
+    const bool last = dims[3] == 1 || dims[3] == 3 || dims[3] == 4;
+    return first ? d >= 2 : last && (d == 1 || d == 2);
+}
+
+/* Takes a size for the open dimensions of an input, and writes down for which: 1, or what pictures often have. */
+static void take_sizes(ox_inputs *inputs, size_t i) {
+    bool sides[OX_TOOL_RANK];
     add_open_dims(inputs, i, &inputs->options);
+    for (int d = 0; d < inputs->infos[i].rank; d++)
+        sides[d] = is_side(inputs, i, d);
     for (int d = 0; d < inputs->infos[i].rank; d++) {
-        ox_text one = {0};
+        ox_text taken = {0};
+        const int64_t size = sides[d] ? OX_PICTURE_SIDE : 1;
         if (inputs->dims[i][d] >= 0)
             continue;
-        ox_text_dim(&one, &inputs->infos[i], d);
-        ox_text_put(&one, "=1");
-        ox_text_add_once(&inputs->taken, one.data, ", ");
-        ox_text_free(&one);
-        inputs->dims[i][d] = 1;
-        spread(inputs, inputs->infos[i].dim_names[d], 1, true);
+        ox_text_dim(&taken, &inputs->infos[i], d);
+        ox_text_format(&taken, "=%" PRId64, size);
+        ox_text_add_once(&inputs->taken, taken.data, ", ");
+        ox_text_free(&taken);
+        inputs->dims[i][d] = size;
+        spread(inputs, inputs->infos[i].dim_names[d], size, true);
     }
 }
 
-static ox_status fail_open(const ox_inputs *inputs, size_t i, const ox_text *options, ox_error *error) {
+void ox_inputs_note(const ox_inputs *inputs) {
+    if (inputs->taken.size)
+        ox_tool_error("took %s: give %s for other sizes", inputs->taken.data, inputs->options.data);
+}
+
+static ox_status fail_open(const ox_inputs *inputs, size_t i, ox_error *error) {
     ox_text shape = {0};
     add_expected(inputs, i, &shape);
-    ox_tool_fail(error, OX_ERROR_ARGUMENT, "the model wants %s: say how large with %s%s-i %s=%s[2,3] or the like",
-                 shape.data, ox_text_get(options), options->size ? " or " : "", inputs->infos[i].name,
-                 inputs->sources[i]);
+    ox_tool_fail(error, OX_ERROR_ARGUMENT, "the model wants %s: say how large with -i %s=%s[2,3] or the like",
+                 shape.data, inputs->infos[i].name, inputs->sources[i]);
     ox_text_free(&shape);
     return error->status;
 }
@@ -287,15 +321,10 @@ static ox_status load_shaped(const ox_inputs *inputs, size_t i, const char *shap
 static ox_status load_fill(ox_inputs *inputs, size_t i, ox_error *error) {
     const ox_value_info *info = &inputs->infos[i];
     const char *shape = strchr(inputs->sources[i], '[');
-    ox_text open = {0};
-    ox_status status = OX_OK;
     if (shape)
         return load_shaped(inputs, i, shape, &inputs->arrays[i], error);
-    if (add_open_dims(inputs, i, &open) || info->rank < 0)
-        status = fail_open(inputs, i, &open, error);
-    ox_text_free(&open);
-    if (status)
-        return status;
+    if (info->rank < 0)
+        return fail_open(inputs, i, error);
     const ox_fill_shape wanted = {info->dtype, info->rank, inputs->dims[i], ox_index_places(inputs, i)};
     return ox_fill(inputs->sources[i], &wanted, i, &inputs->arrays[i], error);
 }
@@ -353,9 +382,9 @@ ox_status ox_inputs_load(ox_inputs *inputs, ox_error *error) {
     if (missing)
         return fail_missing(inputs, missing, error);
     ox_status status = load_some(inputs, true, error);
-    for (size_t i = 0; inputs->takes_ones && i < inputs->count; i++)
+    for (size_t i = 0; i < inputs->count; i++)
         if (is_fill(inputs->sources[i]) && !has_shape(inputs->sources[i]))
-            take_ones(inputs, i);
+            take_sizes(inputs, i);
     return status ? status : load_some(inputs, false, error);
 }
 

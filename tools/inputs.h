@@ -6,6 +6,11 @@
 #include "bindings.h"
 #include "npz.h"
 
+/* What is taken for an open height or width: the size that many networks were trained with. */
+enum {
+    OX_PICTURE_SIDE = 224
+};
+
 /* The tensors and other values for a model's inputs. */
 typedef struct ox_inputs {
     const ox_model *model;
@@ -18,7 +23,8 @@ typedef struct ox_inputs {
     ox_npz_member *members; /* where the source is an .npz; its archive is NULL otherwise */
     ox_npz **archives;
     size_t archive_count;
-    bool takes_ones; /* 1 for every dimension that is still open when an input is filled */
+    char **made; /* sources that stand for columns of a table */
+    size_t made_count;
     ox_text taken;   /* those that were: "batch=1, x.2=1" */
     ox_text options; /* and how to give them: "-d batch=N -d x.2=N" */
 } ox_inputs;
@@ -40,10 +46,18 @@ ox_status ox_inputs_fail(const ox_inputs *inputs, const char *what, int length, 
  * inputs in graph order. (inputs_npz.c) */
 ox_status ox_inputs_assign_npz(ox_inputs *inputs, const char *text, ox_error *error);
 
+/* Gives the columns of a table that are called like inputs to these; *done is false if there are none, and the table
+ * may be one input as a whole. (inputs_npz.c) */
+ox_status ox_inputs_assign_csv(ox_inputs *inputs, const char *text, bool *done, ox_error *error);
+
+/* Says on standard error which sizes were taken for open dimensions, and how to give others. */
+void ox_inputs_note(const ox_inputs *inputs);
+
 /* Opens the .npz that is input i's source, and takes the array of its name from it, or the only one there is. */
 ox_status ox_inputs_give_member(ox_inputs *inputs, size_t i, ox_error *error);
 
-/* Reads all sources, checked against the model. Inputs that lack one are an error that lists them. */
+/* Reads all sources, checked against the model. Inputs that lack one are an error that lists them. Where an input is
+ * filled, a dimension that is still open becomes 1, or OX_PICTURE_SIDE for height and width of a picture. */
 ox_status ox_inputs_load(ox_inputs *inputs, ox_error *error);
 
 /* Adds the open dimensions of inputs without a default that nothing binds, as "-d batch=N -d x.2=N". False if there are

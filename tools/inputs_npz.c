@@ -1,7 +1,9 @@
-/* inputs_npz.c: arrays of .npz files as a model's inputs. */
+/* inputs_npz.c: arrays of .npz files, and columns of tables, as a model's inputs. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv.h"
+#include "file.h"
 #include "inputs.h"
 #include "memory.h"
 #include "source.h"
@@ -97,4 +99,42 @@ ox_status ox_inputs_give_member(ox_inputs *inputs, size_t i, ox_error *error) {
         return fail_absent(npz, text, inputs->infos[i].name, error);
     inputs->members[i] = (ox_npz_member){npz, index};
     return OX_OK;
+}
+
+/* ---- Columns of tables ------------------------------------------------------------------------------------------- */
+
+/* Gives input i a column of its name, as "table.csv,column=NAME". */
+static ox_status give_column(ox_inputs *inputs, size_t i, const char *text, ox_error *error) {
+    size_t length;
+    const bool cast = ox_source_cast(text, &length);
+    ox_text source = {0};
+    ox_text_format(&source, "%.*s,column=%s%s", (int)length, text, inputs->infos[i].name, cast ? ",cast" : "");
+    inputs->made = ox_tool_resize(inputs->made, (inputs->made_count + 1) * sizeof *inputs->made);
+    inputs->made[inputs->made_count++] = source.data;
+    return ox_inputs_give(inputs, i, source.data, error);
+}
+
+ox_status ox_inputs_assign_csv(ox_inputs *inputs, const char *text, bool *done, ox_error *error) {
+    size_t length, size;
+    unsigned char *bytes;
+    ox_text path = {0};
+    ox_csv csv = {0};
+    ox_source_cast(text, &length);
+    if (ox_source_options(text, length) < length)
+        return OX_OK;
+    ox_text_add(&path, text, length);
+    ox_status status = ox_file_read(path.data, &bytes, &size, error);
+    if (!status)
+        status = ox_csv_parse(&csv, (const char *)bytes, size, error);
+    for (size_t i = 0; i < inputs->count && !status; i++)
+        if (ox_csv_find(&csv, inputs->infos[i].name, strlen(inputs->infos[i].name)) != SIZE_MAX) {
+            *done = true;
+            status = give_column(inputs, i, text, error);
+        }
+    if (status)
+        ox_tool_prefix(error, "%s: ", path.data);
+    free(bytes);
+    ox_csv_free(&csv);
+    ox_text_free(&path);
+    return status;
 }

@@ -42,7 +42,10 @@ static const signature signatures[] = {
      "\x89HDF\r\n\x1a\n",
      {"an HDF5 file, as Keras writes", "load it in Python and convert it with tf2onnx.convert.from_keras"}},
     {0, "\x89PNG", {"a picture", GIVE}},
-    {0, "\xff\xd8\xff", {"a picture (JPEG)", "an input, with -i, wants it as .png, .pgm or .ppm"}},
+    {0, "\xff\xd8\xff", {"a picture (JPEG)", GIVE}},
+    {8, "WEBP", {"a picture (WebP)", GIVE}},
+    {0, "II*", {"a picture (TIFF)", GIVE}},
+    {4, "jP  \r\n", {"a picture (JPEG 2000)", GIVE}},
     {0,
      "\x7f"
      "ELF",
@@ -79,6 +82,7 @@ static const ox_file_kind unknown,
     empty = {"an empty file", "copy or download it again"},
     safetensors = {"a safetensors file", "it holds weights without a graph; export the model that they belong to "
                                          "as ONNX"},
+    plain_text = {"a text file", "a model is binary; give the .onnx file"},
     pickle = {"a Python pickle, as older PyTorch writes", EXPORT_TORCH},
     textproto = {"a model as text (protobuf's text format)",
                  "make it binary: onnx.save(onnx.load(\"FILE\", format=\"textproto\"), "
@@ -114,6 +118,19 @@ static bool is_textproto(const char *text, size_t size) {
     return false;
 }
 
+/* Letters, and no control characters but those of lines. */
+static bool is_text(const unsigned char *bytes, size_t size) {
+    const size_t end = size < LOOKED_AT ? size : LOOKED_AT - 4; /* a last letter may be cut */
+    for (size_t i = 0, length; i < end; i += length) {
+        uint32_t code;
+        if (!(length = ox_utf8_read((const char *)bytes + i, size - i, &code)))
+            return false;
+        if (code == 0x7f || (code < ' ' && !strchr("\t\n\r\f", (int)code)) || !code)
+            return false;
+    }
+    return true;
+}
+
 static const ox_file_kind *kind_of_text(const unsigned char *bytes, size_t size) {
     const char *text = (const char *)bytes, *end = text + size;
     while (text < end && *text && strchr(" \t\r\n#", *text)) {
@@ -127,7 +144,7 @@ static const ox_file_kind *kind_of_text(const unsigned char *bytes, size_t size)
         if (left >= length && strncasecmp(text, texts[i].bytes, length) == 0)
             return &texts[i].kind;
     }
-    return is_textproto(text, left) ? &textproto : &unknown;
+    return is_textproto(text, left) ? &textproto : is_text(bytes, size) ? &plain_text : &unknown;
 }
 
 const ox_file_kind *ox_kind_of(const unsigned char *bytes, size_t size) {

@@ -46,7 +46,7 @@ static int rate(const char *wanted, const char *name) {
         return FAR;
     const int most = (int)(n + 2) / 3; /* letters that may differ */
     int letters = m > n + (size_t)most || n > m + (size_t)most ? FAR : distance(wanted, name);
-    if (letters <= most)
+    if (letters <= most && letters < (int)n) /* some letter stays */
         return letters;
     bool begins = strncasecmp(name, wanted, n) == 0, ends = m >= n && strcasecmp(name + m - n, wanted) == 0;
     return n >= LEAST_PART && (begins || ends) ? most + 1 : FAR;

@@ -54,6 +54,29 @@ static void print_row(size_t index, bool markdown) {
     ox_text_free(&types);
 }
 
+static void print_json(void) {
+    ox_op_info info;
+    fputs("{\"operators\": [", stdout);
+    for (size_t i = 0; i < ox_op_count() && !ox_op_get(i, &info); i++) {
+        printf("%s\n  {\"domain\": \"%s\", \"name\": \"%s\", \"versions\": [", i ? "," : "", info.domain, info.name);
+        bool more = false;
+        for (int v = 1; v < 64; v++)
+            if (info.versions >> v & 1) {
+                printf("%s%d", more ? ", " : "", v);
+                more = true;
+            }
+        fputs("], \"types\": [", stdout);
+        more = false;
+        for (unsigned dtype = 1; dtype < OX_DTYPE_COUNT; dtype++)
+            if (info.dtypes >> dtype & 1) {
+                printf("%s\"%s\"", more ? ", " : "", ox_dtype_name((ox_dtype)dtype));
+                more = true;
+            }
+        fputs("]}", stdout);
+    }
+    fputs("\n]}\n", stdout);
+}
+
 static size_t count_names(void) {
     size_t count = 0;
     for (size_t i = 0; i < ox_op_count(); i++) {
@@ -161,12 +184,14 @@ static int print_op(const char *wanted) {
 }
 
 int ox_command_ops(ox_args *args) {
-    bool markdown = false, any = false;
+    bool markdown = false, json = false, any = false;
     int status = OX_EXIT_OK;
     const char *value;
     while (*args->at) {
         if (ox_args_flag(args, "--markdown"))
             markdown = true;
+        else if (ox_args_flag(args, "--json"))
+            json = true;
         else if (ox_args_positional(args, &value)) {
             any = true;
             if (print_op(value))
@@ -174,9 +199,12 @@ int ox_command_ops(ox_args *args) {
         } else if (args->failed)
             return OX_EXIT_USAGE;
     }
-    if (any && markdown)
-        return ox_tool_usage(args->command, "--markdown prints the whole table, not some operators");
-    if (!any)
+    if (any && (markdown || json))
+        return ox_tool_usage(args->command, "--%s prints the whole table, not some operators",
+                             json ? "json" : "markdown");
+    if (json)
+        print_json();
+    else if (!any)
         print_table(markdown);
     return status;
 }

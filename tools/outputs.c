@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "inputs.h"
 #include "memory.h"
+#include "save.h"
 #include "source.h"
 #include "text.h"
 #include "tool.h"
@@ -61,6 +63,24 @@ static ox_status find(ox_outputs *outputs, const char *text, size_t *index, cons
     return OX_OK;
 }
 
+/* A file gets one output, but for an .npz, and is called after what it holds; the model stays. */
+static ox_status check_path(const ox_outputs *outputs, size_t i, const char *path, ox_error *error) {
+    const ox_output_goal *goal = &outputs->goals[i];
+    if (goal->path)
+        return ox_tool_fail(error, OX_ERROR_ARGUMENT,
+                            "output '%s' is to go to '%s' and to '%s': -o takes one file for each", goal->name,
+                            goal->path, path);
+    for (size_t k = 0; k < outputs->count; k++)
+        if (outputs->goals[k].path && ox_file_is_same(outputs->goals[k].path, path) && !ox_file_is_npz(path))
+            return ox_tool_fail(error, OX_ERROR_ARGUMENT, "'%s' cannot hold both '%s' and '%s': an .npz can", path,
+                                outputs->goals[k].name, goal->name);
+    ox_status status = ox_file_check_target(path, error);
+    if (!status && !ox_save_knows(path))
+        status = ox_tool_fail(error, OX_ERROR_ARGUMENT,
+                              "'%s' has to be called after what it is to hold: .npy, .npz, .csv or .pb", path);
+    return status;
+}
+
 ox_status ox_outputs_assign(ox_outputs *outputs, const char *text, ox_error *error) {
     const char *path;
     size_t i;
@@ -74,6 +94,9 @@ ox_status ox_outputs_assign(ox_outputs *outputs, const char *text, ox_error *err
     bool is_stdout = strcmp(path, "-") == 0;
     if (is_stdout && outputs->uses_stdout)
         return ox_tool_fail(error, OX_ERROR_ARGUMENT, "only one output can go to standard output");
+    status = check_path(outputs, i, path, error);
+    if (status)
+        return status;
     outputs->uses_stdout |= is_stdout;
     outputs->goals[i].path = path;
     return OX_OK;

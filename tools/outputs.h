@@ -50,8 +50,8 @@ void ox_outputs_add_all(ox_outputs *outputs);
 /* The names of the values behind the model's outputs, in order; to be freed. */
 const char **ox_outputs_extra(const ox_outputs *outputs);
 
-/* Writes and prints what the session gave. (outputs_write.c) */
-ox_status ox_outputs_write(const ox_outputs *outputs, const ox_session *session, ox_error *error);
+/* Writes and prints what the session gave; `more` is behind the outputs in JSON. (outputs_write.c) */
+ox_status ox_outputs_write(const ox_outputs *outputs, const ox_session *session, const char *more, ox_error *error);
 
 /* Compares with what was expected, and says what differs; *differ is increased by the number of values that do. */
 ox_status ox_outputs_compare(const ox_outputs *outputs, const ox_session *session, size_t *differ, ox_error *error);

@@ -1,9 +1,12 @@
 /* outputs_write.c: results to files and to the reader. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
 #include "datum.h"
+#include "file.h"
+#include "memory.h"
 #include "outputs.h"
 #include "save.h"
 #include "source.h"
@@ -14,7 +17,8 @@
 
 static ox_status save_goal(const ox_outputs *outputs, size_t i, const ox_datum *datum, ox_error *error) {
     const char *path = outputs->goals[i].path, *name = outputs->goals[i].name;
-    ox_status status = path ? ox_save(path, name, datum, error) : OX_OK;
+    const bool in_archive = path && ox_file_is_npz(path); /* save_archives */
+    ox_status status = path && !in_archive ? ox_save(path, name, datum, error) : OX_OK;
     bool saves = outputs->save && i < outputs->own;
     bool makes_npy = (path && !ox_save_is_proto(path, datum)) || (saves && !ox_save_is_proto(NULL, datum));
     if (!status && saves) {
@@ -24,6 +28,37 @@ static ox_status save_goal(const ox_outputs *outputs, size_t i, const ox_datum *
     }
     if (!status && makes_npy && !outputs->quiet)
         ox_save_note_raw("output", name, datum->tensor.dtype);
+    return status;
+}
+
+/* The outputs that go to the .npz of goal i. */
+static ox_status save_archive(const ox_outputs *outputs, size_t i, const ox_session *session, ox_error *error) {
+    const char **names = ox_tool_alloc(outputs->count * sizeof *names);
+    ox_datum *data = ox_tool_alloc(outputs->count * sizeof *data);
+    ox_status status = OX_OK;
+    size_t count = 0;
+    for (size_t k = i; k < outputs->count && !status; k++)
+        if (outputs->goals[k].path && ox_file_is_same(outputs->goals[k].path, outputs->goals[i].path)) {
+            names[count] = outputs->goals[k].name;
+            status = ox_datum_output(session, k, &data[count++], error);
+        }
+    if (!status)
+        status = ox_save_npz(outputs->goals[i].path, names, data, count, error);
+    free((void *)names);
+    free(data);
+    return status;
+}
+
+static ox_status save_archives(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
+    ox_status status = OX_OK;
+    for (size_t i = 0; i < outputs->count && !status; i++) {
+        const char *path = outputs->goals[i].path;
+        bool first = path && ox_file_is_npz(path);
+        for (size_t k = 0; k < i && first; k++)
+            first = !outputs->goals[k].path || !ox_file_is_same(outputs->goals[k].path, path);
+        if (first)
+            status = save_archive(outputs, i, session, error);
+    }
     return status;
 }
 
@@ -82,7 +117,7 @@ static ox_status check_top(const ox_outputs *outputs, const ox_session *session,
     return status;
 }
 
-static ox_status print_all(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
+static ox_status print_all(const ox_outputs *outputs, const ox_session *session, const char *more, ox_error *error) {
     const ox_manner manner = {&outputs->top, outputs->stats};
     ox_status status = OX_OK;
     ox_datum datum;
@@ -104,12 +139,13 @@ static ox_status print_all(const ox_outputs *outputs, const ox_session *session,
         (outputs->json ? ox_datum_json : ox_datum_text)(&text, outputs->goals[i].name, &datum, manner);
         fwrite(text.data, 1, text.size, stdout);
     }
-    fputs(outputs->json ? "\n]}\n" : "", stdout);
+    if (outputs->json)
+        printf("\n]%s}\n", more);
     ox_text_free(&text);
     return status;
 }
 
-ox_status ox_outputs_write(const ox_outputs *outputs, const ox_session *session, ox_error *error) {
+ox_status ox_outputs_write(const ox_outputs *outputs, const ox_session *session, const char *more, ox_error *error) {
     ox_status status = OX_OK;
     ox_datum datum;
     for (size_t i = 0; i < outputs->count && !status; i++) {
@@ -117,10 +153,12 @@ ox_status ox_outputs_write(const ox_outputs *outputs, const ox_session *session,
         if (!status)
             status = save_goal(outputs, i, &datum, error);
     }
+    if (!status)
+        status = save_archives(outputs, session, error);
     if (!status && outputs->save_all)
         status = save_all(outputs, session, error);
     if (!status && !outputs->quiet && !outputs->uses_stdout)
-        status = print_all(outputs, session, error);
+        status = print_all(outputs, session, more, error);
     return status;
 }
 

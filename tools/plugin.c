@@ -136,11 +136,14 @@ bool ox_plugins_add_own(ox_plugins *plugins) {
     return plugins->options.operator_count > before;
 }
 
+void ox_plugins_remedy_image(ox_error *error) {
+    ox_tool_remedy(error, "ImageDecoder is in the plug-in image.so, which is built where there are Debian's packages "
+                          "libpng-dev, libturbojpeg0-dev, libtiff-dev, libwebp-dev and libopenjp2-7-dev");
+}
+
 void ox_plugins_remedy(ox_error *error) {
     if (error->status == OX_ERROR_UNSUPPORTED && strstr(error->text, "ImageDecoder-"))
-        ox_tool_remedy(error,
-                       "ImageDecoder is in the plug-in image.so, which is built where there are Debian's packages "
-                       "libpng-dev, libturbojpeg0-dev, libtiff-dev, libwebp-dev and libopenjp2-7-dev");
+        ox_plugins_remedy_image(error);
     else if (error->status == OX_ERROR_UNSUPPORTED && strstr(error->text, "RegexFullMatch-"))
         ox_tool_remedy(error,
                        "RegexFullMatch is in the plug-in regex.so, which is built where there is Debian's package "

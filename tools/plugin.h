@@ -28,6 +28,9 @@ bool ox_plugins_add_own(ox_plugins *plugins);
 /* Adds to an error about operators which plug-in of ox is missing, and what it is built from. */
 void ox_plugins_remedy(ox_error *error);
 
+/* The same for a picture that the plug-in of ImageDecoder would read. */
+void ox_plugins_remedy_image(ox_error *error);
+
 void ox_plugins_free(ox_plugins *plugins);
 
 #endif

@@ -65,6 +65,9 @@ static void add_event(void *context, const ox_profile_event *event) {
 }
 
 ox_status ox_recorder_run(ox_recorder *recorder, ox_session *session, ox_error *error) {
+    ox_status prepared = ox_session_prepare(session, error); /* planning is no part of a run */
+    if (prepared)
+        return prepared;
     ox_session_set_profile(session, add_event, recorder);
     uint64_t start = ox_tool_now();
     ox_status status = ox_session_run(session, error);
@@ -187,16 +190,52 @@ static const ox_profile_row **sorted_rows(const ox_recorder *recorder) {
     return order;
 }
 
+static void put_json_row(ox_text *text, const ox_profile_row *row, double runs) {
+    ox_text_format(text,
+                   "{\"kind\": \"%s\", \"depth\": %d, \"ns\": %.1f, \"count\": %" PRIu64
+                   ", \"bytes\": %.0f, \"flops\": %.0f, ",
+                   ox_step_kind_name(row->kind), row->depth, (double)row->total_ns / runs, row->count,
+                   (double)row->bytes / runs, row->flops * (double)row->count / runs);
+    ox_text_put(text, "\"nodes\": [");
+    for (size_t i = 0; i < row->node_count; i++) {
+        ox_text_put(text, i ? ", {\"op\": " : "{\"op\": ");
+        ox_text_json(text, row->nodes[i].op);
+        ox_text_put(text, ", \"name\": ");
+        ox_text_json(text, row->nodes[i].name);
+        ox_text_put(text, ", \"output\": ");
+        ox_text_json(text, row->nodes[i].output);
+        ox_text_put(text, "}");
+    }
+    ox_text_put(text, "]}");
+}
+
+void ox_recorder_json(const ox_recorder *recorder, ox_text *text) {
+    const double runs = recorder->runs ? (double)recorder->runs : 1;
+    const ox_profile_row **order = sorted_rows(recorder);
+    ox_text_format(text, "{\"runs\": %" PRIu64 ", \"run_ns\": %.1f, \"steps\": [", recorder->runs,
+                   (double)recorder->run_ns / runs);
+    for (size_t i = 0; i < recorder->row_count; i++) {
+        ox_text_put(text, i ? ",\n    " : "\n    ");
+        put_json_row(text, order[i], runs);
+    }
+    ox_text_put(text, "\n  ]}");
+    free(order);
+}
+
 void ox_recorder_table(const ox_recorder *recorder, ox_text *text) {
     double runs = recorder->runs ? (double)recorder->runs : 1, run_ns = (double)recorder->run_ns / runs;
     const ox_profile_row **order = sorted_rows(recorder);
     ox_text_format(text, "%11s %7s %9s %8s %8s  %-7s  %s\n", "us", "share", "bytes", "GB/s", "GFLOP/s", "step",
                    "nodes");
-    double flops = 0;
+    double flops = 0, between = run_ns;
     for (size_t i = 0; i < recorder->row_count; i++) {
         add_row_text(text, order[i], runs, run_ns);
+        between -= order[i]->depth ? 0 : (double)order[i]->total_ns / runs;
         flops += order[i]->flops * (double)order[i]->count / runs;
     }
+    between = between > 0 ? between : 0;
+    add_numbers(text, between, run_ns > 0 ? between / run_ns : 0, 0, 0);
+    ox_text_put(text, "  -        between the steps\n");
     add_numbers(text, run_ns, run_ns > 0, (double)ox_recorder_bytes(recorder) / runs, flops);
     ox_text_put(text, "  run");
     if (recorder->runs > 1)

@@ -50,6 +50,9 @@ void ox_recorder_count(ox_recorder *recorder, const ox_model *model, const ox_se
 /* Adds a table of the steps, means over the runs. */
 void ox_recorder_table(const ox_recorder *recorder, ox_text *text);
 
+/* Adds the same as a JSON object: runs, run_ns and steps, a list of kind, depth, ns, count, bytes, flops and nodes. */
+void ox_recorder_json(const ox_recorder *recorder, ox_text *text);
+
 /* Adds "Add bias, Relu -> y": the nodes of a step, escaped. */
 void ox_text_step(ox_text *text, const ox_profile_row *row);
 

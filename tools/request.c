@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "file.h"
 #include "memory.h"
 #include "options.h"
 #include "save.h"
@@ -21,7 +23,10 @@ static int take_positional(ox_args *args, ox_request *request) {
     if (!ox_args_positional(args, &value))
         return args->failed ? OX_EXIT_USAGE : OX_EXIT_OK;
     if (request->model)
-        return ox_tool_usage(args->command, "one model at a time: '%s' and '%s'", request->model, value);
+        return ox_tool_usage(args->command, "one model at a time: '%s' and '%s'; an input is given with -i: -i %s",
+                             request->model, value, value);
+    if (!*value)
+        return ox_tool_usage(args->command, "the model's name is empty");
     request->model = value;
     return OX_EXIT_OK;
 }
@@ -85,9 +90,13 @@ static ox_status open_model(ox_request *request, ox_error *error) {
 }
 
 ox_status ox_request_load(ox_request *request, const ox_model **model, ox_error *error) {
+    ox_file_protect(request->model);
     request->plugins.options.warn = print_warning;
     request->plugins.options.warn_context = &request->watch;
-    if (!request->silent)
+    const bool asks = ox_source_is_stdin(request->model) && isatty(STDIN_FILENO);
+    if (asks)
+        ox_tool_error("waiting for the model on standard input, which is this terminal; ctrl-c ends it");
+    else if (!request->silent)
         ox_watch_start(&request->watch, "loading");
     ox_status status = check_stdin(request, error);
     if (!status)

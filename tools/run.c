@@ -24,7 +24,9 @@ typedef struct options {
     long top;           /* of --top, 0 without it */
     long repeat;
     bool quiet, json, stats;
-    size_t differ; /* results that are not as expected */
+    bool uses_stdout;        /* -o NAME=-: nothing else is printed there */
+    double run_ns, least_ns; /* of a run, with --repeat */
+    size_t differ;           /* results that are not as expected */
 } options;
 
 static void add_text(const char ***list, size_t *count, const char *text) {
@@ -90,6 +92,17 @@ static ox_status run_once(ox_session *session, const options *o, ox_recorder *re
     return records ? ox_recorder_run(recorder, session, error) : ox_session_run(session, error);
 }
 
+/* What --json says beside the outputs. */
+static void put_times(ox_text *text, const options *o, const ox_recorder *recorder) {
+    if (o->repeat > 1)
+        ox_text_format(text, ",\n  \"runs\": %ld, \"mean_ns\": %.1f, \"least_ns\": %.1f", o->repeat, o->run_ns,
+                       o->least_ns);
+    if (o->request.profile) {
+        ox_text_put(text, ",\n  \"profile\": ");
+        ox_recorder_json(recorder, text);
+    }
+}
+
 static ox_status run_repeatedly(ox_session *session, options *o, ox_recorder *recorder, ox_error *error) {
     ox_watch *watch = &o->request.watch;
     uint64_t start = ox_tool_now(), least = UINT64_MAX;
@@ -105,9 +118,10 @@ static ox_status run_repeatedly(ox_session *session, options *o, ox_recorder *re
     ox_watch_stop(watch);
     if (status)
         return status;
-    if (o->repeat > 1 && !o->quiet)
-        fprintf(stderr, "%ld runs: %.4g ms each, the fastest %.4g ms\n", o->repeat,
-                (double)(ox_tool_now() - start) / 1e6 / (double)o->repeat, (double)least / 1e6);
+    o->run_ns = (double)(ox_tool_now() - start) / (double)o->repeat;
+    o->least_ns = (double)least;
+    if (o->repeat > 1)
+        fprintf(stderr, "%ld runs: %.4g ms each, the fastest %.4g ms\n", o->repeat, o->run_ns / 1e6, o->least_ns / 1e6);
     return OX_OK;
 }
 
@@ -132,8 +146,13 @@ static ox_status run_session(const ox_model *model, const ox_inputs *inputs, con
         status = ox_inputs_set(inputs, session, error);
     if (!status)
         status = run_repeatedly(session, o, &recorder, error);
-    if (!status)
-        status = ox_outputs_write(outputs, session, error);
+    if (!status) {
+        ox_text more = {0};
+        ox_recorder_count(&recorder, model, session);
+        put_times(&more, o, &recorder);
+        status = ox_outputs_write(outputs, session, ox_text_get(&more), error);
+        ox_text_free(&more);
+    }
     if (!status)
         status = ox_outputs_compare(outputs, session, &o->differ, error);
     if (!status)
@@ -173,6 +192,8 @@ static ox_status run_model(const ox_model *model, options *o, ox_error *error) {
         status = ox_inputs_assign(&inputs, o->request.inputs, o->request.input_count, error);
     if (!status)
         status = ox_inputs_load(&inputs, error);
+    if (!o->quiet)
+        ox_inputs_note(&inputs);
     if (!status)
         status = ox_request_save(&o->request, &inputs, error);
     if (!status)

@@ -3,14 +3,26 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
+#include "csv.h"
 #include "file.h"
+#include "guard.h"
 #include "json.h"
 #include "npy.h"
 #include "proto.h"
 #include "tool.h"
+#include "zip_write.h"
+
+bool ox_save_knows(const char *path) {
+    const size_t length = strlen(path);
+    struct stat info;
+    return strcmp(path, "-") == 0 || ox_file_is_pb(path) || ox_file_is_npz(path) || ox_csv_is_name(path, length) ||
+           (length > 4 && strcasecmp(path + length - 4, ".npy") == 0) || (!stat(path, &info) && !S_ISREG(info.st_mode));
+}
 
 bool ox_save_is_proto(const char *path, const ox_datum *datum) {
     return datum->value || (path && ox_file_is_pb(path));
@@ -18,6 +30,8 @@ bool ox_save_is_proto(const char *path, const ox_datum *datum) {
 
 static ox_status write_to(FILE *stream, const char *path, const char *name, const ox_datum *datum, ox_error *error) {
     ox_text bytes = {0};
+    if (!datum->value && ox_csv_is_name(path, strlen(path)))
+        return ox_csv_write(&datum->tensor, stream, error);
     if (!ox_save_is_proto(path, datum))
         return ox_npy_write(&datum->tensor, stream, error);
     ox_proto_put(&bytes, name, datum);
@@ -28,8 +42,10 @@ static ox_status write_to(FILE *stream, const char *path, const char *name, cons
 
 static ox_status write_stdout(const char *name, const ox_datum *datum, ox_error *error) {
     ox_status status = write_to(stdout, "-", name, datum, error);
-    if (!status && (fflush(stdout) || ferror(stdout)))
+    if (!status && (fflush(stdout) || ferror(stdout))) {
+        ox_guard_pipe();
         status = ox_tool_fail(error, OX_ERROR_FILE, "cannot write to standard output: %s", strerror(errno));
+    }
     return status;
 }
 
@@ -45,6 +61,46 @@ ox_status ox_save(const char *path, const char *name, const ox_datum *datum, ox_
     if (status)
         return status;
     status = write_to(file.stream, path, name, datum, error);
+    if (!status)
+        return ox_file_commit(&file, error);
+    ox_file_abandon(&file);
+    return status;
+}
+
+static ox_status add_member(ox_zip_writer *zip, const char *name, const ox_datum *datum, ox_error *error) {
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&bytes, &size);
+    if (!memory)
+        return ox_tool_fail(error, OX_ERROR_MEMORY, "out of memory for '%s'", name);
+    ox_status status = ox_npy_write(&datum->tensor, memory, error);
+    bool failed = ferror(memory) != 0;
+    failed |= fclose(memory) != 0;
+    if (!status && failed)
+        status = ox_tool_fail(error, OX_ERROR_MEMORY, "out of memory for '%s'", name);
+    ox_text member = {0};
+    ox_text_format(&member, "%s.npy", name);
+    if (!status)
+        status = ox_zip_add(zip, member.data, bytes, size, error);
+    ox_text_free(&member);
+    free(bytes);
+    return status;
+}
+
+ox_status ox_save_npz(const char *path, const char *const *names, const ox_datum *data, size_t count, ox_error *error) {
+    ox_new_file file;
+    char type[OX_TYPE_TEXT];
+    for (size_t i = 0; i < count; i++)
+        if (data[i].value)
+            return ox_tool_fail(error, OX_ERROR_ARGUMENT, "output '%s' is %s, which only a .pb holds, not '%s'",
+                                names[i], ox_value_type(data[i].value, type), path);
+    ox_status status = ox_file_create(&file, path, error);
+    if (status)
+        return status;
+    ox_zip_writer zip = {.file = file.stream};
+    for (size_t i = 0; i < count && !status; i++)
+        status = add_member(&zip, names[i], &data[i], error);
+    ox_zip_end(&zip);
     if (!status)
         return ox_file_commit(&file, error);
     ox_file_abandon(&file);

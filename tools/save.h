@@ -5,9 +5,17 @@
 #include "datum.h"
 #include "text.h"
 
-/* Writes to a file, which appears whole or not at all, or to standard output for "-". A tensor is written as .npy, or
- * as a TensorProto to a FILE.pb; a value that is no tensor as its message, for which the file has to be called .pb. */
+/* Writes to a file, which appears whole or not at all, or to standard output for "-". A tensor is written as .npy,
+ * as a table to a FILE.csv, or as a TensorProto to a FILE.pb; a value that is no tensor as its message, for which the
+ * file has to be called .pb. */
 ox_status ox_save(const char *path, const char *name, const ox_datum *datum, ox_error *error);
+
+/* Writes tensors as an .npz, each under its name. */
+ox_status ox_save_npz(const char *path, const char *const *names, const ox_datum *data, size_t count, ox_error *error);
+
+/* True if the name of the file says what it is to hold: .npy, .npz, .csv, .tsv or .pb, or if it is no file but a
+ * device, a pipe or "-", which get a .npy. */
+bool ox_save_knows(const char *path);
 
 /* Writes FOLDER/FILE.npy, or FILE.pb for what is no tensor; makes the folder. */
 ox_status ox_save_in(const char *folder, const char *file, const char *name, const ox_datum *datum, ox_error *error);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
+#include "csv.h"
 #include "file.h"
 #include "image.h"
 #include "kind.h"
@@ -23,7 +25,8 @@ static bool has_suffix(const char *text, size_t length, const char *suffix) {
 }
 
 static bool has_known_suffix(const char *text, size_t length) {
-    static const char *const suffixes[] = {".npy", ".npz", ".pb", ".png", ".pgm", ".ppm", ".pnm"};
+    static const char *const suffixes[] = {".npy", ".npz", ".pb",   ".csv", ".tsv",  ".png", ".pgm",  ".ppm",
+                                           ".pnm", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".jp2"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (has_suffix(text, length, suffixes[i]))
             return true;
@@ -89,6 +92,12 @@ bool ox_source_is_stdin(const char *text) {
     return *text == '-' && ox_source_options(text, length) == 1;
 }
 
+bool ox_source_is_csv(const char *text) {
+    size_t length;
+    ox_source_cast(text, &length);
+    return !ox_literal_is(text) && ox_csv_is_name(text, ox_source_options(text, length));
+}
+
 bool ox_source_is_npz(const char *text) {
     size_t length;
     ox_source_cast(text, &length);
@@ -106,7 +115,7 @@ ox_status ox_source_proto(const unsigned char *bytes, size_t size, ox_array *arr
 
 static ox_status fail_kind(const unsigned char *bytes, size_t size, ox_error *error) {
     const char *kind = ox_kind_of(bytes, size)->name;
-    return ox_tool_fail(error, OX_ERROR_FILE, "%s%sneither a .npy, .npz, .pb, .png, .pgm nor .ppm file",
+    return ox_tool_fail(error, OX_ERROR_FILE, "%s%sneither a .npy, .npz, .pb, .csv file nor a picture",
                         kind ? kind : "", kind ? ": " : "");
 }
 
@@ -126,11 +135,35 @@ static ox_status read_picture(const char *text, const unsigned char *bytes, size
     return status ? status : ox_image_read(bytes, size, info, &how, array, error);
 }
 
+/* "column=NAME" behind a table. */
+static ox_status read_table(const char *text, const unsigned char *bytes, size_t size, const ox_value_info *info,
+                            ox_array *array, ox_error *error) {
+    static const char option[] = "column=";
+    size_t length;
+    ox_csv csv = {0};
+    ox_csv_wish wish = {.cast = ox_source_cast(text, &length)};
+    const size_t start = ox_source_options(text, length);
+    if (start < length) {
+        wish.column = text + start + sizeof option;
+        if (strncmp(text + start + 1, option, sizeof option - 1) != 0)
+            return ox_tool_fail(error, OX_ERROR_ARGUMENT, "a table has the options column=NAME and cast, not '%.*s'",
+                                (int)(length - start - 1), text + start + 1);
+        wish.column_size = length - start - sizeof option;
+    }
+    ox_status status = ox_csv_parse(&csv, (const char *)bytes, size, error);
+    if (!status)
+        status = ox_csv_read(&csv, info, &wish, array, error);
+    ox_csv_free(&csv);
+    return status;
+}
+
 /* Takes over `bytes`, which come from the source `text`. */
 static ox_status read_bytes(const char *path, const char *text, unsigned char *bytes, size_t size,
                             const ox_value_info *info, ox_array *array, ox_error *error) {
     ox_status status;
-    if (has_options(text) && !ox_image_is(bytes, size)) {
+    if (ox_csv_is_name(path, strlen(path))) {
+        status = read_table(text, bytes, size, info, array, error);
+    } else if (has_options(text) && !ox_image_is(bytes, size)) {
         status = ox_tool_fail(error, OX_ERROR_ARGUMENT, "this is no picture: it takes no option but ',cast'");
     } else if (ox_npy_is(bytes, size)) {
         status = ox_npy_read(bytes, size, array, error);
@@ -176,14 +209,44 @@ static ox_status read_file(const char *path, const char *text, const ox_value_in
     return status;
 }
 
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* A string without quotes, for an input of one: each dimension is 1. */
+static ox_status read_word(const char *text, const ox_value_info *info, ox_array *array, ox_error *error) {
+    int64_t dims[OX_TOOL_RANK];
+    const int rank = info->rank < 0 ? 0 : info->rank;
+    for (int d = 0; d < rank; d++)
+        dims[d] = 1;
+    ox_status status = ox_array_create(array, OX_STRING, rank, dims, error);
+    if (status)
+        return status;
+    ox_string *string = array->data;
+    string->size = strlen(text);
+    string->data = array->characters = ox_tool_alloc(string->size + 1);
+    memcpy(array->characters, text, string->size + 1);
+    return OX_OK;
+}
+
+/* A string that looks like a number is one for an input of strings. */
+static bool is_word(const char *text, const ox_value_info *info) {
+    return info->dtype == OX_STRING && *text && !strchr("[\"'", *text);
+}
+
 ox_status ox_source_load(const char *text, const ox_value_info *info, ox_array *array, ox_error *error) {
     *array = (ox_array){0};
-    if (!ox_source_is_stdin(text) && is_literal(text))
+    if (!ox_source_is_stdin(text) && is_literal(text) && !is_word(text, info))
         return ox_literal_read(text, info->dtype, array, error);
     char *path = path_of(text);
     ox_status status;
     if (strcmp(path, "-") == 0 || has_known_suffix(path, strlen(path)) || ox_file_exists(path))
         status = read_file(path, text, info, array, error);
+    else if (is_folder(path))
+        status = ox_tool_fail(error, OX_ERROR_ARGUMENT, "'%s' is a folder: give a file", path);
+    else if (info->dtype == OX_STRING && *text)
+        status = read_word(text, info, array, error);
     else
         status = ox_tool_fail(error, OX_ERROR_ARGUMENT,
                               "'%s' is neither a file nor a literal such as '[1,2]', 7 or '\"text\"'", path);

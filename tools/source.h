@@ -18,6 +18,9 @@ size_t ox_source_options(const char *text, size_t length);
 /* True for "-", with or without ",cast" or options. */
 bool ox_source_is_stdin(const char *text);
 
+/* True if the source is a table by its name, with options or not. */
+bool ox_source_is_csv(const char *text);
+
 /* True for an .npz file by its name. */
 bool ox_source_is_npz(const char *text);
 

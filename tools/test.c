@@ -30,7 +30,8 @@ typedef struct tester {
     char **pending;         /* sorted names; NULL if no list was given */
     const char *pending_path;
     const char *tsv_path;
-    bool quiet;
+    bool quiet, json;
+    ox_text json_cases;
     bool shows_progress;
     size_t passed;
     size_t failed;
@@ -132,13 +133,22 @@ static void add_tsv(tester *t, const ox_case *one, ox_outcome outcome, const ox_
     ox_text_put(&t->tsv, "\n");
 }
 
+static void add_json(tester *t, const ox_case *one, const char *result, const ox_text *reason) {
+    ox_text_put(&t->json_cases, t->json_cases.size ? ",\n  {\"case\": " : "\n  {\"case\": ");
+    ox_text_json(&t->json_cases, one->name);
+    ox_text_format(&t->json_cases, ", \"result\": \"%s\", \"reason\": ", result);
+    ox_text_json(&t->json_cases, ox_text_get(reason));
+    ox_text_put(&t->json_cases, "}");
+}
+
 static void print_failure(const tester *t, const ox_case *one, const ox_text *reason) {
     ox_text line = {0};
     ox_text_escape(&line, one->name, strlen(one->name), NULL);
     ox_text_put(&line, ": ");
     ox_text_escape(&line, ox_text_get(reason), reason->size, NULL);
     clear_progress(t);
-    printf("FAILED %s\n", line.data);
+    if (!t->json)
+        printf("FAILED %s\n", line.data);
     ox_text_free(&line);
 }
 
@@ -156,6 +166,7 @@ static void run_case(tester *t, const ox_case *one) {
     else if (is_pending)
         ox_text_format(&reason, "is listed as pending in %s but passes", t->pending_path);
     add_tsv(t, one, outcome, &reason);
+    add_json(t, one, is_skipped ? "skipped" : outcome == OX_CASE_PASSED && !is_pending ? "passed" : "failed", &reason);
     if (is_skipped) {
         t->skipped++;
     } else if (outcome != OX_CASE_PASSED || is_pending) {
@@ -189,14 +200,18 @@ static int run_cases(tester *t) {
     clear_progress(t);
     if (t->op_count)
         qsort(t->ops, t->op_count, sizeof *t->ops, compare_ops);
-    if (!t->quiet) {
+    if (!t->quiet && !t->json) {
         print_ops(t, "failed", false);
         print_ops(t, "skipped", true);
     }
     int status = t->failed ? OX_EXIT_FAILED : OX_EXIT_OK;
     if (write_tsv(t, &error))
         status = ox_tool_failed(&error);
-    printf("%zu passed, %zu failed, %zu skipped\n", t->passed, t->failed, t->skipped);
+    if (t->json)
+        printf("{\"passed\": %zu, \"failed\": %zu, \"skipped\": %zu, \"cases\": [%s\n]}\n", t->passed, t->failed,
+               t->skipped, ox_text_get(&t->json_cases));
+    else
+        printf("%zu passed, %zu failed, %zu skipped\n", t->passed, t->failed, t->skipped);
     return status;
 }
 
@@ -218,6 +233,8 @@ static int parse(ox_args *args, tester *t) {
     while (*args->at) {
         if (ox_args_flag(args, "--quiet") || ox_args_flag(args, "-q"))
             t->quiet = true;
+        else if (ox_args_flag(args, "--json"))
+            t->json = true;
         else if (ox_args_option(args, "--tsv", &value))
             t->tsv_path = value;
         else if (ox_args_option(args, "--pending", &value))
@@ -246,6 +263,7 @@ static void free_tester(tester *t) {
     ox_cases_free(&t->cases);
     ox_plugins_free(&t->plugins);
     ox_text_free(&t->tsv);
+    ox_text_free(&t->json_cases);
 }
 
 int ox_command_test(ox_args *args) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "guard.h"
 #include "text.h"
 
 /* Names come from models and files: a text that has them is one line, and harmless on a terminal. */
@@ -87,5 +88,6 @@ int ox_tool_usage(const char *command, const char *format, ...) {
 int ox_tool_flush(void) {
     if (!fflush(stdout) && !ferror(stdout))
         return OX_EXIT_OK;
+    ox_guard_pipe();
     return ox_tool_error("cannot write to standard output: %s", strerror(errno));
 }

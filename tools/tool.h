@@ -49,5 +49,6 @@ int ox_command_info(ox_args *args);
 int ox_command_embed(ox_args *args);
 int ox_command_test(ox_args *args);
 int ox_command_ops(ox_args *args);
+int ox_command_completion(ox_args *args);
 
 #endif

@@ -36,5 +36,14 @@ else
     echo "check-digits: the program in README.md did not find the 7"
     failed=$((failed + 1))
 fi
+# From a folder without the model.
+program=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+said=$(cd / && ${EMULATOR:-} "$program" 2>&1)
+if [ $? -eq 1 ] && echo "$said" | grep -q 'No such file'; then
+    passed=$((passed + 1))
+else
+    echo "check-digits: the program in README.md does not fail without its model: $said"
+    failed=$((failed + 1))
+fi
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -36,10 +36,10 @@ bool image_png(const unsigned char *data, size_t size, image *to) {
 
 bool image_jpeg(const unsigned char *data, size_t size, image *to) {
     tjhandle jpeg = tjInitDecompress();
-    int width, height, sampling, space;
+    int width = 0, height = 0, sampling, space; /* a file of tables alone has neither, and is no error to the library */
     bool is_done = jpeg && size <= UINT32_MAX &&
                    !tjDecompressHeader3(jpeg, data, (unsigned long)size, &width, &height, &sampling, &space) &&
-                   image_room(to, width, height) &&
+                   width > 0 && height > 0 && image_room(to, width, height) &&
                    !tjDecompress2(jpeg, data, (unsigned long)size, to->pixels, width, 0, height, TJPF_RGB,
                                   TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS);
     if (jpeg)

@@ -228,6 +228,43 @@ static ox_status name_attrs(ox_builder *b, const Onnx__NodeProto *proto, ox_attr
     return OX_OK;
 }
 
+#if !OX_SMALL
+static ox_status count_list(ox_builder *b, ox_dtype dtype, size_t count, const void *data) {
+    const int64_t dims[] = {(int64_t)count};
+    return ox_build_count_weights(b, &(ox_tensor){dtype, 1, dims, NULL, (void *)(uintptr_t)data});
+}
+
+static ox_status count_attr(ox_builder *b, const ox_attr *attr, bool counts_numbers) {
+    switch (attr->kind) {
+    case OX_ATTR_TENSOR:
+        return ox_build_count_weights(b, attr->u.tensor);
+    case OX_ATTR_FLOATS:
+        return count_list(b, OX_FLOAT, attr->count, attr->u.floats);
+    case OX_ATTR_INTS:
+        return count_list(b, OX_INT64, attr->count, attr->u.ints);
+    case OX_ATTR_STRINGS:
+        return count_list(b, OX_STRING, attr->count, attr->u.strings);
+    case OX_ATTR_FLOAT:
+        return counts_numbers ? count_list(b, OX_FLOAT, 1, NULL) : OX_OK;
+    case OX_ATTR_INT:
+        return counts_numbers ? count_list(b, OX_INT64, 1, NULL) : OX_OK;
+    default:
+        return OX_OK;
+    }
+}
+
+/* What a node brings in its attributes is parameters, too: the value of a Constant, the trees and coefficients of
+ * ai.onnx.ml. */
+static ox_status count_own(ox_builder *b, const Onnx__NodeProto *proto, const ox_node *node) {
+    const bool is_constant = proto->op_type && strcmp(proto->op_type, "Constant") == 0;
+    if (!is_constant && (!proto->domain || strcmp(proto->domain, "ai.onnx.ml") != 0))
+        return OX_OK;
+    for (int i = 0; i < node->nattrs; i++)
+        OX_TRY(count_attr(b, &node->attrs[i], is_constant));
+    return OX_OK;
+}
+#endif
+
 ox_status ox_build_attrs(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, ox_node *node) {
     ox_attr *attrs;
     if (proto->n_attribute > OX_MOST_VALUES)
@@ -253,5 +290,8 @@ ox_status ox_build_attrs(ox_builder *b, ox_env *env, const Onnx__NodeProto *prot
         node->nattrs = (ox_index)(node->nattrs + given);
     }
     node->attrs = attrs;
+#if !OX_SMALL
+    OX_TRY(count_own(b, proto, node));
+#endif
     return OX_OK;
 }

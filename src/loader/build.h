@@ -249,6 +249,9 @@ ox_status ox_build_too_many(const ox_builder *b);
 /* Appends a node whose fields are complete, and counts it; the name is interned. */
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
 
+/* graph.c: adds a tensor to the parameters that ox_model_info counts. */
+ox_status ox_build_count_weights(ox_builder *b, const ox_tensor *tensor);
+
 /* graph.c: a graph, written in the environment `lexical` (NULL for the main graph) and used in the graph `outer`. Its
  * nodes and values are unpacked one at a time, out of where the graph was left in the file. */
 ox_status ox_build_graph(ox_builder *b, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_env *lexical,

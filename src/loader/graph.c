@@ -41,7 +41,7 @@ static ox_status string_bytes(ox_builder *b, const ox_tensor *tensor, int64_t co
     return OX_OK;
 }
 
-static ox_status count_weights(ox_builder *b, const ox_tensor *tensor) {
+ox_status ox_build_count_weights(ox_builder *b, const ox_tensor *tensor) {
     ox_model_info *info = &b->model->info;
     int64_t count = ox_tensor_count(tensor), bits = ox_dtype_bits(tensor->dtype);
     int64_t bytes = count / 8 * bits + (count % 8 * bits + 7) / 8;
@@ -72,7 +72,7 @@ static ox_status keep_initializer(ox_builder *b, ox_env *env, const char *text, 
     const char *name;
     OX_TRY(ox_build_intern(b, text, &name));
     int32_t index = ox_map_get(&env->names, OX_KEY(name), OX_MISSING);
-    OX_TRY(count_weights(b, tensor));
+    OX_TRY(ox_build_count_weights(b, tensor));
     if (index == OX_MISSING) {
         OX_TRY(declare(b, env, name, OX_FROM_INITIALIZER, &index));
         ox_declared *value = &env->scope->values[index];

@@ -122,8 +122,8 @@ def closed_pipe(tally):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdout.close()
         text = process.stderr.read()
-        tally.check(f"a closed pipe {more}", process.wait() == 1, process.returncode)
-        tally.check(f"a closed pipe {more} says so", b"Broken pipe" in text, text)
+        tally.check(f"a closed pipe {more} ends as the signal does", process.wait() == -signal.SIGPIPE, process.returncode)
+        tally.check(f"a closed pipe {more} says nothing", b"ox:" not in text, text)
         process.stderr.close()
 
 

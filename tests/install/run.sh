@@ -24,7 +24,8 @@ expect 'make install' $MAKE --no-print-directory BUILD="$BUILD" install DESTDIR=
 tree=$root/usr/local
 export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_LIBDIR="$tree/lib/pkgconfig" LD_LIBRARY_PATH="$tree/lib"
 
-for file in bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h share/man/man1/ox.1; do
+for file in bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h share/man/man1/ox.1 \
+    share/bash-completion/completions/ox share/zsh/site-functions/_ox share/fish/vendor_completions.d/ox.fish; do
     expect "$file is not installed" test -s "$tree/$file"
 done
 expect 'the installed command' "$tree/bin/ox" --version
