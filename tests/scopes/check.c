@@ -17,6 +17,7 @@ typedef struct way {
     bool no_fuse;
     int threads, isa; /* isa: an index, -1 for the best */
     bool again;       /* in memory that the run before has written to */
+    scope_place outs; /* of the caller's memory for outputs; SCOPE_CONSTANT: none */
 } way;
 
 /* A session that has run. */
@@ -31,8 +32,11 @@ static bool is_large(const scope *s) {
 }
 
 static void tell_way(const scope *s, const way *w) {
-    printf("%s, %d thread%s, %s", w->no_fuse ? "plain" : "fused", w->threads, w->threads == 1 ? "" : "s",
-           w->isa < 0 ? "best build" : s->isa[w->isa]);
+    static const char *const outs[SCOPE_PLACES] = {[SCOPE_INPUT] = ", outputs in the caller's memory",
+                                                   [SCOPE_BYTE] = ", outputs at an odd address",
+                                                   [SCOPE_GUARDED] = ", outputs at a guard"};
+    printf("%s, %d thread%s, %s%s", w->no_fuse ? "plain" : "fused", w->threads, w->threads == 1 ? "" : "s",
+           w->isa < 0 ? "best build" : s->isa[w->isa], outs[w->outs] ? outs[w->outs] : "");
 }
 
 /* Begins the report of a failure; false if there were many. */
@@ -62,10 +66,19 @@ static void count_algorithm(void *context, const ox_node_info *node) {
     }
 }
 
+/* An ox_output_fn: memory of the caller's. */
+static void *give_output(void *context, size_t index, const ox_tensor *output, size_t bytes) {
+    const way *w = context;
+    (void)output;
+    return scope_output((int)index, bytes, w->outs);
+}
+
 static ox_status run_inputs(outcome *o, const way *w, int ninputs, const scope_input *inputs) {
     for (int i = 0; i < ninputs; i++)
         if (ox_session_set_input(o->session, (size_t)i, &inputs[i].tensor, &o->error))
             return o->error.status;
+    if (w->outs && ox_session_set_outputs(o->session, give_output, (void *)(uintptr_t)w, &o->error))
+        return o->error.status;
     if (w->again && ox_session_run(o->session, &o->error))
         return o->error.status;
     return ox_session_run(o->session, &o->error);
@@ -216,8 +229,12 @@ static bool compare_evaluated(scope *s, const outcome *plain) {
 /* Fused, and sometimes by threads, in other builds and twice, each beside the plain nodes in the same build. */
 static bool run_ways(scope *s, const ox_model *model, int ninputs, const scope_input *inputs) {
     const int isa = scope_draw(s, 3) ? -1 : scope_draw(s, s->nisa);
-    const way ways[] = {
-        {true, 1, isa, false}, {false, 1, isa, !scope_draw(s, 4)}, {false, 2, isa, true}, {true, 2, isa, false}};
+    static const scope_place outs[] = {SCOPE_INPUT, SCOPE_BYTE, SCOPE_GUARDED};
+    const scope_place out = scope_draw(s, 3) ? SCOPE_CONSTANT : outs[scope_draw(s, 3)];
+    const way ways[] = {{true, 1, isa, false, SCOPE_CONSTANT},
+                        {false, 1, isa, !scope_draw(s, 4), out},
+                        {false, 2, isa, true, SCOPE_CONSTANT},
+                        {true, 2, isa, false, out}};
     const int nways = scope_draw(s, is_large(s) ? 2 : 6) ? 2 : scope_draw(s, 2) ? 3 : 4;
     outcome plain = {.session = NULL};
     run(s, model, &ways[0], ninputs, inputs, &plain);

@@ -8,22 +8,23 @@
 
 enum {
     AHEAD = 64, /* bytes in front of the elements: as much as anything is aligned to */
-    PAGE = 1 << 16
+    PAGE = 1 << 16,
+    FILLED = 0xa5 /* what is in memory for outputs */
 };
 
-/* Memory for an input, behind which there is none. */
-static unsigned char *room_of(int input) {
-    static unsigned char *rooms[SCOPE_GIVEN];
-    if (!rooms[input]) {
+/* Memory for an input or an output, behind which there is none. */
+static unsigned char *room_of(int number) {
+    static unsigned char *rooms[SCOPE_GIVEN + SCOPE_RESULTS];
+    if (!rooms[number]) {
         unsigned char *room =
             mmap(NULL, SCOPE_GUARD + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (room == MAP_FAILED || mprotect(room + SCOPE_GUARD, PAGE, PROT_NONE)) {
-            perror("memory of an input");
+            perror("memory of inputs");
             exit(2);
         }
-        rooms[input] = room;
+        rooms[number] = room;
     }
-    return rooms[input];
+    return rooms[number];
 }
 
 static bool is_empty(const scope_value *value) {
@@ -93,4 +94,13 @@ int scope_lay(const scope_graph *graph, scope_input inputs[SCOPE_GIVEN]) {
             n++;
         }
     return n;
+}
+
+void *scope_output(int output, size_t bytes, scope_place place) {
+    unsigned char *to = room_of(SCOPE_GIVEN + output);
+    if (bytes > SCOPE_GUARD - 2 * AHEAD)
+        return NULL;
+    to += place == SCOPE_GUARDED ? SCOPE_GUARD - bytes : place == SCOPE_BYTE ? AHEAD + 1 : AHEAD;
+    memset(to, FILLED, bytes);
+    return to;
 }

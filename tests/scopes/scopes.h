@@ -180,6 +180,10 @@ typedef struct scope_input {
 } scope_input;
 int scope_lay(const scope_graph *graph, scope_input inputs[SCOPE_GIVEN]);
 
+/* Memory of the caller's for an output, filled with something: SCOPE_INPUT, SCOPE_BYTE or SCOPE_GUARDED. NULL if there
+ * is none so large. */
+void *scope_output(int output, size_t bytes, scope_place place);
+
 /* ---- Evaluation (evaluate.c, evaluate_....c) ------------------------------------------------------------------- */
 
 /* Computes all values of a graph in doubles, in the plainest way. False if it has a node that is not known, or
