@@ -88,6 +88,10 @@ static const giver givers[] = {
     {"z=Relu(a);Add(Conv(z,b),z)", "[B,6,3,3] [B,6,3,3] [6,6,1,1]"},
     {"z=Relu(a);Add(Conv[group=3,pads=1:1:1:1](z,b),z)", "[B,3,7,7] [B,3,7,7] [3,1,3,3]"},
     {"z=MatMul(a,b);Add(MatMul(z,c),z)", "[B,3,4] [B,3,2] [2,4] [4,4]"},
+    {"z=Neg(a);Add(z,MatMul(z,b))", "[B,9,130] [B,9,130] [130,130]"},
+    {"z=Neg(a);Add(MatMul(b,z),z)", "[B,70,5] [B,70,5] [70,70]"},
+    {"z=Neg(a);Add(Conv(z,b),z)", "[B,33,9,9] [B,33,9,9] [33,33,1,1]"},
+    {"z=Neg(a);Add(z,Conv[pads=1:1:1:1](z,b))", "[B,16,9,9] [B,16,9,9] [16,16,3,3]"},
     /* recurrent layers and attention */
     {"RNN[hidden_size=4](a,b,c)", "[3,1,B,4] [3,B,5] [1,4,5] [1,4,4]"},
     {"GRU[hidden_size=4](a,b,c)", "[3,1,B,4] [3,B,5] [1,12,5] [1,12,4]"},
@@ -97,7 +101,8 @@ static const giver givers[] = {
 };
 
 enum {
-    INPUTS = 6
+    INPUTS = 6,
+    ALONE = 24 /* graphs with nothing behind */
 };
 
 /* A type and a shape of these, read. */
@@ -162,6 +167,7 @@ static int add_giver(scope *s, const void *context, ox_dtype dtype) {
         for (int64_t k = 0; in->number != 0 && k < scope_count(in->rank, in->dims); k++)
             s->graph.values[values[i]].numbers[k] = in->number;
     }
+    s->graph.rounds = strstr(size->expression, "Conv"); /* by Winograd's algorithm, perhaps */
     return scope_write(s, size->expression, values);
 }
 
@@ -170,6 +176,11 @@ void scope_givers(scope *s) {
         for (int64_t batch = 1; batch <= 3; batch++) {
             const sized size = read_giver(&givers[i], batch);
             const shape *r = &size.result;
+            for (int k = 0; k < ALONE; k++)
+                if (scope_begin(s)) {
+                    scope_result(s, add_giver(s, &size, r->dtype ? r->dtype : scope_floats[k % 4]));
+                    scope_check(s);
+                }
             scope_behind(s, &(scope_dense){add_giver, &size, r->rank, r->dims, r->dtype ? 1 : 4,
                                            r->dtype ? &r->dtype : scope_floats});
         }
