@@ -147,7 +147,7 @@ ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox
                        const void **data, ox_error *error) {
     ox_lock_take(store->lock);
     const store_block *block = find(store, key);
-    ox_status status = block ? OX_OK : add(store, key, size, make, context, &block, error);
+    ox_status status = block || !make ? OX_OK : add(store, key, size, make, context, &block, error);
     *data = block ? block->data : NULL;
     ox_lock_give(store->lock);
     return status;

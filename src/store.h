@@ -35,7 +35,7 @@ void ox_store_expect(ox_store *store, size_t bytes);
 void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context);
 
 /* The block of that key, of `size` bytes aligned to OX_ALIGN; made now if it is not there. NULL if it would be beyond
- * the limit. Sessions in several threads may ask at the same time. */
+ * the limit, or `make` is NULL. Sessions in several threads may ask at the same time. */
 ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
                        const void **block, ox_error *error);
 

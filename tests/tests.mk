@@ -19,7 +19,7 @@ CHECK_BESIDE := \
   graphs trained winograds loops attentions \
   scopes property products epilogues fused expand-forms views casts shrinks \
   picks images suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
-  sparse recurrent gradients einsums signals texts sequences maps chances ml \
+  sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -212,6 +212,9 @@ lines: $(BUILD)/libox.so venv
 
 sequences: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/sequences.py --cases 1000
+
+folds: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),100,400) tests/property/folds.py --cases $(if $(SANITIZE),100,400)
 
 sparse: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/sparse.py --cases 600

@@ -326,7 +326,7 @@ static void prepare_pass(ox_frame *frame, ox_group *group, int n) {
 /* The pass runs on what the dense node hands over. */
 static ox_status prepare_dense(ox_frame *frame, ox_group *group, int n, ox_pile *pile) {
     group->epilogue.pass = group->pass;
-    ox_status status = ox_plan_prepare(frame, group->dense, pile);
+    ox_status status = ox_plan_prepare(frame, group->dense, false, pile);
     frame->plan.steps[n].work = frame->plan.steps[group->dense].work;
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, group->dense, status);
 }

@@ -64,6 +64,11 @@ typedef struct ox_node {
     ox_index version; /* opset version of the domain where the node was written (model or function) */
 } ox_node;
 
+/* How many inputs of a node have elements that it reads: who only looks at shapes reads none. */
+static inline int ox_node_reads(const ox_node *node) {
+    return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_op_has(node->op, OX_OP_LIKE) ? 1 : node->nin;
+}
+
 struct ox_graph {
     const char *name;
     const ox_graph *outer; /* NULL for the main graph */

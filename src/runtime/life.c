@@ -98,6 +98,52 @@ static ox_status list_readers(ox_frame *frame) {
     return OX_OK;
 }
 
+#if OX_WITH_TEMPORARIES
+
+/* True if what node n gives is known to change from one run to the next. `varies`: the same of each value. */
+static bool node_varies(const ox_node *node, const bool *varies) {
+    bool found = node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM);
+    for (int i = 0; i < ox_node_reads(node) && !found; i++)
+        found = node->in[i] >= 0 && varies[node->in[i]];
+    return found;
+}
+
+static void note_reads(ox_frame *frame, const ox_node *node, const bool *varies) {
+    ox_life *lives = frame->planning.lives;
+    bool runs = node_varies(node, varies);
+    for (int k = 0; k < node->nout && !runs && !node->op->run; k++) /* a view */
+        runs = node->out[k] >= 0 && lives[node->out[k]].is_read;
+    for (int i = 0; i < node->nin && runs && !(node->op->flags & OX_OP_SHAPE_ONLY); i++)
+        if (node->in[i] >= 0)
+            lives[node->in[i]].is_read = true;
+    for (int i = 0; i < node->ncaptures; i++)
+        lives[node->captures[i]].is_read = true;
+}
+
+/* Finds out what runs will read, and of what can be told that it is no constant. Where that is wrong, a constant takes
+ * a copy more, or stays in vain. */
+static ox_status foresee_reads(ox_frame *frame) {
+    const ox_graph *graph = frame->graph;
+    const ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
+    bool *varies = ox_pile_array(&frame->planning.scratch, (size_t)graph->nvalues, sizeof *varies);
+    if (!varies)
+        return ox_fail_memory(frame->error, "planning", (size_t)graph->nvalues);
+    for (int i = 0; i < frame->nsources; i++)
+        varies[frame->sources[i].value] = !frame->sources[i].slot->constant;
+    for (int n = 0; n < graph->nnodes; n++)
+        for (int k = 0; k < graph->nodes[n].nout; k++)
+            if (graph->nodes[n].out[k] >= 0)
+                varies[graph->nodes[n].out[k]] = node_varies(&graph->nodes[n], varies);
+    for (int i = 0; i < graph->noutputs; i++)
+        frame->planning.lives[graph->outputs[i].value].is_read = true;
+    for (int n = graph->nnodes; n-- > 0;)
+        note_reads(frame, &graph->nodes[n], varies);
+    ox_pile_restore(&frame->planning.scratch, mark);
+    return OX_OK;
+}
+
+#endif
+
 ox_status ox_life_study(ox_frame *frame) {
     const size_t count = (size_t)frame->graph->nvalues, most = (size_t)ox_frame_most(frame->graph, true);
     ox_life_forget(frame);
@@ -108,7 +154,12 @@ ox_status ox_life_study(ox_frame *frame) {
     for (size_t v = 0; v < count; v++)
         frame->planning.lives[v].root = frame->planning.lives[v].owner = frame->planning.lives[v].last_use = -1;
     note_uses(frame);
-    return OX_WITH_FUSION ? list_readers(frame) : OX_OK;
+    if (OX_WITH_FUSION)
+        OX_TRY(list_readers(frame));
+#if OX_WITH_TEMPORARIES
+    OX_TRY(foresee_reads(frame));
+#endif
+    return OX_OK;
 }
 
 void ox_life_forget(ox_frame *frame) {

@@ -7,7 +7,11 @@
 /* Values are computed in their part of what is put together from them. That keeps memory for longer: devices copy. */
 #define OX_WITH_PARTS (!OX_SMALL)
 
+/* Constants that no run reads do not stay. */
+#define OX_WITH_TEMPORARIES (OX_WITH_FUSION && !OX_SMALL)
+
 typedef struct ox_frame ox_frame;
+typedef struct ox_folded ox_folded; /* fold.c */
 
 /* Of one value. */
 typedef struct ox_life {
@@ -24,6 +28,11 @@ typedef struct ox_life {
 #if OX_WITH_PARTS
     size_t at; /* byte offset in the buffer of `owner` */
 #endif
+#if OX_WITH_TEMPORARIES
+    bool is_read;         /* as far as the graph tells: a run reads it, or a view of it, should it be a constant */
+    int waiting;          /* of constants: how often nodes that are not folded yet read it, or a view of it */
+    ox_folded *temporary; /* of constants: the memory that it has for a while; NULL if it has none */
+#endif
 } ox_life;
 
 /* Is there while not all of the graph is planned, or data decides how. */
@@ -33,6 +42,10 @@ typedef struct ox_planning {
     int *readers;       /* positions of the nodes that read value v, ascending: ... */
     int *first_reader;  /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
     ox_result *results; /* of the node that is being inferred */
+#if OX_WITH_TEMPORARIES
+    ox_folded *temporaries; /* those that are there, and their bytes */
+    size_t temporary_bytes;
+#endif
 } ox_planning;
 
 /* The value that owns the buffer in which v lies; -1 until that is decided, and of what lies in none. An owner's buffer

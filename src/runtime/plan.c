@@ -210,6 +210,10 @@ static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen)
     life->at = 0;
 #endif
     life->outside = false;
+#if OX_WITH_TEMPORARIES
+    life->waiting = 0;
+    life->temporary = NULL;
+#endif
     life->read_until = life->last_use > n ? life->last_use : n;
 }
 
@@ -267,7 +271,7 @@ static ox_status add_work(const ox_frame *frame, ox_step *step, size_t size) {
 /* An input with strides, for an operator that takes none, is packed into the workspace before it runs, and a weight
  * now.
  */
-static ox_status plan_packing(ox_frame *frame, int n, int i, ox_pile *pile) {
+static ox_status plan_packing(ox_frame *frame, int n, int i, bool once, ox_pile *pile) {
     ox_step *step = &frame->plan.steps[n];
     ox_prepared *prepared = ox_frame_prepared(frame, n);
     const ox_tensor *from = frame->work.in[i];
@@ -281,7 +285,7 @@ static ox_status plan_packing(ox_frame *frame, int n, int i, ox_pile *pile) {
                             .next = prepared->packings};
     prepared->packings = packing;
     frame->work.in[i] = &packing->to;
-    if (ox_frame_slot(frame, frame->graph->nodes[n].in[i])->weight)
+    if (!once && ox_frame_slot(frame, frame->graph->nodes[n].in[i])->weight)
         OX_TRY(ox_packed_once(frame->model->store, frame->loops, from, &packing->packed, frame->error));
     if (packing->packed) {
         packing->to.data = (void *)(uintptr_t)packing->packed; /* only read from */
@@ -301,7 +305,7 @@ uint64_t ox_node_constants(const ox_frame *frame, int n) {
 }
 
 /* A lane program is one in whatever way the node runs: what is computed when a plan is made has the bits of a run. */
-ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
+ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
     ox_step *step = &frame->plan.steps[n];
     ox_call *call = ox_frame_call(frame, n, pile);
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
@@ -320,8 +324,8 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile) {
         if (v < 0)
             continue;
         if (!(call->op->flags & OX_OP_STRIDED) && !ox_tensor_is_packed(call->in[i]))
-            OX_TRY(plan_packing(frame, n, i, pile));
-        else if (i < 64 && ox_frame_slot(frame, v)->weight)
+            OX_TRY(plan_packing(frame, n, i, once, pile));
+        else if (!once && i < 64 && ox_frame_slot(frame, v)->weight)
             call->weights |= (uint64_t)1 << i;
     }
     ox_prepared *prepared = ox_frame_prepared(frame, n);

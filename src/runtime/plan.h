@@ -11,8 +11,9 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live);
 ox_status ox_plan_control(ox_frame *frame, int n);
 /* Describes output k of node n from these results. */
 ox_status ox_plan_describe(ox_frame *frame, int n, int k);
-/* Lets the operator of node n prepare its run, in `pile`; step->work are the bytes that the run wants. */
-ox_status ox_plan_prepare(ox_frame *frame, int n, ox_pile *pile);
+/* Lets the operator of node n prepare its run, in `pile`; step->work are the bytes that the run wants. once: it runs
+ * now and never again, so that nothing is laid out in the store for it. */
+ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile);
 
 /* True if all inputs of node n are the same in all sessions of the model, whatever comes in. */
 bool ox_node_is_fixed(const ox_frame *frame, int n);

@@ -1,171 +1,14 @@
-/* stage.c: planning a run of nodes, folding constants on the way. */
+/* stage.c: planning a run of nodes. */
 #include "stage.h"
 
 #include <string.h>
 
+#include "fold.h"
 #include "fuse.h"
 #include "iterate/bcast.h"
-#include "node.h"
 #include "place.h"
 #include "plan.h"
 #include "share.h"
-#include "store.h"
-
-/* ---- Constants ---------------------------------------------------------------------------------------------- */
-
-/* True if the node's outputs depend on constants and shapes only. */
-static bool is_constant(const ox_frame *frame, int n) {
-    const ox_node *node = &frame->graph->nodes[n];
-    if (node->op->flags & (OX_OP_CONTROL | OX_OP_RANDOM))
-        return false;
-    if (node->nout && node->out[0] >= 0 && ox_is_value(ox_frame_own(frame, node->out[0])->tensor.dtype))
-        return false;
-    if (ox_op_has(node->op, OX_OP_TEXT) && node->out[0] >= 0 &&
-        ox_frame_own(frame, node->out[0])->tensor.dtype == OX_STRING)
-        return false;
-    int nin = node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_op_has(node->op, OX_OP_LIKE) ? 1 : node->nin;
-    for (int i = 0; i < nin; i++)
-        if (node->in[i] >= 0 && !ox_frame_slot(frame, node->in[i])->constant)
-            return false;
-    return true;
-}
-
-/* Bytes that keeping the outputs of node n would take. */
-static size_t kept_bytes(const ox_frame *frame, int n) {
-    const ox_node *node = &frame->graph->nodes[n];
-    size_t bytes = 0;
-    for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0 && !ox_frame_own(frame, node->out[k])->constant)
-            bytes += frame->planning.lives[node->out[k]].bytes;
-    return bytes;
-}
-
-/* True if keeping the outputs of node n is worth its memory. Weights may be made by nodes, and of any size; but where a
- * caller counts bytes, each lives no longer than it is read. */
-static bool may_keep(const ox_frame *frame, int n) {
-    const size_t bytes = kept_bytes(frame, n), used = frame->plan.pile.used;
-    if (OX_SMALL || frame->options->limits.bytes != SIZE_MAX)
-        return bytes <= OX_FOLD_BYTES;
-    return bytes <= OX_FOLD_BYTES || (used < OX_CONSTANT_BYTES && bytes <= OX_CONSTANT_BYTES - used);
-}
-
-/* Plan memory for the outputs of node n. */
-static ox_status make_outputs(ox_frame *frame, int n) {
-    const ox_node *node = &frame->graph->nodes[n];
-    for (int k = 0; k < node->nout; k++) {
-        const int v = node->out[k];
-        ox_slot *slot = v < 0 ? NULL : ox_frame_own(frame, v);
-        if (!slot || slot->constant)
-            continue;
-        slot->tensor.data = ox_pile_get(&frame->plan.pile, frame->planning.lives[v].bytes + 1);
-        if (!slot->tensor.data)
-            return ox_fail_memory(frame->error, "a constant", frame->planning.lives[v].bytes);
-    }
-    return OX_OK;
-}
-
-/* Computes node n, which is prepared, into its outputs' memory. */
-static ox_status compute(ox_frame *frame, int n) {
-    const size_t size = frame->plan.steps[n].work;
-    unsigned char *work = ox_pile_aligned(&frame->planning.scratch, size + 1);
-    if (!work)
-        return ox_fail_memory(frame->error, "computing a constant", size);
-    ox_status status = ox_node_run(frame, n, work);
-    if (status == OX_OK && ox_pool_cancelled(frame->pool))
-        status = ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled");
-    return status;
-}
-
-#if !OX_SMALL
-enum {
-    LEAST_SHARED = 256 /* bytes: smaller constants are not worth a block of the store */
-};
-
-/* True if node n gives one tensor that is the same for all sessions of the model, and large. */
-static bool is_of_model(const ox_frame *frame, int n) {
-    const ox_node *node = &frame->graph->nodes[n];
-    const int v = node->nout == 1 ? node->out[0] : -1;
-    if (v < 0 || !frame->model->store || frame->planning.lives[v].bytes < LEAST_SHARED ||
-        ox_frame_own(frame, v)->tensor.dtype == OX_STRING)
-        return false;
-    return ox_node_is_fixed(frame, n);
-}
-
-/* How a constant is made for the store; its last byte says whether that succeeded. */
-typedef struct shared_constant {
-    ox_frame *frame;
-    int node;
-    size_t bytes;
-    ox_status *status;
-} shared_constant;
-
-/* An ox_store_fn. */
-static void make_constant(const void *context, void *block) {
-    const shared_constant *made = context;
-    const int v = made->frame->graph->nodes[made->node].out[0];
-    ox_frame_own(made->frame, v)->tensor.data = block;
-    *made->status = compute(made->frame, made->node);
-    ((unsigned char *)block)[made->bytes] = *made->status == OX_OK;
-}
-
-/* Gives node n's output the memory that all sessions of the model share, computed by the first of them; *shared says
- * whether there is any. */
-static ox_status share_constant(ox_frame *frame, int n, bool *shared) {
-    *shared = is_of_model(frame, n);
-    if (!*shared)
-        return OX_OK;
-    const ox_node *node = &frame->graph->nodes[n];
-    ox_slot *slot = ox_frame_own(frame, node->out[0]);
-    const size_t bytes = frame->planning.lives[node->out[0]].bytes;
-    const ox_store_key key = {
-        .maker = frame->loops, .data = node, .kind = slot->tensor.dtype, .dims = {frame->options->no_winograd}};
-    const void *block;
-    ox_status status = OX_OK;
-    OX_TRY(ox_store_get(frame->model->store, &key, bytes + 1, make_constant,
-                        &(shared_constant){frame, n, bytes, &status}, &block, frame->error));
-    *shared = block && ((const unsigned char *)block)[bytes];
-    slot->tensor.data = *shared ? (void *)(uintptr_t)block : NULL; /* only read from */
-    slot->weight = *shared;
-    return status;
-}
-#else
-static ox_status share_constant(ox_frame *frame, int n, bool *shared) {
-    (void)frame, (void)n;
-    *shared = false;
-    return OX_OK;
-}
-#endif
-
-/* Computes node n, which is prepared, now. */
-static ox_status fold(ox_frame *frame, int n) {
-    const ox_node *node = &frame->graph->nodes[n];
-    bool shared;
-    OX_TRY(share_constant(frame, n, &shared));
-    ox_status status = shared ? OX_OK : make_outputs(frame, n);
-    if (!shared && status == OX_OK)
-        status = compute(frame, n);
-    for (int k = 0; k < node->nout; k++) {
-        if (node->out[k] < 0)
-            continue;
-        ox_frame_own(frame, node->out[k])->constant = true;
-        ox_frame_own(frame, node->out[k])->fixed = ox_node_is_fixed(frame, n);
-        frame->planning.lives[node->out[k]].owner = -1;
-    }
-    frame->plan.steps[n].skip = true;
-    return status;
-}
-
-/* The same for a node that is not prepared, if that does not take much. */
-static ox_status try_fold(ox_frame *frame, int n) {
-    ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
-    ox_step *step = &frame->plan.steps[n];
-    ox_status status = ox_plan_prepare(frame, n, &frame->planning.scratch);
-    if (status == OX_OK && step->work <= OX_FOLD_BYTES)
-        status = fold(frame, n);
-    *ox_frame_prepared(frame, n) = (ox_prepared){0};
-    ox_pile_restore(&frame->planning.scratch, mark);
-    return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
-}
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
@@ -191,9 +34,7 @@ static ox_status describe_node(ox_frame *frame, int n) {
         }
         step->skip &= !slot || slot->constant || view == OX_VIEW_GIVEN;
     }
-    if (step->skip || !is_constant(frame, n) || !may_keep(frame, n))
-        return OX_OK;
-    return try_fold(frame, n);
+    return ox_fold_node(frame, n);
 }
 
 /* Prepares a step for good, or only finds out how much memory that takes in each run. */
@@ -293,8 +134,18 @@ static void forget_nodes(ox_frame *frame, int first, int end) {
     frame->plan.forgotten++;
 }
 
+/* Shapes, views and constants of the stage; of constants, what the run reads is where it stays. */
+static ox_status describe_stage(ox_frame *frame, ox_stage *stage, bool inferred) {
+    ox_status status = describe_nodes(frame, stage, inferred);
+    if (status == OX_OK)
+        status = ox_fold_keep(frame, stage->first, stage->end);
+    if (status != OX_OK)
+        ox_fold_drop(frame);
+    return status;
+}
+
 static ox_status plan_stage(ox_frame *frame, ox_stage *stage, bool inferred) {
-    OX_TRY(describe_nodes(frame, stage, inferred));
+    OX_TRY(describe_stage(frame, stage, inferred));
     if (OX_WITH_FUSION)
         OX_TRY(ox_fuse_stage(frame, stage->first, stage->end));
     for (int n = stage->first; n < stage->end; n++)

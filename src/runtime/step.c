@@ -8,7 +8,7 @@
 ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {
     if (ox_frame_group(frame, n))
         return ox_fuse_prepare(frame, n, pile);
-    ox_status status = ox_plan_prepare(frame, n, pile);
+    ox_status status = ox_plan_prepare(frame, n, false, pile);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 

@@ -1,0 +1,19 @@
+/* fold.h: folding constants: nodes that are computed while a stage is planned, and what of their results stays.
+ *
+ * What only nodes that are folded too read is computed in memory of its own, and given back when the last of them is.
+ * What is left when the nodes of the stage are described goes where the run reads it: into the store of the model, or
+ * into plan memory. Until then no step has been prepared, so that nothing but slots knows where it lies. */
+#ifndef OX_RUNTIME_FOLD_H
+#define OX_RUNTIME_FOLD_H
+
+#include "frame.h"
+
+/* Computes node n, whose outputs are described, if these depend on constants and shapes only and that does not take too
+ * much; then the step is skipped. To be called for each node of a stage in turn. */
+ox_status ox_fold_node(ox_frame *frame, int n);
+/* Keeps what is left of the nodes [first, end) that have been described. */
+ox_status ox_fold_keep(ox_frame *frame, int first, int end);
+/* Gives all of it back where a stage comes to nothing. */
+void ox_fold_drop(ox_frame *frame);
+
+#endif
