@@ -62,6 +62,8 @@ ox_status ox_file_read_most(const char *path, size_t most, unsigned char **bytes
     *bytes = NULL;
     if (!stream)
         return fail_file(path, "open", error);
+    if (is_stdin && isatty(STDIN_FILENO))
+        ox_tool_error("waiting for standard input, which is this terminal: ctrl-d ends it");
     ox_status status = read_stream(stream, is_stdin ? "standard input" : path, most, bytes, size, error);
     if (!is_stdin)
         fclose(stream);

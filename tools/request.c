@@ -59,18 +59,28 @@ static void print_warning(void *context, const char *text) {
     ox_watch_go_on(watch);
 }
 
+static bool is_stdin_input(const char *text) {
+    bool reads = ox_source_is_stdin(text);
+    for (const char *equals = strchr(text, '='); equals && !reads; equals = strchr(equals + 1, '='))
+        reads = ox_source_is_stdin(equals + 1);
+    return reads;
+}
+
+static bool reads_stdin(const ox_request *request) {
+    bool reads = strcmp(request->model, "-") == 0;
+    for (size_t i = 0; i < request->input_count && !reads; i++)
+        reads = is_stdin_input(request->inputs[i]);
+    return reads;
+}
+
 /* Standard input can be read once. */
 static ox_status check_stdin(const ox_request *request, ox_error *error) {
-    for (size_t i = 0; i < request->input_count; i++) {
-        const char *text = request->inputs[i];
-        bool reads = ox_source_is_stdin(text);
-        for (const char *equals = strchr(text, '='); equals && !reads; equals = strchr(equals + 1, '='))
-            reads = ox_source_is_stdin(equals + 1);
-        if (strcmp(request->model, "-") == 0 && reads)
+    for (size_t i = 0; i < request->input_count; i++)
+        if (strcmp(request->model, "-") == 0 && is_stdin_input(request->inputs[i]))
             return ox_tool_fail(
                 error, OX_ERROR_ARGUMENT,
-                "standard input is the model, so '-i %s' has nothing to read: put one of them into a file", text);
-    }
+                "standard input is the model, so '-i %s' has nothing to read: put one of them into a file",
+                request->inputs[i]);
     return OX_OK;
 }
 
@@ -93,10 +103,8 @@ ox_status ox_request_load(ox_request *request, const ox_model **model, ox_error 
     ox_file_protect(request->model);
     request->plugins.options.warn = print_warning;
     request->plugins.options.warn_context = &request->watch;
-    const bool asks = ox_source_is_stdin(request->model) && isatty(STDIN_FILENO);
-    if (asks)
-        ox_tool_error("waiting for the model on standard input, which is this terminal; ctrl-c ends it");
-    else if (!request->silent)
+    /* Who types is not shown that something is loading. */
+    if (!request->silent && !(isatty(STDIN_FILENO) && reads_stdin(request)))
         ox_watch_start(&request->watch, "loading");
     ox_status status = check_stdin(request, error);
     if (!status)

@@ -291,9 +291,10 @@ def terminals():
     text = progress_terminal.on_terminal([OX, "bench", "add.onnx"], DIR)
     check("bench shows its progress", b"measuring" in text, text[-300:])
     check("no tenth of ten runs while it goes on", b"run 10 of 10" not in text, text[-300:])
-    asked = progress_terminal.ask([OX, "run", "-"], DIR, 1.5)
-    check("the terminal is waited for", b"waiting for the model on standard input, which is this terminal" in asked, asked)
-    check("and nothing is loading", b"loading" not in asked, asked)
+    for arguments in (["run", "-"], ["info", "-"], ["run", "add.onnx", "-i", "image=-", "-i", "@ones"]):
+        asked = progress_terminal.ask([OX, *arguments], DIR, 1.5)
+        check(f"{arguments}: the terminal is waited for", b"waiting for standard input, which is this terminal" in asked, asked)
+        check(f"{arguments}: nothing is loading", b"loading" not in asked, asked)
 
 
 def as_json():
