@@ -93,6 +93,7 @@ help:
 	@echo 'make cross-test unit tests and the node suite on s390x, armhf and arm64, emulated'
 	@echo 'make device-test the reduced library on microcontrollers, emulated'
 	@echo 'make tsan       threads under the thread sanitizer'
+	@echo 'make nightly    all that takes too long for every change (tests/nightly.txt; NIGHTLY=FILE: another list)'
 	@echo 'make valgrind   the unit tests under valgrind'
 	@echo 'make coverage   lines and branches of src/ that the tests run'
 	@echo 'make torture    damage every model many times, and run what is left under sanitizers'

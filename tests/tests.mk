@@ -315,6 +315,11 @@ tsan:
 	@for suite in session threads sharing limits; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
 
+# All that takes too long for every change, each part to its end: tests/nightly.txt, or another list.
+NIGHTLY ?= tests/nightly.txt
+nightly: all venv
+	+@MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/nightly.sh '$(NIGHTLY)'
+
 # The unit tests in one process under valgrind: reads of what was never written, which the sanitizers do not see. What
 # takes long, or is measured against the clock, is left out.
 valgrind: $(BUILD)/unit
@@ -352,5 +357,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan valgrind analyze \
+.PHONY: check check-parts venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan nightly valgrind analyze \
   lint lint-rooms lint-format lint-build lint-cppcheck
