@@ -115,14 +115,31 @@
 #define OX_MAX_TENSOR_BYTES (SIZE_MAX > UINT32_MAX ? (size_t)((uint64_t)1 << 38) : SIZE_MAX / 4)
 #endif
 
-/* How deep model-local functions may call each other, and subgraphs may nest. */
-#ifndef OX_MAX_CALLS
-#define OX_MAX_CALLS (OX_SMALL ? 4 : 32)
+/* How deep subgraphs may nest in a model file. */
+#ifndef OX_MAX_GRAPHS
+#define OX_MAX_GRAPHS (OX_SMALL ? 4 : 32)
 #endif
 
-/* Nodes of a model after model-local functions are expanded. */
+/* How deep model-local functions may call each other and subgraphs nest, together: where nobody says so, and at most. A
+ * level takes up to 2 KB of stack. */
+#ifndef OX_MAX_CALLS
+#define OX_MAX_CALLS (OX_SMALL ? 4 : 128)
+#endif
+#ifndef OX_MOST_CALLS
+#define OX_MOST_CALLS (OX_SMALL ? 4 : 1024)
+#endif
+
+/* Nodes of a model after model-local functions are expanded, and no more than OX_EXPAND_BASE + OX_EXPAND_FACTOR * (size
+ * of the file without weights): functions that call each other twice double with every 50 bytes. Who sets
+ * ox_limits.nodes sets both. */
 #ifndef OX_MAX_NODES
 #define OX_MAX_NODES (1 << 20)
+#endif
+#ifndef OX_EXPAND_BASE
+#define OX_EXPAND_BASE (1 << 16)
+#endif
+#ifndef OX_EXPAND_FACTOR
+#define OX_EXPAND_FACTOR 2
 #endif
 
 /* Nodes that the loader writes for Gradient; and it looks at 16 times as many. */

@@ -1,11 +1,8 @@
 /* meter.c: limits by default, and the allocator that counts. */
 #include "meter.h"
 
-const ox_limits ox_limits_default = {.bytes = SIZE_MAX,
-                                     .tensor_bytes = OX_MAX_TENSOR_BYTES,
-                                     .file_bytes = SIZE_MAX,
-                                     .nodes = OX_MAX_NODES,
-                                     .depth = OX_MAX_CALLS};
+const ox_limits ox_limits_default = {
+    .bytes = SIZE_MAX, .tensor_bytes = OX_MAX_TENSOR_BYTES, .file_bytes = SIZE_MAX, .depth = OX_MAX_CALLS};
 
 ox_limits ox_limits_or(const ox_limits *given, const ox_limits *otherwise) {
     ox_limits limits = *given;
@@ -17,8 +14,8 @@ ox_limits ox_limits_or(const ox_limits *given, const ox_limits *otherwise) {
         limits.file_bytes = otherwise->file_bytes;
     if (!limits.nodes)
         limits.nodes = otherwise->nodes;
-    if (limits.depth <= 0 || limits.depth > OX_MAX_CALLS)
-        limits.depth = otherwise->depth;
+    if (limits.depth <= 0 || limits.depth > OX_MOST_CALLS)
+        limits.depth = limits.depth <= 0 ? otherwise->depth : OX_MOST_CALLS;
     if (!limits.cancel) {
         limits.cancel = otherwise->cancel;
         limits.cancel_context = otherwise->cancel_context;

@@ -7,7 +7,8 @@
 /* The limits in force where options do not set others. */
 extern const ox_limits ox_limits_default;
 
-/* `given`, and `otherwise` where it leaves something open. A depth beyond OX_MAX_CALLS is brought down to it. */
+/* `given`, and `otherwise` where it leaves something open. A depth beyond OX_MOST_CALLS is brought down to it. Nodes
+ * stay 0 where nobody sets them. */
 ox_limits ox_limits_or(const ox_limits *given, const ox_limits *otherwise);
 
 /* OX_ERROR_LIMIT if a file of `size` bytes is too large. */

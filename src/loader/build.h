@@ -117,6 +117,7 @@ typedef struct ox_builder {
     ox_map ids, pairs;               /* small numbers for addresses and for pairs of numbers */
     int32_t next_id;
     const ox_limits *limits;
+    size_t most_nodes;
     size_t nodes;
     uint64_t work; /* what the expansion of functions has cost */
     int calls;     /* functions being expanded */
@@ -244,6 +245,8 @@ ox_status ox_build_call(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto
 ox_status ox_build_node(ox_builder *b, ox_env *env, const Onnx__NodeProto *proto, size_t index);
 /* Puts name and operator of a node in front of the error. */
 void ox_build_name_node(ox_builder *b, const Onnx__NodeProto *proto, size_t index);
+/* The nodes that a model may have, of so many bytes without weights. */
+size_t ox_build_most_nodes(const ox_limits *limits, uint64_t size);
 /* OX_ERROR_LIMIT: the model has more nodes than the limits allow. */
 ox_status ox_build_too_many(const ox_builder *b);
 /* Appends a node whose fields are complete, and counts it; the name is interned. */

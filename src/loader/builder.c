@@ -8,10 +8,10 @@ ox_status ox_build_work(ox_builder *b, uint64_t amount) {
         return OX_OK;
     b->work += amount;
     const uint64_t paid = (uint64_t)b->nodes * OX_WORK_PER_NODE;
-    if (b->work <= paid || (b->work - paid) / OX_WORK_AHEAD <= b->limits->nodes)
+    if (b->work <= paid || (b->work - paid) / OX_WORK_AHEAD <= b->most_nodes)
         return OX_OK;
     return ox_fail(b->error, OX_ERROR_LIMIT, "the model-local functions expand to too much for the limit of %zu nodes",
-                   b->limits->nodes);
+                   b->most_nodes);
 }
 
 ox_status ox_build_intern_span(ox_builder *b, ox_span text, const char **name) {

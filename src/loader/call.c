@@ -108,7 +108,7 @@ static ox_status count_nodes(ox_builder *b, Onnx__NodeProto *const *nodes, size_
 static ox_status check_size(ox_builder *b, const function_proto *f) {
     size_t size;
     OX_TRY(function_size(b, f, 0, &size));
-    if (size > b->limits->nodes - b->nodes)
+    if (size > b->most_nodes - b->nodes)
         return ox_build_too_many(b);
     return OX_OK;
 }

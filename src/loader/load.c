@@ -170,7 +170,8 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
                     .pile = &model->pile,
                     .temporary = ox_meter_temporary(&model->meter),
                     .for_info = for_info,
-                    .limits = &model->options.limits};
+                    .limits = &model->options.limits,
+                    .most_nodes = ox_build_most_nodes(&model->options.limits, parsed->whole_size)};
     b.source = (ox_tensor_source){.external_data = model->options.external_data,
                                   .external_context = model->options.external_context,
                                   .external = external,

@@ -137,12 +137,21 @@ static ox_status append_name(ox_builder *b, ox_scope *scope, const char *name) {
     return OX_OK;
 }
 
+size_t ox_build_most_nodes(const ox_limits *limits, uint64_t size) {
+    const uint64_t most = OX_EXPAND_BASE + size * OX_EXPAND_FACTOR;
+    return limits->nodes ? limits->nodes : most < OX_MAX_NODES ? (size_t)most : OX_MAX_NODES;
+}
+
 ox_status ox_build_too_many(const ox_builder *b) {
-    return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->limits->nodes);
+    if (b->limits->nodes || b->most_nodes == OX_MAX_NODES)
+        return ox_fail(b->error, OX_ERROR_LIMIT, "the model has more than %zu nodes", b->most_nodes);
+    return ox_fail(b->error, OX_ERROR_LIMIT,
+                   "the model has more than %zu nodes when its functions are expanded, too many for %llu bytes",
+                   b->most_nodes, (unsigned long long)b->parsed->whole_size);
 }
 
 ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
-    if (b->nodes >= b->limits->nodes)
+    if (b->nodes >= b->most_nodes)
         return ox_build_too_many(b);
     b->nodes++;
     OX_TRY(ox_build_grow(b, &scope->pile, &scope->nodes, scope->nnodes, &scope->node_room, sizeof *scope->nodes));

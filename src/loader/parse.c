@@ -68,7 +68,7 @@ static ox_status parse(const ox_wire *wire, const ox_allocator *allocator, ox_pa
         return ox_fail_memory(error, "parsing the model", sizes.total);
     ox_payload *payloads = (ox_payload *)(void *)(block + sizes.room);
     unsigned char *skeleton = block + sizes.room + sizes.table;
-    *parsed = (ox_parsed){NULL, wire->bytes, payloads, wire->npayloads, block, sizes.total};
+    *parsed = (ox_parsed){NULL, wire->bytes, payloads, wire->npayloads, block, sizes.total, wire->whole_size};
     ox_status status = ox_wire_write(wire, skeleton, payloads, error);
     if (!status)
         status = unpack(wire, block, sizes.room, skeleton, &parsed->message, error);

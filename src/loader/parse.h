@@ -13,6 +13,7 @@ typedef struct ox_parsed {
     size_t npayloads;
     void *block;
     size_t block_size;
+    uint64_t whole_size; /* bytes of the message without weights, graphs included */
 } ox_parsed;
 
 /* Checks and unpacks a message, but for the content of graphs. Nothing is left to free on failure. */

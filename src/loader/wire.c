@@ -123,8 +123,9 @@ static ox_status fail_at(const walker *w, const level *at, ox_status status) {
 /* Subgraphs are checked before messages: an error should name the subgraphs that nest too deep. The graph of a model is
  * at level 0. */
 static ox_status check_depth(const walker *w, const level *at) {
-    if (at->graphs > OX_MAX_CALLS)
-        return fail_at(w, at->parent, ox_fail(w->error, OX_ERROR_LIMIT, "subgraphs nest deeper than %d", OX_MAX_CALLS));
+    if (at->graphs > OX_MAX_GRAPHS)
+        return fail_at(w, at->parent,
+                       ox_fail(w->error, OX_ERROR_LIMIT, "subgraphs nest deeper than %d", OX_MAX_GRAPHS));
     if (at->depth > OX_MAX_DEPTH)
         return fail_at(w, at->parent, ox_fail(w->error, OX_ERROR_LIMIT, "messages nest deeper than %d", OX_MAX_DEPTH));
     return OX_OK;

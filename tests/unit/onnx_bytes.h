@@ -6,7 +6,7 @@
 
 typedef struct ox_bytes {
     size_t size;
-    unsigned char data[8192];
+    unsigned char data[16384];
 } ox_bytes;
 
 /* Fields of any message. */

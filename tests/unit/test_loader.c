@@ -466,8 +466,8 @@ START_TEST(broken_functions_are_refused) {
 }
 END_TEST
 
-/* Each function calls the next one twice: 2^levels leaves. */
-static ox_bytes doubling(int levels, const ox_bytes *leaf) {
+/* Each function calls the next one so often, once or twice: calls^levels leaves. */
+static ox_bytes nested_calls(int levels, int calls, const ox_bytes *leaf) {
     ox_bytes graph = {0};
     put_call(&graph, 1, "F0", "x", "y", NULL);
     ox_bytes bytes = model_of(&graph);
@@ -476,8 +476,9 @@ static ox_bytes doubling(int levels, const ox_bytes *leaf) {
         char name[16], next[16];
         snprintf(name, sizeof name, "F%d", i);
         snprintf(next, sizeof next, "F%d", i + 1);
-        put_call(&body, 7, next, "p", "q", NULL);
-        put_call(&body, 7, next, "q", "r", NULL);
+        if (calls > 1)
+            put_call(&body, 7, next, "p", "q", NULL);
+        put_call(&body, 7, next, calls > 1 ? "q" : "p", "r", NULL);
         put_function(&bytes, name, "p", "r", &body, NULL);
     }
     char last[16];
@@ -489,26 +490,60 @@ static ox_bytes doubling(int levels, const ox_bytes *leaf) {
 START_TEST(expansion_is_bounded) {
     ox_bytes leaf = {0};
     put_body(&leaf, "Abs", "p", "r", NULL);
-    ox_bytes bytes = doubling(25, &leaf);
+    ox_bytes bytes = nested_calls(25, 2, &leaf);
     const ox_options few = {.limits = {.nodes = 10000}};
     clock_t start = clock();
     ck_assert_int_eq(load_with(&bytes, &few), OX_ERROR_LIMIT);
     check_text("10000 nodes");
-    bytes = doubling(25, NULL);
+    bytes = nested_calls(25, 2, NULL);
     ck_assert_int_eq(load_with(&bytes, &few), OX_ERROR_LIMIT);
     ck_assert(clock() - start < seconds(1));
-    bytes = doubling(40, &leaf);
-    check_fails(&bytes, OX_ERROR_LIMIT, "the model has more than 1048576 nodes");
-    const ox_options any = {.limits = {.nodes = SIZE_MAX}};
-    ck_assert_int_eq(load_with(&bytes, &any), OX_ERROR_LIMIT);
-    check_text("nest deeper than 32");
-    bytes = doubling(10, &leaf);
+    bytes = nested_calls(10, 2, &leaf);
     const ox_options enough = {.limits = {.nodes = 1024}}, one_less = {.limits = {.nodes = 1023}};
     ck_assert_int_eq(load_with(&bytes, &one_less), OX_ERROR_LIMIT);
     check_text("the model has more than 1023 nodes");
     ck_assert_int_eq(load_with(&bytes, &enough), OX_OK);
     ck_assert_int_eq(model->graph->nnodes, 1024);
     ox_model_free(model);
+}
+END_TEST
+
+/* What functions expand to is bounded by the size of the file, where no limit is set. */
+START_TEST(expansion_is_bounded_by_size) {
+    ox_bytes leaf = {0};
+    put_body(&leaf, "Abs", "p", "r", NULL);
+    for (int levels = 17; levels <= 60; levels += levels == 19 ? 41 : 1) {
+        ox_bytes bytes = nested_calls(levels, 2, &leaf);
+        check_fails(&bytes, OX_ERROR_LIMIT, "nodes when its functions are expanded, too many for");
+    }
+    ox_bytes bytes = nested_calls(16, 2, &leaf);
+    ck_assert_int_eq(load_with(&bytes, NULL), OX_OK);
+    ck_assert_int_eq(model->graph->nnodes, 1 << 16);
+    ox_model_free(model);
+    bytes = nested_calls(17, 2, &leaf);
+    const ox_options more = {.limits = {.nodes = 1 << 17}};
+    ck_assert_int_eq(load_with(&bytes, &more), OX_OK);
+    ox_model_free(model);
+}
+END_TEST
+
+START_TEST(depth_of_calls_is_a_limit) {
+    ox_bytes leaf = {0};
+    put_body(&leaf, "Abs", "p", "r", NULL);
+    const ox_options few = {.limits = {.depth = 40}}, many = {.limits = {.depth = 500}},
+                     any = {.limits = {.nodes = SIZE_MAX}};
+    ox_bytes bytes = nested_calls(OX_MAX_CALLS - 1, 1, &leaf);
+    ck_assert_int_eq(load_with(&bytes, NULL), OX_OK);
+    ox_model_free(model);
+    ck_assert_int_eq(load_with(&bytes, &few), OX_ERROR_LIMIT);
+    check_text("functions and subgraphs nest deeper than 40");
+    bytes = nested_calls(OX_MAX_CALLS, 1, &leaf);
+    check_fails(&bytes, OX_ERROR_LIMIT, "functions and subgraphs nest deeper than 128");
+    ck_assert_int_eq(load_with(&bytes, &many), OX_OK);
+    ox_model_free(model);
+    bytes = nested_calls(140, 2, &leaf);
+    ck_assert_int_eq(load_with(&bytes, &any), OX_ERROR_LIMIT);
+    check_text("functions and subgraphs nest deeper than 128");
 }
 END_TEST
 
@@ -535,7 +570,7 @@ static void *count_resize(void *context, void *block, size_t old_size, size_t ne
 START_TEST(every_failing_allocation_is_an_error) {
     ox_bytes leaf = {0};
     put_body(&leaf, "Abs", "p", "r", NULL);
-    ox_bytes bytes = doubling(8, &leaf);
+    ox_bytes bytes = nested_calls(8, 2, &leaf);
     ox_status status = OX_ERROR_MEMORY;
     for (long n = 0; status == OX_ERROR_MEMORY; n++) {
         counter c = {.left = n};
@@ -643,6 +678,8 @@ Suite *ox_suite_loader(void) {
     TCase *timed = tcase_create("loader, against the clock");
     tcase_set_tags(timed, "long");
     tcase_add_test(timed, expansion_is_bounded);
+    tcase_add_test(timed, expansion_is_bounded_by_size);
+    tcase_add_test(timed, depth_of_calls_is_a_limit);
     tcase_add_test(timed, large_graphs_take_linear_time);
     suite_add_tcase(suite, timed);
     return suite;

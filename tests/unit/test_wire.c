@@ -223,8 +223,8 @@ static void check_depth(const ProtobufCMessageDescriptor *type, int levels, int 
 START_TEST(depth_is_bounded) {
     static const int model[3] = {7, 1, 5}, branches[3] = {1, 5, 6}, sequences[2] = {4, 1};
     const ProtobufCMessageDescriptor *graph = &onnx__graph_proto__descriptor, *type = &onnx__type_proto__descriptor;
-    check_depth(graph, 3 * OX_MAX_CALLS + 2, 3, branches, NULL);
-    check_depth(graph, 3 * OX_MAX_CALLS + 3, 3, branches, "subgraphs nest deeper than 32");
+    check_depth(graph, 3 * OX_MAX_GRAPHS + 2, 3, branches, NULL);
+    check_depth(graph, 3 * OX_MAX_GRAPHS + 3, 3, branches, "subgraphs nest deeper than 32");
     check_depth(graph, 100000, 3, branches, "subgraphs nest deeper than 32");
     check_depth(type, OX_MAX_DEPTH, 2, sequences, NULL);
     check_depth(type, OX_MAX_DEPTH + 1, 2, sequences, "messages nest deeper than 100");
