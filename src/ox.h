@@ -255,12 +255,12 @@ typedef bool ox_cancel_fn(void *context);
 /* What a model may ask for. 0 or NULL means the default. A session takes what its own options leave open from the
  * options of its model. */
 typedef struct ox_limits {
-    size_t bytes;         /* all that the model and one session hold at once, mapped files aside; default: none */
-    size_t tensor_bytes;  /* of a tensor that a run describes, repeated elements counted; OX_MAX_TENSOR_BYTES */
-    size_t file_bytes;    /* of the model's file, and of each file with external data; default: none */
-    size_t nodes;         /* after model-local functions are expanded, subgraphs included; default: OX_MAX_NODES, and
-                           * for small files fewer: OX_EXPAND_BASE and OX_EXPAND_FACTOR in config.h */
-    int depth;            /* of subgraphs and of calls of functions in each other; OX_MAX_CALLS, at most OX_MOST_CALLS */
+    size_t bytes;        /* all that the model and one session hold at once, mapped files aside; default: none */
+    size_t tensor_bytes; /* of a tensor that a run describes, repeated elements counted; OX_MAX_TENSOR_BYTES */
+    size_t file_bytes;   /* of the model's file, and of each file with external data; default: none */
+    size_t nodes;        /* after model-local functions are expanded, subgraphs included; default: OX_MAX_NODES, and
+                          * for small files fewer: OX_EXPAND_BASE and OX_EXPAND_FACTOR in config.h */
+    int depth;           /* of subgraphs and of calls of functions in each other; OX_MAX_CALLS, at most OX_MOST_CALLS */
     ox_cancel_fn *cancel; /* default: never */
     void *cancel_context;
 } ox_limits;
