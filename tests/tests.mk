@@ -125,7 +125,7 @@ products: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
 
 epilogues: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/epilogues.py --cases 1200
+	@$(OX_PYTHON) $(VENV_RUN) 640 tests/property/epilogues.py --cases 640
 
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600

@@ -17,12 +17,7 @@ typedef struct ox_finish {
     float low, behind, high;
 } ox_finish;
 
-/* Whether it adds a matrix, and does nothing else. */
-static inline bool ox_finish_is_plus(const ox_finish *finish) {
-    return finish->plus && !finish->scale && !finish->add && finish->low == -INFINITY && finish->high == INFINITY;
-}
-
-/* The same from an element of the matrix on. */
+/* What is left of it from an element of the matrix on. */
 static inline ox_finish ox_finish_from(const ox_finish *all, int64_t row, int64_t column) {
     const int64_t first = all->by_column ? column : row;
     ox_finish finish = *all;

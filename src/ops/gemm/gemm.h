@@ -148,10 +148,9 @@ static inline const ox_loops *ox_gemm_loops(const ox_gemm_plan *plan) {
  * from g; `panels` says whether there are any. */
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan);
 
-/* Run: c[columns] = the row of A times `columns` columns of B from `column` on, for the algorithms of one row; sums
- * begin with the elements of `first`, NULL for zeros. `stage` has plan->stage bytes. */
-void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, const char *first,
-                    char *stage, char *c);
+/* Run: c[columns] = the row of A times `columns` columns of B from `column` on, for the algorithms of one row. `stage`
+ * has plan->stage bytes. */
+void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, char *stage, char *c);
 
 /* Has an element added to all sums of a row, where the product's loops do that: `count` elements, a multiple of m, for
  * the rows of all products, which begin again behind the last one, in the type that is computed in. False if the loops

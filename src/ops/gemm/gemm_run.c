@@ -504,22 +504,19 @@ static void run_panels(gemm_job *job, ox_pool *pool) {
 
 /* ---- Vectors ------------------------------------------------------------------------------------------------ */
 
-/* Columns [first, end) of a product of one row. Its sums begin with what is added to them, if that is all there is to
- * do. */
+/* Columns [first, end) of a product of one row. */
 static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t first, int64_t end) {
     const ox_gemm_plan *plan = job->plan;
     const ox_gemm *g = job->transposed;
     const int64_t size = (int64_t)ox_dtype_size(plan->kernel->c);
-    const char *plus = ox_finish_is_plus(&g->finish) ? g->finish.plus : NULL;
     for (int64_t j = first; j < end; j += plan->columns) {
         if (ox_pool_poll(plan->pool))
             return;
         int64_t columns = ox_least(plan->columns, end - j);
         char *c = ox_gemm_is_taken(g) ? room->c : (char *)g->c + j * size;
-        ox_gemm_vector(plan, g, j, columns, plus ? plus + j * size : NULL, room->stage, c);
+        ox_gemm_vector(plan, g, j, columns, room->stage, c);
         ox_gemm_block block = {0, 1, j, columns, c, columns * size, room->scratch};
-        if (!plus)
-            finish_block(job, &block);
+        finish_block(job, &block);
         if (plan->transposed)
             block = (ox_gemm_block){j, columns, 0, 1, c, size, room->scratch};
         take_block(job->gemm, &block);

@@ -24,16 +24,11 @@ static const char *widen(const ox_gemm_plan *plan, const ox_gemm *g, int64_t k, 
     return stage;
 }
 
-void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, const char *first,
-                    char *stage, char *c) {
+void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, char *stage, char *c) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const bool widened = ox_dtype_size(g->a.dtype) < ox_dtype_size(kernel->a);
     const int64_t step = widened ? (int64_t)sizeof(float) : g->a.col;
-    const size_t bytes = (size_t)columns * ox_dtype_size(kernel->c);
-    if (first)
-        memcpy(c, first, bytes);
-    else
-        memset(c, 0, bytes);
+    memset(c, 0, (size_t)columns * ox_dtype_size(kernel->c));
     for (int64_t k = 0, depth; k < g->k; k += depth) {
         depth = widened ? ox_least(LENGTH, g->k - k) : g->k;
         const char *a = widened ? widen(plan, g, k, depth, stage) : at(&g->a, 0, k), *b = at(&g->b, k, column);
