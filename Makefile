@@ -1,5 +1,6 @@
 # make          the command, the static and the shared library, in build/
 # make check    every test; make help lists the rest
+# make ASSERTIONS=1 BUILD=build/checked   looks at what the code relies on while it runs
 # make BLAS=openblas BUILD=build/blas   lets a CBLAS that pkg-config knows multiply matrices of float and double
 # On all processors, unless -j says on how many; not where clean has company, whose order counts.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(filter clean,$(MAKECMDGOALS)),0)
@@ -21,6 +22,8 @@ FLOATS   := $(shell $(CC) -fexcess-precision=fast -Werror -c -x c -o /dev/null /
 CFLAGS   += -std=c11 $(FLOATS) $(OPT) $(WARNINGS) -fvisibility=hidden -fPIC -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Isrc $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 DEPFLAGS  = -MMD -MP
+# What the code relies on is looked at (src/asserts.h) in builds for tests: with ASSERTIONS=1, and with sanitizers.
+CFLAGS   += $(if $(SANITIZE)$(ASSERTIONS),-DOX_ASSERTIONS=1)
 
 # make V=1 shows the whole commands.
 COMPILE = $(if $(V),,@echo "  CC  $<" &&) $(CC) $(CFLAGS)

@@ -1,5 +1,6 @@
 /* alloc.c: allocators, and the one over a fixed buffer. */
 #include "alloc.h"
+#include "asserts.h"
 
 #include <string.h>
 
@@ -80,6 +81,8 @@ static void *fixed_get(ox_fixed *fixed, size_t size, bool temporary) {
     if (!at)
         return NULL;
     fixed_block *block = (fixed_block *)(void *)at;
+    OX_ASSERT(at >= fixed_start(fixed) && at + HEADER + size <= fixed_end(fixed));
+    OX_ASSERT(!before || block_end(before) <= at);
     *block = (fixed_block){before ? before->next : fixed->first, size + temporary};
     if (before)
         before->next = block;
@@ -96,6 +99,7 @@ static void fixed_put(ox_fixed *fixed, void *data) {
         return;
     }
     fixed_block *before = fixed->first;
+    OX_ASSERT(before && before < block);
     while (before->next != block)
         before = before->next;
     before->next = block->next;

@@ -1,6 +1,7 @@
 /* pile.c: memory that is released together, in chunks of an allocator. */
 #include <string.h>
 
+#include "asserts.h"
 #include "meter.h"
 
 struct ox_chunk {
@@ -57,6 +58,7 @@ void *ox_pile_get(ox_pile *pile, size_t size) {
     bool room = pile->top && pile->top->size - pile->top->fill >= size;
     if (!room && !(pile->top && pile_extend(pile, size)) && !pile_grow(pile, size))
         return NULL;
+    OX_ASSERT(pile->top->fill % OX_GRAIN == 0 && pile->top->size - pile->top->fill >= size);
     void *block = pile->top->data + pile->top->fill;
     pile->top->fill += size;
     pile->given += size;

@@ -1,6 +1,8 @@
 /* pool.c: splitting work, and asking whether to go on with it. */
 #include "pool.h"
 
+#include "asserts.h"
+
 static void poll_idly(void *pool) {
     ox_pool_poll(pool);
 }
@@ -96,6 +98,7 @@ bool ox_share_next(ox_share *share, int64_t *first, int64_t *end) {
         if (take_half(left, share->from == 0, share->step, &some, &behind)) {
             *first = some * share->together;
             *end = behind * share->together < share->count ? behind * share->together : share->count;
+            OX_ASSERT(*first >= 0 && *first < *end && *end <= share->count);
             return true;
         }
     }
@@ -111,11 +114,13 @@ static void share_part(void *context, int part, int parts) {
 }
 
 void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context) {
+    OX_ASSERT(count >= 0);
     share_job job = {{.count = count}, fn, context};
     if (!pool || !pool->workers) {
         fn(context, &job.share);
         return;
     }
+    OX_ASSERT(step > 0);
     const int64_t together = (count - 1) / MOST_UNITS + 1, units = (count - 1) / together + 1,
                   steps = (step - 1) / together + 1, part = units / pool->threads / LEAST,
                   longer = part > steps ? part - part % steps : steps;

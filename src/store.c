@@ -3,6 +3,7 @@
  * pages take no others. */
 #include "store.h"
 
+#include "asserts.h"
 #include "lock.h"
 
 #include <string.h>
@@ -102,6 +103,7 @@ static void *take(ox_store *store, size_t bytes) {
         return NULL;
     void *taken = (char *)ox_align(chunk->data) + chunk->used;
     chunk->used += bytes;
+    OX_ASSERT(ox_is_aligned(taken) && chunk->used <= chunk->size);
     return taken;
 }
 

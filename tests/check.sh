@@ -9,7 +9,12 @@ run_part() {
     part=$1
     log=$logs/$part.log
     begin=$(date +%s)
-    $MAKE --no-print-directory BUILD="$BUILD" "$part" >"$log" 2>&1
+    # With assertions, where there is such a build, but for parts that are about the library as it is.
+    case " $PLAIN " in
+    *" $part "*) build=$BUILD assertions= ;;
+    *) build=${CHECKED:-$BUILD} assertions=${CHECKED:+1} ;;
+    esac
+    $MAKE --no-print-directory BUILD="$build" ASSERTIONS="$assertions" "$part" >"$log" 2>&1
     status=$?
     seconds=$(($(date +%s) - begin))
     # shellcheck disable=SC2046 # three numbers

@@ -22,6 +22,15 @@ CHECK_BESIDE := \
   sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes
 
+# What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
+# code looks at what it relies on (src/asserts.h). Sanitized builds look by themselves.
+PLAIN_PARTS := plugin ops-list check-device check-install check-setup tutorial check-python
+CHECKED     := $(if $(SANITIZE)$(ASSERTIONS),$(BUILD),$(BUILD)/checked)
+# What no compiler flag changes is shared: $(call SHARE,name of a build in $(BUILD)).
+SHARE = mkdir -p $(BUILD)/$(1) $(BUILD)/node $(BUILD)/models && \
+  for shared in venv venv.note python-venv python-venv.note trained-venv trained-venv.note node models; do \
+    ln -sfn ../$$shared $(BUILD)/$(1)/$$shared; done
+
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o)
 SUITES   := $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(UNIT_SRC)))
@@ -44,8 +53,15 @@ check:
 	@rm -f $(BUILD)/*venv.note
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' check-parts; status=$$?; rm -f $(BUILD)/*venv.note; exit $$status
 
-check-parts: all venv
-	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(CHECK_PARTS) -- $(CHECK_BESIDE)
+check-parts: all venv checked
+	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' CHECKED='$(CHECKED)' PLAIN='$(PLAIN_PARTS)' sh tests/check.sh \
+	  $(CHECK_PARTS) -- $(CHECK_BESIDE)
+
+checked: venv
+ifneq ($(CHECKED),$(BUILD))
+	@$(call SHARE,checked)
+	+@$(MAKE) --no-print-directory all BUILD='$(CHECKED)' ASSERTIONS=1
+endif
 
 venv:
 	@sh tests/venv.sh '$(PYTHON)' '$(VENV)' tests/requirements.txt
@@ -303,8 +319,7 @@ SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -DOX_MAPPED
 ASAN_OPT   := -O1 -g -fno-omit-frame-pointer
 
 asan: venv
-	@mkdir -p $(BUILD)/asan $(BUILD)/node $(BUILD)/models
-	@for shared in venv venv.note python-venv python-venv.note trained-venv trained-venv.note node models; do ln -sfn ../$$shared $(BUILD)/asan/$$shared; done
+	@$(call SHARE,asan)
 	+@$(MAKE) --no-print-directory check BUILD='$(BUILD)/asan' SANITIZE='$(SANITIZERS)' \
 	  OPT='$(ASAN_OPT)'
 
@@ -357,5 +372,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan nightly valgrind analyze \
+.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan nightly valgrind analyze \
   lint lint-rooms lint-format lint-build lint-cppcheck

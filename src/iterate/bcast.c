@@ -1,4 +1,5 @@
 /* bcast.c: planning iteration spaces, and the copy that runs on them. */
+#include "asserts.h"
 #include "bcast.h"
 #include "loops/intrinsics.h"
 #include "loops/lanes.h"
@@ -45,6 +46,7 @@ static bool continues(const ox_bcast *plan, int inner, const int64_t *const *str
 }
 
 void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, const int64_t *const *strides) {
+    OX_ASSERT(nargs > 0 && rank >= 0 && rank <= OX_MAX_RANK);
     const int64_t count = ox_count(rank, dims);
     plan->nargs = nargs;
     plan->ndim = 0;

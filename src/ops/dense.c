@@ -3,18 +3,56 @@
 #include "loops/lanes.h"
 #include "store.h"
 
+#if OX_ASSERTIONS
+static ox_status note_piece(ox_call *call, size_t bytes) {
+    if (!call->pieces)
+        return OX_OK;
+    ox_piece *piece = ox_pile_get(call->pile, sizeof *piece);
+    if (!piece)
+        return ox_fail_memory(call->error, "a piece of workspace", sizeof *piece);
+    *piece = (ox_piece){.next = *call->pieces, .at = call->workspace_size, .bytes = bytes};
+    *call->pieces = piece;
+    return OX_OK;
+}
+
+/* True if prepare has asked for this piece, which is taken now. What is behind it until the next must not be touched.
+ */
+static bool takes_piece(const ox_call *call, size_t at, size_t bytes) {
+    if (!bytes)
+        return true; /* nothing needs not be asked for */
+    ox_piece *piece = call->pieces ? *call->pieces : NULL;
+    while (piece && (piece->at != at || piece->bytes != bytes))
+        piece = piece->next;
+    if (!piece)
+        return !call->pieces;
+    __atomic_store_n(&piece->taken, true, __ATOMIC_RELAXED);
+    OX_FORBID((char *)call->workspace + at + bytes, ox_aligned(bytes) - bytes);
+    return true;
+}
+#else
+static ox_status note_piece(const ox_call *call, size_t bytes) {
+    (void)call, (void)bytes;
+    return OX_OK;
+}
+#endif
+
 ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size) {
     size_t bytes;
     if ((uint64_t)count > SIZE_MAX / 4 || !ox_mul_size((size_t)count, size, &bytes) || bytes > SIZE_MAX / 4 ||
         call->workspace_size > SIZE_MAX / 4)
         return ox_call_fail(call, OX_ERROR_LIMIT, "a workspace of %lld elements is too large for this machine",
                             (long long)count);
+    OX_TRY(note_piece(call, bytes));
     call->workspace_size += ox_aligned(bytes);
     return OX_OK;
 }
 
 void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t size) {
     char *piece = (char *)call->workspace + *used;
+    OX_ASSERT(ox_is_aligned(piece));
+#if OX_ASSERTIONS
+    OX_ASSERT(takes_piece(call, *used, (size_t)count * size));
+#endif
     *used += ox_aligned((size_t)count * size);
     return piece;
 }
@@ -111,6 +149,7 @@ static void convert_part(void *context, int part, int parts) {
 }
 
 static void convert(const ox_call *call, convert_job job) {
+    OX_ASSERT(job.lane && job.count >= 0 && (job.count == 0 || (job.to && job.from)));
     ox_pool_run_pieces(call->pool, (double)job.count * (double)(job.to_size + job.from_size), convert_part, &job);
 }
 

@@ -10,7 +10,8 @@
 /* Prepare: asks for count elements of `size` bytes of workspace. */
 ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size);
 
-/* Run: the next piece of the workspace; taken in the order and the sizes of prepare. *used starts at 0. */
+/* Run: the next piece of the workspace; taken in the order and the sizes of prepare, all of them, which builds with
+ * assertions check. *used starts at 0. */
 void *ox_workspace_take(const ox_call *call, size_t *used, int64_t count, size_t size);
 
 /* Prepare: workspace for ox_list_take of input i; none if it is omitted. */

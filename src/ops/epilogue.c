@@ -26,6 +26,8 @@ ox_finish ox_epilogue_finish(const ox_pass_affine *affine) {
 }
 
 void ox_epilogue_take(ox_epilogue *epilogue, const ox_pass_part *part, const void *sums, void *scratch) {
+    OX_ASSERT(part->rows > 0 && part->count > 0 && ox_is_aligned(scratch));
+    OX_ASSERT(part->rows == 1 || part->step >= part->count);
     int tag, fault = ox_pass_run_given(epilogue->pass, scratch, sums, part, &tag);
     if (!fault)
         return;

@@ -11,6 +11,7 @@
 #ifndef OX_OPS_OP_H
 #define OX_OPS_OP_H
 
+#include "asserts.h"
 #include "tensor.h"
 
 struct ox_bodies;                 /* control.h: what runs subgraphs */
@@ -80,6 +81,18 @@ typedef enum ox_call_phase {
     OX_CALL_RUN
 } ox_call_phase;
 
+/* Asserted are of the contract: run has the data of what it reads, outputs are packed, the workspace begins at
+ * OX_ALIGN; of pieces that are asked for by ox_workspace_add, run takes all, of the same sizes, unless it fails or is
+ * cancelled. */
+#if OX_ASSERTIONS
+/* A piece of workspace that prepare asked for. */
+typedef struct ox_piece {
+    struct ox_piece *next;
+    size_t at, bytes;
+    bool taken; /* by the run under way */
+} ox_piece;
+#endif
+
 struct ox_call {
     const ox_op *op;
     int version; /* of the opset that the node was written for */
@@ -103,8 +116,11 @@ struct ox_call {
     struct ox_epilogue *epilogue;
     void *workspace;       /* run: the bytes that prepare asked for */
     size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
-    ox_pile *pile;         /* prepare: plan memory; infer: the same, to be brought back to where it was */
-    ox_pile *strings;      /* run: memory for bytes of strings, which lives until the session runs again */
+#if OX_ASSERTIONS
+    ox_piece **pieces; /* prepare and run: of the workspace; NULL where nobody looks */
+#endif
+    ox_pile *pile;    /* prepare: plan memory; infer: the same, to be brought back to where it was */
+    ox_pile *strings; /* run: memory for bytes of strings, which lives until the session runs again */
     /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
     const char *(*input_name)(const ox_call *call, int i);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */

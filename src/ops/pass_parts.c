@@ -1,6 +1,8 @@
 /* pass_parts.c: running a pass in parts that threads share. */
 #include "pass_parts.h"
 
+#include "asserts.h"
+
 /* What a thread found wrong first, in the order of tiles; it lies at the start of its scratch memory. */
 typedef struct part_fault {
     int fault, tag;
@@ -28,6 +30,7 @@ static part_fault *fault_of(const parts_job *job, int part) {
 
 /* Tiles [first, end), or those before the first fault. */
 static void run_tiles(const parts_job *job, part_fault *found, int64_t first, int64_t end) {
+    OX_ASSERT(ox_is_aligned(found) && first >= 0 && end <= ox_pass_tiles(job->pass));
     const double tile = (double)ox_pass_tile_size(job->pass) * sizeof(float);
     const int64_t piece = ox_pool_piece(job->pool, end - first, tile);
     while (first < end) {
@@ -48,6 +51,7 @@ static void run_share(void *context, ox_share *share) {
 }
 
 int ox_pass_parts_run(const ox_pass *pass, ox_pool *pool, int parts, void *scratch, int *tag) {
+    OX_ASSERT(parts > 0 && (parts == 1 || parts == ox_pool_parts(pool)));
     parts_job job = {pass, pool, parts, scratch};
     for (int part = 0; part < parts; part++)
         fault_of(&job, part)->fault = 0;

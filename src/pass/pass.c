@@ -1,4 +1,5 @@
 /* pass.c: running lane programs. */
+#include "asserts.h"
 #include "loops/intrinsics.h"
 #include "pass_program.h"
 
@@ -54,6 +55,7 @@ typedef struct pass_state {
 } pass_state;
 
 static pass_state state_in(const ox_pass *pass, char *scratch) {
+    OX_ASSERT(ox_is_aligned(scratch) || !pass->scratch);
     pass_state s = {.block = pass->block, .inner = pass->inner};
     char *at = scratch + pass->tile_bytes;
     size_t operands = (size_t)pass->noperands;
@@ -79,6 +81,7 @@ static void fetch(const ox_pass *pass, pass_state *s, int a, int64_t first, int6
         s->regs[operand->reg] = (char *)(uintptr_t)at;
         return;
     }
+    OX_ASSERT(elements > 0 && elements <= ox_pass_tile_size(pass));
     if (s->laid[a] == at && s->laid_count[a] >= elements)
         return;
     gather(pass, a, s->block, count, at, s->regs[operand->reg]);
@@ -116,6 +119,8 @@ static int stream_stretch(const pass_loop *in, char *const from[OX_CHAIN_ARGS], 
     const int64_t whole = offset % width ? 0 : (n - head) & -(int64_t)OX_LINE;
     if (whole == n)
         return in->lane(n, from, in->stream_step, in->attr);
+    OX_ASSERT(width > 0 && head >= 0 && whole >= 0 && head + whole <= n);
+    OX_ASSERT(!whole || ((uintptr_t)from[0] + (uintptr_t)(head * width)) % OX_LINE == 0);
     const int64_t counts[] = {head, whole, n - head - whole};
     char *arg[OX_CHAIN_ARGS];
     int fault = 0;
@@ -139,6 +144,7 @@ static int run_instruction(const ox_pass *pass, const pass_loop *in, char *arg[O
     int fault = 0;
     if (!in->next)
         return run_stretch(in, arg, count[in->level]);
+    OX_ASSERT(n % pass->row == 0);
     for (int64_t i = 0; i < n; i += pass->row) {
         fault |= run_stretch(in, arg, pass->row);
         for (int k = 0; k <= in->nargs; k++)
@@ -153,6 +159,8 @@ static void run_tile(const ox_pass *pass, pass_state *s, int64_t first, int64_t 
     for (int i = 0; i < pass->nstores; i++)
         s->regs[pass->stores[i].reg] = place_of(pass, &pass->stores[i], done);
     int64_t n = count * s->inner;
+    OX_ASSERT(count > 0 && n <= ox_pass_tile_size(pass) && n % pass->row == 0);
+    OX_ASSERT(first >= 0 && first + count <= pass->dim[s->block]);
     const int64_t counts[] = {[PASS_ONCE] = 1, [PASS_ROW] = n / pass->row, [PASS_EACH] = n};
     for (int i = 0; i < pass->ncode; i++) {
         const pass_loop *in = &pass->code[i];
@@ -202,6 +210,7 @@ int64_t ox_pass_tile_size(const ox_pass *pass) {
 
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag) {
     int64_t index[OX_MAX_RANK + 1] = {0}, length = pass->dim[pass->block];
+    OX_ASSERT(first >= 0 && first <= end && end <= pass->tiles);
     pass_state s = state_in(pass, scratch);
     int64_t outer = first ? first / pass->rows : 0, row = first - outer * pass->rows;
     if (first)
@@ -229,6 +238,7 @@ static int64_t cut_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t 
     s->block = pass->block, s->inner = pass->inner;
     while (at % s->inner || left < s->inner)
         s->inner /= pass->dim[--s->block];
+    OX_ASSERT(s->block >= 0 && s->inner > 0 && at % s->inner == 0 && left >= s->inner);
     int64_t length = pass->dim[s->block], count = ox_pass_tile_size(pass) / s->inner;
     *from = at / s->inner % length;
     return ox_least(ox_least(length - *from, count), left / s->inner);
@@ -242,6 +252,7 @@ typedef struct given_place {
 /* Finds the tile that starts at element `at`, at most `left` elements on. */
 static void find_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t left, given_place *place) {
     place->entries = cut_tile(pass, s, at, left, &place->from);
+    OX_ASSERT(place->entries > 0 && place->from + place->entries <= pass->dim[s->block]);
     for (int a = 0; a < pass->noperands; a++)
         s->cursor[a] = pass->operands[a].tensor->data;
     seek(pass, s, place->index, at / s->inner / pass->dim[s->block]);
@@ -274,6 +285,7 @@ static void run_stretch_given(const ox_pass *pass, pass_state *s, char *given, i
         s->regs[pass->given] = given + done * (int64_t)pass->given_width;
         run_tile(pass, s, place->from, place->entries, first + done);
         done += place->entries * s->inner;
+        OX_ASSERT(done <= count);
         if (done == count)
             return;
         find_tile(pass, s, first + done, count - done, place);
@@ -337,6 +349,7 @@ static void run_part(const ox_pass *pass, pass_state *s, char *data, const ox_pa
 }
 
 int ox_pass_run_given(const ox_pass *pass, void *scratch, const void *given, const ox_pass_part *part, int *tag) {
+    OX_ASSERT(pass->given >= 0 && part->rows > 0 && part->count > 0 && part->first >= 0);
     pass_state s = state_in(pass, scratch);
     char *data = (char *)(uintptr_t)given;
     const ox_pass_part rows = rows_of(pass, &s, part);

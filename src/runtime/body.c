@@ -177,6 +177,7 @@ ox_status ox_body_foresee(const ox_inner *inner, int k, bool planned, ox_result 
 ox_status ox_body_room(ox_body *body, int number, size_t size, size_t wish, size_t keep, void **result) {
     ox_inner *inner = (void *)body;
     ox_room *room = &inner->rooms[number];
+    OX_ASSERT(number >= 0 && number < inner->nrooms && keep <= room->size);
     const ox_allocator *allocator = inner->frame->allocator;
     const size_t limit = inner->frame->options->limits.tensor_bytes;
     if (size > limit && number < inner->nrooms - 1)

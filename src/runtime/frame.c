@@ -95,6 +95,7 @@ static ox_status create_work(ox_frame *frame) {
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
     const ox_node *node = &frame->graph->nodes[n];
     ox_work *work = &frame->work;
+    OX_ASSERT(n >= 0 && n < frame->graph->nnodes);
     ox_call *call = &work->call;
     work->node = n;
     for (int i = 0; i < node->nin; i++)
@@ -110,6 +111,9 @@ ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
     call->state = ox_frame_prepared(frame, n)->state;
     call->epilogue = ox_frame_dense(frame, n) == n ? &frame->plan.members[n].group->epilogue : NULL;
     call->pile = pile;
+#if OX_ASSERTIONS
+    call->pieces = NULL;
+#endif
     call->results = frame->planning.results;
     call->error = frame->error;
     call->attr_status = OX_OK;

@@ -34,11 +34,46 @@ static void show_views(ox_frame *frame, int n) {
     }
 }
 
+/* What a run relies on, and what holds behind it: each piece of workspace that prepare asked for has been taken. */
+#if OX_ASSERTIONS
+static void begin_run(ox_frame *frame, int n) {
+    ox_call *call = &frame->work.call;
+    OX_ASSERT(ox_is_aligned(call->workspace) || !frame->plan.steps[n].work);
+    call->pieces = &ox_frame_prepared(frame, n)->pieces;
+    const int reads = call->op->flags & (OX_OP_SHAPE_ONLY | OX_OP_FUNCTION) ? 0
+                      : call->op->flags & OX_OP_LIKE                        ? 1
+                                                                            : call->nin;
+    for (int i = 0; i < reads; i++)
+        OX_ASSERT(!call->in[i] || call->in[i]->data || !ox_tensor_count(call->in[i]));
+    for (int k = 0; k < call->nout; k++)
+        OX_ASSERT(!call->out[k] || ox_step_view(&frame->plan.steps[n], k) || ox_tensor_is_packed(call->out[k]));
+}
+
+static void end_run(ox_frame *frame, bool done) {
+    const ox_call *call = &frame->work.call;
+    for (ox_piece *piece = *call->pieces; piece; piece = piece->next) {
+        OX_ALLOW((char *)call->workspace + piece->at, ox_aligned(piece->bytes));
+        OX_ASSERT(piece->taken || !piece->bytes || !done || ox_pool_cancelled(frame->pool));
+        piece->taken = false;
+    }
+}
+#else
+static void begin_run(ox_frame *frame, int n) {
+    (void)frame, (void)n;
+}
+static void end_run(ox_frame *frame, bool done) {
+    (void)frame, (void)done;
+}
+#endif
+
 ox_status ox_node_run(ox_frame *frame, int n, unsigned char *workspace) {
     if (ox_step_runs(&frame->plan.steps[n])) {
         ox_call *call = ox_frame_call(frame, n, NULL);
         call->workspace = pack_inputs(frame, n, workspace);
-        OX_TRY(ox_frame_prepared(frame, n)->is_program ? ox_run_elementwise(call) : call->op->run(call));
+        begin_run(frame, n);
+        ox_status status = ox_frame_prepared(frame, n)->is_program ? ox_run_elementwise(call) : call->op->run(call);
+        end_run(frame, status == OX_OK);
+        OX_TRY(status);
     }
     show_views(frame, n);
     return OX_OK;

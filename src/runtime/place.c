@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "placed.h"
 #include "target.h"
 
 /* Beyond this many buffers, comparing each with each would take too long; then they are packed in the order of time. */
@@ -218,6 +219,7 @@ static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
     frame->arena.block_size = size + OX_ALIGN - 1;
     frame->arena.start = arena;
     frame->arena.size = size;
+    OX_ASSERT(ox_is_aligned(arena) && arena + size <= block + frame->arena.block_size);
     return OX_OK;
 }
 
@@ -274,6 +276,7 @@ ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
     collect_values(frame, stage, &p, false);
     collect_work(frame, stage, &p);
     OX_TRY(place_buffers(&p, frame));
+    ox_placed_assert(frame, stage, p.high_water);
     const bool first = frame->plan.stages == NULL;
     const uintptr_t before = first ? 0 : (uintptr_t)frame->arena.start;
     point_into_arena(frame, stage, before);

@@ -284,6 +284,7 @@ static ox_status plan_packing(ox_frame *frame, int n, int i, bool once, ox_pile 
                             .offset = step->work,
                             .next = prepared->packings};
     prepared->packings = packing;
+    OX_ASSERT(packing->offset % OX_ALIGN == 0 && !ox_tensor_is_packed(from));
     frame->work.in[i] = &packing->to;
     if (!once && ox_frame_slot(frame, frame->graph->nodes[n].in[i])->weight)
         OX_TRY(ox_packed_once(frame->model->store, frame->loops, from, &packing->packed, frame->error));
@@ -318,6 +319,9 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
     call->types = 0;
 #endif
     call->workspace_size = 0;
+#if OX_ASSERTIONS
+    call->pieces = &ox_frame_prepared(frame, n)->pieces;
+#endif
     call->weights = call->constants = 0;
     for (int i = 0; i < call->nin; i++) {
         int v = frame->graph->nodes[n].in[i];

@@ -82,6 +82,7 @@ static void place_result(ox_frame *frame, int n, int m, int k) {
     bool in_place = OX_WITH_RUNS && k == 0 && node->op->flags & OX_OP_IN_PLACE && life->bytes;
     for (int i = 0; in_place && i < node->nin; i++)
         if (can_replace(frame, n, m, i)) {
+            OX_ASSERT(frame->planning.lives[owner_of_input(frame, node, i)].bytes == life->bytes);
             life->owner = owner_of_input(frame, node, i);
             live_until(frame, life->owner, life->read_until);
             return;
@@ -124,6 +125,7 @@ static void take_parts(ox_frame *frame, int n) {
         const int part = find_part(frame, node->in[i], w);
         if (part >= 0) {
 #if OX_WITH_PARTS
+            OX_ASSERT(lives[part].owner == part && at + lives[part].bytes <= lives[w].bytes);
             lives[part].owner = w;
             lives[part].at = at;
 #endif

@@ -16,12 +16,15 @@ ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {
 ox_status ox_step_run(ox_frame *frame, int n) {
     ox_step *step = &frame->plan.steps[n];
     unsigned char *workspace = frame->arena.start ? frame->arena.start + step->place : (unsigned char *)frame;
+    OX_ASSERT(n >= 0 && n < frame->graph->nnodes && !step->skip);
+    OX_ASSERT(!step->work || (ox_is_aligned(workspace) && step->place + step->work <= frame->arena.size));
     if (!OX_KEEP_STATE && ox_step_runs(step)) {
         const size_t size = step->work;
         ox_pile pile;
         ox_pile_over(&pile, workspace, size);
         OX_TRY(ox_step_prepare(frame, n, &pile));
         workspace += size - step->work;
+        OX_ASSERT(step->work <= size && ox_is_aligned(workspace));
         step->work = size;
     }
     if (ox_frame_group(frame, n))

@@ -36,6 +36,9 @@ typedef struct ox_prepared {
     void *state; /* by its operator */
     ox_packing *packings;
     bool is_program; /* a lane program of its own, as in the pass that the node would be alone */
+#if OX_ASSERTIONS
+    ox_piece *pieces; /* of the operator's workspace */
+#endif
 #if !OX_SMALL
     const char *algorithm; /* ox_call_name, NULL without */
 #endif

@@ -5,6 +5,7 @@
  * two kernels; those on the right that are of the same kind have their highest bit flipped, which moves them by 128.
  * Elsewhere bytes on the left become integers of 16 bits and are what they were; those on the right become that as they
  * are loaded, so that their panels take half the memory, and are signed. */
+#include "asserts.h"
 #include "loops/intrinsics.h"
 #include "loops/lane_loops.h"
 #include "loops/x86.h"
@@ -113,6 +114,9 @@ static inline __attribute__((always_inline)) void multiply(const bool is_signed,
 /* An ox_gemm_tile_fn. Where C ends within a vector, the tile is computed beside it. */
 static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS],
                                                        const ox_gemm_tile *t) {
+    OX_ASSERT(t->rows >= 1 && t->rows <= OX_GEMM_TILE_ROWS && t->depth >= 0);
+    OX_ASSERT(t->columns >= 1 && t->columns <= COLUMNS);
+    OX_ASSERT(!t->finish);
     ox_gemm_tile_fn *fn = tiles[(t->columns - 1) / LANES][t->rows - 1];
     if (t->columns % LANES == 0) {
         fn(t);

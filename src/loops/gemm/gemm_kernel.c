@@ -1,5 +1,6 @@
 /* gemm_kernel.c: the loops of matrix products, expanded for each type that is computed in. Unlike all others they may
  * round a product and a sum together (the Makefile says so): that is faster, and more precise. */
+#include "asserts.h"
 #include "half.h"
 #include "loops/copy_run.h"
 #include "loops/gemm_kernel.h"

@@ -1,5 +1,6 @@
 /* beside_loops.c: convolutions whose outputs lie side by side in vectors: a weight of all of them is multiplied with
  * one element of what is laid out, for several windows at once. */
+#include "asserts.h"
 #include "loops/conv_loops.h"
 #include "loops/intrinsics.h"
 #include "loops/lane_loops.h"
@@ -111,6 +112,10 @@ static int find_shape(int64_t rows, int64_t columns, double *time) {
 
 /* The last tile of a row goes over columns of the one before. */
 static void products(const ox_direct_tile *t, int number) {
+    OX_ASSERT(number >= 0 && number < (int)(sizeof shapes / sizeof *shapes));
+    OX_ASSERT((uintptr_t)t->weights % sizeof(ox_floats) == 0 && (uintptr_t)t->to % sizeof(ox_floats) == 0);
+    OX_ASSERT(t->rows > 0 && t->columns > 0 && t->layers > 0 && t->taps > 0);
+    OX_ASSERT(t->outputs > 0 && t->outputs <= OX_BESIDE);
     const beside_shape *shape = &shapes[number];
     beside_end end = {.finish = t->finish};
     load_outputs(t->add, t->outputs, end.bias);

@@ -1,5 +1,6 @@
 /* winograd_loops.c: the transforms of Winograd's algorithm. A product and a sum may be rounded together, as in matrix
  * products (-ffp-contract in the Makefile). */
+#include "asserts.h"
 #include "loops/winograd_loops.h"
 #include "loops/lane_loops.h"
 
@@ -134,6 +135,8 @@ OX_INLINED void weigh(const int size, weigh_fn *one, int64_t count, const ox_f32
     const int n = size + TAPS - 1;
     kernel_taps taps = {0};
     kernel_factors factors = {0};
+    OX_ASSERT((uintptr_t)to % OX_LINE == 0 && (size_t)step * sizeof *to % OX_LINE == 0);
+    OX_ASSERT(count > 0 && count <= step);
     for (int64_t first = 0; first < count; first += KERNELS) {
         const int64_t kernels = count - first < KERNELS ? count - first : KERNELS;
         const size_t lines = ((size_t)kernels * sizeof(float) + OX_LINE - 1) / OX_LINE;
@@ -150,9 +153,11 @@ OX_INLINED void weigh(const int size, weigh_fn *one, int64_t count, const ox_f32
 
 #define OF_SIZE(size)                                                                                                  \
     static void enter_##size(int64_t tiles, const float *from, int64_t row, int64_t phase, float *to, int64_t step) {  \
+        OX_ASSERT(tiles > 0 && row > 0 && step >= tiles);                                                              \
         BY_WIDTH(enter, size, tiles, from, row, phase, to, step);                                                      \
     }                                                                                                                  \
     static void leave_##size(int64_t tiles, const float *from, int64_t step, float add, float *to, int64_t phase) {    \
+        OX_ASSERT(tiles > 0 && step >= tiles && phase >= tiles);                                                       \
         BY_WIDTH(leave, size, tiles, from, step, add, to, phase);                                                      \
     }                                                                                                                  \
     static void weights_##size(int64_t count, const ox_f32 *from, float *to, int64_t step) {                           \

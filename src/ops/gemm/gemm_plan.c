@@ -270,8 +270,10 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     *plan = (ox_gemm_plan){.loops = call->loops,
                            .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype),
                            .scratch = after > g->scratch ? after : g->scratch};
-    if (g->m == 0 || g->n == 0 || count == 0)
+    if (g->m == 0 || g->n == 0 || count == 0) {
+        plan->scratch = 0;
         return OX_OK;
+    }
     /* A multiplication takes about as long as moving a byte. */
     const double work = (double)g->m * (double)g->n * (double)(g->k ? g->k : 1);
     plan->pool = ox_pool_for(call->pool, work * (double)count);
@@ -295,6 +297,10 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     plan->back_bytes = ox_aligned(plan->back_bytes), plan->side_bytes = ox_aligned(plan->side_bytes);
     plan->scratch = ox_aligned(plan->scratch);
     plan->panel_bytes = ox_pool_room(ox_gemm_panel_copies(plan), ox_aligned(plan->panel_bytes));
+    OX_ASSERT(plan->stage % OX_ALIGN == 0 && plan->panel_bytes % OX_ALIGN == 0);
+    OX_ASSERT(ox_gemm_part_bytes(plan) % OX_ALIGN == 0);
+    OX_ASSERT(plan->algorithm != OX_GEMM_PANELS ||
+              (plan->rows > 0 && plan->columns > 0 && (plan->depths > 0 || !g->k)));
     OX_TRY(ox_workspace_add(call, ox_gemm_panel_copies(plan), plan->panel_bytes));
     return ox_workspace_add(call, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));
 }

@@ -41,6 +41,10 @@ static gemm_room room_of(const ox_gemm_plan *plan, char *workspace, int part) {
     room.back = room.c + plan->c_bytes;
     room.side = room.back + plan->back_bytes;
     room.scratch = room.side + plan->side_bytes;
+    OX_ASSERT(part >= 0 && part < ox_pool_parts(plan->pool));
+    OX_ASSERT(ox_is_aligned(room.stage) && ox_is_aligned(room.c) && ox_is_aligned(room.back));
+    OX_ASSERT(ox_is_aligned(room.side) && ox_is_aligned(room.scratch));
+    OX_ASSERT((char *)room.scratch + plan->scratch <= at + ox_gemm_part_bytes(plan));
     return room;
 }
 
@@ -68,6 +72,7 @@ static gemm_room job_room(const gemm_job *job, int part) {
 static int64_t depth_range(const ox_gemm_kernel *kernel, int64_t k, int64_t i, int64_t depths, int64_t *first) {
     const int64_t groups = pieces(k, kernel->group), each = groups / depths, longer = groups % depths;
     *first = (each * i + ox_least(i, longer)) * kernel->group;
+    OX_ASSERT(i >= 0 && i < depths && *first <= k);
     return ox_least((each + (i < longer)) * kernel->group, k - *first);
 }
 
@@ -226,6 +231,7 @@ static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_
         job->plan->tile(tile);
         return;
     }
+    OX_ASSERT(tile->rows > 0 && tile->columns > 0 && tile->depth > 0);
     ox_gemm_tile part = *tile;
     int64_t first = k;
     g->seen(g, row, part.rows, &first, &part.depth);
@@ -277,6 +283,8 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {
+            OX_ASSERT(within + tile.columns <= round_up(all, kernel->unit) || job->plan->tile == kernel->row_tile);
+            OX_ASSERT(height <= kernel->rows && tile.columns > 0 && j + tile.columns <= width);
             tile.rows = ox_least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
@@ -291,6 +299,8 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
 
 /* Hands on a block of the product as it was asked for, not as it is computed: its rows are packed. */
 static void take_block(const ox_gemm *g, const ox_gemm_block *block) {
+    OX_ASSERT(block->row >= 0 && block->rows > 0 && block->row + block->rows <= g->m);
+    OX_ASSERT(block->column >= 0 && block->columns > 0 && block->column + block->columns <= g->n);
     ox_pass_part part = {g->start + block->row * g->n + block->column, block->columns, block->rows, g->n};
     if (g->end)
         g->end(g, block);
@@ -350,6 +360,9 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
     const ox_gemm *g = job->transposed;
     const int64_t size = (int64_t)ox_dtype_size(job->plan->kernel->c);
     const bool taken = ox_gemm_is_taken(g);
+    OX_ASSERT(block->row + block->rows <= g->m && block->rows <= job->plan->rows);
+    OX_ASSERT(block->column >= job->column && block->column + block->columns <= job->column + job->columns);
+    OX_ASSERT(taken || g->c);
     block->data = taken ? room->c : (char *)g->c + block->row * g->c_row + block->column * size;
     block->data_row = taken ? block_width(job, block) * size : g->c_row;
     block->scratch = room->scratch;
@@ -467,6 +480,7 @@ static void run_chunks(gemm_job *job, ox_pool *pool, int64_t first, int64_t end)
     for (int64_t i = first; i < end; i++) {
         job->column = i * chunk;
         job->columns = ox_least(chunk, n - job->column);
+        OX_ASSERT(job->columns > 0 && job->panels);
         pack_all(job, pool);
         compute_all(job, pool);
     }
@@ -562,6 +576,10 @@ static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, in
     ox_gemm_place_finish(gemm);
     const ox_gemm transposed = plan->transposed ? ox_gemm_transpose(gemm) : *gemm;
     gemm_job job = {.plan = plan, .gemm = gemm, .transposed = &transposed, .workspace = workspace, .part = part};
+    OX_ASSERT(gemm->m > 0 && gemm->n > 0 && gemm->k >= 0);
+    OX_ASSERT(ox_is_aligned(workspace));
+    OX_ASSERT(!gemm->panels || ox_is_aligned(gemm->panels));
+    OX_ASSERT(part < ox_pool_parts(plan->pool));
     job.panels = workspace + (part < 0 ? 0 : (size_t)part * plan->panel_bytes);
     ox_pool *pool = part < 0 ? plan->pool : NULL;
     if (plan->algorithm == OX_GEMM_PANELS)
@@ -593,6 +611,7 @@ static void batch_share(void *context, ox_share *share) {
 
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,
                  const void *places, void *workspace) {
+    OX_ASSERT(count >= 0 && gemm->m >= 0 && gemm->n >= 0);
     ox_gemm finished;
     if (gemm->m == 0 || gemm->n == 0)
         return;

@@ -73,5 +73,6 @@ ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dim
     ox_status status = w.stage ? ox_store_get(call->store, &w.key, size, lay_out, &w, &g->panels, call->error)
                                : ox_fail_memory(call->error, "laying out weights", OX_GEMM_STAGE);
     ox_pile_restore(call->pile, mark);
+    OX_ASSERT(ox_is_aligned(g->panels));
     return status;
 }

@@ -164,8 +164,12 @@ ox_status ox_run_gather_elements(ox_call *call) {
     const gather_elements *g = call->state;
     const ox_tensor *data = call->in[0], *out = call->out[0];
     const int64_t count = ox_tensor_count(out);
-    elements_job job = {call, {data->dims[g->axis], ox_stride(data, g->axis)}, count / g->plan.dim[0], call->workspace};
     const int threads = ox_pool_parts(call->pool);
+    size_t used = 0;
+    elements_job job = {call,
+                        {data->dims[g->axis], ox_stride(data, g->axis)},
+                        count / g->plan.dim[0],
+                        ox_workspace_take(call, &used, threads, sizeof(int64_t))};
     ox_faults_clear(threads, job.faults);
     ox_pool_share(ox_pool_for(call->pool, (double)count * (double)ox_dtype_size(data->dtype)), job.rows, 1,
                   gather_elements_share, &job);

@@ -208,7 +208,8 @@ ox_status ox_run_compress(ox_call *call) {
     compress_job job = *(const compress_job *)call->state;
     const char *condition = call->in[1]->data;
     job.call = call;
-    job.offsets = call->workspace;
+    size_t used = 0;
+    job.offsets = ox_workspace_take(call, &used, job.kept, sizeof *job.offsets);
     int64_t n = 0;
     /* Without a branch on what the condition says: each is listed, and written over unless it holds. */
     for (int64_t i = 0; n < job.kept && i < ox_least(job.dim, call->in[1]->dims[0]); i++) {

@@ -85,9 +85,11 @@ static void det_share(void *context, ox_share *share) {
 
 ox_status ox_run_det(ox_call *call) {
     const ox_tensor *x = call->in[0];
-    det_job job = {x, call->out[0], x->dims[x->rank - 1], call->workspace, call->pool};
+    det_job job = {.x = x, .out = call->out[0], .n = x->dims[x->rank - 1], .pool = call->pool};
     const int64_t count = ox_tensor_count(job.out);
     const double n = (double)job.n;
+    size_t used = 0;
+    job.work = ox_workspace_take(call, &used, count ? job.n * job.n * ox_pool_parts(call->pool) : 0, sizeof(double));
     ox_pool_share(ox_pool_for(call->pool, (double)count * n * n * (n + 8)), count, 1, det_share, &job);
     return OX_OK;
 }

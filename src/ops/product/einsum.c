@@ -279,7 +279,8 @@ ox_status ox_prepare_einsum(ox_call *call) {
     for (int i = 0; i < call->nin; i++)
         OX_TRY(ox_retype_plan(call, call->in[i], e->dtype));
     OX_TRY(plan_steps(call, e));
-    return ox_workspace_add(call, ox_tensor_count(call->out[0]), (size_t)e->width);
+    return call->out[0]->dtype == e->dtype ? OX_OK
+                                           : ox_workspace_add(call, ox_tensor_count(call->out[0]), (size_t)e->width);
 }
 
 /* ---- Runs --------------------------------------------------------------------------------------------------- */

@@ -178,7 +178,8 @@ ox_status ox_run_multinomial(ox_call *call) {
     random_state *state = call->state;
     const ox_tensor *x = call->in[0], *out = call->out[0];
     const int64_t classes = x->dims[1], samples = out->dims[1], width = (int64_t)ox_dtype_size(x->dtype);
-    double *sums = call->workspace;
+    size_t used = 0;
+    double *sums = ox_workspace_take(call, &used, classes, sizeof *sums);
     ox_generator_start(&state->generator);
     for (int64_t row = 0; row < out->dims[0] && samples > 0 && !ox_pool_poll(call->pool); row++) {
         ox_reals_load(x->dtype, classes, (const char *)x->data + row * classes * width, width, sums, 1);

@@ -74,6 +74,9 @@ static ox_call part_of(const ox_call *call, const ox_tensor *const *from, ox_ten
     part.in = from;
     part.out = to;
     part.workspace_size = 0;
+#if OX_ASSERTIONS
+    part.pieces = NULL; /* they are counted from the part's own start */
+#endif
     return part;
 }
 

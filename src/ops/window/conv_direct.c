@@ -242,9 +242,14 @@ static void hand_on(const direct_job *job, const direct_band *band, int64_t firs
     }
 }
 
+static int64_t channels_of(const ox_conv *c) {
+    return c->images * c->groups * c->out_channels;
+}
+
 /* `count` channels from one on, in a band: into the result, or into a block for the epilogue. */
 static void compute_block(const direct_job *job, direct_band *band, int64_t first, int64_t count, char *block) {
     const ox_conv *c = job->conv;
+    OX_ASSERT(count > 0 && first >= 0 && first + count <= channels_of(c));
     float *to = job->epilogue ? (float *)(void *)block : job->to + first * c->window.out_count + band->place.start;
     direct_channel channel = find_channel(job, first);
     const int64_t end = find_channel(job, first + count - 1).input + c->in_channels;
@@ -257,10 +262,6 @@ static void compute_block(const direct_job *job, direct_band *band, int64_t firs
         hand_on(job, band, first, count, block);
 }
 
-static int64_t channels_of(const ox_conv *c) {
-    return c->images * c->groups * c->out_channels;
-}
-
 /* Some of the blocks, those of all bands of a few channels: threads write far from each other. A thread computes its
  * blocks band by band, as these have their padding in the same places. */
 static void direct_share(void *context, ox_share *share) {
@@ -269,6 +270,8 @@ static void direct_share(void *context, ox_share *share) {
     const ox_conv_direct *d = &c->direct;
     const int64_t channels = channels_of(c);
     char *rooms = job->workspace + (size_t)share->room * part_bytes(d);
+    OX_ASSERT(share->room >= 0 && share->room < ox_pool_parts(d->pool));
+    OX_ASSERT(ox_is_aligned(rooms) && d->room % OX_ALIGN == 0 && d->beside.bytes % OX_ALIGN == 0);
     direct_band band = {.rooms = NULL};
     int64_t first, end;
     while (ox_share_next(share, &first, &end))

@@ -32,6 +32,7 @@ typedef struct conv_integer {
     uint32_t x_shift;             /* what the kernel adds to elements of the image */
     bool w_zeros;                 /* zero points of weights may be other than 0 */
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
+    size_t behind;                /* bytes of workspace that direct sums take first */
     const channel_end *ends;      /* of all output channels, where constants make them; NULL elsewhere */
 #if !OX_SMALL
     ox_conv_words words;
@@ -236,6 +237,7 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
     if (may_be_exact(&c->conv, kernel))
         OX_TRY(ox_conv_direct_prepare(call, &c->conv, false));
+    c->behind = call->workspace_size;
     if (!ox_conv_is_direct(&c->conv))
         ox_call_name(call, ox_conv_algorithm(&c->conv));
     OX_TRY(keep_ends(call, c));
@@ -424,13 +426,14 @@ static void run_floats(const ox_call *call, const conv_integer *c, size_t *used,
     const float *weights = widen(call, used, w, w->dims[0], input(call, in->w_zero));
     end_job job = {{call, c, NULL, 0, NULL}, ends, conv->images * w->dims[0], conv->window.out_count, NULL};
     job.sums = c->requantize ? ox_workspace_take(call, used, count, sizeof(float)) : call->out[0]->data;
-    ox_conv_direct_run(call, conv, used, wide, weights, NULL, (float *)(void *)job.sums);
+    size_t first = 0;
+    ox_conv_direct_run(call, conv, &first, wide, weights, NULL, (float *)(void *)job.sums);
     ox_pool_run_pieces(call->pool, (double)count * 5, end_part, &job);
 }
 
 ox_status ox_run_conv_integer(ox_call *call) {
     const conv_integer *c = call->state;
-    size_t used = 0;
+    size_t used = c->behind;
     const channel_end *ends = c->ends;
     if (!ends) {
         channel_end *found = ox_workspace_take(call, &used, call->in[inputs_of(call)->w]->dims[0], sizeof *found);

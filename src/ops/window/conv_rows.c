@@ -365,6 +365,8 @@ static void place(const void *places, int64_t i, ox_gemm *g) {
     const rows_places *p = places;
     const ox_conv *c = p->conv;
     const int64_t image = ox_quotient(i, c->groups), group = i - image * c->groups;
+    OX_ASSERT(group >= 0 && group < c->groups && image >= 0 && image < c->images);
+    OX_ASSERT(ox_is_aligned(c->rows.panels) && c->rows.each % OX_ALIGN == 0);
     const int64_t before = image * channels_of(c) * c->window.in_count,
                   channels = group * c->in_channels * (c->pointwise ? c->window.in_count : 1);
     g->b.data = p->x + (before + channels) * p->width;
@@ -388,6 +390,7 @@ void ox_conv_rows_run(const ox_call *call, const ox_conv *c, const ox_gemm *prod
                                &(image_job){c, width, count, from, images});
             places.x = images;
         }
+        OX_ASSERT(count > 0);
         g.start = channels * c->window.out_count;
         g.c = product->c ? (char *)product->c + channels * product->c_row : NULL;
         ox_gemm_run(&c->plan, &g, count * c->groups, place, &places, workspace);

@@ -207,6 +207,8 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padde
     cut_rows(p);
     p->whole = kind == POOL_NORM || call->nout > 1 ? 0 : count_whole(p);
     OX_TRY(ox_dense_plan(call, x));
+    if (call->out[0])
+        OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     if (kind != POOL_NORM && !p->whole)
         OX_TRY(ox_pool_direct_prepare(call, &p->window, kind == POOL_MEAN, &p->direct));
     ox_call_name(call, p->whole            ? "whole images, channels first"
@@ -215,7 +217,7 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padde
                                            : "rows, then columns, channels first");
     if (p->direct.is_used && kind == POOL_MEAN)
         count_directly(p);
-    return call->out[0] ? ox_dense_plan_out(call, ox_tensor_count(call->out[0])) : OX_OK;
+    return OX_OK;
 }
 
 /* Elements of each result; 0 if nobody asked for any. */

@@ -95,6 +95,7 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
     const ox_pool_direct *d = job->direct;
     const ox_window *w = d->band.window;
     const int64_t width = d->band.width, room = room_step(d);
+    OX_ASSERT(count > 0 && count <= d->rooms && channel >= 0);
     ox_band_lay(&d->band, place, count, job->from + channel * w->in_count * width, rooms, room);
     ox_direct_tile tile = ox_band_tile(&d->band, place, rooms);
     tile.planes = count;
@@ -102,6 +103,7 @@ static void pool_band(const direct_job *job, const ox_band_place *place, int64_t
     tile.to = job->to + (channel * w->out_count + place->start) * width;
     tile.to_step = w->out_count;
     tile.to_row = d->band.wide;
+    OX_ASSERT(tile.rows > 0 && tile.columns > 0 && tile.taps > 0);
     if (d->mean) {
         d->loops->sums(&tile);
         for (int64_t i = 0; i < count; i++)
@@ -120,6 +122,7 @@ static void direct_share(void *context, ox_share *share) {
     const direct_job *job = context;
     const ox_pool_direct *d = job->direct;
     char *rooms = job->workspace + (size_t)share->room * part_bytes(d);
+    OX_ASSERT(share->room >= 0 && share->room < ox_pool_parts(d->pool) && ox_is_aligned(rooms));
     ox_band_place place = {.rows = 0};
     int64_t first, end;
     while (ox_share_next(share, &first, &end))

@@ -96,6 +96,7 @@ static void scatter_channel(const ox_scatter *s, int room, int64_t channel) {
     int64_t tap[OX_WINDOW_DIMS] = {0};
     char *image = s->to + channel * w->in_count * s->width;
     char *sums = apart ? s->planes + (size_t)room * planes_bytes(s) : image;
+    OX_ASSERT(room >= 0 && room < ox_pool_parts(s->pool) && (!apart || ox_is_aligned(sums)));
     const char *from = s->columns + channel * w->taps * column;
     s->fill(count, sums, s->width, s->bias ? s->bias + channel * s->width : (const char *)&zero, 0);
     for (int64_t t = 0; column && t < w->taps; t++, from += column, ox_index_next(w->spatial, w->kernel, tap))

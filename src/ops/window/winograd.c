@@ -39,6 +39,9 @@ static winograd_room room_of(const winograd_job *job, int part) {
     room.woven = (float *)(void *)(at + p->lines + p->sums);
     room.results = room.woven + p->size * p->size * p->phase;
     room.scratch = at + p->lines + p->sums + p->results;
+    OX_ASSERT(part >= 0 && part < ox_pool_parts(p->pool));
+    OX_ASSERT(ox_is_aligned(room.values) && ox_is_aligned(room.line) && ox_is_aligned(room.sums));
+    OX_ASSERT(ox_is_aligned(room.woven) && ox_is_aligned(room.scratch));
     return room;
 }
 
@@ -53,6 +56,8 @@ static winograd_panel find_panel(const ox_winograd *p, int64_t number) {
     panel.image = ox_quotient(number, p->stretches) * p->images;
     panel.columns = ox_least(p->columns, p->across - panel.column);
     panel.images = ox_least(p->images, p->shape.images - panel.image);
+    OX_ASSERT(panel.rows > 0 && panel.columns > 0 && panel.images > 0);
+    OX_ASSERT(panel.row + panel.rows <= p->down && panel.column + panel.columns <= p->across);
     return panel;
 }
 
@@ -74,6 +79,7 @@ static void lay_lines(const ox_winograd *p, const winograd_panel *panel, const o
             memset(to, 0, (size_t)length * sizeof(float));
             continue;
         }
+        OX_ASSERT(end <= length && left + first >= 0 && left + end <= w->in[1]);
         memcpy(room->line + first, channel + y * w->in[1] + left + first, (size_t)(end - first) * sizeof(float));
         p->loops->part(p->size, seen, room->line, to, p->phase);
     }
@@ -86,6 +92,7 @@ static void enter_channels(const winograd_job *job, const winograd_room *room, c
     const ox_winograd_shape *shape = &p->shape;
     const int64_t length = p->size * p->phase, step = p->value_step;
     const int64_t tiles = panel->images * panel->rows * panel->columns;
+    OX_ASSERT(first >= 0 && end <= shape->in_channels && tiles <= p->pitch);
     for (int64_t c = first; c < end; c++) {
         float *to = room->values + c * p->pitch;
         for (int64_t i = 0; i < p->points; i++) /* products are as wide as vectors */
@@ -127,6 +134,8 @@ static void multiply(const ox_winograd *p, const winograd_room *room, int64_t ti
                     tile.a = a + k * p->a_row;
                     tile.ahead = tile.a + height * p->a_row;
                     tile.c = (char *)(room->sums + i * p->sum_step + k * p->pitch + j);
+                    OX_ASSERT(tile.rows >= 1 && tile.rows <= kernel->rows && tile.depth > 0);
+                    OX_ASSERT(tile.columns >= 1 && tile.columns <= kernel->columns && j + tile.columns <= p->pitch);
                     kernel->tile(&tile);
                 }
             }

@@ -125,6 +125,8 @@ static void lay_weights(const void *context, void *to) {
     const ox_winograd *p = context;
     const ox_winograd_shape *shape = &p->shape;
     const int64_t all = shape->groups * shape->out_channels, row = ox_quotient(p->a_row, (int64_t)sizeof(float));
+    OX_ASSERT(ox_is_aligned(to) && p->a_row % OX_ALIGN == 0 && row >= p->depth);
+    OX_ASSERT(p->depth > 0 && (p->depths - 1) * p->depth < shape->in_channels);
     const ox_f32 *from = p->weights;
     for (int64_t k = 0; k < all; k++)
         for (int64_t d = 0; d < p->depths; d++) {
@@ -213,6 +215,9 @@ ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, dou
     if (!best.is_used)
         return OX_OK;
     *plan = best;
+    OX_ASSERT(ox_is_aligned(best.weights) && best.values % OX_ALIGN == 0 && best.lines % OX_ALIGN == 0);
+    OX_ASSERT(best.pitch >= best.images * best.rows * best.columns + OX_WINOGRAD_MARGIN);
+    OX_ASSERT(best.value_step >= best.shape.in_channels * best.pitch && best.sum_step >= best.block * best.pitch);
     ox_call_name(call, best.size > 2 ? "Winograd 4x4, channels first" : "Winograd 2x2, channels first");
     const int parts = ox_pool_parts(best.pool);
     OX_TRY(ox_workspace_add(call, best.apart ? parts : 1, best.values));
