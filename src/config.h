@@ -80,6 +80,11 @@
 #define OX_WITH_CHECKS (!OX_SMALL)
 #endif
 
+/* A session can run every step in a second way, too, and compare (ox_options.check). */
+#ifndef OX_WITH_SELF_CHECK
+#define OX_WITH_SELF_CHECK (!OX_SMALL)
+#endif
+
 /* A model tells which operators it uses (ox_model_op_use). */
 #ifndef OX_WITH_USES
 #define OX_WITH_USES (!OX_SMALL)

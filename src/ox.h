@@ -56,7 +56,8 @@ typedef enum ox_status {
     OX_ERROR_VALUE,       /* the data asks for something undefined, such as an integer division by zero */
     OX_ERROR_LIMIT,       /* a limit was met (ox_limits, config.h); the session stays usable */
     OX_ERROR_MEMORY,      /* an allocation failed; the session stays usable */
-    OX_ERROR_CANCELLED    /* the caller's cancel function said so; the session stays usable */
+    OX_ERROR_CANCELLED,   /* the caller's cancel function said so; the session stays usable */
+    OX_ERROR_CHECK        /* ox_options.check: two ways to compute a step differ, which is a fault of the library */
 } ox_status;
 
 /* "out of memory", "unsupported", ...; static storage. */
@@ -293,6 +294,12 @@ typedef struct ox_options {
      * boundary of rounding. It is so, too, in a session whose extra outputs are between such nodes. Of a model, the
      * option is for all of its sessions. */
     bool no_integer;
+    /* Of sessions: check every run. Each step is computed a second time from copies of its inputs, node by node, and a
+     * third time by the plainest algorithms and loops. A difference, or an input that changed since it was written, is
+     * an OX_ERROR_CHECK that names the nodes, the element and both values. A run takes many times as long, twice the
+     * memory and more, and allocates; functions of your own operators are called again. Devices are built without it:
+     * there the option is an error. */
+    bool check;
     const struct ox_operator *operators; /* operators of your own; they must outlive the model; see below */
     size_t operator_count;
     ox_external_data_fn *external_data; /* where external data is taken from, in place of files */

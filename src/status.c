@@ -31,6 +31,8 @@ const char *ox_status_name(ox_status status) {
         return "out of memory";
     case OX_ERROR_CANCELLED:
         return "cancelled";
+    case OX_ERROR_CHECK:
+        return "check failed";
     }
     return "unknown status";
 }

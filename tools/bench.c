@@ -282,6 +282,8 @@ static int parse(ox_args *args, ox_request *request, bool *json) {
         if (status)
             return status;
     }
+    if (request->plugins.options.check)
+        return ox_tool_usage(args->command, "--check takes most of the time: ox run --check does that");
     return request->model ? OX_EXIT_OK
                           : ox_tool_usage(args->command, "which model? ox bench MODEL [-i [NAME=]SOURCE]...");
 }

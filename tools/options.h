@@ -5,8 +5,8 @@
 #include "compare.h"
 #include "tool.h"
 
-/* Takes --threads N, --no-fuse, --no-winograd, --no-integer, --max-memory SIZE or --timeout SECONDS, which start now.
- * False if the next argument is none of these; *status is the exit status, after a usage error. */
+/* Takes --threads N, --no-fuse, --no-winograd, --no-integer, --check, --max-memory SIZE or --timeout SECONDS, which
+ * start now. False if the next argument is none of these; *status is the exit status, after a usage error. */
 bool ox_options_take(ox_args *args, ox_options *options, int *status);
 
 /* Takes --rtol X or --atol X, numbers of 0 and more. */

@@ -9,9 +9,9 @@ Runtime, and `install_as_onnxruntime()` puts them under that name; `ReferenceEva
 onnx.reference, and the module `oxrt.backend` that of onnx.backend.base.
 """
 
-from ._ox import (ArgumentError, CancelledError, DataError, Error, FileError, Flag, LimitError, Model, ModelError,
-                  ModelWarning, OperatorUse, OutOfMemoryError, ShapeError, Step, UnsupportedError, ValueInfo,
-                  __version__)
+from ._ox import (ArgumentError, CancelledError, CheckError, DataError, Error, FileError, Flag, LimitError, Model,
+                  ModelError, ModelWarning, OperatorUse, OutOfMemoryError, ShapeError, Step, UnsupportedError,
+                  ValueInfo, __version__)
 
 # Loading a model takes a fraction of a millisecond; what not every program needs is imported when it is asked for.
 _SESSION = ("InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOBinding", "NodeArg", "ModelMetadata",
@@ -21,8 +21,8 @@ _SESSION = ("InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOB
             "get_build_info", "get_version_string", "install_as_onnxruntime", "preload_dlls")
 _LATE = {**{name: "_session" for name in _SESSION}, "ReferenceEvaluator": "_reference", "backend": None}
 
-__all__ = ["ArgumentError", "CancelledError", "DataError", "Error", "FileError", "Flag", "LimitError", "Model",
-           "ModelError", "ModelWarning", "OperatorUse", "OutOfMemoryError", "ShapeError", "Step", "UnsupportedError",
+__all__ = ["ArgumentError", "CancelledError", "CheckError", "DataError", "Error", "FileError", "Flag", "LimitError",
+           "Model", "ModelError", "ModelWarning", "OperatorUse", "OutOfMemoryError", "ShapeError", "Step", "UnsupportedError",
            "ValueInfo", "ReferenceEvaluator", *_SESSION]
 
 

@@ -2,6 +2,7 @@ from . import backend as backend
 from ._ox import (
     ArgumentError as ArgumentError,
     CancelledError as CancelledError,
+    CheckError as CheckError,
     DataError as DataError,
     Error as Error,
     FileError as FileError,

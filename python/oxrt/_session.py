@@ -21,6 +21,7 @@ from . import _convert, _ox, _status
 from ._status import InvalidArgument, NotImplemented as NotImplementedStatus, translate
 
 _PROVIDER = "CPUExecutionProvider"
+_CHECK = "ox.check"
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -73,7 +74,8 @@ class _Options:
 
 class SessionOptions(_Options):
     """Options of a session. intra_op_num_threads, graph_optimization_level (ORT_DISABLE_ALL runs nodes one by one),
-    enable_profiling and profile_file_prefix do something; the others change nothing in ox."""
+    enable_profiling and profile_file_prefix do something, and so does the session configuration entry "ox.check": "1"
+    checks every run, as Model(check=True) does. The others change nothing in ox."""
 
     _defaults = {
         "enable_cpu_mem_arena": True, "enable_mem_pattern": True, "enable_mem_reuse": True, "enable_profiling": False,
@@ -97,6 +99,10 @@ class SessionOptions(_Options):
 
     def get_session_config_entry(self, key):
         return self._get(key)
+
+    def checks(self):
+        """Whether runs are checked."""
+        return self._entries.get(_CHECK, "0") == "1"
 
     def has_providers(self):
         return False
@@ -212,7 +218,8 @@ class InferenceSession:
             raise NotImplementedStatus(f"optimized_model_filepath={options.optimized_model_filepath!r}: ox optimises "
                                        "when a session plans, and writes no models")
         with translate():
-            self._model = _ox.Model(path_or_bytes, threads=threads, fuse=optimized, integer=optimized)
+            self._model = _ox.Model(path_or_bytes, threads=threads, fuse=optimized, integer=optimized,
+                                    check=options.checks())
         self._input_names = [info.name for info in self._model.inputs]
         self._needed = frozenset(info.name for info in self._model.inputs if not info.optional)
         self._output_names = [info.name for info in self._model.outputs]

@@ -66,7 +66,7 @@ _NUMBERS = {Fail: 1, InvalidArgument: 2, NoSuchFile: 3, NoModel: 4, EngineError:
             ModelLoadCanceled: 12, ModelRequiresCompilation: 13, NotFound: 14}
 _CLASSES = {_ox.ArgumentError: InvalidArgument, _ox.ShapeError: InvalidArgument, _ox.FileError: NoSuchFile,
             _ox.UnsupportedError: NotImplemented, _ox.DataError: RuntimeException, _ox.LimitError: RuntimeException,
-            _ox.OutOfMemoryError: RuntimeException, _ox.CancelledError: Fail}
+            _ox.OutOfMemoryError: RuntimeException, _ox.CancelledError: Fail, _ox.CheckError: Fail}
 
 
 def of(error):

@@ -23,6 +23,8 @@ static const error_row rows[] = {
     [OX_ERROR_LIMIT] = {"oxrt.LimitError", &PyExc_RuntimeError, "A limit was met; the model stays usable."},
     [OX_ERROR_MEMORY] = {"oxrt.OutOfMemoryError", &PyExc_MemoryError, "An allocation failed; the model stays usable."},
     [OX_ERROR_CANCELLED] = {"oxrt.CancelledError", &PyExc_RuntimeError, "A run was ended by a flag or its time."},
+    [OX_ERROR_CHECK] = {"oxrt.CheckError", &PyExc_AssertionError,
+                        "Two ways to compute a step differ (check=True): a fault of ox."},
 };
 
 enum {

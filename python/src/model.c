@@ -104,13 +104,13 @@ static int check_source(PyObject *source) {
 /* ---- Life --------------------------------------------------------------------------------------------------- */
 
 static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
-    static char *keywords[] = {"source",        "threads", "isa",     "fuse",    "integer",
+    static char *keywords[] = {"source",        "threads", "isa",     "fuse",    "integer", "check",
                                "extra_outputs", "limits",  "timeout", "plugins", NULL};
     PyObject *source, *outputs = NULL, *limits = NULL, *timeout = NULL, *plugins = NULL;
-    int threads = 0, fuse = 1, integer = 1;
+    int threads = 0, fuse = 1, integer = 1, check = 0;
     const char *isa = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$izppOOOO:Model", keywords, &source, &threads, &isa, &fuse,
-                                     &integer, &outputs, &limits, &timeout, &plugins))
+    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$izpppOOOO:Model", keywords, &source, &threads, &isa, &fuse,
+                                     &integer, &check, &outputs, &limits, &timeout, &plugins))
         return -1;
     self->settings = names ? PyDict_Copy(names) : PyDict_New();
     if (self->settings && PyDict_GetItemString(self->settings, "source"))
@@ -119,6 +119,7 @@ static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
     self->options.isa = isa; /* the text lies in the settings */
     self->options.no_fuse = !fuse;
     self->options.no_integer = !integer;
+    self->options.check = check;
     self->source = read_source(source);
     if (!self->settings || check_source(self->source) || read_limits(self, limits) || read_timeout(self, timeout) ||
         oxpy_load_plugins(self, plugins))
@@ -245,13 +246,14 @@ static PyObject *represent(PyObject *object) {
 /* ---- The class ---------------------------------------------------------------------------------------------- */
 
 static char doc[] =
-    "Model(source, *, threads=0, isa=None, fuse=True, integer=True, extra_outputs=None, limits=None, timeout=None, "
-    "plugins=None)\n--\n\n"
+    "Model(source, *, threads=0, isa=None, fuse=True, integer=True, check=False, extra_outputs=None, limits=None, "
+    "timeout=None, plugins=None)\n--\n\n"
     "An ONNX model that is ready to run.\n\n"
     "source is the path of an .onnx file, which is mapped and must not change while the model lives, or bytes, or an\n"
     "onnx.ModelProto. threads is how many a call may use, its own included. isa names a build of the loops (\"base\",\n"
     "\"v3\", \"v4\"; the best by itself). fuse=False runs nodes one by one. integer=False computes in floats between\n"
-    "DequantizeLinear and QuantizeLinear; results may differ by one step of the quantization. extra_outputs names values\n"
+    "DequantizeLinear and QuantizeLinear; results may differ by one step of the quantization. check=True computes\n"
+    "every step in other ways, too, and raises a CheckError where they differ; it is slow. extra_outputs names values\n"
     "of the main graph that become outputs behind the model's; those between such nodes imply integer=False. limits is a\n"
     "dict with bytes, tensor_bytes, file_bytes, nodes, depth. timeout is in seconds, for each call. None of the others\n"
     "changes a result. plugins is a list of paths of shared objects\n"
@@ -269,7 +271,7 @@ static char doc[] =
     "One model serves any number of threads at a time; other Python threads run while it loads, prepares and runs.\n"
     "It can be pickled (by its path, or with its bytes), and used in forked processes. Errors are subclasses of\n"
     "oxrt.Error: ArgumentError, FileError, ModelError, UnsupportedError, ShapeError, DataError, LimitError,\n"
-    "OutOfMemoryError, CancelledError.";
+    "OutOfMemoryError, CancelledError, CheckError.";
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))oxpy_run, METH_FASTCALL,

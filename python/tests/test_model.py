@@ -77,7 +77,7 @@ def test_an_output_that_is_an_input_is_a_copy():
 
 def test_options(add):
     expected = 3 * A
-    for options in ({"threads": 2}, {"isa": "base"}, {"fuse": False}, {"integer": False}, {"timeout": 100},
+    for options in ({"threads": 2}, {"isa": "base"}, {"fuse": False}, {"integer": False}, {"check": True}, {"timeout": 100},
                     {"limits": {"bytes": 10 << 20, "depth": 3}}):
         np.testing.assert_array_equal(oxrt.Model(add, **options)(A, 2 * A), expected)
     with pytest.raises(oxrt.ArgumentError, match="isa"):

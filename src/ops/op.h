@@ -111,6 +111,8 @@ struct ox_call {
     const char *algorithm; /* prepare: ox_call_name */
     uint32_t types;        /* prepare: element types that programs of the node's own compute in, a bit each */
     bool plain_products;   /* prepare: convolutions are sums of products of their inputs, not of transformed ones */
+    bool plain;            /* prepare: ox_call_is_plain */
+    bool is_transformed;   /* prepare sets it: an element's rounding errors depend on inputs of its neighbours, too */
 #endif
     /* prepare and run of operators with OX_OP_EPILOGUE: takes output 0, which then has no memory of its own; or NULL */
     struct ox_epilogue *epilogue;
@@ -139,6 +141,16 @@ static inline void ox_call_name(ox_call *call, const char *algorithm) {
     (void)call, (void)algorithm;
 #else
     call->algorithm = algorithm;
+#endif
+}
+
+/* Prepare: of several algorithms for the same result, take the plainest, which is what others are checked against. */
+static inline bool ox_call_is_plain(const ox_call *call) {
+#if OX_SMALL
+    (void)call;
+    return false;
+#else
+    return call->plain;
 #endif
 }
 

@@ -190,9 +190,21 @@ ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame
     return OX_OK;
 }
 
+static void free_checking(ox_frame *frame) {
+#if OX_WITH_SELF_CHECK
+    ox_checking *checking = &frame->checking;
+    for (int v = 0; checking->copies && v < frame->graph->nvalues; v++)
+        ox_release(frame->allocator, checking->copies[v].block, checking->copies[v].size);
+    ox_frame_free(checking->second);
+#else
+    (void)frame;
+#endif
+}
+
 void ox_frame_free(ox_frame *frame) {
     if (!frame)
         return;
+    free_checking(frame);
     for (int n = 0; OX_WITH_SUBGRAPHS && n < frame->graph->nnodes; n++) {
         const ox_subframes subframes = ox_frame_inner(frame, n);
         for (int i = 0; i < subframes.count; i++)

@@ -114,6 +114,23 @@ typedef struct ox_means {
     ox_pool *pool;
 } ox_means;
 
+#if OX_WITH_SELF_CHECK
+/* A value as it was when a step had written it. */
+typedef struct ox_copy {
+    unsigned char *block; /* NULL if there is no copy */
+    size_t size;
+    ox_tensor tensor; /* with the strides of the value; dims and strides are the slot's */
+    int unread;       /* nodes that are still to read the value in this run */
+    bool is_fresh;    /* the second frame has the value, from an earlier node of the step at work */
+} ox_copy;
+
+/* What a frame has where runs are checked (check.h). */
+typedef struct ox_checking {
+    ox_frame *second; /* of the same graph, in which each node runs by itself on copies; NULL if runs are not checked */
+    ox_copy *copies;  /* of each value */
+} ox_checking;
+#endif
+
 struct ox_frame {
     /* Given when the frame is made: */
     const ox_model *model;
@@ -137,6 +154,9 @@ struct ox_frame {
     bool *told;                /* of outputs: that their shape is not as stated; NULL if nobody wants to know */
     ox_subframes *subframes;   /* of each node; NULL if none has any */
     ox_work work;
+#if OX_WITH_SELF_CHECK
+    ox_checking checking;
+#endif
     /* As long as the shapes of its sources stay, and while it is made: */
     ox_plan plan;
     ox_planning planning;

@@ -30,6 +30,8 @@ ox_status ox_options_check(const ox_options *options, ox_error *error) {
                        options->threads, OX_MOST_THREADS);
     if (options->limits.depth < 0)
         return ox_fail(error, OX_ERROR_ARGUMENT, "the limit of depth is %d, below 0", options->limits.depth);
+    if (options->check && !OX_WITH_SELF_CHECK)
+        return ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library cannot check runs");
     if (options->isa && !own_name(options->isa))
         return ox_fail(error, OX_ERROR_ARGUMENT, "isa '%.*s' is no build of the loops:" OX_BUILDS(LISTED, ) " are", 40,
                        options->isa);

@@ -317,6 +317,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
     ox_call_name(call, NULL);
 #if !OX_SMALL
     call->types = 0;
+    call->is_transformed = false;
 #endif
     call->workspace_size = 0;
 #if OX_ASSERTIONS
@@ -339,6 +340,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
     prepared->state = call->state;
 #if !OX_SMALL
     prepared->algorithm = call->algorithm;
+    prepared->is_transformed = call->is_transformed;
     step->types = call->types;
 #endif
     return add_work(frame, step, call->workspace_size);

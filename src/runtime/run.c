@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "body.h"
+#include "check.h"
 #include "given.h"
 #include "plan.h"
 #include "profile.h"
@@ -9,6 +10,7 @@
 #include "target.h"
 
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
+    ox_status (*const run)(ox_frame *, int) = ox_checks(frame) ? ox_check_step : ox_step_run;
     if (OX_WITH_TARGETS && stage->targets)
         OX_TRY(ox_target_point(frame, stage));
     for (int n = stage->first; n < stage->end; n++) {
@@ -16,7 +18,7 @@ static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
             continue;
         if (ox_pool_poll(frame->pool))
             return ox_frame_cancelled(frame, n);
-        OX_TRY(frame->profile ? frame->profile->step(frame, n, ox_step_run) : ox_step_run(frame, n));
+        OX_TRY(frame->profile ? frame->profile->step(frame, n, run) : run(frame, n));
         if (ox_pool_cancelled(frame->pool))
             return ox_frame_cancelled(frame, n);
     }
@@ -106,6 +108,8 @@ ox_status ox_run_frame(ox_frame *frame) {
     ox_pile_free(&frame->text);
     OX_TRY(ox_run_plan(frame));
     show_inputs(frame, true);
+    if (ox_checks(frame))
+        OX_TRY(ox_check_begin(frame));
     ox_stage *stage = frame->plan.stages;
     if (!OX_SMALL && !frame->outer && stage->end < frame->graph->nnodes)
         OX_TRY(ox_given_copy(frame));
@@ -114,6 +118,8 @@ ox_status ox_run_frame(ox_frame *frame) {
         OX_TRY(next_stage(frame, &stage));
         OX_TRY(run_stage(frame, stage));
     }
+    if (ox_checks(frame))
+        OX_TRY(ox_check_end(frame));
     if (OX_WITH_CHECKS && frame->told)
         tell_shapes(frame);
     return OX_OK;

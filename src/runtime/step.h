@@ -41,6 +41,7 @@ typedef struct ox_prepared {
 #endif
 #if !OX_SMALL
     const char *algorithm; /* ox_call_name, NULL without */
+    bool is_transformed;   /* as of ox_call */
 #endif
 } ox_prepared;
 

@@ -146,7 +146,8 @@ ox 0 'y: float [2]' run stated.onnx -i '[1,2]' --repeat 3
 said="ox: warning: stated.onnx: output 'y' has shape [2], the model states [9]"
 expect 'a shape that is not as stated is told once' test "$(grep warning "$err")" = "$said"
 ox 1 'neither a .npy' run add.onnx -i text.onnx -i @ones
-ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --threads 2 --no-fuse --no-integer --max-memory 1M
+ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --threads 2 --no-fuse --no-integer --check --max-memory 1M
+ox 2 'ox run --check does that' bench add.onnx --check
 ox 1 'beyond the limit of 1024 bytes' run add.onnx -i @ones -i @ones -d n=1000 --max-memory 1K
 ox 1 'beyond the limit of 65536 bytes of memory: ' run add.onnx -i @ones -i @ones -d n=10000 --max-memory 64K
 ox 0 'y: float [1000,3]' run add.onnx -i @ones -i @ones -d n=1000 --max-memory 64K --timeout 60
@@ -205,7 +206,7 @@ ox 1 '1 passed, 3 failed, 0 skipped' test cases
 ox 1 "FAILED test_value: output 'y' at [0,1]: 2., expected 3. (1 of 3 differ)" test cases
 ox 1 "FAILED test_wrong: output 'y' type float, expected double" test cases --quiet
 ox 0 '1 passed, 0 failed, 0 skipped' test cases/test_good/
-ox 0 '1 passed, 0 failed, 0 skipped' test cases/test_good/ --threads 2 --no-fuse --max-memory 1M
+ox 0 '1 passed, 0 failed, 0 skipped' test cases/test_good/ --threads 2 --no-fuse --check --max-memory 1M
 printf '# a comment\ntest_missing\tno operator\n' >pending
 ox 0 '1 passed, 0 failed, 1 skipped' test cases/test_good cases/test_missing --pending pending --tsv tsv
 expect 'the tsv' test "$(cut -f1,2 tsv | tr '\t\n' ' ;')" = 'test_good passed;test_missing unsupported;'

@@ -100,10 +100,17 @@ def steps(batch, rate):
 
 
 class Network:
-    """A network: its name, where its file is, and `sizes`, each the inputs as a function without arguments."""
+    """A network: its name, where its file is, and its inputs, which `draw` makes of a size, whose first number is that
+    of the batch. `sizes` has them as functions without arguments."""
 
-    def __init__(self, name, pattern, *sizes):
-        self.name, self.pattern, self.sizes = name, pattern, sizes
+    def __init__(self, name, pattern, draw, *sizes):
+        self.name, self.pattern, self.draw = name, pattern, draw
+        self.sizes = [lambda size=size: draw(*size) for size in sizes]
+        self.smallest = min(sizes, key=lambda size: size[1:])
+
+    def batch(self, count):
+        """The smallest inputs in a batch of that many."""
+        return self.draw(count, *self.smallest[1:])
 
     def path(self):
         """None where it has not been fetched."""
@@ -120,9 +127,9 @@ class Light(Network):
     is at its end images of other sizes."""
 
     def __init__(self, name):
-        super().__init__(name, f"onnx/backend/test/data/light/light_{name}.onnx", None)
-        dims = [(1, 224, 224), (1, 128, 96) if name in ANY_SIZE else (2, 224, 224)]
-        self.sizes = tuple(lambda dims=dims: {self.input_name(): pictures(scene, *dims)} for dims in dims)
+        super().__init__(name, f"onnx/backend/test/data/light/light_{name}.onnx",
+                         lambda *size: {self.input_name(): pictures(scene, *size)},
+                         (1, 224, 224), (1, 128, 96) if name in ANY_SIZE else (2, 224, 224))
 
     def input_name(self):
         graph = onnx.load(self.path()).graph
@@ -191,13 +198,13 @@ def with_weights(model, input_name):
 
 OCR = "rapidocr_onnxruntime/models/"
 NETWORKS = [
-    Network("magika", "magika/models/*/model.onnx", lambda: {"bytes": text_bytes(1)}, lambda: {"bytes": text_bytes(3)}),
-    Network("rapidocr det", OCR + "*det_infer.onnx", lambda: {"x": pictures(page, 1, 320, 320)},
-            lambda: {"x": pictures(page, 2, 160, 224)}),
-    Network("rapidocr rec", OCR + "*rec_infer.onnx", lambda: {"x": pictures(strip, 1, 48, 320)},
-            lambda: {"x": pictures(strip, 3, 48, 168)}),
-    Network("rapidocr cls", OCR + "*cls_infer.onnx", lambda: {"x": pictures(strip, 1, 48, 192)},
-            lambda: {"x": pictures(strip, 5, 48, 192)}),
-    Network("silero", "silero_vad/data/silero_vad.onnx", lambda: steps(1, 16000), lambda: steps(3, 8000)),
+    Network("magika", "magika/models/*/model.onnx", lambda count: {"bytes": text_bytes(count)}, (1,), (3,)),
+    Network("rapidocr det", OCR + "*det_infer.onnx", lambda *size: {"x": pictures(page, *size)}, (1, 320, 320),
+            (2, 160, 224)),
+    Network("rapidocr rec", OCR + "*rec_infer.onnx", lambda *size: {"x": pictures(strip, *size)}, (1, 48, 320),
+            (3, 48, 168)),
+    Network("rapidocr cls", OCR + "*cls_infer.onnx", lambda *size: {"x": pictures(strip, *size)}, (1, 48, 192),
+            (5, 48, 192)),
+    Network("silero", "silero_vad/data/silero_vad.onnx", steps, (1, 16000), (3, 8000)),
     *(Light(name) for name in LIGHT),
 ]

@@ -3,7 +3,8 @@
 import ctypes as C
 import os
 
-(OK, ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT, MEMORY, CANCELLED) = range(10)
+(OK, ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT, MEMORY, CANCELLED, CHECK) = range(11)
+CHECKED = "OX_CHECK" in os.environ  # every session checks its runs, whatever its options say
 
 
 class Error(C.Structure):
@@ -52,6 +53,7 @@ class Options(C.Structure):
         ("no_fuse", C.c_bool),
         ("no_winograd", C.c_bool),
         ("no_integer", C.c_bool),
+        ("check", C.c_bool),
         ("operators", C.c_void_p),
         ("operator_count", C.c_size_t),
         ("external_data", C.c_void_p),
@@ -162,6 +164,9 @@ class Session:
         self.handle = C.c_void_p()
         self.error = Error()
         self.inputs = {}
+        if CHECKED:
+            options = options or Options()
+            options.check = True
         check(library.ox_session_create(model.handle, options, C.byref(self.handle), self.error), self.error)
 
     def set_input(self, index, tensor):

@@ -2,6 +2,7 @@
 whether they are tested. Batches and sizes of images and texts are open.
 """
 
+import networks
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -218,15 +219,14 @@ def text(batch, rows):
     return {"ids": rng.integers(0, 100, (batch, rows)), "mask": mask}
 
 
-class Built:
-    """The same as networks.Network, without a file."""
+class Built(networks.Network):
+    """A network that is built here."""
 
     def __init__(self, function, draw, *sizes):
-        self.name, self.model = function.__name__, function
-        self.sizes = [lambda size=size: draw(*size) for size in sizes]
+        super().__init__(function.__name__, None, draw, *sizes)
+        self.model = function
 
-    @staticmethod
-    def path():
+    def path(self):
         return "built here"
 
 

@@ -2,7 +2,8 @@
 
 Every output has to be within a thousandth of ONNX Runtime's, relative to the largest, for inputs of several sizes and
 batches, in every build of the loops, on one thread and on two with the same bits, and with the nodes one by one. One
-session of each kind sees all sizes, the first one again at the end: plans are made anew and kept.
+session of each kind sees all sizes, the first one again at the end: plans are made anew and kept. Then a session checks
+each of its steps (ox_options.check), with batches of 1, 2 and 3.
 
 OX_SANITIZED leaves out what would take the sanitizers minutes: the large networks, and all builds but the best.
 """
@@ -23,6 +24,7 @@ import oxlib
 TOLERANCE = 1e-3
 TYPE_NAMES = {dtype: name for name, (_, dtype) in arrays.DTYPES.items()}
 SANITIZED = "OX_SANITIZED" in os.environ
+SLOW = ["vgg19", "resnet50"]  # are checked with one image: the plain ways take a minute for three
 LARGE = ["rapidocr det", "rapidocr rec", *networks.LIGHT]
 
 
@@ -87,6 +89,20 @@ def compare(reference, model, options, before):
     return found, outputs
 
 
+def self_check(network, model):
+    """[what is wrong where every step of a run is computed in other ways, too], in small batches of all counts up to 3."""
+    found, session = [], oxlib.Session(model, oxlib.Options(check=True))
+    for count in (1,) if network.name in SLOW or SANITIZED else (1, 2, 3):
+        try:
+            for i, array in enumerate(network.batch(count).values()):
+                session.set_input(i, arrays.to_tensor(array, TYPE_NAMES[array.dtype]))
+            session.run()
+        except oxlib.OxError as error:
+            found.append(f"{network.name}, checked, a batch of {count}: {error}")
+    session.close()
+    return found
+
+
 def check(network):
     """[what is wrong with a network]"""
     data = network.model()
@@ -95,6 +111,7 @@ def check(network):
     for name, options, same in ways():
         wrong, before = compare(reference, model, options, before if same else None)
         found += [f"{network.name}, {name}, {text}" for text in wrong]
+    found += self_check(network, model)
     model.close()
     return found
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # run.sh: runs `ox test` on ONNX's node cases, the newest ($BUILD/node) and those of Debian's libonnx-testdata. A case
 # that is not supported yet must be in pending.txt; one that is there and passes, or that exists nowhere, is an error.
-# Cases of broken.txt, which no right result passes, are not run.
+# Cases of broken.txt, which no right result passes, are not run. The newest cases run once more with a check of each
+# step.
 here=$(dirname "$0")
 ox=$BUILD/ox
 out=$BUILD/conformance
@@ -48,10 +49,19 @@ run_set() {
     [ "$3" -eq 0 ] || echo "skipped: $3 $set_name node cases that tests/node/pending.txt lists with the missing operators"
 }
 
+# check_set DIR...: the cases once more, with a check of every step (ox_options.check), where they pass without.
+check_set() {
+    "$ox" test --quiet --check "$@" 2>&1 | grep ': check failed: \|^check failed: ' >"$out/checked.log"
+    cat "$out/checked.log"
+    failed=$((failed + $(grep -c . "$out/checked.log")))
+}
+
 missing=
 if [ -e "$BUILD/node/.stamp" ]; then
     # shellcheck disable=SC2046 # a list of folders without spaces
     run_set newest $(cases_of newest "$BUILD"/node/*/)
+    # shellcheck disable=SC2046
+    [ -n "${EMULATOR:-}" ] || check_set $(cases_of newest "$BUILD"/node/*/)
 else
     missing=1
     skipped=$((skipped + 1884))

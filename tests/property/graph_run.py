@@ -67,11 +67,13 @@ class Config:
     layout: int = 0
     outputs: tuple = ()
     constant: bool = False
+    check: bool = False
 
     def options(self):
         # What a node gives while a graph is drawn may be far larger than what a graph keeps.
         limits = oxlib.Limits(tensor_bytes=TENSOR_BYTES)
-        return oxlib.Options(isa=self.isa.encode(), threads=self.threads, no_fuse=self.no_fuse, limits=limits)
+        return oxlib.Options(isa=self.isa.encode(), threads=self.threads, no_fuse=self.no_fuse, check=self.check,
+                              limits=limits)
 
 
 # ---- Models -----------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Each node runs by itself while the graph is drawn; one with subgraphs has to give what the nodes of its bodies give one
 by one, round by round. Then the graph runs whole: fused and not, on 1, 2 and 3 threads, with
 packed and strided inputs, with some values as outputs, with all of them, and, where there are few, with each of them in
-turn; twice in a session, with other data between. Every result is that of the nodes one by one, bit for bit. So it is
+turn; twice in a session, with other data between. The steps of every fourth graph are checked (ox_options.check) in one
+of these ways. Every result is that of the nodes one by one, bit for bit. So it is
 in one way, fused, in every other build of the loops that the processor runs. The nodes are compared with numpy and
 onnx.reference by graph_oracle.py, in the build that they were drawn with and in another one, or, if that is the same,
 with constants in place of inputs, so that they are computed while a plan is made: both may differ by what an operator's
@@ -32,6 +33,7 @@ import trials
 from graph_run import Config
 
 FEW_NODES = 6
+CHECKED = 4  # of so many graphs, one runs with a check of every step
 MOST_REPORTS = 25
 IN_BUFFERS = 3  # one graph of so many runs in fixed buffers
 ENOUGH = 2000  # graphs, so that every operator comes
@@ -48,7 +50,7 @@ def configs(rng, made, isa, number):
     """The ways in which one graph is run; each way comes often enough over many graphs."""
     layout = lambda: int(rng.integers(1, 1 << 30)) if rng.random() < 0.5 else 0
     outputs = some(rng, made)
-    yield Config(isa, outputs=outputs, layout=layout())
+    yield Config(isa, outputs=outputs, layout=layout(), check=number % CHECKED == 0)
     yield Config(isa, no_fuse=True, outputs=outputs, layout=layout())
     yield Config(isa, threads=2 + number % 2, outputs=some(rng, made), layout=layout())
     yield Config(isa, outputs=tuple(made))

@@ -104,9 +104,9 @@ static ox_status run_session(const ox_model *model, ox_session *session, ox_erro
     return status;
 }
 
-static ox_status run_model(const subject *s, const ox_model *model, ox_error *error) {
+static ox_status run_model(const subject *s, const ox_model *model, bool check, ox_error *error) {
     ox_session *session;
-    const ox_options options = {.limits = {.bytes = SESSION_BYTES}};
+    const ox_options options = {.limits = {.bytes = SESSION_BYTES}, .check = check};
     ox_status status = ox_session_create(model, &options, &session, error);
     if (status)
         return status;
@@ -150,7 +150,7 @@ const char *attempt_fault_of_whole(const attempt *result) {
     return result->outcome == OUTCOME_REFUSED ? "is not loaded, though it is whole" : "is not run, though it is whole";
 }
 
-void attempt_run(const subject *s, const unsigned char *bytes, size_t size, attempt *result) {
+void attempt_run(const subject *s, const unsigned char *bytes, size_t size, bool whole, attempt *result) {
     meter m = {0};
     ox_allocator allocator = {metered_resize, &m};
     ox_options options = {.allocator = &allocator, .limits = {.tensor_bytes = TENSOR_BYTES}};
@@ -158,7 +158,7 @@ void attempt_run(const subject *s, const unsigned char *bytes, size_t size, atte
     *result = (attempt){.outcome = OUTCOME_REFUSED};
     ox_status status = ox_model_load_memory(bytes, size, &options, &model, &result->error);
     if (status == OX_OK) {
-        status = run_model(s, model, &result->error);
+        status = run_model(s, model, whole, &result->error);
         result->outcome = status ? OUTCOME_FAILED : OUTCOME_RAN;
         ox_model_free(model);
     } else if (status == OX_ERROR_UNSUPPORTED) {

@@ -23,8 +23,8 @@ typedef struct attempt {
 } attempt;
 
 /* Loads the bytes and runs the model twice (once if that takes long), on the subject's inputs where they fit and on
- * zeros elsewhere. */
-void attempt_run(const subject *s, const unsigned char *bytes, size_t size, attempt *result);
+ * zeros elsewhere; whole: every step is checked (ox_options.check). */
+void attempt_run(const subject *s, const unsigned char *bytes, size_t size, bool whole, attempt *result);
 
 /* What must not be where the bytes are those of a whole model: that it does not run, unless ox lacks something. */
 const char *attempt_fault_of_whole(const attempt *result);

@@ -54,7 +54,7 @@ static void try_once(const job *j, const subject *s, unsigned number, attempt *a
     size_t size;
     unsigned char *bytes = subject_damage(s, number, j->flips, &size);
     watch(true);
-    attempt_run(s, bytes, size, a);
+    attempt_run(s, bytes, size, number == 0, a);
     watch(false);
     if (number == 0)
         a->fault = attempt_fault_of_whole(a);

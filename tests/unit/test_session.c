@@ -148,8 +148,9 @@ START_TEST(test_shape_from_data) {
 END_TEST
 
 /* Fails the n-th allocation of a whole life; false when there are fewer than n. */
-static bool fail_nth(const ox_sample *sample, size_t n, bool and_later) {
+static bool fail_nth(const ox_sample *sample, size_t n, bool and_later, bool checked) {
     init(&fix, sample);
+    fix.options.check = checked;
     fix.counter.fail_at = n;
     fix.counter.fail_on = and_later;
     ox_status status = start(&fix);
@@ -164,7 +165,10 @@ static bool fail_nth(const ox_sample *sample, size_t n, bool and_later) {
     ck_assert_int_eq(fix.error.status, status);
     ck_assert(!status || fix.error.text[0]);
     fix.counter.fail_at = 0;
-    if (started) {
+    if (started && checked) {
+        must(&fix, set_and_run(&fix, &small), sample->name); /* which allocates */
+        check_output(&fix, &small_out);
+    } else if (started) {
         run_twice(&fix, &small, &again, sample->name);
         check_output(&fix, &small_out);
     }
@@ -181,10 +185,12 @@ START_TEST(test_out_of_memory) {
     must(&fix, set_and_run(&fix, &small), sample->name);
     read_output(&fix, &small_out);
     stop(&fix);
-    for (size_t n = 1; fail_nth(sample, n, false); n++)
-        ck_assert_uint_lt(n, 5000);
-    for (size_t n = 1; fail_nth(sample, n, true); n++)
-        ck_assert_uint_lt(n, 5000);
+    for (int checked = 0; checked < 2; checked++) {
+        for (size_t n = 1; fail_nth(sample, n, false, checked); n++)
+            ck_assert_uint_lt(n, 5000);
+        for (size_t n = 1; fail_nth(sample, n, true, checked); n++)
+            ck_assert_uint_lt(n, 5000);
+    }
 }
 END_TEST
 

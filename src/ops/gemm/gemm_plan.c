@@ -121,7 +121,7 @@ void ox_gemm_place_finish(ox_gemm *g) {
     g->finish.plus = plus;
 }
 
-static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {
+static void choose_way(const ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     if (g->left_panels) {
         plan->transposed = true;
         return;
@@ -130,6 +130,8 @@ static void choose_way(const ox_gemm *g, ox_gemm_plan *plan) {
         plan->algorithm = OX_GEMM_BLAS;
         return;
     }
+    if (call->plain)
+        return;
     const ox_gemm transposed = ox_gemm_transpose(g);
     plan->algorithm = vector_algorithm(plan->kernel, g);
     bool packed = ox_gemm_is_taken(g) || g->c_row == (int64_t)ox_dtype_size(plan->kernel->c);
@@ -223,7 +225,7 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t c_size = ox_dtype_size(kernel->c);
     plan->tile = is_row_of_panels(g, plan) ? kernel->row_tile : kernel->tile;
-    plan->direct = ox_gemm_reads_in_place(kernel, g);
+    plan->direct = !call->plain && ox_gemm_reads_in_place(kernel, g);
     plan->edge = plan->direct && g->n % kernel->unit ? g->n % kernel->columns : 0;
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan_chunks(g, plan);
@@ -281,7 +283,7 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     plan->finishes = plan->kernel->finish && ox_gemm_find_finish(g, &finished);
     if (plan->finishes)
         g = &finished;
-    choose_way(g, plan);
+    choose_way(call, g, plan);
     const ox_gemm transposed = ox_gemm_transpose(g);
     if (plan->algorithm == OX_GEMM_PANELS) {
         OX_TRY(plan_panels(call, plan->transposed ? &transposed : g, plan));

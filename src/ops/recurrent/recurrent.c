@@ -102,7 +102,7 @@ static ox_status plan_memory(ox_call *call, const ox_recurrent *r) {
 
 static void choose_cell(ox_call *call, ox_recurrent *r) {
     const ox_cell *cell = r->cell;
-    const bool usual = cell->usual_last && ox_recurrent_is_usual(call, r);
+    const bool usual = cell->usual_last && !ox_call_is_plain(call) && ox_recurrent_is_usual(call, r);
     if (cell->has_reset && !r->linear_before_reset)
         r->first = usual ? cell->usual_first : cell->first;
     r->last = usual ? cell->usual_last : cell->last;

@@ -89,7 +89,7 @@ void ox_conv_add_bias(const ox_gemm *g, const ox_gemm_block *block) {
 }
 
 static bool is_direct_first(const ox_call *call, const ox_conv *c) {
-    return ox_dtype_compute(call->in[0]->dtype) == OX_FLOAT && ox_conv_has_few(c);
+    return ox_dtype_compute(call->in[0]->dtype) == OX_FLOAT && !ox_call_is_plain(call) && ox_conv_has_few(c);
 }
 
 /* True if the bias is not left to the epilogue. */
@@ -200,7 +200,7 @@ static void join_images(const ox_call *call, ox_conv *c) {
     const int64_t columns = c->window.out_count,
                   unit = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype)->unit;
     const int64_t empty = unit - 1 - ox_remainder(columns - 1, unit);
-    if (c->images > 1 && columns > 0 && empty > ox_quotient(columns, WASTE))
+    if (!call->plain && c->images > 1 && columns > 0 && empty > ox_quotient(columns, WASTE))
         c->sides = (ox_gemm_sides){columns, c->out_channels * c->groups * columns};
 #endif
 }

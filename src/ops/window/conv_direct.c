@@ -83,7 +83,7 @@ ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside) {
     ox_conv_direct *d = &conv->direct;
     const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise,
                suits = (some && ox_conv_may_be_direct(conv)) || ox_conv_has_few(conv);
-    if (!suits && !beside)
+    if (call->plain || (!suits && !beside))
         return OX_OK;
     OX_TRY(ox_band_plan(call, &conv->window, sizeof(float), &d->band));
     const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;

@@ -211,7 +211,7 @@ ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *c, const ox_gemm *as_colu
     ox_conv_rows *r = &c->rows;
     const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype);
     double part;
-    if (!fits(call, c, kernel))
+    if (call->plain || !fits(call, c, kernel))
         return OX_OK;
     OX_TRY(plan_seen(call, c, kernel, &part));
     if (!is_worth_it(c, kernel, part, as_columns))

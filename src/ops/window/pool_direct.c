@@ -65,7 +65,7 @@ ox_status ox_pool_direct_prepare(ox_call *call, const ox_window *w, bool mean, o
     d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
     d->mean = mean;
     find_greatest(d, dtype);
-    if (!d->greatest || !is_worth(w, width) || call->nout > 1 || !ox_band_fits(w, width))
+    if (ox_call_is_plain(call) || !d->greatest || !is_worth(w, width) || call->nout > 1 || !ox_band_fits(w, width))
         return OX_OK;
     OX_TRY(ox_band_plan(call, w, width, &d->band));
     d->is_used = true;

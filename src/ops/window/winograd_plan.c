@@ -32,7 +32,7 @@ static int64_t round_up(int64_t count, int64_t unit) {
 
 static bool fits(const ox_call *call, const ox_winograd_shape *shape) {
     const ox_window *w = shape->window;
-    if (call->plain_products || !call->store || !(call->weights >> 1 & 1) || w->spatial != 2 ||
+    if (call->plain_products || call->plain || !call->store || !(call->weights >> 1 & 1) || w->spatial != 2 ||
         call->in[1]->dtype != OX_FLOAT || !ox_tensor_is_packed(call->in[1]) || shape->images < 1 ||
         shape->in_channels < FEW_CHANNELS || shape->out_channels < FEW_CHANNELS ||
         (double)shape->in_channels * (double)shape->out_channels < FEW_PAIRS || w->out_count < 1)
@@ -218,6 +218,7 @@ ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, dou
     OX_ASSERT(ox_is_aligned(best.weights) && best.values % OX_ALIGN == 0 && best.lines % OX_ALIGN == 0);
     OX_ASSERT(best.pitch >= best.images * best.rows * best.columns + OX_WINOGRAD_MARGIN);
     OX_ASSERT(best.value_step >= best.shape.in_channels * best.pitch && best.sum_step >= best.block * best.pitch);
+    call->is_transformed = true;
     ox_call_name(call, best.size > 2 ? "Winograd 4x4, channels first" : "Winograd 2x2, channels first");
     const int parts = ox_pool_parts(best.pool);
     OX_TRY(ox_workspace_add(call, best.apart ? parts : 1, best.values));

@@ -1,0 +1,37 @@
+/* check_bounds.h: how far the plain way to compute a node may be from the node's own way. Of operators that
+ * check_bounds.c does not list, not at all: their results are the same bits by every algorithm and every build.
+ *
+ * An ULP is a unit in the last place, u half of one, of the type that is computed in. Results of 16 bits are rounded
+ * once, to an ULP of their own, beyond that. */
+#ifndef OX_RUNTIME_CHECK_BOUNDS_H
+#define OX_RUNTIME_CHECK_BOUNDS_H
+
+#include "check_differ.h"
+#include "frame.h"
+
+enum {
+    /* Sums of k products, in whatever order and with products rounded or not, are within k * u * S of the exact ones,
+     * where S is the sum of the products' absolute values; so two of them are within twice that of each other. */
+    OX_CHECK_SUM_ERRORS = 2,
+    /* Means of windows are sums of at most 40 numbers (pool_direct.c) in one of two orders, in u * S of means. */
+    OX_CHECK_MEAN_ERRORS = 2 * 40,
+    /* Winograd's transforms have errors of two to eight times those of plain sums (docs/design.md), in the largest S of
+     * the tensor, for results of a tile are made of each other's inputs. */
+    OX_CHECK_WINOGRAD_ERRORS = 1 + 8,
+    /* Builds have polynomials of their own for exp, log and their kin, within 4 ULP of the exact result, so that two of
+     * them are within 8; those of Gelu are within 8. */
+    OX_CHECK_FUNCTION_UNITS = 8,
+    OX_CHECK_GELU_UNITS = 16,
+    /* A quotient, a sum or a root of such results has a few more. */
+    OX_CHECK_FUNCTIONS_UNITS = 32
+};
+
+/* Operators that apply functions to sums, and sum up the results again, such as attention and recurrent networks: a
+ * share of the largest result, so many times u. Errors of a step become inputs of the next, which weights may enlarge;
+ * a wrong element is far beyond. */
+#define OX_CHECK_COMPOSED_ERRORS 4096
+
+/* For the outputs of node m, which has run alone. Errors say where they are. */
+ox_status ox_check_bound(ox_frame *frame, int m, ox_bound *bound);
+
+#endif

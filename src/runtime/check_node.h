@@ -1,0 +1,31 @@
+/* check_node.h: running one node of a frame that is checked by itself, in the second frame, on copies. */
+#ifndef OX_RUNTIME_CHECK_NODE_H
+#define OX_RUNTIME_CHECK_NODE_H
+
+#include "frame.h"
+
+#if OX_WITH_SELF_CHECK
+
+/* Makes the second frame. */
+ox_status ox_check_create(ox_frame *frame);
+/* Describes the inputs of node n in the second frame: copies, constants, and what earlier nodes of the step gave. */
+void ox_check_inputs(ox_frame *frame, int n);
+/* Runs node n there, whose results are in the slots of its outputs, in memory of the second plan's pile. Errors say
+ * where they are. Alone: with the algorithm that the node has without fusion, whose bits are those of the step. */
+ox_status ox_check_alone(ox_frame *frame, int n);
+/* Plain: on packed inputs, by the plainest algorithm and the base build of the loops. */
+ox_status ox_check_plain(ox_frame *frame, int n);
+
+/* What the sums of a linear operator are made of in place of its inputs: their absolute values, of whose sums rounding
+ * errors are a share; or ones, to count the numbers in each sum. */
+typedef enum ox_check_numbers {
+    OX_CHECK_ABSOLUTE,
+    OX_CHECK_ONES
+} ox_check_numbers;
+
+/* The first output of node n, which has run alone, of such numbers: packed, in the pile of the second plan. */
+ox_status ox_check_sums(ox_frame *frame, int n, ox_check_numbers numbers, ox_tensor *sums);
+
+#endif
+
+#endif
