@@ -138,6 +138,18 @@ static ox_status check_inputs(ox_frame *frame, int n) {
     return status;
 }
 
+ox_status ox_check_reads(ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    ox_status status = OX_OK;
+    for (int i = 0; i < node->nin + node->ncaptures && status == OX_OK; i++) {
+        const int v = i < node->nin ? node->in[i] : node->captures[i - node->nin];
+        if (v >= 0 && !ox_graph_weight(frame->graph, v) && !ox_frame_own(frame, v)->constant &&
+            frame->checking.copies[v].block)
+            status = check_value(frame, n, n, v);
+    }
+    return status;
+}
+
 /* ---- Outputs ------------------------------------------------------------------------------------------------ */
 
 /* What node m gives on the plain way, beside what it gave alone: the slots of its outputs have that before and after.

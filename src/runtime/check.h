@@ -22,6 +22,8 @@ static inline bool ox_checks(const ox_frame *frame) {
 
 /* Begins a run: what is known of values is of the run before. */
 ox_status ox_check_begin(ox_frame *frame);
+/* What node n reads, which runs subgraphs, is as it was written. Errors say where they are. */
+ox_status ox_check_reads(ox_frame *frame, int n);
 /* Runs a step as ox_step_run does, and checks it. Errors say where they are. */
 ox_status ox_check_step(ox_frame *frame, int n);
 /* Ends a run: outputs of the graph are as they were written. */

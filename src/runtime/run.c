@@ -74,6 +74,8 @@ ox_status ox_run_plan(ox_frame *frame) {
 /* The stage that starts at node n, where data decides on shapes: the one that was planned if it still holds. */
 static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
     int n = (*stage)->end;
+    if (ox_checks(frame))
+        OX_TRY(ox_check_reads(frame, n));
     if (!ox_op_has(frame->graph->nodes[n].op, OX_OP_CONTROL))
         OX_TRY(ox_plan_infer(frame, n, true));
     else
