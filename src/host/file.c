@@ -142,7 +142,7 @@ ox_status ox_host_external_path(const char *model_path, const char *location, ch
                        "external data location '%s' must be a path inside the model's directory, without '..'",
                        location);
     char resolved[PATH_MAX];
-    places p;
+    places p = {.directories = {{0}}};
     if (!find_places(model_path, &p))
         return ox_fail(error, OX_ERROR_FILE, "the directory of %s cannot be resolved", model_path);
     /* What is missing is missed where the caller looks for it. */

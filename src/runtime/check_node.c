@@ -110,7 +110,7 @@ static ox_status describe_all(ox_frame *second, int n) {
 static ox_status run(ox_frame *second, int n) {
     OX_TRY(ox_plan_infer(second, n, true));
     OX_TRY(describe_all(second, n));
-    ox_status status = ox_plan_prepare(second, n, &second->plan.pile);
+    ox_status status = ox_plan_prepare(second, n, false, &second->plan.pile);
     const size_t size = second->plan.steps[n].work;
     unsigned char *workspace = status == OX_OK ? ox_pile_aligned(&second->plan.pile, size) : NULL;
     if (status == OX_OK)
