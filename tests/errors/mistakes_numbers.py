@@ -2,7 +2,7 @@
 
 import numpy as np
 from build import T, model, node
-from mistakes import F3, F4, F23, MODEL, SHAPE, VALUE, Mistake, at_node, floats, longs
+from mistakes import F3, F4, F23, LIMIT, MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, at_node, floats, longs
 from onnx import helper
 
 
@@ -86,6 +86,30 @@ def sentences():
                 "input 0 'x' (string [2,1]) must be of shape [C] or [1,C]")
     yield words("an unknown case", "StringNormalizer x y", [("x", [1], 1)], MODEL,
                 "attribute 'case_change_action' must be LOWER, UPPER or NONE, not 'TITLE'", case_change_action="TITLE")
+
+    def tokens(title, said, status=MODEL, dims=(1,), value=b"a", **changes):
+        attributes = {"mark": 0, "mincharnum": 1, "pad_value": "#", "separators": [" "], **changes}
+        made = node("com.microsoft.Tokenizer x y", **{k: v for k, v in attributes.items() if v is not None})
+        x = helper.make_tensor("x", T.STRING, dims, [value])
+        return Mistake(title, model(made, "", "y string ?", [x], domains=["com.microsoft"]), status, said,
+                       place="node 'n' (com.microsoft.Tokenizer-1)")
+
+    neither = "there must be one of 'separators' and 'tokenexp', and not empty"
+    form = ": of regular expressions only characters and classes of them are supported, with + or {m,} behind the last"
+    yield tokens("tokens of nothing", neither, separators=None)
+    yield tokens("two kinds of tokens", neither, tokenexp="a")
+    yield tokens("an empty token", neither, separators=None, tokenexp="")
+    yield tokens("a long pattern", "attribute 'tokenexp' has a pattern of 1025 bytes, at most 1024 are supported", LIMIT,
+                 separators=None, tokenexp="a" * 1025)
+    yield tokens("tokens of no characters", "attribute 'mincharnum' is 0, less than 1", mincharnum=0)
+    yield tokens("long characters", "attribute 'mincharnum' is 2, more than the 1 of tokens of one character", mincharnum=2, separators=[""])
+    yield tokens("tokens of a cube", "input 0 'x' (string [1,1,1]) must be of shape [C] or [N,C]", SHAPE, (1, 1, 1))
+    yield tokens("tokens of bytes", "element 0 of input 0 'x' (string [1]) is no UTF-8", VALUE, value=b"a\xff")
+    yield tokens("many separators", "there are 65 separators, at most 64 are supported", LIMIT, separators=["a"] * 65)
+    for pattern in ("a|b", "a*", "(a)", "^a", "a{2}", "[b-a]+", "[a", "\\", "\\b", "[[:alpha:]]", "a+b", "[]", "a{1001,}", "\\pL"):
+        yield tokens(f"the separator {pattern}", f"attribute 'separators' has '{pattern}'{form}", UNSUPPORTED, separators=[pattern])
+    yield tokens("an empty separator", f"attribute 'separators' has ''{form}", UNSUPPORTED, separators=["a", ""])
+    yield tokens("the token (?u)a", f"attribute 'tokenexp' has '(?u)a'{form}", UNSUPPORTED, separators=None, tokenexp="(?u)a")
 
     def grams(title, said, **changes):
         attributes = {"mode": "TF", "min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0,

@@ -598,7 +598,7 @@ WITHOUT = {
     "DeformConv": "tests/property/deforms.py has it",
     "MaxRoiPool": "tests/property/regions.py has it", "RoiAlign": "the same",
     "com.microsoft.DynamicQuantizeLSTM": "tests/property/recurrent.py has it",
-    "com.microsoft.MurmurHash3": "tests/property/texts.py has it",
+    "com.microsoft.MurmurHash3": "tests/property/texts.py has it", "com.microsoft.Tokenizer": "the same",
     "SimplifiedLayerNormalization": "ONNX Runtime's; tests/property/fused.py has it",
     **{name: "of the first opsets; tests/property/fused.py has it" for name in (
         "Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh")},

@@ -1,5 +1,5 @@
 """texts.py [--seed N] [--cases N]: StringConcat, StringSplit, StringNormalizer and TfIdfVectorizer against Python,
-MurmurHash3 against onnxruntime, whose own it is."""
+MurmurHash3 and Tokenizer against onnxruntime, whose own they are."""
 
 import itertools
 import sys
@@ -262,10 +262,36 @@ def murmur(rng):
     return None if np.array_equal(got, wanted) else f"MurmurHash3 of {kind}: {x}: {got}, not {wanted}"
 
 
+SEPARATORS = [" ", ",", ",,", "ab", "b", "\u00e9", "a\u00e9", "\\.", "[.]", "[ ,]", "\\s", "\\?", "[^a-z]", "a+", "x.", "\\_", "}",
+              "[ ,]{2,}", "\\w\\d", "[]a]"]
+EXPRESSIONS = ["[a-zA-Z0-9_]+", "\\w\\w+", "[ab\u00e9]{2,}", "[^ ]+", "[\\w\u00e9-\u4e2d]+", "ab", "a.", "\\d{3,}", ".+",
+               "[]a-]+", "[+--]+", "[a[]+", "[\\]\\s^]+", "[a-b-c]+"]
+LOOSE = [" ", " ", ",", ",,", "a", "b", "ab", "\u00e9", "\u4e2d", "ox", "X", "_", "7", "42", ".", "?", "\n", "\t", "}", "]", "-",
+         "[", "^", "+", "\U0001f600"]
+
+
+def tokenizer(rng):
+    x = texts(rng, dims_of(rng, 2) or [3], pieces=LOOSE, most=14 if rng.random() < 0.8 else 2)
+    attributes = {"mark": int(rng.integers(0, 2)), "mincharnum": int(rng.integers(1, 4)),
+                  "pad_value": str(rng.choice(["#", "", "\u00e9\u00e9"]))}
+    which = rng.random()
+    if which < 0.1:
+        attributes |= {"separators": [""]} if rng.random() < 0.5 else {"tokenexp": "."}
+        attributes["mincharnum"] = 1
+    elif which < 0.6:
+        attributes["separators"] = [str(t) for t in rng.choice(SEPARATORS, int(rng.integers(1, 5)))]
+    else:
+        attributes["tokenexp"] = str(rng.choice(EXPRESSIONS))
+    data = nodes.model_of("Tokenizer", 21, {"x": "string"}, {"z": "string"}, domain="com.microsoft", **attributes)
+    wanted = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    wrong = differs(nodes.run(data, [(packed(x), "string")])[0], wanted)
+    return wrong and f"Tokenizer {x.tolist()} {attributes}: {wrong}"
+
+
 def check(rng, number):
     if number == 0:
         return every_letter(rng)
-    return [concat, split, split, normalize, tfidf, murmur][int(rng.integers(0, 6))](rng)
+    return [concat, split, split, normalize, tfidf, murmur, tokenizer, tokenizer][int(rng.integers(0, 8))](rng)
 
 
 if __name__ == "__main__":
