@@ -69,10 +69,10 @@ static double unit(ox_dtype dtype, double value) {
 
 static double allowed(const ox_tensor *a, int64_t i, double x, double y, const ox_bound *bound, double largest) {
     double most = bound->share * largest;
-    if (bound->units)
+    if (bound->units > 0)
         most += bound->units * unit(a->dtype, fabs(x) > fabs(y) ? x : y);
     if (bound->scale)
-        most += bound->times * (bound->largest ? bound->largest : fabs(read(bound->scale, i)));
+        most += bound->times * (bound->largest > 0 ? bound->largest : fabs(read(bound->scale, i)));
     return most;
 }
 
@@ -100,7 +100,7 @@ double ox_differ_largest(const ox_tensor *tensor) {
 
 static double largest_finite(const ox_tensor *a, const ox_tensor *b, const ox_bound *bound) {
     double largest = 0;
-    const int64_t count = bound->share ? ox_tensor_count(a) * parts_of(a->dtype) : 0;
+    const int64_t count = bound->share > 0 ? ox_tensor_count(a) * parts_of(a->dtype) : 0;
     for (int64_t i = 0; i < count; i++) {
         const double x = fabs(read(a, i)), y = fabs(read(b, i));
         largest = isfinite(x) && x > largest ? x : largest;
