@@ -10,7 +10,7 @@ CHECK_PARTS := \
   cli \
   conformance tolerances versions \
   plugin errors strict \
-  hostile hostile-values allocations changing regression \
+  hostile hostile-values allocations changing addresses regression \
   ops-list check-device check-install check-setup \
   check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
   check-python \
@@ -278,6 +278,9 @@ $(BUILD)/watch.so: tests/hostile/watch.c
 
 changing: $(BUILD)/libox.so $(BUILD)/watch.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/hostile/changing.py $(BUILD)/watch.so --nodes $(BUILD)/node
+
+addresses: $(BUILD)/libox.so node-cases
+	@$(OX_PYTHON) $(VENV_RUN) 1800 tests/hostile/addresses.py $(BUILD)/node
 
 hostile: $(BUILD)/ox $(BUILD)/libox.so
 	@$(OX_PYTHON) $(PYTHON) tests/hostile/hostile.py --ox $(BUILD)/ox --data $(ONNX_DATA)

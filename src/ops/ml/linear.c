@@ -92,11 +92,11 @@ PREPARE(linear_classifier, read_classifier)
 
 typedef struct linear_job {
     const ox_call *call;
-    const double *x;
+    const ox_f64 *x;
     double *scores;
 } linear_job;
 
-static void compute_scores(const linear *l, const double *x, double *scores) {
+static void compute_scores(const linear *l, const ox_f64 *x, double *scores) {
     for (int64_t k = 0; k < l->count; k++)
         scores[k] =
             ox_ml_dot(l->columns, x, l->coefficients + k * l->columns) + (l->intercepts ? (double)l->intercepts[k] : 0);

@@ -51,7 +51,7 @@ static void widen_part(void *context, int part, int parts) {
     ox_ml_widen(job->tensor->dtype, end - first, from, job->to + first);
 }
 
-const double *ox_ml_doubles(const ox_call *call, size_t *used, const ox_tensor *tensor) {
+const ox_f64 *ox_ml_doubles(const ox_call *call, size_t *used, const ox_tensor *tensor) {
     if (tensor->dtype == OX_DOUBLE)
         return tensor->data;
     widen_job job = {tensor, ox_tensor_count(tensor), NULL};
@@ -61,7 +61,7 @@ const double *ox_ml_doubles(const ox_call *call, size_t *used, const ox_tensor *
 }
 
 /* Several sums side by side, as an addition takes longer than a product. */
-double ox_ml_dot(int64_t n, const double *a, const float *b) {
+double ox_ml_dot(int64_t n, const ox_f64 *a, const float *b) {
     enum {
         SUMS = 8
     };

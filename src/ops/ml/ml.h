@@ -16,10 +16,10 @@ void ox_ml_widen(ox_dtype dtype, int64_t n, const void *from, double *to);
 ox_status ox_ml_plan_doubles(ox_call *call, const ox_tensor *tensor);
 
 /* Run: the elements of a packed tensor of numbers as doubles: its own, or a copy in the workspace. */
-const double *ox_ml_doubles(const ox_call *call, size_t *used, const ox_tensor *tensor);
+const ox_f64 *ox_ml_doubles(const ox_call *call, size_t *used, const ox_tensor *tensor);
 
 /* The sum of products of n numbers. */
-double ox_ml_dot(int64_t n, const double *a, const float *b);
+double ox_ml_dot(int64_t n, const ox_f64 *a, const float *b);
 
 /* ---- Attributes --------------------------------------------------------------------------------------------- */
 

@@ -171,7 +171,7 @@ PREPARE(svm_classifier, read_classifier)
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------ */
 
-static double distance(int64_t n, const double *x, const float *y) {
+static double distance(int64_t n, const ox_f64 *x, const float *y) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
         const double d = x[i] - (double)y[i];
@@ -180,7 +180,7 @@ static double distance(int64_t n, const double *x, const float *y) {
     return sum;
 }
 
-static double kernel_of(const svm *s, const double *x, const float *y) {
+static double kernel_of(const svm *s, const ox_f64 *x, const float *y) {
     switch (s->kernel) {
     case RBF:
         return exp(-s->gamma * distance(s->columns, x, y));
@@ -197,11 +197,11 @@ static double kernel_of(const svm *s, const double *x, const float *y) {
 
 typedef struct svm_job {
     const ox_call *call;
-    const double *x;
+    const ox_f64 *x;
     double *room;
 } svm_job;
 
-static double regress(const svm *s, const double *x) {
+static double regress(const svm *s, const ox_f64 *x) {
     double sum = (double)s->rho[0];
     if (!s->vectors)
         sum += kernel_of(s, x, s->coefficients);
@@ -221,7 +221,7 @@ static int64_t pair_of(const svm *s, int64_t i, int64_t j) {
 }
 
 /* Every vector of a class has a coefficient for each other class, in rows that leave its own class out. */
-static void score_pairs(const svm *s, const double *x, double *scores) {
+static void score_pairs(const svm *s, const ox_f64 *x, double *scores) {
     for (int64_t p = 0; p < s->pairs; p++)
         scores[p] = (double)s->rho[p];
     int64_t v = 0;
@@ -310,7 +310,7 @@ static void minimize(int64_t n, const double *q, double *p, double *qp) {
 }
 
 /* The class; *result are the scores. */
-static int64_t classify(const svm *s, const double *x, double *room, const double **result) {
+static int64_t classify(const svm *s, const ox_f64 *x, double *room, const double **result) {
     const int64_t n = s->classes;
     double *scores = room, *votes = room + (s->pairs > n ? s->pairs : n), *p = votes + n + 2;
     *result = scores;
@@ -348,7 +348,8 @@ static void svm_part(void *context, int part, int parts) {
     int64_t row, end;
     ox_pool_range(s->rows, part, parts, &row, &end);
     for (; row < end; row++) {
-        const double *x = job->x + row * s->columns, *scores = job->room + row * room_of(s);
+        const ox_f64 *x = job->x + row * s->columns;
+        const double *scores = job->room + row * room_of(s);
         if (!s->classes) {
             *(double *)(job->room + row * room_of(s)) = regress(s, x);
         } else {

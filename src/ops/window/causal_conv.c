@@ -66,12 +66,13 @@ ox_status ox_prepare_causal_conv(ox_call *call) {
 
 typedef struct causal_job {
     const causal_conv *c;
-    const float *x, *weights, *bias, *past; /* bias and past: NULL for zeros */
+    const ox_f32 *x, *weights, *bias, *past; /* bias and past: NULL for zeros */
     float *to;
 } causal_job;
 
 /* One channel: tap after tap, each along the part of the sequence that it sees. */
-static void convolve(const causal_conv *c, const float *x, const float *w, float bias, const float *past, float *to) {
+static void convolve(const causal_conv *c, const ox_f32 *x, const ox_f32 *w, float bias, const ox_f32 *past,
+                     float *to) {
     const int64_t before = c->kernel - 1;
     for (int64_t t = 0; t < c->length; t++)
         to[t] = bias;
@@ -118,7 +119,7 @@ static void keep_state(const ox_call *call, const causal_conv *c) {
 ox_status ox_run_causal_conv(ox_call *call) {
     const causal_conv *c = call->state;
     const int64_t count = ox_tensor_count(call->in[0]);
-    const float *in[PAST + 1] = {NULL};
+    const ox_f32 *in[PAST + 1] = {NULL};
     size_t used = 0;
     for (int i = 0; i < call->nin; i++)
         if (call->in[i])

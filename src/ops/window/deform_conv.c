@@ -40,7 +40,7 @@ typedef struct deform_samples {
 } deform_samples;
 
 static double number_at(ox_dtype dtype, const void *data, int64_t i) {
-    return dtype == OX_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
+    return dtype == OX_DOUBLE ? ((const ox_f64 *)data)[i] : (double)((const ox_f32 *)data)[i];
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */

@@ -142,7 +142,7 @@ static int64_t place_of(const unpool *u, int64_t place) {
     }
 
 /* Puts n elements in their places; the number of the first that has none, n if all have. */
-static int64_t put(const unpool *u, size_t width, int64_t n, const char *from, const int64_t *places, char *to) {
+static int64_t put(const unpool *u, size_t width, int64_t n, const char *from, const ox_i64 *places, char *to) {
     if (width == sizeof(ox_u16)) {
         PUT(ox_u16)
     } else if (width == sizeof(ox_u32)) {
@@ -164,7 +164,8 @@ static ox_status fail_place(const ox_call *call, const unpool *u, int64_t place)
 ox_status ox_run_max_unpool(ox_call *call) {
     const unpool *u = call->state;
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    const int64_t n = ox_tensor_count(x), count = ox_tensor_count(out), *places = call->in[1]->data;
+    const int64_t n = ox_tensor_count(x), count = ox_tensor_count(out);
+    const ox_i64 *places = call->in[1]->data;
     const size_t width = ox_dtype_size(x->dtype);
     const int64_t piece = ox_pool_piece(call->pool, n, (double)width);
     if (count)

@@ -1,6 +1,10 @@
 /* window.c: how a kernel slides over an image: its attributes in all their forms, and the sizes that come of them. */
 #include "window.h"
 
+/* Elements of an image with its padding along an axis: their places in bytes, and a window behind, stay far from the
+ * largest integer. */
+static const int64_t MOST_PADDED = INT64_C(1) << 48;
+
 void ox_window_place(ox_window *w, int spatial, int64_t *room) {
     int64_t **const lists[OX_WINDOW_LISTS] = {&w->in, &w->kernel, &w->stride, &w->dilation, &w->pad, &w->end, &w->out};
     w->spatial = spatial;
@@ -125,7 +129,8 @@ static ox_status slide_same(ox_call *call, ox_window *w, int d, int64_t reach) {
 
 static ox_status slide_padded(ox_call *call, ox_window *w, int d, int64_t reach, bool ceil) {
     int64_t begin = w->pad[d], padded;
-    if (!ox_add_i64(w->in[d], begin, &begin) || !ox_add_i64(begin, w->end[d], &padded) || !ox_window_fits(padded))
+    if (!ox_add_i64(w->in[d], begin, &begin) || !ox_add_i64(begin, w->end[d], &padded) || !ox_window_fits(padded) ||
+        padded > MOST_PADDED)
         return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padding overflows", d);
     if (padded < reach && !(ceil && reach - padded < w->stride[d] && begin > 0))
         return ox_call_fail(call, OX_ERROR_SHAPE,
@@ -144,12 +149,22 @@ static ox_status slide_padded(ox_call *call, ox_window *w, int d, int64_t reach,
     return OX_OK;
 }
 
+/* The stride of a lone window and the dilation of a lone tap lead nowhere, and may be as large as integers are: what
+ * adds them to places must not overflow. */
+static void limit_steps(ox_window *w, int d) {
+    if (w->out[d] <= 1)
+        w->stride[d] = ox_least(w->stride[d], w->in[d] + 1);
+    if (w->kernel[d] == 1)
+        w->dilation[d] = 1;
+}
+
 ox_status ox_window_slide(ox_call *call, ox_window *w, bool ceil) {
     for (int d = 0; d < w->spatial; d++) {
         int64_t reach;
         OX_TRY(ox_window_reach(call, w, d, &reach));
         OX_TRY(w->auto_pad >= OX_PAD_UPPER ? slide_same(call, w, d, reach)
                                            : slide_padded(call, w, d, reach, ceil && w->auto_pad == OX_PAD_NOTSET));
+        limit_steps(w, d);
     }
     return ox_window_count(call, w);
 }
