@@ -15,7 +15,8 @@ ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {
 /* What is not kept with the plan comes first in the step's memory, the workspace behind it. */
 ox_status ox_step_run(ox_frame *frame, int n) {
     ox_step *step = &frame->plan.steps[n];
-    unsigned char *workspace = frame->arena.start ? frame->arena.start + step->place : (unsigned char *)frame;
+    unsigned char *workspace =
+        frame->arena.start ? frame->arena.start + step->place : ox_align(frame); /* of no bytes */
     OX_ASSERT(n >= 0 && n < frame->graph->nnodes && !step->skip);
     OX_ASSERT(!step->work || (ox_is_aligned(workspace) && step->place + step->work <= frame->arena.size));
     if (!OX_KEEP_STATE && ox_step_runs(step)) {

@@ -81,15 +81,18 @@ static ox_status prepare_row_sums(ox_call *call) {
 
 static ox_status run_row_sums(ox_call *call) {
     const ox_tensor *x = ox_call_input(call, 0);
-    const float *in = x->data;
     float *sum = ox_call_workspace(call), *out = ox_call_result(call, 0)->data;
     const int64_t *scale = ox_call_get_state(call);
     ck_assert_msg((uintptr_t)sum % 64 == 0, "the workspace of %lld rows lies at %p", (long long)x->dims[0],
                   (void *)sum);
     for (int64_t row = 0; row < x->dims[0]; row++) {
         *sum = 0;
-        for (int64_t column = 0; column < x->dims[1]; column++)
-            *sum += in[row * x->dims[1] + column];
+        for (int64_t column = 0; column < x->dims[1]; column++) {
+            float element; /* a weight lies at any address */
+            memcpy(&element, (const char *)x->data + (row * x->dims[1] + column) * (int64_t)sizeof element,
+                   sizeof element);
+            *sum += element;
+        }
         out[row] = *sum * (float)*scale;
     }
     return OX_OK;

@@ -120,7 +120,7 @@ void ox_conv_beside_run(const ox_conv *c, const ox_direct_tile *tile, int64_t ou
     ox_direct_tile t = *tile;
     OX_ASSERT(ox_is_aligned(room) && ox_is_aligned(b->panels));
     OX_ASSERT(block < count_blocks(c) && group < c->groups);
-    OX_ASSERT(tile->outputs > 0 && tile->columns == c->direct.band.columns);
+    OX_ASSERT(tile->outputs > 0 && tile->columns <= c->direct.band.columns);
     t.weights = b->panels + (group * count_blocks(c) + block) * panel_size(c);
     t.to = room;
     for (int64_t r = 0; r < tile->rows; r += b->rows) {
