@@ -26,7 +26,7 @@ static extent extent_of(const ox_tensor *tensor) {
 
 /* The first address of a block that is aligned as the arena is; so many bytes more are needed for that. */
 static unsigned char *aligned_start(unsigned char *block) {
-    return block + (OX_ALIGN - (uintptr_t)block % OX_ALIGN) % OX_ALIGN;
+    return ox_align(block);
 }
 
 static ox_status get_block(ox_frame *frame, ox_copy *copy, size_t bytes) {

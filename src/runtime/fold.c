@@ -79,7 +79,7 @@ static ox_status add_temporary(ox_frame *frame, int n, int v) {
     if (!made->block)
         return ox_fail_memory(frame->error, "a constant", life->bytes);
     *made = (ox_folded){.next = frame->planning.temporaries, .block = made->block, .size = size, .node = n, .value = v};
-    made->data = (char *)made->block + (OX_ALIGN - (uintptr_t)made->block % OX_ALIGN) % OX_ALIGN;
+    made->data = ox_align(made->block);
     if (made->next)
         made->next->before = made;
     frame->planning.temporaries = made;
