@@ -13,6 +13,12 @@ CC     ?= cc
 PYTHON ?= python3
 
 VERSION  := $(shell sed -n 's/^\#define OX_VERSION_M[A-Z]* //p;s/^\#define OX_VERSION_PATCH //p' src/ox.h | paste -sd.)
+# about NAME: that line of tools/about.h, the one place for name, licence and address.
+about     = $(shell sed -n 's/^\#define OX_$(1) "\(.*\)"$$/\1/p' tools/about.h)
+ADDRESS   = $(call about,ADDRESS)
+# FILL writes them, and the version, into a text; a line for an address is left out while there is none.
+FILL      = sed -e 's,@NAME@,$(call about,NAME),g' -e 's,@VERSION@,$(VERSION),g' -e 's,@LICENCE@,$(call about,LICENCE),g' \
+              -e $(if $(ADDRESS),'s|@ADDRESS@|$(ADDRESS)|',/@ADDRESS@/d)
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 OPT      ?= -O2 -g
 
@@ -204,13 +210,17 @@ $(BUILD)/plugins/regex.so: $(REGEX_OBJ)
 # Rewritten when it changes, as PREFIX may from one call to the next.
 $(BUILD)/ox.pc: tools/ox.pc.in FORCE
 	@mkdir -p $(@D)
-	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@.new
+	@$(FILL) -e 's,@PREFIX@,$(PREFIX),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(BUILD)/ox.1: tools/ox.1 tools/about.h src/ox.h
+	@mkdir -p $(@D)
+	@$(FILL) $< >$@
 
 # Where shells look for completions.
 COMPLETIONS := share/bash-completion/completions/ox share/zsh/site-functions/_ox share/fish/vendor_completions.d/ox.fish
 
-install: all
+install: all $(BUILD)/ox.1
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	  $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m755 $(BUILD)/ox $(DESTDIR)$(PREFIX)/bin/ox
@@ -219,7 +229,7 @@ install: all
 	ln -sf libox.so.0 $(DESTDIR)$(PREFIX)/lib/libox.so
 	install -m644 src/ox.h $(DESTDIR)$(PREFIX)/include/ox.h
 	install -m644 $(BUILD)/ox.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ox.pc
-	install -m644 tools/ox.1 $(DESTDIR)$(PREFIX)/share/man/man1/ox.1
+	install -m644 $(BUILD)/ox.1 $(DESTDIR)$(PREFIX)/share/man/man1/ox.1
 	$(foreach to,$(COMPLETIONS),install -d $(dir $(DESTDIR)$(PREFIX)/$(to)) && $(EMULATOR) $(BUILD)/ox completion \
 	  $(patsubst %-completion,%,$(word 2,$(subst /, ,$(to)))) >$(DESTDIR)$(PREFIX)/$(to) && ) true
 	$(if $(strip $(PLUGINS)),install -d $(DESTDIR)$(PREFIX)/lib/ox)

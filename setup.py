@@ -31,6 +31,11 @@ def version():
     return ".".join(numbers)
 
 
+def about(name):
+    """A line of tools/about.h."""
+    return re.search(rf'^#define OX_{name} "(.*)"$', (ROOT / "tools/about.h").read_text(), re.M).group(1)
+
+
 def has_header(name, folder):
     source = f"#include <stdio.h>\n#include <{name}>\n"
     return subprocess.run([*COMPILER, f"-I{folder}", "-E", "-x", "c", "-"], input=source, text=True,
@@ -64,6 +69,7 @@ class BuildByMake(build_ext):
         subprocess.run(["strip", "--strip-unneeded", "-o", target, ROOT / made], check=True)
 
 
-setup(version=version(), cmdclass={"build_ext": BuildByMake},
+ADDRESS = about("ADDRESS")
+setup(version=version(), project_urls={"Homepage": ADDRESS} if ADDRESS else {}, cmdclass={"build_ext": BuildByMake},
       ext_modules=[Extension("oxrt._ox", sources=[], py_limited_api=True)],
       options={"bdist_wheel": {"py_limited_api": "cp311"}})

@@ -346,12 +346,19 @@ valgrind: $(BUILD)/unit
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]' | sort)
 
-lint: lint-rooms lint-format lint-build lint-cppcheck
+lint: lint-rooms lint-texts lint-about lint-format lint-build lint-cppcheck
 
 # What includes what, and the test that a fault of that kind is found, or a circle of calls (circles.py in lint-build).
 lint-rooms:
 	@$(PYTHON) tests/lint/rooms.py tests/lint/rooms.txt src
 	@$(PYTHON) tests/lint/planted.py
+
+# The layout of all text files; name, version, licence and address wherever they stand.
+lint-texts:
+	@$(PYTHON) tests/lint/texts.py .
+
+lint-about:
+	@$(PYTHON) tests/lint/about.py .
 
 lint-format:
 	clang-format --dry-run -Werror $(LINT_FILES)
@@ -376,4 +383,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan nightly valgrind analyze \
-  lint lint-rooms lint-format lint-build lint-cppcheck
+  lint lint-rooms lint-texts lint-about lint-format lint-build lint-cppcheck

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "about.h"
 #include "file.h"
 #include "guard.h"
 #include "nearest.h"
@@ -66,7 +67,7 @@ static int dispatch(char **arguments) {
         return OX_EXIT_USAGE;
     }
     if (is_one_of(name, "version", "--version", "-V")) {
-        printf("ox %s\n", ox_version());
+        printf("%s %s, %s%s%s\n", OX_NAME, ox_version(), OX_LICENCE, *OX_ADDRESS ? ", " : "", OX_ADDRESS);
         return OX_EXIT_OK;
     }
     if (is_one_of(name, "help", "--help", "-h"))

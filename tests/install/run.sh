@@ -29,6 +29,17 @@ for file in bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h share/ma
     expect "$file is not installed" test -s "$tree/$file"
 done
 expect 'the installed command' "$tree/bin/ox" --version
+# What says name, version and licence.
+version=$(sed -n 's/^#define OX_VERSION_[A-Z]* //p' "$tree/include/ox.h" | paste -sd.)
+expect 'ox version' test "$("$tree/bin/ox" version)" = "ox $version, Apache-2.0"
+expect 'ox.pc has the version' test "$(pkg-config --modversion ox)" = "$version"
+expect 'ox.pc has an address that is empty' sh -c "! grep -q '^URL' '$tree/lib/pkgconfig/ox.pc'"
+expect 'the manual page has the version' grep -qx "\.Os ox $version" "$tree/share/man/man1/ox.1"
+expect 'placeholders are left' sh -c "! grep -n '@[A-Z]*@' '$tree/lib/pkgconfig/ox.pc' '$tree/share/man/man1/ox.1'"
+expect 'make with an address' $MAKE --no-print-directory -s BUILD="$root/addressed" ADDRESS=https://ox.example/a "$root/addressed/ox.pc" \
+    "$root/addressed/ox.1"
+expect 'ox.pc has the address' grep -qx 'URL: https://ox.example/a' "$root/addressed/ox.pc"
+expect 'the manual page has the address' grep -qx '\.Lk https://ox.example/a' "$root/addressed/ox.1"
 # What it finds in the folder of its own, and nowhere else.
 for plugin in "$BUILD"/plugins/*.so; do
     [ -e "$plugin" ] && expect "the plug-in $plugin is not installed" cmp "$plugin" "$tree/lib/ox/$(basename "$plugin")"

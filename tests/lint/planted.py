@@ -1,5 +1,5 @@
-"""planted.py: rooms.py and circles.py find what they are there to find: each fault is planted in a small tree of its
-own."""
+"""planted.py: rooms.py, circles.py, about.py and texts.py find what they are there to find: each fault is planted in a
+small tree of its own."""
 import pathlib
 import subprocess
 import sys
@@ -53,5 +53,44 @@ if circles("xy").returncode:
     failed.append("files that call in one direction are refused")
 if "these files call each other: x z" not in circles("xz").stdout:
     failed.append("two files that call each other: not found")
+
+# File -> a text in it, and a fault in its place.
+ABOUT = {
+    "CHANGELOG.md": ("## 0.1.0,", "## 0.0.9,"),
+    "src/ox.h": ("#define OX_VERSION_MINOR 1", "#define OX_VERSION_MINOR 2"),
+    "tools/about.h": ('#define OX_LICENCE "Apache-2.0"', '#define OX_LICENCE "MIT"'),
+    "tools/ox.1": ("@VERSION@", "0.1.0"),
+    "tools/ox.pc.in": ("Version: @VERSION@", "Version: 0.1.0"),
+    "pyproject.toml": ('name = "oxrt"', 'name = "ox"'),
+    "LICENSE": ("Version 2.0", "Version 1.1"),
+}
+
+
+def about(fault=None):
+    """What about.py says of this repository's files, with a fault in one of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (sound, broken) in ABOUT.items():
+            text = (HERE.parents[1] / name).read_text()
+            assert sound in text, name
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text.replace(sound, broken, 1) if name == fault else text)
+        return subprocess.run([sys.executable, HERE / "about.py", folder], capture_output=True, text=True, check=False)
+
+
+def texts(text):
+    """What texts.py says of a file in C."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / ".editorconfig").write_text((HERE.parents[1] / ".editorconfig").read_text())
+        (pathlib.Path(folder) / "x.c").write_bytes(text)
+        subprocess.run(f"git -C {folder} init -q && git -C {folder} add -A", shell=True, check=True)
+        return subprocess.run([sys.executable, HERE / "texts.py", folder], capture_output=True, text=True, check=False)
+
+
+TEXTS = (b"int x; \n", b"int x;\r\n", b"\tint x;\n", b"int x;", b"/* \xff */\n")
+if about().returncode or texts(b"int x;\n").returncode:
+    failed.append(f"sound files are refused: {about().stdout}{texts(b'int x;').stdout}")
+failed += [f"about.py: a fault in {name} is not found" for name in ABOUT if about(name).returncode == 0]
+failed += [f"texts.py: {text} is not found" for text in TEXTS if texts(text).returncode == 0]
 print("\n".join(failed), end="\n" if failed else "")
-sys.exit(tally.finish(len(FAULTS) + 3 - len(failed), len(failed)))
+sys.exit(tally.finish(len(FAULTS) + len(ABOUT) + len(TEXTS) + 4 - len(failed), len(failed)))
