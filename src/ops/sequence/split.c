@@ -65,6 +65,12 @@ static ox_status count_parts(const ox_call *call, parts *p) {
     return p->list ? check_list(call, p) : OX_OK;
 }
 
+/* The size of part i, read again: the list may have changed since it was checked. */
+static int64_t read_part(const parts *p, int64_t i, int64_t left) {
+    const int64_t part = p->list ? ox_tensor_int(p->list, i) : p->length;
+    return part < 0 ? 0 : ox_least(part, left);
+}
+
 /* The part from element `at` of the axis on. */
 static const ox_value *make_part(ox_call *call, const parts *p, int64_t at, int64_t size) {
     const ox_tensor *x = call->in[0];
@@ -91,7 +97,7 @@ ox_status ox_run_split_to_sequence(ox_call *call) {
     const ox_value *made = ox_make_list(call->strings, call->out[0]->dtype, (size_t)p.count, &items);
     const int64_t size = call->in[0]->dims[p.axis];
     for (int64_t i = 0, at = 0; made && i < p.count && !ox_pool_poll(call->pool); i++) {
-        const int64_t part = p.list ? ox_tensor_int(p.list, i) : ox_least(p.length, size - at);
+        const int64_t part = read_part(&p, i, size - at);
         items[i] = make_part(call, &p, at, part);
         if (!items[i])
             return ox_fail_memory(call->error, "an item of a sequence", (size_t)part);
