@@ -9,13 +9,13 @@ CHECK_PARTS := \
   unit header compat operators \
   cli \
   conformance tolerances versions \
-  plugin errors strict \
-  hostile hostile-values allocations changing addresses regression \
+  plugin strict \
   ops-list check-device check-install check-setup \
   check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
   check-python \
   models-check
 CHECK_BESIDE := \
+  changing addresses allocations hostile hostile-values errors regression \
   graphs trained winograds loops attentions \
   scopes property products epilogues fused expand-forms views casts shrinks \
   picks images suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
