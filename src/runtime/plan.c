@@ -67,11 +67,13 @@ static ox_status check_stated(const ox_frame *frame, int n, int k) {
                    ox_graph_name(frame->graph, v), OX_TYPE(given), OX_TYPE(stated));
 }
 
-/* An output that the operator does not give: one without elements in its place, if nobody reads it. */
+/* An output that the operator does not give: one without elements in its place, if nobody reads it. Of a frame that
+ * checks another one (ox_options.check) no lives are known, and the other one has asked before. */
 static ox_status replace_missing(const ox_frame *frame, int n, const ox_call *call, int k) {
     static const char none[OX_ALIGN] __attribute__((aligned(OX_ALIGN)));
+    const ox_life *lives = frame->planning.lives;
     ox_result *result = &frame->planning.results[k];
-    if (frame->planning.lives[frame->graph->nodes[n].out[k]].last_use >= 0)
+    if (lives && lives[frame->graph->nodes[n].out[k]].last_use >= 0)
         return ox_call_fail(call, OX_ERROR_MODEL, "this operator has no output %d here, but it is read", k);
     *result =
         (ox_result){.dtype = ox_graph_dtype(frame->graph, frame->graph->nodes[n].out[k]), .rank = 1, .view_of = -1};

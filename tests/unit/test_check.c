@@ -207,6 +207,20 @@ START_TEST(right_runs_pass) {
 }
 END_TEST
 
+/* An output that the operator does not give here, and that nobody reads. */
+START_TEST(a_missing_output_is_no_fault) {
+    static const float ones[] = {1, 1, 1};
+    static const char *const names[] = {"scale", "bias", "mean", "variance"};
+    for (size_t i = 0; i < 4; i++)
+        ox_put_initializer(&m.graph, names[i], OX_FLOAT, 1, three, ones);
+    ox_put_input(&m.graph, "x", OX_FLOAT, 2, two_by_3);
+    ox_put_node(&m.graph, "BatchNormalization", "x,scale,bias,mean,variance", "y,unread", NULL);
+    ox_put_output(&m.graph, "y", OX_FLOAT, 2, two_by_3);
+    ck_assert_msg(load_and_run() == OX_OK, "%s", m.error.text);
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_check(void);
 Suite *ox_suite_check(void) {
     Suite *suite = suite_create("check");
@@ -217,6 +231,7 @@ Suite *ox_suite_check(void) {
     tcase_add_test(tests, an_input_that_is_read_wrongly_is_named);
     tcase_add_test(tests, a_subgraph_is_checked);
     tcase_add_loop_test(tests, a_fault_ends_a_run_and_no_more, 0, 2);
+    tcase_add_test(tests, a_missing_output_is_no_fault);
     tcase_add_loop_test(tests, right_runs_pass, 0, ox_sample_count);
     suite_add_tcase(suite, tests);
     return suite;
