@@ -25,11 +25,15 @@ static bool trains(ox_call *call) {
     return since < 14 ? call->nout > 1 : ox_call_int(call, "training_mode", 0) != 0;
 }
 
+static float epsilon_of(ox_call *call) {
+    return ox_call_float(call, "epsilon", 1e-5f);
+}
+
 /* One mean for each channel, or (spatial=0, before version 9) for each element of an image. */
 static ox_status describe(ox_call *call, ox_norm *norm) {
     const bool spatial = call->op->since >= 9 || ox_call_int(call, "spatial", 1);
     ox_norm_start(call, OX_NORM_VARIANCE, norm);
-    norm->epsilon = (double)ox_call_float(call, "epsilon", 1e-5f);
+    norm->epsilon = (double)epsilon_of(call);
     norm->scale = SCALE;
     norm->bias = BIAS;
     norm->at = norm->rank > 1;
@@ -73,9 +77,40 @@ ox_status ox_infer_batch_norm(ox_call *call) {
     return ox_call_output(call, X, x->dtype, x->rank, x->dims);
 }
 
-static bool is_known(const ox_call *call) {
+/* ---- Two forms ---------------------------------------------------------------------------------------------- */
+
+/* y = x * factor + offset, of a channel. */
+typedef struct line {
+    double factor, offset;
+    bool is_near; /* to (x - mean) * factor + bias: few digits cancel, and nothing overflows on the way */
+} line;
+
+static bool is_within(double number, double most) {
+    return number >= -most && number <= most;
+}
+
+static line find_line(const ox_call *call, double epsilon, int64_t i) {
+    static const double far = 64, large = 0x1p100; /* deviations from 0 to the mean; far from overflow of any type */
+    const double mean = ox_norm_get(call->in[MEAN], i);
+    const double deviation = sqrt(ox_norm_get(call->in[VARIANCE], i) + epsilon);
+    const double factor = ox_norm_get(call->in[SCALE], i) / deviation;
+    const double offset = ox_norm_get(call->in[BIAS], i) - mean * factor;
+    const bool is_near = is_within(mean, far * deviation) && is_within(factor, large) && is_within(offset, large);
+    return (line){factor, offset, is_near};
+}
+
+/* Whether a factor and an offset for each channel, which are known, are all that the run needs. What planning computes
+ * has the bits of a run that is given everything. Devices, which may have no instructions for double, do without. */
+static bool is_line(const ox_call *call) {
     const uint64_t all = 1 << SCALE | 1 << BIAS | 1 << MEAN | 1 << VARIANCE;
-    return (call->constants & all) == all;
+    ox_call asked = *call;
+    if (OX_SMALL || (call->constants & all) != all || call->constants & 1 << X)
+        return false;
+    const double epsilon = (double)epsilon_of(&asked);
+    for (int64_t i = 0; i < ox_tensor_count(call->in[SCALE]); i++)
+        if (!find_line(call, epsilon, i).is_near)
+            return false;
+    return true;
 }
 
 /* Whether the run computes a factor for each channel before: what many elements need, but no pass does so. */
@@ -83,7 +118,7 @@ static bool has_factors(const ox_call *call) {
     enum {
         MANY = 4 /* elements that a factor is for */
     };
-    return !is_known(call) && ox_quotient(ox_tensor_count(call->in[X]), MANY) >= ox_tensor_count(call->in[SCALE]);
+    return !is_line(call) && ox_quotient(ox_tensor_count(call->in[X]), MANY) >= ox_tensor_count(call->in[SCALE]);
 }
 
 bool ox_fits_batch_norm(const ox_call *call) {
@@ -92,15 +127,6 @@ bool ox_fits_batch_norm(const ox_call *call) {
 }
 
 /* ---- A lane program ----------------------------------------------------------------------------------------- */
-
-/* Devices may have no instructions for double. */
-#if OX_SMALL
-typedef float real;
-#define ROOT sqrtf
-#else
-typedef double real;
-#define ROOT sqrt
-#endif
 
 static ox_reg apply(ox_pass_builder *b, ox_lane_set lanes, ox_reg x, ox_reg y) {
     return ox_elementwise_apply(b, lanes, NULL, OX_UNDEFINED, 2, (const ox_reg[]){x, y});
@@ -122,17 +148,15 @@ static ox_tensor *new_operand(ox_call *call, ox_dtype dtype) {
     return made;
 }
 
-/* x * factor + offset, where everything but x is known. */
-static ox_reg emit_known(ox_call *call, ox_pass_builder *b, const ox_norm *norm, ox_reg x, ox_dtype dtype) {
+static ox_reg emit_line(ox_call *call, ox_pass_builder *b, const ox_norm *norm, ox_reg x, ox_dtype dtype) {
     const int64_t count = ox_tensor_count(call->in[SCALE]);
     const ox_tensor *const operands[INPUTS] = {NULL, new_operand(call, dtype), new_operand(call, dtype)};
     if (!operands[SCALE] || !operands[BIAS])
         return -1;
     for (int64_t i = 0; i < count; i++) {
-        const real mean = (real)ox_norm_get(call->in[MEAN], i), spread = (real)ox_norm_get(call->in[VARIANCE], i);
-        const real factor = (real)ox_norm_get(call->in[SCALE], i) / ROOT(spread + (real)norm->epsilon);
-        ox_norm_put(operands[SCALE], i, (double)factor);
-        ox_norm_put(operands[BIAS], i, (double)((real)ox_norm_get(call->in[BIAS], i) - mean * factor));
+        const line found = find_line(call, norm->epsilon, i);
+        ox_norm_put(operands[SCALE], i, found.factor);
+        ox_norm_put(operands[BIAS], i, found.offset);
     }
     ox_call of_operands = *call;
     of_operands.in = operands;
@@ -175,7 +199,7 @@ static void find_factors(const ox_call *call, const batch_norm *state) {
 }
 
 /* (x - mean) * factor + bias */
-static ox_reg emit_unknown(ox_call *call, ox_pass_builder *b, const ox_norm *norm, const ox_reg *in, ox_dtype dtype) {
+static ox_reg emit_steps(ox_call *call, ox_pass_builder *b, const ox_norm *norm, const ox_reg *in, ox_dtype dtype) {
     ox_reg reg[INPUTS];
     for (int i = X; i < INPUTS; i++) {
         reg[i] = i == X ? in[X] : ox_norm_load(call, b, in, norm, i);
@@ -194,9 +218,9 @@ ox_reg ox_emit_batch_norm(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
         dtype = call->in[i]->dtype == OX_DOUBLE ? OX_DOUBLE : dtype;
     if (describe(call, &norm) != OX_OK)
         return -1;
-    if (!is_known(call))
-        return emit_unknown(call, b, &norm, in, dtype);
-    return emit_known(call, b, &norm, ox_pass_convert(b, in[X], dtype), dtype);
+    if (!is_line(call))
+        return emit_steps(call, b, &norm, in, dtype);
+    return emit_line(call, b, &norm, ox_pass_convert(b, in[X], dtype), dtype);
 }
 
 /* ---- Training ----------------------------------------------------------------------------------------------- */
