@@ -17,7 +17,7 @@ CHECK_PARTS := \
 CHECK_BESIDE := \
   changing addresses allocations hostile hostile-values errors regression \
   graphs trained winograds loops attentions \
-  scopes property products epilogues fused expand-forms views casts shrinks \
+  scopes property products epilogues fused nbits expand-forms views casts shrinks \
   picks images suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
   sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes extremes
@@ -156,6 +156,9 @@ graphs: $(BUILD)/ox $(BUILD)/libox.so venv
 
 fused: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1600 tests/property/fused.py --cases 1600
+
+nbits: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/nbits.py --cases 400
 
 attentions: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/attentions.py --cases 900

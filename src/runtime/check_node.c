@@ -249,11 +249,13 @@ ox_status ox_check_sums(ox_frame *frame, int n, ox_check_numbers numbers, ox_ten
     call->weights = call->constants = 0;
     call->plain = true;
     call->store = NULL;
+    call->absolute = numbers == OX_CHECK_ABSOLUTE;
+    call->ones = numbers == OX_CHECK_ONES;
     ox_status status = call->op->prepare(call);
     call->workspace = status == OX_OK ? ox_pile_aligned(pile, call->workspace_size) : NULL;
     if (status == OX_OK)
         status = call->workspace ? call->op->run(call) : out_of_memory(second, call->workspace_size);
-    call->plain = false;
+    call->plain = call->absolute = call->ones = false;
     call->store = store;
     return status;
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 from build import model, node
-from mistakes import MODEL, SHAPE, UNSUPPORTED, Mistake, floats
+from mistakes import MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
 
 KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "float64": "double"}
 BYTES, ONE = np.zeros((2, 3), np.uint8), np.array(0.5, np.float32)
@@ -76,6 +76,55 @@ def all_mistakes():
              "inputs 7 and 8, scale and zero point of the result, must be given together")
     yield at("a bias that does not fit", "QGemm a,s,z,b,s,w,c y", {**gemm, "c": np.zeros(3, np.int32)}, SHAPE,
              "input 6 'c' (int32 [3]) does not fit the output of shape [2,4]")
+    yield from of_blocks()
+
+
+def of_blocks():
+    x, packed, scales = floats(2, 40), np.zeros((4, 2, 16), np.uint8), floats(4, 2)
+    sizes = {"K": 40, "N": 4, "bits": 4, "block_size": 32}
+    given = {"x": x, "b": packed, "s": scales}
+    def product(title, status, said, text="x,b,s", inputs=(), **attributes):
+        return at(title, f"MatMulNBits {text} y", {**given, **dict(inputs)}, status, said, **sizes | attributes)
+    yield product("weights of 3 bits", MODEL, "attribute bits is 3, but 2, 4 or 8 are supported", bits=3)
+    yield product("blocks of 24", MODEL, "attribute block_size is 24, which is no power of two from 16 on", block_size=24)
+    yield product("no block size", MODEL, "attribute block_size is 0, which is no power of two from 16 on", block_size=0)
+    yield product("no columns", MODEL, "attribute K must be given, and be above 0", K=0)
+    yield product("N below 0", MODEL, "attribute N must be given, and be above 0", N=-4)
+    yield product("an accuracy that there is none of", MODEL, "attribute accuracy_level is 5, not 0 to 4",
+                  accuracy_level=5)
+    yield product("weights for a GPU", UNSUPPORTED, "weights that are laid out for a GPU are not supported",
+                  weight_prepacked=1)
+    yield product("packed weights that are short", SHAPE,
+                  "input 1 'b' (uint8 [4,2,15]) must have shape [4,2,16] by N, K, bits and block_size",
+                  inputs={"b": packed[:, :, :15]})
+    yield product("packed weights with a block too few", SHAPE, "must have shape [4,2,16] by N, K, bits and block_size", inputs={"b": packed[:, :1]})
+    yield product("packed weights of one dimension", SHAPE, "must have shape [4,2,16] by N, K, bits and block_size", inputs={"b": packed.reshape(-1)})
+    yield product("rows of another length", SHAPE, "input 0 'x' (float [2,39]) must have 40 elements in its rows (attribute K)",
+                  inputs={"x": x[:, :39]})
+    yield product("a number times weights", SHAPE, "input 0 'x' (float []) must have 40 elements in its rows (attribute K)", inputs={"x": ONE})
+    yield product("scales for blocks that there are not", SHAPE, "input 2 's' (float [4,3]) must have shape [4,2] by N, K, bits and block_size",
+                  inputs={"s": floats(4, 3)})
+    yield product("scales of another type", UNSUPPORTED, "input 2 's' (double [4,2]): type double is not supported here; float is", inputs={"s": np.ones((4, 2))})
+    yield product("zero points that are not packed", SHAPE, "input 3 'z' (uint8 [4,2]) must have shape [4,1] by N, K, bits and block_size",
+                  "x,b,s,z", {"z": np.zeros((4, 2), np.uint8)})
+    yield product("zero points of another type", UNSUPPORTED, "input 3 'z' (int8 [4,1]): type int8 is not supported here; float, uint8 are", "x,b,s,z",
+                  {"z": np.zeros((4, 1), np.int8)})
+    yield product("too few groups", SHAPE, "input 4 'g' (int32 [39]) must have shape [40] by N, K, bits and block_size", "x,b,s,,g",
+                  {"g": np.zeros(39, np.int32)})
+    yield product("a group that there is none of", VALUE, "input 4 'g' (int32 [40]): element 3 is 2, but there are 2 blocks",
+                  "x,b,s,,g", {"g": np.array([0, 0, 0, 2] * 10, np.int32)})
+    yield product("a bias of another length", SHAPE, "input 5 'c' (float [3]) must have shape [4] by N, K, bits and block_size", "x,b,s,,,c",
+                  {"c": floats(3)})
+    codes = {"x": x, "b": np.zeros(80, np.uint8), "s": floats(5)}
+    numbers = {"K": 40, "N": 4, "block_size": 32, "quant_type": 1}
+    yield at("codes that are unknown", "MatMulBnb4 x,b,s y", codes, MODEL,
+             "attribute quant_type is 2, but 0 (FP4) or 1 (NF4) are known", **numbers | {"quant_type": 2})
+    yield at("packed codes that are short", "MatMulBnb4 x,b,s y", {**codes, "b": np.zeros(79, np.uint8)}, SHAPE,
+             "input 1 'b' (uint8 [79]) must have shape [80] by N, K, bits and block_size", **numbers)
+    yield at("too few scales of codes", "MatMulBnb4 x,b,s y", {**codes, "s": floats(4)}, SHAPE,
+             "input 2 's' (float [4]) must have shape [5] by N, K, bits and block_size", **numbers)
+    yield at("rows for the transposed weights", "MatMulBnb4 x,b,s y", codes, SHAPE, "must have 4 elements in its rows (attribute N)",
+             **numbers, transB=0)
 
 
 MISTAKES = list(all_mistakes())

@@ -1,0 +1,169 @@
+/* matmul_blocks.c: MatMulNBits and MatMulBnb4. Weights stay packed: panels of them are widened for as many rows as read
+ * them, in a cache. */
+#include "matmul_blocks.h"
+#include "ops/blocks.h"
+#include "ops/dense.h"
+#include "ops/elementwise.h"
+
+#include <math.h>
+
+typedef struct matmul_blocks {
+    ox_gemm product;
+    ox_gemm_plan plan;
+    ox_block_shape shape;
+    const ox_lanes *add;
+    bool has_bias; /* which is added here, not in an epilogue */
+} matmul_blocks;
+
+/* What a run reads. */
+typedef struct blocks_run {
+    ox_block_weights weights;
+    const ox_lanes *add;
+    const float *bias;
+} blocks_run;
+
+/* ---- The plain way ------------------------------------------------------------------------------------------ */
+
+static float code_at(const ox_block_weights *w, int64_t n, int64_t k) {
+    const int64_t i = n * w->shape.k + k;
+    const uint8_t pair = w->data[i / 2];
+    return w->shape.table[i % 2 ? pair & 15 : pair >> 4] * w->scales[i / w->shape.block];
+}
+
+static float integer_at(const ox_block_weights *w, int64_t n, int64_t k) {
+    const ox_block_shape *s = &w->shape;
+    const int64_t block = w->groups ? w->groups[k] : k / s->block;
+    float zero = (float)(1 << (s->bits - 1));
+    if (w->zeros)
+        zero = w->zeros[n * s->blocks + block];
+    else if (w->packed_zeros)
+        zero = (float)ox_bits_at(w->packed_zeros + n * w->zeros_row, block, s->bits);
+    const uint8_t *row = w->data + n * s->blocks * (s->block / 8 * s->bits);
+    return ((float)ox_bits_at(row, k, s->bits) - zero) * w->scales[n * s->blocks + block];
+}
+
+float ox_block_weight(const ox_block_weights *w, int64_t n, int64_t k) {
+    const float weight = w->shape.table ? code_at(w, n, k) : integer_at(w, n, k);
+    return w->ones ? 1 : w->absolute ? fabsf(weight) : weight;
+}
+
+/* An ox_gemm_panel_fn. */
+static void fill_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                       int64_t panel_row, char *stage) {
+    const ox_block_weights *w = &((const blocks_run *)g->context)->weights;
+    (void)stage;
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++)
+            OX_AT(ox_f32, panel + i * panel_row + j * (int64_t)sizeof(float)) =
+                w->shape.is_transposed ? ox_block_weight(w, row + i, column + j)
+                                       : ox_block_weight(w, column + j, row + i);
+}
+
+/* ---- Products ----------------------------------------------------------------------------------------------- */
+
+/* In an epilogue. */
+ox_reg ox_emit_matmul_blocks(ox_call *call, ox_pass_builder *b, ox_reg sums) {
+    if (!ox_call_given(call, OX_BLOCKS_BIAS))
+        return sums;
+    const ox_reg args[] = {sums, ox_pass_widen(b, ox_pass_load(b, call->in[OX_BLOCKS_BIAS], NULL))};
+    return ox_elementwise_apply(b, OX_LANES_Add, NULL, OX_UNDEFINED, 2, args);
+}
+
+/* An ox_gemm_end_fn: the bias. */
+static void add_bias(const ox_gemm *g, const ox_gemm_block *block) {
+    const blocks_run *run = g->context;
+    const int64_t width = sizeof(float);
+    for (int64_t i = 0; i < block->rows; i++) {
+        char *const arg[] = {ox_gemm_out(g, block, i, width), block->data + i * block->data_row,
+                             (char *)(uintptr_t)(run->bias + block->column)};
+        run->add->fn[OX_FLOAT](block->columns, arg, (const int64_t[]){width, width, width}, NULL);
+    }
+}
+
+static void describe_product(const ox_call *call, const ox_block_shape *s, ox_gemm *g) {
+    const ox_tensor *a = call->in[0];
+    const int64_t size = (int64_t)ox_dtype_size(a->dtype);
+    g->n = s->is_transposed ? s->k : s->n, g->k = s->is_transposed ? s->n : s->k;
+    g->m = ox_count(a->rank - 1, a->dims);
+    g->a = (ox_gemm_matrix){a->dtype, NULL, g->k * size, size};
+    g->b = (ox_gemm_matrix){OX_FLOAT, NULL, sizeof(float), g->k * (int64_t)sizeof(float)};
+    g->panel = fill_panel;
+    g->c_row = g->n * (int64_t)sizeof(float);
+    g->end_in_place = true;
+    g->epilogue = call->epilogue;
+}
+
+/* Scales, zero points, groups and bias, in the order of run. */
+static ox_status plan_inputs(ox_call *call, const matmul_blocks *state) {
+    OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_SCALES]));
+    if (ox_call_given(call, OX_BLOCKS_ZEROS) && call->in[OX_BLOCKS_ZEROS]->dtype != OX_UINT8)
+        OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_ZEROS]));
+    OX_TRY(ox_list_plan(call, OX_BLOCKS_GROUPS));
+    return state->has_bias ? ox_dense_plan(call, call->in[OX_BLOCKS_BIAS]) : OX_OK;
+}
+
+ox_status ox_prepare_matmul_blocks(ox_call *call) {
+    matmul_blocks *state = ox_call_state(call, sizeof *state);
+    if (!state)
+        return OX_ERROR_MEMORY;
+    OX_TRY(ox_block_shape_of(call, &state->shape));
+    describe_product(call, &state->shape, &state->product);
+    state->has_bias = ox_call_given(call, OX_BLOCKS_BIAS) && !call->epilogue;
+    state->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
+    if (state->has_bias)
+        state->product.end = add_bias;
+    OX_TRY(plan_inputs(call, state));
+    OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
+    return ox_gemm_prepare(call, &state->product, 1, &state->plan);
+}
+
+static ox_status take_groups(ox_call *call, size_t *used, ox_block_weights *w) {
+    w->groups = ox_list_take(call, used, OX_BLOCKS_GROUPS);
+    for (int64_t k = 0; w->groups && k < w->shape.k; k++)
+        if (w->groups[k] < 0 || w->groups[k] >= w->shape.blocks)
+            return ox_call_fail(call, OX_ERROR_VALUE, "%s: element %lld is %lld, but there are %lld blocks",
+                                OX_INPUT(call, OX_BLOCKS_GROUPS), (long long)k, (long long)w->groups[k],
+                                (long long)w->shape.blocks);
+    return OX_OK;
+}
+
+static ox_status take_inputs(ox_call *call, size_t *used, const matmul_blocks *state, blocks_run *run) {
+    ox_block_weights *w = &run->weights;
+    w->shape = state->shape;
+#if !OX_SMALL
+    w->absolute = call->absolute, w->ones = call->ones;
+#endif
+    w->data = call->in[OX_BLOCKS_B]->data;
+    w->scales = ox_dense_in(call, used, call->in[OX_BLOCKS_SCALES]).data;
+    if (ox_call_given(call, OX_BLOCKS_ZEROS)) {
+        const ox_tensor *zeros = call->in[OX_BLOCKS_ZEROS];
+        if (zeros->dtype == OX_UINT8)
+            w->packed_zeros = zeros->data;
+        else
+            w->zeros = ox_dense_in(call, used, zeros).data;
+        w->zeros_row = ((w->shape.blocks - 1) * w->shape.bits >> 3) + 1;
+    }
+    OX_TRY(take_groups(call, used, w));
+    run->bias = state->has_bias ? ox_dense_in(call, used, call->in[OX_BLOCKS_BIAS]).data : NULL;
+    return OX_OK;
+}
+
+/* An ox_gemm_place_fn: there is one product, whose operands are in place. */
+static void place(const void *places, int64_t i, ox_gemm *g) {
+    (void)places, (void)i, (void)g;
+}
+
+ox_status ox_run_matmul_blocks(ox_call *call) {
+    const matmul_blocks *state = call->state;
+    const int64_t count = ox_tensor_count(call->out[0]);
+    size_t used = 0;
+    blocks_run run = {.add = state->add};
+    OX_TRY(take_inputs(call, &used, state, &run));
+    ox_gemm g = state->product;
+    g.a.data = call->in[0]->data;
+    g.c = ox_dense_out(call, &used, count);
+    g.context = &run;
+    ox_gemm_run(&state->plan, &g, 1, place, NULL, ox_gemm_take(call, &used, &state->plan));
+    ox_dense_store(call, count, g.c);
+    return OX_OK;
+}
