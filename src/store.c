@@ -1,6 +1,6 @@
-/* store.c: blocks by key, in a list: a model has few of them, and they are looked up only when a session plans. They
- * lie behind each other in chunks, so that large pages are shared, and nothing else lies there: blocks of whole large
- * pages take no others. */
+/* store.c: blocks by key, in a hash table: sessions look up every weight whenever they plan. They lie behind each other
+ * in chunks, so that large pages are shared, and nothing else lies there: blocks of whole large pages take no others.
+ */
 #include "store.h"
 
 #include "asserts.h"
@@ -9,11 +9,12 @@
 #include <string.h>
 
 enum {
-    MOST_CHUNK = 32 << 20 /* bytes of a chunk, but for a larger block */
+    MOST_CHUNK = 32 << 20, /* bytes of a chunk, but for a larger block */
+    LEAST_LISTS = 64
 };
 
 typedef struct store_block {
-    struct store_block *next;
+    struct store_block *next; /* in the list of its hash */
     ox_store_key key;
     void *data;
 } store_block;
@@ -30,7 +31,8 @@ struct ox_store {
     size_t expected;
     ox_store_read_fn *tell;
     const void *context;
-    store_block *blocks;
+    store_block **lists;  /* by hash; `count` blocks in them */
+    size_t nlists, count; /* nlists is 0 or a power of two */
     store_chunk *chunks;
     ox_lock *lock;
 };
@@ -46,11 +48,13 @@ ox_status ox_store_create(const ox_allocator *allocator, size_t limit, ox_store 
 void ox_store_free(ox_store *store) {
     if (!store)
         return;
-    while (store->blocks) {
-        store_block *block = store->blocks;
-        store->blocks = block->next;
-        ox_release(&store->allocator, block, sizeof *block);
-    }
+    for (size_t i = 0; i < store->nlists; i++)
+        while (store->lists[i]) {
+            store_block *block = store->lists[i];
+            store->lists[i] = block->next;
+            ox_release(&store->allocator, block, sizeof *block);
+        }
+    ox_release(&store->allocator, store->lists, store->nlists * sizeof *store->lists);
     while (store->chunks) {
         store_chunk *chunk = store->chunks;
         store->chunks = chunk->next;
@@ -114,14 +118,45 @@ static bool same_key(const ox_store_key *a, const ox_store_key *b) {
            !memcmp(a->dims, b->dims, sizeof a->dims) && !memcmp(a->strides, b->strides, sizeof a->strides);
 }
 
+/* By what a block is made of: few blocks are made of the same data. */
+static store_block **list_of(store_block **lists, size_t nlists, const ox_store_key *key) {
+    const uint64_t hash = (uint64_t)(uintptr_t)key->data * UINT64_C(0x9e3779b97f4a7c15);
+    return &lists[(size_t)(hash >> 32) & (nlists - 1)];
+}
+
 static const store_block *find(const ox_store *store, const ox_store_key *key) {
-    for (const store_block *block = store->blocks; block; block = block->next)
+    if (!store->nlists)
+        return NULL;
+    for (const store_block *block = *list_of(store->lists, store->nlists, key); block; block = block->next)
         if (same_key(&block->key, key))
             return block;
     return NULL;
 }
 
-/* A new block, filled and in the list; NULL beyond the limit. */
+/* Makes room for one more block; false if there is no list at all. Without memory the lists that are there grow long.
+ */
+static bool grow_lists(ox_store *store) {
+    if (store->count < store->nlists)
+        return true;
+    const size_t nlists = store->nlists ? 2 * store->nlists : LEAST_LISTS;
+    store_block **lists = ox_alloc(&store->allocator, nlists * sizeof *lists);
+    if (!lists)
+        return store->nlists > 0;
+    memset(lists, 0, nlists * sizeof *lists);
+    for (size_t i = 0; i < store->nlists; i++)
+        while (store->lists[i]) {
+            store_block *block = store->lists[i], **list = list_of(lists, nlists, &block->key);
+            store->lists[i] = block->next;
+            block->next = *list;
+            *list = block;
+        }
+    ox_release(&store->allocator, store->lists, store->nlists * sizeof *lists);
+    store->lists = lists;
+    store->nlists = nlists;
+    return true;
+}
+
+/* A new block, filled and in its list; NULL beyond the limit. */
 static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
                      const store_block **added, ox_error *error) {
     const size_t around = sizeof(store_block) + sizeof(store_chunk) + 2 * OX_ALIGN;
@@ -129,17 +164,19 @@ static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_s
     if (size > SIZE_MAX - around || size + around > store->limit - store->used)
         return OX_OK;
     const size_t bytes = ox_aligned(size);
-    store_block *block = ox_alloc(&store->allocator, sizeof *block);
+    store_block *block = grow_lists(store) ? ox_alloc(&store->allocator, sizeof *block) : NULL;
     void *data = block ? take(store, bytes) : NULL;
     if (!data) {
         ox_release(&store->allocator, block, sizeof *block);
         return ox_fail_memory(error, "weights laid out for products", size);
     }
-    *block = (store_block){store->blocks, *key, data};
+    store_block **list = list_of(store->lists, store->nlists, key);
+    *block = (store_block){*list, *key, data};
     make(context, data);
     if (store->tell && key->bytes)
         store->tell(store->context, key->data, key->bytes);
-    store->blocks = block;
+    *list = block;
+    store->count++;
     store->used += sizeof *block + bytes;
     *added = block;
     return OX_OK;

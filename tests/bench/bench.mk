@@ -4,7 +4,7 @@
 # PEERS=1 builds rten and tract too, which needs cargo, and fetches OpenVINO and MNN for that table. No test depends on any of this; CI runs a few cases.
 BENCH ?=
 PEERS ?=
-TABLES ?= $(or $(TABLE),elementwise products layers loops trees $(if $(wildcard $(MODELS)/*.fetched),models starts))
+TABLES ?= $(or $(TABLE),elementwise products layers loops trees planning $(if $(wildcard $(MODELS)/*.fetched),models starts))
 PAGE ?= docs/benchmarks.md
 
 BENCH_DIR   := $(BUILD)/bench
@@ -13,6 +13,8 @@ BENCH_PEERS := $(if $(filter 1,$(PEERS)),$(if $(shell command -v cargo),$(PEERS_
 BENCH_TOOLS := $(BENCH_DIR)/timer.so $(BENCH_DIR)/start
 BENCH_RUN    = env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/bench.py \
   --timer $(BENCH_DIR)/timer.so --start $(BENCH_DIR)/start --ox $(BUILD)/ox $(if $(BENCH_PEERS),--peers $(BENCH_PEERS))
+PLANNING_RUN = env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/planning.py \
+  --timer $(BENCH_DIR)/timer.so
 
 $(BENCH_DIR)/timer.so: tests/bench/timer.c tests/bench/handover.c $(BENCH_DIR)/limits.o tests/bench/clock.h src/ox.h
 	@mkdir -p $(@D)
@@ -40,13 +42,16 @@ $(VENV)/.peers: tests/bench/peers/requirements.txt $(VENV)/.stamp
 bench: all venv $(BENCH_TOOLS) $(BENCH_PEERS) $(if $(BENCH_PEERS),$(VENV)/.peers)
 	@test -x $(VENV)/bin/python || { echo "make bench needs Python packages: $$(cat $(VENV).note)"; exit 1; }
 	@$(if $(filter 1,$(PEERS)),$(if $(BENCH_PEERS),:,echo 'PEERS=1 needs cargo: rten and tract are left out'),:)
-	$(if $(BENCH),$(BENCH_RUN) $(if $(TABLE),--table $(TABLE)) $(BENCH),$(MAKE) --no-print-directory bench-page)
+	$(if $(BENCH),$(if $(filter planning,$(TABLE)),$(PLANNING_RUN),$(BENCH_RUN) $(if $(TABLE),--table $(TABLE))) $(BENCH),$(MAKE) --no-print-directory bench-page)
 
 bench-page: $(TABLES:%=bench-%)
 
 bench-starts:
 	env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench/starts.py --folder $(BENCH_DIR)/starts \
 	  --ox $(BUILD)/ox --command 'make bench' --page $(PAGE)
+
+bench-planning:
+	$(PLANNING_RUN) --command 'make bench' --page $(PAGE)
 
 bench-%:
 	$(BENCH_RUN) --table $* --threads 1 --json $(BENCH_DIR)/$*-1.json

@@ -16,7 +16,7 @@ cases in which it is more than 5 % faster than ox.
 """
 
 TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks", "loops": "Loops",
-          "trees": "Trees", "models": "Whole networks", "starts": "Starting with networks"}
+          "trees": "Trees", "planning": "Planning", "models": "Whole networks", "starts": "Starting with networks"}
 
 INTRODUCTIONS = {
     "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
@@ -35,6 +35,12 @@ whatever the runtime makes of it; *GB/s* counts inputs, weights and the output o
 places by turns, and what is stacked is computed in its slice of the result.""",
     "trees": """The cases are those of `tests/bench/trees.py`: full trees with random features, thresholds and votes, on rows
 of 30 floats.""",
+    "planning": """The cases are those of `tests/bench/planning.py`: chains of products of [n,8] and [8,8], each with
+weights of its own, and a step of a decoder of 12 layers, whose cache of keys and values is an input. Before each step all
+inputs are set, to one list of arrays, or to several in turns: two have the dims that were seen before, eight are more
+than a session keeps plans of, and the cache grows by one in each step, from 16 to 79. *planning alone* is
+`ox_session_prepare` for eight shapes in turns. ONNX Runtime's inputs are bound in advance, one binding for each list;
+it takes the memory of its outputs itself.""",
     "models": """The networks are those that `make models` fetches, one image of the size that a network is made for (the
 detector of rapidocr 320x320, its reader 48x320) or, of silero, one step of 576 samples. The files of alexnet to zfnet512
 lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here. What `make bench

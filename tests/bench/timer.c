@@ -70,3 +70,32 @@ int64_t bench_blas(const bench_product *product, int64_t count) {
             multiply(product, j);
     return now() - start;
 }
+
+typedef ox_status set_fn(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error);
+
+/* Steps of a session whose inputs change, each with the next of some lists of inputs, and the first again behind the
+ * last; `run` may also be the function that plans alone. */
+typedef struct bench_steps {
+    set_fn *set;
+    run_fn *run;
+    ox_session *session;
+    const ox_tensor *inputs; /* list after list */
+    int64_t ninputs, nlists;
+    ox_error *error;
+} bench_steps;
+
+OX_API int64_t bench_session_steps(const bench_steps *steps, int64_t count);
+
+/* Nanoseconds that `count` steps took, -1 if one of them failed. */
+int64_t bench_session_steps(const bench_steps *steps, int64_t count) {
+    int64_t start = now();
+    for (int64_t i = 0; i < count; i++) {
+        const ox_tensor *inputs = steps->inputs + i % steps->nlists * steps->ninputs;
+        for (int64_t k = 0; k < steps->ninputs; k++)
+            if (steps->set(steps->session, (size_t)k, &inputs[k], steps->error))
+                return -1;
+        if (steps->run(steps->session, steps->error))
+            return -1;
+    }
+    return now() - start;
+}

@@ -44,6 +44,28 @@ START_TEST(blocks_are_made_once) {
 }
 END_TEST
 
+/* As many as a large model has, of which some are of the same data: the table grows several times. */
+START_TEST(many_blocks_are_found_again) {
+    enum {
+        COUNT = 1000
+    };
+    static char weights[COUNT];
+    const char *blocks[COUNT];
+    ox_store *store;
+    made = 0;
+    ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < COUNT; i++) {
+            const ox_store_key key = {.data = &weights[i / 4 * 4], .dims = {i % 4}};
+            const char *block = get(store, &key, (char)i);
+            ck_assert(turn ? block == blocks[i] : block[0] == (char)i);
+            blocks[i] = block;
+        }
+    ck_assert_int_eq(made, COUNT);
+    ox_store_free(store);
+}
+END_TEST
+
 START_TEST(beyond_the_limit_there_is_no_block) {
     ox_store *store;
     made = 0;
@@ -171,6 +193,7 @@ Suite *ox_suite_store(void) {
     Suite *suite = suite_create("store");
     TCase *tests = tcase_create("store");
     tcase_add_test(tests, blocks_are_made_once);
+    tcase_add_test(tests, many_blocks_are_found_again);
     tcase_add_test(tests, beyond_the_limit_there_is_no_block);
     tcase_add_test(tests, what_is_read_is_told_once);
     tcase_add_test(tests, spans_of_tensors);

@@ -68,6 +68,9 @@ ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dim
     *each = w.each = ox_aligned(w.each);
     if (!ox_mul_size(w.each, (size_t)ox_count(rank, dims), &size))
         return OX_OK;
+    OX_TRY(ox_store_get(call->store, &w.key, size, NULL, NULL, &g->panels, call->error));
+    if (g->panels)
+        return OX_OK;
     ox_pile_mark mark = ox_pile_save(call->pile);
     w.stage = ox_pile_get(call->pile, OX_GEMM_STAGE);
     ox_status status = w.stage ? ox_store_get(call->store, &w.key, size, lay_out, &w, &g->panels, call->error)

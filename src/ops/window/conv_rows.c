@@ -77,6 +77,9 @@ static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *ke
         !ox_mul_size(c->rows.each = ox_aligned(c->rows.each), (size_t)c->groups, &size))
         return OX_OK;
     key.strides[0] = c->groups; /* no product's weights have other strides of 0 */
+    OX_TRY(ox_store_get(call->store, &key, size, NULL, NULL, &c->rows.panels, call->error));
+    if (c->rows.panels)
+        return OX_OK;
     const ox_pile_mark mark = ox_pile_save(call->pile);
     const rows_weights made = {c, call->loops, kernel, w->dtype, w->data, ox_pile_get(call->pile, OX_GEMM_STAGE)};
     const ox_status status =
