@@ -19,6 +19,8 @@ ADDRESS   = $(call about,ADDRESS)
 # FILL writes them, and the version, into a text; a line for an address is left out while there is none.
 FILL      = sed -e 's,@NAME@,$(call about,NAME),g' -e 's,@VERSION@,$(VERSION),g' -e 's,@LICENCE@,$(call about,LICENCE),g' \
               -e $(if $(ADDRESS),'s|@ADDRESS@|$(ADDRESS)|',/@ADDRESS@/d)
+# Its number is that of the binary interface (docs/versions.md); tests/install/abi.txt says what it stands for.
+SONAME   := libox.so.0
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 OPT      ?= -O2 -g
 
@@ -181,7 +183,7 @@ STATIC = $(foreach lib,$(1),$(or $(call LINKS,-l:lib$(lib).a),-l$(lib)))
 PACKED = $(call LINKS,-z pack-relative-relocs,enum { known = 1 / (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 36) };)
 
 $(BUILD)/libox.so: $(LIB_OBJ)
-	$(call SHORT,LD) $(CC) -shared -Wl,-soname,libox.so.0 -Wl,--no-undefined $(PACKED) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
+	$(call SHORT,LD) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(PACKED) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
 
 # protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model. Of
 # the constants, tables come first and strings last (by name of their sections): few strings are read.
@@ -225,8 +227,8 @@ install: all $(BUILD)/ox.1
 	  $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m755 $(BUILD)/ox $(DESTDIR)$(PREFIX)/bin/ox
 	install -m644 $(BUILD)/libox.a $(DESTDIR)$(PREFIX)/lib/libox.a
-	install -m755 $(BUILD)/libox.so $(DESTDIR)$(PREFIX)/lib/libox.so.0
-	ln -sf libox.so.0 $(DESTDIR)$(PREFIX)/lib/libox.so
+	install -m755 $(BUILD)/libox.so $(DESTDIR)$(PREFIX)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libox.so
 	install -m644 src/ox.h $(DESTDIR)$(PREFIX)/include/ox.h
 	install -m644 $(BUILD)/ox.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ox.pc
 	install -m644 $(BUILD)/ox.1 $(DESTDIR)$(PREFIX)/share/man/man1/ox.1
@@ -237,7 +239,7 @@ install: all $(BUILD)/ox.1
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)'
 
 uninstall:
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ox lib/libox.a lib/libox.so lib/$(SONAME) include/ox.h \
 	  lib/pkgconfig/ox.pc share/man/man1/ox.1 lib/ox/image.so lib/ox/regex.so $(COMPLETIONS))
 	@rmdir $(DESTDIR)$(PREFIX)/lib/ox 2>/dev/null || true
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)' --gone

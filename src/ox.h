@@ -263,7 +263,8 @@ typedef struct ox_limits {
                           * for small files fewer: OX_EXPAND_BASE and OX_EXPAND_FACTOR in config.h */
     int depth;           /* of subgraphs and of calls of functions in each other; OX_MAX_CALLS, at most OX_MOST_CALLS */
     ox_cancel_fn *cancel; /* default: never */
-    void *cancel_context;
+    void *cancel_context; /* for that function */
+    size_t reserved[4];   /* 0: room for limits of later versions, as in ox_options */
 } ox_limits;
 
 /* Gives `length` bytes of external data from `offset` on of what a model calls `location`: a pointer to them that stays
@@ -310,6 +311,10 @@ typedef struct ox_options {
      * order. An inner value of a model-local function has the names of the calls in front, as ox_model_visit tells. */
     const char *const *extra_outputs;
     size_t extra_output_count;
+    /* 0: room for options of later versions (docs/versions.md). They take words from here, and 0 means what ox did
+     * before there was the option, so that programs run with later libraries as they are. Anything but 0 is an
+     * OX_ERROR_ARGUMENT: the struct was not zeroed, or the program uses an option of a later version. */
+    size_t reserved[8];
 } ox_options;
 
 /* ---- Models ------------------------------------------------------------------------------------------------- */

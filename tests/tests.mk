@@ -349,7 +349,7 @@ valgrind: $(BUILD)/unit
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]' | sort)
 
-lint: lint-rooms lint-texts lint-about lint-format lint-build lint-cppcheck
+lint: lint-rooms lint-texts lint-about lint-abi lint-format lint-build lint-cppcheck
 
 # What includes what, and the test that a fault of that kind is found, or a circle of calls (circles.py in lint-build).
 lint-rooms:
@@ -362,6 +362,14 @@ lint-texts:
 
 lint-about:
 	@$(PYTHON) tests/lint/about.py .
+
+# What compiled programs rely on; abi adds what is new.
+ABI = $(PYTHON) tests/install/abi.py src/ox.h Makefile tests/install/abi.txt
+lint-abi:
+	@$(ABI)
+
+abi:
+	@$(ABI) --write
 
 lint-format:
 	clang-format --dry-run -Werror $(LINT_FILES)
@@ -386,4 +394,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan nightly valgrind analyze \
-  lint lint-rooms lint-texts lint-about lint-format lint-build lint-cppcheck
+  lint lint-rooms lint-texts lint-about lint-abi abi lint-format lint-build lint-cppcheck

@@ -18,11 +18,27 @@ void ox_options_keep(ox_options *options) {
         options->isa = own_name(options->isa);
 }
 
+/* True if no word that later versions may give a meaning to is set. A device's library is that of its program. */
+static bool is_of_this_version(const ox_options *options) {
+    size_t set = 0;
+    for (size_t i = 0; !OX_SMALL && i < sizeof options->reserved / sizeof *options->reserved; i++)
+        set |= options->reserved[i];
+    for (size_t i = 0; !OX_SMALL && i < sizeof options->limits.reserved / sizeof *options->limits.reserved; i++)
+        set |= options->limits.reserved[i];
+    return !set;
+}
+
 #define LISTED(name, ...) " " #name
 
 ox_status ox_options_check(const ox_options *options, ox_error *error) {
     if (!options)
         return OX_OK;
+    if (!is_of_this_version(options))
+        return ox_fail(
+            error, OX_ERROR_ARGUMENT,
+            "reserved words of the options are not 0: the struct was not zeroed, or the program needs a later "
+            "version than %s",
+            ox_version());
     if (options->allocator && !options->allocator->resize)
         return ox_fail(error, OX_ERROR_ARGUMENT, "the allocator of the options has no function: resize is NULL");
     if (options->threads < 0 || options->threads > OX_MOST_THREADS)

@@ -41,6 +41,7 @@ class Limits(C.Structure):
         ("depth", C.c_int),
         ("cancel", C.c_void_p),
         ("cancel_context", C.c_void_p),
+        ("reserved", C.c_size_t * 4),
     ]
 
 
@@ -62,6 +63,7 @@ class Options(C.Structure):
         ("warn_context", C.c_void_p),
         ("extra_outputs", C.c_void_p),
         ("extra_output_count", C.c_size_t),
+        ("reserved", C.c_size_t * 8),
     ]
 
 

@@ -1,5 +1,5 @@
-"""planted.py: rooms.py, circles.py, about.py and texts.py find what they are there to find: each fault is planted in a
-small tree of its own."""
+"""planted.py: rooms.py, circles.py, about.py, texts.py and abi.py find what they are there to find: each fault is
+planted in a small tree of its own."""
 import pathlib
 import subprocess
 import sys
@@ -87,10 +87,38 @@ def texts(text):
         return subprocess.run([sys.executable, HERE / "texts.py", folder], capture_output=True, text=True, check=False)
 
 
+HEADER = "typedef enum e { OX_A, OX_B = 4 } e;\ntypedef struct s { int a, b; void *(*f)(int); long reserved[2]; } s;\nOX_API int ox_f(s *x);\n"
+# A change, the number in the soname, and whether lint-abi and `make abi` allow it.
+ABI = {
+    "nothing": (("", ""), 3, True, True),
+    "a word of the reserved": (("reserved[2]", "c, reserved[1]"), 3, False, True),
+    "a new function": (("OX_API", "OX_API void ox_g(void);\nOX_API"), 3, False, True),
+    "a struct that grows": (("reserved[2]", "reserved[3]"), 3, False, False),
+    "a member in front": (("int a,", "int z, a,"), 3, False, False),
+    "another value": (("OX_B = 4", "OX_B"), 3, False, False),
+    "a function that is gone": (("ox_f", "ox_h"), 3, False, False),
+    "a function that is gone, and a new soname": (("ox_f", "ox_h"), 4, False, True),
+}
+
+
+def abi(folder, number, header, *options):
+    """Whether abi.py is content with a header and a soname."""
+    (folder / "x.h").write_text("#include <stddef.h>\n#define OX_API\n" + header)
+    (folder / "Makefile").write_text(f"SONAME := libx.so.{number}\n")
+    command = [sys.executable, HERE.parent / "install/abi.py", folder / "x.h", folder / "Makefile", folder / "abi.txt", *options]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+for what, (change, number, *wanted) in ABI.items():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        abi(folder, 3, HEADER, "--write")
+        if [abi(folder, number, HEADER.replace(*change), *options) for options in ((), ("--write",))] != wanted:
+            failed.append(f"abi.py: {what}: not as it should be")
 TEXTS = (b"int x; \n", b"int x;\r\n", b"\tint x;\n", b"int x;", b"/* \xff */\n")
 if about().returncode or texts(b"int x;\n").returncode:
     failed.append(f"sound files are refused: {about().stdout}{texts(b'int x;').stdout}")
 failed += [f"about.py: a fault in {name} is not found" for name in ABOUT if about(name).returncode == 0]
 failed += [f"texts.py: {text} is not found" for text in TEXTS if texts(text).returncode == 0]
 print("\n".join(failed), end="\n" if failed else "")
-sys.exit(tally.finish(len(FAULTS) + len(ABOUT) + len(TEXTS) + 4 - len(failed), len(failed)))
+sys.exit(tally.finish(len(FAULTS) + len(ABOUT) + len(ABI) + len(TEXTS) + 4 - len(failed), len(failed)))

@@ -168,7 +168,11 @@ START_TEST(options_that_mean_nothing) {
                                          {{.threads = -4}, "-4 threads are out of range (0 to 256"},
                                          {{.threads = 257}, "257 threads"},
                                          {{.limits = {.depth = -1}}, "depth is -1"},
-                                         {{.allocator = &no_function}, "resize is NULL"}};
+                                         {{.allocator = &no_function}, "resize is NULL"},
+                                         {{.reserved = {1}}, "reserved words of the options are not 0"},
+                                         {{.reserved = {[7] = 1}}, "needs a later version than"},
+                                         {{.limits = {.reserved = {1}}}, "reserved words"},
+                                         {{.limits = {.reserved = {[3] = SIZE_MAX}}}, "reserved words"}};
     ox_model *model;
     ox_session *session;
     begin_model();
