@@ -4,7 +4,7 @@ import numpy as np
 from build import model, node
 from mistakes import MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
 
-KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "float64": "double"}
+KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "int64": "int64", "float64": "double"}
 BYTES, ONE = np.zeros((2, 3), np.uint8), np.array(0.5, np.float32)
 
 
@@ -125,6 +125,21 @@ def of_blocks():
              "input 2 's' (float [4]) must have shape [5] by N, K, bits and block_size", **numbers)
     yield at("rows for the transposed weights", "MatMulBnb4 x,b,s y", codes, SHAPE, "must have 4 elements in its rows (attribute N)",
              **numbers, transB=0)
+    table = {"t": np.zeros((5, 16), np.uint8), "i": np.zeros(2, np.int64), "s": floats(5, 2), "z": np.zeros((5, 1), np.uint8)}
+    def gather(title, status, said, inputs=(), **attributes):
+        return at(title, "GatherBlockQuantized t,i,s,z y", {**table, **dict(inputs)}, status, said,
+                  **{"block_size": 16} | attributes)
+    yield gather("columns of bytes", UNSUPPORTED, "input 0 't' (uint8 [5,16]): axes 1 and 1 are gathered and quantised, "
+                 "but of bytes these are the first and the last", gather_axis=1)
+    yield gather("scales of other blocks", SHAPE, "input 2 's' (float [5,1]) must have shape [5,2] by input 0 't' "
+                 "(uint8 [5,16]) and block_size", {"s": floats(5, 1)})
+    yield gather("zero points that are not packed as the data", SHAPE, "input 3 'z' (uint8 [5,2]) must have shape [5,1] "
+                 "by input 0 't' (uint8 [5,16]) and block_size", {"z": np.zeros((5, 2), np.uint8)})
+    yield gather("zero points of other integers", UNSUPPORTED,
+                 "input 3 'z' (int8 [5,1]): type int8 is not supported here; uint8 is", {"z": np.zeros((5, 1), np.int8)})
+    yield gather("an axis too far", SHAPE, "quantize_axis 2 is out of range for rank 2 (-2 to 1)", quantize_axis=2)
+    yield gather("a number of a table", SHAPE, "input 0 't' (uint8 []): at least one dimension is expected",
+                 {"t": np.zeros((), np.uint8)})
 
 
 MISTAKES = list(all_mistakes())

@@ -12,7 +12,7 @@ import oxlib
 import trials
 
 DOMAIN = "com.microsoft"
-WORDS = {"float": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+WORDS = {"float": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "int4": np.int8, "uint4": np.uint8}
 LIMITS = {"float": 2e-5, "float16": 2e-3, "bfloat16": 1e-2}
 CODES = ([0, 5.208333333e-03, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25, -0.0, -5.208333333e-03, -0.66666667, -1,
           -0.33333333, -0.5, -0.16666667, -0.25],
@@ -92,7 +92,44 @@ def codes_of_4_bits(rng):
     return "MatMulBnb4", [a, ("uint8", packed), scales], kind, attributes, wide @ weights, np.abs(wide) @ np.abs(weights)
 
 
-DRAW = [nbits, nbits, codes_of_4_bits]
+def gather(rng):
+    """The data of int4 and uint4 may be gathered and quantised along any axes, that of bytes along the first and last."""
+    kind, word = str(rng.choice(["float", "float16", "bfloat16"])), str(rng.choice(["uint8", "int4", "uint4"]))
+    bits = int(rng.choice([2, 4, 8])) if word == "uint8" else 4
+    dims = [int(d) for d in rng.integers(1, 12, int(rng.integers(2 if word == "uint8" else 1, 4)))]
+    axis, along = (int(rng.integers(0, len(dims))) for _ in range(2))
+    if word == "uint8":
+        axis, along = 0, len(dims) - 1
+    dims[along] = int(rng.integers(1, 30)) * (8 // bits)
+    block = int(rng.choice([16, 32, 64, 128]))
+    blocks = -(-dims[along] // block)
+    low = -8 if word == "int4" else 0
+    codes = rng.integers(low, low + 2 ** bits, dims)
+    counts = dims[:along] + [blocks] + dims[along + 1:]
+    scales, wide_scales = narrow(kind, rng.uniform(0.01, 0.1, counts) * rng.choice([-1, 1], counts))
+    zeros = rng.integers(low, low + 2 ** bits, counts) if rng.random() < 0.6 else None
+    indices = rng.integers(-dims[axis] - 1, dims[axis] + 1, [int(d) for d in rng.integers(1, 5, int(rng.integers(0, 3)))])
+    point = np.full(counts, 2 ** (bits - 1) if word == "uint8" else 0) if zeros is None else zeros
+    weights = (codes - np.repeat(point, block, along).take(range(dims[along]), along)) * \
+        np.repeat(wide_scales, block, along).take(range(dims[along]), along)
+    right = np.take(weights, np.clip(indices, -dims[axis], dims[axis] - 1), axis)
+    known = (indices >= -dims[axis]) & (indices < dims[axis])
+    right *= known.reshape(known.shape + (1,) * (len(dims) - axis - 1))
+    packed = [t if t is None else (word, pack(t, bits) if word == "uint8" else t.astype(WORDS[word]))
+              for t in (codes, zeros)]
+    attributes = {"bits": bits, "block_size": block, "gather_axis": axis, "quantize_axis": along - len(dims)}
+    inputs = [packed[0], (str(indices.dtype), indices), scales, packed[1]]
+    if rng.random() < 0.5:
+        inputs[1] = "int32", indices.astype(np.int32)
+    return "GatherBlockQuantized", inputs, kind, attributes, right, np.abs(right)
+
+
+DRAW = [nbits, nbits, codes_of_4_bits, gather]
+
+
+def given(op):
+    """The input that is no weight."""
+    return 1 if op.startswith("Gather") else 0
 
 
 def by_runtime(op, inputs, kind, attributes):
@@ -104,10 +141,10 @@ def by_runtime(op, inputs, kind, attributes):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    data = one_node.model(op, 1, inputs, set(range(1, len(inputs))), [kind], attributes, DOMAIN)
+    data = one_node.model(op, 1, inputs, set(range(len(inputs))) - {given(op)}, [kind], attributes, DOMAIN)
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        return session.run(None, {"x0": inputs[0][1]})[0]
+        return session.run(None, {f"x{given(op)}": inputs[given(op)][1]})[0]
     except tuple(getattr(onnxruntime.capi.onnxruntime_pybind11_state, name) for name in ("Fail", "NotImplemented")):
         if kind == "float" and op == "MatMulNBits" and attributes["bits"] == 4 and len(inputs) == 3:
             raise
@@ -126,7 +163,9 @@ def case(rng, turn):
     op, inputs, kind, attributes, right, bound = DRAW[turn % len(DRAW)](rng)
     while inputs[-1] is None:
         inputs.pop()
-    fixed = set(range(1, len(inputs))) if rng.random() < 0.6 else {i for i in range(1, len(inputs)) if rng.random() < 0.5}
+    fixed = {i for i in range(len(inputs)) if i != given(op)}
+    if rng.random() < 0.4:
+        fixed = {i for i in fixed if rng.random() < 0.5}
     data = one_node.model(op, 1, inputs, fixed, [kind], attributes, DOMAIN)
     what = f"{op} {[i and (i[0], i[1].shape) for i in inputs]} weights {sorted(fixed)} {attributes}"
     try:

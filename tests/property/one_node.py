@@ -2,14 +2,17 @@
 
 import zlib
 
+import ml_dtypes
 import nodes
 import numpy as np
-from onnx import helper
+from onnx import helper, numpy_helper
 
 LIMITS = {"double": 1e-9, "float": 2e-4, "float16": 2e-3, "bfloat16": 2e-2}
 
 
 def constant(name, type_name, array):
+    if type_name in ("int4", "uint4"):
+        return numpy_helper.from_array(np.array(array, getattr(ml_dtypes, type_name), order="C"), name)
     return helper.make_tensor(name, nodes.kind_of(type_name), array.shape, np.ascontiguousarray(array).tobytes(), True)
 
 
