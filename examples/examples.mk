@@ -48,16 +48,18 @@ FETCH = $(PYTHON) examples/models.py examples/models.txt $(MODELS)
 models:
 	@$(FETCH)
 
-# The program in README.md is compiled and run as it stands there.
-$(BUILD)/readme.c: README.md
-	@mkdir -p $(@D)
-	@sed -n '/^```c$$/,/^```$$/{/^```/!p;}' $< >$@
+# The first program of docs/c.md is compiled and run as it stands there.
+FIRST_PROGRAM = awk '/^```c$$/ { n = 1; next } /^```$$/ && n { exit } n' docs/c.md
 
-$(BUILD)/readme: $(BUILD)/readme.c $(BUILD)/libox.a
+$(BUILD)/digit.c: docs/c.md
+	@mkdir -p $(@D)
+	@$(FIRST_PROGRAM) >$@
+
+$(BUILD)/digit: $(BUILD)/digit.c $(BUILD)/libox.a
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(LIBS_STATIC)
 
-check-digits: $(BUILD)/digits $(BUILD)/readme
-	@sh $(DIGITS)/check.sh $(BUILD)/digits $(BUILD)/readme
+check-digits: $(BUILD)/digits $(BUILD)/digit
+	@sh $(DIGITS)/check.sh $(BUILD)/digits $(BUILD)/digit
 
 # Without a package index there is no model, and the test says what it leaves out.
 check-filetype: $(BUILD)/filetype venv

@@ -11,7 +11,7 @@ CHECK_PARTS := \
   conformance tolerances versions \
   plugin strict \
   ops-list check-device check-install check-setup \
-  check-digits check-filetype check-speech $(if $(SANITIZE),,tutorial) \
+  check-digits check-filetype check-speech $(if $(SANITIZE),,pages) \
   check-python \
   models-check
 CHECK_BESIDE := \
@@ -24,7 +24,7 @@ CHECK_BESIDE := \
 
 # What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
 # code looks at what it relies on (src/asserts.h). Sanitized builds look by themselves.
-PLAIN_PARTS := plugin ops-list check-device check-install check-setup tutorial check-python
+PLAIN_PARTS := plugin ops-list check-device check-install check-setup pages check-python
 CHECKED     := $(if $(SANITIZE)$(ASSERTIONS),$(BUILD),$(BUILD)/checked)
 # What no compiler flag changes is shared: $(call SHARE,name of a build in $(BUILD)).
 SHARE = mkdir -p $(BUILD)/$(1) $(BUILD)/node $(BUILD)/models && \
@@ -256,11 +256,13 @@ trained: $(BUILD)/libox.so
 	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
 	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 305 tests/trained/trained.py
 
-# What docs/tutorial.md shows.
-tutorial: all python-venv
+# What README.md and the pages of docs/ show (tests/pages/README.md). What needs Python is skipped without it.
+pages: all python-venv
 	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
 	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python; fi
-	@sh tests/venv_run.sh '$(TRAINED)' 9 tests/tutorial/tutorial.py '$(BUILD)' '$(TRAINED)/bin/python'
+	@$(PYTHON) tests/pages/planted.py '$(BUILD)'
+	@CC='$(CC)' CXX='$(CXX)' $(PYTHON) tests/pages/pages.py '$(BUILD)' "$$([ ! -x $(PY_VENV)/bin/python ] || \
+	  sh tests/venv_run.sh '$(abspath $(TRAINED))' --which '')"
 
 plugin: all venv
 	@BUILD='$(BUILD)' CC='$(CC) $(SANITIZE)' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
@@ -355,6 +357,8 @@ lint: lint-rooms lint-texts lint-about lint-abi lint-format lint-build lint-cppc
 lint-rooms:
 	@$(PYTHON) tests/lint/rooms.py tests/lint/rooms.txt src
 	@$(PYTHON) tests/lint/planted.py
+	@$(PYTHON) tests/lint/parts.py tests/tests.mk docs/testing.md
+	@$(PYTHON) tests/pages/figures.py
 
 # The layout of all text files; name, version, licence and address wherever they stand.
 lint-texts:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares what the digits program says of its pictures with their labels and with expected.tsv, which was written when
-# the model was trained; then runs the program of README.md. Usage: check.sh DIGITS README_PROGRAM, from the top folder.
+# the model was trained; then runs the first program of docs/c.md. Usage: check.sh DIGITS PROGRAM, from the top folder.
 set -u
 here=$(dirname "$0")
 
@@ -33,7 +33,7 @@ passed=${counts% *} failed=${counts#* }
 if ${EMULATOR:-} "$2" | grep -q '^7: 1\.0'; then
     passed=$((passed + 1))
 else
-    echo "check-digits: the program in README.md did not find the 7"
+    echo "check-digits: the program of docs/c.md did not find the 7"
     failed=$((failed + 1))
 fi
 # From a folder without the model.
@@ -42,7 +42,7 @@ said=$(cd / && ${EMULATOR:-} "$program" 2>&1)
 if [ $? -eq 1 ] && echo "$said" | grep -q 'No such file'; then
     passed=$((passed + 1))
 else
-    echo "check-digits: the program in README.md does not fail without its model: $said"
+    echo "check-digits: the program of docs/c.md does not fail without its model: $said"
     failed=$((failed + 1))
 fi
 echo "$passed passed, $failed failed, 0 skipped"

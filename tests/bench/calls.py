@@ -1,6 +1,6 @@
 """calls.py: what a call from Python costs, and importing the package with loading a model, in oxrt and ONNX Runtime. The
 model is one Add over [1]. Both take turns, in one process for calls and in a new one each time for imports; the shortest
-turn counts, which other programs on the machine disturb least. Says whether the bars of python/README.md are met."""
+turn counts, which other programs on the machine disturb least. Says whether the bars of docs/python.md are met."""
 
 import argparse
 import os

@@ -90,10 +90,10 @@ expect 'global in libox.a, but not declared' diff "$root/global" "$root/declared
 
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
 own=$root/own
-sed -n '/^```c$/,/^```$/{/^```/!p;}' README.md >"$root/program.c"
+awk '/^```c$/ { n = 1; next } /^```$/ && n { exit } n' docs/c.md >"$root/program.c"
 install() { $MAKE --no-print-directory -s BUILD="$BUILD" "$@"; }
 
-# The README's program, by each of the two lines that make install says for a folder of the user's own.
+# The first program of docs/c.md, by each of the two lines that make install says for a folder of the user's own.
 install install PREFIX="$own" >"$root/said" 2>&1
 build=$(sed -n 's/^    cc program.c \(.*\)/\1/p' "$root/said")
 start=$(sed -n 's/^    \(export .*\)/\1/p' "$root/said")

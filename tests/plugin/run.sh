@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh: plug-ins for the command in $BUILD: those that must be refused, the one of the domain onednn.graph, and the
-# example of docs/operators-of-your-own.md, as it stands there. Models are made by $PYTHON with the package onnx.
+# run.sh: plug-ins for the command in $BUILD: those that must be refused, the one of the domain onednn.graph, and those
+# that belong to ox. Models are made by $PYTHON with the package onnx.
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
@@ -49,7 +49,7 @@ ox 1 'given twice' run --plugin "$BUILD/onednn.so" --plugin "$BUILD/onednn.so" n
 
 # Debian's package libonnx-testdata makes a package onnx that has nothing in it.
 if ! "$PYTHON" -c 'import numpy, onnx.helper' 2>/dev/null; then
-    skipped=17
+    skipped=16
     echo "skipped: $skipped tests of plug-ins with models: no Python with the packages onnx and numpy"
     finish
 fi
@@ -91,34 +91,5 @@ if [ -d "$BUILD/node/test_image_decoder_decode_bmp_rgb" ]; then
     [ $# -eq 3 ] || set -- 0 1 0
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
     grep '^skipped' out
-fi
-
-# ---- The example of the guide --------------------------------------------------------------------------------------
-
-# block LANGUAGE: the first block of that language in the guide.
-block() {
-    awk -v fence="\`\`\`$1" '$0 == fence && !n { n = 1; next } /^```$/ && n == 1 { n = 2 } n == 1' \
-        "$top/docs/operators-of-your-own.md"
-}
-mkdir bin
-# stand_in NAME WORD...: makes a command NAME of the guide stand for these words.
-stand_in() {
-    name=$1
-    shift
-    printf '#!/bin/sh\nPATH=%s\nexec %s "$@"\n' "$PATH" "$*" >"bin/$name"
-}
-stand_in cc "$CC -I$top/src -Wall -Wextra"
-stand_in python3 "$PYTHON"
-stand_in ox "$BUILD/ox"
-chmod +x bin/*
-block c >squareplus.c
-block python >squareplus.py
-block sh >example.sh
-block text >expected
-if PATH=$work/bin:$PATH sh -e example.sh >out 2>&1 && cmp -s out expected; then
-    passed=$((passed + 1))
-else
-    failed=$((failed + 1))
-    echo "failed: the example of docs/operators-of-your-own.md gives: $(cat out)"
 fi
 finish

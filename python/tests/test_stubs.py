@@ -1,18 +1,9 @@
-"""The examples of the README, one behind the other, as they stand there."""
+"""What is said about the package: stubs and docstrings. The part pages runs the examples of the pages."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_examples(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "python/README.md").read_text(), re.M | re.S)
-    assert len(blocks) == 7
-    names = {}
-    for block in blocks:
-        exec(compile(block, "python/README.md", "exec"), names)
 
 
 def test_stubs_name_what_there_is():
