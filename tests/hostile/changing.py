@@ -9,6 +9,7 @@ Python package onnx.
 """
 
 import argparse
+import contextlib
 import ctypes as C
 import importlib
 import os
@@ -16,6 +17,7 @@ import pathlib
 import random
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -163,6 +165,22 @@ class Attack:
         return runs
 
 
+def wait_for_threads():
+    """Returns when all other threads sleep: a child of fork never gets a lock that one of them holds, as the address
+    sanitizer's allocator does where a thread starts."""
+    own = str(threading.get_native_id())
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        states = []
+        for task in pathlib.Path("/proc/self/task").iterdir():
+            with contextlib.suppress(OSError):
+                if task.name != own:
+                    states.append((task / "stat").read_text().rpartition(")")[2].split()[0])
+        if all(state == "S" for state in states):
+            return
+        time.sleep(0.001)
+
+
 class Cases:
     def __init__(self, watch, options):
         self.watch, self.options = watch, options
@@ -171,6 +189,7 @@ class Cases:
     def attack(self, name, model, inputs, options=None):
         """Everything that can be done to a case, in a process of its own."""
         sys.stdout.flush()
+        wait_for_threads()
         ends = os.pipe()
         child = os.fork()
         if not child:
