@@ -6,7 +6,7 @@
 #include "host.h"
 #include "ops/custom.h"
 #include "runtime/options.h"
-#include "build.h"
+#include "loader.h"
 #include "parse.h"
 
 enum {
@@ -101,21 +101,21 @@ static ox_status check_version(const Onnx__ModelProto *proto, ox_error *error) {
 }
 
 #if OX_SMALL /* devices do not unpack them */
-static ox_status fill_metadata(ox_builder *b) {
-    b->model->info.description = "";
+static ox_status fill_metadata(ox_loader *l) {
+    l->b.model->info.description = "";
     return OX_OK;
 }
 #else
-static ox_status fill_metadata(ox_builder *b) {
-    ox_model_info *info = &b->model->info;
-    const size_t count = b->proto->n_metadata_props;
+static ox_status fill_metadata(ox_loader *l) {
+    ox_model_info *info = &l->b.model->info;
+    const size_t count = l->proto->n_metadata_props;
     ox_metadata *entries;
-    OX_TRY(keep_text(b->model, b->proto->doc_string, &info->description, b->error));
-    OX_TRY(ox_build_get(b, b->pile, count, sizeof *entries, &entries));
+    OX_TRY(keep_text(l->b.model, l->proto->doc_string, &info->description, l->b.error));
+    OX_TRY(ox_build_get(&l->b, l->b.pile, count, sizeof *entries, &entries));
     for (size_t i = 0; i < count; i++) {
-        const Onnx__StringStringEntryProto *from = b->proto->metadata_props[i];
-        OX_TRY(keep_text(b->model, from->key, &entries[i].key, b->error));
-        OX_TRY(keep_text(b->model, from->value, &entries[i].value, b->error));
+        const Onnx__StringStringEntryProto *from = l->proto->metadata_props[i];
+        OX_TRY(keep_text(l->b.model, from->key, &entries[i].key, l->b.error));
+        OX_TRY(keep_text(l->b.model, from->value, &entries[i].value, l->b.error));
     }
     info->metadata = entries;
     info->metadata_count = count;
@@ -123,68 +123,75 @@ static ox_status fill_metadata(ox_builder *b) {
 }
 #endif
 
-static ox_status fill_info(ox_builder *b) {
-    ox_model *model = b->model;
+static ox_status fill_info(ox_loader *l) {
+    ox_model *model = l->b.model;
     ox_model_info *info = &model->info;
-    const Onnx__ModelProto *proto = b->proto;
+    const Onnx__ModelProto *proto = l->proto;
     info->ir_version = proto->ir_version;
     info->model_version = proto->model_version;
     info->function_count = proto->n_functions;
-    OX_TRY(keep_text(model, proto->producer_name, &info->producer_name, b->error));
-    OX_TRY(keep_text(model, proto->producer_version, &info->producer_version, b->error));
-    return keep_text(model, proto->domain, &info->domain, b->error);
+    OX_TRY(keep_text(model, proto->producer_name, &info->producer_name, l->b.error));
+    OX_TRY(keep_text(model, proto->producer_version, &info->producer_version, l->b.error));
+    return keep_text(model, proto->domain, &info->domain, l->b.error);
 }
 
-static ox_status fill_opsets(ox_builder *b) {
+static ox_status fill_opsets(ox_loader *l) {
     ox_opset *opsets;
-    OX_TRY(ox_build_opsets(b, b->proto->opset_import, b->proto->n_opset_import, &b->opsets));
-    OX_TRY(ox_build_get(b, b->pile, (size_t)b->opsets.count, sizeof *opsets, &opsets));
-    for (int32_t i = 0; i < b->opsets.count; i++) {
-        opsets[i].version = b->opsets.entries[i].version;
-        OX_TRY(ox_build_text(b, b->opsets.entries[i].domain, &opsets[i].domain));
+    OX_TRY(ox_load_opsets(l, l->proto->opset_import, l->proto->n_opset_import, &l->opsets));
+    OX_TRY(ox_build_get(&l->b, l->b.pile, (size_t)l->opsets.count, sizeof *opsets, &opsets));
+    for (int32_t i = 0; i < l->opsets.count; i++) {
+        opsets[i].version = l->opsets.entries[i].version;
+        OX_TRY(ox_build_text(&l->b, l->opsets.entries[i].domain, &opsets[i].domain));
     }
-    b->model->info.opsets = opsets;
-    b->model->info.opset_count = (size_t)b->opsets.count;
+    l->b.model->info.opsets = opsets;
+    l->b.model->info.opset_count = (size_t)l->opsets.count;
     return OX_OK;
 }
 
-static ox_status build_model(ox_builder *b) {
+static ox_status build_model(ox_loader *l) {
     ox_graph *graph;
-    OX_TRY(check_version(b->proto, b->error));
-    OX_TRY(fill_info(b));
-    OX_TRY(fill_metadata(b));
-    OX_TRY(fill_opsets(b));
-    OX_TRY(ox_build_functions(b));
-    OX_TRY(ox_build_graph(b, b->parsed, b->proto->graph, NULL, NULL, 0, &graph));
-    b->model->graph = graph;
-    b->model->info.graph_name = graph->name;
-    return ox_build_uses(b);
+    OX_TRY(check_version(l->proto, l->b.error));
+    OX_TRY(fill_info(l));
+    OX_TRY(fill_metadata(l));
+    OX_TRY(fill_opsets(l));
+    OX_TRY(ox_load_functions(l));
+    OX_TRY(ox_load_graph(l, l->parsed, l->proto->graph, NULL, NULL, 0, &graph));
+    l->b.model->graph = graph;
+    l->b.model->info.graph_name = graph->name;
+    return ox_build_uses(&l->b);
+}
+
+/* The nodes that a model may have, of so many bytes without weights. */
+static size_t most_nodes_of(const ox_limits *limits, uint64_t size) {
+    const uint64_t most = OX_EXPAND_BASE + size * OX_EXPAND_FACTOR;
+    return limits->nodes ? limits->nodes : most < OX_MAX_NODES ? (size_t)most : OX_MAX_NODES;
 }
 
 static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_external_fn *external, bool for_info,
                               ox_error *error) {
-    ox_builder b = {.model = model,
-                    .proto = (const Onnx__ModelProto *)(const void *)parsed->message,
-                    .parsed = parsed,
-                    .error = error,
-                    .pile = &model->pile,
-                    .temporary = ox_meter_temporary(&model->meter),
-                    .for_info = for_info,
-                    .limits = &model->options.limits,
-                    .most_nodes = ox_build_most_nodes(&model->options.limits, parsed->whole_size)};
-    b.source = (ox_tensor_source){.external_data = model->options.external_data,
+    ox_loader l = {.proto = (const Onnx__ModelProto *)(const void *)parsed->message, .parsed = parsed};
+    ox_builder *b = &l.b;
+    *b = (ox_builder){.model = model,
+                      .error = error,
+                      .pile = &model->pile,
+                      .temporary = ox_meter_temporary(&model->meter),
+                      .for_info = for_info,
+                      .limits = &model->options.limits,
+                      .model_bytes = parsed->whole_size,
+                      .most_nodes = most_nodes_of(&model->options.limits, parsed->whole_size)};
+    l.source = (ox_tensor_source){.external_data = model->options.external_data,
                                   .external_context = model->options.external_context,
                                   .external = external,
                                   .context = model,
                                   .missing = OX_WITH_EXTERNAL && for_info ? &model->missing : NULL,
                                   .pile = &model->pile,
                                   .error = error};
-    ox_pile_init(&b.scratch, &b.temporary);
-    ox_pile_init(&b.envs, &b.temporary);
-    ox_status status = build_model(&b);
-    ox_names_free(&b.names, &b.temporary);
-    ox_pile_free(&b.scratch);
-    ox_pile_free(&b.envs);
+    ox_pile_init(&b->scratch, &b->temporary);
+    ox_pile_init(&b->stack, &b->temporary);
+    ox_status status = build_model(&l);
+    ox_names_free(&b->names, &b->temporary);
+    ox_pile_free(&b->scratch);
+    ox_pile_free(&b->stack);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* schema.c: the attributes of a node against ONNX's definition of its operator. */
-#include "build.h"
+#include "loader.h"
 
 #include <string.h>
 
@@ -104,25 +104,25 @@ static bool is_note(const char *name) {
     return name[0] == '_' && name[1] == '_';
 }
 
-static ox_status check_names(ox_builder *b, const Onnx__NodeProto *proto, const ox_node *node, const char *attributes) {
+static ox_status check_names(ox_loader *l, const Onnx__NodeProto *proto, const ox_node *node, const char *attributes) {
     char names[OX_ERROR_TEXT / 2];
     word found;
     for (size_t i = 0; i < proto->n_attribute; i++) {
         const char *name = proto->attribute[i]->name;
         if (!is_note(name) && !find_attribute(attributes, name, &found))
-            return ox_fail(b->error, OX_ERROR_MODEL, "%s-%d has no attribute '%.*s': it has %s", node->op->name,
+            return ox_fail(l->b.error, OX_ERROR_MODEL, "%s-%d has no attribute '%.*s': it has %s", node->op->name,
                            ox_op_version(node->op, node->version), 60, name,
                            list_names(attributes, names, sizeof names));
     }
     return OX_OK;
 }
 
-static ox_status check_kinds(ox_builder *b, const ox_node *node, const char *attributes) {
+static ox_status check_kinds(ox_loader *l, const ox_node *node, const char *attributes) {
     word found;
     for (int i = 0; i < node->nattrs; i++) {
         const ox_attr *attr = &node->attrs[i];
         if (find_attribute(attributes, attr->name, &found) && found.kind != attr->kind)
-            return ox_fail(b->error, OX_ERROR_MODEL, "attribute '%s' is of type %s, but %s-%d wants %s", attr->name,
+            return ox_fail(l->b.error, OX_ERROR_MODEL, "attribute '%s' is of type %s, but %s-%d wants %s", attr->name,
                            ox_attr_kind_name(attr->kind), node->op->name, ox_op_version(node->op, node->version),
                            ox_attr_kind_name(found.kind));
     }
@@ -136,21 +136,21 @@ static bool is_given(const ox_node *node, const word *w) {
     return false;
 }
 
-static ox_status check_required(ox_builder *b, const ox_node *node, const char *attributes) {
+static ox_status check_required(ox_loader *l, const ox_node *node, const char *attributes) {
     word next;
     while (next_attribute(&attributes, &next))
         if (next.required && !is_given(node, &next))
-            return ox_fail(b->error, OX_ERROR_MODEL, "attribute '%.*s' is missing, which %s-%d must have",
+            return ox_fail(l->b.error, OX_ERROR_MODEL, "attribute '%.*s' is missing, which %s-%d must have",
                            (int)next.size, next.text, node->op->name, ox_op_version(node->op, node->version));
     return OX_OK;
 }
 
-ox_status ox_build_check_attrs(ox_builder *b, const Onnx__NodeProto *proto, const ox_node *node) {
+ox_status ox_load_check_attrs(ox_loader *l, const Onnx__NodeProto *proto, const ox_node *node) {
     const schema *row = ox_op_is_known(node->op) ? find_schema(node->op) : NULL;
     const char *attributes = row ? in_force(row, node->version) : NULL;
     if (!attributes)
         return OX_OK;
-    OX_TRY(check_names(b, proto, node, attributes));
-    OX_TRY(check_kinds(b, node, attributes));
-    return check_required(b, node, attributes);
+    OX_TRY(check_names(l, proto, node, attributes));
+    OX_TRY(check_kinds(l, node, attributes));
+    return check_required(l, node, attributes);
 }

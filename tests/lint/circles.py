@@ -4,10 +4,8 @@ import pathlib
 import subprocess
 import sys
 
-# Graphs are attributes of nodes, a node that calls a function is replaced by the nodes of that, and Gradient and fused
-# operators by nodes that are written for them.
-RECURSION = [{"loader/attr", "loader/call", "loader/emit", "loader/function", "loader/gradient", "loader/gradient_rules",
-              "loader/graph", "loader/node", "loader/unpool"}]
+# Graphs are attributes of nodes, and a node that calls a function is replaced by the nodes of that.
+RECURSION = [{"loader/attr", "loader/call", "loader/graph", "loader/node"}]
 
 
 def symbols(path):

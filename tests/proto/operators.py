@@ -70,7 +70,7 @@ for key in sorted(wanted.keys() | listed.keys()):
 if list(listed) != sorted(listed):
     failed += 1
     print("attributes.inc is not sorted by domain and name")
-rules = (ROOT / "src/loader/gradient_rules.c").read_text().partition("rules[] = {")[2]
+rules = (ROOT / "src/rewrite/gradient_rules.c").read_text().partition("rules[] = {")[2]
 derived = set(re.findall(r'^    (?:[A-Z]+\(|\{)"(\w+)"', rules, re.M))
 described = (ROOT / "docs/gradient.md").read_text().partition("Operators with a derivative:")[2].partition("All versions")[0]
 if derived == set(re.findall(r"[A-Z]\w+(?=[,.])", described)):

@@ -1,4 +1,4 @@
-/* early.c: experimental operators of ONNX's first opsets, which the loader writes as others (src/loader/function.c):
+/* early.c: experimental operators of ONNX's first opsets, which the loader writes as others (src/rewrite/function.c):
  * what their types, shapes and attributes must be. */
 #include "ops/axes.h"
 

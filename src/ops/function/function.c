@@ -1,5 +1,5 @@
-/* function.c: operators whose nodes the loader writes (src/loader/function.c): what their types and shapes must be. The
- * nodes that compute check what they read themselves; here is what those would let pass. */
+/* function.c: operators whose nodes the loader writes (src/rewrite/function.c): what their types and shapes must be.
+ * The nodes that compute check what they read themselves; here is what those would let pass. */
 #include "ops/op.h"
 
 static ox_status check_vector(ox_call *call, int i, int64_t length) {

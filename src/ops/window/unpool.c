@@ -9,7 +9,7 @@
 
 /* Inputs. */
 enum {
-    IMAGE = 3 /* the shape of the image that indices count in: src/loader/unpool.c */
+    IMAGE = 3 /* the shape of the image that indices count in: src/rewrite/unpool.c */
 };
 
 /* The smallest image that the pool can have come from. */

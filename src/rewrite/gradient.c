@@ -3,16 +3,7 @@
  * gradient_rules.c. Where the node is given other values than those of the tensors that it names, the nodes that depend
  * on them are written again for these. The node itself stays, and hands the gradients on. */
 #include "gradient.h"
-
-/* A node of Gradient: what it names, by value. */
-typedef struct ox_gradient {
-    ox_node node;
-    const char *name;
-    int32_t y;
-    int nxs, nnamed; /* xs, and zs behind them */
-    int32_t *named;
-    struct ox_gradient *next;
-} ox_gradient;
+#include "rewrite.h"
 
 /* What is known of a value on the way from the named ones to y. */
 typedef struct value_state {
@@ -349,51 +340,19 @@ static ox_status expand(ox_builder *b, ox_scope *scope, const ox_gradient *gradi
     return status;
 }
 
-/* ---- What a node names -------------------------------------------------------------------------------------- */
+/* ---- Nodes -------------------------------------------------------------------------------------------------- */
 
-static ox_status read_names(ox_builder *b, ox_env *env, const ox_attr *names, int32_t *values) {
-    for (size_t i = 0; names && i < names->count; i++) {
-        OX_TRY(ox_env_read(b, env, names->u.strings[i].data, &values[i]));
-        if (values[i] == OX_NONE)
-            return ox_fail(b->error, OX_ERROR_MODEL, "it names '%.*s', which the call omits",
-                           OX_SHORT(names->u.strings[i]));
-    }
-    return OX_OK;
-}
-
-static ox_status read_node(ox_builder *b, ox_env *env, ox_gradient *g) {
-    const ox_attr *xs = ox_emit_attr(&g->node, "xs", OX_ATTR_STRINGS),
-                  *zs = ox_emit_attr(&g->node, "zs", OX_ATTR_STRINGS), *y = ox_emit_attr(&g->node, "y", OX_ATTR_STRING);
-    const size_t nxs = xs ? xs->count : 0, nzs = zs ? zs->count : 0;
-    if (!xs || !y)
-        return ox_fail(b->error, OX_ERROR_MODEL, "attributes 'xs' and 'y' must be given");
-    if (nxs + nzs != (size_t)g->node.nin || (size_t)g->node.nout > nxs)
-        return ox_fail(b->error, OX_ERROR_MODEL,
-                       "xs and zs name %zu and %zu tensors, but the node has %d inputs and %d outputs", nxs, nzs,
-                       (int)g->node.nin, (int)g->node.nout);
-    for (int i = 0; i < g->node.nin; i++)
-        if (g->node.in[i] < 0)
-            return ox_fail(b->error, OX_ERROR_MODEL, "input %d is omitted, but must be given", i);
-    OX_TRY(ox_build_get(b, &env->scope->pile, nxs + nzs, sizeof *g->named, &g->named));
-    g->nxs = (int)nxs;
-    g->nnamed = (int)(nxs + nzs);
-    OX_TRY(read_names(b, env, xs, g->named));
-    OX_TRY(read_names(b, env, zs, g->named + nxs));
-    OX_TRY(ox_env_read(b, env, y->u.s.data, &g->y));
-    return g->y == OX_NONE ? ox_fail(b->error, OX_ERROR_MODEL, "y is an input that the call omits") : OX_OK;
-}
-
-ox_status ox_build_gradient(ox_builder *b, ox_env *env, const ox_node *node, const char *name) {
+ox_status ox_rewrite_gradient(ox_builder *b, ox_scope *scope, const ox_gradient *gradient) {
     ox_gradient *g;
     bool waits;
-    OX_TRY(ox_build_get(b, &env->scope->pile, 1, sizeof *g, &g));
-    *g = (ox_gradient){.node = *node, .name = name, .next = env->scope->waiting};
-    if (!*name)
-        OX_TRY(ox_build_intern(b, node->op->name, &g->name));
-    OX_TRY(read_node(b, env, g));
-    OX_TRY(expand(b, env->scope, g, &waits));
+    OX_TRY(ox_build_get(b, &scope->pile, 1, sizeof *g, &g));
+    *g = *gradient;
+    g->next = scope->waiting;
+    if (!*g->name)
+        OX_TRY(ox_build_intern(b, g->node.op->name, &g->name));
+    OX_TRY(expand(b, scope, g, &waits));
     if (waits)
-        env->scope->waiting = g;
+        scope->waiting = g;
     return OX_OK;
 }
 
@@ -410,7 +369,7 @@ static ox_status build_waiting(ox_builder *b, ox_scope *scope, ox_gradient **at,
     return status;
 }
 
-ox_status ox_build_waiting(ox_builder *b, ox_scope *scope) {
+ox_status ox_rewrite_waiting(ox_builder *b, ox_scope *scope) {
     for (bool any = true; any && scope->waiting;) {
         any = false;
         for (ox_gradient **at = &scope->waiting; *at;) {

@@ -1,24 +1,35 @@
-/* emit.h: nodes that the loader writes itself, from texts such as "Mul(g, Sub(1, Mul(y, y)))".
+/* clang-format off */
+/* emit.h: nodes that are written from texts such as "Mul(g, Sub(1, Mul(y, y)))".
  *
- * A text is an expression of
- *   a, b, ...            the values that it is evaluated with, in that order; an omitted one is an omitted input
- *   g, y                 the values `gradient` and `result`, where there are fewer of those
- *   c|0                  the value c, or where it is omitted what stands behind the line
+ * A text is one of these expressions:
+ *
+ *   a, b, ...            the value that the text is evaluated with at that place; if omitted, an omitted input
+ *   g, y                 the values `gradient` and `result` of the emitter, if there are not so many values
+ *   c|0                  the value c, or if it is omitted, the expression behind the line
  *   3, -0.5              a number, in the type of `like`
- *   @alpha:0.01          the same, which is an attribute of `node`, or that number; @list/1:0 is an element of a list
- *   [2,-1], [@axis:1]    a list of integers; the second is an attribute
- *   Name<p=1,q="x">(..)  an operator of ONNX's own domain, in its newest version, with attributes: integers, floats
- * (with a point) and text; `p=@` is that of `node` as it is, if that has it Name(..)             a text of the list
- * `macros`, with the arguments as its a, b, ... Name?c(..)           the same if c is given, or else the first argument
- *   Name?transA(..)      the same if the node has that attribute, which is text or not 0
- * Nodes come in the order in which arguments are written.
+ *   @alpha:0.01          the attribute `alpha` of `node`, or if that has none, the number; in the type of `like`
+ *   @list/1:0            element 1 of the attribute `list`, likewise
+ *   [2,-1], [@axis:1]    a list of integers, each a number or an attribute
+ *   Name(..)             an operator of ONNX's own domain in its newest version, or the text of that name in `macros`,
+ *                        evaluated with the arguments as its a, b, ...
+ *   Name<p=1,q="x">(..)  the same with attributes of an operator: integers, floats (with a point) and strings
+ *   Name<p=@>(..)        the attribute p of `node` as it is, if that has one
+ *   Name<p=@q:1>(..)     the number of the attribute q, or 1
+ *   Name?c(..)           the same as Name(..) if the value c is given, else the first argument
+ *   Name?transA(..)      the same if `node` has that attribute, and it is a string or an integer other than 0
  *
- * A body is statements, with a semicolon between them: "s,m = Name(..); y = Add(s, m)". They give values to letters,
- * which later ones read. With ?= in place of = a statement is left out where nobody reads what it gives. */
-#ifndef OX_LOADER_EMIT_H
-#define OX_LOADER_EMIT_H
+ * Nodes are appended in the order in which arguments are written.
+ *
+ * A body is a list of statements:
+ *
+ *   s,m = Name(..); y = Add(s, m)     gives values to letters, which later statements read
+ *   v ?= Name(..)                     is left out if nobody reads what it gives
+ */
+/* clang-format on */
+#ifndef OX_REWRITE_EMIT_H
+#define OX_REWRITE_EMIT_H
 
-#include "build.h"
+#include "builder.h"
 
 typedef struct ox_macro {
     const char *name, *text;
@@ -63,7 +74,7 @@ void ox_emit_op(ox_emitter *e, const char *op, int nattrs, const ox_attr *attrs,
 void ox_emit_to(ox_emitter *e, const char *op, int nattrs, const ox_attr *attrs, int nin, const int32_t *in, int nout,
                 int32_t *out);
 
-/* builder.c: an attribute of a node; `otherwise` where there is none of that name and kind. */
+/* An attribute of a node; `otherwise` where there is none of that name and kind. */
 int64_t ox_emit_int(const ox_node *node, const char *name, int64_t otherwise);
 double ox_emit_float(const ox_node *node, const char *name, double otherwise);
 const ox_attr *ox_emit_attr(const ox_node *node, const char *name, ox_attr_kind kind);

@@ -1,6 +1,6 @@
 /* names.h: interned names, and hash maps from keys to indices. */
-#ifndef OX_LOADER_NAMES_H
-#define OX_LOADER_NAMES_H
+#ifndef OX_REWRITE_NAMES_H
+#define OX_REWRITE_NAMES_H
 
 #include "alloc.h"
 

@@ -165,7 +165,7 @@ static void derive_mean(ox_derivative *d) {
 static int32_t *take_list(ox_emitter *e, int count) {
     int32_t *list = NULL;
     if (!e->status)
-        e->status = ox_build_get(e->b, &e->b->envs, (size_t)count, sizeof *list, &list);
+        e->status = ox_build_get(e->b, &e->b->stack, (size_t)count, sizeof *list, &list);
     return list;
 }
 

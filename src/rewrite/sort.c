@@ -1,5 +1,5 @@
 /* sort.c: topological order. */
-#include "build.h"
+#include "builder.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * scales and zero points are known, the integer operator that computes the same takes the place of those nodes, or the
  * operator itself moves the integers. The nodes as the model has them stay beside, for who reads what is between. */
 #include "emit.h"
+#include "rewrite.h"
 
 #include <float.h>
 #include <math.h>
@@ -471,7 +472,7 @@ static ox_status close_gaps(rewriter *r) {
     return OX_OK;
 }
 
-ox_status ox_build_quantized(ox_builder *b, ox_scope *scope) {
+ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
     rewriter r = {.b = b, .scope = scope};
     int32_t first = 0;
     while (first < scope->nnodes && !ox_build_is_op(&scope->nodes[first], "QuantizeLinear"))

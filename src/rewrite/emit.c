@@ -3,6 +3,25 @@
 
 #include <string.h>
 
+/* ---- Attributes --------------------------------------------------------------------------------------------- */
+
+const ox_attr *ox_emit_attr(const ox_node *node, const char *name, ox_attr_kind kind) {
+    for (int i = 0; node && i < node->nattrs; i++)
+        if (node->attrs[i].kind == kind && !ox_text_order(node->attrs[i].name, name))
+            return &node->attrs[i];
+    return NULL;
+}
+
+int64_t ox_emit_int(const ox_node *node, const char *name, int64_t otherwise) {
+    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_INT);
+    return attr ? attr->u.i : otherwise;
+}
+
+double ox_emit_float(const ox_node *node, const char *name, double otherwise) {
+    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_FLOAT);
+    return attr ? (double)attr->u.f : otherwise;
+}
+
 /* ---- Nodes -------------------------------------------------------------------------------------------------- */
 
 /* Memory of the model; NULL after a failure. */

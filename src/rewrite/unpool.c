@@ -2,6 +2,7 @@
  * which MaxUnpool alone cannot know: several images have the same windows. So the node gets the image's shape as one
  * more input, and the order that the indices count in as an attribute. */
 #include "emit.h"
+#include "rewrite.h"
 
 #include <string.h>
 
@@ -89,7 +90,7 @@ static ox_status add_image(ox_builder *b, ox_scope *scope, const ox_node *pool, 
     return OX_OK;
 }
 
-ox_status ox_build_unpools(ox_builder *b, ox_scope *scope) {
+ox_status ox_rewrite_unpools(ox_builder *b, ox_scope *scope) {
     int32_t *makers = NULL;
     for (int32_t n = scope->nnodes; n-- > 0;) { /* backwards: nodes are put in, and the numbers of those before stay */
         const ox_node *node = &scope->nodes[n];

@@ -1,6 +1,7 @@
 /* function.c: operators that others made one of, as com.microsoft has them: the loader writes those others again, which
  * join passes and epilogues like all nodes. The node itself stays without outputs, to check types and shapes. */
 #include "emit.h"
+#include "rewrite.h"
 
 #include <string.h>
 
@@ -294,7 +295,7 @@ static ox_status keep_missing(ox_builder *b, ox_scope *scope, const function *f,
     return OX_OK;
 }
 
-ox_status ox_build_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
+ox_status ox_rewrite_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
     const function *f = find(node);
     ox_macro macros[SHARED + 2] = {{NULL, NULL}};
     int32_t values[OX_EMIT_LETTERS];

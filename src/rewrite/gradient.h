@@ -1,6 +1,6 @@
 /* gradient.h: one node that is differentiated, as the rules of operators see it. */
-#ifndef OX_LOADER_GRADIENT_H
-#define OX_LOADER_GRADIENT_H
+#ifndef OX_REWRITE_GRADIENT_H
+#define OX_REWRITE_GRADIENT_H
 
 #include "emit.h"
 

@@ -1,0 +1,35 @@
+/* rewrite.h: graphs are rewritten while they are made: nodes are replaced by others that compute the same. */
+#ifndef OX_REWRITE_REWRITE_H
+#define OX_REWRITE_REWRITE_H
+
+#include "builder.h"
+
+/* function.c: a node with OX_OP_FUNCTION: writes the nodes that it stands for. */
+ox_status ox_rewrite_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name);
+
+/* A node of Gradient: what it names, by value. */
+typedef struct ox_gradient {
+    ox_node node;
+    const char *name; /* interned */
+    int32_t y;
+    int nxs, nnamed; /* xs, and zs behind them */
+    const int32_t *named;
+    struct ox_gradient *next;
+} ox_gradient;
+
+/* gradient.c: a node of Gradient, which is complete but for what it reads: writes the nodes that compute the gradients,
+ * and the node behind them. Where what it looks at is not built yet, it waits for ox_rewrite_waiting. `named` lives as
+ * long as the scope. */
+ox_status ox_rewrite_gradient(ox_builder *b, ox_scope *scope, const ox_gradient *gradient);
+/* Builds what waits, once all nodes of the graph are there. */
+ox_status ox_rewrite_waiting(ox_builder *b, ox_scope *scope);
+
+/* unpool.c: tells MaxUnpool of the image that its indices count in, where a MaxPool gives them. The nodes are sorted.
+ */
+ox_status ox_rewrite_unpools(ox_builder *b, ox_scope *scope);
+
+/* quantized.c: makes integer operators of nodes between DequantizeLinear and QuantizeLinear, where they compute the
+ * same. The nodes are sorted, and the outputs known. */
+ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope);
+
+#endif
