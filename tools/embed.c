@@ -8,6 +8,7 @@
 #include "inputs.h"
 #include "kind.h"
 #include "memory.h"
+#include "options.h"
 #include "tool.h"
 
 /* An operator that some model uses, and the element types that it is used with. */
@@ -26,6 +27,7 @@ typedef struct op_needs {
 typedef struct embedding {
     const char *directory;
     const ox_bindings *bindings;
+    ox_limits limits;
     op_needs needs;
     ox_text written; /* what to say of the files */
     ox_error error;
@@ -338,7 +340,7 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
         ox_fixed fixed;
         ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, room);
         const ox_options options = {
-            .allocator = &allocator, .no_fuse = true, .no_integer = true}; /* as in a firmware */
+            .allocator = &allocator, .limits = all->limits, .no_fuse = true, .no_integer = true}; /* as in a firmware */
         e.session = NULL;
         status = ox_model_load_file(path, &options, &e.model, &all->error);
         if (status)
@@ -386,7 +388,7 @@ static int embed(embedding *all, char **paths, size_t count) {
     ox_text_free(&out);
     ox_text_free(&all->written);
     free_needs(&all->needs);
-    return status ? ox_tool_failed(&all->error) : OX_EXIT_OK;
+    return status ? ox_options_failed(&all->error) : OX_EXIT_OK;
 }
 
 int ox_command_embed(ox_args *args) {
@@ -397,7 +399,7 @@ int ox_command_embed(ox_args *args) {
     embedding all = {.bindings = &bindings};
     int status = OX_EXIT_OK;
     while (*args->at && !status) {
-        if (ox_args_option(args, "-o", &all.directory))
+        if (ox_args_option(args, "-o", &all.directory) || ox_options_take_limits(args, &all.limits, &status))
             continue;
         if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value)) {
             if (!ox_bindings_add(&bindings, value))

@@ -7,6 +7,7 @@
 #include "inputs.h"
 #include "model.h"
 #include "nodes.h"
+#include "options.h"
 #include "plugin.h"
 #include "source.h"
 #include "text.h"
@@ -370,6 +371,8 @@ int ox_command_info(ox_args *args) {
             wish.nodes = true;
         else if (ox_plugins_argument(&plugins, args))
             continue;
+        else if (ox_options_take_limits(args, &plugins.options.limits, &status))
+            continue;
         else if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value))
             status = ox_bindings_add(&bindings, value)
                          ? OX_EXIT_OK
@@ -386,7 +389,7 @@ int ox_command_info(ox_args *args) {
     if (!status && !path)
         status = ox_tool_usage(args->command, "which model? ox info MODEL [-d DIM=N]... [--json]");
     if (!status && (ox_plugins_load(&plugins, &error) || tell(path, &plugins, &bindings, wish, &error)))
-        status = ox_tool_failed(&error);
+        status = ox_options_failed(&error);
     ox_bindings_free(&bindings);
     ox_plugins_free(&plugins);
     return status;

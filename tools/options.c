@@ -78,6 +78,18 @@ int ox_options_failed(const ox_error *error) {
     return ox_tool_error("%s: the time of --timeout is over", error->text);
 }
 
+bool ox_options_take_limits(ox_args *args, ox_limits *limits, int *status) {
+    const char *value;
+    *status = OX_EXIT_OK;
+    if (ox_args_option(args, "--timeout", &value))
+        *status = parse_timeout(args, value, limits);
+    else if (!ox_args_option(args, "--max-memory", &value))
+        return false;
+    else if (!read_size(value, &limits->bytes))
+        *status = ox_tool_usage(args->command, "--max-memory wants bytes, such as 512M, not '%s'", value);
+    return true;
+}
+
 bool ox_options_take(ox_args *args, ox_options *options, int *status) {
     const char *value;
     *status = OX_EXIT_OK;
@@ -91,11 +103,7 @@ bool ox_options_take(ox_args *args, ox_options *options, int *status) {
         options->check = true;
     else if (ox_args_option(args, "--threads", &value))
         *status = parse_threads(args, value, &options->threads);
-    else if (ox_args_option(args, "--timeout", &value))
-        *status = parse_timeout(args, value, &options->limits);
-    else if (!ox_args_option(args, "--max-memory", &value))
-        return false;
-    else if (!read_size(value, &options->limits.bytes))
-        *status = ox_tool_usage(args->command, "--max-memory wants bytes, such as 512M, not '%s'", value);
+    else
+        return ox_options_take_limits(args, &options->limits, status);
     return true;
 }

@@ -1,12 +1,16 @@
-/* options.h: options of the command line that say how models run; run, bench and test have them. */
+/* options.h: options of the command line that say how models run: run, bench and test have all of them, embed and info
+ * the limits. */
 #ifndef OX_OPTIONS_H
 #define OX_OPTIONS_H
 
 #include "compare.h"
 #include "tool.h"
 
-/* Takes --threads N, --no-fuse, --no-winograd, --no-integer, --check, --max-memory SIZE or --timeout SECONDS, which
- * start now. False if the next argument is none of these; *status is the exit status, after a usage error. */
+/* Takes --max-memory SIZE or --timeout SECONDS, which start now. False if the next argument is none of these; *status
+ * is the exit status, after a usage error. */
+bool ox_options_take_limits(ox_args *args, ox_limits *limits, int *status);
+
+/* Takes these, or --threads N, --no-fuse, --no-winograd, --no-integer, --check. */
 bool ox_options_take(ox_args *args, ox_options *options, int *status);
 
 /* Takes --rtol X or --atol X, numbers of 0 and more. */

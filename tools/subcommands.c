@@ -116,13 +116,15 @@ const ox_subcommand ox_subcommands[] = {
      "  ox bench model.onnx -d batch=16 --threads 2 --profile\n"
      "  ox bench model.onnx --json >now.json\n"},
     {"info", ox_command_info, "say what a model is and needs",
-     "usage: ox info MODEL [-d DIM=N]... [--plugin FILE]... [--nodes] [--json]\n"
+     "usage: ox info MODEL [-d DIM=N]... [--max-memory SIZE] [--timeout SECONDS]\n"
+     "               [--plugin FILE]... [--nodes] [--json]\n"
      "\n"
      "Prints producer, versions, inputs, outputs, operators, parameters, what is\n"
      "unsupported, and the memory of a run.\n"
      "\n"
      "  -d DIM=N       binds an open dimension, as of ox run; those not given are 1,\n"
      "                 height and width of pictures 224\n"
+     "  --max-memory SIZE, --timeout SECONDS   as of ox run\n"
      "  --plugin FILE  a shared object with operators of your own\n"
      "  --nodes        adds a line for each node, in the order of a run, with types and\n"
      "                 shapes as far as they are known before it\n"
@@ -133,7 +135,7 @@ const ox_subcommand ox_subcommands[] = {
      "  ox info model.onnx -d batch=1 --nodes\n"
      "  ox info model.onnx --json\n"},
     {"embed", ox_command_embed, "write what a firmware needs to run models",
-     "usage: ox embed MODEL... -o DIR [-d DIM=N]...\n"
+     "usage: ox embed MODEL... -o DIR [-d DIM=N]... [--max-memory SIZE] [--timeout SECONDS]\n"
      "\n"
      "Writes into DIR: ops.txt, the operators and element types that the models need,\n"
      "for `make device OPS=DIR/ops.txt`; NAME.c and NAME.h for each model, its bytes\n"
@@ -141,6 +143,7 @@ const ox_subcommand ox_subcommands[] = {
      "\n"
      "  -o DIR         a folder, made if it is not there\n"
      "  -d DIM=N       binds a symbolic dimension, as in -d batch=1\n"
+     "  --max-memory SIZE, --timeout SECONDS   as of ox run: each model runs once\n"
      "\n"
      "Examples:\n"
      "  ox embed model.onnx -d batch=1 -o firmware\n"

@@ -72,6 +72,8 @@ ox 2 'one model at a time' bench a.onnx b.onnx
 for sub in run bench test; do
     ox 2 '--threads wants a number from 1' $sub --threads 0 m.onnx
     ox 2 '--threads wants a number from 1' $sub --threads 2x m.onnx
+done
+for sub in run bench test info embed; do
     ox 2 '--max-memory wants bytes' $sub --max-memory 1X m.onnx
     ox 2 '--max-memory wants bytes' $sub --max-memory 99999999999G m.onnx
     for seconds in 0 -1 1s nan 1e99 ''; do

@@ -238,6 +238,18 @@ ROUNDS = """<ir_version: 10, opset_import: ["": 21]> g (int64 m) => ({type} r) {
 }}"""
 
 
+def check_bounds_of(arguments):
+    """A subcommand that runs a model has the bounds of ox run."""
+    if arguments[0] == "test":
+        (DIR / "endless" / "test_data_set_0").mkdir(parents=True)
+        given = numpy_helper.from_array(np.int64(1), "m").SerializeToString()
+        (DIR / "endless" / "test_data_set_0" / "input_0.pb").write_bytes(given)
+        (DIR / "endless.onnx").rename(DIR / "endless" / "model.onnx")
+    for bound, text in (("--timeout=0.3", "cancelled"), ("--max-memory=4K", "beyond the limit of 4096 bytes")):
+        said = subprocess.run([OX, *arguments, bound], cwd=DIR, capture_output=True, timeout=60, text=True)
+        check(f"{arguments[0]} {bound}", said.returncode == 1 and text in said.stdout + said.stderr, said)
+
+
 def check_bounds():
     models = {
         "endless": ("float", "", "x", "w = Add(v, x)", False), "counted": ("float", "m", "x", "w = Add(v, x)", False),
@@ -252,6 +264,9 @@ def check_bounds():
     for name in ("endless", "counted"):
         fails("cancelled: the time of --timeout is over", "run", f"{name}.onnx", "-i", str(2**62), "--timeout", "0.3",
               "--max-memory", "256K")
+    for arguments in (["bench", "endless.onnx"], ["embed", "endless.onnx", "-o", "firmware"], ["test", "endless"]):
+        check_bounds_of(arguments)
+    fails("beyond the limit of 4096 bytes of memory", "info", "counted.onnx", "--max-memory", "4K")
     fails("beyond the limit of 262144 bytes of memory", "run", "stacked.onnx", "-i", str(2**62), "--timeout", "60", "--max-memory", "256K")
     for name in ("grows", "grows_ahead"):
         out, _ = ox(0, "run", f"{name}.onnx", "-i", "30000", "--max-memory", "40M", "--json")
