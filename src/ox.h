@@ -413,7 +413,7 @@ typedef struct ox_node_info {
     int64_t version; /* of the definition in force */
     bool supported;
     size_t input_count, output_count;
-    const char *algorithm; /* of a convolution or pool, and its memory order, in a few words; "" if unknown */
+    const char *algorithm; /* of a product, convolution or pool, and its memory order, in a few words; "" if unknown */
     const void *node, *graph, *frame; /* internal */
 } ox_node_info;
 

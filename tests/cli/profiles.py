@@ -71,9 +71,9 @@ for y, flops in expected.items():
 out, _ = run("info", "dense.onnx", "--nodes")
 for way in ("-> c float [1,16,38,38]  [product of gathered columns, channels first]",
             "-> v float [1,4,42,42]  [scattered product, channels first]",
-            "-> d float [1,16,38,38]  [direct, channels first]", "-> p float [1,16,36,36]  [direct, channels first]",
-            "-> mm float [2,96,96]"):
+            "-> d float [1,16,38,38]  [direct, channels first]", "-> p float [1,16,36,36]  [direct, channels first]"):
     check(f"how nodes are computed: {way}: {out}", f"{way}\n" in out)
+check(f"how a product is computed: {out}", "-> mm float [2,96,96]  [product with " in out)
 nodes = json.loads(run("info", "dense.onnx", "--nodes", "--json")[0])["node_list"]
 check(f"the same as JSON: {nodes}", nodes[4]["algorithm"] == "scattered product, channels first" and
       "algorithm" not in nodes[1])

@@ -148,6 +148,15 @@ static inline const ox_loops *ox_gemm_loops(const ox_gemm_plan *plan) {
  * from g; `panels` says whether there are any. */
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan);
 
+/* Prepare: says how products of a plan are computed, as the algorithm of the node. Devices have one way. */
+#if OX_SMALL
+static inline void ox_gemm_name(ox_call *call, const ox_gemm *g, const ox_gemm_plan *plan) {
+    (void)call, (void)g, (void)plan;
+}
+#else
+void ox_gemm_name(ox_call *call, const ox_gemm *g, const ox_gemm_plan *plan);
+#endif
+
 /* Run: c[columns] = the row of A times `columns` columns of B from `column` on, for the algorithms of one row. `stage`
  * has plan->stage bytes. */
 void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, int64_t columns, char *stage, char *c);

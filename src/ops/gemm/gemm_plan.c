@@ -307,6 +307,30 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     return ox_workspace_add(call, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));
 }
 
+static const char *name_of_panels(const ox_gemm *g, const ox_gemm_plan *plan) {
+    if (plan->transposed)
+        return "product with A in panels kept";
+    if (plan->direct)
+        return plan->edge ? "product with B as it lies, but for an edge" : "product with B as it lies";
+    if (!g->panels)
+        return "product with panels of B";
+    return is_row_of_panels(g, plan) ? "one row with B in panels kept" : "product with B in panels kept";
+}
+
+void ox_gemm_name(ox_call *call, const ox_gemm *g, const ox_gemm_plan *plan) {
+    static const char *const
+        rows[] = {[OX_GEMM_ROW_VECTOR] = "one row along rows of B",
+                  [OX_GEMM_DOTS] = "one row of dot products",
+                  [OX_GEMM_BLAS] = "BLAS"},
+        *const columns[] = {
+            [OX_GEMM_ROW_VECTOR] = "one column along columns of A", [OX_GEMM_DOTS] = "one column of dot products"};
+    if (!plan->columns && plan->algorithm != OX_GEMM_BLAS)
+        return; /* without elements */
+    ox_call_name(call, plan->algorithm == OX_GEMM_PANELS ? name_of_panels(g, plan)
+                       : plan->transposed                ? columns[plan->algorithm]
+                                                         : rows[plan->algorithm]);
+}
+
 void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan) {
     void *start = ox_workspace_take(call, used, ox_gemm_panel_copies(plan), plan->panel_bytes);
     ox_workspace_take(call, used, ox_pool_parts(plan->pool), ox_gemm_part_bytes(plan));

@@ -258,7 +258,9 @@ ox_status ox_prepare_gemm(ox_call *call) {
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     if (ox_gemm_wants_panels(g, g->m))
         OX_TRY(ox_gemm_weights(call, 1, 0, NULL, NULL, g, &(size_t){0}));
-    return ox_gemm_prepare(call, g, 1, &state->plan);
+    OX_TRY(ox_gemm_prepare(call, g, 1, &state->plan));
+    ox_gemm_name(call, g, &state->plan);
+    return OX_OK;
 }
 
 /* An ox_gemm_place_fn: there is one product, whose operands are in place. */

@@ -156,7 +156,9 @@ ox_status ox_prepare_matmul(ox_call *call) {
     g->epilogue = call->epilogue;
     plan_alpha(call, ox_dtype_compute(dtype), mm);
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(out)));
-    return ox_gemm_prepare(call, g, mm->count, &mm->plan);
+    OX_TRY(ox_gemm_prepare(call, g, mm->count, &mm->plan));
+    ox_gemm_name(call, g, &mm->plan);
+    return OX_OK;
 }
 
 /* Where the operands of all products are. */

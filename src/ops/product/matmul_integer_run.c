@@ -220,7 +220,9 @@ ox_status ox_prepare_matmul_integer(ox_call *call) {
     size_t each = 0;
     OX_TRY(prepare_weights(call, state, &each));
     OX_TRY(plan_batch(call, &s, each, state));
-    return ox_gemm_prepare(call, &state->product, state->count, &state->plan);
+    OX_TRY(ox_gemm_prepare(call, &state->product, state->count, &state->plan));
+    ox_gemm_name(call, &state->product, &state->plan);
+    return OX_OK;
 }
 
 /* ---- Zero points -------------------------------------------------------------------------------------------- */
