@@ -33,6 +33,9 @@ static const char *const tails[] = {
     "Mul(p,Clip(Add(p,y),l,h))",
     "Sub(Mul(p,y),Mul(p,z))",
     "Max(Add(p,y),Mul(q,z))",
+    "Relu(Mul(p,y))",
+    "Max(Mul(p,y),l)",
+    "Clip(Add(Mul(p,y),r),l,h)",
 };
 
 /* The same for floats alone: functions that are not exact. */
@@ -78,6 +81,13 @@ int scope_give_number(scope *s, ox_dtype dtype, double number) {
     return value;
 }
 
+void scope_give_limits(scope *s, ox_dtype dtype, int values[26]) {
+    static const double low[] = {1, 0, -0.0, -1}, high[] = {6, 2, 0, -0.0};
+    const bool is_unsigned = dtype == OX_UINT32 || dtype == OX_UINT64;
+    values['l' - 'a'] = scope_give_number(s, dtype, low[scope_draw(s, is_unsigned ? 2 : 4)]);
+    values['h' - 'a'] = scope_give_number(s, dtype, high[scope_draw(s, 4)]);
+}
+
 ox_dtype scope_fitting(ox_dtype dtype, const char *expression) {
     static const char *const without[] = {"Relu(", "Neg(", "Abs("};
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
@@ -99,10 +109,8 @@ static void write_tail(scope *s, const scope_dense *dense, ox_dtype dtype, const
     for (const char *c = "qr"; *c; c++)
         if (scope_reads(tail, *c))
             values[*c - 'a'] = scope_give(s, dtype, dense->rank, dense->dims, scope_any_place(s));
-    if (scope_reads(tail, 'l')) {
-        values['l' - 'a'] = scope_give_number(s, dtype, 1);
-        values['h' - 'a'] = scope_give_number(s, dtype, 6);
-    }
+    if (scope_reads(tail, 'l'))
+        scope_give_limits(s, dtype, values);
     scope_result(s, scope_write(s, tail, values));
     if (scope_draw(s, 8) == 0)
         scope_result(s, values['p' - 'a']);

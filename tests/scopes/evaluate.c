@@ -42,15 +42,23 @@ void scope_step_on(int rank, const int64_t *dims, int64_t *index, int n, int64_t
     }
 }
 
-/* ---- Elementwise nodes ---------------------------------------------------------------------------------------- */
-
-/* Quotients of integers are cut, and nothing is divided by zero: that is an error, or no number. */
-static bool divide(ox_dtype dtype, double x, double y, double *to) {
-    *to = y == 0 ? 0 : scope_is_float(dtype) ? x / y : trunc(x / y);
-    return y != 0;
+bool scope_shape_like(scope_graph *g, scope_value *value, const scope_value *like) {
+    value->dtype = like->dtype;
+    value->rank = like->rank;
+    memcpy(value->dims, like->dims, sizeof value->dims);
+    return scope_room(g, value);
 }
 
-static bool compute(const char *op, ox_dtype dtype, const double *in, double *to) {
+/* ---- Elementwise nodes ---------------------------------------------------------------------------------------- */
+
+/* Quotients of integers are cut, and nothing is divided by zero: that is an error, or no number; where something was
+ * rounded before, by nothing small. */
+static bool divide(ox_dtype dtype, double x, double y, double least, double *to) {
+    *to = y == 0 ? 0 : scope_is_float(dtype) ? x / y : trunc(x / y);
+    return fabs(y) > least;
+}
+
+static bool compute(const char *op, ox_dtype dtype, const double *in, double least, double *to) {
     if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
         *to = in[0] + in[1];
     else if (!strcmp(op, "Sub"))
@@ -58,7 +66,7 @@ static bool compute(const char *op, ox_dtype dtype, const double *in, double *to
     else if (!strcmp(op, "Mul"))
         *to = in[0] * in[1];
     else if (!strcmp(op, "Div"))
-        return divide(dtype, in[0], in[1], to);
+        return divide(dtype, in[0], in[1], least, to);
     else if (!strcmp(op, "Max"))
         *to = in[0] > in[1] ? in[0] : in[1];
     else if (!strcmp(op, "Min"))
@@ -66,7 +74,7 @@ static bool compute(const char *op, ox_dtype dtype, const double *in, double *to
     else if (!strcmp(op, "PRelu"))
         *to = in[0] < 0 ? in[0] * in[1] : in[0];
     else if (!strcmp(op, "Clip"))
-        *to = in[0] < in[1] ? in[1] : in[0] > in[2] ? in[2] : in[0];
+        *to = fmin(fmax(in[0], in[1]), in[2]);
     else if (!strcmp(op, "Relu"))
         *to = in[0] > 0 ? in[0] : 0;
     else if (!strcmp(op, "Neg"))
@@ -108,7 +116,7 @@ static bool evaluate_elements(scope_graph *g, const scope_node *node) {
         double in[3] = {0}, result;
         for (int i = 0; i < node->nin; i++)
             in[i] = g->values[node->in[i]].numbers[at[i]];
-        if (!compute(node->op, out->dtype, in, &result))
+        if (!compute(node->op, out->dtype, in, g->rounds ? 0.01 : 0, &result))
             return false;
         if (result < 0 && (out->dtype == OX_UINT32 || out->dtype == OX_UINT64)) /* wraps */
             return false;
@@ -121,10 +129,15 @@ static bool evaluate_elements(scope_graph *g, const scope_node *node) {
 /* ---- Graphs ---------------------------------------------------------------------------------------------------- */
 
 bool scope_evaluate(scope_graph *g) {
+    static bool (*const kinds[])(scope_graph *, const scope_node *) = {
+        scope_evaluate_move, scope_evaluate_product, scope_evaluate_quantized, scope_evaluate_window,
+        scope_evaluate_pool, scope_evaluate_norm,    evaluate_elements};
     for (int n = 0; n < g->nnodes; n++) {
         const scope_node *node = &g->nodes[n];
-        if (node->nout > 1 || (!scope_evaluate_move(g, node) && !scope_evaluate_product(g, node) &&
-                               !scope_evaluate_window(g, node) && !evaluate_elements(g, node)))
+        bool done = false;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds && !done && node->nout == 1; k++)
+            done = kinds[k](g, node);
+        if (!done)
             return false;
     }
     return true;

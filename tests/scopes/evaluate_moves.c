@@ -27,7 +27,7 @@ static bool find_view(const scope_graph *g, const scope_node *node, scope_value 
                       axis = (int64_t)scope_first(g, node, 3, 0);
         *first = start * own[axis];
         out->dims[axis] = (end < in->dims[axis] ? end : in->dims[axis]) - start;
-    } else if (is(node, "Gather")) { /* in the opposite order */
+    } else if (is(node, "Gather") && !node->nattrs) { /* in the opposite order */
         *first = own[0] * (in->dims[0] - 1);
         steps[0] = -own[0];
     } else {
@@ -141,11 +141,42 @@ static bool evaluate_reduction(scope_graph *g, const scope_node *node) {
     return true;
 }
 
+/* ---- Repetition ------------------------------------------------------------------------------------------------- */
+
+/* Expand, and Tile, whose second inputs are lists. */
+static bool evaluate_repeated(scope_graph *g, const scope_node *node) {
+    scope_value *out = &g->values[node->outs[0]];
+    const scope_value *in = &g->values[node->in[0]], *list = &g->values[node->in[1]];
+    const int count = (int)list->dims[0];
+    int64_t steps[SCOPE_RANK];
+    out->dtype = in->dtype;
+    out->rank = in->rank > count ? in->rank : count;
+    scope_steps(in, out->rank, steps);
+    for (int d = 0; d < out->rank; d++) {
+        const int own = d - out->rank + in->rank, stated = d - out->rank + count;
+        const int64_t dim = own < 0 ? 1 : in->dims[own], number = stated < 0 ? 1 : (int64_t)list->numbers[stated];
+        out->dims[d] = is(node, "Tile") ? dim * number : dim == 1 ? number : dim;
+    }
+    if (!scope_room(g, out))
+        return false;
+    for (int64_t k = scope_count(out->rank, out->dims) - 1; k >= 0; k--) {
+        int64_t at = 0, left = k;
+        for (int d = out->rank - 1; d >= 0; left /= out->dims[d--]) {
+            const int own = d - out->rank + in->rank;
+            at += own < 0 ? 0 : left % out->dims[d] % in->dims[own] * steps[d];
+        }
+        out->numbers[k] = in->numbers[at];
+    }
+    return true;
+}
+
 bool scope_evaluate_move(scope_graph *g, const scope_node *node) {
     if (is(node, "Concat"))
         return evaluate_concat(g, node);
     if (is(node, "ReduceSum") || is(node, "ReduceMax"))
         return evaluate_reduction(g, node);
+    if (is(node, "Expand") || is(node, "Tile"))
+        return evaluate_repeated(g, node);
     if (is(node, "Reshape") || is(node, "Flatten"))
         return evaluate_reshape(g, node);
     return (is(node, "Transpose") || is(node, "Slice") || is(node, "Gather")) && evaluate_view(g, node);

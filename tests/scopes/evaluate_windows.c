@@ -1,4 +1,4 @@
-/* evaluate_windows.c: convolutions as their definitions say. */
+/* evaluate_windows.c: convolutions and pools as their definitions say. */
 #include <math.h>
 #include <string.h>
 
@@ -18,9 +18,10 @@ static void read_list(const scope_node *node, const char *name, int spatial, int
         list[d] = d < 3 - spatial ? otherwise : a ? a->ints[d - 3 + spatial] : otherwise;
 }
 
-static windows read_windows(const scope_graph *g, const scope_node *node, scope_value *out) {
-    windows c = {.x = &g->values[node->in[0]], .w = &g->values[node->in[1]]};
-    const scope_attribute *pads = scope_find(node, "pads");
+/* `w` is NULL for pools. */
+static windows read_windows(const scope_node *node, const scope_value *x, const scope_value *w, scope_value *out) {
+    windows c = {.x = x, .w = w};
+    const scope_attribute *pads = scope_find(node, "pads"), *kernel = scope_find(node, "kernel_shape");
     c.spatial = c.x->rank - 2;
     c.groups = scope_find_int(node, "group", 1);
     read_list(node, "strides", c.spatial, 1, c.stride);
@@ -28,11 +29,11 @@ static windows read_windows(const scope_graph *g, const scope_node *node, scope_
     read_list(node, "pads", c.spatial, 0, c.pad);
     out->rank = c.x->rank;
     out->dims[0] = c.x->dims[0];
-    out->dims[1] = c.w->dims[0];
+    out->dims[1] = w ? w->dims[0] : x->dims[1];
     for (int d = 0; d < 3; d++) {
         const int own = d - 3 + c.spatial;
         c.in[d] = own < 0 ? 1 : c.x->dims[2 + own];
-        c.kernel[d] = own < 0 ? 1 : c.w->dims[2 + own];
+        c.kernel[d] = own < 0 ? 1 : w ? w->dims[2 + own] : kernel ? kernel->ints[own] : c.in[d];
         const int64_t end = own < 0 || !pads ? 0 : pads->ints[own + c.spatial];
         c.out[d] = (c.in[d] + c.pad[d] + end - (c.kernel[d] - 1) * c.dilation[d] - 1) / c.stride[d] + 1;
         if (own >= 0)
@@ -73,17 +74,19 @@ static void convolve(const windows *c, int64_t image, int64_t m, double *to) {
             }
 }
 
+/* Of QLinearConv, sums are written: they are scaled and rounded elsewhere. */
 bool scope_evaluate_window(scope_graph *g, const scope_node *node) {
-    const bool is_integer = !strcmp(node->op, "ConvInteger");
-    if (!is_integer && strcmp(node->op, "Conv"))
+    const bool is_integer = !strcmp(node->op, "ConvInteger"), is_scaled = !strcmp(node->op, "QLinearConv");
+    if (!is_integer && !is_scaled && strcmp(node->op, "Conv"))
         return false;
     scope_value *out = &g->values[node->outs[0]];
-    windows c = read_windows(g, node, out);
-    out->dtype = is_integer ? OX_INT32 : c.x->dtype;
-    if (is_integer)
-        c.x_zero = scope_first(g, node, 2, 0), c.w_zero = scope_first(g, node, 3, 0);
-    else if (node->nin > 2 && node->in[2] >= 0)
-        c.b = &g->values[node->in[2]];
+    windows c = read_windows(node, &g->values[node->in[0]], &g->values[node->in[is_scaled ? 3 : 1]], out);
+    const int bias = is_scaled ? 8 : is_integer ? SCOPE_NODE_INPUTS : 2;
+    out->dtype = is_integer || is_scaled ? OX_INT32 : c.x->dtype;
+    if (is_integer || is_scaled)
+        c.x_zero = scope_first(g, node, 2, 0), c.w_zero = scope_first(g, node, is_scaled ? 5 : 3, 0);
+    if (node->nin > bias && node->in[bias] >= 0)
+        c.b = &g->values[node->in[bias]];
     if (!scope_room(g, out))
         return false;
     const int64_t plane = scope_count(3, c.out), channels = c.w->dims[0];
@@ -92,5 +95,63 @@ bool scope_evaluate_window(scope_graph *g, const scope_node *node) {
             convolve(&c, n, m, out->numbers + (n * channels + m) * plane);
     for (int64_t i = 0; i < c.x->dims[0] * channels * plane; i++)
         out->numbers[i] = scope_round(out->dtype, out->numbers[i]);
+    return true;
+}
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------ */
+
+typedef struct folded {
+    double sum, most;
+    int64_t count;
+} folded;
+
+/* What a window sees of a plane. */
+static folded fold_window(const windows *c, const double *x, const int64_t *at) {
+    folded f = {0, -INFINITY, 0};
+    for (int64_t i = 0; i < c->kernel[0]; i++)
+        for (int64_t j = 0; j < c->kernel[1]; j++)
+            for (int64_t k = 0; k < c->kernel[2]; k++) {
+                const int64_t z = at[0] * c->stride[0] - c->pad[0] + i * c->dilation[0],
+                              y = at[1] * c->stride[1] - c->pad[1] + j * c->dilation[1],
+                              u = at[2] * c->stride[2] - c->pad[2] + k * c->dilation[2];
+                if (z < 0 || z >= c->in[0] || y < 0 || y >= c->in[1] || u < 0 || u >= c->in[2])
+                    continue;
+                const double element = x[(z * c->in[1] + y) * c->in[2] + u];
+                f.sum += element;
+                f.most = fmax(f.most, element);
+                f.count++;
+            }
+    return f;
+}
+
+/* Whether a number is one of the type; halves lose too much for a comparison if it is none. */
+static bool keep(scope_graph *g, const scope_value *out, double number, double *to) {
+    *to = scope_round(out->dtype, number);
+    if (*to == number)
+        return true;
+    g->rounds = true;
+    return out->dtype == OX_FLOAT || out->dtype == OX_DOUBLE;
+}
+
+bool scope_evaluate_pool(scope_graph *g, const scope_node *node) {
+    const bool is_most = !strcmp(node->op, "MaxPool") || !strcmp(node->op, "GlobalMaxPool"),
+               is_mean = !strcmp(node->op, "AveragePool") || !strcmp(node->op, "GlobalAveragePool");
+    scope_value *out = &g->values[node->outs[0]];
+    if ((!is_most && !is_mean) || scope_find(node, "ceil_mode") || scope_find(node, "auto_pad"))
+        return false;
+    const windows c = read_windows(node, &g->values[node->in[0]], NULL, out);
+    out->dtype = c.x->dtype;
+    if (!scope_room(g, out))
+        return false;
+    const int64_t plane = scope_count(3, c.in), taps = scope_count(3, c.kernel);
+    double *to = out->numbers;
+    for (int64_t channel = 0; channel < c.x->dims[0] * c.x->dims[1]; channel++)
+        for (int64_t i = 0; i < scope_count(3, c.out); i++) {
+            const int64_t at[] = {i / c.out[2] / c.out[1], i / c.out[2] % c.out[1], i % c.out[2]};
+            const folded f = fold_window(&c, c.x->numbers + channel * plane, at);
+            const double count = scope_find_int(node, "count_include_pad", 0) ? (double)taps : (double)f.count;
+            if (!keep(g, out, is_most ? f.most : f.sum / count, to++))
+                return false;
+        }
     return true;
 }

@@ -40,6 +40,8 @@ bool scope_begin(scope *s) {
     g->rounds = false;
     g->exact = scope_draw(s, 2);
     g->specials = !g->exact && scope_draw(s, 4) == 0;
+    g->zeros = !g->exact && !g->specials && scope_draw(s, 3) == 0;
+    g->moves = false;
     g->constant = scope_draw(s, 12) == 0;
     if (!s->tell)
         alarm(SECONDS);
@@ -89,8 +91,20 @@ static double whole_number(ox_dtype dtype, uint64_t i) {
     return (is_signed ? numbers : positive)[i % 6];
 }
 
+/* No number, with bits in it that all types have: quiet or not, and six more. */
+static double any_nan(scope *s) {
+    const uint64_t bits = (uint64_t)0x7ff << 52 | (uint64_t)(scope_draw(s, 127) + 1) << 45 | draw(s) >> 63 << 63;
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
 static double any_number(scope *s, ox_dtype dtype) {
     static const double specials[] = {INFINITY, -INFINITY, NAN, -0.0, 0.0, 0x1p-130, 3e38};
+    if (s->graph.moves && scope_draw(s, 3) == 0)
+        return any_nan(s);
+    if (s->graph.zeros)
+        return scope_draw(s, 2) ? whole_number(dtype, draw(s) >> 8) : scope_draw(s, 2) ? 0.0 : -0.0;
     if (s->graph.specials && scope_draw(s, 8) == 0)
         return scope_round(dtype, specials[scope_draw(s, 7)]);
     return scope_round(dtype, (double)(int64_t)(draw(s) >> 11) * 0x1p-51 - 2);
@@ -160,7 +174,7 @@ static int give_gathered(scope *s, ox_dtype dtype, int rank, const int64_t *dims
 
 int scope_give(scope *s, ox_dtype dtype, int rank, const int64_t *dims, scope_place place) {
     const bool is_unsigned = dtype == OX_UINT8 || dtype == OX_UINT32 || dtype == OX_UINT64;
-    if (place == SCOPE_NEG && !is_unsigned) {
+    if (place == SCOPE_NEG && !is_unsigned && !s->graph.moves) {
         const int from = give(s, dtype, rank, dims, SCOPE_INPUT);
         return scope_node_of(s, "Neg", 1, &from);
     }
@@ -256,12 +270,20 @@ static void print_attribute(const scope_attribute *a) {
         printf("%s%lld", i ? "," : "", (long long)a->ints[i]);
 }
 
+static const char *kind_of_data(const scope_graph *g) {
+    return g->exact      ? "integers"
+           : g->moves    ? "floats of all bits"
+           : g->specials ? "any floats"
+           : g->zeros    ? "integers and zeros of both signs"
+                         : "floats";
+}
+
 void scope_print(const scope *s) {
     const scope_graph *g = &s->graph;
     printf("%s %lld", s->family, (long long)s->index);
     if (s->round)
         printf(" of round %lld", (long long)s->round);
-    printf(" (%s): ", g->exact ? "integers" : g->specials ? "any floats" : "floats");
+    printf(" (%s): ", kind_of_data(g));
     for (int v = 0; v < g->nvalues; v++)
         if (g->values[v].is_given)
             print_value(&g->values[v], v);

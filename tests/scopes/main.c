@@ -17,6 +17,8 @@ static const scope_family families[] = {
     {"convs", "Conv by every algorithm, the same", scope_convs},
     {"givers", "operators of all other kinds, the same", scope_givers},
     {"rows", "elementwise nodes and reductions in a pass", scope_rows},
+    {"moves", "views and copies of floats of all bits", scope_moves},
+    {"stages", "passes that read what was there before shapes were known", scope_stages},
     {"parts", "values that are computed where Concat puts them", scope_parts},
 };
 
@@ -144,8 +146,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < FAMILIES; i++)
         if (!a.family || !strcmp(a.family, families[i].name))
             run_family(&families[i], &a, counts);
-    for (int i = 0; i < SCOPE_NAMES && counts->algorithms[i].count; i++)
-        printf("%s: %lld\n", counts->algorithms[i].name, (long long)counts->algorithms[i].count);
+    const bool is_whole = a.every == 1 && !a.only && !a.family;
+    counts->failed += scope_tell_algorithms(counts, is_whole);
     printf("%lld graphs in %lld sessions, %lld of them beside an evaluation, %.1f s of a processor\n",
            (long long)counts->graphs, (long long)counts->sessions, (long long)counts->referenced, seconds() - start);
     printf("%lld passed, %lld failed, 0 skipped\n", (long long)(counts->graphs - counts->failed),

@@ -20,6 +20,8 @@ static double nearest(double x, int bits, int least, double limit) {
 }
 
 double scope_round(ox_dtype dtype, double x) {
+    if (isnan(x))
+        return x;
     switch (dtype) {
     case OX_FLOAT:
         return (double)(float)x;
@@ -34,13 +36,29 @@ double scope_round(ox_dtype dtype, double x) {
     }
 }
 
+/* The first bits of the fraction of what is no number, which are not 0. */
+static uint32_t nan_bits(double x, int bits) {
+    uint64_t all;
+    memcpy(&all, &x, sizeof all);
+    const uint32_t first = (uint32_t)((all & (((uint64_t)1 << 52) - 1)) >> (52 - bits));
+    return first ? first : 1U << (bits - 1);
+}
+
+/* Not by a conversion, which makes all that is no number quiet. */
+static uint32_t float_bits(double x) {
+    const float rounded = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    return isnan(x) ? (signbit(x) ? 0xff800000U : 0x7f800000U) | nan_bits(x, 23) : bits;
+}
+
 /* The bits of a value that the type has. */
 static uint16_t half_bits(ox_dtype dtype, double x) {
     const int bits = dtype == OX_FLOAT16 ? 10 : 7, bias = dtype == OX_FLOAT16 ? 15 : 127;
     const unsigned sign = signbit(x) ? 0x8000 : 0, top = (0x7fffU >> bits) << bits;
     int exponent;
     if (isnan(x))
-        return (uint16_t)(sign | top | 1U << (bits - 1));
+        return (uint16_t)(sign | top | nan_bits(x, bits));
     if (isinf(x))
         return (uint16_t)(sign | top);
     if (x == 0)
@@ -57,7 +75,7 @@ void scope_encode(ox_dtype dtype, double x, void *to) {
 #define PUT(type, value) memcpy(to, &(type){(type)(value)}, sizeof(type))
     switch (dtype) {
     case OX_FLOAT:
-        PUT(float, x);
+        PUT(uint32_t, float_bits(x));
         break;
     case OX_DOUBLE:
         PUT(double, x);

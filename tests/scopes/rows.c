@@ -59,8 +59,10 @@ static void write(scope *s, ox_dtype dtype, const char *expression, const shape 
     values['y' - 'a'] = scope_give(s, dtype, rank, dims, scope_any_place(s));
     if (scope_reads(expression, 'z'))
         values['z' - 'a'] = scope_give_any(s, dtype, x->rank, x->dims);
-    values['l' - 'a'] = scope_reads(expression, 'l') ? scope_give_number(s, dtype, 1) : -1;
-    values['h' - 'a'] = scope_reads(expression, 'h') ? scope_give_number(s, dtype, 6) : -1;
+    if (scope_reads(expression, 'h'))
+        scope_give_limits(s, dtype, values);
+    else if (scope_reads(expression, 'l'))
+        values['l' - 'a'] = scope_give_number(s, dtype, 1);
     scope_result(s, scope_write(s, expression, values));
     scope_check(s);
 }

@@ -22,7 +22,7 @@ enum {
     SCOPE_GUARD = 1 << 21,   /* bytes of an input, at most */
     SCOPE_MODEL = 1 << 21,   /* of a model */
     SCOPE_NUMBERS = 1 << 18, /* elements of all values of a graph */
-    SCOPE_NAMES = 24         /* algorithms that are counted */
+    SCOPE_NAMES = 64         /* algorithms that are counted */
 };
 
 /* Where the data of a value is. */
@@ -75,6 +75,8 @@ typedef struct scope_graph {
     bool exact;    /* elements are small integers, so that sums are exact in any order */
     bool rounds;   /* of such: an algorithm takes fractions to compute them */
     bool specials; /* elements may be infinite, or no numbers */
+    bool zeros;    /* every second element is 0 or -0 */
+    bool moves;    /* elements are only moved, so that NaN of all bits are among them, and keep these */
     bool constant; /* nothing is an input: all is computed while planning */
     size_t used;   /* of numbers */
 } scope_graph;
@@ -194,6 +196,12 @@ bool scope_evaluate(scope_graph *graph);
 bool scope_evaluate_product(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_window(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_move(scope_graph *graph, const scope_node *node);
+bool scope_evaluate_pool(scope_graph *graph, const scope_node *node);
+bool scope_evaluate_norm(scope_graph *graph, const scope_node *node);
+bool scope_evaluate_quantized(scope_graph *graph, const scope_node *node);
+
+/* Makes a value one of such dims and type, with room. */
+bool scope_shape_like(scope_graph *graph, scope_value *value, const scope_value *like);
 
 /* The steps of a value through a space that it broadcasts to, in elements, and the next index of a space: what `at` has
  * for each of n operands follows. */
@@ -242,6 +250,9 @@ void scope_shapes(scope *s, int rank, const int64_t *dims, scope_shape_fn *fn, c
 /* A value of any such shape, in any place. */
 int scope_give_any(scope *s, ox_dtype dtype, int rank, const int64_t *dims);
 
+/* Lower and upper limits for a Clip: among them 0 of both signs, and an upper one below the lower. */
+void scope_give_limits(scope *s, ox_dtype dtype, int values[26]);
+
 /* The type, or another where ONNX has an operator of the expression not for unsigned integers. */
 ox_dtype scope_fitting(ox_dtype dtype, const char *expression);
 
@@ -257,5 +268,16 @@ void scope_convs(scope *s);
 void scope_givers(scope *s);
 void scope_rows(scope *s);
 void scope_parts(scope *s);
+void scope_moves(scope *s);
+void scope_stages(scope *s);
+
+/* ---- Algorithms (algorithms.c) ---------------------------------------------------------------------------------- */
+
+/* An ox_node_fn, whose context are scope_counts: counts the algorithm of a node. */
+void scope_count_algorithm(void *counts, const ox_node_info *node);
+
+/* Writes how often each was taken. Of all graphs (`is_whole`), returns how many algorithms of this machine were not,
+ * each of which is told. */
+int scope_tell_algorithms(const scope_counts *counts, bool is_whole);
 
 #endif
