@@ -154,7 +154,7 @@ class Reader:
             tolerance = block.tolerance
             if shown is None and after and after.kind == "text":
                 shown, tolerance = after.text, after.tolerance
-            if status:
+            if status and not (shown and re.search(r"^ox: ", shown, re.M)):
                 return f"{commands}status {status}: {printed}"
             if shown and not same_output(shown, printed, tolerance):
                 return f"{commands}prints\n{printed}in place of\n{shown}"

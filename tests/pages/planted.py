@@ -11,6 +11,7 @@ import pages
 
 GOOD = "Text.\n\n```sh\nexport A=1 && mkdir in && cd in\n```\n\n```console\n$ echo $A $(basename $PWD)\n1 in\n```\n"
 FAULTS = {
+    "another error": ("```console\n$ echo 'ox: a'; false\nox: b\n```\n", "in place of"),
     "a command that fails": ("```sh\nfalse\n```\n", "status 1"),
     "a transcript of another number": ("```console\n$ echo 1.5 x\n1.6 x\n```\n", "in place of"),
     "a transcript of fewer lines": ("```console\n$ printf 'a\\nb\\n'\na\n```\n", "in place of"),
