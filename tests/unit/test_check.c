@@ -124,6 +124,48 @@ START_TEST(a_value_that_is_written_over_before_it_is_read_is_named) {
 }
 END_TEST
 
+/* A node with subgraphs reads it, which are planned when the run comes there: as an input of its own, or within. */
+START_TEST(what_a_subgraph_reads_is_as_it_was_written) {
+    const bool yes = true;
+    const int64_t once = 1;
+    ox_bytes attrs = {0};
+    own_model inner = {.domain = DOMAIN};
+    ox_put_input(&m.graph, "x", OX_FLOAT, 2, two_by_3);
+    ox_put_node(&m.graph, "Neg", "x", "a", NULL);
+    own_node(&m, "Spoil", "a", "b", NULL);
+    if (_i) {
+        ox_put_initializer(&m.graph, "once", OX_INT64, 0, none, &once);
+        ox_put_input(&inner.graph, "i", OX_INT64, 0, none);
+        ox_put_input(&inner.graph, "go", OX_BOOL, 0, none);
+        ox_put_input(&inner.graph, "v", OX_FLOAT, 2, two_by_3);
+        ox_put_node(&inner.graph, "Identity", "go", "on", NULL);
+        ox_put_node(&inner.graph, "Abs", "v", "w", NULL);
+        ox_put_output(&inner.graph, "on", OX_BOOL, 0, none);
+        ox_put_output(&inner.graph, "w", OX_FLOAT, 2, two_by_3);
+        ox_put_attr_graph(&attrs, "body", &inner.graph);
+        ox_put_node(&m.graph, "Loop", "once,,a", "y", &attrs);
+    } else {
+        ox_put_initializer(&m.graph, "yes", OX_BOOL, 0, none, &yes);
+        ox_put_node(&inner.graph, "Abs", "a", "w", NULL);
+        ox_put_output(&inner.graph, "w", OX_FLOAT, 2, two_by_3);
+        ox_put_attr_graph(&attrs, "then_branch", &inner.graph);
+        ox_put_attr_graph(&attrs, "else_branch", &inner.graph);
+        ox_put_node(&m.graph, "If", "yes", "y", &attrs);
+    }
+    ox_put_output(&m.graph, "b", OX_FLOAT, 2, two_by_3);
+    ox_put_output(&m.graph, "y", OX_FLOAT, 2, two_by_3);
+    static const char *const texts[] = {"node that gives 'y' (",
+                                        "value 'a', element [0,1] is 99 (0x",
+                                        "but -2 (0x",
+                                        "when it was written",
+                                        "; step ",
+                                        NULL};
+    finds(texts);
+    ck_assert_msg(!strstr(m.error.text, "'w'"), "found in the subgraph only: %s", m.error.text);
+    own_end(&m);
+}
+END_TEST
+
 START_TEST(an_input_that_is_read_wrongly_is_named) {
     ox_put_input(&m.graph, "x", OX_FLOAT, 2, two_by_3);
     ox_put_node(&m.graph, "Neg", "x", "a", NULL);
@@ -228,6 +270,7 @@ Suite *ox_suite_check(void) {
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, a_step_that_its_nodes_do_not_give_is_named, 0, 2);
     tcase_add_loop_test(tests, a_value_that_is_written_over_before_it_is_read_is_named, 0, 2);
+    tcase_add_loop_test(tests, what_a_subgraph_reads_is_as_it_was_written, 0, 2);
     tcase_add_test(tests, an_input_that_is_read_wrongly_is_named);
     tcase_add_test(tests, a_subgraph_is_checked);
     tcase_add_loop_test(tests, a_fault_ends_a_run_and_no_more, 0, 2);
