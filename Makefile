@@ -109,6 +109,7 @@ help:
 	@echo 'make coverage   lines and branches of src/ that the tests run'
 	@echo 'make torture    damage every model many times, and run what is left under sanitizers'
 	@echo 'make fuzz       fuzz all that reads bytes, each for SECONDS (60)'
+	@echo 'make reference  the reference of ox.h as HTML, in build/reference (needs doxygen)'
 	@echo 'make lint       formatting, warnings on gcc and clang, static analysis'
 	@echo "make analyze    clang's analyzer"
 	@echo 'make models     fetch pinned real models into build/models'
@@ -244,6 +245,14 @@ uninstall:
 	@rmdir $(DESTDIR)$(PREFIX)/lib/ox 2>/dev/null || true
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)' --gone
 
+# The reference of the header, which ends with an error for what has no word there: tools/setup.sh lint installs doxygen.
+REFERENCE := $(BUILD)/reference
+reference:
+	@rm -rf $(REFERENCE) && mkdir -p $(REFERENCE)
+	@VERSION='$(VERSION)' REFERENCE='$(REFERENCE)' PYTHON='$(PYTHON)' doxygen docs/reference/Doxyfile
+	@grep -q ox_model_load_file $(REFERENCE)/globals_func.html # it has read the header
+	@echo '$(REFERENCE)/index.html'
+
 clean:
 	rm -rf $(BUILD)
 
@@ -260,4 +269,4 @@ FORCE:
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(IMAGE_OBJ:.o=.d) $(REGEX_OBJ:.o=.d)
 
-.PHONY: FORCE all help install uninstall clean
+.PHONY: FORCE all help reference install uninstall clean

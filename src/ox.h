@@ -31,12 +31,14 @@
 extern "C" {
 #endif
 
+/* Marks what the shared library exports. */
 #if defined(__GNUC__)
 #define OX_API __attribute__((visibility("default")))
 #else
 #define OX_API
 #endif
 
+/* The version of this header; docs/versions.md says what it promises. */
 #define OX_VERSION_MAJOR 0
 #define OX_VERSION_MINOR 1
 #define OX_VERSION_PATCH 0
@@ -46,6 +48,7 @@ OX_API const char *ox_version(void);
 
 /* ---- Errors ------------------------------------------------------------------------------------------------- */
 
+/* How a call ended. Later versions may add values: any but OX_OK is an error. */
 typedef enum ox_status {
     OX_OK = 0,
     OX_ERROR_ARGUMENT,    /* a call that this interface does not allow */
@@ -60,15 +63,16 @@ typedef enum ox_status {
     OX_ERROR_CHECK        /* ox_options.check: two ways to compute a step differ, which is a fault of the library */
 } ox_status;
 
-/* "out of memory", "unsupported", ...; static storage. */
+/* "out of memory", "unsupported", ...; "unknown status" for other values of `status`. Static storage. */
 OX_API const char *ox_status_name(ox_status status);
 
 enum {
     OX_ERROR_TEXT = 512
 };
 
+/* What went wrong, in memory of the caller's. */
 typedef struct ox_error {
-    ox_status status;
+    ox_status status;         /* the one that the function returned */
     char text[OX_ERROR_TEXT]; /* one or two lines, NUL-terminated, no trailing newline; "" on success */
 } ox_error;
 
@@ -125,8 +129,8 @@ OX_API int ox_dtype_bits(ox_dtype dtype);
 
 /* An element of a string tensor: bytes, not NUL-terminated. */
 typedef struct ox_string {
-    const char *data;
-    size_t size;
+    const char *data; /* any bytes; UTF-8 by the specification */
+    size_t size;      /* their number */
 } ox_string;
 
 /* A tensor is a description of memory that somebody else owns; copying the struct copies no elements.
@@ -134,11 +138,11 @@ typedef struct ox_string {
  * element repeats) or negative; strides == NULL means packed row-major. A rank of 0 is a scalar. Data need not be
  * aligned to the element size on machines that load unaligned data (all but small microcontrollers). */
 typedef struct ox_tensor {
-    ox_dtype dtype;
-    int rank;
-    const int64_t *dims;
-    const int64_t *strides;
-    void *data;
+    ox_dtype dtype;         /* of the elements */
+    int rank;               /* the number of dimensions, 0 to OX_TENSOR_RANK */
+    const int64_t *dims;    /* sizes, the outermost first; may be NULL for rank 0 */
+    const int64_t *strides; /* in bytes, NULL if packed */
+    void *data;             /* the element whose indices are all 0 */
 } ox_tensor;
 
 /* The number of elements; -1 if a dimension is negative, the product overflows, or there is no shape: NULL, dims that
@@ -156,12 +160,16 @@ enum {
     OX_TENSOR_RANK = 64
 };
 
-/* Reads one serialized TensorProto (the .pb files of ONNX's test suite). On success *tensor owns one allocation that
- * holds descriptor, dims and data; release it with ox_tensor_free. `name`, if not NULL, receives a NUL-terminated
- * pointer into the same allocation. */
 struct ox_options;
+
+/* Reads one serialized TensorProto (the .pb files of ONNX's test suite) of `size` bytes, which are not needed any more
+ * afterwards. On success *tensor owns one allocation that holds descriptor, dims and data; release it with
+ * ox_tensor_free. `name`, if not NULL, receives a NUL-terminated pointer into the same allocation. Of `options` only
+ * the allocator counts. */
 OX_API ox_status ox_tensor_from_proto(const void *bytes, size_t size, const struct ox_options *options,
                                       ox_tensor **tensor, const char **name, ox_error *error);
+
+/* Frees a tensor that ox_tensor_from_proto made, with the allocator of the same options. NULL is allowed. */
 OX_API void ox_tensor_free(ox_tensor *tensor, const struct ox_options *options);
 
 /* The float value of one element of any of the floating types with 16 bits and less, by its bits; NaN for others. */
@@ -195,7 +203,8 @@ typedef struct ox_value ox_value;
 
 /* Making values. Each owns all that it holds: what it is made of is copied, and may be freed or changed afterwards. It
  * is freed by ox_value_free, once all sessions are done with it that it is an input of: see ox_session_set_value. */
-struct ox_options;
+
+/* A value that is a tensor: a packed copy of it. */
 OX_API ox_status ox_value_from_tensor(const ox_tensor *tensor, const struct ox_options *options, ox_value **value,
                                       ox_error *error);
 
@@ -205,7 +214,8 @@ OX_API ox_status ox_value_from_tensor(const ox_tensor *tensor, const struct ox_o
 OX_API ox_status ox_value_from_items(ox_kind kind, const ox_tensor *keys, const ox_value *const *items, size_t count,
                                      const struct ox_options *options, ox_value **value, ox_error *error);
 
-/* Reads one serialized TensorProto, SequenceProto, OptionalProto or MapProto, by the kind: the bytes do not tell.
+/* Reads one serialized TensorProto, SequenceProto, OptionalProto or MapProto of `size` bytes, by the kind: these do not
+ * tell it.
  * `name` as in ox_tensor_from_proto. */
 OX_API ox_status ox_value_from_proto(ox_kind kind, const void *bytes, size_t size, const struct ox_options *options,
                                      ox_value **value, const char **name, ox_error *error);
@@ -214,16 +224,24 @@ OX_API ox_status ox_value_from_proto(ox_kind kind, const void *bytes, size_t siz
 OX_API void ox_value_free(ox_value *value);
 
 /* Reading values. What is in a value belongs to it, and lives as long as it does. */
-OX_API ox_kind ox_value_kind(const ox_value *value); /* OX_KIND_UNKNOWN for NULL */
+
+/* The kind of a value; OX_KIND_UNKNOWN for NULL. */
+OX_API ox_kind ox_value_kind(const ox_value *value);
+
 /* "tensor(float)", "seq(tensor(float))", "map(string,tensor(int64))"; "undefined" stands for types that an empty value
  * does not tell. Writes into `text` and returns it; "" for NULL. */
 OX_API const char *ox_value_type(const ox_value *value, char text[OX_TYPE_TEXT]);
-/* Of a tensor: packed. NULL for other kinds. */
+
+/* The packed tensor that a value is. NULL for other kinds. */
 OX_API const ox_tensor *ox_value_tensor(const ox_value *value);
-/* Items of a sequence, an optional (0 or 1) or a map; NULL where there are none. */
+
+/* The number of items of a sequence, an optional (0 or 1) or a map; 0 for other kinds. */
 OX_API size_t ox_value_count(const ox_value *value);
+
+/* Item `index` of a sequence, an optional or a map; NULL where there is none. */
 OX_API const ox_value *ox_value_item(const ox_value *value, size_t index);
-/* Of a map: a list with a key for each item. NULL for other kinds. */
+
+/* The keys of a map: a list (of integers or strings, of rank 1) with one for each item. NULL for other kinds. */
 OX_API const ox_tensor *ox_value_keys(const ox_value *value);
 
 /* ---- Memory and limits -------------------------------------------------------------------------------------- */
@@ -232,20 +250,21 @@ OX_API const ox_tensor *ox_value_keys(const ox_value *value);
  * type, `resize(context, p, n, 0)` frees and returns NULL, otherwise the block moves as with realloc. NULL is failure,
  * and leaves the old block as it was. It must be callable from every thread that uses the library. */
 typedef struct ox_allocator {
-    void *(*resize)(void *context, void *block, size_t old_size, size_t new_size);
-    void *context;
+    void *(*resize)(void *context, void *block, size_t old_size, size_t new_size); /* sizes in bytes */
+    void *context;                                                                 /* for that function */
 } ox_allocator;
 
 /* An allocator over one fixed buffer, for devices: everything ox does stays inside it, and running out is an
  * OX_ERROR_MEMORY. The ox_fixed struct and the buffer must outlive all that was made with it. Without a struct there is
  * no function in the allocator, which options then refuse. */
 typedef struct ox_fixed {
-    unsigned char *buffer;
-    size_t size;
+    unsigned char *buffer; /* the caller's; any address */
+    size_t size;           /* its bytes */
     size_t peak; /* the most bytes that were in use, headers and gaps included: so many are enough, at any address */
     void *first; /* internal */
 } ox_fixed;
 
+/* An allocator over `size` bytes at `buffer`. It starts empty; *fixed is its state. */
 OX_API ox_allocator ox_fixed_allocator(ox_fixed *fixed, void *buffer, size_t size);
 
 /* Asked again and again while a model runs or is prepared, between nodes and inside long ones, mostly every few hundred
@@ -281,7 +300,7 @@ typedef void ox_warn_fn(void *context, const char *text);
  * errors. */
 typedef struct ox_options {
     const ox_allocator *allocator; /* default: malloc and free; must outlive the model */
-    ox_limits limits;
+    ox_limits limits;              /* on what models may ask for */
     const char *isa; /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
     int threads;     /* that a session may use, its caller's included; the results are the same, to the bit */
     bool no_fuse;    /* run elementwise nodes one by one; the results are the same, to the bit */
@@ -302,15 +321,15 @@ typedef struct ox_options {
      * there the option is an error. */
     bool check;
     const struct ox_operator *operators; /* operators of your own; they must outlive the model; see below */
-    size_t operator_count;
-    ox_external_data_fn *external_data; /* where external data is taken from, in place of files */
-    void *external_context;             /* for that function */
-    ox_warn_fn *warn;                   /* default: nobody is told */
-    void *warn_context;                 /* for that function */
+    size_t operator_count;               /* entries of operators */
+    ox_external_data_fn *external_data;  /* where external data is taken from, in place of files */
+    void *external_context;              /* for that function */
+    ox_warn_fn *warn;                    /* default: nobody is told */
+    void *warn_context;                  /* for that function */
     /* Of sessions: names of values of the main graph that become outputs too, behind those of the model and in this
      * order. An inner value of a model-local function has the names of the calls in front, as ox_model_visit tells. */
     const char *const *extra_outputs;
-    size_t extra_output_count;
+    size_t extra_output_count; /* entries of extra_outputs */
     /* 0: room for options of later versions (docs/versions.md). They take words from here, and 0 means what ox did
      * before there was the option, so that programs run with later libraries as they are. Anything but 0 is an
      * OX_ERROR_ARGUMENT: the struct was not zeroed, or the program uses an option of a later version. */
@@ -319,6 +338,7 @@ typedef struct ox_options {
 
 /* ---- Models ------------------------------------------------------------------------------------------------- */
 
+/* A loaded model, which never changes. */
 typedef struct ox_model ox_model;
 
 /* Loads an .onnx file. The file is mapped, not read: weights stay where they are until they are used, and the file
@@ -327,8 +347,8 @@ typedef struct ox_model ox_model;
  * On success *model is to be released with ox_model_free. */
 OX_API ox_status ox_model_load_file(const char *path, const ox_options *options, ox_model **model, ox_error *error);
 
-/* Loads a model from bytes (a serialized ModelProto), used in place: they must stay unchanged while the model lives.
- * External data is an error here, unless ox_options.external_data gives it. */
+/* Loads a model from `size` bytes (a serialized ModelProto), used in place: they must stay unchanged while the model
+ * lives. External data is an error here, unless ox_options.external_data gives it. */
 OX_API ox_status ox_model_load_memory(const void *bytes, size_t size, const ox_options *options, ox_model **model,
                                       ox_error *error);
 
@@ -337,7 +357,7 @@ OX_API void ox_model_free(ox_model *model);
 
 /* What a model says of one of its inputs or outputs. All pointers live as long as the model. */
 typedef struct ox_value_info {
-    const char *name;
+    const char *name;             /* NUL-terminated */
     ox_kind kind;                 /* OX_KIND_UNKNOWN if not stated */
     char type[OX_TYPE_TEXT];      /* "tensor(float)", "seq(tensor(float))"; "" if not stated */
     ox_dtype dtype;               /* OX_UNDEFINED if not a tensor or not stated */
@@ -347,99 +367,120 @@ typedef struct ox_value_info {
     bool optional;                /* an input that has an initializer as its default */
 } ox_value_info;
 
-/* Inputs that a caller may set, in graph order. Inputs with an initializer come last among equals: they are listed,
- * with `optional` true, in their place. */
+/* The number of inputs that a caller may set. Inputs with an initializer are among them, in graph order, with
+ * `optional` true; of IR version 3, all weights are such inputs. */
 OX_API size_t ox_model_input_count(const ox_model *model);
+
+/* The number of the model's outputs. */
 OX_API size_t ox_model_output_count(const ox_model *model);
+
+/* Describes input `index`, in graph order, in *info. */
 OX_API ox_status ox_model_input(const ox_model *model, size_t index, ox_value_info *info);
+
+/* Describes output `index`, in graph order, in *info. */
 OX_API ox_status ox_model_output(const ox_model *model, size_t index, ox_value_info *info);
 
+/* An operator set that a model imports. */
 typedef struct ox_opset {
     const char *domain; /* "" is ONNX's own */
-    int64_t version;
+    int64_t version;    /* of the set */
 } ox_opset;
 
 /* What the maker of a model wrote on it: names of classes, a date, ... */
 typedef struct ox_metadata {
-    const char *key, *value;
+    const char *key, *value; /* NUL-terminated, as the file has them */
 } ox_metadata;
 
 /* Facts about a model; all are 0 for NULL. All pointers live as long as the model. Builds for devices keep neither
  * metadata nor the description. */
 typedef struct ox_model_info {
-    const char *producer_name;
-    const char *producer_version;
-    const char *domain;
-    const char *graph_name;
-    int64_t ir_version;
-    int64_t model_version;
-    size_t opset_count;
-    const ox_opset *opsets;
-    size_t node_count;       /* with model-local functions expanded, subgraphs included */
-    size_t function_count;   /* model-local functions */
-    int64_t parameter_count; /* elements of all initializers, Constant nodes and lists of ai.onnx.ml's nodes */
-    int64_t weight_bytes;    /* their bytes */
-    const char *description; /* "" if there is none */
-    size_t metadata_count;
-    const ox_metadata *metadata; /* in the order of the file */
+    const char *producer_name;    /* what wrote the file, "" if it does not say so, as the next three */
+    const char *producer_version; /* its version */
+    const char *domain;           /* of the model's maker: "org.example" */
+    const char *graph_name;       /* of the main graph */
+    int64_t ir_version;           /* of the file format: 3 to 14 */
+    int64_t model_version;        /* as the maker counts */
+    size_t opset_count;           /* entries of opsets */
+    const ox_opset *opsets;       /* that the model imports */
+    size_t node_count;            /* with model-local functions expanded, subgraphs included */
+    size_t function_count;        /* model-local functions */
+    int64_t parameter_count;      /* elements of all initializers, Constant nodes and lists of ai.onnx.ml's nodes */
+    int64_t weight_bytes;         /* their bytes */
+    const char *description;      /* "" if there is none */
+    size_t metadata_count;        /* entries of metadata */
+    const ox_metadata *metadata;  /* in the order of the file */
 } ox_model_info;
 
+/* Writes what is known of the model to *info. */
 OX_API void ox_model_get_info(const ox_model *model, ox_model_info *info);
 
+/* An operator of a model. */
 typedef struct ox_op_use {
-    const char *domain;
-    const char *name;
-    int64_t version; /* of the definition in force: Add in opset 20 is 14 */
-    size_t count;    /* nodes */
-    bool supported;
+    const char *domain; /* "" is ONNX's own */
+    const char *name;   /* "Add" */
+    int64_t version;    /* of the definition in force: Add in opset 20 is 14 */
+    size_t count;       /* nodes */
+    bool supported;     /* ox has it in this version */
 } ox_op_use;
 
-/* The operators of a model file, sorted by domain and name; each with its number of nodes. This reads the file
- * without resolving operators, so that it works for models that ox_model_load_file refuses as unsupported.
- * Load with one of the functions for_info, which take such models, and those whose external data is missing; sessions
- * on them fail, and say what is missing. */
+/* Loads the .onnx file at `path` without resolving operators, and so models that ox_model_load_file refuses as
+ * unsupported, and those whose external data is missing. Sessions on them fail, and say what is missing. */
 OX_API ox_status ox_model_load_for_info(const char *path, const ox_options *options, ox_model **model, ox_error *error);
+
+/* The same for a model in memory: `size` bytes, used in place. */
 OX_API ox_status ox_model_load_memory_for_info(const void *bytes, size_t size, const ox_options *options,
                                                ox_model **model, ox_error *error);
+
+/* The number of different operators in a model, of functions and subgraphs too. */
 OX_API size_t ox_model_op_use_count(const ox_model *model);
+
+/* Describes operator `index`, in the order of domains and names, in *use. */
 OX_API ox_status ox_model_op_use(const ox_model *model, size_t index, ox_op_use *use);
 
 /* A node of a model. Texts live as long as the model, the struct as long as the call that gives it. */
 typedef struct ox_node_info {
-    int depth;        /* 0 in the main graph, 1 in a subgraph of one of its nodes, ... */
-    const char *name; /* "" if the model gives none */
-    const char *domain;
-    const char *op;
-    int64_t version; /* of the definition in force */
-    bool supported;
-    size_t input_count, output_count;
+    int depth;                        /* 0 in the main graph, 1 in a subgraph of one of its nodes, ... */
+    const char *name;                 /* "" if the model gives none */
+    const char *domain;               /* "" is ONNX's own */
+    const char *op;                   /* "Add" */
+    int64_t version;                  /* of the definition in force */
+    bool supported;                   /* ox has it in this version */
+    size_t input_count, output_count; /* omitted ones have the name "" */
     const char *algorithm; /* of a product, convolution or pool, and its memory order, in a few words; "" if unknown */
     const void *node, *graph, *frame; /* internal */
 } ox_node_info;
 
+/* Is called by ox_model_visit for a node. */
 typedef void ox_node_fn(void *context, const ox_node_info *node);
 
-/* Calls the function for each node in the order of execution, those of subgraphs right behind the node that has them.
+struct ox_session;
+
+/* Calls `visit` for each node in the order of execution, those of subgraphs right behind the node that has them.
  * With a session of the model, which may be NULL, types and shapes of values are known as far as they have been found
  * out by ox_session_prepare or ox_session_run; without one, those of inputs and initializers are. */
-struct ox_session;
 OX_API void ox_model_visit(const ox_model *model, const struct ox_session *session, ox_node_fn *visit, void *context);
 
-/* Describes an input or output of a node: the name is "" if it is omitted, and dim_names is NULL where all dims are
+/* Describes input `index` of a node in *info: the name is "" if it is omitted, and dim_names is NULL where all dims are
  * known. What came from a session stays until its next call. */
 OX_API ox_status ox_node_input(const ox_node_info *node, size_t index, ox_value_info *info);
+
+/* The same of output `index`. */
 OX_API ox_status ox_node_output(const ox_node_info *node, size_t index, ox_value_info *info);
 
-/* An attribute of a node that is an integer; `otherwise` if it has none of that name and kind. */
+/* The attribute `name` of a node, an integer; `otherwise` if it has none of that name and kind. */
 OX_API int64_t ox_node_int(const ox_node_info *node, const char *name, int64_t otherwise);
 
 /* ---- Sessions ----------------------------------------------------------------------------------------------- */
 
+/* What runs a model: its own working memory, for one thread at a time. */
 typedef struct ox_session ox_session;
 
-/* Creates a session. The model must outlive it. `options` may be NULL: those of the model. */
+/* Creates a session, to be released with ox_session_free. The model must outlive it. `options` may be NULL: those of
+ * the model. */
 OX_API ox_status ox_session_create(const ox_model *model, const ox_options *options, ox_session **session,
                                    ox_error *error);
+
+/* Frees a session, and so the memory of its outputs. Inputs are the caller's. NULL is allowed. */
 OX_API void ox_session_free(ox_session *session);
 
 /* Sets input `index` (graph order). The descriptor is copied, the data is borrowed: it must stay valid and unchanged
@@ -483,18 +524,19 @@ OX_API ox_status ox_session_output(const ox_session *session, size_t index, ox_t
 OX_API ox_status ox_session_output_value(const ox_session *session, size_t index, const ox_value **value,
                                          ox_error *error);
 
+/* Bytes of memory that a session holds. */
 typedef struct ox_memory_info {
     size_t arena_bytes;  /* activations and workspaces, in one block */
     size_t plan_bytes;   /* descriptors, prepared kernels and folded constants */
     size_t weight_bytes; /* weights laid out for products; the model keeps them for all of its sessions */
 } ox_memory_info;
 
-/* Memory that the session holds now. After ox_session_prepare the arena is exactly what the run needs, unless shapes
- * depend on data. */
+/* Writes to *info what the session holds now. After ox_session_prepare the arena is exactly what the run needs, unless
+ * shapes depend on data. */
 OX_API void ox_session_memory(const ox_session *session, ox_memory_info *info);
 
-/* The element types that the nodes of an operator (ox_model_op_use) take, give and compute in, bit 1u << ox_dtype each,
- * after ox_session_prepare; what shapes depend on data for is known after a run. */
+/* The element types that the nodes of operator `use_index` (that of ox_model_op_use) take, give and compute in, bit 1u
+ * << ox_dtype each, after ox_session_prepare; what shapes depend on data for is known after a run. */
 OX_API uint32_t ox_session_op_types(const ox_session *session, size_t use_index);
 
 /* ---- Profiles ------------------------------------------------------------------------------------------------ */
@@ -508,18 +550,18 @@ typedef enum ox_step_kind {
     OX_STEP_CONTROL /* one node that ran subgraphs; their steps have been reported, one level deeper */
 } ox_step_kind;
 
-/* "kernel", "pass", ...; static storage. */
+/* The name of a `kind`: "kernel", "pass", ...; static storage. */
 OX_API const char *ox_step_kind_name(ox_step_kind kind);
 
 /* A step that has just been executed. Nodes that were computed when shapes became known are none. */
 typedef struct ox_profile_event {
-    ox_step_kind kind;
+    ox_step_kind kind;      /* what it was */
     int depth;              /* 0 in the main graph, 1 in a subgraph of one of its nodes, ... */
     size_t node_count;      /* of a pass: its members; otherwise 1 */
     uint64_t start_ns;      /* on a clock of the host that only goes forward */
     uint64_t duration_ns;   /* subgraphs included */
-    uint64_t bytes_read;    /* each element that the step reads or writes in memory counts once: repetition by */
-    uint64_t bytes_written; /* broadcasting is free */
+    uint64_t bytes_read;    /* in memory; each element counts once, however often broadcasting repeats it */
+    uint64_t bytes_written; /* in the same way */
     const void *step;       /* tells steps of a session apart, and is the same in its next run */
     const void *frame;      /* of the library: what the step belongs to */
 } ox_profile_event;
@@ -529,17 +571,17 @@ typedef struct ox_profile_node {
     const char *name;   /* "" if the model gives none */
     const char *output; /* the name of its first output, "" if that is omitted */
     const char *domain; /* "" is ONNX's own */
-    const char *op;
+    const char *op;     /* "Add" */
 } ox_profile_node;
 
 /* Is called after each step of a run that succeeded, by the thread that runs the session. It must not use the session.
  */
 typedef void ox_profile_fn(void *context, const ox_profile_event *event);
 
-/* From now on, runs report their steps. NULL turns that off, and the clock is not asked any more. */
+/* From now on, runs report their steps to `callback`. NULL turns that off, and the clock is not asked any more. */
 OX_API void ox_session_set_profile(ox_session *session, ox_profile_fn *callback, void *context);
 
-/* Describes node `index` of a step, in the order of execution. Only while the callback of the event runs. */
+/* Describes node `index` of a step in *node, in the order of execution. Only while the callback of the event runs. */
 OX_API ox_status ox_profile_event_node(const ox_profile_event *event, size_t index, ox_profile_node *node);
 
 /* A step that is about to be executed. */
@@ -549,24 +591,28 @@ typedef struct ox_progress {
     ox_profile_node node; /* of a pass, the last */
 } ox_progress;
 
-/* Is called before each step of a run, by the thread that runs the session. It must not use the session. */
+/* Is called before each step of a run with its `progress`, by the thread that runs the session. It must not use the
+ * session. */
 typedef void ox_progress_fn(void *context, const ox_progress *progress);
 
-/* From now on, runs say which step comes next. NULL turns that off. */
+/* From now on, runs tell `callback` which step comes next. NULL turns that off. */
 OX_API void ox_session_set_progress(ox_session *session, ox_progress_fn *callback, void *context);
 
 /* ---- The operator table ------------------------------------------------------------------------------------- */
 
+/* A row of the operator table. */
 typedef struct ox_op_info {
     const char *domain; /* "" is ONNX's own */
-    const char *name;
-    uint64_t versions; /* bit 1 << v for each version of the specification that this row serves */
-    uint32_t dtypes;   /* bit 1u << ox_dtype for each element type of its main input */
+    const char *name;   /* "Add" */
+    uint64_t versions;  /* bit 1 << v for each version of the specification that this row serves */
+    uint32_t dtypes;    /* bit 1u << ox_dtype for each element type of its main input */
     int min_inputs, max_inputs, min_outputs, max_outputs; /* OX_ANY for no bound */
 } ox_op_info;
 
-/* Rows of the operator table, sorted by domain, name and version. */
+/* The number of rows of the operator table. */
 OX_API size_t ox_op_count(void);
+
+/* Row `index` of the table, which is sorted by domain, name and version, in *info. */
 OX_API ox_status ox_op_get(size_t index, ox_op_info *info);
 
 /* ---- Operators of your own ---------------------------------------------------------------------------------- */
@@ -581,6 +627,8 @@ OX_API ox_status ox_op_get(size_t index, ox_op_info *info);
  * They return OX_OK or what a function of the call returned. One session calls them from one thread, but several
  * sessions may do so at the same time. */
 typedef struct ox_call ox_call;
+
+/* One of these functions. */
 typedef ox_status ox_call_fn(ox_call *call);
 
 /* The loop of an elementwise operator, for one element type: computes n elements. arg[0] is the result, packed;
@@ -595,12 +643,14 @@ enum {
     OX_LANE_INPUTS = 3 /* the most operands of a loop */
 };
 
+/* A loop with its types. */
 typedef struct ox_typed_lane {
     ox_dtype dtype;  /* of the operands; loops for OX_FLOAT serve all floating types of 16 bits and less */
     ox_dtype result; /* of what it computes, converted to the output's type: mostly the same */
-    ox_lane *lane;
+    ox_lane *lane;   /* the loop */
 } ox_typed_lane;
 
+/* What the library may do with an operator; bits of ox_operator.flags. */
 typedef enum ox_op_flags {
     OX_OP_STRIDED = 1,    /* takes inputs with any strides; without it, inputs are packed */
     OX_OP_IN_PLACE = 2,   /* output 0 may share the memory of an input of its shape and element size */
@@ -615,40 +665,65 @@ enum {
 /* Start from a zeroed struct. Operators of ONNX's own domain may be added, but not replaced; in all other domains these
  * come first. Of several with one name, the newest that is not newer than the model's opset version is in force. */
 typedef struct ox_operator {
-    const char *domain;
-    const char *name;
-    int since; /* the first version of the domain's operator set that has it: 1 and more */
-    int min_inputs, max_inputs, min_outputs, max_outputs;
-    uint32_t dtypes; /* bit 1u << ox_dtype for each element type of input 0; 0: infer checks them */
-    unsigned flags;  /* ox_op_flags */
-    ox_call_fn *infer, *prepare, *run;
+    const char *domain; /* "org.example"; "" is ONNX's own */
+    const char *name;   /* of the operator */
+    int since;          /* the first version of the domain's operator set that has it: 1 and more */
+    int min_inputs, max_inputs, min_outputs, max_outputs; /* OX_ANY for no bound */
+    uint32_t dtypes;                   /* bit 1u << ox_dtype for each element type of input 0; 0: infer checks them */
+    unsigned flags;                    /* ox_op_flags */
+    ox_call_fn *infer, *prepare, *run; /* as said above; prepare may be NULL */
     /* Elementwise operators give loops in place of run and flags. They broadcast, and run in one pass with their
      * neighbours. Their inputs (as many as min_inputs == max_inputs, of one type, unless infer allows others) take the
      * loop of the first input's type. infer may be NULL: the output has the inputs' type and shape, broadcast. */
     const ox_typed_lane *lanes;
-    size_t lane_count;
+    size_t lane_count; /* entries of lanes */
 } ox_operator;
 
 /* What a call knows of its node. Inputs have data == NULL while it is not known (infer, prepare), and are NULL where
  * the node omits them; outputs are NULL where nobody asked for them, packed, described from prepare on, and have data
  * in run. */
-OX_API int ox_call_version(const ox_call *call); /* of the operator set that the model imports */
+
+/* The version of the operator's domain that the model imports. */
+OX_API int ox_call_version(const ox_call *call);
+
+/* The number of the node's inputs, those that it omits counted. */
 OX_API int ox_call_input_count(const ox_call *call);
+
+/* The number of the node's outputs, those that it omits counted. */
 OX_API int ox_call_output_count(const ox_call *call);
+
+/* Input `index`, as far as it is known; NULL if the node omits it. */
 OX_API const ox_tensor *ox_call_input(const ox_call *call, int index);
+
+/* Output `index`, which run writes to; NULL if nobody asked for it. */
 OX_API const ox_tensor *ox_call_result(const ox_call *call, int index);
 
-/* Attributes by name. A missing one gives the default (for lists: NULL, and a count of 0); one of another type gives
- * the default too, and makes the call fail. */
+/* Attributes by `name`. A missing one gives `otherwise` (for lists: NULL, and a `count` of 0); one of another type
+ * gives that too, and makes the call fail. What is given lives as long as the model. */
+
+/* True if the node has an attribute `name`, of whatever type. */
 OX_API bool ox_call_has(ox_call *call, const char *name);
+
+/* The integer `name`, or `otherwise`. */
 OX_API int64_t ox_call_int(ox_call *call, const char *name, int64_t otherwise);
+
+/* The float `name`, or `otherwise`. */
 OX_API float ox_call_float(ox_call *call, const char *name, float otherwise);
+
+/* The string `name`, or `otherwise`. */
 OX_API ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise);
+
+/* The list of integers `name`, with `count` entries; NULL without one. */
 OX_API const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *count);
+
+/* The list of floats `name`, with `count` entries; NULL without one. */
 OX_API const float *ox_call_floats(ox_call *call, const char *name, size_t *count);
+
+/* The tensor `name`; NULL without one. */
 OX_API const ox_tensor *ox_call_tensor(ox_call *call, const char *name);
 
-/* Fails with a text, to which node and operator are added. Formats: %s %.*s %d %u %ld %lu %lld %llu %zu %c %g %x %%. */
+/* Fails with a status and a text, to which node and operator are added, and returns the `status`. The `format` has: %s
+ * %.*s %d %u %ld %lu %lld %llu %zu %c %g %x %%. */
 OX_API ox_status ox_call_fail(const ox_call *call, ox_status status, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
@@ -659,30 +734,36 @@ OX_API ox_status ox_call_fail(const ox_call *call, ox_status status, const char 
  * the run, and infer is called again when it is. */
 OX_API ox_status ox_call_data(ox_call *call, int index, const ox_tensor **tensor);
 
-/* Infer: fails unless an input has an element type of the set (bits 1u << ox_dtype); unless the given inputs from first
- * to last have the type of the first. */
+/* Infer: fails unless input `index` has an element type of the `set` (bits 1u << ox_dtype). */
 OX_API ox_status ox_call_check_dtype(ox_call *call, int index, uint32_t set);
+
+/* Infer: fails unless the given inputs from `first` to `last` have the type of the first. */
 OX_API ox_status ox_call_check_same(ox_call *call, int first, int last);
 
-/* Infer: brings an axis of [-rank, rank-1] to [0, rank-1] or fails. `what` names it in the error ("axis"). */
+/* Infer: brings an `axis` of [-`rank`, `rank`-1] to [0, `rank`-1], in *result, or fails. `what` names it in the error
+ * ("axis"). */
 OX_API ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, int *result);
 
-/* Infer: output `index` is a new tensor. Outputs that nobody asked for may be described too. */
+/* Infer: output `index` is a new tensor of `rank` dimensions `dims`, which are copied. Outputs that nobody asked for
+ * may be described too. */
 OX_API ox_status ox_call_output(ox_call *call, int index, ox_dtype dtype, int rank, const int64_t *dims);
 
 /* Infer: output `index` shows the memory of input `of`, and must stay within it: element 0 lies at `offset` bytes, the
- * others by the byte strides. */
+ * others, of `rank` dimensions `dims`, by the byte `strides`. */
 OX_API ox_status ox_call_view(ox_call *call, int index, int of, int64_t offset, int rank, const int64_t *dims,
                               const int64_t *strides);
 
-/* Prepare: size zeroed bytes of plan memory, which run finds by ox_call_get_state; NULL if memory is out: then return
+/* Prepare: `size` zeroed bytes of plan memory, which run finds by ox_call_get_state; NULL if memory is out: then return
  * OX_ERROR_MEMORY. NULL in infer and run, too. */
 OX_API void *ox_call_state(ox_call *call, size_t size);
+
+/* Run: what prepare got by ox_call_state; NULL without that. */
 OX_API void *ox_call_get_state(const ox_call *call);
 
-/* Prepare: asks for bytes that live during run only, aligned to a cache line; run finds them. Elsewhere
- * the first does nothing, and the second gives NULL. */
+/* Prepare: asks for `size` bytes that live during run only, aligned to a cache line. Elsewhere it does nothing. */
 OX_API void ox_call_set_workspace(ox_call *call, size_t size);
+
+/* Run: the bytes that prepare asked for; NULL elsewhere. */
 OX_API void *ox_call_workspace(const ox_call *call);
 
 /* A shared object of operators, for `ox run --plugin FILE` or a program of yours, exports this one function. Its
@@ -690,16 +771,18 @@ OX_API void *ox_call_workspace(const ox_call *call);
  * command ox does and every program that uses the shared library. */
 #define OX_PLUGIN_ABI 1
 
+/* What ox_plugin_entry of a shared object gives. */
 typedef struct ox_plugin {
-    uint32_t abi; /* OX_PLUGIN_ABI, which changes whenever this section does so that plug-ins have to be rebuilt */
-    const char *name;
-    const ox_operator *operators;
-    size_t operator_count;
+    uint32_t abi;     /* OX_PLUGIN_ABI, which changes whenever this section does so that plug-ins have to be rebuilt */
+    const char *name; /* for errors */
+    const ox_operator *operators; /* static */
+    size_t operator_count;        /* entries of operators */
 } ox_plugin;
 
-extern OX_API const ox_plugin *ox_plugin_entry(void); /* yours: the library has no such function */
+/* The plug-in's operators. The library has no such function: each shared object has one of its own. */
+extern OX_API const ox_plugin *ox_plugin_entry(void);
 
-/* Checks what a plug-in's entry point gave: ABI and operators. */
+/* Checks what the entry point of a `plugin` gave: ABI and operators. */
 OX_API ox_status ox_plugin_check(const ox_plugin *plugin, ox_error *error);
 
 #ifdef __cplusplus

@@ -351,7 +351,7 @@ valgrind: $(BUILD)/unit
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
 LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]' | sort)
 
-lint: lint-rooms lint-texts lint-about lint-abi lint-format lint-build lint-cppcheck
+lint: lint-rooms lint-texts lint-about lint-abi lint-reference lint-format lint-build lint-cppcheck
 
 # What includes what, and the test that a fault of that kind is found, or a circle of calls (circles.py in lint-build).
 lint-rooms:
@@ -366,6 +366,11 @@ lint-texts:
 
 lint-about:
 	@$(PYTHON) tests/lint/about.py .
+
+# Every function, parameter, result, type and member of ox.h has a word in it.
+lint-reference:
+	@if command -v doxygen >/dev/null; then $(MAKE) --no-print-directory -s BUILD='$(BUILD)' reference && \
+	  $(PYTHON) tests/lint/reference.py; else echo 'lint-reference is skipped: doxygen is not installed'; fi
 
 # What compiled programs rely on; abi adds what is new.
 ABI = $(PYTHON) tests/install/abi.py src/ox.h Makefile tests/install/abi.txt
@@ -398,4 +403,4 @@ include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
 .PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan nightly valgrind analyze \
-  lint lint-rooms lint-texts lint-about lint-abi abi lint-format lint-build lint-cppcheck
+  lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck
