@@ -29,10 +29,10 @@ def part(text, title):
 
 def table(text, first):
     """Rows of the first table whose head begins with that cell, as dictionaries."""
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
-    start = next(i for i, row in enumerate(rows) if row[0] == first)
-    width = len(rows[start])
-    return [dict(zip(rows[start], row)) for row in rows[start + 2:] if len(row) == width]
+    lines = [[cell.strip() for cell in line[1:-1].split("|")] if line.startswith("| ") else None for line in text.splitlines()]
+    start = next(i for i, row in enumerate(lines) if row and row[0] == first)
+    end = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))
+    return [dict(zip(lines[start], row)) for row in lines[start + 2:end]]
 
 
 def number(text):
@@ -88,6 +88,8 @@ def values():
         found[f"OpenBLAS {row['case']}"] = number(row["OpenBLAS/ox"]) if row["OpenBLAS/ox"] != "-" else 0
     for row in table(part(read("docs/peers.md"), "## ONNX's node cases"), ""):
         found[f"cases of {row['']}"] = [number(one) for one in re.findall(r"[\d,]*\d", row["passes"])]
+    ncnn = [number(row["times"]) for row in table(read("docs/peers.md"), "network")]
+    found |= {"least of ncnn": min(ncnn), "most of ncnn": max(ncnn), "networks of ncnn": len(ncnn)}
     for row in table(part(read("docs/peers.md"), "## Microcontrollers"), ""):
         found[f"instructions of {row['']}"] = number(row["instructions, millions"])
     return found
@@ -109,6 +111,7 @@ README = [
     "it needs {least memory by ORT} to {most memory by ORT} times the memory. It passes {cases of ONNX Runtime:0} of the "
     "{newest cases} newest node cases as it is, ox {newest passed}.",
     "| {tract mean} times over {tract networks} networks; {cases of tract:0} to {cases of tract:1} node cases |",
+    "| {least of ncnn} to {most of ncnn} times over {networks of ncnn} networks",
     "take {instructions of CMSIS-NN, its functions called by hand, int8} million instructions for a keyword network in int8 on a "
     "Cortex-M4F, ox {instructions of ox, int8 (QDQ)} million",
     "| {instructions of onnx2c, float, -O3} million instructions for that network in float, ox {instructions of ox, float} million; "
@@ -126,7 +129,7 @@ TEXTS = {"README.md": README, "docs/peers.md": PEERS, "docs/testing.md": TESTING
 
 # Numbers in README.md that are no figures: names, versions and choices.
 NAMES = ["C11", r"IR versions 3 to 14", r"releases from 1\.2 to 1\.22", r"version 0\.1", r"ox 0\.1", r"Debian 12 and 13",
-         r"ONNX Runtime 1\.31\.1", r"tract 0\.23\.9", r"Apache 2\.0", r"AVX2", r"AVX-512", r"x86-64", r"64-bit and 32-bit",
+         r"ONNX Runtime 1\.31\.1", r"tract 0\.23\.9", r"ncnn 1\.0\.20261020", r"Apache 2\.0", r"AVX2", r"AVX-512", r"x86-64", r"64-bit and 32-bit",
          r"s390x", r"Cortex-M\d+F?", r"M\d+", r"RV32", r"int8", r"onnx2c", "skl2onnx"]
 
 
