@@ -22,6 +22,10 @@ ox_status ox_host_external_path(const char *model_path, const char *location, ch
 /* The build of the loops that the environment asks for (OX_ISA), NULL for none. */
 const char *ox_default_isa(void);
 
+/* The way that the environment wants convolutions to be computed wherever it can (OX_CONV), NULL for none: for tests.
+ */
+const char *ox_default_conv(void);
+
 /* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */
 size_t ox_host_cache(int level);
 

@@ -1,4 +1,4 @@
-/* malloc.c: defaults that a system gives: memory, and the environment's wish for loops. */
+/* malloc.c: defaults that a system gives: memory, and the environment's wishes for loops and convolutions. */
 #define _DEFAULT_SOURCE
 #include "alloc.h"
 #include "host.h"
@@ -71,4 +71,8 @@ const ox_allocator *ox_default_allocator(void) {
 
 const char *ox_default_isa(void) {
     return getenv("OX_ISA");
+}
+
+const char *ox_default_conv(void) {
+    return getenv("OX_CONV");
 }

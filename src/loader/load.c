@@ -53,6 +53,10 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
     if (!made)
         return ox_fail_memory(error, "the model", sizeof *made);
     ox_status status = keep_text(made, path, &made->path, error);
+#if !OX_SMALL
+    if (!status)
+        status = keep_text(made, ox_default_conv(), &made->conv, error);
+#endif
     /* Weights lie in memory twice once they are laid out: not where bytes are limited. */
     if (!status)
         status = ox_store_create(&made->allocator, made->options.limits.bytes == SIZE_MAX ? SIZE_MAX : 0, &made->store,

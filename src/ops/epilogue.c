@@ -43,9 +43,16 @@ int ox_epilogue_fault(ox_epilogue *epilogue, int *tag) {
     return found % FAULTS;
 }
 
+ox_reg ox_epilogue_load(ox_call *call, ox_pass_builder *builder, int input, const ox_tensor *shape) {
+    OX_ASSERT(call->epilogue && input < call->nin);
+    call->epilogue->reads |= 1U << input;
+    return ox_pass_load(builder, call->in[input], shape);
+}
+
 ox_reg ox_epilogue_write(ox_call *call, ox_pass_builder *builder) {
     const ox_dense *dense = call->op->detail;
     const ox_dtype dtype = call->out[0]->dtype;
+    call->epilogue->reads = 0;
     ox_reg sums = ox_pass_given(builder, ox_dtype_compute(dtype));
     return ox_pass_convert(builder, dense->emit(call, builder, sums), dtype);
 }

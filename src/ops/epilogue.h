@@ -20,7 +20,16 @@ typedef struct ox_dense {
 typedef struct ox_epilogue {
     const ox_pass *pass; /* its given elements are the sums */
     atomic_int fault;    /* what a lane found wrong, with the tag of its instruction; 0: nothing */
+    unsigned reads;      /* a bit for each input of the dense operator that its own instructions there read */
 } ox_epilogue;
+
+/* Emit: loads an input of the dense operator, which prepare and run leave to the epilogue then. */
+ox_reg ox_epilogue_load(ox_call *call, ox_pass_builder *builder, int input, const ox_tensor *shape);
+
+/* Prepare: whether it does. */
+static inline bool ox_epilogue_reads(const ox_epilogue *epilogue, int input) {
+    return epilogue && epilogue->reads >> input & 1;
+}
 
 /* Bytes of scratch memory for each thread; 0 without an epilogue. */
 size_t ox_epilogue_scratch(const ox_epilogue *epilogue);

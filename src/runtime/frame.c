@@ -88,6 +88,7 @@ static ox_status create_work(ox_frame *frame) {
                            .input_name = input_name};
 #if !OX_SMALL
     work->call.plain_products = frame->options->no_winograd;
+    work->call.conv = frame->model->conv;
 #endif
     return OX_OK;
 }

@@ -154,7 +154,10 @@ struct ox_model {
     const ox_op *operators; /* of the options, as rows */
     ox_pile pile;           /* all that hangs below, but the mapped files */
     const char *path;       /* for error texts: the file's name, or "model" */
-    const char *missing;    /* a file of external data that is not there, in a model for info; NULL if none */
+#if !OX_SMALL
+    const char *conv; /* the way that convolutions take wherever they can, "" for the best one (OX_CONV) */
+#endif
+    const char *missing; /* a file of external data that is not there, in a model for info; NULL if none */
     const ox_graph *graph;
     ox_model_info info;
     size_t nuses;

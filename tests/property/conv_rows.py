@@ -9,7 +9,7 @@ import arrays
 import numpy as np
 import oxlib
 import trials
-from convs import ISAS, number, sums_of
+from convs import ISAS, any_way, number, sums_of
 from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {"float": (np.float32, TensorProto.FLOAT, 2.0**-24), "double": (np.float64, TensorProto.DOUBLE, 2.0**-53)}
@@ -97,7 +97,8 @@ def check(rng, _):
         exact = np.clip(exact, -1, 2)
     attributes = {"group": groups, "pads": pads, "strides": strides, "dilations": dilations}
     isa = ISAS[number(rng, 0, len(ISAS) - 1)]
-    text = f"{dtype} {x.shape} {given['w'].shape} {attributes} tail {tail} {isa}"
+    text = f"{dtype} {x.shape} {given['w'].shape} {attributes} tail {tail} {isa} " \
+           f"{any_way(rng, 'rows', 'columns', 'beside', 'direct')}"
     bound = FACTOR * unit * np.sqrt(ins * np.prod(kernel) + 1)
     first = {}
     for way in WAYS:

@@ -2,6 +2,7 @@
 sums in numpy; the same bits for 1, 2 and 3 threads, with strided inputs, and with constant weights where the image is an
 input and where it is constant, too, so that the result is computed while a plan is made."""
 
+import os
 import sys
 
 import arrays
@@ -18,6 +19,13 @@ LARGEST = {1: 1500, 2: 70, 3: 16}
 
 def number(rng, least, most):
     return int(rng.integers(least, most + 1))
+
+
+def any_way(rng, *names):
+    """Has convolutions of models that are loaded from now on take one of these ways where they can, or the best one."""
+    way = str(rng.choice(names)) if rng.random() < 0.5 else ""
+    os.environ["OX_CONV"] = way
+    return way
 
 
 def geometry(rng):
@@ -119,7 +127,7 @@ def check(rng, _):
         bias = bias.reshape(-1, *[1] * len(kernel))
         exact, size = exact + bias, size + abs(bias)
     attributes = {"group": groups, "strides": strides, "dilations": dilations, **given}
-    text = f"{type_name} {x.shape} {w.shape} {attributes}"
+    text = f"{type_name} {x.shape} {w.shape} {attributes} {any_way(rng, 'direct', 'columns')}"
     model = oxlib.Model(graph_of(type_name, len(inputs), attributes))
     try:
         isa = ISAS[number(rng, 0, len(ISAS) - 1)]

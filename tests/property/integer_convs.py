@@ -6,6 +6,7 @@ import sys
 import nodes
 import numpy as np
 import trials
+from convs import any_way
 from onnx import helper
 
 ISAS = [None, b"base", b"v3", b"v4"]
@@ -69,11 +70,12 @@ def check(rng, _):
     w_zero = random_bytes(rng, w_type, [w.shape[0]] if rng.random() < 0.5 else [])
     less = w_zero.astype(np.int64).reshape(-1, *[1] * (w.ndim - 1))
     sums = sums_of(x.astype(np.int64) - int(x_zero), w.astype(np.int64) - less, groups, strides, dilations, pads)
+    way = any_way(rng, "direct", "words", "columns")
     attributes = {"group": groups, "strides": strides, "dilations": dilations, "pads": pads}
     if rng.random() < 0.5:
         inputs = {"x": (x_type, x), "w": (w_type, w), "xz": (x_type, x_zero), "wz": (w_type, w_zero)}
         got = run(rng, helper.make_node("ConvInteger", list(inputs), ["y"], **attributes), inputs, "int32")
-        return None if np.array_equal(got, sums) else f"ConvInteger {x_type} {w_type} {x.shape} {w.shape} {attributes}"
+        return None if np.array_equal(got, sums) else f"ConvInteger {x_type} {w_type} {x.shape} {w.shape} {attributes} {way}"
     powers = rng.integers(-9, -3, w_zero.shape)
     w_scale, y_scale = np.exp2(powers).astype(np.float32), np.float32(0.5)
     y_zero = random_bytes(rng, y_type, [])
@@ -87,7 +89,7 @@ def check(rng, _):
     limits = np.iinfo(y_type)
     got = run(rng, helper.make_node("QLinearConv", list(inputs), ["y"], **attributes), inputs, y_type)
     right = np.array_equal(got, np.clip(wanted, limits.min, limits.max).astype(y_type))
-    return None if right else f"QLinearConv {x_type} {w_type} {y_type} {x.shape} {w.shape} {attributes}"
+    return None if right else f"QLinearConv {x_type} {w_type} {y_type} {x.shape} {w.shape} {attributes} {way}"
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import arrays
 import numpy as np
 import oxlib
 import trials
-from convs import ISAS, number, sums_of
+from convs import ISAS, any_way, number, sums_of
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT = 2.0**-24
@@ -60,7 +60,7 @@ def sizes_of(rng):
 def check(rng, _):
     """None, or what is wrong with one random case."""
     sizes, groups = sizes_of(rng), number(rng, 1, 3) if rng.random() < 0.3 else 1
-    ins, outs = number(rng, 8, 70), number(rng, 8, 100)
+    ins, outs = [number(rng, 8, most) if rng.random() < 0.9 else number(rng, 1, 9) for most in (70, 100)]
     if rng.random() < 0.1 and max(sizes) < 30:
         ins = number(rng, 257, 600)  # more than a block along the channels
     images = number(rng, 1, 3) if rng.random() < 0.7 else number(rng, 4, 20)
@@ -81,7 +81,7 @@ def check(rng, _):
     if tail > 1:
         exact = np.maximum(exact, 0)
     isa = ISAS[number(rng, 0, len(ISAS) - 1)]
-    text = f"{x.shape} {weights.shape} pads {pads} groups {groups} tail {tail} {isa}"
+    text = f"{x.shape} {weights.shape} pads {pads} groups {groups} tail {tail} {isa} {any_way(rng, 'winograd')}"
     model = oxlib.Model(model_of(weights, bias, groups, pads, tail))
     try:
         got = [run(model, inputs, isa=isa, threads=threads) for threads in (1, number(rng, 2, 3))]

@@ -1,6 +1,7 @@
 /* check.c: runs a graph in the ways that must give the same bits, and compares. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scopes.h"
@@ -265,6 +266,7 @@ void scope_check(scope *s) {
     }
     const size_t size = scope_model(&s->graph, room, &bytes);
     s->counts->graphs++;
+    setenv("OX_CONV", s->graph.conv ? s->graph.conv : "", 1); /* models are loaded with it */
     if (ox_model_load_memory(bytes, size, NULL, &model, &error)) {
         if (tell_failure(s))
             printf("the model does not load: %s\n", error.text);

@@ -1,4 +1,4 @@
-/* convs.c: Conv by every algorithm. */
+/* convs.c: Conv by every algorithm: by the one that it takes, and by all others that can compute it. */
 #include <string.h>
 
 #include "scopes.h"
@@ -76,7 +76,9 @@ static int add_conv(scope *s, const void *context, ox_dtype dtype) {
     in[1] = scope_give(s, dtype, rank, w, scope_draw(s, 3) ? SCOPE_CONSTANT : scope_any_place(s));
     if (c->bias)
         in[2] = scope_give(s, dtype, 1, w, scope_draw(s, 3) ? SCOPE_CONSTANT : scope_any_place(s));
-    s->graph.rounds = s->graph.values[in[1]].place == SCOPE_CONSTANT && c->spatial == 2 && c->in >= 8;
+    scope_any_way(s);
+    s->graph.rounds = s->graph.values[in[1]].place == SCOPE_CONSTANT && c->spatial == 2 &&
+                      (c->in >= 8 || (s->graph.conv && !strcmp(s->graph.conv, "winograd")));
     const int out = scope_node_of(s, "Conv", c->bias ? 3 : 2, in);
     scope_ints(s, "pads", 2 * c->spatial, pads);
     scope_ints(s, "strides", c->spatial, (const int64_t[]){c->stride, c->stride, c->stride});

@@ -180,6 +180,8 @@ static int add_giver(scope *s, const void *context, ox_dtype dtype) {
         for (int64_t k = 0; in->number != 0 && k < scope_count(in->rank, in->dims); k++)
             s->graph.values[values[i]].numbers[k] = in->number;
     }
+    if (strstr(size->expression, "Conv"))
+        scope_any_way(s);
     s->graph.rounds = strstr(size->expression, "Conv"); /* by Winograd's algorithm, perhaps */
     return scope_write(s, size->expression, values);
 }

@@ -38,6 +38,7 @@ bool scope_begin(scope *s) {
     g->nvalues = g->nnodes = g->nresults = 0;
     g->used = 0;
     g->rounds = false;
+    g->conv = NULL;
     g->exact = scope_draw(s, 2);
     g->specials = !g->exact && scope_draw(s, 4) == 0;
     g->zeros = !g->exact && !g->specials && scope_draw(s, 3) == 0;
@@ -46,6 +47,11 @@ bool scope_begin(scope *s) {
     if (!s->tell)
         alarm(SECONDS);
     return true;
+}
+
+void scope_any_way(scope *s) {
+    static const char *const ways[] = {"winograd", "beside", "direct", "rows", "columns"};
+    s->graph.conv = scope_draw(s, 2) ? NULL : ways[scope_draw(s, 5)];
 }
 
 scope_place scope_any_place(scope *s) {
@@ -283,6 +289,8 @@ void scope_print(const scope *s) {
     printf("%s %lld", s->family, (long long)s->index);
     if (s->round)
         printf(" of round %lld", (long long)s->round);
+    if (g->conv)
+        printf(" with OX_CONV=%s", g->conv);
     printf(" (%s): ", kind_of_data(g));
     for (int v = 0; v < g->nvalues; v++)
         if (g->values[v].is_given)

@@ -72,13 +72,14 @@ typedef struct scope_graph {
     int nvalues, nnodes, nresults, results[SCOPE_RESULTS];
     scope_value values[SCOPE_VALUES];
     scope_node nodes[SCOPE_NODES];
-    bool exact;    /* elements are small integers, so that sums are exact in any order */
-    bool rounds;   /* of such: an algorithm takes fractions to compute them */
-    bool specials; /* elements may be infinite, or no numbers */
-    bool zeros;    /* every second element is 0 or -0 */
-    bool moves;    /* elements are only moved, so that NaN of all bits are among them, and keep these */
-    bool constant; /* nothing is an input: all is computed while planning */
-    size_t used;   /* of numbers */
+    bool exact;       /* elements are small integers, so that sums are exact in any order */
+    bool rounds;      /* of such: an algorithm takes fractions to compute them */
+    bool specials;    /* elements may be infinite, or no numbers */
+    bool zeros;       /* every second element is 0 or -0 */
+    bool moves;       /* elements are only moved, so that NaN of all bits are among them, and keep these */
+    const char *conv; /* the way that convolutions take wherever they can; NULL: the best one */
+    bool constant;    /* nothing is an input: all is computed while planning */
+    size_t used;      /* of numbers */
 } scope_graph;
 
 /* What all processes of a test see. */
@@ -117,6 +118,9 @@ bool scope_begin(scope *s);
 
 /* A number in [0, n), which depends on the graph and on how many were drawn before. */
 int scope_draw(scope *s, int n);
+
+/* Has convolutions of the graph take any of their ways, or half of the time the best one. */
+void scope_any_way(scope *s);
 
 /* A place for data, of any kind, or as callers have it. */
 scope_place scope_any_place(scope *s);

@@ -1,4 +1,4 @@
-/* conv.h: convolutions as matrix products, whatever the type of their elements. */
+/* conv.h: convolutions, whatever the type of their elements, and the ways to compute them. */
 #ifndef OX_OPS_WINDOW_CONV_H
 #define OX_OPS_WINDOW_CONV_H
 
@@ -7,10 +7,54 @@
 #include "winograd.h"
 #include "ops/gemm/gemm.h"
 
+typedef struct ox_conv ox_conv;
+
+/* ---- Ways --------------------------------------------------------------------------------------------------- */
+
+/* Where the operands of a run are, in the type that is computed in. */
+typedef struct ox_conv_operands {
+    const void *x, *weights, *bias; /* no bias: NULL */
+    void *to;                       /* NULL where an epilogue takes the result */
+} ox_conv_operands;
+
+typedef void ox_conv_run_fn(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *operands);
+
+/* What a way does to its sums. */
+enum {
+    OX_CONV_TRANSFORMS = 1, /* they are of transformed inputs, and their rounding errors of all that a tile sees:
+                             * ox_options.no_winograd leaves the way out */
+    OX_CONV_ADDS_BIAS = 2   /* loops add the bias for nothing: it is not left to an epilogue */
+};
+
+/* A way to compute a convolution. An operator has a table of them (conv.c, conv_integer.c), in the order of preference:
+ * the first one that can and costs less than 1 is prepared when a plan is made, kept in ox_conv.way, and run. */
+typedef struct ox_conv_way {
+    const char *name; /* for the environment's OX_CONV, by which tests take a way wherever it can */
+    int sums;
+    const char *(*algorithm)(const ox_conv *conv);         /* once it is prepared: for ox_call_name */
+    bool (*can)(const ox_call *call, const ox_conv *conv); /* NULL: always */
+    /* Prepare: the time that it takes, as a part of what the ways behind it take; INFINITY or 0 where that was measured
+     * for all convolutions of a kind. NULL: 0. It may keep what it has found out for `prepare`. */
+    ox_status (*cost)(ox_call *call, ox_conv *conv, double *cost);
+    /* Prepare: asks for workspace, unless there is no room for its weights: then *ready is false, and the ways behind
+     * it are asked. */
+    ox_status (*prepare)(ox_call *call, ox_conv *conv, bool *ready);
+    ox_conv_run_fn *run;
+} ox_conv_way;
+
+/* Prepare: chooses one of `count` ways, the last of which is the plain one and can do everything. */
+ox_status ox_conv_choose(ox_call *call, ox_conv *conv, const ox_conv_way *const *ways, int count);
+
+/* The ways of floats. Devices have the last one alone. */
+extern const ox_conv_way ox_conv_winograd_way, ox_conv_beside_way, ox_conv_direct_way, ox_conv_rows_way,
+    ox_conv_columns_way;
+
+/* ---- Convolutions ------------------------------------------------------------------------------------------- */
+
 #if !OX_SMALL
 /* Direct sums of outputs that lie side by side (conv_beside.c). */
 typedef struct ox_conv_beside {
-    const ox_beside_loops *loops; /* NULL if it is not used */
+    const ox_beside_loops *loops;
     ox_transpose_fn *transpose;
     const ox_f32 *panels; /* weights, OX_BESIDE outputs of a group side by side */
     int shape;            /* of tiles */
@@ -18,12 +62,18 @@ typedef struct ox_conv_beside {
     size_t bytes;         /* of these results; each thread has its own */
 } ox_conv_beside;
 
+/* Computes outputs from one on, counted over all groups, at most `count` of what a tile sees, and returns how many.
+ * `room` has ox_conv_beside.bytes. */
+typedef int64_t ox_conv_outputs_fn(const ox_conv *conv, ox_direct_tile *tile, int64_t output, int64_t count,
+                                   void *room);
+
 /* A convolution that is no product (conv_direct.c). */
 typedef struct ox_conv_direct {
-    bool is_used;
+    ox_conv_outputs_fn *compute;
     bool finishes; /* loops do what the epilogue does */
     bool in_place; /* loops read the image where it lies; a room is a row of padding */
     ox_band band;
+    int64_t unit;                /* outputs that are computed at once: all are of one group */
     int64_t together;            /* channels that are computed before they are handed on */
     int64_t layer;               /* elements from the band of an input channel to the next one */
     int64_t rooms;               /* of the inputs of a group each */
@@ -37,7 +87,6 @@ typedef struct ox_conv_direct {
 #if !OX_SMALL
 /* A product with pixels as rows (conv_rows.c). */
 typedef struct ox_conv_rows {
-    bool is_used;
     int64_t together;   /* images that are laid out before they are multiplied */
     size_t bytes, each; /* of these images, and of the panels of a group */
     const void *panels;
@@ -46,11 +95,14 @@ typedef struct ox_conv_rows {
 } ox_conv_rows;
 #endif
 
-typedef struct ox_conv {
+struct ox_conv {
     ox_window window;
     int64_t images, groups;
     int64_t in_channels, out_channels; /* per group */
+    int weights;                       /* the number of that input */
     bool pointwise;                    /* every output element sees one input element, in order */
+    bool adds_bias;                    /* it has one, which is not left to the epilogue */
+    const ox_conv_way *way;
     ox_gemm_plan plan;
     const ox_lanes *add; /* the bias */
 #if !OX_SMALL
@@ -59,7 +111,7 @@ typedef struct ox_conv {
     ox_winograd winograd;
     ox_conv_rows rows;
 #endif
-} ox_conv;
+};
 
 /* The convolution of input 0 with input `weights`, and the bias of input `bias`. */
 ox_status ox_conv_describe(ox_call *call, ox_conv *conv, int weights, int bias);
@@ -78,9 +130,7 @@ static inline const ox_gemm_sides *ox_conv_sides(const ox_conv *conv) {
 }
 
 /* How its products are made, for ox_call_name. */
-static inline const char *ox_conv_algorithm(const ox_conv *conv) {
-    return conv->pointwise ? "product, channels first" : "product of gathered columns, channels first";
-}
+const char *ox_conv_product_algorithm(const ox_conv *conv);
 
 /* One product of it, for an image and a group, with elements of that type; its context is the convolution. */
 ox_gemm ox_conv_product(const ox_conv *conv, ox_dtype dtype);
@@ -112,97 +162,19 @@ enum {
 void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
                      int64_t columns, char *to, int64_t to_row);
 
+/* The product of floats, with what becomes of its sums. */
+ox_gemm ox_conv_float_product(const ox_call *call, const ox_conv *conv, const void *bias);
+
 /* Run: all products. `extra` has `extra_size` bytes for each output channel, and is handed on to the product's `end`
  * from the group's first channel on. */
 void ox_conv_run(const ox_conv *conv, const ox_gemm *product, const void *x, const void *weights, const void *extra,
                  int64_t extra_size, void *workspace);
 
-/* Whether a convolution is computed directly, by Winograd's algorithm, or with pixels as rows. */
-#if OX_SMALL
-static inline bool ox_conv_is_winograd(const ox_conv *conv) {
-    (void)conv;
-    return false;
-}
-static inline double ox_conv_beside_steps(const ox_call *call, const ox_conv *conv) {
-    (void)call, (void)conv;
-    return 0;
-}
-static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv, double least) {
-    (void)call, (void)conv, (void)least;
-    return OX_OK;
-}
-static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
-                                        const ox_f32 *bias, float *to) {
-    (void)call, (void)conv, (void)used, (void)x, (void)bias, (void)to;
-}
-static inline bool ox_conv_is_rows(const ox_conv *conv) {
-    (void)conv;
-    return false;
-}
-static inline int64_t ox_conv_together(const ox_conv *conv) {
-    return conv->images;
-}
-static inline ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv, const ox_gemm *as_columns) {
-    (void)call, (void)conv, (void)as_columns;
-    return OX_OK;
-}
-static inline void ox_conv_rows_product(const ox_conv *conv, ox_gemm *g) {
-    (void)conv, (void)g;
-}
-static inline void ox_conv_rows_run(const ox_call *call, const ox_conv *conv, const ox_gemm *product, size_t *used,
-                                    const void *x, const void *bias) {
-    (void)call, (void)conv, (void)product, (void)used, (void)x, (void)bias;
-}
-static inline bool ox_conv_is_direct(const ox_conv *conv) {
-    (void)conv;
-    return false;
-}
-static inline bool ox_conv_has_few(const ox_conv *conv) {
-    (void)conv;
-    return false;
-}
-static inline ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside) {
-    (void)call, (void)conv, (void)beside;
-    return OX_OK;
-}
-static inline void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
-                                      const ox_f32 *w, const ox_f32 *bias, float *to) {
-    (void)call, (void)conv, (void)used, (void)x, (void)w, (void)bias, (void)to;
-}
-#else
-static inline bool ox_conv_is_winograd(const ox_conv *conv) {
-    return conv->winograd.is_used;
-}
-static inline ox_status ox_conv_winograd_prepare(ox_call *call, ox_conv *conv, double least) {
-    const ox_winograd_shape shape = {&conv->window, conv->images, conv->groups, conv->in_channels, conv->out_channels};
-    return ox_winograd_prepare(call, &shape, least, &conv->winograd);
-}
-static inline void ox_conv_winograd_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x,
-                                        const ox_f32 *bias, float *to) {
-    ox_winograd_run(call, &conv->winograd, used, x, bias, to);
-}
-static inline bool ox_conv_is_rows(const ox_conv *conv) {
-    return conv->rows.is_used;
-}
-
-/* The images whose products are run at once. */
-static inline int64_t ox_conv_together(const ox_conv *conv) {
-    return conv->rows.is_used ? conv->rows.together : conv->images;
-}
-
-/* Prepare: decides on that beside a product with pixels as columns, and asks for workspace. */
-ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *conv, const ox_gemm *as_columns);
-
-/* Makes its products such ones, for ox_gemm_prepare. */
-void ox_conv_rows_product(const ox_conv *conv, ox_gemm *g);
-
-/* Run: all products; `bias` is handed on to the product's `end`, and may be NULL. */
-void ox_conv_rows_run(const ox_call *call, const ox_conv *conv, const ox_gemm *product, size_t *used, const void *x,
-                      const void *bias);
-
-static inline bool ox_conv_is_direct(const ox_conv *conv) {
-    return conv->direct.is_used;
-}
+#if !OX_SMALL
+/* Of ox_conv_winograd_way (winograd_plan.c). */
+bool ox_winograd_can(const ox_call *call, const ox_conv *conv);
+ox_status ox_winograd_cost(ox_call *call, ox_conv *conv, double *cost);
+ox_status ox_winograd_prepare(ox_call *call, ox_conv *conv, bool *ready);
 
 /* Whether direct sums are possible. Without elements, sizes may be anything. */
 static inline bool ox_conv_may_be_direct(const ox_conv *conv) {
@@ -210,27 +182,27 @@ static inline bool ox_conv_may_be_direct(const ox_conv *conv) {
            ox_band_fits(&conv->window, sizeof(float));
 }
 
-/* Whether groups of floats have so few input channels that no other algorithm takes less time. */
-bool ox_conv_has_few(const ox_conv *conv);
-
-/* Prepare: decides on that, and asks for workspace; `beside` says that outputs lie side by side. */
-ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside);
+/* Prepare: bands for direct sums; `unit` and `compute` are set, and whatever the latter wants is prepared, before the
+ * workspace is asked for. */
+ox_status ox_conv_direct_bands(ox_call *call, ox_conv *conv);
+ox_status ox_conv_direct_plan(ox_call *call, ox_conv *conv);
 
 /* The time that direct sums of outputs side by side take for an image and a group, in multiplications of a number by
  * Winograd's algorithm; INFINITY if they cannot be, or compute too much for nothing. */
 double ox_conv_beside_steps(const ox_call *call, const ox_conv *conv);
 
-/* Prepare: lays weights out, and finds out how much room the results of a band take. It is not used if there is none
- * for the weights. */
-ox_status ox_conv_beside_prepare(ox_call *call, ox_conv *conv);
+/* An ox_conv_run_fn, of direct sums of either kind. */
+ox_conv_run_fn ox_conv_direct_run;
+#endif
 
-/* Computes the block of outputs that begins with one, counted over all groups, of what a tile sees; `room` has the
- * bytes that were asked for. */
-void ox_conv_beside_run(const ox_conv *conv, const ox_direct_tile *tile, int64_t output, void *room);
-
-/* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */
-void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,
-                        const ox_f32 *bias, float *to);
+/* Whether groups of floats have so few input channels that no other way takes less time than direct sums. */
+#if OX_SMALL
+static inline bool ox_conv_has_few(const ox_conv *conv) {
+    (void)conv;
+    return false;
+}
+#else
+bool ox_conv_has_few(const ox_conv *conv);
 #endif
 
 #endif

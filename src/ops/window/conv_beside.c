@@ -26,15 +26,14 @@ static int64_t panel_size(const ox_conv *c) {
 
 /* ---- Choosing ----------------------------------------------------------------------------------------------- */
 
-static bool fits(const ox_call *call, const ox_conv *c) {
-    const ox_tensor *w = call->in[1];
-    return OX_BUILD_OF(call->loops, ox_beside_builds)->products && call->store && (call->weights >> 1 & 1) &&
-           w->dtype == OX_FLOAT && w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && !c->pointwise &&
-           c->in_channels <= MOST_INPUTS && ox_conv_may_be_direct(c);
+static bool can(const ox_call *call, const ox_conv *c) {
+    const ox_tensor *w = call->in[c->weights];
+    return OX_BUILD_OF(call->loops, ox_beside_builds)->products && call->store && (call->weights >> c->weights & 1) &&
+           w->dtype == OX_FLOAT && w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && ox_conv_may_be_direct(c);
 }
 
 double ox_conv_beside_steps(const ox_call *call, const ox_conv *c) {
-    if (!fits(call, c))
+    if (!can(call, c) || c->pointwise || c->in_channels > MOST_INPUTS)
         return INFINITY;
     const int64_t wide = c->window.out[c->window.spatial - 1], high = ox_quotient(c->window.out_count, wide);
     double windows;
@@ -42,6 +41,11 @@ double ox_conv_beside_steps(const ox_call *call, const ox_conv *c) {
     const double outputs = (double)(count_blocks(c) * OX_BESIDE),
                  wasted = windows * outputs / ((double)c->window.out_count * (double)c->out_channels);
     return wasted > MOST_WASTED ? INFINITY : windows * outputs * (double)c->in_channels * (double)c->window.taps * STEP;
+}
+
+static ox_status cost(ox_call *call, ox_conv *c, double *part) {
+    *part = isfinite(ox_conv_beside_steps(call, c)) ? 0 : INFINITY;
+    return OX_OK;
 }
 
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
@@ -69,7 +73,7 @@ static void lay_weights(const void *context, void *to) {
 
 /* The panels, once for all sessions of a model; NULL if there is no room for them. */
 static ox_status find_panels(ox_call *call, ox_conv *c) {
-    const ox_tensor *w = call->in[1];
+    const ox_tensor *w = call->in[c->weights];
     const void *panels = NULL;
     size_t size;
     ox_store_key key = ox_packed_key(c->direct.beside.loops, w);
@@ -80,24 +84,6 @@ static ox_status find_panels(ox_call *call, ox_conv *c) {
     const beside_weights made = {c, w->data};
     OX_TRY(ox_store_get(call->store, &key, size, lay_weights, &made, &panels, call->error));
     c->direct.beside.panels = panels;
-    return OX_OK;
-}
-
-ox_status ox_conv_beside_prepare(ox_call *call, ox_conv *c) {
-    ox_conv_beside *b = &c->direct.beside;
-    const ox_band *band = &c->direct.band;
-    b->loops = OX_BUILD_OF(call->loops, ox_beside_builds);
-    OX_TRY(find_panels(call, c));
-    if (!b->panels) {
-        b->loops = NULL;
-        return OX_OK;
-    }
-    const int64_t window = OX_BESIDE * (int64_t)sizeof(float);
-    double time;
-    b->transpose = call->loops->transpose(sizeof(float));
-    b->rows = ox_least(band->rows, ox_most(1, ox_quotient(FINISHED, window * band->columns)));
-    b->shape = b->loops->find(b->rows, band->columns, &time);
-    b->bytes = ox_aligned((size_t)(((b->rows + 1) * band->columns + OX_BESIDE) * window));
     return OX_OK;
 }
 
@@ -113,14 +99,16 @@ static void transpose(const ox_conv *c, const ox_direct_tile *t, const float *fr
                                    (const char *)(from + i * count * OX_BESIDE), window, 0);
 }
 
-void ox_conv_beside_run(const ox_conv *c, const ox_direct_tile *tile, int64_t output, void *room) {
+/* An ox_conv_outputs_fn: those of a block. */
+static int64_t compute_block(const ox_conv *c, ox_direct_tile *tile, int64_t output, int64_t count, void *room) {
     const ox_conv_beside *b = &c->direct.beside;
-    const int64_t group = ox_quotient(output, c->out_channels),
-                  block = ox_quotient(output - group * c->out_channels, OX_BESIDE);
+    const int64_t group = ox_quotient(output, c->out_channels), first = output - group * c->out_channels,
+                  block = ox_quotient(first, OX_BESIDE);
+    tile->outputs = ox_least(OX_BESIDE, c->out_channels - first);
     ox_direct_tile t = *tile;
     OX_ASSERT(ox_is_aligned(room) && ox_is_aligned(b->panels));
-    OX_ASSERT(block < count_blocks(c) && group < c->groups);
-    OX_ASSERT(tile->outputs > 0 && tile->columns <= c->direct.band.columns);
+    OX_ASSERT(block < count_blocks(c) && group < c->groups && first % OX_BESIDE == 0 && tile->outputs <= count);
+    OX_ASSERT(tile->columns <= c->direct.band.columns);
     t.weights = b->panels + (group * count_blocks(c) + block) * panel_size(c);
     t.to = room;
     for (int64_t r = 0; r < tile->rows; r += b->rows) {
@@ -129,4 +117,41 @@ void ox_conv_beside_run(const ox_conv *c, const ox_direct_tile *tile, int64_t ou
         b->loops->products(&t, b->shape);
         transpose(c, &t, room, t.rows, (float *)tile->to + r * tile->to_row);
     }
+    return tile->outputs;
 }
+
+/* ---- The way ------------------------------------------------------------------------------------------------ */
+
+static const char *algorithm(const ox_conv *c) {
+    (void)c;
+    return "direct with outputs side by side, channels first";
+}
+
+/* Lays weights out, and finds out how much room the results of a band take. */
+static ox_status prepare(ox_call *call, ox_conv *c, bool *ready) {
+    ox_conv_direct *d = &c->direct;
+    ox_conv_beside *b = &d->beside;
+    const int64_t window = OX_BESIDE * (int64_t)sizeof(float);
+    double time;
+    OX_TRY(ox_conv_direct_bands(call, c));
+    b->loops = OX_BUILD_OF(call->loops, ox_beside_builds);
+    OX_TRY(find_panels(call, c));
+    *ready = b->panels != NULL;
+    if (!*ready)
+        return OX_OK;
+    b->transpose = call->loops->transpose(sizeof(float));
+    b->rows = ox_least(d->band.rows, ox_most(1, ox_quotient(FINISHED, window * d->band.columns)));
+    b->shape = b->loops->find(b->rows, d->band.columns, &time);
+    b->bytes = ox_aligned((size_t)(((b->rows + 1) * d->band.columns + OX_BESIDE) * window));
+    d->compute = compute_block;
+    d->unit = ox_remainder(c->out_channels, OX_BESIDE) ? c->out_channels : OX_BESIDE;
+    return ox_conv_direct_plan(call, c);
+}
+
+const ox_conv_way ox_conv_beside_way = {.name = "beside",
+                                        .sums = OX_CONV_ADDS_BIAS,
+                                        .algorithm = algorithm,
+                                        .can = can,
+                                        .cost = cost,
+                                        .prepare = prepare,
+                                        .run = ox_conv_direct_run};

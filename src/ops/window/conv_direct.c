@@ -4,6 +4,7 @@
 #include "loops/lanes.h"
 #include "ops/dense.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -71,43 +72,32 @@ static void plan_rooms(ox_conv *c) {
     d->rooms = ox_least(d->rooms < FEWEST ? FEWEST : d->rooms, c->images * c->groups);
 }
 
-/* Outputs that are computed at once are of one group. */
-static int64_t together_round(const ox_conv *c, int64_t count) {
-    int64_t unit = c->out_channels >= OX_DIRECT_OUTPUTS ? OX_DIRECT_OUTPUTS : 1;
-    if (c->direct.beside.loops)
-        unit = ox_remainder(c->out_channels, OX_BESIDE) ? c->out_channels : OX_BESIDE;
-    return ox_quotient(count + unit - 1, unit) * unit;
+/* Channels that are computed before they are handed on: those of a stretch of results, in whole units. */
+static int64_t plan_together(const ox_conv *c) {
+    const ox_conv_direct *d = &c->direct;
+    const int64_t plane = c->window.out_count, channels = c->out_channels * c->groups,
+                  count = d->band.count == 1
+                              ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1)
+                              : 1;
+    return ox_quotient(count + d->unit - 1, d->unit) * d->unit;
 }
 
-ox_status ox_conv_direct_prepare(ox_call *call, ox_conv *conv, bool beside) {
+ox_status ox_conv_direct_bands(ox_call *call, ox_conv *conv) {
+    conv->direct = (ox_conv_direct){.loops = OX_BUILD_OF(call->loops, ox_direct_builds)};
+    return ox_band_plan(call, &conv->window, sizeof(float), &conv->direct.band);
+}
+
+ox_status ox_conv_direct_plan(ox_call *call, ox_conv *conv) {
     ox_conv_direct *d = &conv->direct;
-    const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise,
-               suits = (some && ox_conv_may_be_direct(conv)) || ox_conv_has_few(conv);
-    if (call->plain || (!suits && !beside))
-        return OX_OK;
-    OX_TRY(ox_band_plan(call, &conv->window, sizeof(float), &d->band));
-    const int64_t plane = conv->window.out_count, channels = conv->out_channels * conv->groups;
-    d->loops = OX_BUILD_OF(call->loops, ox_direct_builds);
-    if (beside)
-        OX_TRY(ox_conv_beside_prepare(call, conv));
-    if (!suits && !d->beside.loops) /* there was no room for weights */
-        return OX_OK;
-    d->in_place = is_in_place(conv);
-    if (d->in_place && plane <= PLANE / (int64_t)sizeof(float))
-        ox_band_join(&d->band);
-    const bool whole = d->band.count == 1;
-    d->together = whole ? ox_least(channels, ox_quotient(BLOCK / (int64_t)sizeof(float), plane) + 1) : 1;
-    d->together = together_round(conv, d->together);
-    plan_rooms(conv);
     ox_pass_affine affine;
+    d->together = plan_together(conv);
+    plan_rooms(conv);
     d->finishes = find_finish(conv, call->epilogue, &affine);
     if (call->epilogue && !d->finishes)
         d->block = ox_aligned((size_t)(d->together * d->band.rows * d->band.columns) * sizeof(float));
     d->scratch = d->finishes ? 0 : ox_aligned(ox_epilogue_scratch(call->epilogue));
     const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
     d->pool = ox_pool_for(call->pool, work);
-    d->is_used = true;
-    ox_call_name(call, d->beside.loops ? "direct with outputs side by side, channels first" : "direct, channels first");
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
 }
 
@@ -190,36 +180,23 @@ static const float *lay_input(const direct_job *job, direct_band *band, int64_t 
     return band->rooms + (input - band->first) * d->layer;
 }
 
-/* Computes outputs side by side, and returns how many. */
-static int64_t compute_beside(const ox_conv *c, direct_band *band, const direct_channel *channel) {
-    band->tile.outputs = ox_least(OX_BESIDE, c->out_channels - channel->sharing);
-    ox_conv_beside_run(c, &band->tile, channel->of_image,
-                       (char *)band->rooms + (size_t)c->direct.rooms * c->direct.room);
-    return band->tile.outputs;
-}
-
 /* Computes channels from one on, at most `count`, and returns how many: outputs of one group, or as many groups with
  * one each as are laid out, of one image. */
 static int64_t compute_channels(const direct_job *job, direct_band *band, const direct_channel *channel, int64_t count,
                                 float *to) {
     const ox_conv *c = job->conv;
-    const int64_t channels = c->groups * c->out_channels;
+    const ox_conv_direct *d = &c->direct;
     ox_direct_tile *tile = &band->tile;
     tile->to = to;
     tile->add = job->bias ? job->bias + channel->of_image : NULL;
+    tile->weights = job->w + channel->of_image * tile->weights_step;
     band->finish = ox_finish_from(&job->finish, channel->finish, 0);
-    if (c->direct.beside.loops)
-        return compute_beside(c, band, channel);
     if (c->out_channels == 1)
         count = ox_least(count, ox_quotient(band->first + band->inputs - channel->input, c->in_channels));
     else
         count = ox_least(count, c->out_channels - channel->sharing);
-    count = ox_least(count, channels - channel->of_image);
-    tile->outputs = count >= OX_DIRECT_OUTPUTS && c->out_channels > 1 ? OX_DIRECT_OUTPUTS : 1;
-    tile->planes = tile->outputs > 1 ? 1 : count;
-    tile->weights = job->w + channel->of_image * tile->weights_step;
-    c->direct.loops->products(tile);
-    return tile->outputs * tile->planes;
+    count = ox_least(count, c->groups * c->out_channels - channel->of_image);
+    return d->compute(c, tile, channel->of_image, count, (char *)band->rooms + (size_t)d->rooms * d->room);
 }
 
 /* Hands `count` channels of a band on, from one on. */
@@ -285,11 +262,11 @@ static void direct_share(void *context, ox_share *share) {
         }
 }
 
-void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_f32 *x, const ox_f32 *w,
-                        const ox_f32 *bias, float *to) {
+void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
     const ox_conv_direct *d = &conv->direct;
     ox_pass_affine affine;
-    direct_job job = {.conv = conv, .epilogue = call->epilogue, .x = x, .w = w, .bias = bias, .to = to};
+    direct_job job = {
+        .conv = conv, .epilogue = call->epilogue, .x = of->x, .w = of->weights, .bias = of->bias, .to = of->to};
     if (d->finishes && find_finish(conv, call->epilogue, &affine)) {
         job.epilogue = NULL;
         job.finish = ox_epilogue_finish(&affine);
@@ -300,3 +277,50 @@ void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, 
     ox_pool_share(d->pool, (ox_quotient(channels_of(conv) - 1, d->together) + 1) * d->band.count, d->band.count,
                   direct_share, &job);
 }
+
+/* ---- The way of single outputs, or four of a group ----------------------------------------------------------- */
+
+/* An ox_conv_outputs_fn. */
+static int64_t compute_outputs(const ox_conv *c, ox_direct_tile *tile, int64_t output, int64_t count, void *room) {
+    (void)output, (void)room;
+    tile->outputs = count >= OX_DIRECT_OUTPUTS && c->out_channels > 1 ? OX_DIRECT_OUTPUTS : 1;
+    tile->planes = tile->outputs > 1 ? 1 : count;
+    c->direct.loops->products(tile);
+    return tile->outputs * tile->planes;
+}
+
+static const char *algorithm(const ox_conv *conv) {
+    (void)conv;
+    return "direct, channels first";
+}
+
+static bool can(const ox_call *call, const ox_conv *conv) {
+    return ox_dtype_compute(call->in[0]->dtype) == OX_FLOAT && ox_conv_may_be_direct(conv);
+}
+
+static ox_status cost(ox_call *call, ox_conv *conv, double *part) {
+    const bool some = conv->in_channels <= SOME_INPUTS && conv->out_channels <= SOME_OUTPUTS && !conv->pointwise;
+    (void)call;
+    *part = some || ox_conv_has_few(conv) ? 0 : INFINITY;
+    return OX_OK;
+}
+
+static ox_status prepare(ox_call *call, ox_conv *conv, bool *ready) {
+    ox_conv_direct *d = &conv->direct;
+    OX_TRY(ox_conv_direct_bands(call, conv));
+    d->compute = compute_outputs;
+    d->unit = conv->out_channels >= OX_DIRECT_OUTPUTS ? OX_DIRECT_OUTPUTS : 1;
+    d->in_place = is_in_place(conv);
+    if (d->in_place && conv->window.out_count <= PLANE / (int64_t)sizeof(float))
+        ox_band_join(&d->band);
+    *ready = true;
+    return ox_conv_direct_plan(call, conv);
+}
+
+const ox_conv_way ox_conv_direct_way = {.name = "direct",
+                                        .sums = OX_CONV_ADDS_BIAS,
+                                        .algorithm = algorithm,
+                                        .can = can,
+                                        .cost = cost,
+                                        .prepare = prepare,
+                                        .run = ox_conv_direct_run};

@@ -5,6 +5,7 @@
 #include "ops/dense.h"
 #include "conv_words.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -33,6 +34,7 @@ typedef struct conv_integer {
     bool w_zeros;                 /* zero points of weights may be other than 0 */
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
     size_t behind;                /* bytes of workspace that direct sums take first */
+    bool is_wide;                 /* floats are multiplied, whose zero points are taken off before */
     const channel_end *ends;      /* of all output channels, where constants make them; NULL elsewhere */
 #if !OX_SMALL
     ox_conv_words words;
@@ -143,7 +145,7 @@ static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *e
 
 static void find_ends(const ox_call *call, const conv_integer *c, channel_end *ends) {
     add_scales(call, ends);
-    if (!ox_conv_is_direct(&c->conv))
+    if (!c->is_wide)
         add_zeros(call, c, ends);
 }
 
@@ -185,10 +187,6 @@ static ox_gemm byte_product(const ox_call *call, const conv_integer *c) {
     g.b.dtype = call->in[0]->dtype;
     g.c_row = g.n * (int64_t)ox_dtype_size(c->dtype);
     g.panel = c->conv.pointwise ? NULL : lay_bytes;
-#if !OX_SMALL
-    if (c->words.is_used)
-        ox_conv_words_product(&c->words, &c->conv, &g);
-#endif
     if (c->requantize || c->w_zeros || c->x_shift || input(call, in->x_zero))
         g.end = finish;
     return g;
@@ -196,53 +194,72 @@ static ox_gemm byte_product(const ox_call *call, const conv_integer *c) {
 
 /* Rooms for sums over the channels of a group, and over all that each column of all products sees. */
 static ox_status plan_column_sums(ox_call *call, const conv_integer *c) {
+    if (!c->w_zeros)
+        return OX_OK;
     OX_TRY(ox_workspace_add(call, c->conv.window.in_count, sizeof(uint32_t)));
     return ox_workspace_add(call, c->conv.images * c->conv.groups * c->conv.window.out_count, sizeof(uint32_t));
 }
 
-static ox_status prepare_bytes(ox_call *call, conv_integer *c) {
-    if (c->w_zeros)
-        OX_TRY(plan_column_sums(call, c));
-#if !OX_SMALL
-    OX_TRY(ox_conv_words_prepare(call, &c->conv, inputs_of(call)->w, &c->words));
-#endif
+static ox_status prepare_bytes(ox_call *call, ox_conv *conv, bool *ready) {
+    conv_integer *c = call->state;
     const ox_gemm product = byte_product(call, c);
-    return ox_gemm_prepare(call, &product, c->conv.images * c->conv.groups, &c->conv.plan);
+    *ready = true;
+    OX_TRY(keep_ends(call, c));
+    OX_TRY(plan_column_sums(call, c));
+    return ox_gemm_prepare(call, &product, conv->images * conv->groups, &conv->plan);
 }
 
-/* Rooms for image, weights and sums as floats. */
-static ox_status prepare_floats(ox_call *call, const conv_integer *c) {
+#if !OX_SMALL
+static ox_gemm_panel_fn lay_words;
+
+static ox_gemm word_product(const ox_call *call, const conv_integer *c) {
+    ox_gemm g = byte_product(call, c);
+    g.panel = lay_words;
+    ox_conv_words_product(&c->words, &c->conv, &g);
+    return g;
+}
+
+static ox_status prepare_words(ox_call *call, ox_conv *conv, bool *ready) {
+    conv_integer *c = call->state;
+    OX_TRY(ox_conv_words_weights(call, conv, &c->words));
+    *ready = c->words.weights != NULL;
+    if (!*ready)
+        return OX_OK;
+    const ox_gemm product = word_product(call, c);
+    OX_TRY(keep_ends(call, c));
+    OX_TRY(plan_column_sums(call, c));
+    OX_TRY(ox_conv_words_plan(call, conv, &c->words));
+    return ox_gemm_prepare(call, &product, conv->images * conv->groups, &conv->plan);
+}
+
+/* Whether sums of floats are exact. */
+static bool can_be_wide(const ox_call *call, const ox_conv *conv) {
+    (void)call;
+    return ox_quotient(EXACT_PRODUCTS, conv->window.taps ? conv->window.taps : 1) >= conv->in_channels &&
+           ox_conv_may_be_direct(conv);
+}
+
+/* Words of bytes may take less. */
+static ox_status cost_wide(ox_call *call, ox_conv *conv, double *part) {
+    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[conv->weights]->dtype);
+    if (kernel->group < WORD || conv->in_channels == 1 || conv->out_channels < MANY_OUTPUTS)
+        return ox_conv_direct_way.cost(call, conv, part);
+    *part = INFINITY;
+    return OX_OK;
+}
+
+/* Rooms for image, weights and sums as floats, behind that of direct sums. */
+static ox_status prepare_wide(ox_call *call, ox_conv *conv, bool *ready) {
+    conv_integer *c = call->state;
+    OX_TRY(ox_conv_direct_way.prepare(call, conv, ready));
+    c->behind = call->workspace_size;
+    c->is_wide = true;
+    OX_TRY(keep_ends(call, c));
     OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[0]), sizeof(float)));
-    OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[inputs_of(call)->w]), sizeof(float)));
+    OX_TRY(ox_workspace_add(call, ox_tensor_count(call->in[conv->weights]), sizeof(float)));
     return c->requantize ? ox_workspace_add(call, ox_tensor_count(call->out[0]), sizeof(float)) : OX_OK;
 }
-
-/* Whether sums of floats are exact, and words of bytes would not take less. */
-static bool may_be_exact(const ox_conv *c, const ox_gemm_kernel *kernel) {
-    const bool exact = ox_quotient(EXACT_PRODUCTS, c->window.taps ? c->window.taps : 1) >= c->in_channels;
-    return exact && (kernel->group < WORD || c->in_channels == 1 || c->out_channels < MANY_OUTPUTS);
-}
-
-ox_status ox_prepare_conv_integer(ox_call *call) {
-    const integer_inputs *in = inputs_of(call);
-    const ox_dtype x = call->in[0]->dtype, w = call->in[in->w]->dtype;
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(w);
-    conv_integer *c = ox_window_state(call, sizeof *c, call->in[0]->rank - 2);
-    if (!c)
-        return OX_ERROR_MEMORY;
-    OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
-    c->dtype = call->out[0]->dtype;
-    c->x_shift = ox_gemm_shift(kernel->b, x);
-    c->w_zeros = has_weight_zeros(call);
-    c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
-    if (may_be_exact(&c->conv, kernel))
-        OX_TRY(ox_conv_direct_prepare(call, &c->conv, false));
-    c->behind = call->workspace_size;
-    if (!ox_conv_is_direct(&c->conv))
-        ox_call_name(call, ox_conv_algorithm(&c->conv));
-    OX_TRY(keep_ends(call, c));
-    return ox_conv_is_direct(&c->conv) ? prepare_floats(call, c) : prepare_bytes(call, c);
-}
+#endif
 
 /* ---- Sums of columns ----------------------------------------------------------------------------------------- */
 
@@ -288,16 +305,22 @@ static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t colum
     (void)stage;
     ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, panel, panel_row);
 #else
-    if (job->words) {
-        ox_conv_words_columns(&job->c->conv, &job->c->words, g, job->words, job->fill, row, rows, column, columns,
-                              panel, panel_row);
-        return;
-    }
     const ox_gemm_matrix staged = {g->b.dtype, stage, columns, 1};
     ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, stage, columns);
     job->c->conv.plan.kernel->pack_b(job->call->loops, &staged, rows, columns, panel_row, panel, panel_row, NULL);
 #endif
 }
+
+#if !OX_SMALL
+/* An ox_gemm_panel_fn. */
+static void lay_words(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                      int64_t panel_row, char *stage) {
+    const integer_job *job = g->context;
+    (void)stage;
+    ox_conv_words_columns(&job->c->conv, &job->c->words, g, job->words, job->fill, row, rows, column, columns, panel,
+                          panel_row);
+}
+#endif
 
 /* Makes the sums of a channel its result; `seen` are those of its columns, or NULL. */
 static void finish_row(const integer_job *job, const channel_end *end, int64_t n, const uint32_t *seen, char *row,
@@ -327,32 +350,48 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
                    block->data + r * block->data_row, ox_gemm_out(g, block, r, (int64_t)ox_dtype_size(job->c->dtype)));
 }
 
-static void run_bytes(const ox_call *call, const conv_integer *c, size_t *used, const channel_end *ends) {
+/* What a run of a product needs besides; takes the room for it. */
+static integer_job begin_job(const ox_call *call, const conv_integer *c, size_t *used) {
     const integer_inputs *in = inputs_of(call);
-    const ox_tensor *x = call->in[0];
     const ox_conv *conv = &c->conv;
     const uint32_t zero = entry(input(call, in->x_zero), 0);
     integer_job job = {call, c, NULL, (uint8_t)zero, NULL};
-    if (c->w_zeros) {
-        uint32_t *channels = ox_workspace_take(call, used, conv->window.in_count, sizeof *channels);
-        const int64_t count = conv->images * conv->groups, columns = conv->window.out_count;
-        uint32_t *sums = ox_workspace_take(call, used, count * columns, sizeof *sums);
-        for (int64_t i = 0; i < count; i++)
-            sum_columns(call, c, (const char *)x->data + i * conv->in_channels * conv->window.in_count, zero, channels,
-                        sums + i * columns);
-        job.column_sums = sums;
-    }
+    if (!c->w_zeros)
+        return job;
+    uint32_t *channels = ox_workspace_take(call, used, conv->window.in_count, sizeof *channels);
+    const int64_t count = conv->images * conv->groups, columns = conv->window.out_count;
+    uint32_t *sums = ox_workspace_take(call, used, count * columns, sizeof *sums);
+    for (int64_t i = 0; i < count; i++)
+        sum_columns(call, c, (const char *)call->in[0]->data + i * conv->in_channels * conv->window.in_count, zero,
+                    channels, sums + i * columns);
+    job.column_sums = sums;
+    return job;
+}
+
+static void run_product(const ox_call *call, const ox_conv *conv, size_t *used, ox_gemm *g, const integer_job *job,
+                        const ox_conv_operands *of) {
+    g->context = job;
+    g->c = of->to;
+    ox_conv_run(conv, g, of->x, of->weights, of->bias, (int64_t)sizeof(channel_end),
+                ox_gemm_take(call, used, &conv->plan));
+}
+
+static void run_bytes(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
+    const conv_integer *c = call->state;
+    const integer_job job = begin_job(call, c, used);
     ox_gemm g = byte_product(call, c);
-    g.context = &job;
-    g.c = call->out[0]->data;
-    const void *weights = call->in[in->w]->data;
+    run_product(call, conv, used, &g, &job, of);
+}
+
 #if !OX_SMALL
-    if (c->words.is_used) {
-        job.words = ox_conv_words_take(call, conv, &c->words, used);
-        weights = c->words.weights;
-    }
-#endif
-    ox_conv_run(conv, &g, x->data, weights, ends, (int64_t)sizeof *ends, ox_gemm_take(call, used, &conv->plan));
+static void run_words(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
+    const conv_integer *c = call->state;
+    integer_job job = begin_job(call, c, used);
+    ox_gemm g = word_product(call, c);
+    ox_conv_operands laid = *of;
+    job.words = ox_conv_words_take(call, conv, &c->words, used);
+    laid.weights = c->words.weights;
+    run_product(call, conv, used, &g, &job, &laid);
 }
 
 /* ---- Sums of floats ------------------------------------------------------------------------------------------- */
@@ -417,32 +456,78 @@ static void end_part(void *context, int part, int parts) {
     }
 }
 
-static void run_floats(const ox_call *call, const conv_integer *c, size_t *used, const channel_end *ends) {
+static void run_wide(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
+    const conv_integer *c = call->state;
     const integer_inputs *in = inputs_of(call);
     const ox_tensor *x = call->in[0], *w = call->in[in->w];
-    const ox_conv *conv = &c->conv;
     const int64_t count = ox_tensor_count(call->out[0]);
     const float *wide = widen(call, used, x, x->dims[0] * x->dims[1], input(call, in->x_zero));
     const float *weights = widen(call, used, w, w->dims[0], input(call, in->w_zero));
-    end_job job = {{call, c, NULL, 0, NULL}, ends, conv->images * w->dims[0], conv->window.out_count, NULL};
-    job.sums = c->requantize ? ox_workspace_take(call, used, count, sizeof(float)) : call->out[0]->data;
+    end_job job = {{call, c, NULL, 0, NULL}, of->bias, conv->images * w->dims[0], conv->window.out_count, NULL};
+    job.sums = c->requantize ? ox_workspace_take(call, used, count, sizeof(float)) : of->to;
     size_t first = 0;
-    ox_conv_direct_run(call, conv, &first, wide, weights, NULL, (float *)(void *)job.sums);
+    ox_conv_direct_run(call, conv, &first, &(ox_conv_operands){wide, weights, NULL, job.sums});
     ox_pool_run_pieces(call->pool, (double)count * 5, end_part, &job);
+}
+#endif
+
+/* ---- Prepare and run ---------------------------------------------------------------------------------------- */
+
+#if !OX_SMALL
+static const char *algorithm_of_words(const ox_conv *conv) {
+    (void)conv;
+    return "product of gathered columns of words, channels first";
+}
+
+static const char *algorithm_wide(const ox_conv *conv) {
+    return ox_conv_direct_way.algorithm(conv);
+}
+
+static const ox_conv_way wide_way = {.name = "direct",
+                                     .algorithm = algorithm_wide,
+                                     .can = can_be_wide,
+                                     .cost = cost_wide,
+                                     .prepare = prepare_wide,
+                                     .run = run_wide},
+                         words_way = {.name = "words",
+                                      .algorithm = algorithm_of_words,
+                                      .can = ox_conv_words_can,
+                                      .prepare = prepare_words,
+                                      .run = run_words};
+#endif
+static const ox_conv_way bytes_way = {
+    .name = "columns", .algorithm = ox_conv_product_algorithm, .prepare = prepare_bytes, .run = run_bytes};
+
+static const ox_conv_way *const ways[] = {
+#if !OX_SMALL
+    &wide_way, &words_way,
+#endif
+    &bytes_way};
+
+ox_status ox_prepare_conv_integer(ox_call *call) {
+    const integer_inputs *in = inputs_of(call);
+    conv_integer *c = ox_window_state(call, sizeof *c, call->in[0]->rank - 2);
+    if (!c)
+        return OX_ERROR_MEMORY;
+    OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
+    c->dtype = call->out[0]->dtype;
+    c->x_shift = ox_gemm_shift(OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[in->w]->dtype)->b, call->in[0]->dtype);
+    c->w_zeros = has_weight_zeros(call);
+    c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
+    return ox_conv_choose(call, &c->conv, ways, sizeof ways / sizeof *ways);
 }
 
 ox_status ox_run_conv_integer(ox_call *call) {
     const conv_integer *c = call->state;
+    const int w = inputs_of(call)->w;
     size_t used = c->behind;
     const channel_end *ends = c->ends;
     if (!ends) {
-        channel_end *found = ox_workspace_take(call, &used, call->in[inputs_of(call)->w]->dims[0], sizeof *found);
+        channel_end *found = ox_workspace_take(call, &used, call->in[w]->dims[0], sizeof *found);
         find_ends(call, c, found);
         ends = found;
     }
-    if (ox_conv_is_direct(&c->conv))
-        run_floats(call, c, &used, ends);
-    else
-        run_bytes(call, c, &used, ends);
+    c->conv.way->run(call, &c->conv, &used,
+                     &(ox_conv_operands){call->in[0]->data, call->in[w]->data, ends, call->out[0]->data});
     return OX_OK;
 }

@@ -70,7 +70,7 @@ static void lay_groups(const void *context, void *block) {
 
 /* The panels; NULL if there is no room for them. */
 static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel) {
-    const ox_tensor *w = call->in[1];
+    const ox_tensor *w = call->in[c->weights];
     size_t size;
     ox_store_key key = ox_packed_key(kernel, w);
     if (!ox_gemm_packed_size(kernel, c->in_channels * c->window.taps, c->out_channels, &c->rows.each) ||
@@ -163,7 +163,7 @@ static ox_status plan_seen(ox_call *call, ox_conv *c, const ox_gemm_kernel *kern
     const ox_pile_mark mark = ox_pile_save(call->pile);
     OX_TRY(list_taps(call, c));
     *part = part_seen(c, kernel);
-    if (*part > MOST_SEEN || !is_finite(call, call->in[1])) {
+    if (*part > MOST_SEEN || !is_finite(call, call->in[c->weights])) {
         c->rows.seen = NULL;
         ox_pile_restore(call->pile, mark);
         *part = 1;
@@ -173,9 +173,14 @@ static ox_status plan_seen(ox_call *call, ox_conv *c, const ox_gemm_kernel *kern
 
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
 
-static bool fits(const ox_call *call, const ox_conv *c, const ox_gemm_kernel *kernel) {
-    const ox_tensor *w = call->in[1];
-    return call->store && (call->weights >> 1 & 1) && kernel->group == 1 && w->dtype == kernel->b &&
+static const ox_gemm_kernel *kernel_of(const ox_call *call) {
+    return OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype);
+}
+
+static bool can(const ox_call *call, const ox_conv *c) {
+    const ox_gemm_kernel *kernel = kernel_of(call);
+    const ox_tensor *w = call->in[c->weights];
+    return call->store && (call->weights >> c->weights & 1) && kernel->group == 1 && w->dtype == kernel->b &&
            w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && c->images > 0 && c->window.in_count > 0 &&
            c->window.out_count > 0 && c->window.taps > 0 && c->in_channels > 0 && c->out_channels > 1;
 }
@@ -196,8 +201,8 @@ static double steps_of(const ox_conv *c, double products, const rows_steps *each
 }
 
 /* Measured, on processors with AVX2 and AVX-512: docs/performance.md has the layers. A step with wide vectors takes
- * longer. An image that tiles read where it lies takes none. `part` of the products of rows are computed. */
-static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel, double part, const ox_gemm *as_columns) {
+ * longer. An image that tiles read where it lies takes none. `seen` of the products of rows are computed. */
+static double cost_of(const ox_conv *c, const ox_gemm_kernel *kernel, double seen, const ox_gemm *as_columns) {
     static const rows_steps rows[] = {{7, 1.5, 1.6, 0, 16}, {1.2, 0.33, 0.1, 0, 2}},
                             columns[] = {{4, 3, 5, 1.3, 0}, {0.45, 0.3, 0.6, 0.6, 0}};
     const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
@@ -206,30 +211,34 @@ static bool is_worth_it(const ox_conv *c, const ox_gemm_kernel *kernel, double p
     rows_steps of_columns = columns[wide];
     if (ox_gemm_reads_in_place(kernel, as_columns))
         of_columns.image = 0;
-    return steps_of(c, part * (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows[wide]) <
+    return steps_of(c, seen * (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows[wide]) /
            steps_of(c, (double)m * k * (double)ox_quotient(n + unit - 1, unit), &of_columns);
 }
 
-ox_status ox_conv_rows_prepare(ox_call *call, ox_conv *c, const ox_gemm *as_columns) {
+/* Finds out what tiles leave out, too. */
+static ox_status cost(ox_call *call, ox_conv *c, double *part) {
+    const ox_gemm as_columns = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
+    double seen;
+    OX_TRY(plan_seen(call, c, kernel_of(call), &seen));
+    *part = cost_of(c, kernel_of(call), seen, &as_columns);
+    return OX_OK;
+}
+
+static ox_gemm rows_product(const ox_call *call, const ox_conv *c, const void *bias);
+
+static ox_status prepare(ox_call *call, ox_conv *c, bool *ready) {
     ox_conv_rows *r = &c->rows;
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype);
-    double part;
-    if (call->plain || !fits(call, c, kernel))
+    OX_TRY(find_panels(call, c, kernel_of(call)));
+    *ready = r->panels != NULL;
+    if (!*ready)
         return OX_OK;
-    OX_TRY(plan_seen(call, c, kernel, &part));
-    if (!is_worth_it(c, kernel, part, as_columns))
-        return OX_OK;
-    OX_TRY(find_panels(call, c, kernel));
-    if (!r->panels)
-        return OX_OK;
-    r->is_used = true;
-    ox_call_name(call, c->pointwise ? "product with pixels as rows, channels first"
-                                    : "product of gathered pixels as rows, channels first");
     const int64_t image = channels_of(c) * c->window.in_count * (int64_t)ox_dtype_size(call->in[0]->dtype);
     r->together = c->pointwise ? c->images : ox_least(c->images, ox_quotient(TOGETHER, image) + 1);
     r->bytes = c->pointwise ? 0 : (size_t)(r->together * image);
     r->pool = ox_pool_for(call->pool, (double)image);
-    return ox_workspace_add(call, 1, r->bytes);
+    OX_TRY(ox_workspace_add(call, 1, r->bytes));
+    const ox_gemm product = rows_product(call, c, NULL);
+    return ox_gemm_prepare(call, &product, r->together * c->groups, &c->plan);
 }
 
 /* ---- Images ------------------------------------------------------------------------------------------------- */
@@ -349,11 +358,14 @@ static void gather_rows(const ox_gemm *g, int64_t row, int64_t rows, int64_t col
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-void ox_conv_rows_product(const ox_conv *c, ox_gemm *g) {
-    g->left_panels = c->rows.panels;
-    g->gather = c->pointwise ? NULL : gather_rows;
-    g->seen = c->rows.seen ? find_seen : NULL;
-    g->panel = NULL;
+/* A product with its weights in panels, and rows of pixels. */
+static ox_gemm rows_product(const ox_call *call, const ox_conv *c, const void *bias) {
+    ox_gemm g = ox_conv_float_product(call, c, bias);
+    g.left_panels = c->rows.panels;
+    g.gather = c->pointwise ? NULL : gather_rows;
+    g.seen = c->rows.seen ? find_seen : NULL;
+    g.panel = NULL;
+    return g;
 }
 
 /* Where operands are. */
@@ -377,16 +389,15 @@ static void place(const void *places, int64_t i, ox_gemm *g) {
     g->extra = p->bias ? p->bias + group * c->out_channels * p->width : NULL;
 }
 
-void ox_conv_rows_run(const ox_call *call, const ox_conv *c, const ox_gemm *product, size_t *used, const void *x,
-                      const void *bias) {
+static void run(const ox_call *call, const ox_conv *c, size_t *used, const ox_conv_operands *of) {
     const ox_conv_rows *r = &c->rows;
-    const int64_t width = (int64_t)ox_dtype_size(product->b.dtype), image = channels_of(c) * c->window.in_count;
+    ox_gemm g = rows_product(call, c, of->bias);
+    const int64_t width = (int64_t)ox_dtype_size(g.b.dtype), image = channels_of(c) * c->window.in_count;
     char *images = ox_workspace_take(call, used, 1, r->bytes), *workspace = ox_gemm_take(call, used, &c->plan);
-    rows_places places = {c, x, bias, width};
-    ox_gemm g = *product;
+    rows_places places = {c, of->x, of->bias, width};
     for (int64_t i = 0; i < c->images; i += r->together) {
         const int64_t count = ox_least(r->together, c->images - i), channels = i * c->groups * c->out_channels;
-        const char *from = (const char *)x + i * image * width;
+        const char *from = (const char *)of->x + i * image * width;
         places.x = from;
         if (!c->pointwise) {
             ox_pool_run_pieces(r->pool, (double)(count * image * width), image_part,
@@ -395,7 +406,17 @@ void ox_conv_rows_run(const ox_call *call, const ox_conv *c, const ox_gemm *prod
         }
         OX_ASSERT(count > 0);
         g.start = channels * c->window.out_count;
-        g.c = product->c ? (char *)product->c + channels * product->c_row : NULL;
+        g.c = of->to ? (char *)of->to + channels * g.c_row : NULL;
         ox_gemm_run(&c->plan, &g, count * c->groups, place, &places, workspace);
     }
 }
+
+/* ---- The way ------------------------------------------------------------------------------------------------ */
+
+static const char *algorithm(const ox_conv *c) {
+    return c->pointwise ? "product with pixels as rows, channels first"
+                        : "product of gathered pixels as rows, channels first";
+}
+
+const ox_conv_way ox_conv_rows_way = {
+    .name = "rows", .algorithm = algorithm, .can = can, .cost = cost, .prepare = prepare, .run = run};

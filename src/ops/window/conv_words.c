@@ -45,25 +45,26 @@ static ox_status find_weights(ox_call *call, const ox_conv *c, const ox_tensor *
 
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
 
-static bool fits(const ox_call *call, const ox_conv *c, int input, const ox_gemm_kernel *kernel) {
-    const ox_tensor *t = call->in[input];
-    return call->store && (call->weights >> input & 1) && kernel->group > 1 && t->rank <= OX_STORE_DIMS &&
-           ox_tensor_is_packed(t) && !c->pointwise && c->in_channels > 1 && c->out_channels > 0 && c->images > 0 &&
-           c->window.taps > 0 && c->window.in_count > 0 && c->window.out_count > 0;
+static const ox_gemm_kernel *kernel_of(const ox_call *call, const ox_conv *c) {
+    return OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[c->weights]->dtype);
 }
 
-ox_status ox_conv_words_prepare(ox_call *call, const ox_conv *c, int input, ox_conv_words *w) {
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[input]->dtype);
-    if (!fits(call, c, input, kernel))
-        return OX_OK;
-    w->group = kernel->group;
+bool ox_conv_words_can(const ox_call *call, const ox_conv *c) {
+    const ox_tensor *t = call->in[c->weights];
+    return call->store && (call->weights >> c->weights & 1) && kernel_of(call, c)->group > 1 &&
+           t->rank <= OX_STORE_DIMS && ox_tensor_is_packed(t) && !c->pointwise && c->in_channels > 1 &&
+           c->out_channels > 0 && c->images > 0 && c->window.taps > 0 && c->window.in_count > 0 &&
+           c->window.out_count > 0;
+}
+
+ox_status ox_conv_words_weights(ox_call *call, const ox_conv *c, ox_conv_words *w) {
+    w->group = kernel_of(call, c)->group;
     w->words = ox_quotient(c->in_channels - 1, w->group) + 1;
-    OX_TRY(find_weights(call, c, call->in[input], w));
-    if (!w->weights)
-        return OX_OK;
-    w->is_used = true;
+    return find_weights(call, c, call->in[c->weights], w);
+}
+
+ox_status ox_conv_words_plan(ox_call *call, const ox_conv *c, ox_conv_words *w) {
     w->bytes = (size_t)(w->words * w->group * c->window.in_count);
-    ox_call_name(call, "product of gathered columns of words, channels first");
     return ox_workspace_add(call, c->images * c->groups, w->bytes);
 }
 

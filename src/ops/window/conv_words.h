@@ -8,15 +8,20 @@
 
 #if !OX_SMALL
 typedef struct ox_conv_words {
-    bool is_used;
     int64_t group;       /* channels in a word, as many as the kernel takes together, */
     int64_t words;       /* and words in a group of channels; what is missing in the last one counts nothing */
     size_t bytes;        /* of the words of an image's group */
     const void *weights; /* in that order */
 } ox_conv_words;
 
-/* Prepare: decides on that, and asks for workspace. Weights are those of input `input`. */
-ox_status ox_conv_words_prepare(ox_call *call, const ox_conv *conv, int input, ox_conv_words *words);
+/* Whether a convolution has such words. */
+bool ox_conv_words_can(const ox_call *call, const ox_conv *conv);
+
+/* Prepare: lays weights out; `words->weights` is NULL if there is no room for them. */
+ox_status ox_conv_words_weights(ox_call *call, const ox_conv *conv, ox_conv_words *words);
+
+/* Prepare: asks for workspace. */
+ox_status ox_conv_words_plan(ox_call *call, const ox_conv *conv, ox_conv_words *words);
 
 /* Makes a product one of words. */
 void ox_conv_words_product(const ox_conv_words *words, const ox_conv *conv, ox_gemm *g);

@@ -3,7 +3,7 @@
  *   multiply  for each point, a matrix product of weights and transformed tiles, for a block of output channels whose
  *             sums stay in a cache
  *   leave     the output transform of these sums into results, which are stored or handed to the epilogue */
-#include "winograd.h"
+#include "conv.h"
 #include "ops/dense.h"
 
 #include <string.h>
@@ -251,10 +251,10 @@ static void compute_share(void *context, ox_share *share) {
         compute_channels(job, &room, &panel, job->group, first, end);
 }
 
-void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used, const ox_f32 *x, const ox_f32 *bias,
-                     float *to) {
+static void run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
+    const ox_winograd *plan = &conv->winograd;
     const int parts = ox_pool_parts(plan->pool);
-    winograd_job job = {.plan = plan, .epilogue = call->epilogue, .x = x, .bias = bias, .to = to};
+    winograd_job job = {.plan = plan, .epilogue = call->epilogue, .x = of->x, .bias = of->bias, .to = of->to};
     job.values = ox_workspace_take(call, used, plan->apart ? parts : 1, plan->values);
     job.workspace = ox_workspace_take(call, used, parts, ox_winograd_room(plan));
     if (plan->apart) {
@@ -267,3 +267,17 @@ void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used,
             ox_pool_share(plan->pool, plan->shape.out_channels, plan->kernel->rows, compute_share, &job);
         }
 }
+
+/* ---- The way ------------------------------------------------------------------------------------------------ */
+
+static const char *algorithm(const ox_conv *c) {
+    return c->winograd.size > 2 ? "Winograd 4x4, channels first" : "Winograd 2x2, channels first";
+}
+
+const ox_conv_way ox_conv_winograd_way = {.name = "winograd",
+                                          .sums = OX_CONV_TRANSFORMS,
+                                          .algorithm = algorithm,
+                                          .can = ox_winograd_can,
+                                          .cost = ox_winograd_cost,
+                                          .prepare = ox_winograd_prepare,
+                                          .run = run};

@@ -17,9 +17,8 @@ typedef struct ox_winograd_shape {
 /* How the work is cut. Tiles are grouped into panels, each of some whole images, of some rows of tiles of one image, or
  * of a part of one row. */
 typedef struct ox_winograd {
-    bool is_used;
     ox_winograd_shape shape;
-    int64_t size;                  /* of the results of a tile in each direction */
+    int64_t size;                  /* of the results of a tile in each direction; 0: nothing is planned */
     int64_t points;                /* products of a tile */
     int64_t down, across;          /* tiles of an image */
     int64_t images, rows, columns; /* tiles of a panel, at most */
@@ -42,15 +41,7 @@ typedef struct ox_winograd {
     ox_pool *pool;
 } ox_winograd;
 
-/* Prepare: decides whether the algorithm is used for floats, with input 1 as weights, and then asks for workspace.
- * `others` are the multiplications of an image and a group, in whose time another algorithm is done. */
-ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, double others, ox_winograd *plan);
-
 /* Bytes that each thread works in, apart from what products read. */
 size_t ox_winograd_room(const ox_winograd *plan);
-
-/* Run; `to` is not used where there is an epilogue, `bias` may be NULL. */
-void ox_winograd_run(const ox_call *call, const ox_winograd *plan, size_t *used, const ox_f32 *x, const ox_f32 *bias,
-                     float *to);
 
 #endif

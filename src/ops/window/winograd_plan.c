@@ -2,7 +2,7 @@
 #include "host.h"
 #include "ops/dense.h"
 #include "store.h"
-#include "winograd.h"
+#include "conv.h"
 
 #include <math.h>
 
@@ -30,12 +30,15 @@ static int64_t round_up(int64_t count, int64_t unit) {
     return pieces(count, unit) * unit;
 }
 
-static bool fits(const ox_call *call, const ox_winograd_shape *shape) {
-    const ox_window *w = shape->window;
-    if (call->plain_products || call->plain || !call->store || !(call->weights >> 1 & 1) || w->spatial != 2 ||
-        call->in[1]->dtype != OX_FLOAT || !ox_tensor_is_packed(call->in[1]) || shape->images < 1 ||
-        shape->in_channels < FEW_CHANNELS || shape->out_channels < FEW_CHANNELS ||
-        (double)shape->in_channels * (double)shape->out_channels < FEW_PAIRS || w->out_count < 1)
+static ox_winograd_shape shape_of(const ox_conv *c) {
+    return (ox_winograd_shape){&c->window, c->images, c->groups, c->in_channels, c->out_channels};
+}
+
+bool ox_winograd_can(const ox_call *call, const ox_conv *c) {
+    const ox_window *w = &c->window;
+    const ox_tensor *weights = call->in[c->weights];
+    if (!call->store || !(call->weights >> c->weights & 1) || w->spatial != 2 || weights->dtype != OX_FLOAT ||
+        !ox_tensor_is_packed(weights) || c->images < 1 || c->in_channels < 1 || c->out_channels < 1 || w->out_count < 1)
         return false;
     for (int d = 0; d < 2; d++)
         if (w->kernel[d] != KERNEL || w->stride[d] != 1 || w->dilation[d] != 1)
@@ -110,12 +113,44 @@ static double product_steps(const ox_winograd_shape *shape, int64_t unit) {
     return vectors * KERNEL * KERNEL * (double)shape->in_channels * ((double)shape->out_channels + GATHERED);
 }
 
+/* Whether transforms may not outweigh the products. */
+static bool has_many(const ox_conv *c) {
+    return c->in_channels >= FEW_CHANNELS && c->out_channels >= FEW_CHANNELS &&
+           (double)c->in_channels * (double)c->out_channels >= FEW_PAIRS;
+}
+
 /* Steps that a plan's weights have to save beside those of another size, which may be none. Tiles of 4x4 have weights
  * 2.25 times as large, which take as much more memory, and time to lay out; where images have few pixels, each is read
  * from memory for few products, and a run is hardly faster. */
 static double steps_to_save(const ox_winograd *p, const ox_winograd *other) {
     const double pairs = (double)p->shape.in_channels * (double)p->shape.out_channels;
     return other->size ? SAVED * (double)(p->points - other->points) * pairs : 0;
+}
+
+/* The plan with the size of tiles that takes fewest steps, or none if all take `least` and more. Returns the steps. */
+static double find_size(const ox_call *call, const ox_conv *c, double least, ox_winograd *best) {
+    const ox_winograd_shape shape = shape_of(c);
+    const ox_winograd_loops *loops = OX_BUILD_OF(call->loops, ox_winograd_builds);
+    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_FLOAT);
+    *best = (ox_winograd){0};
+    for (int i = 0; i < SIZES; i++) {
+        ox_winograd p = {.kernel = kernel, .loops = loops, .transforms = i ? &loops->four : &loops->two};
+        cut_panels(&shape, 2 << i, &p);
+        const double steps = winograd_steps(&p, kernel->unit);
+        if (steps + steps_to_save(&p, best) < least)
+            *best = p, least = steps;
+    }
+    return least;
+}
+
+/* Beside the product of gathered columns, and direct sums of outputs side by side. */
+ox_status ox_winograd_cost(ox_call *call, ox_conv *c, double *part) {
+    const ox_winograd_shape shape = shape_of(c);
+    const double unit = (double)OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_FLOAT)->unit,
+                 others = fmin(product_steps(&shape, (int64_t)unit),
+                               ox_conv_beside_steps(call, c) * (double)c->images / unit);
+    *part = has_many(c) ? find_size(call, c, others, &c->winograd) / others : INFINITY;
+    return OX_OK;
 }
 
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
@@ -137,12 +172,12 @@ static void lay_weights(const void *context, void *to) {
 }
 
 /* The transformed weights, once for all sessions of a model; NULL if there is no room for them. */
-static ox_status find_weights(ox_call *call, ox_winograd *p) {
+static ox_status find_weights(ox_call *call, const ox_tensor *weights, ox_winograd *p) {
     ox_winograd made = *p;
     size_t size;
     const int64_t all = p->shape.groups * p->shape.out_channels;
-    const ox_store_key key = ox_packed_key(p->transforms, call->in[1]);
-    made.weights = call->in[1]->data;
+    const ox_store_key key = ox_packed_key(p->transforms, weights);
+    made.weights = weights->data;
     if (!ox_mul_size((size_t)(p->points * p->depths), (size_t)all, &size) ||
         !ox_mul_size(size, (size_t)p->a_row, &size))
         return OX_OK;
@@ -193,34 +228,19 @@ static void plan_blocks(ox_call *call, ox_winograd *p) {
     p->scratch = ox_aligned(ox_epilogue_scratch(call->epilogue));
 }
 
-ox_status ox_winograd_prepare(ox_call *call, const ox_winograd_shape *shape, double others, ox_winograd *plan) {
-    if (!fits(call, shape))
+ox_status ox_winograd_prepare(ox_call *call, ox_conv *c, bool *ready) {
+    ox_winograd *p = &c->winograd;
+    if (!p->size) /* forced */
+        find_size(call, c, INFINITY, p);
+    plan_blocks(call, p);
+    OX_TRY(find_weights(call, call->in[c->weights], p));
+    *ready = p->weights != NULL;
+    if (!*ready)
         return OX_OK;
-    ox_winograd best = {0};
-    const ox_winograd_loops *loops = OX_BUILD_OF(call->loops, ox_winograd_builds);
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_FLOAT);
-    double least = fmin(product_steps(shape, kernel->unit), others * (double)shape->images / (double)kernel->unit);
-    for (int i = 0; i < SIZES; i++) {
-        ox_winograd p = {.kernel = kernel, .loops = loops, .transforms = i ? &loops->four : &loops->two};
-        cut_panels(shape, 2 << i, &p);
-        const double steps = winograd_steps(&p, kernel->unit);
-        if (steps + steps_to_save(&p, &best) < least)
-            best = p, least = steps;
-    }
-    if (!best.size)
-        return OX_OK;
-    plan_blocks(call, &best);
-    OX_TRY(find_weights(call, &best));
-    best.is_used = best.weights != NULL;
-    if (!best.is_used)
-        return OX_OK;
-    *plan = best;
-    OX_ASSERT(ox_is_aligned(best.weights) && best.values % OX_ALIGN == 0 && best.lines % OX_ALIGN == 0);
-    OX_ASSERT(best.pitch >= best.images * best.rows * best.columns + OX_WINOGRAD_MARGIN);
-    OX_ASSERT(best.value_step >= best.shape.in_channels * best.pitch && best.sum_step >= best.block * best.pitch);
-    call->is_transformed = true;
-    ox_call_name(call, best.size > 2 ? "Winograd 4x4, channels first" : "Winograd 2x2, channels first");
-    const int parts = ox_pool_parts(best.pool);
-    OX_TRY(ox_workspace_add(call, best.apart ? parts : 1, best.values));
-    return ox_workspace_add(call, parts, ox_winograd_room(&best));
+    OX_ASSERT(ox_is_aligned(p->weights) && p->values % OX_ALIGN == 0 && p->lines % OX_ALIGN == 0);
+    OX_ASSERT(p->pitch >= p->images * p->rows * p->columns + OX_WINOGRAD_MARGIN);
+    OX_ASSERT(p->value_step >= p->shape.in_channels * p->pitch && p->sum_step >= p->block * p->pitch);
+    const int parts = ox_pool_parts(p->pool);
+    OX_TRY(ox_workspace_add(call, p->apart ? parts : 1, p->values));
+    return ox_workspace_add(call, parts, ox_winograd_room(p));
 }
