@@ -354,9 +354,10 @@ LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]'
 
 lint: lint-rooms lint-texts lint-about lint-abi lint-reference lint-format lint-build lint-cppcheck
 
-# What includes what, and the test that a fault of that kind is found, or a circle of calls (circles.py in lint-build).
+# What includes what, the table of rooms in docs/design.md, and the test that a fault of that kind is found, or a circle of
+# calls (circles.py in lint-build).
 lint-rooms:
-	@$(PYTHON) tests/lint/rooms.py tests/lint/rooms.txt src
+	@$(PYTHON) tests/lint/rooms.py tests/lint/rooms.txt src docs/design.md
 	@$(PYTHON) tests/lint/planted.py
 	@$(PYTHON) tests/lint/parts.py tests/tests.mk docs/testing.md
 	@$(PYTHON) tests/pages/figures.py

@@ -32,7 +32,7 @@ ox_status ox_list_input(ox_call *call, int i, ox_dtypes types, ox_short_list *li
 }
 
 ox_status ox_list_axes(ox_call *call, ox_short_list *list) {
-    return call->op->max_in > 1 ? read_input(call, 1, OX_BIT(OX_INT64), list) : ox_list_attr(call, "axes", list);
+    return ox_op_takes(call->op, 1) ? read_input(call, 1, OX_BIT(OX_INT64), list) : ox_list_attr(call, "axes", list);
 }
 
 ox_status ox_axes_set(ox_call *call, const ox_short_list *list, int rank, ox_axis_set *set) {

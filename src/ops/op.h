@@ -219,8 +219,11 @@ enum {
     OX_OP_BODIES = 1048576,   /* where its node has subgraphs, the row in `detail`, of a control operator, serves it */
     OX_OP_DERIVED = 2097152,  /* the loader writes the nodes that compute its inputs: Gradient */
     OX_OP_GAPS = 4194304,     /* may omit inputs before those that it must have, and sees to that itself */
+    OX_OP_FUNCTION = 8388608, /* the loader writes the nodes that compute its outputs; infer alone stays, to check */
     OX_OP_PLACES = 16777216,  /* input 1 may be places in the image of a pool, whose shape the loader then adds */
-    OX_OP_FUNCTION = 8388608  /* the loader writes the nodes that compute its outputs; infer alone stays, to check */
+    /* Which of two operators that share their functions a row is. */
+    OX_OP_QUANTIZED = 33554432, /* each of its tensors has a scale and a zero point: QLinearConv, not ConvInteger */
+    OX_OP_CODES = 67108864      /* its weights are places of numbers in a table: MatMulBnb4, not MatMulNBits */
 };
 
 struct ox_op {
@@ -248,6 +251,11 @@ static inline bool ox_op_has(const ox_op *op, unsigned flags) {
 /* Whether a row of this build may have one of them. */
 static inline bool ox_ops_have(unsigned flags) {
     return (flags & (unsigned)(OX_ROW_FLAGS)) != 0;
+}
+
+/* Whether the row has an input i. Shapes and axes were attributes before they were inputs. */
+static inline bool ox_op_takes(const ox_op *op, int i) {
+    return op->max_in == OX_ANY || i < op->max_in;
 }
 
 /* True if this build of the library can do it with elements of that type: a reduced build has loops for some types

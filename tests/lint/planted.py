@@ -9,13 +9,16 @@ import tally
 
 HERE = pathlib.Path(__file__).parent
 ROOMS = "loops\nops\nops/a ops/b\n"
-SOUND = {"src/loops/x.h": "", "src/ops/op.h": '#include "loops/x.h"\n', "src/ops/a/a.h": '#include "ops/op.h"\n#include <stdio.h>\n', "src/ops/b/b.c": '#include "b.h"\n', "src/ops/b/b.h": ""}
+TABLE = "| `src/ops/*/` | a |\n| `src/ops/`, `src/loops/` | b |\n"
+SOUND = {"src/loops/x.h": "", "src/ops/op.h": '#include "loops/x.h"\n', "src/ops/a/a.h": '#include "ops/op.h"\n#include <stdio.h>\n', "src/ops/b/b.c": '#include "b.h"\n', "src/ops/b/b.h": "", "design.md": TABLE}
 FAULTS = {
     "goes up": ({"src/loops/y.c": '#include "ops/op.h"\n'}, "loops includes ops/op.h"),
     "goes up by the folder above": ({"src/loops/y.c": '# include "../ops/op.h"\n'}, "loops includes ../ops/op.h"),
     "goes to a sister": ({"src/ops/b/c.c": '#include "ops/a/a.h"\n'}, "ops/b includes ops/a/a.h"),
     "contract includes a family": ({"src/ops/op.c": '#include "ops/a/a.h"\n'}, "ops includes ops/a/a.h"),
     "leads nowhere": ({"src/ops/op.c": '#include "ops/none.h"\n'}, "there is no ops/none.h"),
+    "a room without a row": ({"design.md": TABLE.replace(", `src/loops/`", "")}, "what src/loops is for"),
+    "a row without a room": ({"design.md": TABLE + "| `src/attic/` | c |\n"}, "src/attic/ is not in the list"),
     "unknown room": ({"src/attic/x.c": ""}, "attic is not in the list"),
     "conflict marker": ({"NOTES.md": "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"}, "NOTES.md:2: a conflict marker"),
 }
@@ -27,7 +30,7 @@ def check(files):
         for name, text in {**SOUND, **files, "rooms.txt": ROOMS}.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        return subprocess.run([sys.executable, HERE / "rooms.py", root / "rooms.txt", root / "src"], capture_output=True, text=True, check=False)
+        return subprocess.run([sys.executable, HERE / "rooms.py", root / "rooms.txt", root / "src", root / "design.md"], capture_output=True, text=True, check=False)
 
 
 failed = [] if check({}).returncode == 0 else ["a sound tree is refused"]

@@ -1,8 +1,10 @@
-"""rooms.py ROOMS SRC: checks the #include lines of a source tree against its list of rooms, and refuses conflict markers.
+"""rooms.py ROOMS SRC DESIGN: checks the #include lines of a source tree against its list of rooms, and refuses conflict
+markers.
 
 The list names folders of SRC, the lowest line first; a file may include its own room and those of lines before. A folder
-that the list does not name, a header that is nowhere, and an include that goes up or to the side are errors.
+that the list does not name, a header that is nowhere, and an include that goes up or to the side are errors. So is a table of rooms in DESIGN that is not that of the list.
 """
+import fnmatch
 import pathlib
 import re
 import subprocess
@@ -40,6 +42,18 @@ def wrong_includes(root, levels):
                     yield f"{source}:{number}: {room} includes {match.group(1)}, but {other} is not below {room}"
 
 
+def wrong_rows(design, root, levels):
+    """DESIGN names folders of SRC in the first cells of a table: each is a room, and each room of SRC itself is there."""
+    cells = [line.split("|")[1] for line in design.read_text().splitlines() if line.startswith(f"| `{root.name}/")]
+    listed = set()
+    for name in re.findall(rf"`{root.name}/([^`]*)`", "".join(cells)):
+        rooms = fnmatch.filter(levels, name.rstrip("/") or ".")
+        listed.update(rooms)
+        if not rooms:
+            yield f"{design}: {root.name}/{name} is not in the list of rooms"
+    yield from (f"{design}: no row of a table says what {root.name}/{room} is for" for room in levels if "/" not in room and room not in listed)
+
+
 def conflict_markers(root):
     """Lines that a merge has left, in all files that git knows (all files, where there is no git)."""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout.split(b"\0")
@@ -52,8 +66,9 @@ def conflict_markers(root):
 
 
 def main():
-    rooms, root = map(pathlib.Path, sys.argv[1:])
-    wrong = [*wrong_includes(root, read_rooms(rooms)), *conflict_markers(root.parent)]
+    rooms, root, design = map(pathlib.Path, sys.argv[1:])
+    levels = read_rooms(rooms)
+    wrong = [*wrong_includes(root, levels), *wrong_rows(design, root, levels), *conflict_markers(root.parent)]
     print("\n".join(wrong) if wrong else "rooms: every include goes down")
     return bool(wrong)
 

@@ -18,20 +18,15 @@ static ox_status read_choice(ox_call *call, const char *name, const char *otherw
     return ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s': '%.*s' is unknown here", name, OX_SHORT(text));
 }
 
-static bool is_upsample(const ox_call *call) {
-    return call->op->name[0] == 'U';
-}
-
-/* Operators without all the attributes that say how places correspond. */
+/* Upsample and the first version of Resize have no attributes that say how places correspond. */
 static bool is_plain(const ox_call *call) {
-    return is_upsample(call) || call->op->since < 11;
+    return call->op->since < 11;
 }
 
 static ox_status read_plain(ox_call *call, ox_resize *resize) {
     static const char *const modes[] = {"nearest", "linear"}, *const first_modes[] = {"nearest", "bilinear"};
     int mode;
-    OX_TRY(read_choice(call, "mode", "nearest", is_upsample(call) && call->op->since == 1 ? first_modes : modes, 2,
-                       &mode));
+    OX_TRY(read_choice(call, "mode", "nearest", call->op->since == 1 ? first_modes : modes, 2, &mode));
     resize->mode = (ox_resize_mode)mode;
     resize->place = OX_PLACE_ASYMMETRIC;
     resize->round = OX_NEAREST_OUTER;
@@ -105,7 +100,7 @@ static ox_status scales_attr(ox_call *call, number_list *list) {
 }
 
 static ox_status read_scales(ox_call *call, number_list *list) {
-    if (call->op->max_in == 1)
+    if (!ox_op_takes(call->op, 1))
         return scales_attr(call, list);
     return read_numbers(call, is_plain(call) ? 1 : 2, OX_BIT(OX_FLOAT), OX_MAX_RANK, list);
 }

@@ -89,7 +89,7 @@ static ox_status read_size(ox_call *call, const char *name, int64_t *size) {
 }
 
 ox_status ox_block_shape_of(ox_call *call, ox_block_shape *s) {
-    const bool has_codes = call->op->max_in == 3;
+    const bool has_codes = ox_op_has(call->op, OX_OP_CODES);
     *s = (ox_block_shape){0};
     OX_TRY(read_size(call, "N", &s->n));
     OX_TRY(read_size(call, "K", &s->k));

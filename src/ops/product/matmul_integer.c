@@ -3,7 +3,7 @@
 
 const ox_integer_inputs *ox_integer_inputs_of(const ox_call *call) {
     static const ox_integer_inputs integer = {0, 1, 2, 3, -1, -1, -1, -1}, quantized = {0, 3, 2, 5, 1, 4, 6, 7};
-    return call->op->min_in == 8 ? &quantized : &integer;
+    return ox_op_has(call->op, OX_OP_QUANTIZED) ? &quantized : &integer;
 }
 
 ox_entries ox_entries_of(const ox_tensor *t, bool by_row) {

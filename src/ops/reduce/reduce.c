@@ -41,7 +41,7 @@ ox_status ox_reduced_axes(ox_call *call, ox_axis_set *set) {
     ox_short_list axes;
     OX_TRY(ox_list_axes(call, &axes));
     OX_TRY(ox_axes_set(call, &axes, rank, set));
-    bool all = axes.count == 0 && !(call->op->max_in > 1 && ox_call_int(call, "noop_with_empty_axes", 0));
+    bool all = axes.count == 0 && !(ox_op_takes(call->op, 1) && ox_call_int(call, "noop_with_empty_axes", 0));
     for (int d = 0; all && d < rank; d++)
         *set |= OX_AXIS(d);
     return OX_OK;

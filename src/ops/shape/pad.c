@@ -271,7 +271,7 @@ static void pad_around(pad_job *job, const int64_t *dims) {
 
 /* The element that the output is filled with. */
 static const void *fill_element(ox_call *call, void *room) {
-    if (call->op->since >= 11 && call->op->max_in > 2 && ox_call_given(call, 2))
+    if (ox_call_given(call, 2))
         return call->in[2]->data;
     ox_make_element(call->out[0]->dtype, call->op->since < 11 ? ox_call_float(call, "value", 0) : 0, room);
     return room;

@@ -139,8 +139,8 @@ ox_status ox_infer_reshape(ox_call *call) {
     ox_short_list shape;
     int unknown;
     bool allow_zero = call->op->since >= 14 && ox_call_int(call, "allowzero", 0) != 0;
-    OX_TRY(call->op->max_in > 1 ? ox_list_input(call, 1, OX_BIT(OX_INT64), &shape)
-                                : ox_list_attr(call, "shape", &shape));
+    OX_TRY(ox_op_takes(call->op, 1) ? ox_list_input(call, 1, OX_BIT(OX_INT64), &shape)
+                                    : ox_list_attr(call, "shape", &shape));
     if (!shape.given)
         return ox_call_fail(call, OX_ERROR_MODEL, "the shape is missing");
     OX_TRY(copy_dims(call, &shape, allow_zero, &unknown));

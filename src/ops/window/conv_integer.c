@@ -43,7 +43,7 @@ typedef struct conv_integer {
 
 static const integer_inputs *inputs_of(const ox_call *call) {
     static const integer_inputs integer = {1, 2, 3, -1, -1, -1, -1, -1}, quantized = {3, 2, 5, 8, 1, 4, 6, 7};
-    return call->op->min_in == 8 ? &quantized : &integer;
+    return ox_op_has(call->op, OX_OP_QUANTIZED) ? &quantized : &integer;
 }
 
 static const ox_tensor *input(const ox_call *call, int i) {
