@@ -118,6 +118,7 @@ help:
 	@echo '                TABLE=elementwise, products, layers, loops, trees, planning or models: that table alone'
 	@echo 'make bench-python calls from Python beside those of ONNX Runtime'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
+	@echo 'make release    source archive, wheel and source distribution in dist/, checked and with checksums'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
 
 $(BUILD)/proto/onnx.pb-c.c $(BUILD)/proto/onnx.pb-c.h &: proto/onnx.proto
@@ -254,6 +255,10 @@ reference:
 	@grep -q ox_model_load_file $(REFERENCE)/globals_func.html # it has read the header
 	@echo '$(REFERENCE)/index.html'
 
+# What docs/releases.md describes; the targets of python.mk make wheel and source distribution.
+release: python-venv
+	+@MAKE='$(MAKE)' PYTHON='$(PYTHON)' PY_VENV='$(abspath $(PY_VENV))' sh tools/release.sh
+
 clean:
 	rm -rf $(BUILD)
 
@@ -270,4 +275,4 @@ FORCE:
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(IMAGE_OBJ:.o=.d) $(REGEX_OBJ:.o=.d)
 
-.PHONY: FORCE all help reference install uninstall clean
+.PHONY: FORCE all help reference release install uninstall clean

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh: installs into a directory of its own and uses what is there as a stranger would: headers and libraries found
 # by pkg-config, a program in C and in C++, shared and static; the manual page; nothing exported but ox.h; how the loader
-# finds the library; and make uninstall.
+# finds the library; make uninstall; and the source archive of a release.
 here=$(dirname "$0")
 root=$BUILD/installed
 passed=0 failed=0 skipped=0
@@ -85,6 +85,9 @@ expect 'exported and declared symbols differ' diff "$root/exported" "$root/decla
 # A program's own names never meet the library's, and so not those of another copy of ONNX's protobuf code.
 nm -g --defined-only "$tree/lib/libox.a" | awk 'NF == 3 {print $NF}' | sed '/^__/d' | sort -u >"$root/global"
 expect 'global in libox.a, but not declared' diff "$root/global" "$root/declared"
+
+# shellcheck source=tests/install/release.sh
+. "$here/release.sh"
 
 # ---- What make install says and does for the loader, and make uninstall ------------------------------------------
 
