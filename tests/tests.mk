@@ -339,6 +339,13 @@ tsan:
 	@for suite in session threads sharing limits; do CK_FORK=no CK_RUN_SUITE=$$suite TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit || \
 	  exit 1; done
 
+# The random tests of operators, each run of which is repeated with constants: tests/lib/alike.py.
+ALIKE_PARTS := winograds loops attentions property products epilogues fused nbits expand-forms views casts shrinks picks images \
+  suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines folds recurrent \
+  gradients einsums signals texts sequences maps chances ml
+alike: $(BUILD)/libox.so venv
+	+@OX_ALIKE=1 OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(ALIKE_PARTS)
+
 # All that takes too long for every change, each part to its end: tests/nightly.txt, or another list.
 NIGHTLY ?= tests/nightly.txt
 nightly: all venv
@@ -404,5 +411,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan nightly valgrind analyze \
+.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan alike nightly valgrind analyze \
   lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck

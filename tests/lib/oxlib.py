@@ -140,6 +140,7 @@ class Model:
 
     def __init__(self, data, options=None):
         self.data = (C.c_char * len(data)).from_buffer_copy(data)
+        self.options = options
         self.handle = C.c_void_p()
         error = Error()
         check(library.ox_model_load_memory(self.data, len(data), options, C.byref(self.handle), error), error)
@@ -161,8 +162,11 @@ class ModelFile:
 
 
 class Session:
+    watch = None  # called with each session and the status of its run
+
     def __init__(self, model, options=None):
         self.model = model
+        self.options = options
         self.handle = C.c_void_p()
         self.error = Error()
         self.inputs = {}
@@ -175,8 +179,11 @@ class Session:
         self.inputs[index] = tensor
         check(library.ox_session_set_input(self.handle, index, tensor, self.error), self.error)
 
-    def run(self):
-        check(library.ox_session_run(self.handle, self.error), self.error)
+    def run(self, watched=True):
+        status = library.ox_session_run(self.handle, self.error)
+        if Session.watch and watched:
+            Session.watch(self, status)
+        check(status, self.error)
 
     def prepare(self):
         check(library.ox_session_prepare(self.handle, self.error), self.error)
@@ -192,6 +199,13 @@ class Session:
         visit = NodeFunction(lambda _, node: found.append((node.contents.op.decode(), node.contents.name.decode())))
         library.ox_model_visit(self.model.handle, self.handle, visit, None)
         return found
+
+    def algorithms(self):
+        """How each node is computed that says so."""
+        found = []
+        visit = NodeFunction(lambda _, node: found.append(node.contents.algorithm.decode()))
+        library.ox_model_visit(self.model.handle, self.handle, visit, None)
+        return [text for text in found if text]
 
     def memory(self):
         info = MemoryInfo()

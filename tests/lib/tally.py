@@ -11,8 +11,11 @@ def check(what, good, detail=""):
 
 
 def finish(passed=None, failed=None, skipped=0):
-    """Says how many checks passed, those of check() by default; the status that the program ends with."""
+    """Says how many checks passed, those of check() by default; the status that the program ends with. Failures of
+    check() count in any case."""
     if passed is None:
         passed, failed = counts[True], counts[False]
+    else:
+        failed += counts[False]
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0

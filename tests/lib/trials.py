@@ -4,6 +4,7 @@ import argparse
 import os
 import time
 
+import alike
 import numpy as np
 import tally
 
@@ -21,8 +22,9 @@ def parse(cases, *names):
 
 
 def begin(cases, *names):
-    """(options, random generator) of the options that parse() takes."""
+    """(options, random generator) of the options that parse() takes; runs are repeated with constants (alike.py)."""
     options = parse(cases, *names)
+    alike.watch(options.seed)
     return options, np.random.default_rng(options.seed)
 
 

@@ -2,12 +2,8 @@
 
 import arrays
 import numpy as np
-import onnx
 import oxlib
 from onnx import TensorProto, helper
-
-# Types of which a file packs several elements into a byte.
-PACKED = ("uint4", "int4", "uint2", "int2", "float4e2m1", "float6e2m3", "float6e3m2")
 
 
 def kind_of(type_name):
@@ -37,34 +33,6 @@ def model_of(op, opset, inputs, outputs, constants=(), **attributes):
 def kept(array):
     """A copy that outlives the session, which owns the bytes of strings."""
     return arrays.pairs_of(arrays.texts_of(array)) if array.dtype.names else array.copy()
-
-
-def with_constants(data, feeds, chosen):
-    """The model with some of its inputs as initializers, and the feeds that are left."""
-    model = onnx.ModelProto.FromString(data)
-    left = [model.graph.input[i] for i in range(len(model.graph.input)) if i not in chosen]
-    for i in chosen:
-        array, type_name = feeds[i]
-        model.graph.initializer.append(helper.make_tensor(model.graph.input[i].name, kind_of(type_name), array.shape,
-                                                          np.ascontiguousarray(array).tobytes(), True))
-    del model.graph.input[:]
-    model.graph.input.extend(left)
-    return model.SerializeToString(), [f for i, f in enumerate(feeds) if i not in chosen]
-
-
-def differs_folded(data, feeds, found, rng, near_whole, near_some, **options):
-    """What is wrong where all inputs are constants, so that the node is computed when it is planned, and where some are
-    that are drawn; None if the outputs are `found`, or so near them."""
-    plain = [i for i, (array, name) in enumerate(feeds) if array.dtype.names is None and array.dtype.kind != "V" and
-             name not in PACKED]
-    some = [i for i in plain if rng.random() < 0.5]
-    whole = [(plain, near_whole)] if feeds and len(plain) == len(feeds) else []
-    for chosen, near in whole + [(some, near_some)] * bool(some):
-        made, left = with_constants(data, feeds, chosen)
-        for k, (got, wanted) in enumerate(zip(run(made, left, **options), found)):
-            if not same(got, wanted, near):
-                return f"output {k} differs where inputs {chosen} are constants"
-    return None
 
 
 def runs(data, feeds, count, **options):

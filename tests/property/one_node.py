@@ -1,7 +1,5 @@
 """one_node.py: a node by itself, with some of its inputs as weights of the model, against what it has to give."""
 
-import zlib
-
 import ml_dtypes
 import nodes
 import numpy as np
@@ -46,12 +44,6 @@ def problem(data, inputs, fixed, right, type_names):
         return "a second run gives other bits"
     if not same(first, results(data, inputs, fixed, 3)[0]):
         return "three threads give other bits"
-    given = [(np.array(i[1], order="C"), i[0]) for k, i in enumerate(inputs) if i is not None and k not in fixed]
-    near = max((LIMITS.get(t, 0) for t in type_names if t), default=0)
-    draw = np.random.default_rng(zlib.crc32(data))
-    wrong = nodes.differs_folded(data, given, first, draw, near if fixed else 0, near)
-    if wrong:
-        return wrong
     for k, (got, exact, type_name) in enumerate(zip(first, right, type_names)):
         if got.shape != exact.shape:
             return f"output {k} has shape {got.shape} instead of {exact.shape}"
