@@ -75,7 +75,7 @@ LOOP_SRC   := $(filter-out $(addprefix src/loops/,gemm/gemm_pack.c isa.c lane_ma
 VARIANTS   ?= $(call BUILD_ROWS,BUILD)
 DOTS       := $(if $(VARIANTS),$(call BUILD_ROWS,DOT))
 LIB_OBJ    += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
-LIB_OBJ    += $(foreach dot,$(DOTS),$(BUILD)/obj/src/loops/gemm/gemm_int8.$(dot).o)
+LIB_OBJ    += $(foreach dot,$(DOTS),$(patsubst %,$(BUILD)/obj/src/loops/gemm/%.$(dot).o,gemm_int8 block_loops))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.o case% compare.o completion.o csv.o embed.o fill.o image% info.o \
@@ -136,11 +136,11 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 $(foreach room,loops iterate pass ops,$(BUILD)/obj/src/$(room)/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_VARIANTS)
 $(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 # No compiler's choice here: the sums of products are fused wherever the processor can.
-FUSED := gemm/gemm_kernel $(addprefix window/,beside_loops conv_loops winograd_loops)
+FUSED := gemm/gemm_kernel gemm/block_loops $(addprefix window/,beside_loops conv_loops winograd_loops)
 $(foreach loops,$(FUSED),$(BUILD)/obj/src/loops/$(loops)%o): CFLAGS += -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
 WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) cell_loops reduce_loops softmax_loops \
-        gemm/gemm_kernel integer_loops window/beside_loops
+        gemm/gemm_kernel gemm/block_loops integer_loops window/beside_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 $(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/lanes/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
 # Compilers must unroll these loops, or what they compute would not stay in registers.

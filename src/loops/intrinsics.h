@@ -273,6 +273,21 @@ typedef __m256i ox_row_pair;
 #define OX_ROUND_NOW(value) __asm__("" : "+m"(value))
 #endif
 
+/* For each lane the float that the lowest bits of an index name. */
+typedef uint32_t ox_indices __attribute__((vector_size(OX_WIDEST)));
+static inline ox_floats ox_pick_floats(ox_floats from, ox_indices which) {
+#if defined(__AVX512F__)
+    return (ox_floats)_mm512_permutexvar_ps((__m512i)which, (__m512)from);
+#elif defined(__AVX2__)
+    return (ox_floats)_mm256_permutevar8x32_ps((__m256)from, (__m256i)which);
+#else
+    ox_floats picked;
+    for (int l = 0; l < OX_WIDEST / 4; l++)
+        picked[l] = from[which[l] & (OX_WIDEST / 4 - 1)];
+    return picked;
+#endif
+}
+
 /* Lanes of 32 bits that hold OX_DOT_VALUES integers each: four bytes, or two of 16 bits where no instruction adds four
  * products of bytes without saturating. ox_dot adds, to each lane, the products of what a and b hold there; the bytes
  * of a are unsigned and those of b signed. Sums wrap. */

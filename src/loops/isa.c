@@ -1,5 +1,6 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
 #include "blend_loops.h"
+#include "block_loops.h"
 #include "cell_loops.h"
 #include "chain.h"
 #include "conv_loops.h"
@@ -50,6 +51,8 @@ ox_norm_loops_fn *const ox_norm_builds[] = BUILDS(ox_norm_find);
 DECLARE(ox_add_apart_for_fn, ox_add_apart_find)
 ox_add_apart_for_fn *const ox_add_apart_builds[] = BUILDS(ox_add_apart_find);
 #if !OX_SMALL
+DECLARE(ox_block_find_fn, ox_block_find)
+ox_block_find_fn *const ox_block_builds[] = BUILDS(ox_block_find);
 DECLARE(ox_gather_for_fn, ox_gather_find)
 ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
 DECLARE(const ox_direct_loops, ox_direct_loops)

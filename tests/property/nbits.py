@@ -1,5 +1,5 @@
 """nbits.py [--seed N] [--cases N]: operators on weights of 2, 4 and 8 bits in blocks (com.microsoft): random sizes, block
-sizes, zero points of every kind, groups and biases, weights and inputs, one thread and three, against float64, and against
+sizes, zero points of every kind, groups and biases, weights and inputs, one thread and three, every way beside the plain one, against float64, and against
 ONNX Runtime where that has the operator for these types."""
 
 import sys
@@ -44,6 +44,14 @@ def sizes(rng, n_most=90, k_most=300):
     return n, k, rows
 
 
+def rounded(a, block):
+    """Rows as accuracy_level 4 has them: bytes with a scale for each block."""
+    a, k = a.astype(np.float32), a.shape[-1]
+    blocks = np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, -k % block)]).reshape(*a.shape[:-1], -1, block)
+    scales = np.maximum(np.abs(blocks).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
+    return (np.rint(blocks / scales) * scales.astype(np.float64)).reshape(*a.shape[:-1], -1)[..., :k]
+
+
 def nbits(rng):
     kind, bits = str(rng.choice(["float", "float", "float16", "bfloat16"])), int(rng.choice([2, 4, 4, 8]))
     block, (n, k, rows) = int(rng.choice([16, 32, 64, 128, 256])), sizes(rng)
@@ -70,7 +78,9 @@ def nbits(rng):
     weights = (codes[:, :k] - zeros[:, groups]) * wide_scales[:, groups]
     attributes = {"N": n, "K": k, "bits": bits, "block_size": block}
     if rng.random() < 0.6:
-        attributes["accuracy_level"] = int(rng.integers(0, 4))
+        attributes["accuracy_level"] = int(rng.integers(0, 5))
+    if attributes.get("accuracy_level") == 4:
+        wide = rounded(wide, block)
     inputs = [a, ("uint8", pack(codes.reshape(n, blocks, block), bits)), scales, point, group, bias]
     bound = np.abs(wide) @ np.abs(weights).T + np.abs(wide_bias)
     return "MatMulNBits", inputs, kind, attributes, wide @ weights.T + wide_bias, bound
@@ -136,7 +146,8 @@ def by_runtime(op, inputs, kind, attributes):
     """What ONNX Runtime gives where all but A are weights; None where it has no kernel, as for some of these types,
     groups and floats as zero points. It takes no notice of transB, and with groups none of zero points: 8 stands for
     all of them, in 2 bits, too."""
-    if not attributes.get("transB", 1) or (len(inputs) > 4 and inputs[4] and (inputs[3] or attributes["bits"] != 4)):
+    if attributes.get("accuracy_level") == 4 or not attributes.get("transB", 1) or \
+            (len(inputs) > 4 and inputs[4] and (inputs[3] or attributes["bits"] != 4)):
         return None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -171,6 +182,7 @@ def case(rng, turn):
     try:
         first, again = one_node.results(data, inputs, fixed, 1)
         other = one_node.results(data, inputs, fixed, 3)[0]
+        one_node.results(data, inputs, fixed, 1, check=True)
     except oxlib.OxError as error:
         return f"{what}: {error}"
     if not one_node.same(first, again) or not one_node.same(first, other):

@@ -26,10 +26,10 @@ def model(op, version, inputs, fixed, outputs, attributes, domain=""):
     return nodes.model_around([node], ends, outs, 21 if domain else version, weights, [domain] if domain else [])
 
 
-def results(data, inputs, fixed, threads):
+def results(data, inputs, fixed, threads, **options):
     """What two runs of a session give, one list for each."""
     given = [(np.array(i[1], order="C"), i[0]) for k, i in enumerate(inputs) if i is not None and k not in fixed]
-    return nodes.runs(data, given, 2, threads=threads)
+    return nodes.runs(data, given, 2, threads=threads, **options)
 
 
 def same(a, b):

@@ -189,6 +189,9 @@ int ox_gemm_panel_copies(const ox_gemm_plan *plan);
 /* Run: that workspace. */
 void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan);
 
+/* Hands on a block of the product, whose rows are packed. */
+void ox_gemm_take_block(const ox_gemm *g, const ox_gemm_block *block);
+
 /* Where `end` has its scratch memory in part `part` of the pool. */
 void *ox_gemm_scratch(const ox_gemm_plan *plan, void *workspace, int part);
 

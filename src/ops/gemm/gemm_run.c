@@ -297,8 +297,8 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     }
 }
 
-/* Hands on a block of the product as it was asked for, not as it is computed: its rows are packed. */
-static void take_block(const ox_gemm *g, const ox_gemm_block *block) {
+/* As it was asked for, not as it is computed. */
+void ox_gemm_take_block(const ox_gemm *g, const ox_gemm_block *block) {
     OX_ASSERT(block->row >= 0 && block->rows > 0 && block->row + block->rows <= g->m);
     OX_ASSERT(block->column >= 0 && block->columns > 0 && block->column + block->columns <= g->n);
     ox_pass_part part = {g->start + block->row * g->n + block->column, block->columns, block->rows, g->n};
@@ -331,7 +331,7 @@ static void take_sides(const gemm_job *job, const gemm_room *room, const ox_gemm
         job->plan->loops->gemm_copy(own.rows, (size_t)own.data_row, own.data,
                                     ox_gemm_is_ended(&g) ? own.data_row : g.c_row, block->data + column * size,
                                     block->data_row);
-        take_block(&g, &own);
+        ox_gemm_take_block(&g, &own);
         column += own.columns;
     }
 }
@@ -352,7 +352,7 @@ static void take_transposed(const gemm_job *job, const gemm_room *room, const ox
         }
         job->plan->loops->transpose((size_t)size)(block.columns, block.rows, block.data, block.data_row,
                                                   from->data + i * size, from->data_row, 0);
-        take_block(g, &block);
+        ox_gemm_take_block(g, &block);
     }
 }
 
@@ -380,7 +380,7 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
     else if (g->sides)
         take_sides(job, room, block);
     else
-        take_block(job->gemm, block);
+        ox_gemm_take_block(job->gemm, block);
 }
 
 /* Rows are cut into blocks of about one size, columns where panels end. */
@@ -533,7 +533,7 @@ static void compute_vector(const gemm_job *job, const gemm_room *room, int64_t f
         finish_block(job, &block);
         if (plan->transposed)
             block = (ox_gemm_block){j, columns, 0, 1, c, size, room->scratch};
-        take_block(job->gemm, &block);
+        ox_gemm_take_block(job->gemm, &block);
     }
 }
 
@@ -566,7 +566,7 @@ static void run_blas(const gemm_job *job) {
     }
     const ox_gemm_block block = {0, g->m, 0, g->n, c, c_row, room.scratch};
     finish_block(job, &block);
-    take_block(g, &block);
+    ox_gemm_take_block(g, &block);
 }
 
 /* ---- Products ----------------------------------------------------------------------------------------------- */

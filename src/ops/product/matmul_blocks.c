@@ -1,11 +1,13 @@
 /* matmul_blocks.c: MatMulNBits and MatMulBnb4. Weights stay packed: panels of them are widened for as many rows as read
  * them, in a cache. */
 #include "matmul_blocks.h"
+#include "block_few.h"
 #include "ops/blocks.h"
 #include "ops/dense.h"
 #include "ops/elementwise.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct matmul_blocks {
     ox_gemm product;
@@ -13,13 +15,18 @@ typedef struct matmul_blocks {
     ox_block_shape shape;
     const ox_lanes *add;
     bool has_bias; /* which is added here, not in an epilogue */
+    bool is_few;   /* `few` computes it */
+    ox_block_few few;
 } matmul_blocks;
 
 /* What a run reads. */
 typedef struct blocks_run {
     ox_block_weights weights;
+    const ox_block_few *few;
     const ox_lanes *add;
     const float *bias;
+    const float *a; /* before it is rounded, */
+    float *rounded; /* and after */
 } blocks_run;
 
 /* ---- The plain way ------------------------------------------------------------------------------------------ */
@@ -59,6 +66,98 @@ static void fill_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t colu
                                        : ox_block_weight(w, column + j, row + i);
 }
 
+#if !OX_SMALL
+
+/* ---- Panels by the processor's loops ------------------------------------------------------------------------ */
+
+enum {
+    MOST_COLUMNS = OX_GEMM_PANEL_ROW / sizeof(float), /* of a panel, ... */
+    MOST_BLOCKS = OX_GEMM_DEPTH / 16 + 1              /* ... and blocks of a column of that */
+};
+
+/* Rows of a panel that begin with a whole word of weights. */
+static void widen_words(const blocks_run *run, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                        int64_t panel_row) {
+    const ox_block_weights *w = &run->weights;
+    const ox_block_row *packed = &run->few->row;
+    const int64_t block = row / packed->block, count = (row + rows - 1) / packed->block - block + 1;
+    float zeros[MOST_COLUMNS * MOST_BLOCKS];
+    ox_block_columns from = {.row = packed,
+                             .columns = columns,
+                             .phase = row % packed->block,
+                             .weights = w->data + column * packed->bytes + row * packed->bits / 8,
+                             .scales = w->scales + column * packed->blocks + block,
+                             .scales_apart = packed->blocks,
+                             .zeros_apart = packed->blocks};
+    OX_ASSERT(columns <= MOST_COLUMNS && count <= MOST_BLOCKS);
+    if (w->zeros)
+        from.zeros = w->zeros + column * packed->blocks + block;
+    for (int64_t j = 0; w->packed_zeros && j < columns; j++)
+        for (int64_t b = 0; b < count; b++)
+            zeros[j * count + b] =
+                (float)ox_bits_at(w->packed_zeros + (column + j) * w->zeros_row, block + b, packed->bits);
+    if (w->packed_zeros)
+        from.zeros = zeros, from.zeros_apart = count;
+    run->few->loops->widen(&from, rows, panel, panel_row);
+}
+
+/* An ox_gemm_panel_fn. */
+static void widen_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
+                        int64_t panel_row, char *stage) {
+    const blocks_run *run = g->context;
+    const int64_t each = 32 / run->few->row.bits, before = ox_least(rows, (each - row % each) % each);
+    fill_panel(g, row, before, column, columns, panel, panel_row, stage);
+    if (rows > before)
+        widen_words(run, row + before, rows - before, column, columns, panel + before * panel_row, panel_row);
+}
+
+static void round_part(void *context, int part, int parts) {
+    const ox_gemm *g = context;
+    const blocks_run *run = g->context;
+    int64_t i, end;
+    ox_pool_range(g->m, part, parts, &i, &end);
+    for (; i < end; i++) {
+        const float *a = run->a + i * g->k;
+        float *to = run->rounded + i * g->k;
+        if (!run->few->loops->round(g->k, run->few->row.block, a, NULL, NULL, to))
+            memcpy(to, a, (size_t)g->k * sizeof *to);
+    }
+}
+
+/* The ways that the processor's loops have. */
+static void choose_way(const ox_call *call, matmul_blocks *state) {
+    const ox_block_shape *s = &state->shape;
+    ox_block_few *few = &state->few;
+    few->loops = OX_BUILD_OF(call->loops, ox_block_builds)();
+    if (!few->loops || s->table)
+        return;
+    few->row = (ox_block_row){s->bits, s->k, s->block, s->blocks, s->blocks * (s->block / 8 * s->bits)};
+    few->rounds = s->is_quick;
+    if (call->plain || ox_call_given(call, OX_BLOCKS_GROUPS))
+        return;
+    state->product.panel = widen_panel;
+    state->is_few = state->product.m > 0 && state->product.m <= OX_BLOCK_FEW;
+}
+
+/* A is rounded by blocks. */
+static ox_status plan_rounding(ox_call *call, matmul_blocks *state) {
+    ox_gemm *g = &state->product;
+    int64_t count = ox_tensor_count(call->in[OX_BLOCKS_A]);
+    g->a = (ox_gemm_matrix){OX_FLOAT, NULL, g->k * (int64_t)sizeof(float), sizeof(float)};
+    OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_A]));
+    return ox_workspace_add(call, count, sizeof(float));
+}
+
+static void take_rounded(const ox_call *call, size_t *used, blocks_run *run, ox_gemm *g) {
+    const int64_t count = ox_tensor_count(call->in[OX_BLOCKS_A]);
+    run->a = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
+    run->rounded = ox_workspace_take(call, used, count, sizeof(float));
+    ox_pool_run_pieces(call->pool, (double)count * sizeof(float), round_part, g);
+    g->a.data = run->rounded;
+}
+
+#endif
+
 /* ---- Products ----------------------------------------------------------------------------------------------- */
 
 /* In an epilogue. */
@@ -95,8 +194,9 @@ static void describe_product(const ox_call *call, const ox_block_shape *s, ox_ge
 
 /* Scales, zero points, groups and bias, in the order of run. */
 static ox_status plan_inputs(ox_call *call, const matmul_blocks *state) {
-    OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_SCALES]));
-    if (ox_call_given(call, OX_BLOCKS_ZEROS) && call->in[OX_BLOCKS_ZEROS]->dtype != OX_UINT8)
+    if (!state->is_few)
+        OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_SCALES]));
+    if (!state->is_few && ox_call_given(call, OX_BLOCKS_ZEROS) && call->in[OX_BLOCKS_ZEROS]->dtype != OX_UINT8)
         OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_ZEROS]));
     OX_TRY(ox_list_plan(call, OX_BLOCKS_GROUPS));
     return state->has_bias ? ox_dense_plan(call, call->in[OX_BLOCKS_BIAS]) : OX_OK;
@@ -112,8 +212,17 @@ ox_status ox_prepare_matmul_blocks(ox_call *call) {
     state->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
     if (state->has_bias)
         state->product.end = add_bias;
+#if !OX_SMALL
+    choose_way(call, state);
+#endif
     OX_TRY(plan_inputs(call, state));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
+#if !OX_SMALL
+    if (state->is_few)
+        return ox_block_few_prepare(call, &state->product, &state->few);
+    if (state->few.rounds)
+        OX_TRY(plan_rounding(call, state));
+#endif
     return ox_gemm_prepare(call, &state->product, 1, &state->plan);
 }
 
@@ -134,8 +243,9 @@ static ox_status take_inputs(ox_call *call, size_t *used, const matmul_blocks *s
     w->absolute = call->absolute, w->ones = call->ones;
 #endif
     w->data = call->in[OX_BLOCKS_B]->data;
-    w->scales = ox_dense_in(call, used, call->in[OX_BLOCKS_SCALES]).data;
-    if (ox_call_given(call, OX_BLOCKS_ZEROS)) {
+    if (!state->is_few)
+        w->scales = ox_dense_in(call, used, call->in[OX_BLOCKS_SCALES]).data;
+    if (!state->is_few && ox_call_given(call, OX_BLOCKS_ZEROS)) {
         const ox_tensor *zeros = call->in[OX_BLOCKS_ZEROS];
         if (zeros->dtype == OX_UINT8)
             w->packed_zeros = zeros->data;
@@ -157,13 +267,20 @@ ox_status ox_run_matmul_blocks(ox_call *call) {
     const matmul_blocks *state = call->state;
     const int64_t count = ox_tensor_count(call->out[0]);
     size_t used = 0;
-    blocks_run run = {.add = state->add};
+    blocks_run run = {.few = &state->few, .add = state->add};
     OX_TRY(take_inputs(call, &used, state, &run));
     ox_gemm g = state->product;
     g.a.data = call->in[0]->data;
     g.c = ox_dense_out(call, &used, count);
     g.context = &run;
-    ox_gemm_run(&state->plan, &g, 1, place, NULL, ox_gemm_take(call, &used, &state->plan));
+#if !OX_SMALL
+    if (state->is_few)
+        ox_block_few_run(call, &used, &state->few, &g);
+    else if (state->few.rounds)
+        take_rounded(call, &used, &run, &g);
+#endif
+    if (!state->is_few)
+        ox_gemm_run(&state->plan, &g, 1, place, NULL, ox_gemm_take(call, &used, &state->plan));
     ox_dense_store(call, count, g.c);
     return OX_OK;
 }

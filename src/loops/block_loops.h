@@ -1,0 +1,79 @@
+/* block_loops.h: products with weights of 2, 4 and 8 bits in blocks, which have a scale and a zero point each; built
+ * for each kind of processor.
+ *
+ * Weights are read by words of 32 bits, a vector of them at a time: word l of a vector holds 32 / bits weights that lie
+ * behind each other along k. A row of A is laid out so that what is multiplied by the first weights of all words lies
+ * together, then what is multiplied by the second ones, and so on. */
+#ifndef OX_LOOPS_BLOCK_LOOPS_H
+#define OX_LOOPS_BLOCK_LOOPS_H
+
+#include "element.h"
+
+enum {
+    OX_BLOCK_ROWS = 4,   /* rows of weights that are read together */
+    OX_BLOCK_BEHIND = 16 /* floats behind scales and zero points that may be read */
+};
+
+/* How rows of weights are packed. */
+typedef struct ox_block_row {
+    int bits;
+    int64_t k, block, blocks;
+    int64_t bytes; /* of a row */
+} ox_block_row;
+
+/* Rows of weights: a power of two up to OX_BLOCK_ROWS. Scales and zero points are floats. */
+typedef struct ox_block_rows {
+    const ox_block_row *row;
+    int count;
+    const uint8_t *weights[OX_BLOCK_ROWS];
+    const ox_f32 *scales[OX_BLOCK_ROWS];
+    const ox_f32 *zeros[OX_BLOCK_ROWS]; /* all NULL: 2^(bits - 1) */
+} ox_block_rows;
+
+/* Bytes of a row of A that is laid out. */
+typedef size_t ox_block_size_fn(const ox_block_row *row);
+
+/* Lays out a row of A: k floats, or as bytes with a scale for each block. */
+typedef void ox_block_lay_fn(const ox_block_row *row, const float *a, void *to);
+typedef void ox_block_lay_bytes_fn(const ox_block_row *row, const int8_t *a, const float *scales, void *to);
+
+/* to[i] = the sum of A's row, which is laid out, times row i of the weights. */
+typedef void ox_block_dots_fn(const ox_block_rows *rows, const void *a, float *to);
+
+/* Rounds k floats to bytes, by the greatest of each block, which becomes 127 or -127, to the nearest, even ones of two;
+ * false if one of them is infinite or no number. Either bytes and the scale of each block, or what they stand for. */
+typedef bool ox_block_round_fn(int64_t k, int64_t block, const float *a, int8_t *bytes, float *scales, float *floats);
+
+/* Writes `count` weights of some rows, which are packed one behind the other, as floats: each row is a column, elements
+ * of a column are to_row bytes apart. They begin with whole words at `weights`, `phase` weights behind the start of the
+ * first block, whose scale and zero point are the first ones; those of the next row are so many floats behind. Zeros
+ * may be NULL. */
+typedef struct ox_block_columns {
+    const ox_block_row *row;
+    int64_t columns, phase;
+    const uint8_t *weights;
+    const ox_f32 *scales, *zeros;
+    int64_t scales_apart, zeros_apart;
+} ox_block_columns;
+typedef void ox_block_widen_fn(const ox_block_columns *from, int64_t count, char *to, int64_t to_row);
+
+/* Widens packed zero points of a row. */
+typedef void ox_block_zeros_fn(int bits, int64_t count, const uint8_t *packed, float *to);
+
+typedef struct ox_block_loops {
+    ox_block_round_fn *round;
+    ox_block_zeros_fn *zeros;
+    ox_block_size_fn *size;
+    ox_block_lay_fn *lay;
+    ox_block_dots_fn *dots;
+    ox_block_size_fn *bytes_size; /* these: NULL where no instruction adds four products of bytes */
+    ox_block_lay_bytes_fn *lay_bytes;
+    ox_block_dots_fn *bytes_dots;
+    ox_block_widen_fn *widen;
+} ox_block_loops;
+
+/* NULL on machines whose words begin with the highest byte. */
+typedef const ox_block_loops *ox_block_find_fn(void);
+extern ox_block_find_fn *const ox_block_builds[];
+
+#endif

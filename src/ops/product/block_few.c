@@ -1,0 +1,188 @@
+/* block_few.c: products of a few rows with weights in blocks. */
+#include "block_few.h"
+
+#include "ops/dense.h"
+
+#include <string.h>
+
+#if !OX_SMALL
+
+enum {
+    COLUMNS = 256, /* of C that are finished together; a multiple of OX_BLOCK_ROWS */
+    PIECE = 256    /* weights that are widened together where A has an infinite element */
+};
+
+/* Scales, or zero points: floats of some type, or packed. */
+typedef struct entries {
+    const ox_tensor *tensor; /* NULL if there are none */
+    int64_t rows;
+} entries;
+
+typedef struct few_job {
+    const ox_call *call;
+    const ox_block_few *few;
+    const ox_gemm *g;
+    entries scales, zeros;
+    const char *a;            /* laid out */
+    const float *whole;       /* as it is */
+    bool exact[OX_BLOCK_FEW]; /* rows of A that are multiplied one by one: inf - inf would hide what they are */
+    char *rooms;
+} few_job;
+
+static int64_t list_length(const ox_block_few *few) {
+    return few->row.blocks + OX_BLOCK_BEHIND;
+}
+
+ox_status ox_block_few_prepare(ox_call *call, const ox_gemm *g, ox_block_few *few) {
+    const ox_block_loops *loops = few->loops;
+    const size_t after = ox_epilogue_scratch(g->epilogue);
+    few->by_bytes = few->rounds && loops->bytes_dots;
+    few->laid = (int64_t)ox_aligned((few->by_bytes ? loops->bytes_size : loops->size)(&few->row));
+    few->scratch = ox_aligned(after > g->scratch ? after : g->scratch);
+    few->pool = ox_pool_for(call->pool, (double)g->n * (double)few->row.bytes * (double)g->m);
+    const size_t lists = (size_t)list_length(few) * 2 * OX_BLOCK_ROWS * sizeof(float);
+    const size_t block = (size_t)g->m * COLUMNS * sizeof(float);
+    few->room = (int64_t)ox_pool_room(ox_pool_parts(few->pool), ox_aligned(lists) + ox_aligned(block) + few->scratch);
+    ox_call_name(call, few->by_bytes ? "bytes by blocks of weights" : "rows of blocks of weights");
+    OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_A]));
+    OX_TRY(ox_workspace_add(call, g->m, (size_t)few->laid));
+    OX_TRY(ox_workspace_add(call, few->rounds ? few->row.k + few->row.blocks : 0, sizeof(float)));
+    return ox_workspace_add(call, ox_pool_parts(few->pool), (size_t)few->room);
+}
+
+/* ---- Rows of A ---------------------------------------------------------------------------------------------- */
+
+static void lay_row(few_job *job, int64_t i, float *room) {
+    const ox_block_few *few = job->few;
+    const ox_block_loops *loops = few->loops;
+    const ox_block_row *row = &few->row;
+    const float *a = job->whole + i * row->k;
+    char *to = (char *)(uintptr_t)job->a + i * few->laid;
+    job->exact[i] = false;
+    if (!few->rounds) {
+        loops->lay(row, a, to);
+        for (int64_t k = 0; k < row->k; k++)
+            job->exact[i] |= !(a[k] - a[k] == 0);
+        return;
+    }
+    float *scales = room + row->k;
+    job->exact[i] = !loops->round(row->k, row->block, a, few->by_bytes ? (int8_t *)room : NULL, scales,
+                                  few->by_bytes ? NULL : room);
+    if (job->exact[i])
+        return;
+    if (few->by_bytes)
+        loops->lay_bytes(row, (const int8_t *)room, scales, to);
+    else
+        loops->lay(row, room, to);
+}
+
+/* ---- Rows of weights ---------------------------------------------------------------------------------------- */
+
+/* The entries of a row of weights, as floats behind which some may be read; `room` has place for them. */
+static const ox_f32 *entries_of(const few_job *job, const entries *e, int64_t n, float *room) {
+    const ox_block_row *row = &job->few->row;
+    const ox_tensor *t = e->tensor;
+    const char *data = t->data;
+    const int64_t size = (int64_t)ox_dtype_size(t->dtype);
+    if (t->dtype == OX_UINT8) {
+        const int64_t bytes = ((row->blocks - 1) * row->bits >> 3) + 1;
+        job->few->loops->zeros(row->bits, row->blocks, (const uint8_t *)data + n * bytes, room);
+        return room;
+    }
+    data += n * row->blocks * size;
+    if (t->dtype != OX_FLOAT) {
+        char *const arg[] = {(char *)room, (char *)(uintptr_t)data};
+        job->call->loops->widen(row->blocks, arg, (const int64_t[]){sizeof(float), size}, &t->dtype);
+        return room;
+    }
+    if ((e->rows - 1 - n) * row->blocks >= OX_BLOCK_BEHIND)
+        return (const ox_f32 *)(const void *)data;
+    memcpy(room, data, (size_t)row->blocks * sizeof(float));
+    return room;
+}
+
+static void find_rows(const few_job *job, int64_t n, int count, float *room, ox_block_rows *rows) {
+    const ox_block_row *row = &job->few->row;
+    const int64_t length = list_length(job->few);
+    *rows = (ox_block_rows){.row = row, .count = count};
+    for (int i = 0; i < count; i++, room += 2 * length) {
+        rows->weights[i] = (const uint8_t *)job->call->in[OX_BLOCKS_B]->data + (n + i) * row->bytes;
+        rows->scales[i] = entries_of(job, &job->scales, n + i, room);
+        if (job->zeros.tensor)
+            rows->zeros[i] = entries_of(job, &job->zeros, n + i, room + length);
+    }
+}
+
+/* Sums of products one by one. */
+static void multiply_exactly(const few_job *job, const ox_block_rows *rows, const float *a, float *to) {
+    const ox_block_row *row = rows->row;
+    float room[PIECE];
+    for (int r = 0; r < rows->count; r++) {
+        to[r] = 0;
+        for (int64_t k = 0, count; k < row->k; k += count) {
+            count = ox_least(PIECE, row->k - k);
+            const int64_t block = k / row->block;
+            const ox_block_columns from = {.row = row,
+                                           .columns = 1,
+                                           .phase = k % row->block,
+                                           .weights = rows->weights[r] + k * row->bits / 8,
+                                           .scales = rows->scales[r] + block,
+                                           .zeros = rows->zeros[r] ? rows->zeros[r] + block : NULL};
+            job->few->loops->widen(&from, count, (char *)room, sizeof *room);
+            for (int64_t i = 0; i < count; i++)
+                to[r] += room[i] * a[k + i];
+        }
+    }
+}
+
+/* Columns [column, end) of C, at most COLUMNS. */
+static void compute_columns(const few_job *job, char *room, int64_t column, int64_t end) {
+    const ox_block_few *few = job->few;
+    const ox_gemm *g = job->g;
+    const size_t lists = (size_t)list_length(few) * 2 * OX_BLOCK_ROWS * sizeof(float);
+    const bool taken = ox_gemm_is_taken(g);
+    char *data = taken ? room + ox_aligned(lists) : (char *)g->c + column * (int64_t)sizeof(float);
+    const int64_t data_row = taken ? (end - column) * (int64_t)sizeof(float) : g->c_row;
+    ox_block_rows rows;
+    for (int64_t n = column; n < end; n += rows.count) {
+        find_rows(job, n, end - n >= OX_BLOCK_ROWS ? OX_BLOCK_ROWS : 1, (float *)(void *)room, &rows);
+        for (int64_t i = 0; i < g->m; i++) {
+            float *to = (float *)(void *)(data + i * data_row) + (n - column);
+            if (job->exact[i])
+                multiply_exactly(job, &rows, job->whole + i * few->row.k, to);
+            else
+                (few->by_bytes ? few->loops->bytes_dots : few->loops->dots)(&rows, job->a + i * few->laid, to);
+        }
+    }
+    char *scratch = room + ox_aligned(lists) + ox_aligned((size_t)g->m * COLUMNS * sizeof(float));
+    if (taken)
+        ox_gemm_take_block(g, &(const ox_gemm_block){0, g->m, column, end - column, data, data_row, scratch});
+}
+
+static void few_share(void *context, ox_share *share) {
+    const few_job *job = context;
+    const int64_t n = job->g->n;
+    int64_t first, end;
+    while (ox_share_next(share, &first, &end))
+        for (int64_t j = first * OX_BLOCK_ROWS; j < n && j < end * OX_BLOCK_ROWS; j += COLUMNS) {
+            if (ox_pool_poll(job->few->pool))
+                return;
+            compute_columns(job, job->rooms + share->room * job->few->room, j,
+                            ox_least(ox_least(n, end * OX_BLOCK_ROWS), j + COLUMNS));
+        }
+}
+
+void ox_block_few_run(const ox_call *call, size_t *used, const ox_block_few *few, const ox_gemm *g) {
+    const ox_tensor *zeros = ox_call_given(call, OX_BLOCKS_ZEROS) ? call->in[OX_BLOCKS_ZEROS] : NULL;
+    few_job job = {
+        .call = call, .few = few, .g = g, .scales = {call->in[OX_BLOCKS_SCALES], g->n}, .zeros = {zeros, g->n}};
+    job.whole = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
+    job.a = ox_workspace_take(call, used, g->m, (size_t)few->laid);
+    float *room = ox_workspace_take(call, used, few->rounds ? few->row.k + few->row.blocks : 0, sizeof *room);
+    job.rooms = ox_workspace_take(call, used, ox_pool_parts(few->pool), (size_t)few->room);
+    for (int64_t i = 0; i < g->m; i++)
+        lay_row(&job, i, room);
+    ox_pool_share(few->pool, (g->n - 1) / OX_BLOCK_ROWS + 1, 1, few_share, &job);
+}
+
+#endif
