@@ -85,9 +85,10 @@ static void lay_bytes(const ox_block_row *row, const int8_t *a, const float *sca
 }
 
 /* Products of a vector of words of each row. */
-static inline __attribute__((always_inline)) void add_bytes(const int bits, const int count, const words *w,
-                                                            const char *a, const ox_floats *scales,
+static inline __attribute__((always_inline)) void add_bytes(const int bits, const int count, const bool has_zeros,
+                                                            const words *w, const char *a, const ox_floats *scales,
                                                             const ox_floats *zeros, ox_floats *totals) {
+    (void)has_zeros;
     const int parts = 8 / bits;
     const words mask = (words){0} + (bits == 2 ? 0x03030303U : bits == 4 ? 0x0f0f0f0fU : 0xffffffffU);
     const ox_floats sums = OX_GET(loose_floats, a + parts * OX_WIDEST),
@@ -113,7 +114,7 @@ static inline __attribute__((always_inline)) void add_bytes(const int bits, cons
 /* ---- Floats ------------------------------------------------------------------------------------------------- */
 
 static inline size_t part_bytes(int bits) {
-    return (size_t)(32 / bits + 1) * OX_WIDEST;
+    return (size_t)(32 / bits) * OX_WIDEST;
 }
 
 static size_t size_of_row(const ox_block_row *row) {
@@ -122,20 +123,13 @@ static size_t size_of_row(const ox_block_row *row) {
 
 static void lay(const ox_block_row *row, const float *a, void *to) {
     const int each = 32 / row->bits;
-    char *at = to;
-    for (int64_t first = 0; first * row->bits < row->bytes * 8; first += LANES * each, at += part_bytes(row->bits)) {
-        float *values = (float *)(void *)at, *sums = values + each * LANES;
+    float *values = to;
+    for (int64_t first = 0; first * row->bits < row->bytes * 8; first += LANES * each, values += LANES * each)
         for (int l = 0; l < LANES; l++) {
             const int64_t start = first + l * each;
-            float sum = 0;
-            for (int i = 0; i < each; i++) {
-                const float value = start + i < row->k ? a[start + i] : 0;
-                values[i * LANES + l] = value;
-                sum += value;
-            }
-            sums[l] = sum;
+            for (int i = 0; i < each; i++)
+                values[i * LANES + l] = start + i < row->k ? a[start + i] : 0;
         }
-    }
 }
 
 /* Weight i of each word, less 2^(bits - 1). */
@@ -155,22 +149,23 @@ static inline __attribute__((always_inline)) ox_floats weights_of(const int bits
     return __builtin_convertvector(high >> (32 - bits), ox_floats);
 }
 
-static inline __attribute__((always_inline)) void add_floats(const int bits, const int count, const words *w,
-                                                             const char *a, const ox_floats *scales,
+static inline __attribute__((always_inline)) void add_floats(const int bits, const int count, const bool has_zeros,
+                                                             const words *w, const char *a, const ox_floats *scales,
                                                              const ox_floats *zeros, ox_floats *totals) {
     const int each = 32 / bits;
-    ox_floats products[OX_BLOCK_ROWS];
-    const ox_floats sums = OX_GET(loose_floats, a + each * OX_WIDEST),
-                    middle = (ox_floats){0} + (float)(1 << (bits - 1));
+    const ox_floats middle = (ox_floats){0} + (float)(1 << (bits - 1));
+    ox_floats products[OX_BLOCK_ROWS] = {{0}}, shifts[OX_BLOCK_ROWS];
 #pragma GCC unroll 4
     for (int i = 0; i < count; i++)
-        products[i] = zeros ? (middle - zeros[i]) * sums : (ox_floats){0};
+        shifts[i] = middle - zeros[i];
 #pragma GCC unroll 16
     for (int p = 0; p < each; p++) {
         const ox_floats value = OX_GET(loose_floats, a + p * OX_WIDEST);
 #pragma GCC unroll 4
-        for (int i = 0; i < count; i++)
-            products[i] += weights_of(bits, w[i], p) * value;
+        for (int i = 0; i < count; i++) {
+            const ox_floats weights = weights_of(bits, w[i], p);
+            products[i] += (has_zeros ? weights + shifts[i] : weights) * value;
+        }
     }
 #pragma GCC unroll 4
     for (int i = 0; i < count; i++)
@@ -211,7 +206,7 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
             scales[i] = of_lanes(rows->scales[i], v * LANES, words_each, numbers);
             zeros[i] = has_zeros ? of_lanes(rows->zeros[i], v * LANES, words_each, numbers) : middle;
         }
-        ADD(bits, count, w, a, scales, zeros, totals);
+        ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
     if (v * OX_WIDEST < row->bytes) {
         const int64_t first = v * LANES / words_each, left = row->blocks - first;
@@ -222,7 +217,7 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
             zeros[i] =
                 has_zeros ? of_lanes(load_last(rows->zeros[i], first, left, room), 0, words_each, numbers) : middle;
         }
-        ADD(bits, count, w, a, scales, zeros, totals);
+        ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
     for (int i = 0; i < count; i++)
         to[i] = total_of(totals[i]);

@@ -8,8 +8,7 @@
 #if !OX_SMALL
 
 enum {
-    COLUMNS = 256, /* of C that are finished together; a multiple of OX_BLOCK_ROWS */
-    PIECE = 256    /* weights that are widened together where A has an infinite element */
+    COLUMNS = 256 /* of C that are finished together; a multiple of OX_BLOCK_ROWS */
 };
 
 /* Scales, or zero points: floats of some type, or packed. */
@@ -23,9 +22,8 @@ typedef struct few_job {
     const ox_block_few *few;
     const ox_gemm *g;
     entries scales, zeros;
-    const char *a;            /* laid out */
-    const float *whole;       /* as it is */
-    bool exact[OX_BLOCK_FEW]; /* rows of A that are multiplied one by one: inf - inf would hide what they are */
+    char *a; /* laid out */
+    bool as_bytes[OX_BLOCK_FEW];
     char *rooms;
 } few_job;
 
@@ -36,8 +34,11 @@ static int64_t list_length(const ox_block_few *few) {
 ox_status ox_block_few_prepare(ox_call *call, const ox_gemm *g, ox_block_few *few) {
     const ox_block_loops *loops = few->loops;
     const size_t after = ox_epilogue_scratch(g->epilogue);
-    few->by_bytes = few->rounds && loops->bytes_dots;
-    few->laid = (int64_t)ox_aligned((few->by_bytes ? loops->bytes_size : loops->size)(&few->row));
+    /* Zero points that are no integers would leave rounding errors of what cancels out. */
+    const ox_tensor *zeros = ox_call_given(call, OX_BLOCKS_ZEROS) ? call->in[OX_BLOCKS_ZEROS] : NULL;
+    few->by_bytes = few->rounds && loops->bytes_dots && (!zeros || zeros->dtype == OX_UINT8);
+    const size_t floats = loops->size(&few->row), bytes = few->by_bytes ? loops->bytes_size(&few->row) : 0;
+    few->laid = (int64_t)ox_aligned(floats > bytes ? floats : bytes);
     few->scratch = ox_aligned(after > g->scratch ? after : g->scratch);
     few->pool = ox_pool_for(call->pool, (double)g->n * (double)few->row.bytes * (double)g->m);
     const size_t lists = (size_t)list_length(few) * 2 * OX_BLOCK_ROWS * sizeof(float);
@@ -52,28 +53,19 @@ ox_status ox_block_few_prepare(ox_call *call, const ox_gemm *g, ox_block_few *fe
 
 /* ---- Rows of A ---------------------------------------------------------------------------------------------- */
 
-static void lay_row(few_job *job, int64_t i, float *room) {
+/* Row i, as bytes, rounded or as it is: what has infinite elements is not rounded. */
+static void lay_row(few_job *job, int64_t i, const float *a, float *room) {
     const ox_block_few *few = job->few;
     const ox_block_loops *loops = few->loops;
     const ox_block_row *row = &few->row;
-    const float *a = job->whole + i * row->k;
-    char *to = (char *)(uintptr_t)job->a + i * few->laid;
-    job->exact[i] = false;
-    if (!few->rounds) {
-        loops->lay(row, a, to);
-        for (int64_t k = 0; k < row->k; k++)
-            job->exact[i] |= !(a[k] - a[k] == 0);
-        return;
-    }
-    float *scales = room + row->k;
-    job->exact[i] = !loops->round(row->k, row->block, a, few->by_bytes ? (int8_t *)room : NULL, scales,
-                                  few->by_bytes ? NULL : room);
-    if (job->exact[i])
-        return;
-    if (few->by_bytes)
-        loops->lay_bytes(row, (const int8_t *)room, scales, to);
-    else
+    char *to = job->a + i * few->laid;
+    job->as_bytes[i] = few->by_bytes && loops->round(row->k, row->block, a, (int8_t *)room, room + row->k, NULL);
+    if (job->as_bytes[i])
+        loops->lay_bytes(row, (const int8_t *)room, room + row->k, to);
+    else if (few->rounds && loops->round(row->k, row->block, a, NULL, NULL, room))
         loops->lay(row, room, to);
+    else
+        loops->lay(row, a, to);
 }
 
 /* ---- Rows of weights ---------------------------------------------------------------------------------------- */
@@ -113,28 +105,6 @@ static void find_rows(const few_job *job, int64_t n, int count, float *room, ox_
     }
 }
 
-/* Sums of products one by one. */
-static void multiply_exactly(const few_job *job, const ox_block_rows *rows, const float *a, float *to) {
-    const ox_block_row *row = rows->row;
-    float room[PIECE];
-    for (int r = 0; r < rows->count; r++) {
-        to[r] = 0;
-        for (int64_t k = 0, count; k < row->k; k += count) {
-            count = ox_least(PIECE, row->k - k);
-            const int64_t block = k / row->block;
-            const ox_block_columns from = {.row = row,
-                                           .columns = 1,
-                                           .phase = k % row->block,
-                                           .weights = rows->weights[r] + k * row->bits / 8,
-                                           .scales = rows->scales[r] + block,
-                                           .zeros = rows->zeros[r] ? rows->zeros[r] + block : NULL};
-            job->few->loops->widen(&from, count, (char *)room, sizeof *room);
-            for (int64_t i = 0; i < count; i++)
-                to[r] += room[i] * a[k + i];
-        }
-    }
-}
-
 /* Columns [column, end) of C, at most COLUMNS. */
 static void compute_columns(const few_job *job, char *room, int64_t column, int64_t end) {
     const ox_block_few *few = job->few;
@@ -148,10 +118,7 @@ static void compute_columns(const few_job *job, char *room, int64_t column, int6
         find_rows(job, n, end - n >= OX_BLOCK_ROWS ? OX_BLOCK_ROWS : 1, (float *)(void *)room, &rows);
         for (int64_t i = 0; i < g->m; i++) {
             float *to = (float *)(void *)(data + i * data_row) + (n - column);
-            if (job->exact[i])
-                multiply_exactly(job, &rows, job->whole + i * few->row.k, to);
-            else
-                (few->by_bytes ? few->loops->bytes_dots : few->loops->dots)(&rows, job->a + i * few->laid, to);
+            (job->as_bytes[i] ? few->loops->bytes_dots : few->loops->dots)(&rows, job->a + i * few->laid, to);
         }
     }
     char *scratch = room + ox_aligned(lists) + ox_aligned((size_t)g->m * COLUMNS * sizeof(float));
@@ -176,12 +143,12 @@ void ox_block_few_run(const ox_call *call, size_t *used, const ox_block_few *few
     const ox_tensor *zeros = ox_call_given(call, OX_BLOCKS_ZEROS) ? call->in[OX_BLOCKS_ZEROS] : NULL;
     few_job job = {
         .call = call, .few = few, .g = g, .scales = {call->in[OX_BLOCKS_SCALES], g->n}, .zeros = {zeros, g->n}};
-    job.whole = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
+    const float *a = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
     job.a = ox_workspace_take(call, used, g->m, (size_t)few->laid);
     float *room = ox_workspace_take(call, used, few->rounds ? few->row.k + few->row.blocks : 0, sizeof *room);
     job.rooms = ox_workspace_take(call, used, ox_pool_parts(few->pool), (size_t)few->room);
     for (int64_t i = 0; i < g->m; i++)
-        lay_row(&job, i, room);
+        lay_row(&job, i, a + i * few->row.k, room);
     ox_pool_share(few->pool, (g->n - 1) / OX_BLOCK_ROWS + 1, 1, few_share, &job);
 }
 
