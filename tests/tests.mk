@@ -299,6 +299,7 @@ ml-attributes: $(BUILD)/libox.so venv
 
 extremes: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 4000 tests/hostile/extremes.py --cases 4000
+	@$(OX_PYTHON) $(VENV_RUN) 20000 tests/hostile/windows.py --cases 20000
 
 ops-list:
 	@$(PYTHON) tests/device/ops_list.py

@@ -245,7 +245,7 @@ def attempt(number, options, counts):
     return f"{what}: took {spent:.1f} s" if spent > SECONDS else None
 
 
-def work(options, first, shared):
+def work(options, attempt, first, shared):
     """Cases from the first one on; `shared` says how far it is: number, results, errors, failures."""
     counts = [0, 0, 0]
     for number in range(first, options.cases):
@@ -259,14 +259,15 @@ def work(options, first, shared):
     os._exit(0)
 
 
-def main():
-    options = trials.parse(5000, "--only")
+def go_through(options, attempt):
+    """The status of a program that calls attempt(number, options, counts of results and errors) for each case, in a
+    process of its own, which gives a text where it fails."""
     shared = memoryview(mmap.mmap(-1, 32)).cast("q")
     done, first = [0, 0, 0], 0
     while first < options.cases:
         child = os.fork()
         if not child:
-            work(options, first, shared)
+            work(options, attempt, first, shared)
         status = os.waitpid(child, 0)[1]
         done = [a + b for a, b in zip(done, shared[1:4])]
         first = options.cases
@@ -278,6 +279,10 @@ def main():
     print(f"{done[0]} gave a result, {done[1]} an error")
     tally.finish(done[0] + done[1], done[2])
     return 1 if done[2] or not done[0] else 0
+
+
+def main():
+    return go_through(trials.parse(5000, "--only"), attempt)
 
 
 ALL = list(operators())
