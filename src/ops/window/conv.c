@@ -156,6 +156,7 @@ ox_status ox_conv_choose(ox_call *call, ox_conv *c, const ox_conv_way *const *of
 
 /* ---- The bias ----------------------------------------------------------------------------------------------- */
 
+#if !OX_SMALL /* devices have no epilogues */
 /* Whether it is left to loops, whatever the weights are: direct sums, or the way that is asked for. */
 static bool leaves_bias(const ox_call *call, const ox_conv *c) {
     if (ox_dtype_compute(call->in[0]->dtype) != OX_FLOAT || ox_call_is_plain(call) || !ox_conv_has_few(c))
@@ -184,6 +185,7 @@ ox_reg ox_emit_conv(ox_call *call, ox_pass_builder *builder, ox_reg sums) {
     ox_reg bias = ox_epilogue_load(call, builder, BIAS, &shape);
     return ox_elementwise_apply(builder, OX_LANES_Add, NULL, OX_UNDEFINED, 2, (const ox_reg[]){sums, bias});
 }
+#endif
 
 /* ---- Prepare and run ---------------------------------------------------------------------------------------- */
 
