@@ -18,35 +18,40 @@ enum {
     MOST = 16 /* weights of a word */
 };
 
-/* For each lane of a vector of words the number of its block among those that begin with the vector's first. */
-static inline words block_numbers(int64_t words_each) {
+/* Of a vector of words of a row: how many of them make a block, as a power of two, and for each the number of its block
+ * among those that begin with the vector's first, where there are several. */
+typedef struct places {
+    int log;
     words numbers;
+} places;
+
+static inline places find_places(const ox_block_row *row) {
+    places p = {.log = 0};
+    for (int64_t words_each = row->block * row->bits / 32; words_each > 1; words_each /= 2)
+        p.log++;
     for (int l = 0; l < LANES; l++)
-        numbers[l] = words_each < LANES ? (uint32_t)(l / words_each) : 0;
-    return numbers;
+        p.numbers[l] = (uint32_t)l;
+    p.numbers = p.numbers >> (uint32_t)(p.log < 31 ? p.log : 31);
+    return p;
 }
 
 /* Scales or zero points of the blocks of the vector that begins with word `at`. */
-static inline ox_floats of_lanes(const f32 *values, int64_t at, int64_t words_each, words numbers) {
-    if (words_each >= LANES)
-        return (ox_floats){0} + values[at / words_each];
-    return ox_pick_floats(OX_GET(loose_floats, values + at / words_each), numbers);
+static inline ox_floats of_lanes(const f32 *values, int64_t at, const places *p) {
+    if (1 << p->log >= LANES)
+        return (ox_floats){0} + values[at >> p->log];
+    return ox_pick_floats(OX_GET(loose_floats, values + (at >> p->log)), p->numbers);
 }
 
-/* The vector of words at a place of a row, of which so many bytes are left, and zeros behind. */
+/* The words at a place of a row, of which so many bytes are left, less than a vector's, and zeros behind. */
 static inline words load_words(const uint8_t *row, int64_t left) {
     words loaded = {0};
-    if (left >= OX_WIDEST)
-        return OX_GET(loose_words, row);
-    memcpy(&loaded, row, (size_t)left);
+    char *to = (char *)&loaded;
+    int64_t i = 0;
+    for (; i + 16 <= left; i += 16)
+        memcpy(to + i, row + i, 16);
+    for (; i + 4 <= left; i += 4)
+        memcpy(to + i, row + i, 4);
     return loaded;
-}
-
-/* The same of values of the last blocks. */
-static inline const f32 *load_last(const f32 *values, int64_t first, int64_t count, float *room) {
-    memset(room, 0, OX_WIDEST);
-    memcpy(room, values + first, (size_t)count * sizeof *room);
-    return room;
 }
 
 #define EACH_BITS(M, ...) M(2, __VA_ARGS__) M(4, __VA_ARGS__) M(8, __VA_ARGS__)
@@ -64,24 +69,38 @@ static size_t bytes_size(const ox_block_row *row) {
     return (size_t)((row->bytes + OX_WIDEST - 1) / OX_WIDEST) * part_bytes(row->bits);
 }
 
-static void lay_bytes(const ox_block_row *row, const int8_t *a, const float *scales, void *to) {
-    const int each = 32 / row->bits, parts = 8 / row->bits;
-    char *at = to;
-    for (int64_t first = 0; first * row->bits < row->bytes * 8; first += LANES * each, at += part_bytes(row->bits)) {
+static inline __attribute__((always_inline)) void lay_words(const int bits, const ox_block_row *row, const int8_t *a,
+                                                            const float *scales, char *at) {
+    const int each = 32 / bits, parts = 8 / bits;
+    int64_t left = row->block, start = 0;
+    for (; start * bits < row->bytes * 8; at += part_bytes(bits)) {
         int8_t *bytes = (int8_t *)at;
         float *sums = (float *)(void *)(at + parts * OX_WIDEST), *scale = sums + LANES;
-        for (int l = 0; l < LANES; l++) {
-            const int64_t start = first + l * each;
+        for (int l = 0; l < LANES; l++, start += each) {
+            int8_t values[MOST] = {0};
             int32_t sum = 0;
+            if (start < row->k)
+                memcpy(values, a + start, (size_t)(row->k - start < each ? row->k - start : each));
             for (int i = 0; i < each; i++) {
-                const int8_t value = start + i < row->k ? a[start + i] : 0;
-                bytes[i % parts * OX_WIDEST + l * 4 + i / parts] = value;
-                sum += value;
+                bytes[i % parts * OX_WIDEST + l * 4 + i / parts] = values[i];
+                sum += values[i];
             }
             sums[l] = (float)sum;
-            scale[l] = start < row->k ? scales[start / row->block] : 0;
+            scale[l] = start < row->k ? *scales : 0;
+            left -= each;
+            if (!left)
+                left = row->block, scales++;
         }
     }
+}
+
+static void lay_bytes(const ox_block_row *row, const int8_t *a, const float *scales, void *to) {
+    if (row->bits == 2)
+        lay_words(2, row, a, scales, to);
+    else if (row->bits == 4)
+        lay_words(4, row, a, scales, to);
+    else
+        lay_words(8, row, a, scales, to);
 }
 
 /* Products of a vector of words of each row. */
@@ -181,20 +200,22 @@ static inline __attribute__((always_inline)) void add_floats(const int bits, con
 /* ---- Rows --------------------------------------------------------------------------------------------------- */
 
 static inline float total_of(ox_floats values) {
-    float total = 0;
+    float sums[LANES];
+    memcpy(sums, &values, sizeof sums);
+#pragma GCC unroll 4
     for (int half = LANES / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
         for (int l = 0; l < half; l++)
-            values[l] += values[l + half];
-    total = values[0];
-    return total;
+            sums[l] += sums[l + half];
+    return sums[0];
 }
 
 /* Some rows, with zero points or without, by blocks of several vectors or by several in one. */
 static inline __attribute__((always_inline)) void dots(const int bits, const int count, const bool has_zeros,
                                                        const ox_block_rows *rows, const char *a, float *to) {
     const ox_block_row *row = rows->row;
-    const int64_t words_each = row->block * bits / 32, vectors = row->bytes / OX_WIDEST;
-    const words numbers = block_numbers(words_each);
+    const int64_t vectors = row->bytes / OX_WIDEST;
+    const places p = find_places(row);
     const ox_floats middle = (ox_floats){0} + (float)(1 << (bits - 1));
     ox_floats totals[OX_BLOCK_ROWS] = {{0}}, scales[OX_BLOCK_ROWS], zeros[OX_BLOCK_ROWS];
     words w[OX_BLOCK_ROWS];
@@ -203,19 +224,20 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
 #pragma GCC unroll 4
         for (int i = 0; i < count; i++) {
             w[i] = OX_GET(loose_words, rows->weights[i] + v * OX_WIDEST);
-            scales[i] = of_lanes(rows->scales[i], v * LANES, words_each, numbers);
-            zeros[i] = has_zeros ? of_lanes(rows->zeros[i], v * LANES, words_each, numbers) : middle;
+            scales[i] = of_lanes(rows->scales[i], v * LANES, &p);
+            zeros[i] = has_zeros ? of_lanes(rows->zeros[i], v * LANES, &p) : middle;
         }
         ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
-    if (v * OX_WIDEST < row->bytes) {
-        const int64_t first = v * LANES / words_each, left = row->blocks - first;
-        float room[LANES];
+    if (v * OX_WIDEST < row->bytes) { /* what lies behind the row counts nothing */
+        integers numbers;
+        for (int l = 0; l < LANES; l++)
+            numbers[l] = l;
+        const words within = (words)(numbers < (integers){0} + (int32_t)(row->bytes / 4 - v * LANES));
         for (int i = 0; i < count; i++) {
             w[i] = load_words(rows->weights[i] + v * OX_WIDEST, row->bytes - v * OX_WIDEST);
-            scales[i] = of_lanes(load_last(rows->scales[i], first, left, room), 0, words_each, numbers);
-            zeros[i] =
-                has_zeros ? of_lanes(load_last(rows->zeros[i], first, left, room), 0, words_each, numbers) : middle;
+            scales[i] = (ox_floats)((words)of_lanes(rows->scales[i], v * LANES, &p) & within);
+            zeros[i] = has_zeros ? (ox_floats)((words)of_lanes(rows->zeros[i], v * LANES, &p) & within) : middle;
         }
         ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
@@ -267,28 +289,36 @@ void OX_JOIN(ox_block_bytes_dots, OX_DOT_ISA)(const ox_block_rows *rows, const v
 /* Added to a float and taken off again, it leaves a whole number. */
 #define MAGIC 0x1.8p23F
 
-static float scale_of(const float *a, int64_t count) {
-    float most = 0;
-    for (int64_t i = 0; i < count; i++)
-        most = fabsf(a[i]) > most ? fabsf(a[i]) : most;
-    return most / 127 > FLT_MIN ? most / 127 : FLT_MIN;
+/* The greatest absolute value as bits, which are in the order of the floats; beyond INFINITE there are no numbers. */
+#define INFINITE 0x7f800000U
+
+static uint32_t greatest_of(const float *a, int64_t count) {
+    const u32 *bits = (const u32 *)(const void *)a;
+    uint32_t most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t value = bits[i] & 0x7fffffffU;
+        most = value > most ? value : most;
+    }
+    return most;
 }
 
 static bool round_to_bytes(int64_t k, int64_t block, const float *a, int8_t *bytes, float *scales, float *floats) {
-    float zeros = 0;
-    for (int64_t i = 0; i < k; i++)
-        zeros += a[i] * 0;
-    if (!(zeros == 0))
-        return false;
     for (int64_t first = 0; first < k; first += block) {
         const int64_t end = k - first < block ? k : first + block;
-        const float scale = scale_of(a + first, end - first);
+        const uint32_t most = greatest_of(a + first, end - first);
+        float scale;
+        if (most >= INFINITE)
+            return false;
+        memcpy(&scale, &most, sizeof scale);
+        scale = scale / 127 > FLT_MIN ? scale / 127 : FLT_MIN;
         if (scales)
             scales[first / block] = scale;
-        for (int64_t i = first; i < end && bytes; i++)
-            bytes[i] = (int8_t)(int32_t)((a[i] / scale + MAGIC) - MAGIC);
-        for (int64_t i = first; i < end && floats; i++)
-            floats[i] = ((a[i] / scale + MAGIC) - MAGIC) * scale;
+        if (bytes)
+            for (int64_t i = first; i < end; i++)
+                bytes[i] = (int8_t)(int32_t)((a[i] / scale + MAGIC) - MAGIC);
+        if (floats)
+            for (int64_t i = first; i < end; i++)
+                floats[i] = ((a[i] / scale + MAGIC) - MAGIC) * scale;
     }
     return true;
 }
@@ -296,22 +326,24 @@ static bool round_to_bytes(int64_t k, int64_t block, const float *a, int8_t *byt
 /* ---- Columns ------------------------------------------------------------------------------------------------ */
 
 typedef uint32_t eight __attribute__((vector_size(32)));
+typedef int32_t eight_integers __attribute__((vector_size(32)));
 typedef float eight_floats __attribute__((vector_size(32)));
 
 static void widen_zeros(int bits, int64_t count, const uint8_t *packed, float *to) {
-    const uint32_t mask = (1U << bits) - 1;
-    const int64_t each = 8 / bits;
+    const eight shifts = (eight){0, 1, 2, 3, 4, 5, 6, 7} * (uint32_t)bits;
     int64_t i = 0;
-    for (; bits != 8 && i + 8 <= count; i += 8) {
-        uint32_t word = 0;
-        memcpy(&word, packed + i / each, (size_t)bits);
-        eight codes = (eight){0} + word;
-        codes = codes >> ((eight){0, 1, 2, 3, 4, 5, 6, 7} * (uint32_t)bits) & mask;
-        const eight_floats values = __builtin_convertvector(codes, eight_floats);
+    for (; bits < 8 && i + 8 <= count; i += 8, packed += bits) {
+        uint32_t word = (uint32_t)packed[0] | (uint32_t)packed[1] << 8;
+        if (bits == 4)
+            word |= (uint32_t)packed[2] << 16 | (uint32_t)packed[3] << 24;
+        const eight codes = ((eight){0} + word) >> shifts & (bits == 4 ? 15U : 3U);
+        const eight_floats values = __builtin_convertvector((eight_integers)codes, eight_floats);
         memcpy(to + i, &values, sizeof values);
     }
-    for (; i < count; i++)
-        to[i] = (float)(packed[i / each] >> (int)(i % each) * bits & (int)mask);
+    for (int64_t first = i; i < count; i++) {
+        const int64_t bit = (i - first) * bits;
+        to[i] = (float)(packed[bit >> 3] >> (int)(bit & 7) & ((1 << bits) - 1));
+    }
 }
 
 /* Weights of LANES rows, or fewer, that a word of each holds, `at` weights behind the first: rows of the result. */
