@@ -16,6 +16,7 @@ enum {
 typedef struct store_block {
     struct store_block *next; /* in the list of its hash */
     ox_store_key key;
+    size_t size;
     void *data;
 } store_block;
 
@@ -114,13 +115,14 @@ static void *take(ox_store *store, size_t bytes) {
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
 
 static bool same_key(const ox_store_key *a, const ox_store_key *b) {
-    return a->maker == b->maker && a->data == b->data && a->kind == b->kind &&
-           !memcmp(a->dims, b->dims, sizeof a->dims) && !memcmp(a->strides, b->strides, sizeof a->strides);
+    return a->layout == b->layout && a->dtype == b->dtype && a->weights == b->weights && a->build == b->build &&
+           a->groups == b->groups && a->variant == b->variant && !memcmp(a->dims, b->dims, sizeof a->dims) &&
+           !memcmp(a->strides, b->strides, sizeof a->strides);
 }
 
 /* By what a block is made of: few blocks are made of the same data. */
 static store_block **list_of(store_block **lists, size_t nlists, const ox_store_key *key) {
-    const uint64_t hash = (uint64_t)(uintptr_t)key->data * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t hash = (uint64_t)(uintptr_t)key->weights * UINT64_C(0x9e3779b97f4a7c15);
     return &lists[(size_t)(hash >> 32) & (nlists - 1)];
 }
 
@@ -171,10 +173,10 @@ static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_s
         return ox_fail_memory(error, "weights laid out for products", size);
     }
     store_block **list = list_of(store->lists, store->nlists, key);
-    *block = (store_block){*list, *key, data};
+    *block = (store_block){*list, *key, size, data};
     make(context, data);
     if (store->tell && key->bytes)
-        store->tell(store->context, key->data, key->bytes);
+        store->tell(store->context, key->weights, key->bytes);
     *list = block;
     store->count++;
     store->used += sizeof *block + bytes;
@@ -186,6 +188,7 @@ ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox
                        const void **data, ox_error *error) {
     ox_lock_take(store->lock);
     const store_block *block = find(store, key);
+    OX_ASSERT(!block || block->size == size);
     ox_status status = block || !make ? OX_OK : add(store, key, size, make, context, &block, error);
     *data = block ? block->data : NULL;
     ox_lock_give(store->lock);

@@ -6,14 +6,31 @@
 
 typedef struct ox_store ox_store;
 
+/* How a block is laid out, by which function, and so who can read it. What is laid out in another way has a name of its
+ * own: weights of the same data, shape and build are then never mistaken for each other. */
+typedef enum ox_layout {
+    OX_LAYOUT_CONSTANT,    /* what a node gives, packed; variant: which options change its bits */
+    OX_LAYOUT_PACKED,      /* a weight with strides, packed */
+    OX_LAYOUT_PANELS,      /* a product's B in panels, matrix by matrix: the outer dims and strides, then those of B */
+    OX_LAYOUT_ROWS,        /* weights of a convolution in panels, tap by tap with all channels of a tap side by side */
+    OX_LAYOUT_BESIDE,      /* the same, OX_BESIDE outputs side by side for each channel and tap */
+    OX_LAYOUT_WORDS,       /* the same, by words of `variant` channels */
+    OX_LAYOUT_WINOGRAD,    /* the same, transformed for tiles of variant x variant results */
+    OX_LAYOUT_COLUMN_SUMS, /* sums of the columns of matrices of bytes, as kernels see them that add `variant` */
+} ox_layout;
+
 /* What a block is made of, and how; two keys with the same members mean the same block, but for `bytes`: so many are
- * read from `data` on, 0 if that is no memory. */
+ * read from `weights` on, 0 if that is no memory. */
 enum {
     OX_STORE_DIMS = 6
 };
 typedef struct ox_store_key {
-    const void *maker, *data;
-    int64_t kind;
+    ox_layout layout;
+    ox_dtype dtype;      /* of an element of the weights */
+    const void *weights; /* the first of them, or the node of a constant */
+    const void *build;   /* the loops that read the block, or the kernel among them */
+    int64_t groups;      /* of a convolution, where the layout depends on them */
+    int64_t variant;     /* of the layout */
     int64_t dims[OX_STORE_DIMS], strides[OX_STORE_DIMS];
     size_t bytes;
 } ox_store_key;

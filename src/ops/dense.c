@@ -1,7 +1,6 @@
 /* dense.c: workspace and widened copies. */
 #include "dense.h"
 #include "loops/lanes.h"
-#include "store.h"
 
 #if OX_ASSERTIONS
 static ox_status note_piece(ox_call *call, size_t bytes) {
@@ -99,8 +98,12 @@ static void pack_weight(const void *context, void *block) {
     ox_pack(made->loops, NULL, made->from, block);
 }
 
-ox_store_key ox_packed_key(const void *maker, const ox_tensor *weight) {
-    ox_store_key key = {.maker = maker, .data = weight->data, .kind = weight->dtype, .bytes = ox_tensor_span(weight)};
+ox_store_key ox_packed_key(ox_layout layout, const void *build, const ox_tensor *weight) {
+    ox_store_key key = {.layout = layout,
+                        .dtype = weight->dtype,
+                        .weights = weight->data,
+                        .build = build,
+                        .bytes = ox_tensor_span(weight)};
     for (int d = 0; d < weight->rank; d++)
         key.dims[d] = weight->dims[d];
     return key;
@@ -116,7 +119,7 @@ ox_status ox_packed_once(ox_store *store, const ox_loops *loops, const ox_tensor
     const size_t bytes = (size_t)ox_tensor_count(weight) * ox_dtype_size(weight->dtype);
     if (!store || weight->rank > OX_STORE_DIMS || !bytes)
         return OX_OK;
-    ox_store_key key = ox_packed_key(loops, weight);
+    ox_store_key key = ox_packed_key(OX_LAYOUT_PACKED, loops, weight);
     for (int d = 0; d < weight->rank; d++)
         key.strides[d] = weight->strides[d];
     return ox_store_get(store, &key, bytes, pack_weight, &(packed_weight){loops, weight}, packed, error);

@@ -6,6 +6,7 @@
 #include "iterate/bcast.h"
 #include "loops/element.h"
 #include "op.h"
+#include "store.h"
 
 /* Prepare: asks for count elements of `size` bytes of workspace. */
 ox_status ox_workspace_add(ox_call *call, int64_t count, size_t size);
@@ -31,9 +32,8 @@ ox_status ox_plan_space(ox_call *call, ox_bcast *plan, int nargs, int rank, cons
                         const int64_t *const *strides);
 
 #if !OX_SMALL
-/* The key of what a maker makes of weights of up to OX_STORE_DIMS dimensions. Its strides, which are zeros, may
- * say more. */
-struct ox_store_key ox_packed_key(const void *maker, const ox_tensor *weight);
+/* The key of a layout of packed weights of up to OX_STORE_DIMS dimensions. */
+ox_store_key ox_packed_key(ox_layout layout, const void *build, const ox_tensor *weight);
 #endif
 
 /* Prepare: a weight with strides, packed once for all sessions; NULL if `store` is, or has no room for it. */

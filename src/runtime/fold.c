@@ -236,8 +236,11 @@ static ox_status share_constant(ox_frame *frame, int n, const void *from, ox_sto
     const ox_node *node = &frame->graph->nodes[n];
     ox_slot *slot = ox_frame_own(frame, node->out[0]);
     const size_t bytes = frame->planning.lives[node->out[0]].bytes;
-    const ox_store_key key = {
-        .maker = frame->loops, .data = node, .kind = slot->tensor.dtype, .dims = {frame->options->no_winograd}};
+    const ox_store_key key = {.layout = OX_LAYOUT_CONSTANT,
+                              .dtype = slot->tensor.dtype,
+                              .weights = node,
+                              .build = frame->loops,
+                              .variant = frame->options->no_winograd};
     const void *block;
     ox_status status = OX_OK;
     OX_TRY(ox_store_get(frame->model->store, &key, bytes + 1, make, &(shared_constant){frame, n, bytes, from, &status},

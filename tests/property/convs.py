@@ -21,9 +21,13 @@ def number(rng, least, most):
     return int(rng.integers(least, most + 1))
 
 
+ASKED = os.environ.get("OX_CONV", "")
+
+
 def any_way(rng, *names):
-    """Has convolutions of models that are loaded from now on take one of these ways where they can, or the best one."""
-    way = str(rng.choice(names)) if rng.random() < 0.5 else ""
+    """Has convolutions of models that are loaded from now on take one of these ways where they can, or the best one; or
+    that which the environment asks for."""
+    way = ASKED or (str(rng.choice(names)) if rng.random() < 0.5 else "")
     os.environ["OX_CONV"] = way
     return way
 

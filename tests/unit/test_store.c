@@ -31,7 +31,7 @@ START_TEST(blocks_are_made_once) {
     ox_store *store;
     made = 0;
     ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
-    const ox_store_key one = {.data = &made, .dims = {2, 3}}, other = {.data = &made, .dims = {3, 2}};
+    const ox_store_key one = {.weights = &made, .dims = {2, 3}}, other = {.weights = &made, .dims = {3, 2}};
     const char *block = get(store, &one, 'a');
     ck_assert_uint_eq((uintptr_t)block % OX_ALIGN, 0);
     ck_assert(block[0] == 'a' && block[99] == 'a');
@@ -40,6 +40,37 @@ START_TEST(blocks_are_made_once) {
     ck_assert_int_eq(block[0], 'a');
     ck_assert_int_eq(made, 2);
     ck_assert_uint_ge(ox_store_bytes(store), 200);
+    ox_store_free(store);
+}
+END_TEST
+
+/* Each member alone tells blocks of the same weights apart: a product's panels from a convolution's, too. */
+START_TEST(keys_differ_by_every_name) {
+    static const char weights[8], builds[2];
+    const ox_store_key first = {
+        .layout = OX_LAYOUT_PANELS, .dtype = OX_FLOAT, .weights = weights, .build = builds, .dims = {4, 3, 2}};
+    ox_store_key keys[9];
+    const char *blocks[9];
+    ox_store *store;
+    for (int i = 0; i < 9; i++)
+        keys[i] = first;
+    keys[1].layout = OX_LAYOUT_ROWS;
+    keys[2].dtype = OX_INT32;
+    keys[3].weights = weights + 1;
+    keys[4].build = builds + 1;
+    keys[5].groups = 2;
+    keys[6].variant = 4;
+    keys[7].dims[2] = 3;
+    keys[8].strides[5] = 1;
+    made = 0;
+    ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < 9; i++) {
+            const char *block = get(store, &keys[i], (char)('a' + i));
+            ck_assert(turn ? block == blocks[i] : block[0] == 'a' + i);
+            blocks[i] = block;
+        }
+    ck_assert_int_eq(made, 9);
     ox_store_free(store);
 }
 END_TEST
@@ -56,7 +87,7 @@ START_TEST(many_blocks_are_found_again) {
     ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
     for (int turn = 0; turn < 2; turn++)
         for (int i = 0; i < COUNT; i++) {
-            const ox_store_key key = {.data = &weights[i / 4 * 4], .dims = {i % 4}};
+            const ox_store_key key = {.weights = &weights[i / 4 * 4], .dims = {i % 4}};
             const char *block = get(store, &key, (char)i);
             ck_assert(turn ? block == blocks[i] : block[0] == (char)i);
             blocks[i] = block;
@@ -70,7 +101,7 @@ START_TEST(beyond_the_limit_there_is_no_block) {
     ox_store *store;
     made = 0;
     ck_assert_int_eq(ox_store_create(ox_default_allocator(), 150, &store, NULL), OX_OK);
-    ck_assert_ptr_null(get(store, &(const ox_store_key){.kind = 1}, 'a'));
+    ck_assert_ptr_null(get(store, &(const ox_store_key){.variant = 1}, 'a'));
     ck_assert_uint_eq(ox_store_bytes(store), 0);
     ck_assert_int_eq(made, 0);
     ox_store_free(store);
@@ -92,10 +123,10 @@ START_TEST(what_is_read_is_told_once) {
     ox_store *store;
     ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
     ox_store_tell(store, tell, &tellings);
-    get(store, &(const ox_store_key){.data = weights + 1}, 'a'); /* no memory */
+    get(store, &(const ox_store_key){.weights = weights + 1}, 'a'); /* no memory */
     ck_assert_int_eq(tellings, 0);
     for (int i = 0; i < 2; i++) {
-        get(store, &(const ox_store_key){.data = weights, .bytes = sizeof weights}, 'b');
+        get(store, &(const ox_store_key){.weights = weights, .bytes = sizeof weights}, 'b');
         ck_assert_int_eq(tellings, 1);
         ck_assert(told == weights && told_bytes == sizeof weights);
     }
@@ -128,7 +159,7 @@ START_TEST(blocks_share_chunks) {
         ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
         ox_store_expect(store, expected[e]);
         for (int i = 0; i < COUNT; i++) {
-            const ox_store_key key = {.kind = i};
+            const ox_store_key key = {.variant = i};
             const sized s = {(size_t)(i * 7919 % 20011), (char)i};
             ck_assert_int_eq(ox_store_get(store, &key, s.size, fill_sized, &s, (const void **)&blocks[i], NULL), OX_OK);
             ck_assert_uint_eq((uintptr_t)blocks[i] % OX_ALIGN, 0);
@@ -151,7 +182,7 @@ START_TEST(large_blocks_lie_side_by_side) {
     ck_assert_int_eq(ox_store_create(ox_default_allocator(), SIZE_MAX, &store, NULL), OX_OK);
     ox_store_expect(store, 4 * s.size);
     for (int i = 0; i < 2; i++) {
-        const ox_store_key key = {.kind = i};
+        const ox_store_key key = {.variant = i};
         ck_assert_int_eq(ox_store_get(store, &key, s.size, fill_sized, &s, (const void **)&blocks[i], NULL), OX_OK);
     }
     ck_assert_int_eq(blocks[1] - blocks[0], s.size);
@@ -177,10 +208,10 @@ START_TEST(without_memory_for_more_there_is_one_block) {
     ck_assert_int_eq(ox_store_create(&(ox_allocator){small_resize, &memory}, SIZE_MAX, &store, NULL), OX_OK);
     ox_store_expect(store, 1 << 20);
     for (int i = 0; i < 5; i++)
-        ck_assert_ptr_nonnull(get(store, &(const ox_store_key){.kind = i}, 'a'));
+        ck_assert_ptr_nonnull(get(store, &(const ox_store_key){.variant = i}, 'a'));
     const sized large = {2000, 'b'};
     const void *block;
-    ck_assert_int_eq(ox_store_get(store, &(const ox_store_key){.kind = 9}, 2000, fill_sized, &large, &block, NULL),
+    ck_assert_int_eq(ox_store_get(store, &(const ox_store_key){.variant = 9}, 2000, fill_sized, &large, &block, NULL),
                      OX_ERROR_MEMORY);
     ck_assert_ptr_null(block);
     ox_store_free(store);
@@ -193,6 +224,7 @@ Suite *ox_suite_store(void) {
     Suite *suite = suite_create("store");
     TCase *tests = tcase_create("store");
     tcase_add_test(tests, blocks_are_made_once);
+    tcase_add_test(tests, keys_differ_by_every_name);
     tcase_add_test(tests, many_blocks_are_found_again);
     tcase_add_test(tests, beyond_the_limit_there_is_no_block);
     tcase_add_test(tests, what_is_read_is_told_once);

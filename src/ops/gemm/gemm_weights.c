@@ -24,7 +24,7 @@ static bool repeats(int rank, const int64_t *dims, const int64_t *strides) {
 
 /* Where a matrix starts, by its number. */
 static const char *matrix_at(const weights *w, int64_t number) {
-    const char *data = w->key.data;
+    const char *data = w->key.weights;
     for (int d = w->rank; d-- > 0; number /= w->key.dims[d])
         data += number % w->key.dims[d] * w->key.strides[d];
     return data;
@@ -50,8 +50,11 @@ static bool describe(const ox_call *call, int input, int rank, const int64_t *di
     *w = (weights){
         .loops = call->loops, .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype), .g = g, .rank = rank};
     const char *data = call->in[input]->data, *first = g->b.data ? g->b.data : data;
-    w->key.maker = w->kernel, w->key.data = first, w->key.kind = g->b.dtype;
-    w->key.bytes = ox_tensor_span(call->in[input]) - (size_t)(first - data);
+    w->key = (ox_store_key){.layout = OX_LAYOUT_PANELS,
+                            .dtype = g->b.dtype,
+                            .weights = first,
+                            .build = w->kernel,
+                            .bytes = ox_tensor_span(call->in[input]) - (size_t)(first - data)};
     for (int d = 0; d < rank; d++)
         w->key.dims[d] = dims[d], w->key.strides[d] = strides[d];
     w->key.dims[rank] = g->k, w->key.strides[rank] = g->b.row;

@@ -164,10 +164,13 @@ static ox_status prepare_weights(ox_call *call, matmul_integer *state, size_t *e
     if (!state->product.panels)
         return OX_OK;
     const sum_job job = columns_of(call, state, NULL);
-    const ox_store_key key = {.maker = OX_BUILD_OF(call->loops, ox_integer_builds),
-                              .data = b->data,
-                              .kind = state->b_shift,
+    const ox_store_key key = {.layout = OX_LAYOUT_COLUMN_SUMS,
+                              .dtype = b->dtype,
+                              .weights = b->data,
+                              .build = OX_BUILD_OF(call->loops, ox_integer_builds),
+                              .variant = state->b_shift,
                               .dims = {job.k, job.n, job.matrices},
+                              .strides = {state->product.b.row, state->product.b.col},
                               .bytes = ox_tensor_span(b)};
     return ox_store_get(call->store, &key, (size_t)state->columns * WIDE, sum_weights, &job, &state->b_sums,
                         call->error);

@@ -74,10 +74,13 @@ ox_status ox_quantized_product(ox_call *call, const ox_recurrent *r, int number,
     g->b = (ox_gemm_matrix){weights->dtype, NULL, g->n, 1};
     OX_TRY(ox_gemm_weights(call, weights_of[number], 1, &directions, &stride, g, &p->each));
     if (g->panels) {
-        const ox_store_key key = {.maker = loops_of(call),
-                                  .data = weights->data,
-                                  .kind = p->shift,
+        const ox_store_key key = {.layout = OX_LAYOUT_COLUMN_SUMS,
+                                  .dtype = weights->dtype,
+                                  .weights = weights->data,
+                                  .build = loops_of(call),
+                                  .variant = p->shift,
                                   .dims = {g->k, g->n, directions},
+                                  .strides = {g->b.row, g->b.col},
                                   .bytes = ox_tensor_span(weights)};
         OX_TRY(ox_store_get(call->store, &key, (size_t)columns_of(r) * WIDE, sum_columns,
                             &(column_sums){call, p, weights->data, r->shape.directions}, &p->sums, call->error));

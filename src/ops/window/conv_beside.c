@@ -76,11 +76,11 @@ static ox_status find_panels(ox_call *call, ox_conv *c) {
     const ox_tensor *w = call->in[c->weights];
     const void *panels = NULL;
     size_t size;
-    ox_store_key key = ox_packed_key(c->direct.beside.loops, w);
+    ox_store_key key = ox_packed_key(OX_LAYOUT_BESIDE, c->direct.beside.loops, w);
     if (!ox_mul_size((size_t)panel_size(c), (size_t)count_blocks(c), &size) ||
         !ox_mul_size(size, (size_t)c->groups, &size) || !ox_mul_size(size, sizeof(float), &size))
         return OX_OK;
-    key.strides[0] = c->groups;
+    key.groups = c->groups;
     const beside_weights made = {c, w->data};
     OX_TRY(ox_store_get(call->store, &key, size, lay_weights, &made, &panels, call->error));
     c->direct.beside.panels = panels;

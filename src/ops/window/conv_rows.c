@@ -72,11 +72,11 @@ static void lay_groups(const void *context, void *block) {
 static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel) {
     const ox_tensor *w = call->in[c->weights];
     size_t size;
-    ox_store_key key = ox_packed_key(kernel, w);
+    ox_store_key key = ox_packed_key(OX_LAYOUT_ROWS, kernel, w);
     if (!ox_gemm_packed_size(kernel, c->in_channels * c->window.taps, c->out_channels, &c->rows.each) ||
         !ox_mul_size(c->rows.each = ox_aligned(c->rows.each), (size_t)c->groups, &size))
         return OX_OK;
-    key.strides[0] = c->groups; /* no product's weights have other strides of 0 */
+    key.groups = c->groups;
     OX_TRY(ox_store_get(call->store, &key, size, NULL, NULL, &c->rows.panels, call->error));
     if (c->rows.panels)
         return OX_OK;

@@ -32,14 +32,13 @@ static void lay_weights(const void *context, void *block) {
 
 /* The weights in their order; NULL if there is no room for them. */
 static ox_status find_weights(ox_call *call, const ox_conv *c, const ox_tensor *t, ox_conv_words *w) {
-    static const char maker;
     const words_weights made = {c, w, t->data};
-    ox_store_key key = ox_packed_key(&maker, t);
+    ox_store_key key = ox_packed_key(OX_LAYOUT_WORDS, NULL, t);
     int64_t size;
     if (!ox_mul_i64(c->out_channels * c->groups, depth_of(w, c), &size) || (uint64_t)size > SIZE_MAX / 4)
         return OX_OK;
-    key.strides[0] = c->groups;
-    key.strides[1] = w->group;
+    key.groups = c->groups;
+    key.variant = w->group;
     return ox_store_get(call->store, &key, (size_t)size, lay_weights, &made, &w->weights, call->error);
 }
 

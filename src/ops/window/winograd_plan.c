@@ -176,7 +176,8 @@ static ox_status find_weights(ox_call *call, const ox_tensor *weights, ox_winogr
     ox_winograd made = *p;
     size_t size;
     const int64_t all = p->shape.groups * p->shape.out_channels;
-    const ox_store_key key = ox_packed_key(p->transforms, weights);
+    ox_store_key key = ox_packed_key(OX_LAYOUT_WINOGRAD, p->loops, weights);
+    key.variant = p->size;
     made.weights = weights->data;
     if (!ox_mul_size((size_t)(p->points * p->depths), (size_t)all, &size) ||
         !ox_mul_size(size, (size_t)p->a_row, &size))
