@@ -14,8 +14,7 @@ enum {
 
 static bool is_program(ox_frame *frame, int n) {
     const ox_step *step = &frame->plan.steps[n];
-    ox_call *call = ox_frame_call(frame, n, NULL);
-    call->constants = ox_node_constants(frame, n);
+    ox_call *call = ox_plan_call(frame, n, NULL);
     return !step->skip && ox_step_view(step, 0) == OX_VIEW_NONE && ox_elementwise_fits(call);
 }
 
@@ -300,8 +299,7 @@ static ox_reg write_program(const ox_frame *frame, int n, ox_call *call, ox_pile
 static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch, ox_pass_builder *builder,
                               const ox_reg *regs, ox_reg *reg) {
     const ox_member *member = &frame->plan.members[n];
-    ox_call *call = ox_frame_call(frame, n, pile);
-    call->constants = ox_node_constants(frame, n);
+    ox_call *call = ox_plan_call(frame, n, pile);
     ox_pass_tag(builder, n);
     *reg = ox_frame_dense(frame, n) == n ? ox_epilogue_write(call, builder)
                                          : write_program(frame, n, call, scratch, builder, regs);

@@ -298,7 +298,8 @@ static ox_status plan_packing(ox_frame *frame, int n, int i, bool once, ox_pile 
     return add_work(frame, step, (size_t)ox_tensor_count(from) * ox_dtype_size(from->dtype));
 }
 
-uint64_t ox_node_constants(const ox_frame *frame, int n) {
+/* A bit for each of the first inputs whose data stays as long as the plan. */
+static uint64_t find_constants(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     uint64_t set = 0;
     for (int i = 0; i < node->nin && i < 64; i++)
@@ -307,10 +308,17 @@ uint64_t ox_node_constants(const ox_frame *frame, int n) {
     return set;
 }
 
+ox_call *ox_plan_call(ox_frame *frame, int n, ox_pile *pile) {
+    ox_call *call = ox_frame_call(frame, n, pile);
+    call->constants = find_constants(frame, n);
+    call->weights = 0;
+    return call;
+}
+
 /* A lane program is one in whatever way the node runs: what is computed when a plan is made has the bits of a run. */
 ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
     ox_step *step = &frame->plan.steps[n];
-    ox_call *call = ox_frame_call(frame, n, pile);
+    ox_call *call = ox_plan_call(frame, n, pile);
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     step->work = 0;
     if (!ox_step_runs(step))
@@ -325,7 +333,6 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
 #if OX_ASSERTIONS
     call->pieces = &ox_frame_prepared(frame, n)->pieces;
 #endif
-    call->weights = call->constants = 0;
     for (int i = 0; i < call->nin; i++) {
         int v = frame->graph->nodes[n].in[i];
         if (v < 0)
@@ -336,7 +343,6 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
             call->weights |= (uint64_t)1 << i;
     }
     ox_prepared *prepared = ox_frame_prepared(frame, n);
-    call->constants = ox_node_constants(frame, n);
     prepared->is_program = OX_WITH_FUSION && ox_elementwise_fits(call);
     OX_TRY(prepared->is_program ? ox_prepare_elementwise(call) : call->op->prepare(call));
     prepared->state = call->state;

@@ -17,7 +17,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile);
 
 /* True if all inputs of node n are the same in all sessions of the model, whatever comes in. */
 bool ox_node_is_fixed(const ox_frame *frame, int n);
-/* A bit for each of the first inputs of node n whose data stays as long as the plan. */
-uint64_t ox_node_constants(const ox_frame *frame, int n);
+/* ox_frame_call while a plan is made: the operator knows which of its inputs are constant, and of no weights yet. */
+ox_call *ox_plan_call(ox_frame *frame, int n, ox_pile *pile);
 
 #endif

@@ -1,5 +1,6 @@
 /* quantize.c: QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. */
-#include "ops/elementwise.h"
+#include "ops/dense.h"
+#include "ops/own_pass.h"
 
 #include "iterate/bcast.h"
 #include "loops/integer_loops.h"
@@ -101,62 +102,49 @@ static void expand_blocks(const struct ox_loops *loops, const ox_tensor *from, c
 /* ---- Blocks: the pass reads scales that were laid out for each element -------------------------------------- */
 
 typedef struct blocked_state {
-    ox_pass *pass;
+    ox_own_pass pass;
     ox_tensor full[3]; /* in the workspace, in front of the pass's own */
-    size_t place[3], end;
     int axis;
     int64_t block;
 } blocked_state;
 
-static ox_status place_full(ox_call *call, blocked_state *state, int i) {
+static ox_status prepare_blocked(ox_call *call, ox_pass_builder *builder, blocked_state *state) {
     const ox_tensor *x = call->in[X];
-    size_t bytes;
-    if (!ox_mul_size((size_t)ox_tensor_count(x), ox_dtype_size(call->in[i]->dtype), &bytes) ||
-        bytes > SIZE_MAX / 2 - OX_ALIGN - state->end)
-        return ox_call_fail(call, OX_ERROR_LIMIT, "the scales of all blocks are too large for this machine");
-    state->full[i] = (ox_tensor){call->in[i]->dtype, x->rank, x->dims, NULL, NULL};
-    state->place[i] = state->end;
-    state->end += ox_aligned(bytes);
-    return OX_OK;
+    ox_reg in[3] = {-1, -1, -1};
+    if (!builder)
+        return ox_fail_memory(call->error, "a prepared operator", sizeof *state);
+    OX_TRY(ox_call_axis(call, "axis", ox_call_int(call, "axis", 1), x->rank, &state->axis));
+    state->block = ox_call_int(call, "block_size", 0);
+    for (int i = SCALE; i < call->nin && call->in[i]; i++) {
+        const ox_dtype dtype = call->in[i]->dtype;
+        OX_TRY(ox_workspace_add(call, ox_tensor_count(x), ox_dtype_size(dtype)));
+        state->full[i] = (ox_tensor){dtype, x->rank, x->dims, NULL, NULL};
+        in[i] = ox_pass_load(builder, &state->full[i], NULL);
+    }
+    return ox_own_pass_end(call, builder, ox_elementwise_write(call, builder, in), call->out[0], &state->pass);
 }
 
 ox_status ox_prepare_quantize(ox_call *call) {
     if (!is_blocked(call))
         return ox_prepare_elementwise(call);
     blocked_state *state = ox_call_state(call, sizeof *state);
-    if (!state)
-        return OX_ERROR_MEMORY;
-    OX_TRY(ox_call_axis(call, "axis", ox_call_int(call, "axis", 1), call->in[X]->rank, &state->axis));
-    state->block = ox_call_int(call, "block_size", 0);
-    const ox_tensor *const *given = call->in, *in[3] = {call->in[X]};
-    for (int i = SCALE; i < call->nin; i++) {
-        OX_TRY(place_full(call, state, i));
-        in[i] = &state->full[i];
-    }
-    call->in = in;
-    ox_status status = ox_prepare_elementwise(call);
-    call->in = given;
-    state->pass = call->state;
-    call->state = state;
-    call->workspace_size += state->end;
-    return status;
+    const ox_space space = ox_elementwise_space(call);
+    return state ? prepare_blocked(call, ox_pass_begin(call->pile, call->pile, call->loops, space.rank, space.dims, 0),
+                                   state)
+                 : OX_ERROR_MEMORY;
 }
 
 ox_status ox_run_quantize(ox_call *call) {
     if (!is_blocked(call))
         return ox_run_elementwise(call);
     blocked_state *state = call->state;
-    char *workspace = call->workspace;
-    for (int i = SCALE; i < call->nin; i++) {
-        state->full[i].data = workspace + state->place[i];
+    const int64_t count = ox_tensor_count(call->in[X]);
+    size_t used = 0;
+    for (int i = SCALE; i < call->nin && call->in[i]; i++) {
+        state->full[i].data = ox_workspace_take(call, &used, count, ox_dtype_size(call->in[i]->dtype));
         expand_blocks(call->loops, call->in[i], &state->full[i], state->axis, state->block);
     }
-    call->state = state->pass;
-    call->workspace = workspace + state->end;
-    ox_status status = ox_run_elementwise(call);
-    call->state = state;
-    call->workspace = workspace;
-    return status;
+    return ox_own_pass_run(call, &used, &state->pass);
 }
 
 /* ---- QuantizeLinear ----------------------------------------------------------------------------------------- */
