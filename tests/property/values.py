@@ -81,6 +81,9 @@ def integers(rng, dtype, dims, small):
     return np.asarray(np.where(kind < 0.4, near, np.where(kind < 0.85, full, extreme))).astype(dtype)
 
 
+MOST_BYTES = 1 << 28  # gaps in many dimensions would be longer than the memory
+
+
 def lay_out(rng, array):
     """The same elements with other strides: permuted, reversed, with gaps, repeated, or at an odd address."""
     if rng.random() < 0.5 or not array.size:
@@ -89,7 +92,7 @@ def lay_out(rng, array):
     # Strings hold pointers, which must be aligned.
     offset = int(rng.integers(0, width)) if rng.random() < 0.15 and array.dtype.names is None else 0
     steps = [int(s) for s in rng.choice([1, 1, 2, -1, -2], array.ndim)]
-    if array.ndim > 16:  # gaps in so many dimensions would be longer than the memory
+    if array.ndim > 16 or array.nbytes * np.prod(np.abs(steps), dtype=np.float64) > MOST_BYTES:
         steps = [s if n > 1 else 1 for s, n in zip(steps, array.shape)]
     strides, size = [0] * array.ndim, width
     for d in rng.permutation(array.ndim):
