@@ -107,7 +107,9 @@ def bound(wanted, units):
     type_name, array = wanted
     if type_name not in HALF_UNIT:
         return 0
-    return HALF_UNIT[type_name] * units * 1.02 + UNIT[type_name] * np.abs(array.astype(np.float64)) + SMALLEST[type_name]
+    with np.errstate(invalid="ignore"):  # of infinities, which have to be the same in both
+        size = np.abs(array.astype(np.float64))
+        return HALF_UNIT[type_name] * units * 1.02 + UNIT[type_name] * size + SMALLEST[type_name]
 
 
 def share_of(wanted):
