@@ -254,7 +254,7 @@ ml: $(BUILD)/libox.so venv
 TRAINED := $(BUILD)/trained-venv
 trained: $(BUILD)/libox.so
 	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
-	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 305 tests/trained/trained.py
+	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 326 tests/trained/trained.py
 
 # What README.md and the pages of docs/ show (tests/pages/README.md). What needs Python is skipped without it.
 pages: all python-venv

@@ -187,6 +187,31 @@ def dictionaries():
     yield Case("scikit-learn DictVectorizer", onnx, {"x": entries[1]})
 
 
+# ---- Texts ----------------------------------------------------------------------------------------------------------
+
+TEXTS = np.array(["The ox pulls the cart", "A cow, a calf and an OX!", "no ox here", "two carts: one ox, two cows",
+                  "the the the", "Ox-cart and cow-bell", "a b c", "line\nfeeds, and\ttabs"] * 4, object)
+VECTORS = [{}, {"ngram_range": (1, 2)}, {"lowercase": False}, {"token_pattern": "[a-zA-Z]+"},
+           {"token_pattern": "[a-z]{3,}"}, {"binary": True}, {"stop_words": ["the", "a"]}, {"max_features": 4},
+           {"analyzer": "char"}, {"analyzer": "char", "ngram_range": (2, 3)}]
+
+
+def texts():
+    """Words and letters counted: Tokenizer, StringNormalizer and TfIdfVectorizer. ONNX Runtime needs a locale that is
+    there everywhere."""
+    kind = [("x", StringTensorType([None]))]
+    for maker in (feature_extraction.text.CountVectorizer, feature_extraction.text.TfidfVectorizer):
+        for choice in VECTORS:
+            model = maker(**choice).fit(TEXTS)
+            onnx = to_onnx(model, initial_types=kind, options={id(model): {"locale": "C"}}, target_opset=OPSET)
+            yield Case(f"scikit-learn {maker.__name__} {choice}", onnx, {"x": TEXTS})
+    vectors = feature_extraction.text.TfidfVectorizer()
+    model = pipeline.make_pipeline(vectors, linear_model.LogisticRegression()).fit(TEXTS, ["ox", "cow"] * 16)
+    onnx = to_onnx(model, initial_types=kind, options={id(vectors): {"locale": "C"}, id(model): {"zipmap": False}},
+                   target_opset=OPSET)
+    yield Case("scikit-learn TfidfVectorizer and a classifier", onnx, {"x": TEXTS})
+
+
 # ---- Several together -----------------------------------------------------------------------------------------------
 
 def pipelines():
@@ -210,5 +235,5 @@ def pipelines():
 
 
 def cases():
-    for part in (classifiers, regressors, of_doubles, outliers, transformers, encoders, dictionaries, pipelines):
+    for part in (classifiers, regressors, of_doubles, outliers, transformers, encoders, dictionaries, texts, pipelines):
         yield from part()
