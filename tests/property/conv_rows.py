@@ -97,8 +97,8 @@ def check(rng, _):
         exact = np.clip(exact, -1, 2)
     attributes = {"group": groups, "pads": pads, "strides": strides, "dilations": dilations}
     isa = ISAS[number(rng, 0, len(ISAS) - 1)]
-    # Direct sums, in one go over all channels, are no way for more than a block of them, which the bound counts on.
-    ways = ["rows", "columns"] + (["beside", "direct"] if ins <= 80 else [])
+    # Direct sums, in one go over all channels, are no way for more than 32 of them, which the bound counts on.
+    ways = ["rows", "columns"] + (["beside", "direct"] if ins <= 32 else [])
     text = f"{dtype} {x.shape} {given['w'].shape} {attributes} tail {tail} {isa} " \
            f"{any_way(rng, *ways)}"
     bound = FACTOR * unit * np.sqrt(ins * np.prod(kernel) + 1)
