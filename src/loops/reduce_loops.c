@@ -1,4 +1,5 @@
 /* reduce_loops.c: the loops of the reductions, expanded for each element type. */
+#include "asserts.h"
 #include "intrinsics.h"
 #include "lane_loops.h"
 
@@ -98,6 +99,7 @@ enum {
     static void rows_##name(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {     \
         const int64_t width = (int64_t)sizeof(type);                                                                   \
         sum *to = sums;                                                                                                \
+        OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof(sum) == 0);                                         \
         for (int64_t i = 0; step == width && i < n; i++, from += next)                                                 \
             to[i] = packed_##name(to[i], from, length, width, 0);                                                      \
         for (int64_t i = 0; step != width && i < n; i++, from += next)                                                 \
@@ -109,6 +111,7 @@ enum {
         const int64_t width = (int64_t)sizeof(type);                                                                   \
         sum *to = sums;                                                                                                \
         int64_t k = 0;                                                                                                 \
+        OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof(sum) == 0 && (n <= 1 || next == width));            \
         (void)next;                                                                                                    \
         for (; k + 4 <= length; k += 4, from += 4 * step)                                                              \
             for (int64_t i = 0; i < n; i++) {                                                                          \
@@ -187,6 +190,7 @@ SUM_ROW(deviations, DEVIATION, UNROLLED)
 static void deviations_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, const char *less,
                            int64_t less_step) {
     double *to = sums;
+    OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof *to == 0);
     for (int64_t i = 0; i < n; i++, from += next, less += less_step)
         to[i] = deviations(to[i], from, length, sizeof(ox_f32), OX_GET(ox_f32, less));
 }
@@ -194,6 +198,7 @@ static void deviations_f32(void *sums, int64_t n, const char *from, int64_t next
 static void eights_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {
     double *to = sums;
     const ox_f32 less = 0;
+    OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof *to == 0);
     (void)next, (void)less;
     for (int64_t k = 0; k < length; k++, from += 8 * step)
         for (int64_t i = 0; i < n; i++)

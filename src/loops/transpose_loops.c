@@ -1,4 +1,5 @@
 /* transpose_loops.c: transposes of matrices, one loop per element width. */
+#include "asserts.h"
 #include "intrinsics.h"
 #include "lane_loops.h"
 #include "moves.h"
@@ -298,6 +299,7 @@ static void end_held(int64_t rows, char *dst, int64_t step, const char *held, in
                                     int64_t src_step, size_t whole) {                                                  \
         const int64_t w = (int64_t)sizeof(any##bits);                                                                  \
         const bool at_lines = (uintptr_t)dst % OX_LINE == 0 && dst_step % OX_LINE == 0;                                \
+        OX_ASSERT(inner >= 0 && outer >= 0 && (outer <= 1 || dst_step >= inner * w));                                  \
         FEW_CASE(bits, 2)                                                                                              \
         FEW_CASE(bits, 3)                                                                                              \
         FEW_CASE(bits, 4)                                                                                              \

@@ -1,4 +1,5 @@
 /* conv_loops.c: the loops of convolutions. */
+#include "asserts.h"
 #include "loops/conv_loops.h"
 #include "loops/copy_run.h"
 #include "loops/lane_loops.h"
@@ -257,6 +258,10 @@ static inline row_place place_of(const ox_direct_tile *t, int64_t r, int64_t col
 static void each_plane(const ox_direct_tile *t, ox_direct_fn *loop, size_t width) {
     ox_direct_tile plane = *t;
     ox_finish finish;
+    OX_ASSERT(t->rows > 0 && t->columns > 0 && t->taps > 0 && t->planes > 0);
+    OX_ASSERT(t->outputs <= 1 || (t->outputs == OX_DIRECT_OUTPUTS && t->planes == 1));
+    OX_ASSERT(t->rows == 1 || t->to_row >= t->columns);
+    OX_ASSERT(!t->high || (t->taps % t->high == 0 && t->step > 0));
     if (t->finish)
         plane.finish = &finish;
     for (int64_t p = 0; p < t->planes; p++) {
