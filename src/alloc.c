@@ -139,6 +139,10 @@ ox_allocator ox_temporary(const ox_allocator *allocator) {
                           allocator->context};
 }
 
+bool ox_is_fixed(const ox_allocator *allocator) {
+    return allocator->resize == fixed_resize;
+}
+
 bool ox_fixed_extend(const ox_allocator *allocator, void *data, size_t size) {
     if (allocator->resize != fixed_resize || size > SIZE_MAX / 2)
         return false;

@@ -15,6 +15,9 @@ ox_allocator ox_temporary(const ox_allocator *allocator);
  * buffer. ox_meter_extend does the same for allocators with a meter. */
 bool ox_fixed_extend(const ox_allocator *allocator, void *block, size_t size);
 
+/* Whether the memory is a fixed buffer. */
+bool ox_is_fixed(const ox_allocator *allocator);
+
 /* malloc and free; NULL on builds without them. */
 const ox_allocator *ox_default_allocator(void);
 

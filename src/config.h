@@ -134,6 +134,14 @@
 #define OX_MOST_CALLS (OX_SMALL ? 4 : 1024)
 #endif
 
+/* Plans that a session keeps, each for other shapes of its inputs: where nobody says so, and at most. */
+#ifndef OX_MAX_PLANS
+#define OX_MAX_PLANS (OX_SMALL ? 1 : 4)
+#endif
+#ifndef OX_MOST_PLANS
+#define OX_MOST_PLANS (OX_SMALL ? 1 : 64)
+#endif
+
 /* Nodes of a model after model-local functions are expanded, and no more than OX_EXPAND_BASE + OX_EXPAND_FACTOR * (size
  * of the file without weights): functions that call each other twice double with every 50 bytes. Who sets
  * ox_limits.nodes sets both. */

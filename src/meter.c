@@ -16,6 +16,8 @@ ox_limits ox_limits_or(const ox_limits *given, const ox_limits *otherwise) {
         limits.nodes = otherwise->nodes;
     if (limits.depth <= 0 || limits.depth > OX_MOST_CALLS)
         limits.depth = limits.depth <= 0 ? otherwise->depth : OX_MOST_CALLS;
+    if (!limits.plans)
+        limits.plans = otherwise->plans;
     if (!limits.cancel) {
         limits.cancel = otherwise->cancel;
         limits.cancel_context = otherwise->cancel_context;

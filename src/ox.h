@@ -283,7 +283,10 @@ typedef struct ox_limits {
     int depth;           /* of subgraphs and of calls of functions in each other; OX_MAX_CALLS, at most OX_MOST_CALLS */
     ox_cancel_fn *cancel; /* default: never */
     void *cancel_context; /* for that function */
-    size_t reserved[4];   /* 0: room for limits of later versions, as in ox_options */
+    /* Plans that a session keeps, for the last shapes of its inputs, the present ones included; at most OX_MOST_PLANS.
+     * Default: OX_MAX_PLANS, and 1 where `bytes` is set or memory is a fixed buffer. They go where memory is short. */
+    size_t plans;
+    size_t reserved[3]; /* 0: room for limits of later versions, as in ox_options */
 } ox_limits;
 
 /* Gives `length` bytes of external data from `offset` on of what a model calls `location`: a pointer to them that stays
@@ -500,7 +503,7 @@ OX_API ox_status ox_session_set_value(ox_session *session, size_t index, const o
 OX_API ox_status ox_session_prepare(ox_session *session, ox_error *error);
 
 /* Runs the model on the inputs that are set. While input types, shapes and strides stay as they were, and
- * data-dependent shapes too, a run allocates nothing. */
+ * data-dependent shapes too, a run allocates nothing; nor where they are those of a plan that is kept (ox_limits). */
 OX_API ox_status ox_session_run(ox_session *session, ox_error *error);
 
 /* Gives memory for output `index`, packed, of which type and shape are known: `bytes` bytes that nobody else uses until

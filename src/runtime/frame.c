@@ -121,14 +121,18 @@ ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile) {
     return call;
 }
 
+bool ox_frame_lists(const ox_frame *frame, ox_pile *pile, ox_plan *plan) {
+    const size_t count = (size_t)frame->graph->nnodes, members = OX_WITH_FUSION ? count : 0;
+    plan->steps = ox_pile_array(pile, count, sizeof *plan->steps);
+    plan->members = ox_pile_array(pile, members, sizeof *plan->members);
+    plan->prepared = ox_pile_array(pile, OX_KEEP_STATE ? count : 1, sizeof *plan->prepared);
+    return plan->steps && plan->members && plan->prepared;
+}
+
 static ox_status create_steps(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
-    const size_t count = (size_t)graph->nnodes, members = OX_WITH_FUSION ? count : 0;
-    frame->plan.steps = ox_pile_array(&frame->fixed, count, sizeof *frame->plan.steps);
-    frame->plan.members = ox_pile_array(&frame->fixed, members, sizeof *frame->plan.members);
-    frame->plan.prepared = ox_pile_array(&frame->fixed, OX_KEEP_STATE ? count : 1, sizeof *frame->plan.prepared);
-    if (!frame->plan.steps || !frame->plan.members || !frame->plan.prepared)
-        return ox_fail_memory(frame->error, "the nodes of a session", count * sizeof *frame->plan.steps);
+    if (!ox_frame_lists(frame, &frame->fixed, &frame->plan))
+        return ox_fail_memory(frame->error, "the nodes of a session", (size_t)graph->nnodes * sizeof(ox_step));
     for (int n = 0; n < graph->nnodes; n++)
         if (!ox_op_is_known(graph->nodes[n].op))
             return ox_fail(frame->error, OX_ERROR_UNSUPPORTED, "%s: operator %s is not supported", frame->model->path,
@@ -174,6 +178,9 @@ ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame
                         .error = error};
     ox_pile_init(&frame->fixed, allocator);
     ox_pile_init(&frame->plan.pile, allocator);
+#if OX_WITH_KEPT
+    ox_pile_init(&frame->plan.lists, allocator);
+#endif
     ox_pile_init(&frame->text, allocator);
     ox_pile_init(&frame->planning.scratch, means->temporary);
     ox_status status = create_slots(frame);
@@ -202,6 +209,19 @@ static void free_checking(ox_frame *frame) {
 #endif
 }
 
+static void free_kept(ox_frame *frame) {
+#if OX_WITH_KEPT
+    for (int i = 0; i < frame->most_kept; i++) {
+        ox_pile_free(&frame->kept[i].planning.scratch);
+        ox_pile_free(&frame->kept[i].plan.pile);
+        ox_pile_free(&frame->kept[i].plan.lists);
+    }
+    ox_pile_free(&frame->plan.lists);
+#else
+    (void)frame;
+#endif
+}
+
 void ox_frame_free(ox_frame *frame) {
     if (!frame)
         return;
@@ -217,6 +237,7 @@ void ox_frame_free(ox_frame *frame) {
     ox_pile_free(&frame->planning.scratch);
     ox_pile_free(&frame->text);
     ox_pile_free(&frame->plan.pile);
+    free_kept(frame);
     ox_pile_free(&frame->fixed);
     ox_release(frame->allocator, frame, sizeof *frame);
 }
@@ -253,7 +274,7 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, con
         int64_t *shape = ox_pile_array(&frame->fixed, 2 * room, sizeof *shape);
         if (!shape)
             return ox_fail_memory(frame->error, "the shape of an input", 2 * room * sizeof *shape);
-        from->shape = shape;
+        from->shape = shape; /* what was prepared for the shape before may point there */
         from->shape_room = (int)room;
     }
     int64_t *dims = from->shape, *strides = from->shape + from->shape_room;
@@ -276,6 +297,11 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
     for (int i = 0; frame->inner && i < frame->inner->nrooms; i++)
         *arena += frame->inner->rooms[i].size;
     *plan += frame->fixed.used + frame->plan.pile.used + frame->text.used + frame->planning.scratch.used;
+#if OX_WITH_KEPT
+    *plan += frame->plan.lists.used;
+    for (int i = 0; i < frame->most_kept; i++)
+        *plan += frame->kept[i].plan.pile.used + frame->kept[i].plan.lists.used + frame->kept[i].planning.scratch.used;
+#endif
     for (int n = 0; n < frame->graph->nnodes; n++) {
         const ox_subframes subframes = ox_frame_inner(frame, n);
         for (int i = 0; i < subframes.count; i++)

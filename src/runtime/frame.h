@@ -17,6 +17,9 @@
 /* Outputs may go elsewhere than into the arena: those of subgraphs, and where a caller wants them (bound.h). */
 #define OX_WITH_TARGETS (OX_WITH_SUBGRAPHS || !OX_SMALL)
 
+/* Plans for other shapes than the present ones stay: kept.h. */
+#define OX_WITH_KEPT (!OX_SMALL)
+
 typedef struct ox_profile ox_profile; /* profile.h */
 typedef struct ox_inner ox_inner;     /* inner.h: only frames of subgraphs have one */
 
@@ -79,8 +82,8 @@ typedef struct ox_stage {
     struct ox_stage *before, *after;
 } ox_stage;
 
-/* What holds until a source gets another shape. The lists of steps, members and prepared operators stay with the frame;
- * what they point to lies in the pile. */
+/* What holds until a source gets another shape. The lists of steps, members and prepared operators stay for the next
+ * plan; what they point to lies in the pile. */
 typedef struct ox_plan {
     ox_pile pile; /* descriptors, prepared operators, folded constants */
     ox_step *steps;
@@ -89,7 +92,23 @@ typedef struct ox_plan {
     ox_stage *stages, *newest;
     size_t forgotten; /* how often stages were: where a constant was, another one may be since */
     bool stale; /* a source has another shape than the stages were planned for, which the last outputs still need */
+#if OX_WITH_KEPT
+    ox_pile lists; /* where the lists lie that are not the first of the frame */
+    int64_t *key;  /* in `pile`: what the sources were when the plan was made */
+    size_t key_size;
+    ox_slot *slots;    /* of the values that are no weights, while another plan is in force, ... */
+    uintptr_t arena;   /* ... in an arena that began there, of which ... */
+    size_t arena_used; /* ... so many bytes were used */
+#endif
 } ox_plan;
+
+#if OX_WITH_KEPT
+/* A plan that is not in force, and what planning knew when it was. */
+typedef struct ox_kept {
+    ox_plan plan;
+    ox_planning planning;
+} ox_kept;
+#endif
 
 /* The memory that the values and workspaces of a frame lie in. */
 typedef struct ox_arena {
@@ -160,6 +179,10 @@ struct ox_frame {
     /* As long as the shapes of its sources stay, and while it is made: */
     ox_plan plan;
     ox_planning planning;
+#if OX_WITH_KEPT
+    ox_kept *kept; /* `most_kept` others, the last one first; those without stages are free */
+    int most_kept;
+#endif
     /* The run: */
     ox_arena arena;
     ox_pile text; /* of the main graph: bytes of the strings that this run made, in all frames */
@@ -169,6 +192,8 @@ struct ox_frame {
 ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame *outer, ox_frame **frame,
                           ox_error *error);
 void ox_frame_free(ox_frame *frame);
+/* The lists of a plan, in `pile`; false without memory. */
+bool ox_frame_lists(const ox_frame *frame, ox_pile *pile, ox_plan *plan);
 /* Describes a source as of this shape. Where the shape before was another, the plan becomes stale. known: what is known
  * of the tensor elsewhere, as a constant; NULL for nothing. */
 ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, const ox_slot *known);

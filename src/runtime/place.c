@@ -241,8 +241,9 @@ static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t a
     }
 }
 
-/* The arena has moved: so do the values of nodes [0, end) that lie in it. */
-static void move_values(ox_frame *frame, int end, uintptr_t from) {
+void ox_place_move(ox_frame *frame, int end, uintptr_t from) {
+    if ((uintptr_t)frame->arena.start == from)
+        return;
     for (int n = 0; n < end; n++)
         for (int k = 0; k < frame->graph->nodes[n].nout; k++) {
             const int v = frame->graph->nodes[n].out[k];
@@ -283,7 +284,7 @@ ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
     if (first && stage->end == frame->graph->nnodes)
         ox_life_forget(frame); /* so that planning and the arena need not fit in memory together */
     OX_TRY(grow_arena(frame, p.high_water, !first));
-    move_values(frame, stage->end, before);
+    ox_place_move(frame, stage->end, before);
     frame->arena.used = first || p.high_water > frame->arena.used ? p.high_water : frame->arena.used;
     return OX_OK;
 }

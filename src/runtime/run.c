@@ -4,6 +4,7 @@
 #include "body.h"
 #include "check.h"
 #include "given.h"
+#include "kept.h"
 #include "plan.h"
 #include "profile.h"
 #include "stage.h"
@@ -62,12 +63,15 @@ static const ox_bodies bodies = {ox_body_ends,       ox_body_open, ox_body_input
 
 ox_status ox_run_plan(ox_frame *frame) {
     frame->work.call.bodies = OX_WITH_SUBGRAPHS ? &bodies : NULL;
-    if (frame->plan.stale)
+    if (frame->plan.stale && !ox_kept_take(frame)) {
+        ox_kept_put(frame);
         ox_stage_forget(frame, frame->plan.stages);
+    }
     frame->plan.stale = false;
     if (frame->plan.stages)
         return OX_OK;
     show_inputs(frame, false);
+    OX_TRY(ox_kept_note(frame));
     return ox_stage_plan(frame, 0, false);
 }
 

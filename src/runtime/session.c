@@ -2,6 +2,7 @@
 #include "bound.h"
 #include "extra.h"
 #include "host.h"
+#include "kept.h"
 #include "options.h"
 #include "profile.h"
 #include "run.h"
@@ -43,6 +44,20 @@ static ox_options merged(const ox_options *given, const ox_model *model) {
     return options;
 }
 
+/* Who counts bytes gets one plan, unless he asks for more. */
+static ox_status keep_plans(ox_session *session) {
+#if OX_WITH_KEPT
+    const ox_limits *limits = &session->options->limits;
+    const bool counted = limits->bytes != SIZE_MAX || ox_is_fixed(&session->meter.from);
+    const size_t wanted = limits->plans ? limits->plans : counted ? 1 : OX_MAX_PLANS;
+    const size_t plans = wanted < OX_MOST_PLANS ? wanted : OX_MOST_PLANS;
+    return plans > 1 ? ox_kept_begin(session->frame, plans - 1) : OX_OK;
+#else
+    (void)session;
+    return OX_OK;
+#endif
+}
+
 static ox_status fill(ox_session *session, const ox_options *given, ox_error *error) {
     const ox_model *model = session->model;
     if (given) {
@@ -58,6 +73,7 @@ static ox_status fill(ox_session *session, const ox_options *given, ox_error *er
                             &session->graph_size, error));
     const ox_means means = {model, options, &session->allocator, &session->temporary, session->pool};
     OX_TRY(ox_frame_create(&means, session->graph ? session->graph : model->graph, NULL, &session->frame, error));
+    OX_TRY(keep_plans(session));
     size_t ninputs = (size_t)model->graph->ninputs;
     session->set = ox_pile_array(&session->frame->fixed, ninputs + 1, sizeof *session->set);
     if (OX_WITH_VALUES)
@@ -204,6 +220,20 @@ static ox_status check_all_set(const ox_session *session, ox_error *error) {
 
 /* ---- Running ------------------------------------------------------------------------------------------------ */
 
+/* Does it again without the plans of other shapes, where these took the memory that it needs. */
+static ox_status with_memory(ox_session *session, ox_status (*work)(ox_session *), ox_error *error) {
+    ox_status status = work(session);
+    if (status == OX_ERROR_MEMORY && ox_kept_drop(session->frame)) {
+        ox_error_clear(error);
+        status = work(session);
+    }
+    return ox_meter_explain(&session->meter, status, error);
+}
+
+static ox_status plan(ox_session *session) {
+    return ox_run_plan(session->frame);
+}
+
 ox_status ox_session_prepare(ox_session *session, ox_error *error) {
     ox_error_clear(error);
     OX_NEED(session, error);
@@ -211,7 +241,7 @@ ox_status ox_session_prepare(ox_session *session, ox_error *error) {
     session->frame->error = error;
     OX_TRY(check_all_set(session, error));
     ox_pool_resume(session->pool);
-    return ox_meter_explain(&session->meter, ox_run_plan(session->frame), error);
+    return with_memory(session, plan, error);
 }
 
 static bool is_bound(const ox_session *session) {
@@ -245,7 +275,7 @@ ox_status ox_session_run(ox_session *session, ox_error *error) {
     session->frame->error = error;
     OX_TRY(check_all_set(session, error));
     ox_pool_resume(session->pool);
-    ox_status status = ox_meter_explain(&session->meter, run_bound(session), error);
+    ox_status status = with_memory(session, run_bound, error);
     session->ran = status == OX_OK;
     return status;
 }

@@ -41,7 +41,8 @@ class Limits(C.Structure):
         ("depth", C.c_int),
         ("cancel", C.c_void_p),
         ("cancel_context", C.c_void_p),
-        ("reserved", C.c_size_t * 4),
+        ("plans", C.c_size_t),
+        ("reserved", C.c_size_t * 3),
     ]
 
 
@@ -65,6 +66,10 @@ class Options(C.Structure):
         ("extra_output_count", C.c_size_t),
         ("reserved", C.c_size_t * 8),
     ]
+
+
+# Memory for an output: context, index, what it is, bytes.
+OutputFunction = C.CFUNCTYPE(C.c_void_p, C.c_void_p, C.c_size_t, C.POINTER(Tensor), C.c_size_t)
 
 
 class MemoryInfo(C.Structure):
@@ -117,6 +122,7 @@ def load_library(path=None):
         ("ox_session_free", None, [pointer]),
         ("ox_session_set_input", C.c_int, [pointer, size, tensor, error]),
         ("ox_session_prepare", C.c_int, [pointer, error]),
+        ("ox_session_set_outputs", C.c_int, [pointer, pointer, pointer, error]),
         ("ox_session_run", C.c_int, [pointer, error]),
         ("ox_session_output", C.c_int, [pointer, size, tensor, error]),
         ("ox_session_memory", None, [pointer, C.POINTER(MemoryInfo)]),
@@ -187,6 +193,11 @@ class Session:
 
     def prepare(self):
         check(library.ox_session_prepare(self.handle, self.error), self.error)
+
+    def set_outputs(self, function):
+        """Has outputs written where an OutputFunction says, which the caller keeps; None ends that."""
+        address = None if function is None else C.cast(function, C.c_void_p)
+        check(library.ox_session_set_outputs(self.handle, address, None, self.error), self.error)
 
     def output(self, index):
         tensor = Tensor()

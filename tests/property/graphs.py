@@ -9,7 +9,8 @@ in one way, fused, in every other build of the loops that the processor runs. Th
 onnx.reference by graph_oracle.py, in the build that they were drawn with and in another one, or, if that is the same,
 with constants in place of inputs, so that they are computed while a plan is made: both may differ by what an operator's
 tolerance allows there, and EXACT operators not at all. A part of
-the graphs runs in fixed buffers, too (graph_fixed.py). What fails is reduced to its smallest form. A
+the graphs runs in fixed buffers, too (graph_fixed.py), and a part in a session that sees other shapes, strides and types
+in turns (graph_turns.py). What fails is reduced to its smallest form. A
 graph has the seed "SEED:NUMBER": --seed SEED --only NUMBER draws it again."""
 
 import collections
@@ -27,6 +28,7 @@ import graph_oracle
 import graph_reduce
 import graph_rules
 import graph_run
+import graph_turns
 import numpy as np
 import tally
 import trials
@@ -36,6 +38,7 @@ FEW_NODES = 6
 CHECKED = 4  # of so many graphs, one runs with a check of every step
 MOST_REPORTS = 25
 IN_BUFFERS = 3  # one graph of so many runs in fixed buffers
+IN_TURNS = 4  # one of so many sees other shapes in turns
 ENOUGH = 2000  # graphs, so that every operator comes
 RULED = {op for _, rules in graph_rules.RULES for op in rules}
 BUILDS = graph_run.builds()
@@ -145,6 +148,9 @@ def check_graph(seed, number, drawn):
             case, config, text = graph_reduce.reduce(draft.case, config, graph_run.examine)
             return report(seed, number, text, case, config)
     text = graph_fixed.examine(rng, draft.case, isa) if number % IN_BUFFERS == 0 else None
+    if text:
+        return report(seed, number, text, draft.case, Config(isa, outputs=(made[-1],)))
+    text = graph_turns.examine(rng, draft.case, isa) if number % IN_TURNS == 1 else None
     if text:
         return report(seed, number, text, draft.case, Config(isa, outputs=(made[-1],)))
     return None

@@ -172,7 +172,7 @@ START_TEST(options_that_mean_nothing) {
                                          {{.reserved = {1}}, "reserved words of the options are not 0"},
                                          {{.reserved = {[7] = 1}}, "needs a later version than"},
                                          {{.limits = {.reserved = {1}}}, "reserved words"},
-                                         {{.limits = {.reserved = {[3] = SIZE_MAX}}}, "reserved words"}};
+                                         {{.limits = {.reserved = {[2] = SIZE_MAX}}}, "reserved words"}};
     ox_model *model;
     ox_session *session;
     begin_model();

@@ -1,0 +1,190 @@
+/* kept.c: plans by the shapes that they were made for. What a plan prepared points to slots, so slots stay where they
+ * are: their contents go with the plan. Values lie in the one arena, which may have moved in between. */
+#include "kept.h"
+
+#if OX_WITH_KEPT
+#include <string.h>
+
+#include "place.h"
+
+/* ---- What a plan was made for ------------------------------------------------------------------------------- */
+
+/* A key that is written, compared or only measured, word by word. */
+typedef struct key_words {
+    int64_t *key; /* NULL: it is measured */
+    size_t size, at;
+    bool write, same;
+} key_words;
+
+static void add_word(key_words *words, int64_t word) {
+    if (words->write)
+        words->key[words->at] = word;
+    else if (words->key)
+        words->same = words->same && words->at < words->size && words->key[words->at] == word;
+    words->at++;
+}
+
+static void add_list(key_words *words, int rank, const int64_t *list) {
+    for (int d = 0; d < rank; d++)
+        add_word(words, list[d]);
+}
+
+/* All that planning sees of the sources. Where outputs go makes other plans, too. */
+static void describe(const ox_frame *frame, key_words *words) {
+    add_word(words, frame->placer.place != NULL);
+    for (int i = 0; i < frame->nsources; i++) {
+        const ox_slot *slot = frame->sources[i].slot;
+        const ox_tensor *tensor = &slot->tensor;
+        add_word(words, tensor->dtype);
+        add_word(words, tensor->rank);
+        add_word(words, slot->constant | slot->fixed << 1 | slot->weight << 2 | slot->foreign << 3);
+        add_word(words, slot->constant ? (int64_t)(uintptr_t)tensor->data : 0);
+        add_word(words, (int64_t)(uintptr_t)tensor->dims); /* what was prepared may point there */
+        add_list(words, tensor->rank, tensor->dims);
+        add_word(words, tensor->strides != NULL);
+        if (tensor->strides)
+            add_list(words, tensor->rank, tensor->strides);
+    }
+}
+
+static bool serves(const ox_frame *frame, const ox_plan *plan) {
+    key_words words = {.key = plan->key, .size = plan->key_size, .same = true};
+    if (!plan->stages || !plan->key)
+        return false;
+    describe(frame, &words);
+    return words.same && words.at == plan->key_size;
+}
+
+ox_status ox_kept_note(ox_frame *frame) {
+    ox_plan *plan = &frame->plan;
+    if (!frame->most_kept)
+        return OX_OK;
+    key_words words = {0};
+    describe(frame, &words);
+    ox_pile_free(&plan->pile); /* a key that no stage came behind */
+    plan->key = ox_pile_array(&plan->pile, words.at, sizeof *plan->key);
+    if (!plan->key)
+        return ox_fail_memory(frame->error, "the plan of a session", words.at * sizeof *plan->key);
+    plan->key_size = words.at;
+    describe(frame, &(key_words){.key = plan->key, .write = true});
+    return OX_OK;
+}
+
+/* ---- Plans by turns ----------------------------------------------------------------------------------------- */
+
+static size_t count_slots(const ox_frame *frame) {
+    return (size_t)(frame->graph->nvalues - frame->graph->nweights);
+}
+
+/* The frame's slots get the contents that they had with this plan; sources stay as they are. */
+static void return_slots(ox_frame *frame, const ox_plan *plan) {
+    for (int i = 0; i < frame->nsources; i++)
+        plan->slots[frame->sources[i].slot - frame->own] = *frame->sources[i].slot;
+    memcpy(frame->own, plan->slots, count_slots(frame) * sizeof *plan->slots);
+}
+
+/* Takes the plan in force away, into `kept`; its slots have a place there. */
+static void save(ox_frame *frame, ox_kept *kept) {
+    *kept = (ox_kept){frame->plan, frame->planning};
+    kept->plan.stale = false;
+    kept->plan.arena = (uintptr_t)frame->arena.start;
+    kept->plan.arena_used = frame->arena.used;
+    memcpy(kept->plan.slots, frame->own, count_slots(frame) * sizeof *frame->own);
+}
+
+static bool need_slots(ox_frame *frame, ox_plan *plan) {
+    if (!plan->slots)
+        plan->slots = ox_pile_array(&plan->lists, count_slots(frame), sizeof *plan->slots);
+    return plan->slots;
+}
+
+/* The plan in force comes first among those that are kept, in the place of number i. */
+static void put_first(ox_frame *frame, int i) {
+    memmove(&frame->kept[1], &frame->kept[0], (size_t)i * sizeof *frame->kept);
+    save(frame, &frame->kept[0]);
+}
+
+/* Constants are others now: bodies that read some ask for this number. */
+static void put_in_force(ox_frame *frame, const ox_kept *kept) {
+    const size_t forgotten = frame->plan.forgotten + 1;
+    frame->plan = kept->plan;
+    frame->planning = kept->planning;
+    frame->plan.forgotten = forgotten;
+}
+
+bool ox_kept_take(ox_frame *frame) {
+    if (serves(frame, &frame->plan))
+        return true;
+    int i = 0;
+    while (i < frame->most_kept && !serves(frame, &frame->kept[i].plan))
+        i++;
+    if (i == frame->most_kept || !need_slots(frame, &frame->plan))
+        return false;
+    const ox_kept taken = frame->kept[i];
+    put_first(frame, i);
+    put_in_force(frame, &taken);
+    return_slots(frame, &taken.plan);
+    OX_ASSERT(taken.plan.arena_used <= frame->arena.size);
+    frame->arena.used = taken.plan.arena_used;
+    ox_place_move(frame, frame->plan.newest->end, taken.plan.arena);
+    return true;
+}
+
+/* A kept plan without stages, whose lists are as in a new frame. */
+static void clear(const ox_frame *frame, ox_kept *kept) {
+    const size_t count = (size_t)frame->graph->nnodes;
+    ox_plan *plan = &kept->plan;
+    ox_pile_free(&kept->planning.scratch);
+    ox_pile_free(&plan->pile);
+    memset(plan->steps, 0, count * sizeof *plan->steps);
+    memset(plan->members, 0, count * sizeof *plan->members);
+    memset(plan->prepared, 0, count * sizeof *plan->prepared);
+    plan->stages = plan->newest = NULL;
+    plan->key = NULL;
+    kept->planning = (ox_planning){.scratch = kept->planning.scratch};
+}
+
+static void drop(ox_frame *frame, ox_kept *kept) {
+    ox_pile_free(&kept->planning.scratch);
+    ox_pile_free(&kept->plan.pile);
+    ox_pile_free(&kept->plan.lists);
+    *kept = (ox_kept){.plan = {.pile = {.allocator = frame->plan.pile.allocator},
+                               .lists = {.allocator = frame->plan.lists.allocator}},
+                      .planning = {.scratch = {.allocator = frame->planning.scratch.allocator}}};
+}
+
+void ox_kept_put(ox_frame *frame) {
+    if (!frame->most_kept || !frame->plan.stages || !need_slots(frame, &frame->plan))
+        return;
+    const int last = frame->most_kept - 1;
+    ox_kept *oldest = &frame->kept[last];
+    if (oldest->plan.steps) {
+        clear(frame, oldest);
+    } else if (!ox_frame_lists(frame, &oldest->plan.lists, &oldest->plan)) {
+        drop(frame, oldest);
+        return;
+    }
+    const ox_kept taken = *oldest;
+    put_first(frame, last);
+    put_in_force(frame, &taken);
+}
+
+ox_status ox_kept_begin(ox_frame *frame, size_t most) {
+    frame->kept = ox_pile_array(&frame->fixed, most, sizeof *frame->kept);
+    if (!frame->kept)
+        return ox_fail_memory(frame->error, "the plans of a session", most * sizeof *frame->kept);
+    frame->most_kept = (int)most;
+    for (int i = 0; i < frame->most_kept; i++)
+        drop(frame, &frame->kept[i]);
+    return OX_OK;
+}
+
+bool ox_kept_drop(ox_frame *frame) {
+    bool found = false;
+    for (int i = 0; i < frame->most_kept; i++) {
+        found = found || frame->kept[i].plan.stages;
+        drop(frame, &frame->kept[i]);
+    }
+    return found;
+}
+#endif

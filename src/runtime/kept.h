@@ -1,0 +1,36 @@
+/* kept.h: plans for shapes that the sources of a frame had before. */
+#ifndef OX_RUNTIME_KEPT_H
+#define OX_RUNTIME_KEPT_H
+
+#include "frame.h"
+
+#if OX_WITH_KEPT
+/* Lets a frame without a plan keep `most` plans besides the one in force. */
+ox_status ox_kept_begin(ox_frame *frame, size_t most);
+/* Takes the plan that was made for the sources as they are, if there is one; false if not. */
+bool ox_kept_take(ox_frame *frame);
+/* Puts the plan in force aside, if it has stages and there is memory; another one may go for it. */
+void ox_kept_put(ox_frame *frame);
+/* Notes what the sources are, before the first stage is planned. */
+ox_status ox_kept_note(ox_frame *frame);
+/* Drops the plans that are not in force; false if there are none. */
+bool ox_kept_drop(ox_frame *frame);
+#else
+static inline bool ox_kept_take(ox_frame *frame) {
+    (void)frame;
+    return false;
+}
+static inline void ox_kept_put(ox_frame *frame) {
+    (void)frame;
+}
+static inline ox_status ox_kept_note(ox_frame *frame) {
+    (void)frame;
+    return OX_OK;
+}
+static inline bool ox_kept_drop(ox_frame *frame) {
+    (void)frame;
+    return false;
+}
+#endif
+
+#endif
