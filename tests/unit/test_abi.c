@@ -61,7 +61,7 @@ END_TEST
 /* The bytes of the old struct lie at the end of a block, so that a sanitizer sees a read behind them. */
 START_TEST(program_of_the_first_version) {
     static const char *const extra[] = {"h"};
-    own_model m;
+    own_model m = {0};
     own_begin(&m, "", 21);
     ox_put_input(&m.graph, "x", OX_FLOAT, -1, NULL);
     ox_put_output(&m.graph, "y", OX_FLOAT, -1, NULL);
