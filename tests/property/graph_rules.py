@@ -598,6 +598,8 @@ WITHOUT = {
     "DeformConv": "tests/property/deforms.py has it",
     "MaxRoiPool": "tests/property/regions.py has it", "RoiAlign": "the same",
     "com.microsoft.DynamicQuantizeLSTM": "tests/property/recurrent.py has it",
+    **{f"com.microsoft.{name}": "tests/property/nbits.py has it" for name in (
+        "GatherBlockQuantized", "MatMulBnb4", "MatMulNBits")},
     "com.microsoft.MurmurHash3": "tests/property/texts.py has it", "com.microsoft.Tokenizer": "the same",
     "SimplifiedLayerNormalization": "ONNX Runtime's; tests/property/fused.py has it",
     **{name: "of the first opsets; tests/property/fused.py has it" for name in (
