@@ -14,8 +14,8 @@ static const char *const expressions[] = {
     "a=Neg(x);b=Abs(y);d=Expand(z,Mul(s,{1}));m=Add(a,d);k=MatMul(d,w);n=Mul(m,b);Add(n,k)",
     "a=Add(x,y);d=Expand(z,Mul(s,{1}));m=Add(a,d);k=CumSum(d,{@});n=CumSum(k,{@});Sub(Add(m,k),n)",
     "a=Add(x,y);d=Expand(z,Mul(s,{1}));m=Mul(a,d);k=ReduceSum(d,{@});n=ReduceMax(y,{@});Add(Mul(m,k),n)",
-    "a=Add(x,y);d=Expand(a,Mul(s,{1}));e=Expand(z,Abs(Mul(s,{1})));m=Mul(a,e);k=Concat[axis=@](e,d);"
-    "Concat[axis=@](Sub(m,z),k)",
+    ("a=Add(x,y);d=Expand(a,Mul(s,{1}));e=Expand(z,Abs(Mul(s,{1})));m=Mul(a,e);k=Concat[axis=@](e,d);"
+     "Concat[axis=@](Sub(m,z),k)"),
     "a=Neg(x);b=Transpose(a);d=Expand(z,Mul(s,{1}));m=Mul(d,Transpose(b));k=MatMul(d,w);Concat[axis=@](Add(m,y),k)",
 };
 
