@@ -281,7 +281,7 @@ static inline ox_floats ox_pick_floats(ox_floats from, ox_indices which) {
 #elif defined(__AVX2__)
     return (ox_floats)_mm256_permutevar8x32_ps((__m256)from, (__m256i)which);
 #else
-    ox_floats picked;
+    ox_floats picked = {0};
     for (int l = 0; l < OX_WIDEST / 4; l++)
         picked[l] = from[which[l] & (OX_WIDEST / 4 - 1)];
     return picked;

@@ -230,10 +230,11 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
         ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
     if (v * OX_WIDEST < row->bytes) { /* what lies behind the row counts nothing */
-        integers numbers;
+        integers numbers = {0};
         for (int l = 0; l < LANES; l++)
             numbers[l] = l;
-        const words within = (words)(numbers < (integers){0} + (int32_t)(row->bytes / 4 - v * LANES));
+        const integers left = (integers){0} + (int32_t)(row->bytes / 4 - v * LANES);
+        const words within = (words)(numbers < left);
         for (int i = 0; i < count; i++) {
             w[i] = load_words(rows->weights[i] + v * OX_WIDEST, row->bytes - v * OX_WIDEST);
             scales[i] = (ox_floats)((words)of_lanes(rows->scales[i], v * LANES, &p) & within);
