@@ -101,7 +101,7 @@ compat: venv
 operators: $(BUILD)/ox venv
 	@$(VENV_RUN) 1 tests/proto/operators.py $(BUILD)/ox docs/operators.md
 
-cli: $(BUILD)/ox venv
+cli: $(BUILD)/ox venv node-cases
 	@OX='$(abspath $(BUILD))/ox' PYTHON="$$(sh tests/venv_run.sh '$(abspath $(VENV))' --which '$(PYTHON)')" \
 	  sh tests/cli/run.sh
 
