@@ -111,18 +111,23 @@ static void await(ox_frame *frame, int v, int readers) {
     release(frame, shared);
 }
 
-/* Node n, whose outputs are constants by now, will not read its inputs again: who reads views among its outputs reads
- * these. */
-static void count_folded(ox_frame *frame, int n) {
+/* Whether node n, which is skipped, will not read its inputs again. */
+static bool is_folded(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
-    if (ox_op_has(node->op, OX_OP_CONTROL))
-        return; /* it runs all the same */
+    bool folded = frame->plan.steps[n].skip && !ox_op_has(node->op, OX_OP_CONTROL); /* that runs all the same */
     for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0 && !ox_frame_own(frame, node->out[k])->constant)
-            return;
+        folded &= node->out[k] < 0 || ox_frame_own(frame, node->out[k])->constant;
+    return folded;
+}
+
+/* Who reads a view among the constants that node n gives reads its input, whether the node is folded or not. */
+static void count_constants(ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0 && count_readers(frame, node->out[k]))
+        if (node->out[k] >= 0 && ox_frame_own(frame, node->out[k])->constant && count_readers(frame, node->out[k]))
             await(frame, node->out[k], count_readers(frame, node->out[k]));
+    if (!is_folded(frame, n))
+        return;
     for (int i = 0; i < node->nin && !(node->op->flags & OX_OP_SHAPE_ONLY); i++)
         await(frame, node->in[i], -1);
     for (int k = 0; k < node->nout; k++)
@@ -306,8 +311,7 @@ ox_status ox_fold_node(ox_frame *frame, int n) {
     if (!step->skip && is_constant(frame, n) && may_take(frame, result_bytes(frame, n)))
         OX_TRY(try_fold(frame, n));
 #if OX_WITH_TEMPORARIES
-    if (step->skip)
-        count_folded(frame, n);
+    count_constants(frame, n);
 #endif
     return OX_OK;
 }
