@@ -60,7 +60,8 @@ static void add_tap(const ox_scatter *s, const int64_t *tap, const char *column,
         place[0] += at * in_step;
         place[1] += first * out_step;
         dim[last - d] = end - first;
-        step[2 * (last - d)] = split ? in_step : in_step * w->stride[d];
+        /* The stride of one element is not taken, and may be as large as it likes. */
+        step[2 * (last - d)] = end - first == 1 ? 0 : split ? in_step : in_step * w->stride[d];
         step[2 * (last - d) + 1] = out_step;
         index[last - d] = 0;
         in_step *= split ? plane_row(w) : w->in[d];
