@@ -34,7 +34,7 @@ typedef struct ox_block_rows {
 typedef size_t ox_block_size_fn(const ox_block_row *row);
 
 /* Lays out a row of A: k floats, or as bytes with a scale for each block. */
-typedef void ox_block_lay_fn(const ox_block_row *row, const float *a, void *to);
+typedef void ox_block_lay_fn(const ox_block_row *row, const ox_f32 *a, void *to);
 typedef void ox_block_lay_bytes_fn(const ox_block_row *row, const int8_t *a, const float *scales, void *to);
 
 /* to[i] = the sum of A's row, which is laid out, times row i of the weights. */
@@ -42,7 +42,7 @@ typedef void ox_block_dots_fn(const ox_block_rows *rows, const void *a, float *t
 
 /* Rounds k floats to bytes, by the greatest of each block, which becomes 127 or -127, to the nearest, even ones of two;
  * false if one of them is infinite or no number. Either bytes and the scale of each block, or what they stand for. */
-typedef bool ox_block_round_fn(int64_t k, int64_t block, const float *a, int8_t *bytes, float *scales, float *floats);
+typedef bool ox_block_round_fn(int64_t k, int64_t block, const ox_f32 *a, int8_t *bytes, float *scales, float *floats);
 
 /* Writes `count` weights of some rows, which are packed one behind the other, as floats: each row is a column, elements
  * of a column are to_row bytes apart. They begin with whole words at `weights`, `phase` weights behind the start of the

@@ -10,7 +10,7 @@
 
 typedef ox_indices words;
 typedef int32_t integers __attribute__((vector_size(OX_WIDEST)));
-typedef ox_floats loose_floats __attribute__((aligned(4), may_alias));
+typedef ox_floats loose_floats __attribute__((aligned(1), may_alias));
 typedef words loose_words __attribute__((aligned(1), may_alias));
 
 enum {
@@ -140,7 +140,7 @@ static size_t size_of_row(const ox_block_row *row) {
     return (size_t)((row->bytes + OX_WIDEST - 1) / OX_WIDEST) * part_bytes(row->bits);
 }
 
-static void lay(const ox_block_row *row, const float *a, void *to) {
+static void lay(const ox_block_row *row, const ox_f32 *a, void *to) {
     const int each = 32 / row->bits;
     float *values = to;
     for (int64_t first = 0; first * row->bits < row->bytes * 8; first += LANES * each, values += LANES * each)
@@ -293,7 +293,7 @@ void OX_JOIN(ox_block_bytes_dots, OX_DOT_ISA)(const ox_block_rows *rows, const v
 /* The greatest absolute value as bits, which are in the order of the floats; beyond INFINITE there are no numbers. */
 #define INFINITE 0x7f800000U
 
-static uint32_t greatest_of(const float *a, int64_t count) {
+static uint32_t greatest_of(const ox_f32 *a, int64_t count) {
     const u32 *bits = (const u32 *)(const void *)a;
     uint32_t most = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -303,7 +303,7 @@ static uint32_t greatest_of(const float *a, int64_t count) {
     return most;
 }
 
-static bool round_to_bytes(int64_t k, int64_t block, const float *a, int8_t *bytes, float *scales, float *floats) {
+static bool round_to_bytes(int64_t k, int64_t block, const ox_f32 *a, int8_t *bytes, float *scales, float *floats) {
     for (int64_t first = 0; first < k; first += block) {
         const int64_t end = k - first < block ? k : first + block;
         const uint32_t most = greatest_of(a + first, end - first);

@@ -136,8 +136,8 @@ static float zero_at(const ox_call *call, const gather_blocks *g, int64_t i) {
 static float scale_at(const ox_tensor *scales, int64_t i) {
     float scale;
     if (scales->dtype == OX_FLOAT)
-        return ((const float *)scales->data)[i];
-    ox_widen(scales->dtype, 1, (const uint16_t *)scales->data + i, &scale);
+        return ((const ox_f32 *)scales->data)[i];
+    ox_widen(scales->dtype, 1, (const ox_u16 *)scales->data + i, &scale);
     return scale;
 }
 

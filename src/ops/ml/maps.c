@@ -88,7 +88,7 @@ static int64_t key_of(ox_dtype dtype, const void *data, int64_t i, bool by_bits)
     case OX_DOUBLE:
         return float_key(((const ox_f64 *)data)[i]);
     case OX_INT16:
-        return ((const int16_t *)data)[i];
+        return (int16_t)((const ox_u16 *)data)[i];
     case OX_INT32:
         return ((const ox_i32 *)data)[i];
     default:

@@ -54,7 +54,7 @@ ox_status ox_block_few_prepare(ox_call *call, const ox_gemm *g, ox_block_few *fe
 /* ---- Rows of A ---------------------------------------------------------------------------------------------- */
 
 /* Row i, as bytes, rounded or as it is: what has infinite elements is not rounded. */
-static void lay_row(few_job *job, int64_t i, const float *a, float *room) {
+static void lay_row(few_job *job, int64_t i, const ox_f32 *a, float *room) {
     const ox_block_few *few = job->few;
     const ox_block_loops *loops = few->loops;
     const ox_block_row *row = &few->row;
@@ -143,7 +143,7 @@ void ox_block_few_run(const ox_call *call, size_t *used, const ox_block_few *few
     const ox_tensor *zeros = ox_call_given(call, OX_BLOCKS_ZEROS) ? call->in[OX_BLOCKS_ZEROS] : NULL;
     few_job job = {
         .call = call, .few = few, .g = g, .scales = {call->in[OX_BLOCKS_SCALES], g->n}, .zeros = {zeros, g->n}};
-    const float *a = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
+    const ox_f32 *a = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
     job.a = ox_workspace_take(call, used, g->m, (size_t)few->laid);
     float *room = ox_workspace_take(call, used, few->rounds ? few->row.k + few->row.blocks : 0, sizeof *room);
     job.rooms = ox_workspace_take(call, used, ox_pool_parts(few->pool), (size_t)few->room);

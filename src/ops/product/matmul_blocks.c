@@ -24,9 +24,9 @@ typedef struct blocks_run {
     ox_block_weights weights;
     const ox_block_few *few;
     const ox_lanes *add;
-    const float *bias;
-    const float *a; /* before it is rounded, */
-    float *rounded; /* and after */
+    const ox_f32 *bias;
+    const ox_f32 *a; /* before it is rounded, */
+    float *rounded;  /* and after */
 } blocks_run;
 
 /* ---- The plain way ------------------------------------------------------------------------------------------ */
@@ -117,7 +117,7 @@ static void round_part(void *context, int part, int parts) {
     int64_t i, end;
     ox_pool_range(g->m, part, parts, &i, &end);
     for (; i < end; i++) {
-        const float *a = run->a + i * g->k;
+        const ox_f32 *a = run->a + i * g->k;
         float *to = run->rounded + i * g->k;
         if (!run->few->loops->round(g->k, run->few->row.block, a, NULL, NULL, to))
             memcpy(to, a, (size_t)g->k * sizeof *to);

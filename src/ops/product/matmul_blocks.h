@@ -29,11 +29,11 @@ enum {
 typedef struct ox_block_weights {
     ox_block_shape shape;
     const uint8_t *data;
-    const float *scales, *zeros; /* zeros: NULL if there are none of floats */
-    const uint8_t *packed_zeros; /* NULL if there are none of integers */
-    int64_t zeros_row;           /* bytes of those of a row */
-    const int64_t *groups;       /* for each k the block whose scale and zero point it has; NULL: its own */
-    bool absolute, ones;         /* as of ox_call */
+    const ox_f32 *scales, *zeros; /* zeros: NULL if there are none of floats */
+    const uint8_t *packed_zeros;  /* NULL if there are none of integers */
+    int64_t zeros_row;            /* bytes of those of a row */
+    const int64_t *groups;        /* for each k the block whose scale and zero point it has; NULL: its own */
+    bool absolute, ones;          /* as of ox_call */
 } ox_block_weights;
 
 /* The plain way: element [n, k] of W. */
