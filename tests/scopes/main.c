@@ -43,8 +43,8 @@ static double seconds(void) {
 /* The builds that a session takes by name. */
 static void find_builds(scope *s) {
     static const char *const names[] = {"base", "v3", "v4"};
-    static scope trying;
-    trying.counts = &(scope_counts){0};
+    static scope_counts counts;
+    static scope trying = {.counts = &counts};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (scope_has_build(&trying, names[i]))
             s->isa[s->nisa++] = names[i];
