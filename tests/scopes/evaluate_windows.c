@@ -42,18 +42,24 @@ static windows read_windows(const scope_node *node, const scope_value *x, const 
     return c;
 }
 
+/* Where in its plane the window at a place has tap [i, j, k]; -1 outside. */
+static int64_t place_of(const windows *c, const int64_t *at, int64_t i, int64_t j, int64_t k) {
+    const int64_t z = at[0] * c->stride[0] - c->pad[0] + i * c->dilation[0],
+                  y = at[1] * c->stride[1] - c->pad[1] + j * c->dilation[1],
+                  u = at[2] * c->stride[2] - c->pad[2] + k * c->dilation[2];
+    const bool inside = z >= 0 && z < c->in[0] && y >= 0 && y < c->in[1] && u >= 0 && u < c->in[2];
+    return inside ? (z * c->in[1] + y) * c->in[2] + u : -1;
+}
+
 /* What a window sees of a channel, times the weights of that channel. */
 static double window_sum(const windows *c, const double *x, const double *w, const int64_t *at) {
     double sum = 0;
     for (int64_t i = 0; i < c->kernel[0]; i++)
         for (int64_t j = 0; j < c->kernel[1]; j++)
             for (int64_t k = 0; k < c->kernel[2]; k++) {
-                const int64_t z = at[0] * c->stride[0] - c->pad[0] + i * c->dilation[0],
-                              y = at[1] * c->stride[1] - c->pad[1] + j * c->dilation[1],
-                              u = at[2] * c->stride[2] - c->pad[2] + k * c->dilation[2];
-                if (z >= 0 && z < c->in[0] && y >= 0 && y < c->in[1] && u >= 0 && u < c->in[2])
-                    sum += (x[(z * c->in[1] + y) * c->in[2] + u] - c->x_zero) *
-                           (w[(i * c->kernel[1] + j) * c->kernel[2] + k] - c->w_zero);
+                const int64_t seen = place_of(c, at, i, j, k);
+                if (seen >= 0)
+                    sum += (x[seen] - c->x_zero) * (w[(i * c->kernel[1] + j) * c->kernel[2] + k] - c->w_zero);
             }
     return sum;
 }
@@ -111,14 +117,11 @@ static folded fold_window(const windows *c, const double *x, const int64_t *at) 
     for (int64_t i = 0; i < c->kernel[0]; i++)
         for (int64_t j = 0; j < c->kernel[1]; j++)
             for (int64_t k = 0; k < c->kernel[2]; k++) {
-                const int64_t z = at[0] * c->stride[0] - c->pad[0] + i * c->dilation[0],
-                              y = at[1] * c->stride[1] - c->pad[1] + j * c->dilation[1],
-                              u = at[2] * c->stride[2] - c->pad[2] + k * c->dilation[2];
-                if (z < 0 || z >= c->in[0] || y < 0 || y >= c->in[1] || u < 0 || u >= c->in[2])
+                const int64_t seen = place_of(c, at, i, j, k);
+                if (seen < 0)
                     continue;
-                const double element = x[(z * c->in[1] + y) * c->in[2] + u];
-                f.sum += element;
-                f.most = fmax(f.most, element);
+                f.sum += x[seen];
+                f.most = fmax(f.most, x[seen]);
                 f.count++;
             }
     return f;
