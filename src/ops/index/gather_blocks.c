@@ -130,7 +130,7 @@ static float zero_at(const ox_call *call, const gather_blocks *g, int64_t i) {
     if (g->bits == 8)
         return integer_at(call->in[ZEROS], i, 8);
     const int64_t row = i / g->blocks, each = 8 / g->bits;
-    return integer_at(call->in[ZEROS], row * ((g->blocks - 1) / each + 1) * each + i % g->blocks, g->bits);
+    return integer_at(call->in[ZEROS], row * ox_bits_bytes(g->blocks, g->bits) * each + i % g->blocks, g->bits);
 }
 
 static float scale_at(const ox_tensor *scales, int64_t i) {

@@ -1,6 +1,7 @@
 /* block_few.c: products of a few rows with weights in blocks. */
 #include "block_few.h"
 
+#include "ops/blocks.h"
 #include "ops/dense.h"
 
 #include <string.h>
@@ -31,6 +32,15 @@ static int64_t list_length(const ox_block_few *few) {
     return few->row.blocks + OX_BLOCK_BEHIND;
 }
 
+/* A thread's room: scales and zero points of some rows of weights, sums of some columns, and scratch. */
+static size_t lists_bytes(const ox_block_few *few) {
+    return ox_aligned((size_t)list_length(few) * 2 * OX_BLOCK_ROWS * sizeof(float));
+}
+
+static size_t columns_bytes(const ox_gemm *g) {
+    return ox_aligned((size_t)g->m * COLUMNS * sizeof(float));
+}
+
 ox_status ox_block_few_prepare(ox_call *call, const ox_gemm *g, ox_block_few *few) {
     const ox_block_loops *loops = few->loops;
     const size_t after = ox_epilogue_scratch(g->epilogue);
@@ -41,9 +51,7 @@ ox_status ox_block_few_prepare(ox_call *call, const ox_gemm *g, ox_block_few *fe
     few->laid = (int64_t)ox_aligned(floats > bytes ? floats : bytes);
     few->scratch = ox_aligned(after > g->scratch ? after : g->scratch);
     few->pool = ox_pool_for(call->pool, (double)g->n * (double)few->row.bytes * (double)g->m);
-    const size_t lists = (size_t)list_length(few) * 2 * OX_BLOCK_ROWS * sizeof(float);
-    const size_t block = (size_t)g->m * COLUMNS * sizeof(float);
-    few->room = (int64_t)ox_pool_room(ox_pool_parts(few->pool), ox_aligned(lists) + ox_aligned(block) + few->scratch);
+    few->room = (int64_t)ox_pool_room(ox_pool_parts(few->pool), lists_bytes(few) + columns_bytes(g) + few->scratch);
     ox_call_name(call, few->by_bytes ? "bytes by blocks of weights" : "rows of blocks of weights");
     OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_A]));
     OX_TRY(ox_workspace_add(call, g->m, (size_t)few->laid));
@@ -77,7 +85,7 @@ static const ox_f32 *entries_of(const few_job *job, const entries *e, int64_t n,
     const char *data = t->data;
     const int64_t size = (int64_t)ox_dtype_size(t->dtype);
     if (t->dtype == OX_UINT8) {
-        const int64_t bytes = ((row->blocks - 1) * row->bits >> 3) + 1;
+        const int64_t bytes = ox_bits_bytes(row->blocks, row->bits);
         job->few->loops->zeros(row->bits, row->blocks, (const uint8_t *)data + n * bytes, room);
         return room;
     }
@@ -109,9 +117,8 @@ static void find_rows(const few_job *job, int64_t n, int count, float *room, ox_
 static void compute_columns(const few_job *job, char *room, int64_t column, int64_t end) {
     const ox_block_few *few = job->few;
     const ox_gemm *g = job->g;
-    const size_t lists = (size_t)list_length(few) * 2 * OX_BLOCK_ROWS * sizeof(float);
     const bool taken = ox_gemm_is_taken(g);
-    char *data = taken ? room + ox_aligned(lists) : (char *)g->c + column * (int64_t)sizeof(float);
+    char *data = taken ? room + lists_bytes(few) : (char *)g->c + column * (int64_t)sizeof(float);
     const int64_t data_row = taken ? (end - column) * (int64_t)sizeof(float) : g->c_row;
     ox_block_rows rows;
     for (int64_t n = column; n < end; n += rows.count) {
@@ -121,7 +128,7 @@ static void compute_columns(const few_job *job, char *room, int64_t column, int6
             (job->as_bytes[i] ? few->loops->bytes_dots : few->loops->dots)(&rows, job->a + i * few->laid, to);
         }
     }
-    char *scratch = room + ox_aligned(lists) + ox_aligned((size_t)g->m * COLUMNS * sizeof(float));
+    char *scratch = room + lists_bytes(few) + columns_bytes(g);
     if (taken)
         ox_gemm_take_block(g, &(const ox_gemm_block){0, g->m, column, end - column, data, data_row, scratch});
 }

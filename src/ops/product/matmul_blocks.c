@@ -251,7 +251,7 @@ static ox_status take_inputs(ox_call *call, size_t *used, const matmul_blocks *s
             w->packed_zeros = zeros->data;
         else
             w->zeros = ox_dense_in(call, used, zeros).data;
-        w->zeros_row = ((w->shape.blocks - 1) * w->shape.bits >> 3) + 1;
+        w->zeros_row = ox_bits_bytes(w->shape.blocks, w->shape.bits);
     }
     OX_TRY(take_groups(call, used, w));
     run->bias = state->has_bias ? ox_dense_in(call, used, call->in[OX_BLOCKS_BIAS]).data : NULL;

@@ -32,8 +32,7 @@ static ox_status check_zeros(ox_call *call, const ox_block_shape *s) {
         return OX_OK;
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_ZEROS, OX_BIT(OX_UINT8) | OX_BIT(call->in[0]->dtype)));
     const bool packed = call->in[OX_BLOCKS_ZEROS]->dtype == OX_UINT8;
-    const int64_t each = 8 / s->bits;
-    return check_rows(call, OX_BLOCKS_ZEROS, s->n, packed ? (s->blocks - 1) / each + 1 : s->blocks);
+    return check_rows(call, OX_BLOCKS_ZEROS, s->n, packed ? ox_bits_bytes(s->blocks, s->bits) : s->blocks);
 }
 
 static ox_status check_nbits(ox_call *call, ox_block_shape *s) {
