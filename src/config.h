@@ -125,7 +125,7 @@
 #define OX_MAX_GRAPHS (OX_SMALL ? 4 : 32)
 #endif
 
-/* How deep model-local functions may call each other and subgraphs nest, together: where nobody says so, and at most. A
+/* How deep model-local functions may call each other and subgraphs nest, together: by default, and at most. A
  * level takes up to 2 KB of stack. */
 #ifndef OX_MAX_CALLS
 #define OX_MAX_CALLS (OX_SMALL ? 4 : 128)
@@ -134,7 +134,7 @@
 #define OX_MOST_CALLS (OX_SMALL ? 4 : 1024)
 #endif
 
-/* Plans that a session keeps, each for other shapes of its inputs: where nobody says so, and at most. */
+/* Plans that a session keeps, each for other shapes of its inputs: by default, and at most. */
 #ifndef OX_MAX_PLANS
 #define OX_MAX_PLANS (OX_SMALL ? 1 : 4)
 #endif

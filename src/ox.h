@@ -327,7 +327,7 @@ typedef struct ox_options {
     size_t operator_count;               /* entries of operators */
     ox_external_data_fn *external_data;  /* where external data is taken from, in place of files */
     void *external_context;              /* for that function */
-    ox_warn_fn *warn;                    /* default: nobody is told */
+    ox_warn_fn *warn;                    /* default: no warnings */
     void *warn_context;                  /* for that function */
     /* Of sessions: names of values of the main graph that become outputs too, behind those of the model and in this
      * order. An inner value of a model-local function has the names of the calls in front, as ox_model_visit tells. */
@@ -698,7 +698,7 @@ OX_API int ox_call_output_count(const ox_call *call);
 /* Input `index`, as far as it is known; NULL if the node omits it. */
 OX_API const ox_tensor *ox_call_input(const ox_call *call, int index);
 
-/* Output `index`, which run writes to; NULL if nobody asked for it. */
+/* Output `index`, which run writes to; NULL if it is not requested. */
 OX_API const ox_tensor *ox_call_result(const ox_call *call, int index);
 
 /* Attributes by `name`. A missing one gives `otherwise` (for lists: NULL, and a `count` of 0); one of another type
@@ -747,8 +747,8 @@ OX_API ox_status ox_call_check_same(ox_call *call, int first, int last);
  * ("axis"). */
 OX_API ox_status ox_call_axis(ox_call *call, const char *what, int64_t axis, int rank, int *result);
 
-/* Infer: output `index` is a new tensor of `rank` dimensions `dims`, which are copied. Outputs that nobody asked for
- * may be described too. */
+/* Infer: output `index` is a new tensor of `rank` dimensions `dims`, which are copied. Outputs that are not
+ * requested may be described too. */
 OX_API ox_status ox_call_output(ox_call *call, int index, ox_dtype dtype, int rank, const int64_t *dims);
 
 /* Infer: output `index` shows the memory of input `of`, and must stay within it: element 0 lies at `offset` bytes, the

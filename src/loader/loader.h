@@ -48,7 +48,7 @@ typedef struct ox_loader {
     ox_tensor_source source;
     ox_opset_table opsets;
     ox_opset_table *function_opsets; /* one per function, made when needed */
-    size_t *function_sizes;          /* one per function: nodes when expanded, and 1; 0 while nobody has counted */
+    size_t *function_sizes;          /* one per function: nodes when expanded, and 1; 0 until they are counted */
     ox_map functions;                /* id of domain, name and overload -> index */
     ox_map ids, pairs;               /* small numbers for addresses and for pairs of numbers */
     int32_t next_id;
