@@ -56,8 +56,8 @@ def shares(record, pattern, yardstick, work):
 
 def judge(record):
     """[(met, text)] of a record of one thread; goals whose cases were not measured are left out."""
-    judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers, "loops": judge_loops,
-              "trees": judge_trees, "models": judge_networks}
+    judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers,
+              "quantized": judge_quantized, "loops": judge_loops, "trees": judge_trees, "models": judge_networks}
     return judges[record["table"]](record)
 
 
@@ -105,6 +105,16 @@ def judge_trees(record):
 
 def judge_layers(record):
     return [judge_slowest(record, 0.8), at_least("all layers over ONNX Runtime", over_ort(record["cases"]), 1.15)]
+
+
+def judge_quantized(record):
+    times = {c["name"]: c["median_ns"]["ox"] for c in record["cases"] if "ox" in c["median_ns"]}
+    found = [judge_slowest(record, TIE), at_least("all over ONNX Runtime", over_ort(record["cases"]), 1.3)]
+    for name in (n for n in times if n.endswith(", QDQ u8s8")):
+        floats = name.replace("QDQ u8s8", "float")
+        if floats in times:
+            found.append(at_least(f"{name} over float", times[floats] / times[name], 1.8))
+    return found
 
 
 def over_fastest(case):

@@ -1,6 +1,6 @@
 """bench.py: measures ox against ONNX Runtime, numpy or OpenBLAS and, where they were built, rten and tract, on the
 table of elementwise models (models.py), of matrix products (products.py), of single layers of networks (layers.py), of
-loops (loops.py), of trees (trees.py) or of whole networks (whole.py).
+layers and networks of bytes (quantized.py), of loops (loops.py), of trees (trees.py) or of whole networks (whole.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Before each turn a copy
 fills the caches, so that nobody finds there what another one read. A turn is one run that is not measured and then as
@@ -25,6 +25,7 @@ import machine
 import models
 import numpy as np
 import products
+import quantized
 import report
 import trees
 import whole
@@ -34,7 +35,7 @@ MOST_RUNS = 1 << 20
 ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by a third of a case's turns at most
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
 PATIENCE_S, MOVED_S = 300, 0.2  # for processors near each other, in all and at a time
-TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES,
+TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES, "quantized": quantized.CASES,
           "loops": loops.CASES, "trees": trees.CASES, "models": whole.CASES}
 
 
@@ -96,7 +97,7 @@ def disagreement(case, ours, theirs):
     step = 17 if ours.size > 1 << 20 else 1
     ours, theirs = (a.reshape(-1)[::step].astype(np.float64) for a in (ours, theirs))
     tolerance = 2e-2 if "16" in case.out[1] else 1e-4
-    wrong = np.flatnonzero(~np.isclose(ours, theirs, rtol=tolerance, atol=1 if case.out[1] == "uint8" else 1e-5))
+    wrong = np.flatnonzero(~np.isclose(ours, theirs, rtol=tolerance, atol=1 if case.out[1] in ("uint8", "int8") else 1e-5))
     if wrong.size:
         i = wrong[0]
         return f"element {i * step}: {ours[i]} is not {theirs[i]}, and {wrong.size} of {ours.size} differ"

@@ -86,6 +86,13 @@ class Layers:
         return f"Peak of float32: {spread(peaks, 0)} GFLOP/s" if peaks else ""
 
 
+class Quantized(Layers):
+    """What is told of layers and networks of bytes."""
+
+    titles = ["GOP/s", "GB/s"]
+    every = "all of bytes"
+
+
 class Loops:
     """What is told of loops."""
 
@@ -115,7 +122,7 @@ class Whole(Loops):
     every = "all networks"
 
 
-TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "loops": Loops, "trees": Trees,
+TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "quantized": Quantized, "loops": Loops, "trees": Trees,
           "models": Whole}
 
 

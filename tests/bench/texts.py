@@ -16,7 +16,7 @@ cases in which it is more than 5 % faster than ox.
 """
 
 TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks", "loops": "Loops",
-          "trees": "Trees", "planning": "Planning", "models": "Whole networks", "starts": "Starting with networks"}
+          "quantized": "Bytes", "trees": "Trees", "planning": "Planning", "models": "Whole networks", "starts": "Starting with networks"}
 
 INTRODUCTIONS = {
     "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
@@ -31,6 +31,10 @@ for double, of float32 for all other types, so that what integers reach may be a
 that follows them there. Dims of images are channels, height and width; *3x3 / 2* is a kernel with a stride of 2, *x 8* a
 batch of 8. Weights are initializers. *GFLOP/s* counts two operations for each multiplication of a direct computation,
 whatever the runtime makes of it; *GB/s* counts inputs, weights and the output once.""",
+    "quantized": """The cases are those of `tests/bench/quantized.py`: QLinearConv and QLinearMatMul, bytes in and bytes
+out, named as layers and products above, and networks of well-known shapes with random weights, in floats and in the forms
+in which networks of bytes are shipped. *u8s8* are unsigned activations and signed weights, *by channel* is a scale for
+each output channel. *GOP/s* counts two operations for each multiplication of a direct computation.""",
     "loops": """The cases are those of `tests/bench/loops.py`: bodies of Loop and Scan. A value that is carried lies in two
 places by turns, and what is stacked is computed in its slice of the result.""",
     "trees": """The cases are those of `tests/bench/trees.py`: full trees with random features, thresholds and votes, on rows
