@@ -1,6 +1,7 @@
 /* integer_loops.c: what surrounds products of bytes, and their making of floats. Built once for each kind of processor.
  */
 #include "lane_loops.h"
+#include "requantize.h"
 
 enum {
     BAND = 1024 /* columns whose sums stay in the first-level cache */
@@ -78,13 +79,52 @@ static inline void requantize_by(int64_t n, const ox_requantization *how, int64_
     }
 }
 
-static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
-    const i32 *sums = (const i32 *)(const void *)row;
+static void requantize_exactly(int64_t n, const ox_requantization *how, const i32 *sums, char *bytes) {
     if (how->step)
         requantize_by(n, how, 1, sums, (u8 *)bytes);
     else
         requantize_by(n, how, 0, sums, (u8 *)bytes);
 }
+
+#ifdef OX_SUMS_AT_ONCE
+/* The sums from one on, and in *scales their factors, where each has one. */
+static inline void load_sums(const ox_requantization *how, const ox_quantizer *q, int64_t left, const i32 *sums,
+                             const f32 *factors, ox_dot_lanes *to, ox_floats *scales) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; v++)
+        to[v] = ox_sums_load(sums + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+    if (how->step)
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; v++)
+            scales[v] = q->scale * (ox_floats)ox_sums_load(factors + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+}
+
+/* Bytes may be written over sums. */
+static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
+    const ox_quantizer q = ox_quantizer_of(how);
+    const i32 *sums = (const i32 *)(const void *)row;
+    const ox_floats scale = q.scale * *how->column_scales - (ox_floats){0};
+    ox_floats scales[4] = {scale, scale, scale, scale};
+    ox_requantization part = *how;
+    if (!q.is_sure) {
+        requantize_exactly(n, how, sums, bytes);
+        return;
+    }
+    for (int64_t j = 0; j < n; j += OX_SUMS_AT_ONCE) {
+        ox_dot_lanes some[4], result;
+        part.column_scales = how->column_scales + j * how->step;
+        load_sums(how, &q, n - j, sums + j, part.column_scales, some, scales);
+        if (ox_quantize_sums(&q, some, scales, &result))
+            ox_bytes_store(bytes + j, n - j, result);
+        else
+            requantize_exactly(LESS_OF(n - j, OX_SUMS_AT_ONCE), &part, sums + j, bytes + j);
+    }
+}
+#else
+static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
+    requantize_exactly(n, how, (const i32 *)(const void *)row, bytes);
+}
+#endif
 
 /* ---- Quantization ------------------------------------------------------------------------------------------- */
 

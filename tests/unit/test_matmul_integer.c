@@ -1,7 +1,11 @@
 /* test_matmul_integer.c: MatMulInteger and QLinearMatMul, called by themselves. */
+#include "src/loops/integer_loops.h"
+#include "src/loops/lanes.h"
+#include "tests/unit/builds.h"
 #include "tests/unit/call.h"
 
 #include <check.h>
+#include <math.h>
 
 static const uint8_t left[] = {200, 1, 2, 250};
 static const int8_t right[] = {-128, 3, 127, -1};
@@ -83,6 +87,63 @@ START_TEST(results_saturate) {
 }
 END_TEST
 
+enum {
+    MOST_SUMS = 200
+};
+
+/* A sum as a byte, by the definition. */
+static uint8_t requantized(int32_t sum, const ox_requantization *how, int64_t i) {
+    const double factor = how->row_scale * (double)how->column_scales[i * how->step];
+    const int low = how->dtype == OX_INT8 ? -128 : 0;
+    const double result = nearbyint((int32_t)((uint32_t)sum + how->more) * factor) + how->zero;
+    return (uint8_t)(int)fmax(low, fmin(low + 255, result));
+}
+
+/* Of each length, in the place of sums, too. */
+static void check_requantization(const ox_requantization *how, const int32_t *sums) {
+    static const int64_t lengths[] = {1, 15, 17, 31, 49, 64, 65, 128, MOST_SUMS};
+    for (int b = 0; b < BUILDS; b++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            int32_t room[MOST_SUMS];
+            uint8_t bytes[MOST_SUMS + 1];
+            const int64_t n = lengths[i];
+            memcpy(room, sums, sizeof room);
+            bytes[n] = 77;
+            OX_BUILD_OF(ox_loops_find(builds[b]), ox_integer_builds)->requantize(n, how, (char *)room, (char *)bytes);
+            ck_assert_int_eq(bytes[n], 77);
+            OX_BUILD_OF(ox_loops_find(builds[b]), ox_integer_builds)->requantize(n, how, (char *)room, (char *)room);
+            ck_assert_mem_eq(room, bytes, (size_t)n);
+            for (int64_t j = 0; j < n; j++)
+                ck_assert_msg(bytes[j] == requantized(sums[j], how, j), "%s: %d of %d by %g is %d", builds[b], (int)j,
+                              sums[j], how->row_scale, bytes[j]);
+        }
+}
+
+/* Factors of which sums are at, and hardly beside, the middle between two numbers, and such that floats cannot hold. */
+START_TEST(sums_are_rounded_once_on_all_builds) {
+    static const double factors[] = {0.5,   0.00390625, 0.1,           1.0 / 3,        0.0034567, 1,
+                                     -0.25, 1.00000001, 0.49999999999, 1e-44,          1e-120,    0,
+                                     1e30,  1e300,      0.5 + 0x1p-40, 0.0019499999999};
+    int32_t sums[MOST_SUMS];
+    ox_f32 scales[MOST_SUMS];
+    for (size_t f = 0; f < sizeof factors / sizeof *factors; f++)
+        for (int round = 0; round < 24; round++) {
+            for (int i = 0; i < MOST_SUMS; i++) {
+                sums[i] = round < 8 ? i - 100 + round * 200 : (int32_t)(((uint32_t)i * 2654435761U) >> (round - 8));
+                scales[i] = i % 7 ? (ox_f32)(i % 5 + 1) / 4 : i % 2 ? 1e38F : 1e-38F;
+            }
+            const int zeros[] = {0, 128, 255, -128, 3}, zero = zeros[round % 5];
+            const ox_requantization how = {zero < 0 ? OX_INT8 : OX_UINT8,
+                                           round % 3 ? 0U - (uint32_t)round : 0,
+                                           zero,
+                                           factors[f],
+                                           scales,
+                                           round % 2};
+            check_requantization(&how, sums);
+        }
+}
+END_TEST
+
 Suite *ox_suite_matmul_integer(void);
 Suite *ox_suite_matmul_integer(void) {
     Suite *suite = suite_create("matmul_integer");
@@ -91,6 +152,7 @@ Suite *ox_suite_matmul_integer(void) {
     tcase_add_test(tc, zero_points_that_do_not_fit_are_errors);
     tcase_add_test(tc, ties_go_to_even_before_the_zero_point);
     tcase_add_test(tc, results_saturate);
+    tcase_add_test(tc, sums_are_rounded_once_on_all_builds);
     suite_add_tcase(suite, tc);
     return suite;
 }
