@@ -1,5 +1,6 @@
 /* builds.h: the kinds of processors that the loops are built for: the list. Declarations, tables of builds, the
- * Makefile and the tests are expanded from these rows; a new build is a row, and its intrinsics in intrinsics.h.
+ * Makefile and the tests are expanded from these rows; a new build is a row, and its intrinsics in the header
+ * of its processor (intrinsics.h).
  *
  * BUILD(name, machine, flags, wide, runs)
  *     From the plainest, which every processor of the machine runs, to the best. `flags` are the compiler's; those of
