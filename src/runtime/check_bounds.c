@@ -8,6 +8,7 @@
 
 typedef enum check_kind {
     SUMS,      /* of products of its inputs: linear in each of them */
+    BLOCKS,    /* likewise, with weights that have a scale and a zero point */
     MEANS,     /* of windows of one input */
     FUNCTION,  /* of one element */
     GELU,      /* likewise */
@@ -63,7 +64,7 @@ static const row rows[] = {{"", "Acos", FUNCTION},
                            {"", "MatMul", SUMS},
                            {MS, "FusedMatMul", SUMS},
                            {MS, "MatMulBnb4", SUMS},
-                           {MS, "MatMulNBits", SUMS},
+                           {MS, "MatMulNBits", BLOCKS},
                            {"", "AveragePool", MEANS},
                            {"", "Attention", COMPOSED},
                            {"", "CausalConvWithState", COMPOSED},
@@ -104,8 +105,8 @@ static ox_status bound_sums(ox_frame *frame, int m, check_kind kind, ox_dtype dt
     if (kind == MEANS)
         return OX_OK;
     OX_TRY(ox_check_sums(frame, m, OX_CHECK_ONES, &ones));
-    bound->times =
-        (transformed ? OX_CHECK_WINOGRAD_ERRORS : OX_CHECK_SUM_ERRORS) * half_unit(dtype) * ox_differ_largest(&ones);
+    const double roundings = ox_differ_largest(&ones) + (kind == BLOCKS ? OX_CHECK_BLOCK_ROUNDINGS : 0);
+    bound->times = (transformed ? OX_CHECK_WINOGRAD_ERRORS : OX_CHECK_SUM_ERRORS) * half_unit(dtype) * roundings;
     return OX_OK;
 }
 
@@ -128,6 +129,7 @@ ox_status ox_check_bound(ox_frame *frame, int m, ox_bound *bound) {
     bound->units = widened;
     switch (found->kind) {
     case SUMS:
+    case BLOCKS:
     case MEANS:
         return bound_sums(frame, m, found->kind, dtype, bound);
     case FUNCTION:

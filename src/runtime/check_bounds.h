@@ -13,6 +13,8 @@ enum {
     /* Sums of k products, in whatever order and with products rounded or not, are within k * u * S of the exact ones,
      * where S is the sum of the products' absolute values; so two of them are within twice that of each other. */
     OX_CHECK_SUM_ERRORS = 2,
+    /* A weight in a block is a difference times a scale, both rounded: so many more than the k of a sum. */
+    OX_CHECK_BLOCK_ROUNDINGS = 2,
     /* Means of windows are sums of at most 40 numbers (pool_direct.c) in one of two orders, in u * S of means. */
     OX_CHECK_MEAN_ERRORS = 2 * 40,
     /* Winograd's transforms have errors of two to eight times those of plain sums (docs/design.md), in the largest S of

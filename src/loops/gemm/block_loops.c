@@ -151,18 +151,21 @@ static void lay(const ox_block_row *row, const ox_f32 *a, void *to) {
         }
 }
 
-/* Weight i of each word, less 2^(bits - 1). */
-static inline __attribute__((always_inline)) ox_floats weights_of(const int bits, words w, const int i) {
+/* Weight i of each word, or that less 2^(bits - 1). Zero points are taken off the former, so that the difference is
+ * rounded once: of one that is near to a weight, 2^(bits - 1) would leave little. */
+static inline __attribute__((always_inline)) ox_floats weights_of(const int bits, const bool has_zeros, words w,
+                                                                  const int i) {
 #if OX_WIDEST == 64
     if (bits < 8) { /* an index into 16 floats has 4 bits */
-        const float m = bits == 4 ? 8 : 2;
-        const ox_floats table =
-            bits == 4 ? (ox_floats){-m, 1 - m, 2 - m, 3 - m, 4 - m, 5 - m, 6 - m, 7 - m, 0, 1, 2, 3, 4, 5, 6, 7}
-                      : (ox_floats){-2, -1, 0, 1, -2, -1, 0, 1, -2, -1, 0, 1, -2, -1, 0, 1};
-        (void)m;
+        const float m = has_zeros ? 0 : bits == 4 ? 8 : 2;
+        const ox_floats table = bits == 4 ? (ox_floats){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} - m
+                                          : (ox_floats){0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3} - m;
         return ox_pick_floats(table, w >> (uint32_t)(bits * i));
     }
 #endif
+    if (has_zeros)
+        return __builtin_convertvector((integers)(w << (uint32_t)(32 - bits * (i + 1)) >> (uint32_t)(32 - bits)),
+                                       ox_floats);
     const words flipped = w ^ (bits == 2 ? 0xaaaaaaaaU : bits == 4 ? 0x88888888U : 0x80808080U);
     const integers high = (integers)(flipped << (uint32_t)(32 - bits * (i + 1)));
     return __builtin_convertvector(high >> (32 - bits), ox_floats);
@@ -172,18 +175,14 @@ static inline __attribute__((always_inline)) void add_floats(const int bits, con
                                                              const words *w, const char *a, const ox_floats *scales,
                                                              const ox_floats *zeros, ox_floats *totals) {
     const int each = 32 / bits;
-    const ox_floats middle = (ox_floats){0} + (float)(1 << (bits - 1));
-    ox_floats products[OX_BLOCK_ROWS] = {{0}}, shifts[OX_BLOCK_ROWS];
-#pragma GCC unroll 4
-    for (int i = 0; i < count; i++)
-        shifts[i] = middle - zeros[i];
+    ox_floats products[OX_BLOCK_ROWS] = {{0}};
 #pragma GCC unroll 16
     for (int p = 0; p < each; p++) {
         const ox_floats value = OX_GET(loose_floats, a + p * OX_WIDEST);
 #pragma GCC unroll 4
         for (int i = 0; i < count; i++) {
-            const ox_floats weights = weights_of(bits, w[i], p);
-            products[i] += (has_zeros ? weights + shifts[i] : weights) * value;
+            const ox_floats weights = weights_of(bits, has_zeros, w[i], p);
+            products[i] += (has_zeros ? weights - zeros[i] : weights) * value;
         }
     }
 #pragma GCC unroll 4
@@ -355,7 +354,6 @@ static inline __attribute__((always_inline)) void widen_words(const int bits, co
     const int64_t block = (from->phase + at) / from->row->block;
     words w = {0};
     ox_floats scales = {0}, zeros = (ox_floats){0} + (float)(1 << (bits - 1));
-    const ox_floats middle = zeros;
     for (int64_t l = 0; l < columns; l++) {
         uint32_t word;
         memcpy(&word, from->weights + (column + l) * from->row->bytes + at * bits / 8, sizeof word);
@@ -364,10 +362,9 @@ static inline __attribute__((always_inline)) void widen_words(const int bits, co
         if (from->zeros)
             zeros[l] = from->zeros[(column + l) * from->zeros_apart + block];
     }
-    const ox_floats shift = middle - zeros;
 #pragma GCC unroll 16
     for (int i = 0; i < each; i++) {
-        const ox_floats values = (weights_of(bits, w, i) + shift) * scales;
+        const ox_floats values = (weights_of(bits, true, w, i) - zeros) * scales;
         if (i < count && columns == LANES)
             OX_AT(loose_floats, to + i * to_row) = values;
         else if (i < count)
