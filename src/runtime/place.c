@@ -5,10 +5,12 @@
 
 #include "placed.h"
 #include "target.h"
+#include "times.h"
 
-/* Beyond this many buffers, comparing each with each would take too long; then they are packed in the order of time. */
+/* Where buffers have more neighbours than this, all together, looking for gaps would take too long; then they are
+ * packed in the order of time. */
 enum {
-    MOST_COMPARED = 4096
+    MOST_NEIGHBOURS = 1 << 22
 };
 
 typedef struct buffer {
@@ -20,9 +22,22 @@ typedef struct buffer {
 typedef struct placing {
     buffer *buffers; /* [0, fixed) are placed already, by earlier stages */
     size_t count, fixed;
-    size_t *order; /* scratch of `count` entries */
+    size_t *order;  /* scratch of `count` entries */
+    int first, end; /* nodes of the stage */
     size_t high_water;
 } placing;
+
+typedef enum outcome {
+    IS_PLACED,
+    HAS_TOO_MANY, /* neighbours */
+    IS_TOO_LARGE,
+    LACKS_MEMORY
+} outcome;
+
+/* Bytes of the arena that a neighbour takes. */
+typedef struct extent {
+    size_t start, end;
+} extent;
 
 /* ---- What to place ------------------------------------------------------------------------------------------ */
 
@@ -62,10 +77,6 @@ static size_t most_buffers(const ox_frame *frame, const ox_stage *stage) {
 
 /* ---- Placing ------------------------------------------------------------------------------------------------ */
 
-static bool alive_together(const buffer *a, const buffer *b) {
-    return a->born <= b->dies && b->born <= a->dies;
-}
-
 /* Heap sort of indices: no recursion, no memory. */
 static void sort_order(placing *p, size_t count, bool (*before)(const placing *, size_t, size_t)) {
     size_t *order = p->order;
@@ -100,52 +111,129 @@ static void raise_high_water(placing *p, size_t end) {
         p->high_water = end;
 }
 
-/* `placed` lists indices of placed buffers by address. Finds the smallest gap for b and keeps the list sorted. */
-static bool place_best(placing *p, size_t b, size_t *placed, size_t nplaced) {
-    buffer *mine = &p->buffers[b];
-    size_t end = 0, best = SIZE_MAX, best_gap = SIZE_MAX;
-    for (size_t i = 0; i < nplaced; i++) {
-        const buffer *other = &p->buffers[placed[i]];
-        if (!alive_together(mine, other))
-            continue;
-        if (*other->place > end && *other->place - end >= mine->size && *other->place - end < best_gap) {
-            best = end;
-            best_gap = *other->place - end;
+/* ---- Neighbours --------------------------------------------------------------------------------------------- */
+
+/* The buffers that are placed, by the times of their lives. A device has few, and compares. */
+typedef struct neighbours {
+    size_t *found;
+    extent *extents;
+#if OX_SMALL
+    size_t placed;
+#else
+    ox_times times;
+#endif
+} neighbours;
+
+#if OX_SMALL
+static bool alive_together(const buffer *a, const buffer *b) {
+    return a->born <= b->dies && b->born <= a->dies;
+}
+
+static bool add_placed(neighbours *all, const placing *p, size_t b) {
+    (void)p, (void)b;
+    all->placed++;
+    return true;
+}
+
+static size_t find_placed(const neighbours *all, const placing *p, size_t b) {
+    size_t count = 0;
+    for (size_t i = 0; i < all->placed; i++) {
+        const size_t other = i < p->fixed ? i : p->order[i - p->fixed];
+        if (alive_together(&p->buffers[b], &p->buffers[other]))
+            all->found[count++] = other;
+    }
+    return count;
+}
+#else
+static bool add_placed(neighbours *all, const placing *p, size_t b) {
+    return ox_times_add(&all->times, p->buffers[b].born, p->buffers[b].dies, b);
+}
+
+static size_t find_placed(const neighbours *all, const placing *p, size_t b) {
+    return ox_times_find(&all->times, p->buffers[b].born, p->buffers[b].dies, all->found);
+}
+#endif
+
+static bool begin_neighbours(neighbours *all, const placing *p, ox_pile *pile) {
+    *all = (neighbours){.found = ox_pile_array(pile, p->count, sizeof *all->found),
+                        .extents = ox_pile_array(pile, p->count, sizeof *all->extents)};
+#if !OX_SMALL
+    if (!ox_times_begin(&all->times, pile, p->first, p->end))
+        return false;
+#endif
+    bool room = all->found && all->extents;
+    for (size_t b = 0; b < p->fixed && room; b++)
+        room = add_placed(all, p, b);
+    return room;
+}
+
+/* By address, by insertion at distances that shrink: most lists are short. */
+static void sort_extents(extent *list, size_t count) {
+    size_t gap = 1;
+    while (!OX_SMALL && gap < count / 3)
+        gap = 3 * gap + 1;
+    for (; gap; gap = OX_SMALL ? 0 : gap / 3)
+        for (size_t i = gap; i < count; i++) {
+            const extent moved = list[i];
+            size_t at = i;
+            for (; at >= gap && list[at - gap].start > moved.start; at -= gap)
+                list[at] = list[at - gap];
+            list[at] = moved;
         }
-        if (*other->place + other->size > end)
-            end = *other->place + other->size;
+}
+
+/* Puts b into the smallest gap between so many neighbours. */
+static bool place_between(placing *p, size_t b, neighbours *all, size_t count) {
+    const size_t size = p->buffers[b].size;
+    size_t end = 0, best = SIZE_MAX, best_gap = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const buffer *other = &p->buffers[all->found[i]];
+        all->extents[i] = (extent){*other->place, *other->place + other->size};
+    }
+    sort_extents(all->extents, count);
+    for (size_t i = 0; i < count; i++) {
+        const extent *other = &all->extents[i];
+        if (other->start > end && other->start - end >= size && other->start - end < best_gap) {
+            best = end;
+            best_gap = other->start - end;
+        }
+        if (other->end > end)
+            end = other->end;
     }
     if (best == SIZE_MAX)
         best = end;
-    if (best > SIZE_MAX / 2 - mine->size)
+    if (best > SIZE_MAX / 2 - size)
         return false;
-    *mine->place = best;
-    raise_high_water(p, best + mine->size);
-    size_t i = nplaced;
-    for (; i > 0 && *p->buffers[placed[i - 1]].place > best; i--)
-        placed[i] = placed[i - 1];
-    placed[i] = b;
+    *p->buffers[b].place = best;
+    raise_high_water(p, best + size);
     return true;
 }
 
-static bool lower_place(const placing *p, size_t a, size_t b) {
-    return *p->buffers[a].place < *p->buffers[b].place;
-}
-
-static bool place_compared(placing *p, size_t *placed) {
-    for (size_t i = 0; i < p->fixed; i++)
-        p->order[i] = i;
-    sort_order(p, p->fixed, lower_place);
-    memcpy(placed, p->order, p->fixed * sizeof *placed);
-    size_t fresh = p->count - p->fixed;
+static outcome place_near(placing *p, ox_pile *pile) {
+    const size_t fresh = p->count - p->fixed;
+    size_t seen = 0;
+    neighbours all;
+    if (!fresh)
+        return IS_PLACED;
+    if (!begin_neighbours(&all, p, pile))
+        return LACKS_MEMORY;
     for (size_t i = 0; i < fresh; i++)
         p->order[i] = p->fixed + i;
     sort_order(p, fresh, larger);
-    for (size_t i = 0; i < fresh; i++)
-        if (!place_best(p, p->order[i], placed, p->fixed + i))
-            return false;
-    return true;
+    for (size_t i = 0; i < fresh; i++) {
+        const size_t b = p->order[i], count = find_placed(&all, p, b);
+        seen += count;
+        if (!OX_SMALL && seen > MOST_NEIGHBOURS)
+            return HAS_TOO_MANY;
+        if (!place_between(p, b, &all, count))
+            return IS_TOO_LARGE;
+        if (!add_placed(&all, p, b))
+            return LACKS_MEMORY;
+    }
+    return IS_PLACED;
 }
+
+/* ---- Many neighbours ---------------------------------------------------------------------------------------- */
 
 static bool born_before(const placing *p, size_t a, size_t b) {
     return p->buffers[a].born != p->buffers[b].born ? p->buffers[a].born < p->buffers[b].born : a < b;
@@ -163,8 +251,11 @@ static int size_class(size_t size) {
 }
 
 /* Many buffers: each takes the place of one of its size class (a power of two) that died before, or a new one. */
-static bool place_classes(placing *p, size_t *deaths, size_t *next) {
+static outcome place_classes(placing *p, ox_pile *pile) {
     size_t head[64], fresh = p->count - p->fixed, dead = 0;
+    size_t *deaths = ox_pile_array(pile, fresh, sizeof *deaths), *next = ox_pile_array(pile, p->count, sizeof *next);
+    if (!deaths || !next)
+        return LACKS_MEMORY;
     for (int c = 0; c < 64; c++)
         head[c] = SIZE_MAX;
     for (size_t i = 0; i < fresh; i++)
@@ -187,11 +278,11 @@ static bool place_classes(placing *p, size_t *deaths, size_t *next) {
             continue;
         }
         if (mine->size > SIZE_MAX / 4 || p->high_water > SIZE_MAX / 4)
-            return false;
+            return IS_TOO_LARGE;
         *mine->place = p->high_water;
         raise_high_water(p, p->high_water + ((size_t)1 << c));
     }
-    return true;
+    return IS_PLACED;
 }
 
 /* ---- The arena ---------------------------------------------------------------------------------------------- */
@@ -253,23 +344,35 @@ void ox_place_move(ox_frame *frame, int end, uintptr_t from) {
         }
 }
 
-static ox_status place_buffers(placing *p, ox_frame *frame) {
-    size_t *lists = ox_pile_array(&frame->planning.scratch, 3 * p->count, sizeof *lists);
-    if (!lists)
-        return ox_fail_memory(frame->error, "placing buffers", 3 * p->count * sizeof *lists);
-    p->order = lists;
+static void begin_high_water(placing *p) {
+    p->high_water = 0;
     for (size_t i = 0; i < p->fixed; i++)
         raise_high_water(p, *p->buffers[i].place + p->buffers[i].size);
-    bool fits = OX_SMALL || p->count <= MOST_COMPARED ? place_compared(p, lists + p->count)
-                                                      : place_classes(p, lists + p->count, lists + 2 * p->count);
-    return fits ? OX_OK : ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would be larger than the address space");
+}
+
+static ox_status place_buffers(placing *p, ox_frame *frame) {
+    ox_pile *pile = &frame->planning.scratch;
+    p->order = ox_pile_array(pile, p->count, sizeof *p->order);
+    begin_high_water(p);
+    outcome found = p->order ? place_near(p, pile) : LACKS_MEMORY;
+    if (!OX_SMALL && found == HAS_TOO_MANY) {
+        begin_high_water(p);
+        found = place_classes(p, pile);
+    }
+    if (found == LACKS_MEMORY)
+        return ox_fail_memory(frame->error, "placing buffers", p->count * sizeof *p->order);
+    return found == IS_PLACED
+               ? OX_OK
+               : ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would be larger than the address space");
 }
 
 ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
     if (OX_WITH_TARGETS && frame->placer.place)
         OX_TRY(ox_target_choose(frame, stage));
     size_t most = most_buffers(frame, stage);
-    placing p = {.buffers = ox_pile_array(&frame->planning.scratch, most, sizeof *p.buffers)};
+    placing p = {.buffers = ox_pile_array(&frame->planning.scratch, most, sizeof *p.buffers),
+                 .first = stage->first,
+                 .end = stage->end};
     if (!p.buffers)
         return ox_fail_memory(frame->error, "placing buffers", most * sizeof *p.buffers);
     collect_values(frame, stage, &p, true);

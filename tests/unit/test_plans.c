@@ -99,14 +99,12 @@ static long_bytes write_model(const sample_node *node, int count, bool chain) {
 
 /* ---- Measuring -------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a plan. In a fixed buffer, memory grows by what is asked for and no more. */
-static size_t plan_bytes(const sample_node *node, int count, bool chain, bool no_fuse) {
-    static _Alignas(16) unsigned char buffer[BUFFER];
+/* What a plan takes, in memory of that allocator. */
+static ox_memory_info measure(const sample_node *node, int count, bool chain, bool no_fuse,
+                              const ox_allocator *allocator) {
     static float elements[20];
     static const int64_t dims[] = {4, 5};
-    ox_fixed fixed;
-    const ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, BUFFER);
-    const ox_options options = {.allocator = &allocator, .no_fuse = no_fuse};
+    const ox_options options = {.allocator = allocator, .no_fuse = no_fuse};
     const ox_tensor inputs[] = {{OX_FLOAT, 2, dims, NULL, elements}, {OX_FLOAT16, 2, dims, NULL, elements}};
     ox_error error;
     ox_model *model;
@@ -122,7 +120,15 @@ static size_t plan_bytes(const sample_node *node, int count, bool chain, bool no
     ox_session_free(session);
     ox_model_free(model);
     free(bytes.data);
-    return info.plan_bytes;
+    return info;
+}
+
+/* Bytes of a plan. In a fixed buffer, memory grows by what is asked for and no more. */
+static size_t plan_bytes(const sample_node *node, int count, bool chain, bool no_fuse) {
+    static _Alignas(16) unsigned char buffer[BUFFER];
+    ox_fixed fixed;
+    const ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, BUFFER);
+    return measure(node, count, chain, no_fuse, &allocator).plan_bytes;
 }
 
 static void check_bytes(const sample_node *node, bool chain, bool no_fuse, size_t most) {
@@ -195,7 +201,17 @@ static size_t arena_bytes(const char *op, ox_dtype result) {
     return info.arena_bytes;
 }
 
-/* Whoever reads elements makes a pass store them, and whoever reads a shape does not. */
+/* Where gaps would be looked for between too many values that are there at once, each has a place of its own. */
+START_TEST(many_at_once) {
+    enum {
+        COUNT = 3000 /* each has all before it as neighbours */
+    };
+    static const sample_node neg = {"Neg", {"x"}, OX_FLOAT, 0};
+    ck_assert_uint_ge(measure(&neg, COUNT, false, true, NULL).arena_bytes, COUNT * 20 * sizeof(float));
+}
+END_TEST
+
+/* A node that reads elements makes a pass store them; one that reads a shape does not. */
 START_TEST(shapes_that_are_read) {
     const size_t alone = arena_bytes(NULL, OX_FLOAT), matrix = 64 * 64 * sizeof(float);
     ck_assert_uint_lt(alone, 2 * matrix);
@@ -211,6 +227,7 @@ Suite *ox_suite_plans(void) {
     TCase *tests = tcase_create("plans");
     tcase_add_loop_test(tests, nodes_that_stand_alone, 0, sizeof kinds / sizeof *kinds);
     tcase_add_test(tests, nodes_of_chains);
+    tcase_add_test(tests, many_at_once);
     tcase_add_test(tests, shapes_that_are_read);
     suite_add_tcase(suite, tests);
     return suite;
