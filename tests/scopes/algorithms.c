@@ -62,6 +62,7 @@ static const char *const all[] = {
     "AveragePool: whole images, channels first",
     "LpPool: rows, then columns, channels first",
 #ifdef __x86_64__ /* by instructions that other machines have no loops for */
+    "MatMulNBits: rows of blocks of weights",
     "Conv: direct with outputs side by side, channels first",
     "ConvInteger: product of gathered columns of words, channels first",
     "QLinearConv: product of gathered columns of words, channels first",

@@ -233,7 +233,7 @@ static bool compare_evaluated(scope *s, const outcome *plain) {
 
 /* Fused, and sometimes by threads, in other builds and twice, each beside the plain nodes in the same build. */
 static bool run_ways(scope *s, const ox_model *model, int ninputs, const scope_input *inputs) {
-    const int isa = scope_draw(s, 3) ? -1 : scope_draw(s, s->nisa);
+    const int any = scope_draw(s, 3) ? -1 : scope_draw(s, s->nisa), isa = s->graph.isa < 0 ? any : s->graph.isa;
     static const scope_place outs[] = {SCOPE_INPUT, SCOPE_BYTE, SCOPE_GUARDED};
     const scope_place out = scope_draw(s, 3) ? SCOPE_CONSTANT : outs[scope_draw(s, 3)];
     const way ways[] = {{true, 1, isa, false, SCOPE_CONSTANT},

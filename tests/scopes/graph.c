@@ -39,6 +39,7 @@ bool scope_begin(scope *s) {
     g->used = 0;
     g->rounds = false;
     g->conv = NULL;
+    g->isa = -1;
     g->exact = scope_draw(s, 2);
     g->specials = !g->exact && scope_draw(s, 4) == 0;
     g->zeros = !g->exact && !g->specials && scope_draw(s, 3) == 0;

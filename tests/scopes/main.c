@@ -16,6 +16,7 @@ static const scope_family families[] = {
     {"gemms", "Gemm, the same", scope_gemms},
     {"convs", "Conv by every algorithm, the same", scope_convs},
     {"givers", "operators of all other kinds, the same", scope_givers},
+    {"blocks", "weights of 2, 4 and 8 bits in blocks, in each build of the loops", scope_blocks},
     {"rows", "elementwise nodes and reductions in a pass", scope_rows},
     {"moves", "views and copies of floats of all bits", scope_moves},
     {"stages", "passes that read what was there before shapes were known", scope_stages},

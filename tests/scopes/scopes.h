@@ -22,7 +22,7 @@ enum {
     SCOPE_GUARD = 1 << 21,   /* bytes of an input, at most */
     SCOPE_MODEL = 1 << 21,   /* of a model */
     SCOPE_NUMBERS = 1 << 18, /* elements of all values of a graph */
-    SCOPE_NAMES = 64         /* algorithms that are counted */
+    SCOPE_NAMES = 96         /* algorithms that are counted */
 };
 
 /* Where the data of a value is. */
@@ -78,6 +78,7 @@ typedef struct scope_graph {
     bool zeros;       /* every second element is 0 or -0 */
     bool moves;       /* elements are only moved, so that NaN of all bits are among them, and keep these */
     const char *conv; /* the way that convolutions take wherever they can; NULL: the best one */
+    int isa;          /* the build of the loops, of those that the scope has; -1: any */
     bool constant;    /* nothing is an input: all is computed while planning */
     size_t used;      /* of numbers */
 } scope_graph;
@@ -203,6 +204,7 @@ bool scope_evaluate_move(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_pool(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_norm(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_quantized(scope_graph *graph, const scope_node *node);
+bool scope_evaluate_blocks(scope_graph *graph, const scope_node *node);
 
 /* Makes a value one of such dims and type, with room. */
 bool scope_shape_like(scope_graph *graph, scope_value *value, const scope_value *like);
@@ -270,6 +272,7 @@ void scope_products(scope *s);
 void scope_gemms(scope *s);
 void scope_convs(scope *s);
 void scope_givers(scope *s);
+void scope_blocks(scope *s);
 void scope_rows(scope *s);
 void scope_parts(scope *s);
 void scope_moves(scope *s);

@@ -213,7 +213,8 @@ static inline float total_of(ox_floats values) {
 static inline __attribute__((always_inline)) void dots(const int bits, const int count, const bool has_zeros,
                                                        const ox_block_rows *rows, const char *a, float *to) {
     const ox_block_row *row = rows->row;
-    const int64_t vectors = row->bytes / OX_WIDEST;
+    /* Words that hold weights: of those behind them, a scale that is infinite would make no numbers. */
+    const int64_t bytes = (row->k + 32 / bits - 1) / (32 / bits) * 4, vectors = bytes / OX_WIDEST;
     const places p = find_places(row);
     const ox_floats middle = (ox_floats){0} + (float)(1 << (bits - 1));
     ox_floats totals[OX_BLOCK_ROWS] = {{0}}, scales[OX_BLOCK_ROWS], zeros[OX_BLOCK_ROWS];
@@ -228,14 +229,14 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
         }
         ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
-    if (v * OX_WIDEST < row->bytes) { /* what lies behind the row counts nothing */
+    if (v * OX_WIDEST < bytes) { /* what lies behind them counts nothing */
         integers numbers = {0};
         for (int l = 0; l < LANES; l++)
             numbers[l] = l;
-        const integers left = (integers){0} + (int32_t)(row->bytes / 4 - v * LANES);
+        const integers left = (integers){0} + (int32_t)(bytes / 4 - v * LANES);
         const words within = (words)(numbers < left);
         for (int i = 0; i < count; i++) {
-            w[i] = load_words(rows->weights[i] + v * OX_WIDEST, row->bytes - v * OX_WIDEST);
+            w[i] = load_words(rows->weights[i] + v * OX_WIDEST, bytes - v * OX_WIDEST);
             scales[i] = (ox_floats)((words)of_lanes(rows->scales[i], v * LANES, &p) & within);
             zeros[i] = has_zeros ? (ox_floats)((words)of_lanes(rows->zeros[i], v * LANES, &p) & within) : middle;
         }
