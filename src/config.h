@@ -97,7 +97,12 @@
 
 /* Nodes between DequantizeLinear and QuantizeLinear become integer operators. */
 #ifndef OX_WITH_QUANTIZED
-#define OX_WITH_QUANTIZED (!OX_SMALL)
+#define OX_WITH_QUANTIZED 1
+#endif
+
+/* The nodes as the model has them stay beside, for sessions that want them. */
+#ifndef OX_KEEP_WRITTEN
+#define OX_KEEP_WRITTEN (OX_WITH_QUANTIZED && !OX_SMALL)
 #endif
 
 /* Sparse tensors of a model are made dense when it is loaded. */

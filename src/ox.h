@@ -422,7 +422,7 @@ typedef struct ox_op_use {
     const char *domain; /* "" is ONNX's own */
     const char *name;   /* "Add" */
     int64_t version;    /* of the definition in force: Add in opset 20 is 14 */
-    size_t count;       /* nodes */
+    size_t count;       /* nodes of the model; 0: an integer operator that stands for others */
     bool supported;     /* ox has it in this version */
 } ox_op_use;
 

@@ -21,7 +21,7 @@ typedef struct op_need {
 typedef struct op_needs {
     op_need *at;
     size_t count;
-    bool functions, external;
+    bool functions, external, quantized;
 } op_needs;
 
 typedef struct embedding {
@@ -72,6 +72,7 @@ static void add_model_needs(op_needs *needs, const embedded *e) {
         ox_text name = {0};
         if (ox_model_op_use(e->model, i, &use))
             continue;
+        needs->quantized |= !*use.domain && !strcmp(use.name, "QuantizeLinear");
         ox_text_format(&name, "%s%s%s", use.domain, *use.domain ? "." : "", use.name);
         add_need(needs, name.data, use.version, ox_session_op_types(e->session, i));
         ox_text_free(&name);
@@ -85,6 +86,8 @@ static void put_needs(ox_text *out, const op_needs *needs) {
         ox_text_put(out, "with functions\n");
     if (needs->external)
         ox_text_put(out, "with external\n");
+    if (needs->quantized)
+        ox_text_put(out, "with quantized\n");
     for (size_t i = 0; i < needs->count; i++) {
         ox_text_format(out, "%s %" PRId64, needs->at[i].name, needs->at[i].version);
         for (int type = 1; type < OX_DTYPE_COUNT; type++)
@@ -340,7 +343,7 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
         ox_fixed fixed;
         ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, room);
         const ox_options options = {
-            .allocator = &allocator, .limits = all->limits, .no_fuse = true, .no_integer = true}; /* as in a firmware */
+            .allocator = &allocator, .limits = all->limits, .no_fuse = true}; /* as in a firmware */
         e.session = NULL;
         status = ox_model_load_file(path, &options, &e.model, &all->error);
         if (status)

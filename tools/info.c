@@ -165,7 +165,7 @@ static void put_ops(report *r) {
     ox_text_put(&r->out, "\n");
     for (size_t i = 0; i < ox_model_op_use_count(r->model); i++) {
         ox_op_use use;
-        if (ox_model_op_use(r->model, i, &use))
+        if (ox_model_op_use(r->model, i, &use) || !use.count)
             continue;
         ox_text_format(&r->out, "%6zu  ", use.count);
         put_op(r, &use);
@@ -243,20 +243,20 @@ static void json_values(report *r, const char *key, bool outputs) {
 }
 
 static void json_ops(report *r) {
-    size_t count = ox_model_op_use_count(r->model);
+    size_t count = ox_model_op_use_count(r->model), listed = 0;
     ox_text_put(&r->out, "  \"operators\": [");
     for (size_t i = 0; i < count; i++) {
         ox_op_use use;
-        if (ox_model_op_use(r->model, i, &use))
+        if (ox_model_op_use(r->model, i, &use) || !use.count)
             continue;
-        ox_text_put(&r->out, i ? ",\n    {\"domain\": " : "\n    {\"domain\": ");
+        ox_text_put(&r->out, listed++ ? ",\n    {\"domain\": " : "\n    {\"domain\": ");
         ox_text_json(&r->out, use.domain);
         ox_text_put(&r->out, ", \"name\": ");
         ox_text_json(&r->out, use.name);
         ox_text_format(&r->out, ", \"version\": %" PRId64 ", \"count\": %zu, \"supported\": %s}", use.version,
                        use.count, use.supported ? "true" : "false");
     }
-    ox_text_put(&r->out, count ? "\n  ],\n" : "],\n");
+    ox_text_put(&r->out, listed ? "\n  ],\n" : "],\n");
 }
 
 static void json_opsets(report *r) {

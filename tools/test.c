@@ -69,7 +69,7 @@ static void count_ops(tester *t, const char *directory, bool is_skipped) {
         for (size_t i = 0; i < count; i++)
             missing += !ox_model_op_use(model, i, &use) && !use.supported;
         for (size_t i = 0; i < count; i++)
-            if (!ox_model_op_use(model, i, &use) && (!missing || !use.supported))
+            if (!ox_model_op_use(model, i, &use) && use.count && (!missing || !use.supported))
                 count_op(t, use.name, is_skipped);
     }
     ox_model_free(model);

@@ -288,7 +288,7 @@ static ox_status keep_nodes(ox_loader *l, const ox_scope *scope) {
     return OX_OK;
 }
 
-#if OX_WITH_QUANTIZED
+#if OX_KEEP_WRITTEN
 /* The same graph with the nodes as the model has them. */
 static void keep_written(const ox_scope *scope) {
     ox_graph *written = &scope->written->graph;
@@ -318,7 +318,7 @@ static ox_status finish(ox_loader *l, ox_scope *scope) {
     if (OX_WITH_CHECKS)
         OX_TRY(keep_dtypes(l, scope));
     OX_TRY(keep_nodes(l, scope));
-#if OX_WITH_QUANTIZED
+#if OX_KEEP_WRITTEN
     if (scope->written)
         keep_written(scope);
 #endif

@@ -125,6 +125,8 @@ ox_status ox_scope_sort(ox_builder *b, ox_scope *scope);
 
 /* uses.c: which operators are used. Counts a node that has this name; `key` is of its operator and version. */
 ox_status ox_build_count_use(ox_builder *b, const ox_node *node, const char *name, uintptr_t key);
+/* Notes an operator that no node of the model names, in the version of that opset. */
+ox_status ox_build_note_op(ox_builder *b, const ox_op *op, int version);
 /* True if the node is of that operator of ONNX's own domain. */
 bool ox_build_is_op(const ox_node *node, const char *name);
 /* Fills in version and op of a node that no model has: the newest of ONNX's own domain; counts it. */

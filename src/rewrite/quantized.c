@@ -43,6 +43,7 @@ typedef struct rewriter {
     int32_t *readers; /* of each value, the graph's outputs counted; */
     int32_t *makers;  /* the node that gives it, NOBODY */
     bool *gone;       /* of each node: it is left out */
+    bool changed;     /* some node was replaced */
 } rewriter;
 
 /* ---- What is known ------------------------------------------------------------------------------------------ */
@@ -279,8 +280,11 @@ static ox_status replace(rewriter *r, int32_t n, int32_t value, const ox_node *f
                          const ox_index *in) {
     ox_scope *scope = r->scope;
     ox_index *kept;
-    if (!scope->written)
+    if (OX_KEEP_WRITTEN && !scope->written)
         OX_TRY(keep_written(r));
+    if (OX_WITH_USES)
+        OX_TRY(ox_build_note_op(r->b, op, from->version));
+    r->changed = true;
     OX_TRY(ox_build_get(r->b, r->b->pile, (size_t)count, sizeof *kept, &kept));
     memcpy(kept, in, (size_t)count * sizeof *kept);
     ox_node made = *from;
@@ -452,13 +456,14 @@ static ox_status find_readers(rewriter *r) {
 /* Leaves out the nodes that are gone, and notes what they gave. */
 static ox_status close_gaps(rewriter *r) {
     ox_scope *scope = r->scope;
-    bool *lost;
+    bool *lost = NULL;
     int32_t count = 0;
-    OX_TRY(ox_build_get(r->b, r->b->pile, (size_t)scope->nvalues, sizeof *lost, &lost));
+    if (OX_KEEP_WRITTEN)
+        OX_TRY(ox_build_get(r->b, r->b->pile, (size_t)scope->nvalues, sizeof *lost, &lost));
     for (int32_t n = 0; n < scope->nnodes; n++) {
         const ox_node *node = &scope->nodes[n];
         for (int k = 0; k < node->nout && r->gone[n]; k++)
-            if (node->out[k] >= 0)
+            if (OX_KEEP_WRITTEN && node->out[k] >= 0)
                 lost[node->out[k]] = true;
         if (r->gone[n])
             continue;
@@ -468,7 +473,8 @@ static ox_status close_gaps(rewriter *r) {
         count++;
     }
     scope->nnodes = count;
-    scope->written->lost = lost;
+    if (OX_KEEP_WRITTEN)
+        scope->written->lost = lost;
     return OX_OK;
 }
 
@@ -483,5 +489,5 @@ ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
     for (int32_t n = first; n < scope->nnodes; n++)
         if (ox_build_is_op(&scope->nodes[n], "QuantizeLinear"))
             OX_TRY(rewrite(&r, n));
-    return scope->written ? close_gaps(&r) : OX_OK;
+    return r.changed ? close_gaps(&r) : OX_OK;
 }

@@ -16,6 +16,16 @@ ox_status ox_build_count_use(ox_builder *b, const ox_node *node, const char *nam
     return ox_build_set(b, &b->use_index, &b->scratch, key, b->nuses++);
 }
 
+ox_status ox_build_note_op(ox_builder *b, const ox_op *op, int version) {
+    const uintptr_t key = OX_KEY(op);
+    const ox_node node = {.op = op, .version = (ox_index)version};
+    if (ox_map_get(&b->use_index, key, OX_MISSING) != OX_MISSING)
+        return OX_OK;
+    OX_TRY(ox_build_count_use(b, &node, "", key));
+    b->uses[b->nuses - 1].use.count = 0;
+    return OX_OK;
+}
+
 bool ox_build_is_op(const ox_node *node, const char *name) {
     return ox_op_is_known(node->op) && !*node->op->domain && !ox_text_order(node->op->name, name) &&
            ox_op_find("", name, node->version, NULL) == node->op;

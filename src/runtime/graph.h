@@ -82,7 +82,7 @@ struct ox_graph {
     /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
      * gives none. */
     const char *const *names, *const *node_names;
-#if OX_WITH_QUANTIZED
+#if OX_KEEP_WRITTEN
     const struct ox_written *written; /* NULL where the nodes are those of the model */
 #endif
 };
@@ -94,7 +94,7 @@ typedef struct ox_written {
 } ox_written;
 
 static inline const ox_written *ox_graph_written(const ox_graph *graph) {
-#if OX_WITH_QUANTIZED
+#if OX_KEEP_WRITTEN
     return graph->written;
 #else
     (void)graph;

@@ -1,5 +1,5 @@
 """models.py DIR: writes models for libraries for devices: three that are refused, for nodes out of order, external data
-and a type, one that views.c runs, and a quantized network."""
+and a type, one that views.c runs, and two quantized networks."""
 import os
 import struct
 import sys
@@ -28,8 +28,8 @@ def model(graph, dims=None):
     return integer(1, 8) + field(MODEL_OPSET, integer(2, 14)) + field(MODEL_GRAPH, graph + ends)
 
 
-def tensor(name, dtype, form, numbers):
-    head = integer(TENSOR_DIMS, len(numbers)) + integer(TENSOR_TYPE, dtype) + field(TENSOR_NAME, name)
+def tensor(name, dtype, form, numbers, dims=None):
+    head = b"".join(integer(TENSOR_DIMS, dim) for dim in dims or [len(numbers)]) + integer(TENSOR_TYPE, dtype) + field(TENSOR_NAME, name)
     return field(GRAPH_INITIALIZER, head + field(TENSOR_RAW, struct.pack(f"<{len(numbers)}{form}", *numbers)))
 
 
@@ -57,12 +57,28 @@ def quantized():
         tensor(b"bq", INT32, "i", [4, 8, -12, 16]) + tensor(b"bz", INT32, "i", [4])
 
 
+def rewritten():
+    """A product between quantizations, which is of integers once it is loaded; its inputs are -1, 0, 1 and 2 steps."""
+    nodes = node(b"QuantizeLinear", b"x", b"s", b"xq", c=b"z") + node(b"DequantizeLinear", b"xq", b"s", b"xd", c=b"z")
+    nodes += node(b"Add", b"xd", b"c", b"a")
+    nodes += node(b"QuantizeLinear", b"a", b"s", b"aq", c=b"z") + node(b"DequantizeLinear", b"aq", b"s", b"ad", c=b"z")
+    nodes += node(b"Reshape", b"ad", b"row", b"r") + node(b"QuantizeLinear", b"r", b"s", b"rq", c=b"z")
+    nodes += node(b"DequantizeLinear", b"rq", b"s", b"rd", c=b"z") + node(b"DequantizeLinear", b"wq", b"s", b"wf", c=b"wz")
+    nodes += node(b"MatMul", b"rd", b"wf", b"m") + node(b"QuantizeLinear", b"m", b"t", b"mq", c=b"z")
+    nodes += node(b"DequantizeLinear", b"mq", b"t", b"md", c=b"z") + node(b"Reshape", b"md", b"four", b"y")
+    content = nodes + tensor(b"s", FLOAT, "f", [0.5]) + tensor(b"t", FLOAT, "f", [0.25]) + tensor(b"z", INT8, "b", [2])
+    content += tensor(b"wz", INT8, "b", [0]) + tensor(b"c", FLOAT, "f", [-0.5, 0, 0.5, 1])
+    content += tensor(b"wq", INT8, "b", [1, -2, 3, 4, 5, -6, 7, 8, 0, 1, 1, 0, 2, 2, -1, -1], [4, 4])
+    return content + tensor(b"row", INT64, "q", [1, 4]) + tensor(b"four", INT64, "q", [4])
+
+
 MODELS = {
     "unsorted": model(node(b"Add", b"t", b"x", b"y") + node(b"Add", b"x", b"x", b"t")),
     "external": model(node(b"Add", b"x", b"w", b"y") + outside(b"w")),
     "integers": model(node(b"Add", b"n", b"n", b"y") + value(GRAPH_INPUT, b"n", INT32)),
     "views": model(views()),
     "quantized": model(quantized(), [4]),
+    "rewritten": model(rewritten(), [4]),
 }
 
 for name, content in MODELS.items():

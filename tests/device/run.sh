@@ -108,6 +108,17 @@ expect 'its program' $CC -std=c11 -Wall -Wextra -Werror -Isrc -I"$quantized" -o 
 computes() { "$quantized/main" | grep -qx 'y: 0 2 -8 6'; }
 expect 'its program computes what it should' computes
 
+# One whose product becomes one of integers when it is loaded: MatMul is listed without a type, and no loop is built for it.
+rewritten=$dir/rewritten
+expect 'ox embed of a network that becomes one of integers' "$BUILD/ox" embed "$dir/rewritten.onnx" -o "$rewritten"
+expect 'it lists the operators that the network has then' grep -qx 'QLinearMatMul 10 float int8' "$rewritten/ops.txt"
+expect 'it lists those that it had' grep -qx 'MatMul 13' "$rewritten/ops.txt"
+expect 'its library' device OPS="$rewritten/ops.txt" DEVICE="$rewritten/lib"
+expect 'its program' $CC -std=c11 -Wall -Wextra -Werror -Isrc -I"$rewritten" -o "$rewritten/main" "$rewritten/main.c" \
+    "$rewritten/rewritten.c" "$rewritten/lib/libox.a" -lm
+computes() { "$rewritten/main" | grep -qx 'y: 0.75 1.75 -1 -1.5'; }
+expect 'its program computes what it should' computes
+
 mkdir -p "$dir/none"
 printf '\010\010B\002\020\021:\003\022\001g' >"$dir/none/none.onnx"
 expect 'ox embed takes a model without operators' "$BUILD/ox" embed "$dir/none/none.onnx" -o "$dir/none"

@@ -70,9 +70,43 @@ $(FOREST_EMBED)/host: tests/embedded/forest.c tests/embedded/host_board.c tests/
 device-forest: $(DEVICE)/forest.elf $(FOREST_EMBED)/host
 	@sh tests/embedded/forest.sh $(FOREST_EMBED)/host $(EMULATE) -kernel $<
 
+# Networks with random weights, which give the same bits as the library of this machine where they are of integers.
+NETWORK        ?= kws_qdq
+NETWORKS_DIR   := $(BUILD)/device/networks
+NETWORK_DIR     = $(NETWORKS_DIR)/$(NETWORK)
+NETWORK_BUFFER ?= 262144
+NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder
+$(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py
+	@mkdir -p $(NETWORKS_DIR)
+	$(PYTHON) $< $(NETWORKS_DIR)
+
+$(NETWORKS_DIR)/%/ops.txt $(NETWORKS_DIR)/%/model.c $(NETWORKS_DIR)/%/model.h &: $(NETWORKS_DIR)/%/model.onnx $(BUILD)/ox
+	$(BUILD)/ox embed $< -o $(NETWORKS_DIR)/$*
+
+$(DEVICE)/obj/network_model.o: $(NETWORK_DIR)/model.c $(NETWORK_DIR)/model.h
+	@mkdir -p $(@D)
+	$(DEVICE_COMPILE) -c -o $@ $<
+
+$(DEVICE)/obj/tests/embedded/network.o: DEVICE_CFLAGS += -I$(NETWORK_DIR) -DNETWORK_BUFFER=$(NETWORK_BUFFER)
+$(DEVICE)/obj/tests/embedded/network.o: $(NETWORK_DIR)/model.h
+$(DEVICE)/network.elf: $(DEVICE)/obj/tests/embedded/network.o $(DEVICE)/obj/network_model.o $(BOARD_OBJ) $(DEVICE)/libox.a \
+  $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+$(NETWORKS_DIR)/%/host: tests/embedded/network.c tests/embedded/host_board.c $(NETWORKS_DIR)/%/model.c $(BUILD)/libox.a
+	$(COMPILE) -I$(BOARD) -I$(NETWORKS_DIR)/$* -DNETWORK_BUFFER='(4 << 20)' -o $@ $(filter %.c,$^) $(LIBS_STATIC)
+
+# A Cortex-M0 with more memory than the microbit has; it takes the same instructions.
+device-network: machine_cortex-m0 := $(machine_cortex-m3)
+device-network: hz_cortex-m0 := $(hz_cortex-m3)
+$(DEVICE)/network.elf: MEMORY = $(if $(filter cortex-m0,$(TARGET)),$(memory_cortex-m3),$(memory_$(TARGET)))
+device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
+	@sh tests/embedded/network.sh $(NETWORK_DIR)/host $(EMULATE) -kernel $<
+
 # Each part on its board, with a library of its own: all operators for the node suite, otherwise what is needed. The
 # microbit has 16 KB of RAM.
-DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
+DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
+  device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(DEVICE_PARTS)
@@ -93,7 +127,14 @@ device-forest@%:
 	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*-forest' OPS='$(FOREST_EMBED)/ops.txt' \
 	  device-forest
 
+# NETWORK-TARGET
+device-network@%:
+	+@$(MAKE) --no-print-directory TARGET='$(NETWORK_TARGET)' NETWORK='$(NETWORK_NAME)' \
+	  DEVICE='$(BUILD)/device/$(NETWORK_TARGET)-$(NETWORK_NAME)' OPS='$(NETWORKS_DIR)/$(NETWORK_NAME)/ops.txt' device-network
+device-network@%: NETWORK_NAME = $(firstword $(subst -, ,$*))
+device-network@%: NETWORK_TARGET = $(patsubst $(NETWORK_NAME)-%,%,$*)
+
 device-node@%:
 	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*' device-node
 
-.PHONY: device-cases device-node device-forest device-digits device-exact device-test
+.PHONY: device-cases device-node device-forest device-digits device-exact device-network device-test

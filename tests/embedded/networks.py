@@ -1,0 +1,160 @@
+"""networks.py DIR: writes small networks with random weights, DIR/NAME/model.onnx: a keyword spotter of depthwise and
+1x1 convolutions (floats, QDQ and QOperator form), and in QDQ form a MobileNet of a quarter of the width, a ResNet of
+eight layers and an autoencoder. The same bytes each time."""
+import os
+import sys
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SPAN = 6.0  # of an activation behind Relu, in floats
+
+
+class Value:
+    def __init__(self, name, shape, scale=1.0, zero=0):
+        self.name, self.shape, self.scale, self.zero = name, shape, scale, zero
+
+
+class Network:
+    """Values are names of int8 tensors in the quantized forms, with their scale and zero point."""
+
+    def __init__(self, form, shape, seed):
+        self.form, self.rng = form, numpy.random.default_rng(seed)
+        self.nodes, self.weights, self.count = [], [], 0
+        self.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+        self.x = Value("x", list(shape))
+        if form != "float":
+            self.x = self.quantize("x", list(shape), 8 / 255, 0)
+
+    def const(self, array):
+        self.count += 1
+        self.weights.append(numpy_helper.from_array(array, f"w{self.count}"))
+        return f"w{self.count}"
+
+    def node(self, op, inputs, domain="", **attributes):
+        self.count += 1
+        name = f"v{self.count}"
+        self.nodes.append(helper.make_node(op, inputs, [name], name=f"n{self.count}", domain=domain, **attributes))
+        return name
+
+    def params(self, scale, zero):
+        return [self.const(numpy.float32(scale)), self.const(numpy.int8(zero))]
+
+    def quantize(self, name, shape, scale, zero):
+        return Value(self.node("QuantizeLinear", [name] + self.params(scale, zero)), shape, scale, zero)
+
+    def floats(self, x):
+        return x.name if self.form == "float" else self.node("DequantizeLinear", [x.name] + self.params(x.scale, x.zero))
+
+    def weight(self, shape, fan, gain=2.0):
+        """Floats, and the same as int8 with a scale for each output channel."""
+        w = self.rng.standard_normal(shape) * numpy.sqrt(gain / fan)
+        scales = (numpy.abs(w).reshape(shape[0], -1).max(axis=1) / 127).astype(numpy.float32)
+        column = scales.reshape([-1] + [1] * (len(shape) - 1))
+        return w.astype(numpy.float32), numpy.clip(numpy.rint(w / column), -127, 127).astype(numpy.int8), scales
+
+    def bias(self, channels, x, scales):
+        b = self.rng.standard_normal(channels) * 0.05
+        steps = (numpy.float32(x.scale) * scales).astype(numpy.float32)
+        return b.astype(numpy.float32), numpy.rint(b / steps).astype(numpy.int32), steps
+
+    def layer(self, op, x, w, b, steps, shape, relu, floats, attributes):
+        """An operator with weights, and Relu if it has one."""
+        w_float, w_int, scales = w
+        b_float, b_int, _ = b
+        scale, zero = (SPAN / 255, -128) if relu else (2 * SPAN / 255, 0)
+        zeros = numpy.zeros(len(scales), numpy.int8)
+        if self.form == "float":
+            name = self.node(op, [x.name, self.const(w_float), self.const(b_float)], **attributes)
+            return Value(self.node("Relu", [name]) if relu else name, shape)
+        if self.form == "qop" and op == "Conv":
+            inputs = [x.name] + self.params(x.scale, x.zero) + [self.const(w_int), self.const(scales), self.const(zeros)]
+            inputs += self.params(scale, zero) + [self.const(b_int)]
+            return Value(self.node("QLinearConv", inputs, **attributes), shape, scale, zero)
+        given = [floats] if floats else [self.floats(x)]
+        given.append(self.node("DequantizeLinear", [self.const(w_int), self.const(scales), self.const(zeros)], axis=0))
+        given.append(self.node("DequantizeLinear", [self.const(b_int), self.const(steps),
+                                                    self.const(numpy.zeros(len(steps), numpy.int32))], axis=0))
+        name = self.node(op, given, **attributes)
+        return self.quantize(self.node("Relu", [name]) if relu else name, shape, scale, zero)
+
+    def conv(self, x, channels, kernel, stride=1, groups=1, pads=None, relu=True):
+        per_group = x.shape[1] // groups
+        pads = pads or [kernel[0] // 2, kernel[1] // 2] * 2
+        w = self.weight([channels, per_group] + list(kernel), per_group * kernel[0] * kernel[1])
+        b = self.bias(channels, x, w[2])
+        size = [(x.shape[2 + d] + pads[d] + pads[2 + d] - kernel[d]) // stride + 1 for d in range(2)]
+        attributes = dict(kernel_shape=kernel, strides=[stride] * 2, pads=pads, group=groups)
+        return self.layer("Conv", x, w, b, b[2], [1, channels] + size, relu, None, attributes)
+
+    def dense(self, x, outputs, relu=False):
+        w = self.weight([outputs, x.shape[1]], x.shape[1], 2.0 if relu else 1.0)
+        b = self.bias(outputs, x, w[2])
+        return self.layer("Gemm", x, w, b, b[2], [1, outputs], relu, None, dict(transB=1))
+
+    def add(self, x, y):
+        name = self.node("Relu", [self.node("Add", [self.floats(x), self.floats(y)])])
+        return self.quantize(name, x.shape, 2 * SPAN / 255, -128)
+
+    def pool(self, x):
+        shape = [1, x.shape[1]]
+        name = self.node("AveragePool", [self.floats(x)], kernel_shape=x.shape[2:])
+        if self.form == "float":
+            return Value(self.node("Flatten", [name]), shape)
+        q = self.quantize(name, x.shape[:2] + [1, 1], x.scale, x.zero)
+        name = self.node("Flatten", [self.floats(q)])
+        return self.quantize(name, shape, x.scale, x.zero)
+
+    def save(self, folder, y):
+        name = self.floats(y)
+        outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, y.shape)]
+        graph = helper.make_graph(self.nodes, "network", [self.input], outputs, self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        onnx.checker.check_model(model)
+        os.makedirs(folder, exist_ok=True)
+        onnx.save(model, os.path.join(folder, "model.onnx"))
+
+
+def keywords(form):
+    net = Network(form, (1, 1, 49, 10), 3)
+    x = net.conv(net.x, 64, (10, 4), 2, pads=[4, 1, 5, 1])
+    for _ in range(4):
+        x = net.conv(x, 64, (3, 3), groups=64)
+        x = net.conv(x, 64, (1, 1))
+    return net, net.dense(net.pool(x), 12)
+
+
+def mobilenet():
+    net = Network("qdq", (1, 3, 96, 96), 4)
+    x = net.conv(net.x, 8, (3, 3), 2)
+    for channels, stride in [(16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2)] + [(128, 1)] * 5 + [(256, 2), (256, 1)]:
+        x = net.conv(x, x.shape[1], (3, 3), stride, groups=x.shape[1])
+        x = net.conv(x, channels, (1, 1))
+    return net, net.dense(net.pool(x), 2)
+
+
+def resnet():
+    net = Network("qdq", (1, 3, 32, 32), 5)
+    x = net.conv(net.x, 16, (3, 3))
+    for channels, stride in [(16, 1), (32, 2), (64, 2)]:
+        y = net.conv(net.conv(x, channels, (3, 3), stride), channels, (3, 3), relu=False)
+        short = x if stride == 1 else net.conv(x, channels, (1, 1), stride, relu=False)
+        x = net.add(y, short)
+    return net, net.dense(net.pool(x), 10)
+
+
+def autoencoder():
+    net = Network("qdq", (1, 640), 6)
+    x = net.x
+    for outputs in [128] * 4 + [8] + [128] * 4:
+        x = net.dense(x, outputs, True)
+    return net, net.dense(x, 640)
+
+
+NETWORKS = {"kws_float": lambda: keywords("float"), "kws_qdq": lambda: keywords("qdq"),
+            "kws_qop": lambda: keywords("qop"), "mobilenet": mobilenet, "resnet": resnet, "autoencoder": autoencoder}
+
+for name, make in NETWORKS.items():
+    network, result = make()
+    network.save(os.path.join(sys.argv[1], name), result)
