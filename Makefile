@@ -41,27 +41,25 @@ define BUILD_OBJECT
 	$(COMPILE) $(DEPFLAGS) -c -o $@ $<
 endef
 
-# gcc's -O2 leaves loops alone that -O3 vectorises; these two flags give the same speed at half the size of -O3.
-LOOPFLAGS := $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && \
-               echo -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps) -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
+# What CMakeLists.txt reads too: folders, files left out, flags of files.
+include src/sources.mk
 
-UNROLLFLAGS := $(shell $(CC) -Werror -funroll-loops --param max-unroll-times=4 -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && \
-                 echo -funroll-loops --param max-unroll-times=4)
-
-# Links of chains work on four vectors at a time: their instructions are best mixed before registers are given out.
-CHAINFLAGS := -O3 $(shell $(CC) -Werror -fschedule-insns -fsched-pressure -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && \
-                echo -fschedule-insns -fsched-pressure)
+# TAKEN gives the flags back if the compiler takes them.
+TAKEN       = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && echo $(1))
+LOOPFLAGS   := $(call TAKEN,$(VECTOR_FLAGS)) $(LOOP_FLAGS)
+UNROLLFLAGS := $(call TAKEN,$(UNROLL_FLAGS))
+CHAINFLAGS  := $(CHAIN_FLAGS) $(call TAKEN,$(SCHEDULE_FLAGS))
 
 # Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
 # what belongs to other subcommands, so that a short run has few pages of the file in memory.
 RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/rewrite/*.c src/runtime/*.c src/pass/*.c) src/iterate/bcast.c \
               src/loops/isa.c $(addprefix src/ops/,call.c custom.c elementwise.c pass_parts.c table.c))
-LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard src/ops/*.c src/ops/*/*.c src/iterate/*.c src/loops/*.c src/loops/*/*.c)))
+LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard $(LIB_PATTERNS))))
 ifdef BLAS
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
 CFLAGS    += -DOX_BLAS $(shell pkg-config --cflags $(BLAS))
 else
-LIB_SRC   := $(filter-out src/ops/gemm/gemm_blas.c,$(LIB_SRC))
+LIB_SRC   := $(filter-out $(BLAS_FILES),$(LIB_SRC))
 endif
 LIB_OBJ  := $(BUILD)/obj/proto/onnx.pb-c.o $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 
@@ -71,12 +69,12 @@ OPEN       := (
 MACHINE    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 BUILD_ROWS  = $(shell sed -n 's/^.*$(1)$(OPEN)\([a-z0-9]*\), $(MACHINE),.*/\1/p' src/loops/builds.h)
 ROW_FLAGS   = $(shell sed -n 's/^.*[A-Z]$(OPEN)$(1), $(MACHINE), //p' src/loops/builds.h | cut -d'"' -f$(2))
-LOOP_SRC   := $(filter-out $(addprefix src/loops/,gemm/gemm_pack.c isa.c lane_math.c),$(filter src/loops/%,$(LIB_SRC)))
+LOOP_SRC   := $(filter-out $(LOOPS_ONCE:%=src/loops/%.c),$(filter src/loops/%,$(LIB_SRC)))
 VARIANTS   ?= $(call BUILD_ROWS,BUILD)
 DOTS       := $(if $(VARIANTS),$(call BUILD_ROWS,DOT))
 LIB_OBJ    += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
-LIB_OBJ    += $(foreach dot,$(DOTS),$(patsubst %,$(BUILD)/obj/src/loops/gemm/%.$(dot).o,gemm_int8 block_loops))
-TOOL_SRC := $(sort $(wildcard tools/*.c))
+LIB_OBJ    += $(foreach dot,$(DOTS),$(LOOPS_DOT:%=$(BUILD)/obj/src/loops/%.$(dot).o))
+TOOL_SRC := $(sort $(wildcard $(TOOL_PATTERNS)))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
 LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.o case% compare.o completion.o csv.o embed.o fill.o image% info.o \
               inputs_npz.o kind.o npz.o ops.o picture.o shape.o subcommands.o test.o trace.o usage.o zip.o zip_write.o),$(TOOL_OBJ))
@@ -86,10 +84,9 @@ RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o
 
 # Operators that need libraries: plug-ins, which the command finds by itself. Each is built where pkg-config knows what
 # it needs, and the compiler links that: it may be one for another machine.
-IMAGE_LIBS := libpng libturbojpeg libtiff-4 libwebp libopenjp2
 HAS_LIBS    = $(if $(shell pkg-config --exists $(1) 2>/dev/null && echo 'int main(void) { return 0; }' | \
                 $(2) -o /dev/null - $$(pkg-config --libs $(1)) >/dev/null 2>&1 && echo yes),$(3))
-PLUGINS    := $(call HAS_LIBS,$(IMAGE_LIBS),$(CC) -x c,image) $(call HAS_LIBS,re2,$(CXX) -x c++,regex)
+PLUGINS    := $(call HAS_LIBS,$(IMAGE_LIBS),$(CC) -x c,image) $(call HAS_LIBS,$(REGEX_LIBS),$(CXX) -x c++,regex)
 
 all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc $(PLUGINS:%=$(BUILD)/plugins/%.so)
 
@@ -133,19 +130,12 @@ $(BUILD)/obj/src/loader/%.o: CFLAGS += -I$(BUILD)/proto
 $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 	$(BUILD_OBJECT)
 
-$(foreach room,loops iterate pass ops,$(BUILD)/obj/src/$(room)/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_VARIANTS)
-$(BUILD)/obj/src/runtime/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
-# No compiler's choice here: the sums of products are fused wherever the processor can.
-FUSED := gemm/gemm_kernel gemm/block_loops $(addprefix window/,beside_loops conv_loops winograd_loops)
-$(foreach loops,$(FUSED),$(BUILD)/obj/src/loops/$(loops)%o): CFLAGS += -ffp-contract=fast
-# What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := $(addprefix lanes/lanes_,chain divide math order pow tiles) cell_loops reduce_loops softmax_loops \
-        gemm/gemm_kernel gemm/block_loops integer_loops window/beside_loops
-# A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
-$(foreach v,$(VARIANTS),$(patsubst %,$(BUILD)/obj/src/loops/lanes/%.$(v).o,lanes lanes_tiles)): CFLAGS += $(UNROLLFLAGS)
-# Compilers must unroll these loops, or what they compute would not stay in registers.
-$(BUILD)/obj/src/loops/lanes/lanes_chain%o: CFLAGS += $(CHAINFLAGS)
-$(BUILD)/obj/src/ops/ml/tree_walk.o: CFLAGS += -O3
+$(LOOP_ROOMS:%=$(BUILD)/obj/src/%/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS),-DOX_VARIANTS)
+$(VARIANT_ROOMS:%=$(BUILD)/obj/src/%/%.o): CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
+$(FUSED:%=$(BUILD)/obj/src/loops/%%o): CFLAGS += $(FUSED_FLAGS)
+$(foreach v,$(VARIANTS),$(UNROLLED:%=$(BUILD)/obj/src/loops/%.$(v).o)): CFLAGS += $(UNROLLFLAGS)
+$(CHAINED:%=$(BUILD)/obj/src/loops/%%o): CFLAGS += $(CHAINFLAGS)
+$(TREES:%=$(BUILD)/obj/src/ops/%.o): CFLAGS += $(TREE_FLAGS)
 # Rules of a build: NAME.
 define BUILD_RULES
 $(BUILD)/obj/%.$(1).o: CFLAGS += -DOX_ISA=$(1) $(call ROW_FLAGS,$(1),2)
@@ -202,7 +192,7 @@ $(IMAGE_OBJ): CFLAGS += $(shell pkg-config --cflags $(IMAGE_LIBS) 2>/dev/null)
 $(BUILD)/obj/plugins/regex/%.o: plugins/regex/%.cc
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CXX $<" &&) $(CXX) -std=c++17 $(OPT) -Wall -Wextra -Werror -fvisibility=hidden -fPIC -Isrc $(SANITIZE) \
-	  $(shell pkg-config --cflags re2) $(DEPFLAGS) -c -o $@ $<
+	  $(shell pkg-config --cflags $(REGEX_LIBS)) $(DEPFLAGS) -c -o $@ $<
 
 $(BUILD)/plugins/image.so: $(IMAGE_OBJ)
 	@mkdir -p $(@D)
@@ -210,12 +200,12 @@ $(BUILD)/plugins/image.so: $(IMAGE_OBJ)
 
 $(BUILD)/plugins/regex.so: $(REGEX_OBJ)
 	@mkdir -p $(@D)
-	$(call SHORT,LD) $(CXX) -shared $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs re2)
+	$(call SHORT,LD) $(CXX) -shared $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(REGEX_LIBS))
 
 # Rewritten when it changes, as PREFIX may from one call to the next.
 $(BUILD)/ox.pc: tools/ox.pc.in FORCE
 	@mkdir -p $(@D)
-	@$(FILL) -e 's,@PREFIX@,$(PREFIX),' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@.new
+	@$(FILL) -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,lib,' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(BUILD)/ox.1: tools/ox.1 tools/about.h src/ox.h

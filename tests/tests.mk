@@ -10,7 +10,7 @@ CHECK_PARTS := \
   cli \
   conformance tolerances versions \
   plugin strict \
-  ops-list check-device check-install check-setup \
+  ops-list check-device check-install check-setup check-cmake \
   check-digits check-filetype check-speech $(if $(SANITIZE),,pages) \
   check-python \
   models-check
@@ -24,7 +24,7 @@ CHECK_BESIDE := \
 
 # What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
 # code looks at what it relies on (src/asserts.h). Sanitized builds look by themselves.
-PLAIN_PARTS := plugin ops-list check-device check-install check-setup pages check-python
+PLAIN_PARTS := plugin ops-list check-device check-install check-setup check-cmake pages check-python
 CHECKED     := $(if $(SANITIZE)$(ASSERTIONS),$(BUILD),$(BUILD)/checked)
 # What no compiler flag changes is shared: $(call SHARE,name of a build in $(BUILD)).
 SHARE = mkdir -p $(BUILD)/$(1) $(BUILD)/node $(BUILD)/models && \
@@ -323,6 +323,10 @@ check-install: all
 check-setup: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC) $(SANITIZE)' sh tests/install/setup.sh
 
+# The build by CMake: the same files and flags, and in `make nightly` whether it builds and can be used.
+check-cmake cmake-test: all
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' PYTHON='$(PYTHON)' sh tests/build/cmake.sh $(if $(filter cmake-test,$@),--all)
+
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
 # They watch what malloc gives.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -DOX_MAPPED_BYTES=SIZE_MAX
@@ -412,5 +416,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) asan tsan alike nightly valgrind analyze \
+.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test asan tsan alike nightly valgrind analyze \
   lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck

@@ -1,0 +1,15 @@
+# FindProtobufC.cmake: the target ProtobufC::ProtobufC, the runtime of protobuf-c. ProtobufC_ROOT says where else to look.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(PC_ProtobufC QUIET libprotobuf-c)
+endif()
+find_path(ProtobufC_INCLUDE_DIR protobuf-c/protobuf-c.h HINTS ${PC_ProtobufC_INCLUDE_DIRS})
+find_library(ProtobufC_LIBRARY protobuf-c HINTS ${PC_ProtobufC_LIBRARY_DIRS})
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(ProtobufC REQUIRED_VARS ProtobufC_LIBRARY ProtobufC_INCLUDE_DIR)
+mark_as_advanced(ProtobufC_LIBRARY ProtobufC_INCLUDE_DIR)
+if(ProtobufC_FOUND AND NOT TARGET ProtobufC::ProtobufC)
+  add_library(ProtobufC::ProtobufC UNKNOWN IMPORTED)
+  set_target_properties(ProtobufC::ProtobufC PROPERTIES IMPORTED_LOCATION ${ProtobufC_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${ProtobufC_INCLUDE_DIR})
+endif()
