@@ -222,7 +222,7 @@ install: all $(BUILD)/ox.1
 	install -m644 $(BUILD)/libox.a $(DESTDIR)$(PREFIX)/lib/libox.a
 	install -m755 $(BUILD)/libox.so $(DESTDIR)$(PREFIX)/lib/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libox.so
-	install -m644 src/ox.h $(DESTDIR)$(PREFIX)/include/ox.h
+	install -m644 src/ox.h src/ox.hpp $(DESTDIR)$(PREFIX)/include
 	install -m644 $(BUILD)/ox.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ox.pc
 	install -m644 $(BUILD)/ox.1 $(DESTDIR)$(PREFIX)/share/man/man1/ox.1
 	$(foreach to,$(COMPLETIONS),install -d $(dir $(DESTDIR)$(PREFIX)/$(to)) && $(EMULATOR) $(BUILD)/ox completion \
@@ -232,7 +232,7 @@ install: all $(BUILD)/ox.1
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)'
 
 uninstall:
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ox lib/libox.a lib/libox.so lib/$(SONAME) include/ox.h \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ox lib/libox.a lib/libox.so lib/$(SONAME) include/ox.h include/ox.hpp \
 	  lib/pkgconfig/ox.pc share/man/man1/ox.1 lib/ox/image.so lib/ox/regex.so $(COMPLETIONS))
 	@rmdir $(DESTDIR)$(PREFIX)/lib/ox 2>/dev/null || true
 	@sh tools/installed.sh '$(DESTDIR)' '$(PREFIX)' --gone

@@ -10,7 +10,7 @@ CHECK_PARTS := \
   cli \
   conformance tolerances versions \
   plugin strict \
-  ops-list check-device check-install check-setup check-cmake \
+  ops-list check-device check-install check-setup check-cmake check-cpp \
   check-digits check-filetype check-speech $(if $(SANITIZE),,pages) \
   check-python \
   models-check
@@ -327,6 +327,10 @@ check-setup: all
 check-cmake cmake-test: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' PYTHON='$(PYTHON)' sh tests/build/cmake.sh $(if $(filter cmake-test,$@),--all)
 
+# The header for C++, as C++17 and C++20 by the compilers that are here.
+check-cpp: $(BUILD)/libox.a
+	@BUILD='$(BUILD)' CXX='$(CXX) $(SANITIZE)' LIBS='-lprotobuf-c $(BLAS_LIBS) -lm -lpthread -ldl' sh tests/cpp/run.sh
+
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
 # They watch what malloc gives.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -DOX_MAPPED_BYTES=SIZE_MAX
@@ -362,7 +366,7 @@ valgrind: $(BUILD)/unit
 	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 CK_EXCLUDE_TAGS=long valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
-LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]' | sort)
+LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]' -o -name '*.[ch]pp' | sort)
 
 lint: lint-rooms lint-texts lint-about lint-abi lint-reference lint-format lint-build lint-cppcheck
 

@@ -24,7 +24,7 @@ expect 'make install' $MAKE --no-print-directory BUILD="$BUILD" install DESTDIR=
 tree=$root/usr/local
 export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_LIBDIR="$tree/lib/pkgconfig" LD_LIBRARY_PATH="$tree/lib"
 
-for file in bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h share/man/man1/ox.1 \
+for file in bin/ox lib/libox.a lib/libox.so lib/libox.so.0 include/ox.h include/ox.hpp share/man/man1/ox.1 \
     share/bash-completion/completions/ox share/zsh/site-functions/_ox share/fish/vendor_completions.d/ox.fish; do
     expect "$file is not installed" test -s "$tree/$file"
 done
@@ -74,6 +74,7 @@ private=$(sed -n 's/^Libs.private: //p' "$tree/lib/pkgconfig/ox.pc")
 {
     build_and_run 'C, shared' $CC -std=c11 "$here/program.c" $flags
     build_and_run 'C++, shared' $CXX -std=c++11 -x c++ "$here/program.c" $flags
+    build_and_run 'C++17, shared' $CXX -std=c++17 "$here/program.cpp" $flags
     build_and_run 'C, static' $CC -std=c11 -I"$tree/include" "$here/program.c" "$tree/lib/libox.a" $private
 }
 
