@@ -1,8 +1,8 @@
 #!/bin/sh
 # run.sh: runs `ox test` on ONNX's node cases, the newest ($BUILD/node) and those of Debian's libonnx-testdata. A case
 # that is not supported yet must be in pending.txt; one that is there and passes, or that exists nowhere, is an error.
-# Cases of broken.txt, which no right result passes, are not run. The newest cases run once more with a check of each
-# step.
+# Cases that no right result passes are not run: those of broken.txt, and of the release of ONNX that Debian's are from
+# (tests/releases). The newest cases run once more with a check of each step.
 here=$(dirname "$0")
 ox=$BUILD/ox
 out=$BUILD/conformance
@@ -14,12 +14,21 @@ lines_of() { sed -n "/^#/d;/^\$/d;s/^$1://;/^[a-z]*:/!p" "$here/$2.txt" >"$out/$
 
 # without PLUGIN PATTERN: the cases that need a plug-in which could not be built here.
 without() {
-    [ -e "$BUILD/plugins/$1.so" ] || for case in "$BUILD"/node/$2/; do echo "$(basename "$case") the plug-in $1.so"; done
+    [ -e "$BUILD/plugins/$1.so" ] || for case in "$BUILD"/node/$2/ "$ONNX_DATA"/node/$2/; do echo "$(basename "$case") the plug-in $1.so"; done
+}
+
+# broken_of NAME FOLDER: the cases in the folder that no right result passes, each with the reason.
+broken_of() {
+    list=tests/node/broken.txt
+    lines_of "$1" broken
+    [ "$1" = debian ] || return 0
+    release=$(ls "$2" | sh "$here/../releases/which.sh")
+    list="of ONNX $release, tests/releases/broken.txt"
+    sh "$here/../releases/broken.sh" "$release" >"$out/$1.broken"
 }
 
 # cases_of NAME DIR...: the folders of the cases that a right result can pass.
 cases_of() {
-    lines_of "$1" broken
     broken=$out/$1.broken
     shift
     for case in "$@"; do echo "${case%/}"; done |
@@ -31,13 +40,13 @@ run_set() {
     set_name=$1
     shift
     lines_of "$set_name" pending
-    [ "$set_name" = debian ] || {
+    {
         without image 'test_image_decoder_*'
         without regex 'test_regex_full_match_*'
     } >>"$out/$set_name.pending"
     count=$(grep -c . "$out/$set_name.broken")
     skipped=$((skipped + count))
-    [ "$count" -eq 0 ] || echo "skipped: $count $set_name node cases that no right result passes (tests/node/broken.txt)"
+    [ "$count" -eq 0 ] || echo "skipped: $count $set_name node cases that no right result passes ($list)"
     ${EMULATOR:-} "$ox" test --quiet --pending "$out/$set_name.pending" --tsv "$out/$set_name.tsv" "$@" >"$out/$set_name.log" 2>&1
     status=$?
     cat "$out/$set_name.log"
@@ -60,6 +69,7 @@ check_set() {
 
 missing=
 if [ -e "$BUILD/node/.stamp" ]; then
+    broken_of newest "$BUILD/node"
     # shellcheck disable=SC2046 # a list of folders without spaces
     run_set newest $(cases_of newest "$BUILD"/node/*/)
     # shellcheck disable=SC2046
@@ -70,6 +80,7 @@ else
     echo "skipped: the 1884 newest node cases: $(cat "$BUILD/venv.note")"
 fi
 if [ -d "$ONNX_DATA/node" ]; then
+    broken_of debian "$ONNX_DATA/node"
     # shellcheck disable=SC2046 # a list of folders without spaces
     run_set debian $(cases_of debian "$ONNX_DATA"/node/*/ "$ONNX_DATA"/simple/*/ "$ONNX_DATA"/pytorch-*/*/)
 else

@@ -1,7 +1,8 @@
 """fetch.py DIR: the test cases of ONNX's releases, out of their wheels, in DIR/cases/VERSION/KIND/CASE.
 
-Of cases that several releases have with the same bytes, the oldest release has it. Wheels stay in DIR/wheels; what is
-there is not fetched again. The last patch of each release since 1.2 is taken, except those without cases.
+Of cases that several releases have with the same bytes, the oldest release has it; DIR/cases.tsv has the release, kind
+and name of each case, and the release that has it in DIR/cases. Wheels stay in DIR/wheels; what is there is not fetched
+again. The last patch of each release since 1.2 is taken, except those without cases.
 """
 
 import hashlib
@@ -57,19 +58,23 @@ def digest(files):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    wheels, target, seen = root / "wheels", root / "cases", set()
+    wheels, target, seen, lines = root / "wheels", root / "cases", {}, []
     wheels.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target, ignore_errors=True)
     for version in VERSIONS:
         for (kind, case), files in sorted(cases_of(wheel_of(version, wheels)).items()):
             key = (case, digest(files))
-            if "model.onnx" not in files or key in seen:
+            if "model.onnx" not in files:
                 continue
-            seen.add(key)
+            is_new = key not in seen
+            lines.append(f"{version}\t{kind}\t{case}\t{seen.setdefault(key, version)}\n")
+            if not is_new:
+                continue
             for name, data in files.items():
                 path = target / version / kind / case / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
+    (root / "cases.tsv").write_text("".join(lines))
     print(f"{len(seen)} different cases of {len(VERSIONS)} releases")
 
 
