@@ -112,7 +112,7 @@ help:
 	@echo "make analyze    clang's analyzer"
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
-	@echo '                TABLE=elementwise, products, layers, quantized, loops, trees, planning or models: that table alone'
+	@echo '                TABLE=elementwise, products, layers, quantized, nbits, loops, trees, planning or models'
 	@echo 'make bench-python calls from Python beside those of ONNX Runtime'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
 	@echo 'make release    source archive, wheel and source distribution in dist/, checked and with checksums'

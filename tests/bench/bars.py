@@ -57,7 +57,7 @@ def shares(record, pattern, yardstick, work):
 def judge(record):
     """[(met, text)] of a record of one thread; goals whose cases were not measured are left out."""
     judges = {"products": judge_products, "elementwise": judge_elementwise, "layers": judge_layers,
-              "quantized": judge_quantized, "loops": judge_loops, "trees": judge_trees, "models": judge_networks}
+              "quantized": judge_quantized, "nbits": judge_blocks, "loops": judge_loops, "trees": judge_trees, "models": judge_networks}
     return judges[record["table"]](record)
 
 
@@ -97,6 +97,10 @@ def judge_slowest(record, wanted):
 def judge_loops(record):
     return [judge_slowest(record, 0.95)] + [at_least(f"{c['name']} over ONNX Runtime", over_ort([c]), 5)
                                            for c in record["cases"] if c["group"] == "rounds" and over_ort([c])]
+
+
+def judge_blocks(record):
+    return [judge_slowest(record, TIE)]
 
 
 def judge_trees(record):

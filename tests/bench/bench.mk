@@ -4,7 +4,7 @@
 # PEERS=1 builds rten and tract too, which needs cargo, and fetches OpenVINO and MNN for that table. No test depends on any of this; CI runs a few cases.
 BENCH ?=
 PEERS ?=
-TABLES ?= $(or $(TABLE),elementwise products layers quantized loops trees planning $(if $(wildcard $(MODELS)/*.fetched),models starts))
+TABLES ?= $(or $(TABLE),elementwise products layers quantized nbits loops trees planning $(if $(wildcard $(MODELS)/*.fetched),models starts))
 PAGE ?= docs/benchmarks.md
 
 BENCH_DIR   := $(BUILD)/bench

@@ -1,6 +1,7 @@
 """bench.py: measures ox against ONNX Runtime, numpy or OpenBLAS and, where they were built, rten and tract, on the
 table of elementwise models (models.py), of matrix products (products.py), of single layers of networks (layers.py), of
-layers and networks of bytes (quantized.py), of loops (loops.py), of trees (trees.py) or of whole networks (whole.py).
+layers and networks of bytes (quantized.py), of products with weights in blocks (nbits.py),
+of loops (loops.py), of trees (trees.py) or of whole networks (whole.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Before each turn a copy
 fills the caches, so that nobody finds there what another one read. A turn is one run that is not measured and then as
@@ -23,6 +24,7 @@ import layers
 import loops
 import machine
 import models
+import nbits
 import numpy as np
 import products
 import quantized
@@ -36,7 +38,7 @@ ROUNDS, TURNS = 3, 7  # what disturbs a machine for some seconds is then seen by
 SPIN_S = 0.04  # idle threads of some peers keep the processors busy for so long, which the next one would pay for
 PATIENCE_S, MOVED_S = 300, 0.2  # for processors near each other, in all and at a time
 TABLES = {"elementwise": models.CASES, "products": products.CASES, "layers": layers.CASES, "quantized": quantized.CASES,
-          "loops": loops.CASES, "trees": trees.CASES, "models": whole.CASES}
+          "nbits": nbits.CASES, "loops": loops.CASES, "trees": trees.CASES, "models": whole.CASES}
 
 
 def calibrate(contender):

@@ -93,6 +93,17 @@ class Quantized(Layers):
     every = "all of bytes"
 
 
+class Blocks(Layers):
+    """What is told of products with weights in blocks."""
+
+    titles = ["GOP/s"]
+    every = "all with weights in blocks"
+
+    @staticmethod
+    def speeds(case, threads):
+        return (number(2 * case["work"] / case["median_ns"]["ox"], 1),)
+
+
 class Loops:
     """What is told of loops."""
 
@@ -122,8 +133,8 @@ class Whole(Loops):
     every = "all networks"
 
 
-TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "quantized": Quantized, "loops": Loops, "trees": Trees,
-          "models": Whole}
+TABLES = {"elementwise": Elementwise, "products": Products, "layers": Layers, "quantized": Quantized,
+          "nbits": Blocks, "loops": Loops, "trees": Trees, "models": Whole}
 
 
 def table_of(record):

@@ -16,7 +16,7 @@ cases in which it is more than 5 % faster than ox.
 """
 
 TITLES = {"elementwise": "Elementwise operators", "products": "Matrix products", "layers": "Layers of networks", "loops": "Loops",
-          "quantized": "Bytes", "trees": "Trees", "planning": "Planning", "models": "Whole networks", "starts": "Starting with networks"}
+          "quantized": "Bytes", "nbits": "Weights of 4 bits", "trees": "Trees", "planning": "Planning", "models": "Whole networks", "starts": "Starting with networks"}
 
 INTRODUCTIONS = {
     "elementwise": """The cases are those of `tests/bench/models.py`. *GB/s* counts every input once and the output once;
@@ -35,6 +35,8 @@ whatever the runtime makes of it; *GB/s* counts inputs, weights and the output o
 out, named as layers and products above, and networks of well-known shapes with random weights, in floats and in the forms
 in which networks of bytes are shipped. *u8s8* are unsigned activations and signed weights, *by channel* is a scale for
 each output channel. *GOP/s* counts two operations for each multiplication of a direct computation.""",
+    "nbits": """The cases are those of `tests/bench/nbits.py`: MatMulNBits with weights of 4 bits, as rows x N x K of layers
+of language models, the elements of a block, and `accuracy_level`: 0 computes in floats, 4 allows products of bytes.""",
     "loops": """The cases are those of `tests/bench/loops.py`: bodies of Loop and Scan. A value that is carried lies in two
 places by turns, and what is stacked is computed in its slice of the result.""",
     "trees": """The cases are those of `tests/bench/trees.py`: full trees with random features, thresholds and votes, on rows
