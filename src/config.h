@@ -100,6 +100,11 @@
 #define OX_WITH_QUANTIZED 1
 #endif
 
+/* Functions of one byte between quantizations become tables. */
+#ifndef OX_WITH_BYTE_TABLES
+#define OX_WITH_BYTE_TABLES (OX_WITH_QUANTIZED && !OX_SMALL)
+#endif
+
 /* The nodes as the model has them stay beside, for sessions that want them. */
 #ifndef OX_KEEP_WRITTEN
 #define OX_KEEP_WRITTEN (OX_WITH_QUANTIZED && !OX_SMALL)

@@ -296,6 +296,7 @@ static void keep_written(const ox_scope *scope) {
     *written = *scope->graph;
     written->nodes = nodes.nodes;
     written->nnodes = nodes.nnodes;
+    written->nvalues = nodes.nvalues;
     written->node_names = nodes.node_names;
     scope->graph->written = scope->written;
 }

@@ -5,6 +5,7 @@
 #include "chain.h"
 #include "conv_loops.h"
 #include "cumulate_loops.h"
+#include "lookup_loops.h"
 #include "statistics_loops.h"
 #include "winograd_loops.h"
 #include "x86.h"
@@ -59,6 +60,8 @@ DECLARE(const ox_direct_loops, ox_direct_loops)
 const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
 DECLARE(const ox_beside_loops, ox_beside_loops)
 const ox_beside_loops *const ox_beside_builds[] = BUILDS(ox_beside_loops);
+DECLARE(ox_lookup_find_fn, ox_lookup_find)
+ox_lookup_find_fn *const ox_lookup_builds[] = BUILDS(ox_lookup_find);
 DECLARE(const ox_cell_loops, ox_cell_loops)
 const ox_cell_loops *const ox_cell_builds[] = BUILDS(ox_cell_loops);
 DECLARE(const ox_winograd_loops, ox_winograd_loops)

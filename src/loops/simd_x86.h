@@ -378,4 +378,74 @@ static inline void ox_stream_end(void) {
     _mm_sfence();
 }
 
+/* OX_BYTES_LOOKED_UP bytes at a time: for each the entry of a table of 256 that it names. Instructions pick from 16
+ * entries, and give 0 where a byte is negative: of part after part of a table, each xored with the one before, all that
+ * a byte reaches before it becomes negative add up to its entry. The other half of the table is for negative bytes. */
+#define OX_EIGHT_TIMES _Pragma("GCC unroll 8") for (int k = 0; k < 8; k++)
+#if defined(__AVX512BW__)
+#define OX_BYTES_LOOKED_UP 64
+typedef struct ox_byte_parts {
+    __m512i parts[16];
+} ox_byte_parts;
+static inline void ox_byte_part(ox_byte_parts *p, int k, __m128i part) {
+    p->parts[k] = _mm512_broadcast_i32x4(part);
+}
+static inline void ox_look_up(const ox_byte_parts *p, const void *from, void *to) {
+    const __m512i step = _mm512_set1_epi8(16);
+    __m512i low = _mm512_loadu_si512(from), high = _mm512_xor_si512(low, _mm512_set1_epi8(-128)),
+            found = _mm512_setzero_si512();
+    OX_EIGHT_TIMES {
+        found = _mm512_xor_si512(
+            found, _mm512_xor_si512(_mm512_shuffle_epi8(p->parts[k], low), _mm512_shuffle_epi8(p->parts[k + 8], high)));
+        low = _mm512_subs_epi8(low, step);
+        high = _mm512_subs_epi8(high, step);
+    }
+    _mm512_storeu_si512(to, found);
+}
+
+/* All n bytes, a multiple of 64, where an instruction picks from 128 entries. */
+#define OX_BYTES_LOOKED_UP_WIDE 64
+__attribute__((target("avx512vbmi"))) static inline void ox_look_up_wide(const void *table, int64_t n, const char *from,
+                                                                         char *to) {
+    const __m512i first = _mm512_loadu_si512(table), second = _mm512_loadu_si512((const char *)table + 64),
+                  third = _mm512_loadu_si512((const char *)table + 128),
+                  fourth = _mm512_loadu_si512((const char *)table + 192);
+    for (int64_t i = 0; i < n; i += OX_BYTES_LOOKED_UP_WIDE) {
+        const __m512i x = _mm512_loadu_si512(from + i);
+        const __m512i low = _mm512_permutex2var_epi8(first, x, second),
+                      high = _mm512_permutex2var_epi8(third, x, fourth);
+        _mm512_storeu_si512(to + i, _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), low, high));
+    }
+}
+#elif defined(__AVX2__)
+#define OX_BYTES_LOOKED_UP 32
+typedef struct ox_byte_parts {
+    __m256i parts[16];
+} ox_byte_parts;
+static inline void ox_byte_part(ox_byte_parts *p, int k, __m128i part) {
+    p->parts[k] = _mm256_broadcastsi128_si256(part);
+}
+static inline void ox_look_up(const ox_byte_parts *p, const void *from, void *to) {
+    const __m256i step = _mm256_set1_epi8(16);
+    __m256i low = _mm256_loadu_si256(from), high = _mm256_xor_si256(low, _mm256_set1_epi8(-128)),
+            found = _mm256_setzero_si256();
+    OX_EIGHT_TIMES {
+        found = _mm256_xor_si256(
+            found, _mm256_xor_si256(_mm256_shuffle_epi8(p->parts[k], low), _mm256_shuffle_epi8(p->parts[k + 8], high)));
+        low = _mm256_subs_epi8(low, step);
+        high = _mm256_subs_epi8(high, step);
+    }
+    _mm256_storeu_si256(to, found);
+}
+#endif
+#ifdef OX_BYTES_LOOKED_UP
+static inline void ox_byte_parts_read(ox_byte_parts *p, const void *table) {
+    for (int k = 0; k < 16; k++) {
+        const __m128i *at = (const __m128i *)table + k;
+        const __m128i part = _mm_loadu_si128(at);
+        ox_byte_part(p, k, k % 8 ? _mm_xor_si128(part, _mm_loadu_si128(at - 1)) : part);
+    }
+}
+#endif
+
 #endif

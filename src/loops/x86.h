@@ -29,6 +29,7 @@ static inline bool ox_cpu_has(unsigned bit) {
 #define OX_CPU_HAS_AVX512DQ __builtin_cpu_supports("avx512dq")
 #define OX_CPU_HAS_AVX512F __builtin_cpu_supports("avx512f")
 #define OX_CPU_HAS_AVX512VL __builtin_cpu_supports("avx512vl")
+#define OX_CPU_HAS_AVX512_VBMI __builtin_cpu_supports("avx512vbmi")
 #define OX_CPU_HAS_AVX512_VNNI __builtin_cpu_supports("avx512vnni")
 #define OX_CPU_HAS_BMI1 __builtin_cpu_supports("bmi")
 #define OX_CPU_HAS_BMI2 __builtin_cpu_supports("bmi2")

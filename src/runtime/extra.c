@@ -52,11 +52,13 @@ static size_t first_from(const wanted *w, const char *name) {
     return low;
 }
 
-/* Fills in the ports of the names that values have; the others keep a value of -1. */
+/* Fills in the ports of the names that values of the model have; the others keep a value of -1. */
 static void find_values(const ox_graph *graph, const wanted *w, ox_port *ports) {
     for (size_t i = 0; i < w->count; i++)
         ports[i] = (ox_port){.name = w->names[i], .kind = OX_KIND_TENSOR, .value = -1};
-    for (int v = 0; v < graph->nvalues; v++) {
+    const ox_written *written = ox_graph_written(graph);
+    const int count = (written ? &written->graph : graph)->nvalues;
+    for (int v = 0; v < count; v++) {
         const char *name = ox_graph_name(graph, v);
         for (size_t i = first_from(w, name); i < w->count && !ox_text_order(name_at(w, i), name); i++) {
             ports[w->order[i]].name = name;
