@@ -27,7 +27,7 @@ OPT      ?= -O2 -g
 # Where C11 lets floats be computed in double (s390x), the results would not be those of other machines.
 FLOATS   := $(shell $(CC) -fexcess-precision=fast -Werror -c -x c -o /dev/null /dev/null 2>/dev/null && \
               echo -fexcess-precision=fast)
-CFLAGS   += -std=c11 $(FLOATS) $(OPT) $(WARNINGS) -fvisibility=hidden -fPIC -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Isrc $(SANITIZE)
+CFLAGS   += -std=c11 $(FLOATS) $(OPT) $(WARNINGS) -fvisibility=hidden -fPIC -D_FILE_OFFSET_BITS=64 -Isrc $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 DEPFLAGS  = -MMD -MP
 # What the code relies on is looked at (src/asserts.h) in builds for tests: with ASSERTIONS=1, and with sanitizers.

@@ -9,7 +9,7 @@ PY_SRC         := $(sort $(wildcard python/src/*.c))
 PY_OBJ         := $(PY_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/python/command.o
 
 # The headers of Python and numpy are not written for these warnings.
-$(PY_OBJ): CFLAGS += -isystem $(PYTHON_HEADERS) -isystem $(NUMPY_HEADERS)
+$(PY_OBJ): CFLAGS += -Itools -isystem $(PYTHON_HEADERS) -isystem $(NUMPY_HEADERS)
 
 # The command, under another name than main.
 $(BUILD)/obj/python/command.o: tools/ox.c

@@ -72,7 +72,7 @@ $(BUILD)/gen/suites.inc: FORCE
 	@printf 'SUITE(%s)\n' $(SUITES) | cmp -s - $@ || printf 'SUITE(%s)\n' $(SUITES) >$@
 
 # check.h's macros compare values of mixed types by design.
-$(BUILD)/obj/tests/unit/%.o: CFLAGS += -I. -I$(BUILD)/gen -I$(BUILD)/proto -Wno-conversion -Wno-sign-compare
+$(BUILD)/obj/tests/unit/%.o: CFLAGS += -D_POSIX_C_SOURCE=200809L -I. -I$(BUILD)/gen -I$(BUILD)/proto -Wno-conversion -Wno-sign-compare
 $(BUILD)/obj/tests/unit/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
 $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
@@ -370,10 +370,11 @@ LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]'
 
 lint: lint-rooms lint-texts lint-about lint-abi lint-reference lint-format lint-build lint-cppcheck
 
-# What includes what, the table of rooms in docs/design.md, and the test that a fault of that kind is found, or a circle of
+# What includes what, headers of systems among it, the table of rooms in docs/design.md, and the test that a fault of that kind is found, or a circle of
 # calls (circles.py in lint-build).
 lint-rooms:
 	@$(PYTHON) tests/lint/rooms.py tests/lint/rooms.txt src docs/design.md
+	@$(PYTHON) tests/lint/hosts.py .
 	@$(PYTHON) tests/lint/planted.py
 	@$(PYTHON) tests/lint/parts.py tests/tests.mk docs/testing.md
 	@$(PYTHON) tests/pages/figures.py
@@ -412,7 +413,7 @@ lint-cppcheck:
 
 # clang's analyzer: about four minutes of a processor, and so not a part of lint.
 analyze: $(BUILD)/proto/onnx.pb-c.h
-	@sh tests/analyze.sh -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE= -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD)/proto -- \
+	@sh tests/analyze.sh -std=c11 -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD)/proto -- \
 	  $(LIB_SRC) $(TOOL_SRC)
 
 include tests/scopes/scopes.mk

@@ -2,7 +2,7 @@
 #ifndef OX_TOOLS_ATTRIBUTES_H
 #define OX_TOOLS_ATTRIBUTES_H
 
-#include <ox.h>
+#include "ox.h"
 
 #include "text.h"
 

@@ -1,12 +1,12 @@
 /* cases.c: finding cases of the ONNX backend test layout, and the list of those that are pending. */
 #include "cases.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "file.h"
 #include "memory.h"
+#include "system.h"
 #include "text.h"
 
 /* Folders of folders of cases; links in a circle end here. */
@@ -48,22 +48,22 @@ static char **finish(name_list *list) {
     return list->at;
 }
 
-static int is_visible(const struct dirent *entry) {
-    return entry->d_name[0] != '.';
+typedef struct listing {
+    name_list names;
+    const char *prefix;
+} listing;
+
+/* What begins with a dot is hidden. */
+static void add_visible(void *context, const char *name) {
+    listing *all = context;
+    if (*name != '.' && strncmp(name, all->prefix, strlen(all->prefix)) == 0)
+        add_name(&all->names, copy(name, strlen(name)));
 }
 
 char **ox_list_directory(const char *directory, const char *prefix) {
-    name_list list = {0};
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, is_visible, alphasort);
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        if (strncmp(name, prefix, strlen(prefix)) == 0)
-            add_name(&list, copy(name, strlen(name)));
-        free(entries[i]);
-    }
-    free(entries);
-    return finish(&list);
+    listing all = {.prefix = prefix};
+    ox_system_list(directory, add_visible, &all);
+    return finish(&all.names);
 }
 
 void ox_list_free(char **names) {
@@ -115,10 +115,10 @@ static char *join(const char *directory, const char *name) {
 /* The last part of a path, without slashes at its end. */
 static char *base_name(const char *path) {
     size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/')
+    while (end > 1 && ox_system_separates(path[end - 1]))
         end--;
     size_t start = end;
-    while (start && path[start - 1] != '/')
+    while (start && !ox_system_separates(path[start - 1]))
         start--;
     return copy(path + start, end - start);
 }

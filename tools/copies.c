@@ -1,14 +1,12 @@
 /* copies.c: the yardstick of "ox bench". */
-#define _XOPEN_SOURCE 700
 #include "copies.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "memory.h"
+#include "system.h"
 #include "tool.h"
 
 /* The first copy touches the pages. */
@@ -30,23 +28,10 @@ static bool measure_here(double ns[OX_COPIES]) {
     return got;
 }
 
-static void measure_and_end(int out) {
-    double ns[OX_COPIES];
-    const bool done = measure_here(ns) && write(out, ns, sizeof ns) == (ssize_t)sizeof ns;
-    _exit(done ? 0 : 1);
+static bool measure(void *ns) {
+    return measure_here(ns);
 }
 
 bool ox_copies_measure(double ns[OX_COPIES]) {
-    int ends[2], state;
-    if (pipe(ends))
-        return measure_here(ns);
-    const pid_t child = fork();
-    if (child == 0)
-        measure_and_end(ends[1]);
-    close(ends[1]);
-    const bool came = child > 0 && read(ends[0], ns, OX_COPIES * sizeof *ns) == (ssize_t)(OX_COPIES * sizeof *ns);
-    close(ends[0]);
-    if (child < 0)
-        return measure_here(ns);
-    return waitpid(child, &state, 0) == child && came;
+    return ox_system_apart(measure, ns, OX_COPIES * sizeof *ns);
 }

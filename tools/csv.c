@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "json.h"
 #include "literal.h"
@@ -14,8 +13,7 @@
 #include "tool.h"
 
 bool ox_csv_is_name(const char *path, size_t length) {
-    return length > 4 &&
-           (strncasecmp(path + length - 4, ".csv", 4) == 0 || strncasecmp(path + length - 4, ".tsv", 4) == 0);
+    return length > 4 && (ox_text_alike(path + length - 4, ".csv", 4) || ox_text_alike(path + length - 4, ".tsv", 4));
 }
 
 /* ---- Fields ------------------------------------------------------------------------------------------------------ */

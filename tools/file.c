@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "guard.h"
 #include "memory.h"
+#include "system.h"
+#include "text.h"
 #include "tool.h"
 
 static ox_status fail_file(const char *path, const char *what, ox_error *error) {
@@ -18,10 +17,9 @@ static ox_status fail_file(const char *path, const char *what, ox_error *error) 
 
 /* Where to start: the size of the file, or a page when that is not known. */
 static size_t expected_size(FILE *stream) {
-    struct stat info;
-    if (fstat(fileno(stream), &info) || !S_ISREG(info.st_mode) || info.st_size < 0)
-        return 4096;
-    return (size_t)info.st_size;
+    ox_file_info info;
+    return ox_system_look_at_stream(stream, &info) && info.is_file && info.size < PTRDIFF_MAX ? (size_t)info.size
+                                                                                              : 4096;
 }
 
 static bool grow(unsigned char **bytes, size_t *room) {
@@ -58,11 +56,11 @@ static ox_status read_stream(FILE *stream, const char *name, size_t most, unsign
 
 ox_status ox_file_read_most(const char *path, size_t most, unsigned char **bytes, size_t *size, ox_error *error) {
     bool is_stdin = strcmp(path, "-") == 0;
-    FILE *stream = is_stdin ? stdin : fopen(path, "rb");
+    FILE *stream = is_stdin ? stdin : ox_system_open(path, "rb");
     *bytes = NULL;
     if (!stream)
         return fail_file(path, "open", error);
-    if (is_stdin && isatty(STDIN_FILENO))
+    if (is_stdin && ox_system_is_terminal(stdin))
         ox_tool_error("waiting for standard input, which is this terminal: ctrl-d ends it");
     ox_status status = read_stream(stream, is_stdin ? "standard input" : path, most, bytes, size, error);
     if (!is_stdin)
@@ -79,62 +77,72 @@ ox_status ox_file_read(const char *path, unsigned char **bytes, size_t *size, ox
 }
 
 bool ox_file_exists(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    ox_file_info info;
+    return ox_system_look(path, &info) && !info.is_folder;
 }
 
 bool ox_file_is_pb(const char *path) {
     const size_t length = strlen(path);
-    return length > 3 && strcasecmp(path + length - 3, ".pb") == 0;
+    return length > 3 && ox_text_alike(path + length - 3, ".pb", 3);
 }
 
 bool ox_file_is_npz(const char *path) {
     const size_t length = strlen(path);
-    return length > 4 && strcasecmp(path + length - 4, ".npz") == 0;
+    return length > 4 && ox_text_alike(path + length - 4, ".npz", 4);
+}
+
+/* What stands behind the folder in a path: the last of the separators, or what is before the first letter. */
+static const char *name_of(const char *path) {
+    const char *name = path;
+    for (; *path; path++)
+        if (ox_system_separates(*path))
+            name = path + 1;
+    return name;
 }
 
 /* The folder of a path, "." for none. */
-static bool stat_folder(const char *path, struct stat *info) {
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+static bool look_at_folder(const char *path, ox_file_info *info) {
+    const size_t length = (size_t)(name_of(path) - path);
     char *folder = ox_tool_alloc(length + 2);
     memcpy(folder, path, length);
-    memcpy(folder + length, slash ? "" : ".", slash ? 1 : 2);
-    bool found = stat(folder, info) == 0;
+    memcpy(folder + length, ".", 2);
+    const bool found = ox_system_look(folder, info);
     free(folder);
     return found;
 }
 
+static bool is_one(const ox_file_info *a, const ox_file_info *b) {
+    return (a->device || a->number) && a->device == b->device && a->number == b->number;
+}
+
 bool ox_file_is_same(const char *a, const char *b) {
-    struct stat one, other;
+    ox_file_info one, other;
     if (strcmp(a, b) == 0)
         return true;
-    const bool there = stat(a, &one) == 0, also = stat(b, &other) == 0;
+    const bool there = ox_system_look(a, &one), also = ox_system_look(b, &other);
     if (there && also)
-        return S_ISREG(one.st_mode) && one.st_ino == other.st_ino && one.st_dev == other.st_dev;
-    const char *name = strrchr(a, '/'), *other_name = strrchr(b, '/');
-    return !there && !also && strcmp(name ? name + 1 : a, other_name ? other_name + 1 : b) == 0 &&
-           stat_folder(a, &one) && stat_folder(b, &other) && one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+        return one.is_file && is_one(&one, &other);
+    return !there && !also && strcmp(name_of(a), name_of(b)) == 0 && look_at_folder(a, &one) &&
+           look_at_folder(b, &other) && is_one(&one, &other);
 }
 
 ox_status ox_file_folder(const char *path, ox_error *error) {
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    ox_file_info info;
+    if (ox_system_look(path, &info) && info.is_folder)
         return OX_OK;
-    return mkdir(path, 0777) ? fail_file(path, "create the folder", error) : OX_OK;
+    return ox_system_make_folder(path) ? OX_OK : fail_file(path, "create the folder", error);
 }
 
-static struct stat protected_file; /* zeroed for none */
+static ox_file_info protected_file; /* zeroed for none */
 
 void ox_file_protect(const char *path) {
-    if (stat(path, &protected_file) || !S_ISREG(protected_file.st_mode))
-        protected_file = (struct stat){0};
+    if (!ox_system_look(path, &protected_file) || !protected_file.is_file)
+        protected_file = (ox_file_info){0};
 }
 
 ox_status ox_file_check_target(const char *path, ox_error *error) {
-    struct stat info;
-    if (protected_file.st_ino && !stat(path, &info) && info.st_ino == protected_file.st_ino &&
-        info.st_dev == protected_file.st_dev)
+    ox_file_info info;
+    if (ox_system_look(path, &info) && is_one(&protected_file, &info))
         return ox_tool_fail(error, OX_ERROR_ARGUMENT, "'%s' is the model: it is not written over", path);
     return OX_OK;
 }
@@ -147,21 +155,6 @@ static char *copy(const char *text, const char *suffix) {
     return result;
 }
 
-/* mkstemp gives a file that only its owner reads; a result is an ordinary file. */
-static FILE *open_temporary(char *path) {
-    int handle = ox_guard_create(path);
-    if (handle < 0)
-        return NULL;
-    mode_t mask = umask(0);
-    umask(mask);
-    FILE *stream = fchmod(handle, 0666 & ~mask) ? NULL : fdopen(handle, "wb");
-    if (!stream) {
-        close(handle);
-        unlink(path);
-    }
-    return stream;
-}
-
 static void forget(ox_new_file *file) {
     ox_guard_forget(file->temporary);
     free(file->path);
@@ -170,15 +163,15 @@ static void forget(ox_new_file *file) {
 }
 
 ox_status ox_file_create(ox_new_file *file, const char *path, ox_error *error) {
-    struct stat info;
+    ox_file_info info;
     ox_status status = ox_file_check_target(path, error);
     if (status)
         return status;
-    bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    bool is_special = ox_system_look(path, &info) && !info.is_file;
     *file = (ox_new_file){.path = copy(path, "")};
     if (!is_special)
         file->temporary = copy(path, ".XXXXXX");
-    file->stream = is_special ? fopen(path, "wb") : open_temporary(file->temporary);
+    file->stream = is_special ? ox_system_open(path, "wb") : ox_guard_create(file->temporary);
     if (file->stream)
         return OX_OK;
     forget(file);
@@ -189,10 +182,10 @@ ox_status ox_file_commit(ox_new_file *file, ox_error *error) {
     bool failed = ferror(file->stream) || fflush(file->stream);
     failed |= fclose(file->stream) != 0;
     if (!failed && file->temporary)
-        failed = rename(file->temporary, file->path) != 0;
+        failed = !ox_system_rename(file->temporary, file->path);
     ox_status status = failed ? fail_file(file->path, "write", error) : OX_OK;
     if (failed && file->temporary)
-        unlink(file->temporary);
+        ox_system_remove(file->temporary);
     forget(file);
     return status;
 }
@@ -200,6 +193,6 @@ ox_status ox_file_commit(ox_new_file *file, ox_error *error) {
 void ox_file_abandon(ox_new_file *file) {
     fclose(file->stream);
     if (file->temporary)
-        unlink(file->temporary);
+        ox_system_remove(file->temporary);
     forget(file);
 }

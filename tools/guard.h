@@ -3,13 +3,14 @@
 #define OX_GUARD_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* From now on, a signal that ends the command (Ctrl-C, a terminal that is gone) says so and leaves no unfinished file.
  * A closed pipe and a file that grows too large are errors of the write, which are reported like a full disk. */
 void ox_guard_start(void);
 
-/* mkstemp of a path that ends with XXXXXX; the file is unfinished, and `path` must stay, until it is forgotten. */
-int ox_guard_create(char *path);
+/* ox_system_create; the file is unfinished, and `path` must stay, until it is forgotten. */
+FILE *ox_guard_create(char *path);
 
 /* The file has its name, or is gone. Any other path, or NULL, is allowed. */
 void ox_guard_forget(const char *path);

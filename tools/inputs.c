@@ -11,6 +11,7 @@
 #include "nearest.h"
 #include "shape.h"
 #include "source.h"
+#include "text.h"
 #include "tool.h"
 #include "value_source.h"
 
@@ -173,7 +174,7 @@ ox_status ox_inputs_assign(ox_inputs *inputs, char *const *texts, size_t count, 
     for (size_t i = 0; i < count && !status; i++) {
         size_t at = done[i] ? 0 : next_free(inputs);
         if (at == SIZE_MAX)
-            status = ox_inputs_fail(inputs, "no input is left for", (int)strnlen(texts[i], 60), texts[i], error);
+            status = ox_inputs_fail(inputs, "no input is left for", (int)ox_text_length(texts[i], 60), texts[i], error);
         else if (!done[i])
             status = ox_inputs_give(inputs, at, texts[i], error);
     }

@@ -3,9 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
+#include "system.h"
 #include "text.h"
 #include "tool.h"
 
@@ -141,7 +140,7 @@ static const ox_file_kind *kind_of_text(const unsigned char *bytes, size_t size)
     size_t left = (size_t)(end - text);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size_t length = strlen(texts[i].bytes);
-        if (left >= length && strncasecmp(text, texts[i].bytes, length) == 0)
+        if (left >= length && ox_text_alike(text, texts[i].bytes, length))
             return &texts[i].kind;
     }
     return is_textproto(text, left) ? &textproto : is_text(bytes, size) ? &plain_text : &unknown;
@@ -180,9 +179,9 @@ void ox_kind_explain_bytes(const char *name, const unsigned char *bytes, size_t 
 
 static void explain_folder(const char *path, ox_error *error) {
     ox_text text = {0};
-    struct stat info;
+    ox_file_info info;
     ox_text_format(&text, "%s/saved_model.pb", path);
-    if (stat(text.data, &info) == 0)
+    if (ox_system_look(text.data, &info))
         ox_tool_fail(error, error->status,
                      "%s: this is a TensorFlow SavedModel, not an ONNX model: convert it (python -m tf2onnx.convert "
                      "--saved-model %s --output model.onnx)",
@@ -194,12 +193,12 @@ static void explain_folder(const char *path, ox_error *error) {
 
 void ox_kind_explain(const char *path, ox_error *error) {
     unsigned char bytes[LOOKED_AT];
-    struct stat info;
-    if (stat(path, &info))
+    ox_file_info info;
+    if (!ox_system_look(path, &info))
         return;
-    if (S_ISDIR(info.st_mode))
+    if (info.is_folder)
         explain_folder(path, error);
-    FILE *file = S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    FILE *file = info.is_file ? ox_system_open(path, "rb") : NULL;
     if (!file)
         return;
     size_t size = fread(bytes, 1, sizeof bytes, file);

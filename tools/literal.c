@@ -26,8 +26,8 @@ typedef struct parser {
 } parser;
 
 ox_status ox_literal_fail(const char *text, const char *at, const char *what, ox_error *error) {
-    return ox_tool_fail(error, OX_ERROR_SHAPE, "literal '%.*s': %s at character %zu", (int)strnlen(text, 60), text,
-                        what, (size_t)(at - text) + 1);
+    return ox_tool_fail(error, OX_ERROR_SHAPE, "literal '%.*s': %s at character %zu", (int)ox_text_length(text, 60),
+                        text, what, (size_t)(at - text) + 1);
 }
 
 static ox_status fail_at(parser *p, const char *what) {

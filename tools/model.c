@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "file.h"
 #include "kind.h"
+#include "system.h"
 #include "tool.h"
 
 static const char library_name[] = "model: "; /* what the library calls bytes that come without a path */
@@ -17,10 +17,10 @@ enum {
 
 /* True for standard input, and for what a shell gives as "<(command)". */
 static bool is_stream(const char *path) {
-    struct stat info;
+    ox_file_info info;
     if (strcmp(path, "-") == 0)
         return true;
-    return strncmp(path, "/dev/", 5) == 0 && stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+    return strncmp(path, "/dev/", 5) == 0 && ox_system_look(path, &info) && info.is_pipe;
 }
 
 static ox_status load_bytes(ox_loaded *loaded, const char *name, size_t size, const ox_options *options, bool for_info,

@@ -2,7 +2,6 @@
 #include "nearest.h"
 
 #include <string.h>
-#include <strings.h>
 
 static int lower(char c) {
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
@@ -48,7 +47,7 @@ static int rate(const char *wanted, const char *name) {
     int letters = m > n + (size_t)most || n > m + (size_t)most ? FAR : distance(wanted, name);
     if (letters <= most && letters < (int)n) /* some letter stays */
         return letters;
-    bool begins = strncasecmp(name, wanted, n) == 0, ends = m >= n && strcasecmp(name + m - n, wanted) == 0;
+    bool begins = ox_text_alike(name, wanted, n), ends = m >= n && ox_text_alike(name + m - n, wanted, n);
     return n >= LEAST_PART && (begins || ends) ? most + 1 : FAR;
 }
 

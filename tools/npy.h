@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "array.h"
+#include "text.h"
 
 /* True if the bytes start as an .npy file does. */
 bool ox_npy_is(const unsigned char *bytes, size_t size);
@@ -24,5 +25,8 @@ bool ox_npy_is_raw(ox_dtype dtype);
 /* Writes a tensor as .npy version 1. Strings are written as Unicode, or as byte strings if one of them is no UTF-8.
  * Errors of the file are left in it (ferror). */
 ox_status ox_npy_write(const ox_tensor *tensor, FILE *file, ox_error *error);
+
+/* The same, behind what the text has. */
+ox_status ox_npy_put(const ox_tensor *tensor, ox_text *text, ox_error *error);
 
 #endif

@@ -55,6 +55,23 @@ bool ox_npy_is_raw(ox_dtype dtype) {
     return dtype >= OX_BFLOAT16;
 }
 
+/* Where a file is written: a stream, or memory. */
+typedef struct sink {
+    FILE *file;
+    ox_text *text;
+} sink;
+
+static void put(const void *bytes, size_t size, sink to) {
+    if (to.file)
+        fwrite(bytes, 1, size, to.file);
+    else
+        ox_text_add(to.text, bytes, size);
+}
+
+static bool has_failed(sink to) {
+    return to.file && ferror(to.file);
+}
+
 /* How a string tensor is written: as Unicode if all of it is UTF-8, as wide as its longest string. */
 typedef struct string_layout {
     bool is_unicode;
@@ -84,30 +101,30 @@ static string_layout layout_strings(const ox_tensor *tensor) {
     return layout;
 }
 
-static void write_zeros(size_t count, FILE *file) {
+static void write_zeros(size_t count, sink to) {
     static const char zeros[64];
     for (; count > sizeof zeros; count -= sizeof zeros)
-        fwrite(zeros, 1, sizeof zeros, file);
-    fwrite(zeros, 1, count, file);
+        put(zeros, sizeof zeros, to);
+    put(zeros, count, to);
 }
 
-static void write_string(const ox_string *string, string_layout layout, FILE *file) {
+static void write_string(const ox_string *string, string_layout layout, sink to) {
     size_t count = 0;
     if (!layout.is_unicode) {
-        fwrite(string->data, 1, string->size, file);
-        write_zeros(layout.longest - string->size, file);
+        put(string->data, string->size, to);
+        write_zeros(layout.longest - string->size, to);
         return;
     }
     uint32_t code = 0;
     for (size_t i = 0; i < string->size; count++) {
         i += ox_utf8_read(string->data + i, string->size - i, &code);
-        fwrite(&code, sizeof code, 1, file);
+        put(&code, sizeof code, to);
     }
-    write_zeros(4 * (layout.longest - count), file);
+    write_zeros(4 * (layout.longest - count), to);
 }
 
 /* The header, filled up with spaces so that the data starts at a multiple of 64. */
-static void write_header(const ox_tensor *tensor, const char *type, FILE *file) {
+static void write_header(const ox_tensor *tensor, const char *type, sink to) {
     ox_text text = {0};
     ox_text_format(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
     for (int d = 0; d < tensor->rank; d++)
@@ -118,12 +135,12 @@ static void write_header(const ox_tensor *tensor, const char *type, FILE *file) 
     unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
     start[8] = (unsigned char)(text.size & 0xFF);
     start[9] = (unsigned char)(text.size >> 8);
-    fwrite(start, 1, sizeof start, file);
-    fwrite(text.data, 1, text.size, file);
+    put(start, sizeof start, to);
+    put(text.data, text.size, to);
     ox_text_free(&text);
 }
 
-ox_status ox_npy_write(const ox_tensor *tensor, FILE *file, ox_error *error) {
+static ox_status write_to(const ox_tensor *tensor, sink to, ox_error *error) {
     int64_t count = ox_tensor_count(tensor);
     if (count < 0 || tensor->rank > OX_TOOL_RANK)
         return ox_tool_fail(error, OX_ERROR_LIMIT, "a tensor of rank %d cannot be written as .npy", tensor->rank);
@@ -132,18 +149,26 @@ ox_status ox_npy_write(const ox_tensor *tensor, FILE *file, ox_error *error) {
         char type[32];
         string_layout layout = layout_strings(tensor);
         snprintf(type, sizeof type, "%s%zu", layout.is_unicode ? ORDER "U" : "|S", layout.longest);
-        write_header(tensor, type, file);
-        for (ox_walk walk = ox_walk_start(tensor); walk.element && !ferror(file); ox_walk_next(&walk))
-            write_string((const ox_string *)(const void *)walk.element, layout, file);
+        write_header(tensor, type, to);
+        for (ox_walk walk = ox_walk_start(tensor); walk.element && !has_failed(to); ox_walk_next(&walk))
+            write_string((const ox_string *)(const void *)walk.element, layout, to);
         return OX_OK;
     }
-    write_header(tensor, ox_npy_type(tensor->dtype), file);
+    write_header(tensor, ox_npy_type(tensor->dtype), to);
     if (ox_tensor_is_packed(tensor)) {
         if (count)
-            fwrite(tensor->data, width, (size_t)count, file);
+            put(tensor->data, width * (size_t)count, to);
         return OX_OK;
     }
-    for (ox_walk walk = ox_walk_start(tensor); walk.element && !ferror(file); ox_walk_next(&walk))
-        fwrite(walk.element, width, 1, file);
+    for (ox_walk walk = ox_walk_start(tensor); walk.element && !has_failed(to); ox_walk_next(&walk))
+        put(walk.element, width, to);
     return OX_OK;
+}
+
+ox_status ox_npy_write(const ox_tensor *tensor, FILE *file, ox_error *error) {
+    return write_to(tensor, (sink){.file = file}, error);
+}
+
+ox_status ox_npy_put(const ox_tensor *tensor, ox_text *text, ox_error *error) {
+    return write_to(tensor, (sink){.text = text}, error);
 }

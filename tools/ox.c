@@ -1,13 +1,14 @@
 /* ox.c: the command ox: which subcommand, and help. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "about.h"
 #include "file.h"
 #include "guard.h"
 #include "nearest.h"
 #include "subcommands.h"
+#include "system.h"
+#include "text.h"
 
 static void print_overview(FILE *to) {
     fputs("usage: ox SUBCOMMAND [ARGUMENT]...\n\n", to);
@@ -57,7 +58,7 @@ static bool is_one_of(const char *text, const char *a, const char *b, const char
 static bool is_model(const char *name) {
     static const char ending[] = ".onnx";
     size_t length = strlen(name), tail = sizeof ending - 1;
-    return ox_file_exists(name) || (length > tail && strcasecmp(name + length - tail, ending) == 0);
+    return ox_file_exists(name) || (length > tail && ox_text_alike(name + length - tail, ending, tail));
 }
 
 static int dispatch(char **arguments) {
@@ -85,8 +86,16 @@ static int dispatch(char **arguments) {
     return found->run(&args);
 }
 
+/* Python gives arguments of its own, and has the streams open. */
+#ifdef main
+#define START(arguments) (arguments)
+#else
+#define START(arguments) ox_system_start(arguments)
+#endif
+
 int main(int count, char **arguments) {
     (void)count;
+    arguments = START(arguments);
     ox_guard_start();
     int status = dispatch(arguments[0] ? arguments + 1 : arguments);
     return status ? status : ox_tool_flush();

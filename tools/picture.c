@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "image.h"
 #include "nearest.h"
@@ -115,7 +114,7 @@ static ox_status take_std(const word *option, ox_picture *picture, ox_error *err
 }
 
 static bool is(const word *option, const char *value) {
-    return strlen(value) == (size_t)option->length && strncasecmp(option->value, value, (size_t)option->length) == 0;
+    return strlen(value) == (size_t)option->length && ox_text_alike(option->value, value, (size_t)option->length);
 }
 
 static ox_status take_range(const word *option, ox_picture *picture, ox_error *error) {

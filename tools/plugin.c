@@ -1,13 +1,12 @@
 /* plugin.c: see plugin.h. */
 #include "plugin.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "memory.h"
+#include "system.h"
 #include "text.h"
 
 bool ox_plugins_argument(ox_plugins *plugins, ox_args *args) {
@@ -22,12 +21,15 @@ bool ox_plugins_argument(ox_plugins *plugins, ox_args *args) {
 /* Opens the file that the path names, and none of that name in the directories of the system. */
 static void *open_file(const char *path, ox_error *error) {
     ox_text text = {0};
-    ox_text_format(&text, "%s%s", strchr(path, '/') ? "" : "./", path);
-    /* Libraries behind plug-ins hold memory until the process ends, and do not give it back when they are closed. */
-    void *handle = dlopen(text.data, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const char *reason;
+    bool has_folder = false;
+    for (const char *c = path; *c; c++)
+        has_folder |= ox_system_separates(*c);
+    ox_text_format(&text, "%s%s", has_folder ? "" : "./", path);
+    void *handle = ox_library_open(text.data, &reason);
     ox_text_free(&text);
     if (!handle)
-        ox_tool_fail(error, OX_ERROR_FILE, "cannot load the plug-in: %s", dlerror());
+        ox_tool_fail(error, OX_ERROR_FILE, "cannot load the plug-in: %s", reason);
     return handle;
 }
 
@@ -61,7 +63,7 @@ static const ox_plugin *open_plugin(ox_plugins *plugins, const char *path, ox_er
         return NULL;
     plugins->handles = ox_tool_resize(plugins->handles, (plugins->handle_count + 1) * sizeof *plugins->handles);
     plugins->handles[plugins->handle_count++] = handle;
-    void *symbol = dlsym(handle, "ox_plugin_entry");
+    void *symbol = ox_library_find(handle, "ox_plugin_entry");
     if (!symbol) {
         ox_tool_fail(error, OX_ERROR_FILE, "plug-in '%s': it has no function ox_plugin_entry", path);
         return NULL;
@@ -87,25 +89,34 @@ ox_status ox_plugins_load(ox_plugins *plugins, ox_error *error) {
 
 /* ---- Those of ox ------------------------------------------------------------------------------------------------ */
 
+/* Takes the last name of a path away; the name, NULL if there is none before it. */
+static const char *cut_name(char *path) {
+    size_t n = strlen(path);
+    while (n && !ox_system_separates(path[n - 1]))
+        n--;
+    if (!n)
+        return NULL;
+    path[n - 1] = '\0';
+    return path + n;
+}
+
 /* The folder, by where this program lies; false if that is not known. */
 static bool own_folder(ox_text *folder) {
     char path[4096];
-    const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (size <= 0 || size == (ssize_t)sizeof path - 1)
+    if (!ox_system_own_path(path, sizeof path) || !cut_name(path))
         return false;
-    path[size] = '\0';
-    *strrchr(path, '/') = '\0';
-    const char *last = strrchr(path, '/');
-    if (last && !strcmp(last, "/bin"))
-        ox_text_format(folder, "%.*s/lib/ox", (int)(last - path), path);
-    else
-        ox_text_format(folder, "%s/plugins", path);
+    ox_text_format(folder, "%s/plugins", path);
+    const char *last = cut_name(path);
+    if (last && !strcmp(last, "bin")) {
+        folder->size = 0;
+        ox_text_format(folder, "%s/lib/ox", path);
+    }
     return true;
 }
 
-static int is_plugin(const struct dirent *entry) {
-    const size_t size = strlen(entry->d_name);
-    return size > 3 && !strcmp(entry->d_name + size - 3, ".so");
+static bool is_plugin(const char *name) {
+    const size_t size = strlen(name), ending = strlen(ox_library_ending);
+    return size > ending && !strcmp(name + size - ending, ox_library_ending);
 }
 
 /* One that cannot be opened is left out: the error about the operators that the model lacks stays. */
@@ -121,17 +132,15 @@ static void add_own(ox_plugins *plugins, const char *folder, const char *name) {
 
 bool ox_plugins_add_own(ox_plugins *plugins) {
     const size_t before = plugins->options.operator_count;
-    struct dirent **names = NULL;
     ox_text folder = {0};
     if (plugins->has_own || !own_folder(&folder))
         return false;
     plugins->has_own = true;
-    const int count = scandir(folder.data, &names, is_plugin, alphasort);
-    for (int i = 0; i < count; i++) {
-        add_own(plugins, folder.data, names[i]->d_name);
-        free(names[i]);
-    }
-    free(names);
+    char **names = ox_list_directory(folder.data, "");
+    for (char **name = names; *name; name++)
+        if (is_plugin(*name))
+            add_own(plugins, folder.data, *name);
+    ox_list_free(names);
     ox_text_free(&folder);
     return plugins->options.operator_count > before;
 }
@@ -152,7 +161,7 @@ void ox_plugins_remedy(ox_error *error) {
 
 void ox_plugins_free(ox_plugins *plugins) {
     for (size_t i = 0; i < plugins->handle_count; i++)
-        dlclose(plugins->handles[i]);
+        ox_library_close(plugins->handles[i]);
     free(plugins->handles);
     free(plugins->paths);
     free(plugins->operators);

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "file.h"
 #include "memory.h"
 #include "options.h"
 #include "save.h"
 #include "source.h"
+#include "system.h"
 #include "trace.h"
 
 static void add_input(ox_request *request, const char *text) {
@@ -104,7 +104,7 @@ ox_status ox_request_load(ox_request *request, const ox_model **model, ox_error 
     request->plugins.options.warn = print_warning;
     request->plugins.options.warn_context = &request->watch;
     /* Who types is not shown that something is loading. */
-    if (!request->silent && !(isatty(STDIN_FILENO) && reads_stdin(request)))
+    if (!request->silent && !(ox_system_is_terminal(stdin) && reads_stdin(request)))
         ox_watch_start(&request->watch, "loading");
     ox_status status = check_stdin(request, error);
     if (!status)

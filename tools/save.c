@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "csv.h"
 #include "file.h"
@@ -14,14 +12,16 @@
 #include "json.h"
 #include "npy.h"
 #include "proto.h"
+#include "system.h"
 #include "tool.h"
 #include "zip_write.h"
 
 bool ox_save_knows(const char *path) {
     const size_t length = strlen(path);
-    struct stat info;
+    ox_file_info info;
     return strcmp(path, "-") == 0 || ox_file_is_pb(path) || ox_file_is_npz(path) || ox_csv_is_name(path, length) ||
-           (length > 4 && strcasecmp(path + length - 4, ".npy") == 0) || (!stat(path, &info) && !S_ISREG(info.st_mode));
+           (length > 4 && ox_text_alike(path + length - 4, ".npy", 4)) ||
+           (ox_system_look(path, &info) && !info.is_file);
 }
 
 bool ox_save_is_proto(const char *path, const ox_datum *datum) {
@@ -68,22 +68,13 @@ ox_status ox_save(const char *path, const char *name, const ox_datum *datum, ox_
 }
 
 static ox_status add_member(ox_zip_writer *zip, const char *name, const ox_datum *datum, ox_error *error) {
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&bytes, &size);
-    if (!memory)
-        return ox_tool_fail(error, OX_ERROR_MEMORY, "out of memory for '%s'", name);
-    ox_status status = ox_npy_write(&datum->tensor, memory, error);
-    bool failed = ferror(memory) != 0;
-    failed |= fclose(memory) != 0;
-    if (!status && failed)
-        status = ox_tool_fail(error, OX_ERROR_MEMORY, "out of memory for '%s'", name);
-    ox_text member = {0};
+    ox_text bytes = {0}, member = {0};
+    ox_status status = ox_npy_put(&datum->tensor, &bytes, error);
     ox_text_format(&member, "%s.npy", name);
     if (!status)
-        status = ox_zip_add(zip, member.data, bytes, size, error);
+        status = ox_zip_add(zip, member.data, bytes.data, bytes.size, error);
     ox_text_free(&member);
-    free(bytes);
+    ox_text_free(&bytes);
     return status;
 }
 
@@ -108,7 +99,7 @@ ox_status ox_save_npz(const char *path, const char *const *names, const ox_datum
 }
 
 static ox_status make_folder(const char *path, ox_error *error) {
-    if (!mkdir(path, 0777) || errno == EEXIST)
+    if (ox_system_make_folder(path) || errno == EEXIST)
         return OX_OK;
     return ox_tool_fail(error, OX_ERROR_FILE, "cannot create '%s': %s", path, strerror(errno));
 }

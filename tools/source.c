@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "csv.h"
 #include "file.h"
@@ -14,6 +12,8 @@
 #include "memory.h"
 #include "npy.h"
 #include "number.h"
+#include "system.h"
+#include "text.h"
 #include "tool.h"
 #include "value_source.h"
 
@@ -21,7 +21,7 @@ static const char cast_suffix[] = ",cast";
 
 static bool has_suffix(const char *text, size_t length, const char *suffix) {
     size_t wanted = strlen(suffix);
-    return length > wanted && strncasecmp(text + length - wanted, suffix, wanted) == 0;
+    return length > wanted && ox_text_alike(text + length - wanted, suffix, wanted);
 }
 
 static bool has_known_suffix(const char *text, size_t length) {
@@ -210,8 +210,8 @@ static ox_status read_file(const char *path, const char *text, const ox_value_in
 }
 
 static bool is_folder(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    ox_file_info info;
+    return ox_system_look(path, &info) && info.is_folder;
 }
 
 /* A string without quotes, for an input of one: each dimension is 1. */

@@ -2,8 +2,8 @@
 #include "terminal.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "tool.h"
 
 static bool is_stdout(const char *output) {
@@ -26,7 +26,7 @@ static bool take_double(const char **outputs, size_t *count, size_t i) {
 ox_status ox_terminal_check(const char **outputs, size_t *count, ox_error *error) {
     for (size_t i = 0; i < *count; i++) {
         const char *text = outputs[i];
-        if (is_stdout(text) && !take_double(outputs, count, i) && isatty(STDOUT_FILENO))
+        if (is_stdout(text) && !take_double(outputs, count, i) && ox_system_is_terminal(stdout))
             return ox_tool_fail(
                 error, OX_ERROR_ARGUMENT,
                 "a .npy is not for a terminal: send it to a file (-o %.*sFILE) or a pipe, or say -o %s twice",

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "case_run.h"
 #include "cases.h"
@@ -13,6 +11,7 @@
 #include "memory.h"
 #include "options.h"
 #include "plugin.h"
+#include "system.h"
 #include "text.h"
 #include "tool.h"
 
@@ -192,7 +191,7 @@ static ox_status write_tsv(const tester *t, ox_error *error) {
 static int run_cases(tester *t) {
     ox_error error = {OX_OK, ""};
     ox_cases_sort(&t->cases);
-    t->shows_progress = !t->quiet && isatty(STDERR_FILENO);
+    t->shows_progress = !t->quiet && ox_system_is_terminal(stderr);
     for (size_t i = 0; i < t->cases.count; i++) {
         show_progress(t, i);
         run_case(t, &t->cases.at[i]);
@@ -218,10 +217,10 @@ static int run_cases(tester *t) {
 /* ---- The command line -------------------------------------------------------------------------------------------- */
 
 static int fail_no_case(const char *path) {
-    struct stat info;
-    if (stat(path, &info))
+    ox_file_info info;
+    if (!ox_system_look(path, &info))
         return ox_tool_error("cannot read the folder '%s': %s", path, strerror(errno));
-    if (!S_ISDIR(info.st_mode))
+    if (!info.is_folder)
         return ox_tool_error("'%s' is a file: ox test wants a case, which is a folder with model.onnx", path);
     return ox_tool_error("no case (a folder with model.onnx) in '%s'", path);
 }

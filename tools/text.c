@@ -57,6 +57,25 @@ void ox_text_free(ox_text *text) {
     *text = (ox_text){0};
 }
 
+static int lower(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+bool ox_text_alike(const char *a, const char *b, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (lower(a[i]) != lower(b[i]))
+            return false;
+        if (!a[i])
+            break;
+    }
+    return true;
+}
+
+size_t ox_text_length(const char *string, size_t most) {
+    const char *end = memchr(string, 0, most);
+    return end ? (size_t)(end - string) : most;
+}
+
 const char *ox_text_get(const ox_text *text) {
     return text->data ? text->data : "";
 }

@@ -34,6 +34,12 @@ void ox_text_repr(ox_text *text, const char *bytes, size_t size);
 void ox_text_json(ox_text *text, const char *string);
 void ox_text_json_bytes(ox_text *text, const char *bytes, size_t size);
 
+/* True if `size` characters are the same but for the case of ASCII's letters; a string that ends before is another. */
+bool ox_text_alike(const char *a, const char *b, size_t size);
+
+/* The length of a string, or `most` if it is longer. */
+size_t ox_text_length(const char *string, size_t most);
+
 /* Adds "[2,3]". */
 void ox_text_shape(ox_text *text, int rank, const int64_t *dims);
 

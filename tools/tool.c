@@ -46,7 +46,7 @@ void ox_tool_prefix(ox_error *error, const char *format, ...) {
 void ox_tool_remedy(ox_error *error, const char *remedy) {
     ox_text text = {0};
     size_t room = sizeof error->text - 1 - strlen(remedy);
-    ox_text_add(&text, error->text, strnlen(error->text, room - 1));
+    ox_text_add(&text, error->text, ox_text_length(error->text, room - 1));
     ox_text_format(&text, "\n%s", remedy);
     set_text(error, &text);
 }

@@ -2,17 +2,13 @@
 #ifndef OX_WATCH_H
 #define OX_WATCH_H
 
-#include <pthread.h>
-
+#include "system.h"
 #include "tool.h"
 
 /* Starts zeroed. A thread of its own draws the line, so that it moves while a node takes long. */
 typedef struct ox_watch {
-    bool started; /* standard error is a terminal */
+    ox_helper *helper; /* NULL where standard error is no terminal; its lock is that of what follows */
     bool ended, drawn;
-    pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t wake;
     uint64_t start;
     const char *what; /* "loading" */
     uint64_t turn, turns;

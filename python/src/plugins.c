@@ -1,14 +1,16 @@
 /* plugins.c: operators from shared objects (ox_plugin in ox.h): those of a list of paths, and those of ox itself. */
 #include "oxpy.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
+
+#include "system.h"
 
 /* Plug-ins find the functions of ox.h in this module, which Python loads without showing them to others. */
 static int show_functions(void) {
     PyObject *file = oxpy_import("oxrt._ox", "__file__"), *path = NULL;
-    if (file && PyUnicode_FSConverter(file, &path) && !dlopen(PyBytes_AsString(path), RTLD_NOW | RTLD_GLOBAL))
-        oxpy_fail(OX_ERROR_FILE, "cannot show plug-ins the functions of ox: %s", dlerror());
+    const char *reason;
+    if (file && PyUnicode_FSConverter(file, &path) && !ox_library_show(PyBytes_AsString(path), &reason))
+        oxpy_fail(OX_ERROR_FILE, "cannot show plug-ins the functions of ox: %s", reason);
     Py_XDECREF(path);
     Py_XDECREF(file);
     return PyErr_Occurred() ? -1 : 0;
@@ -16,11 +18,14 @@ static int show_functions(void) {
 
 /* A file of that name in the current folder is meant, and none in the directories of the system. */
 static void *open_file(const char *path) {
-    PyObject *here = PyBytes_FromFormat("%s%s", strchr(path, '/') ? "" : "./", path);
+    const char *reason, *c = path;
+    while (*c && !ox_system_separates(*c))
+        c++;
+    PyObject *here = PyBytes_FromFormat("%s%s", *c ? "" : "./", path);
     /* Models, and libraries behind plug-ins, use its code until the process ends. */
-    void *handle = here ? dlopen(PyBytes_AsString(here), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+    void *handle = here ? ox_library_open(PyBytes_AsString(here), &reason) : NULL;
     if (here && !handle)
-        oxpy_fail(OX_ERROR_FILE, "cannot load the plug-in: %s", dlerror());
+        oxpy_fail(OX_ERROR_FILE, "cannot load the plug-in: %s", reason);
     Py_XDECREF(here);
     return handle;
 }
@@ -29,7 +34,7 @@ static const ox_plugin *open_plugin(const char *path) {
     const ox_plugin *(*entry)(void);
     ox_error error;
     void *handle = open_file(path);
-    void *symbol = handle ? dlsym(handle, "ox_plugin_entry") : NULL;
+    void *symbol = handle ? ox_library_find(handle, "ox_plugin_entry") : NULL;
     if (!symbol) {
         if (handle)
             oxpy_fail(OX_ERROR_FILE, "plug-in '%s': it has no function ox_plugin_entry", path);

@@ -1,9 +1,9 @@
 /* session.c: sessions that wait for calls. All lists are changed under the interpreter's lock only. */
 #include "oxpy.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "system.h"
 
 enum {
     LOOK_EVERY = 50 /* milliseconds from one look for signals to the next */
@@ -19,8 +19,12 @@ static void count_fork(void) {
     generation++;
 }
 
+/* To be called with the interpreter's lock. */
 static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, count_fork);
+    static bool watched;
+    if (!watched)
+        ox_system_on_fork(count_fork);
+    watched = true;
 }
 
 /* What a child cannot use is left where it is: freeing it would wait for threads that do not exist. */
@@ -37,18 +41,8 @@ static int follow_fork(oxpy_model *self) {
 
 /* ---- Watches ------------------------------------------------------------------------------------------------ */
 
-static int64_t milliseconds(void) {
-    struct timespec now;
-#ifdef CLOCK_MONOTONIC_COARSE
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now); /* a few nanoseconds, some milliseconds late */
-#else
-    clock_gettime(CLOCK_MONOTONIC, &now);
-#endif
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void oxpy_watch_start(oxpy_watch *watch, const int *flag, int64_t limit) {
-    const int64_t now = milliseconds();
+    const int64_t now = ox_system_milliseconds();
     *watch = (oxpy_watch){.flag = flag, .next_look = now + LOOK_EVERY, .deadline = limit ? now + limit : 0};
 }
 
@@ -66,7 +60,7 @@ bool oxpy_poll(void *context) {
         return true;
     if (!watch->thread)
         return false;
-    const int64_t now = milliseconds();
+    const int64_t now = ox_system_milliseconds();
     if (now < watch->next_look)
         return false;
     watch->late = watch->deadline && now >= watch->deadline;
@@ -166,11 +160,10 @@ static ox_status load(oxpy_model *self, const char *path, const char *bytes, Py_
 }
 
 int oxpy_load(oxpy_model *self) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     PyObject *path = NULL;
     ox_error error;
     ox_status status;
-    pthread_once(&once, watch_forks);
+    watch_forks();
     if (PyBytes_Check(self->source)) {
         status = load(self, NULL, PyBytes_AsString(self->source), PyBytes_Size(self->source), &error);
     } else if (PyUnicode_FSConverter(self->source, &path)) {

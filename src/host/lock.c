@@ -1,11 +1,12 @@
-/* lock.c: locks on POSIX threads. */
+/* lock.c: locks. */
+#include "threads.h"
+
 #include "lock.h"
 
-#include <pthread.h>
-
+#if OX_HOST_THREADS
 struct ox_lock {
     ox_allocator allocator;
-    pthread_mutex_t mutex;
+    ox_host_mutex mutex;
 };
 
 ox_status ox_lock_create(const ox_allocator *allocator, ox_lock **result, ox_error *error) {
@@ -13,24 +14,25 @@ ox_status ox_lock_create(const ox_allocator *allocator, ox_lock **result, ox_err
     if (!lock)
         return ox_fail_memory(error, "a lock", sizeof *lock);
     lock->allocator = *allocator;
-    pthread_mutex_init(&lock->mutex, NULL);
+    ox_host_mutex_init(&lock->mutex);
     return OX_OK;
 }
 
 void ox_lock_free(ox_lock *lock) {
     if (!lock)
         return;
-    pthread_mutex_destroy(&lock->mutex);
+    ox_host_mutex_destroy(&lock->mutex);
     ox_allocator allocator = lock->allocator;
     ox_release(&allocator, lock, sizeof *lock);
 }
 
 void ox_lock_take(ox_lock *lock) {
     if (lock)
-        pthread_mutex_lock(&lock->mutex);
+        ox_host_mutex_take(&lock->mutex);
 }
 
 void ox_lock_give(ox_lock *lock) {
     if (lock)
-        pthread_mutex_unlock(&lock->mutex);
+        ox_host_mutex_give(&lock->mutex);
 }
+#endif

@@ -1,13 +1,10 @@
-/* workers.c: the other threads of a pool, on POSIX threads. */
-#if defined(__linux__)
-#define _GNU_SOURCE /* which processor a thread is on */
-#endif
-#include "workers.h"
+/* workers.c: the other threads of a pool. */
+#include "threads.h"
 
 #include "host.h"
+#include "workers.h"
 
-#include <pthread.h>
-#include <sched.h>
+#if OX_HOST_THREADS
 #include <stdatomic.h>
 
 /* A worker looks this often for new work before it sleeps: steps of a model follow each other within microseconds. */
@@ -26,8 +23,8 @@ struct ox_workers {
     int threads; /* with the caller */
     void (*idle)(void *context);
     void *idle_context;
-    pthread_mutex_t mutex;
-    pthread_cond_t wake;
+    ox_host_mutex mutex;
+    ox_host_bell wake;
     atomic_int taken; /* parts that somebody has begun; all of them while there is no work */
     atomic_int left;  /* parts that have not ended */
     atomic_int place; /* the processor of the caller */
@@ -40,7 +37,7 @@ struct ox_workers {
     int started;
     struct worker {
         ox_workers *workers;
-        pthread_t thread;
+        ox_host_thread thread;
         int stay;
     } each[];
 };
@@ -52,20 +49,11 @@ static size_t workers_size(int threads) {
 /* The i-th look at something that another thread does. That thread may be waiting for this very processor. */
 static void pause_a_little(int i) {
     if (i % YIELD == YIELD - 1) {
-        sched_yield();
+        ox_host_thread_yield();
         return;
     }
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
-#endif
-}
-
-/* The processor that this thread is on, -1 if nobody knows. */
-static int place_of_thread(void) {
-#if defined(__linux__)
-    return sched_getcpu();
-#else
-    return -1;
 #endif
 }
 
@@ -77,18 +65,10 @@ static void leave_place_of_caller(struct worker *worker) {
         worker->stay--;
         return;
     }
-    if (place < 0 || place != place_of_thread())
+    if (place < 0 || place != ox_host_thread_place())
         return;
     worker->stay = STAY;
-#if defined(__linux__)
-    cpu_set_t all, others;
-    if (place >= CPU_SETSIZE || sched_getaffinity(0, sizeof all, &all))
-        return;
-    others = all;
-    CPU_CLR((size_t)place, &others);
-    if (!sched_setaffinity(0, sizeof others, &others))
-        (void)sched_setaffinity(0, sizeof all, &all);
-#endif
+    ox_host_thread_leave(place);
 }
 
 /* The next part that nobody has begun, -1 if there is none. */
@@ -119,21 +99,20 @@ static int next_part(struct worker *worker) {
             pause_a_little(i);
         }
         worker->stay = 0;
-        pthread_mutex_lock(&workers->mutex);
+        ox_host_mutex_take(&workers->mutex);
         if (atomic_load(&workers->taken) == workers->threads && !atomic_load(&workers->stop)) {
             workers->asleep++;
-            pthread_cond_wait(&workers->wake, &workers->mutex);
+            ox_host_bell_wait(&workers->wake, &workers->mutex);
         }
-        pthread_mutex_unlock(&workers->mutex);
+        ox_host_mutex_give(&workers->mutex);
     }
     return -1;
 }
 
-static void *work(void *argument) {
+static void work(void *argument) {
     struct worker *worker = argument;
     for (int part; (part = next_part(worker)) >= 0;)
         do_part(worker->workers, part);
-    return NULL;
 }
 
 ox_status ox_workers_start(const ox_allocator *allocator, int threads, void (*idle)(void *context), void *context,
@@ -148,12 +127,12 @@ ox_status ox_workers_start(const ox_allocator *allocator, int threads, void (*id
                             .taken = threads,
                             .place = -1,
                             .is_long = true};
-    pthread_mutex_init(&workers->mutex, NULL);
-    pthread_cond_init(&workers->wake, NULL);
+    ox_host_mutex_init(&workers->mutex);
+    ox_host_bell_init(&workers->wake);
     for (; workers->started < threads - 1; workers->started++) {
         struct worker *worker = &workers->each[workers->started];
         *worker = (struct worker){.workers = workers};
-        if (pthread_create(&worker->thread, NULL, work, worker)) {
+        if (!ox_host_thread_start(&worker->thread, work, worker)) {
             ox_workers_stop(workers);
             return ox_fail(error, OX_ERROR_MEMORY, "a thread could not be started");
         }
@@ -164,7 +143,7 @@ ox_status ox_workers_start(const ox_allocator *allocator, int threads, void (*id
 
 bool ox_workers_has_this_thread(const ox_workers *workers) {
     for (int i = 0; workers && i < workers->started; i++)
-        if (pthread_equal(workers->each[i].thread, pthread_self()))
+        if (ox_host_thread_is_this(&workers->each[i].thread))
             return true;
     return false;
 }
@@ -172,14 +151,14 @@ bool ox_workers_has_this_thread(const ox_workers *workers) {
 void ox_workers_stop(ox_workers *workers) {
     if (!workers)
         return;
-    pthread_mutex_lock(&workers->mutex);
+    ox_host_mutex_take(&workers->mutex);
     atomic_store(&workers->stop, true);
-    pthread_mutex_unlock(&workers->mutex);
-    pthread_cond_broadcast(&workers->wake);
+    ox_host_mutex_give(&workers->mutex);
+    ox_host_bell_ring(&workers->wake);
     for (int i = 0; i < workers->started; i++)
-        pthread_join(workers->each[i].thread, NULL);
-    pthread_cond_destroy(&workers->wake);
-    pthread_mutex_destroy(&workers->mutex);
+        ox_host_thread_join(&workers->each[i].thread);
+    ox_host_bell_destroy(&workers->wake);
+    ox_host_mutex_destroy(&workers->mutex);
     ox_release(workers->allocator, workers, workers_size(workers->threads));
 }
 
@@ -196,16 +175,16 @@ void ox_workers_run(ox_workers *workers, ox_pool_fn *fn, void *context) {
     workers->fn = fn;
     workers->context = context;
     atomic_store_explicit(&workers->left, workers->threads, memory_order_relaxed);
-    atomic_store_explicit(&workers->place, place_of_thread(), memory_order_relaxed);
-    pthread_mutex_lock(&workers->mutex);
+    atomic_store_explicit(&workers->place, ox_host_thread_place(), memory_order_relaxed);
+    ox_host_mutex_take(&workers->mutex);
     atomic_store_explicit(&workers->taken, 1, memory_order_release);
     const bool wakes = workers->asleep;
     workers->asleep = 0;
-    pthread_mutex_unlock(&workers->mutex);
+    ox_host_mutex_give(&workers->mutex);
     if (wakes)
-        pthread_cond_broadcast(&workers->wake);
+        ox_host_bell_ring(&workers->wake);
     if (wakes ? workers->is_long : workers->alone >= ALONE) {
-        sched_yield();
+        ox_host_thread_yield();
         workers->alone = 0;
     }
     const uint64_t start = wakes ? ox_host_now() : 0;
@@ -218,3 +197,4 @@ void ox_workers_run(ox_workers *workers, ox_pool_fn *fn, void *context) {
     wait(workers);
     workers->alone = !wakes && others == workers->threads - 1 ? workers->alone + 1 : 0;
 }
+#endif

@@ -1,4 +1,4 @@
-"""planted.py: rooms.py, circles.py, about.py, texts.py and abi.py find what they are there to find: each fault is
+"""planted.py: rooms.py, hosts.py, circles.py, about.py, texts.py and abi.py find what they are there to find: each fault is
 planted in a small tree of its own."""
 import pathlib
 import subprocess
@@ -56,6 +56,35 @@ if circles("xy").returncode:
     failed.append("files that call in one direction are refused")
 if "these files call each other: x z" not in circles("xz").stdout:
     failed.append("two files that call each other: not found")
+
+# Files with headers of a system, and what hosts.py says of them; nothing where they belong.
+HOSTS = {
+    "src/host/posix_x.c": ("#include <unistd.h>\n#define _GNU_SOURCE\n", ""),
+    "src/x.c": ("#include <stdio.h>\n#include <unistd.h>\n", "src/x.c:2: <unistd.h>"),
+    "src/loops/x.c": ("#include <immintrin.h>\n", ""),
+    "src/ops/x.c": ("#include <immintrin.h>\n", "src/ops/x.c:1: <immintrin.h>"),
+    "tools/x.c": ("# include <time.h>\n", "tools/x.c:1: <time.h>"),
+    "tools/host/windows_x.c": ("#include <windows.h>\n", ""),
+    "tools/y.c": ("#define _DEFAULT_SOURCE\n", "tools/y.c:1: what a system's headers show"),
+    "python/src/x.c": ("#include <pthread.h>\n", "python/src/x.c:1: <pthread.h>"),
+    "Makefile": ("CFLAGS += -D_POSIX_C_SOURCE=200809L\n", "Makefile:1: all code would see"),
+}
+
+
+def hosts(name):
+    """What hosts.py says of one of these files."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in {"Makefile": "", "python/python.mk": "", name: HOSTS[name][0]}.items():
+            path = pathlib.Path(folder) / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return subprocess.run([sys.executable, HERE / "hosts.py", folder], capture_output=True, text=True, check=False)
+
+
+for name, (_, wanted) in HOSTS.items():
+    result = hosts(name)
+    if bool(result.returncode) != bool(wanted) or wanted not in result.stdout:
+        failed.append(f"hosts.py: {name}: not as it should be; {result.stdout or result.stderr}")
 
 # File -> a text in it, and a fault in its place.
 ABOUT = {
@@ -124,4 +153,4 @@ if about().returncode or texts(b"int x;\n").returncode:
 failed += [f"about.py: a fault in {name} is not found" for name in ABOUT if about(name).returncode == 0]
 failed += [f"texts.py: {text} is not found" for text in TEXTS if texts(text).returncode == 0]
 print("\n".join(failed), end="\n" if failed else "")
-sys.exit(tally.finish(len(FAULTS) + len(ABOUT) + len(ABI) + len(TEXTS) + 4 - len(failed), len(failed)))
+sys.exit(tally.finish(len(FAULTS) + len(HOSTS) + len(ABOUT) + len(ABI) + len(TEXTS) + 4 - len(failed), len(failed)))

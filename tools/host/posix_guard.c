@@ -1,12 +1,14 @@
-/* guard.c: no unfinished file outlives the command, unless it is killed outright. */
-#define _XOPEN_SOURCE 700
-#include "guard.h"
-
+/* posix_guard.c: no unfinished file outlives the command, unless it is killed outright. */
+#include "posix.h"
+#ifdef OX_HAS_POSIX
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "../guard.h"
+#include "../system.h"
 
 /* The handler reads the list, so it changes only while signals wait. */
 enum {
@@ -32,12 +34,16 @@ static void replace(const char *from, char *to) {
         unfinished[i] = to;
 }
 
-static void end(int number) {
-    static const char text[] = "\r\033[Kox: interrupted\n";
-    const size_t skipped = has_line ? 0 : sizeof "\r\033[K" - 1;
+static void remove_unfinished(void) {
     for (int i = 0; i < MOST_UNFINISHED; i++)
         if (unfinished[i])
             unlink(unfinished[i]);
+}
+
+static void end(int number) {
+    static const char text[] = "\r\033[Kox: interrupted\n";
+    const size_t skipped = has_line ? 0 : sizeof "\r\033[K" - 1;
+    remove_unfinished();
     ssize_t written = write(STDERR_FILENO, text + skipped, sizeof text - 1 - skipped);
     (void)written;
     signal(number, SIG_DFL);
@@ -47,6 +53,7 @@ static void end(int number) {
 void ox_guard_start(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = end, .sa_mask = ending_signals()}, before;
+    (void)atexit(remove_unfinished); /* where memory is out */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -54,14 +61,14 @@ void ox_guard_start(void) {
             sigaction(numbers[i], &action, NULL);
 }
 
-int ox_guard_create(char *path) {
+FILE *ox_guard_create(char *path) {
     sigset_t before, ending = ending_signals();
     sigprocmask(SIG_BLOCK, &ending, &before);
-    int handle = mkstemp(path);
-    if (handle >= 0)
+    FILE *stream = ox_system_create(path);
+    if (stream)
         replace(NULL, path);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return handle;
+    return stream;
 }
 
 void ox_guard_forget(const char *path) {
@@ -77,9 +84,7 @@ void ox_guard_pipe(void) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     if (poll(&out, 1, 0) < 1 || !(out.revents & POLLERR))
         return;
-    for (int i = 0; i < MOST_UNFINISHED; i++)
-        if (unfinished[i])
-            unlink(unfinished[i]);
+    remove_unfinished();
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
 }
@@ -87,3 +92,4 @@ void ox_guard_pipe(void) {
 void ox_guard_line(bool drawn) {
     has_line = drawn;
 }
+#endif

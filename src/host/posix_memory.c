@@ -1,7 +1,7 @@
-/* malloc.c: defaults that a system gives: memory, and the environment's wishes for loops and convolutions. */
-#define _DEFAULT_SOURCE
+/* posix_memory.c: memory by default. */
+#include "posix.h"
+#ifdef OX_HOST_POSIX
 #include "alloc.h"
-#include "host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,11 +68,4 @@ const ox_allocator *ox_default_allocator(void) {
     static const ox_allocator allocator = {host_resize, NULL};
     return &allocator;
 }
-
-const char *ox_default_isa(void) {
-    return getenv("OX_ISA");
-}
-
-const char *ox_default_conv(void) {
-    return getenv("OX_CONV");
-}
+#endif

@@ -1,4 +1,6 @@
-/* cache.c: the processor's caches. */
+/* posix_cache.c: the processor's caches. */
+#include "posix.h"
+#ifdef OX_HOST_POSIX
 #include "host.h"
 
 #include <unistd.h>
@@ -12,3 +14,4 @@ size_t ox_host_cache(int level) {
 #endif
     return size > 0 ? (size_t)size : 0;
 }
+#endif

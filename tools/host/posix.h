@@ -1,0 +1,17 @@
+/* posix.h: which systems the files posix_*.c are for, and that their headers show all that they have; to be included
+ * before any other header. WebAssembly's system (WASI) has the files of POSIX, and no processes, signals, threads. */
+#ifndef OX_TOOLS_POSIX_H
+#define OX_TOOLS_POSIX_H
+
+#ifndef _WIN32
+#define OX_HAS_POSIX_FILES 1
+#ifndef __wasi__
+#define OX_HAS_POSIX 1
+#endif
+#endif
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#endif
