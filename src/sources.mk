@@ -9,7 +9,7 @@ BLAS_FILES := src/ops/gemm/gemm_blas.c
 
 # Files of src/loops that are the same for all builds of the loops, and those that DOT rows of builds.h build again.
 LOOPS_ONCE := gemm/gemm_pack isa lane_math
-LOOPS_DOT := gemm/gemm_int8 gemm/block_loops
+LOOPS_DOT := gemm/gemm_int8 gemm/block_loops window/depth_loops
 
 # Rooms that are compiled for loops, and with OX_VARIANTS where there are several builds; the runtime has only the latter.
 LOOP_ROOMS := loops iterate pass ops

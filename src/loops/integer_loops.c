@@ -59,37 +59,10 @@ static void offset(int64_t n, const ox_zero_points *z, char *row) {
 
 /* ---- Requantization ----------------------------------------------------------------------------------------- */
 
-static inline void requantize_by(int64_t n, const ox_requantization *how, int64_t step, const i32 *sums,
-                                 u8 *restrict bytes) {
-    const f32 *column_scales = how->column_scales;
-    const double row_scale = how->row_scale;
-    const u32 more = how->more;
-    const uint64_t zero = (uint64_t)(int64_t)how->zero;
-    /* Added, it leaves a double of moderate size rounded to a whole number in the lower bits; a larger one stays beyond
-     * the limits. */
-    const double magic = 0x1.8p52;
-    const double low = (how->dtype == OX_INT8 ? -128 : 0) - how->zero + magic, high = low + 255;
-    for (int64_t j = 0; j < n; j++) {
-        double value = (i32)((u32)sums[j] + more) * (row_scale * (double)column_scales[j * step]) + magic;
-        value = value > low ? value : low;
-        value = value < high ? value : high;
-        uint64_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        bytes[j] = (uint8_t)(bits + zero);
-    }
-}
-
-static void requantize_exactly(int64_t n, const ox_requantization *how, const i32 *sums, char *bytes) {
-    if (how->step)
-        requantize_by(n, how, 1, sums, (u8 *)bytes);
-    else
-        requantize_by(n, how, 0, sums, (u8 *)bytes);
-}
-
 #ifdef OX_SUMS_AT_ONCE
 /* The sums from one on, and in *scales their factors, where each has one. */
-static inline void load_sums(const ox_requantization *how, const ox_quantizer *q, int64_t left, const i32 *sums,
-                             const f32 *factors, ox_dot_lanes *to, ox_floats *scales) {
+static inline void load_sums(const ox_requantization *how, const ox_quantizer *q, int64_t left, const ox_i32 *sums,
+                             const ox_f32 *factors, ox_dot_lanes *to, ox_floats *scales) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++)
         to[v] = ox_sums_load(sums + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
@@ -102,12 +75,12 @@ static inline void load_sums(const ox_requantization *how, const ox_quantizer *q
 /* Bytes may be written over sums. */
 static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
     const ox_quantizer q = ox_quantizer_of(how);
-    const i32 *sums = (const i32 *)(const void *)row;
+    const ox_i32 *sums = (const ox_i32 *)(const void *)row;
     const ox_floats scale = q.scale * *how->column_scales - (ox_floats){0};
     ox_floats scales[4] = {scale, scale, scale, scale};
     ox_requantization part = *how;
     if (!q.is_sure) {
-        requantize_exactly(n, how, sums, bytes);
+        ox_requantize_exactly(n, how, sums, (uint8_t *)bytes);
         return;
     }
     for (int64_t j = 0; j < n; j += OX_SUMS_AT_ONCE) {
@@ -117,12 +90,12 @@ static void requantize(int64_t n, const ox_requantization *how, const char *row,
         if (ox_quantize_sums(&q, some, scales, &result))
             ox_bytes_store(bytes + j, n - j, result);
         else
-            requantize_exactly(LESS_OF(n - j, OX_SUMS_AT_ONCE), &part, sums + j, bytes + j);
+            ox_requantize_exactly(LESS_OF(n - j, OX_SUMS_AT_ONCE), &part, sums + j, (uint8_t *)bytes + j);
     }
 }
 #else
 static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
-    requantize_exactly(n, how, (const i32 *)(const void *)row, bytes);
+    ox_requantize_exactly(n, how, (const ox_i32 *)(const void *)row, (uint8_t *)bytes);
 }
 #endif
 

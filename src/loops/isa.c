@@ -5,6 +5,7 @@
 #include "chain.h"
 #include "conv_loops.h"
 #include "cumulate_loops.h"
+#include "depth_loops.h"
 #include "lookup_loops.h"
 #include "statistics_loops.h"
 #include "winograd_loops.h"
@@ -58,6 +59,8 @@ DECLARE(ox_gather_for_fn, ox_gather_find)
 ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
 DECLARE(const ox_direct_loops, ox_direct_loops)
 const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
+DECLARE(ox_depth_find_fn, ox_depth_find)
+ox_depth_find_fn *const ox_depth_builds[] = BUILDS(ox_depth_find);
 DECLARE(const ox_beside_loops, ox_beside_loops)
 const ox_beside_loops *const ox_beside_builds[] = BUILDS(ox_beside_loops);
 DECLARE(ox_lookup_find_fn, ox_lookup_find)

@@ -11,6 +11,34 @@
 #include "integer_loops.h"
 #include "intrinsics.h"
 
+/* n sums by the definition: each is a double before it is rounded. The results may lie where sums do. */
+static inline void ox_requantize_by(int64_t n, const ox_requantization *how, int64_t step, const ox_i32 *sums,
+                                    ox_u8 *restrict bytes) {
+    const ox_f32 *column_scales = how->column_scales;
+    const double row_scale = how->row_scale;
+    const uint32_t more = how->more;
+    const uint64_t zero = (uint64_t)(int64_t)how->zero;
+    /* Added, it leaves a double of moderate size rounded to a whole number in the lower bits; a larger one stays beyond
+     * the limits. */
+    const double magic = 0x1.8p52;
+    const double low = (how->dtype == OX_INT8 ? -128 : 0) - how->zero + magic, high = low + 255;
+    for (int64_t j = 0; j < n; j++) {
+        double value = (int32_t)((uint32_t)sums[j] + more) * (row_scale * (double)column_scales[j * step]) + magic;
+        value = value > low ? value : low;
+        value = value < high ? value : high;
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        bytes[j] = (uint8_t)(bits + zero);
+    }
+}
+
+static inline void ox_requantize_exactly(int64_t n, const ox_requantization *how, const ox_i32 *sums, uint8_t *bytes) {
+    if (how->step)
+        ox_requantize_by(n, how, 1, sums, bytes);
+    else
+        ox_requantize_by(n, how, 0, sums, bytes);
+}
+
 #if defined(__AVX512BW__) || defined(__AVX2__)
 #define OX_SUMS_AT_ONCE (OX_DOT_BYTES) /* four vectors of them, which become one of bytes */
 #define OX_UNSURE 0x1p-12F             /* four roundings of at most 2^9: 2^-13 */
@@ -99,6 +127,60 @@ static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *s
     *to = (ox_dot_lanes)_mm256_permutevar8x32_epi32(bytes, order);
     const __m256i above = _mm256_cmpgt_epi32(most, _mm256_set1_epi32((int32_t)limit));
     return _mm256_testz_si256(above, above);
+#endif
+}
+
+/* How the windows of a vector, `wide` of a row and those of the next rows, pick the taps of a word, a dilation apart,
+ * out of bytes that begin with the first tap of the first window: words among four of which lie the taps of four
+ * windows, then bytes of these. Rows are from_row words apart. */
+typedef struct ox_picker {
+    ox_dot_lanes words, bytes;
+} ox_picker;
+
+static inline ox_picker ox_picker_of(int64_t wide, int64_t from_row, int64_t stride, int64_t dilation) {
+    ox_picker p;
+    uint8_t bytes[OX_DOT_BYTES];
+    for (int lane = 0; lane < OX_SUMS_LANES; lane++)
+        p.words[lane] = (uint32_t)(lane / wide * from_row + lane % wide / 4 * stride + lane % 4);
+    for (int i = 0; i < OX_DOT_BYTES; i++) {
+        const int64_t first = i / 4 % 4 * stride;
+#if OX_DOT_VALUES == 4
+        bytes[i] = (uint8_t)(first + i % 4 * dilation);
+#else
+        bytes[i] = i % 2 ? 0x80 : (uint8_t)(first + i % 4 / 2 * dilation); /* a zero above each byte */
+#endif
+    }
+    memcpy(&p.bytes, bytes, sizeof bytes);
+    return p;
+}
+
+/* Copies bytes of which some bits are turned. */
+static inline void ox_turn_bytes(uint8_t *to, const uint8_t *from, int64_t count, uint8_t flip) {
+#if defined(__AVX512BW__)
+    const __m512i flips = _mm512_set1_epi8((char)flip);
+    for (; count > 0; count -= 64, to += 64, from += 64) {
+        const __mmask64 inside = count >= 64 ? ~0ULL : (1ULL << count) - 1;
+        _mm512_mask_storeu_epi8(to, inside, _mm512_xor_si512(_mm512_maskz_loadu_epi8(inside, from), flips));
+    }
+#else
+    const __m256i flips = _mm256_set1_epi8((char)flip);
+    for (; count >= 32; count -= 32, to += 32, from += 32)
+        _mm256_storeu_si256((void *)to, _mm256_xor_si256(_mm256_loadu_si256((const void *)from), flips));
+    if (flip)
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (uint8_t)(from[i] ^ flip);
+    else
+        ox_copy_run((char *)to, (const char *)from, count);
+#endif
+}
+
+static inline ox_dot_lanes ox_pick_taps(const ox_picker *p, const void *from) {
+#if defined(__AVX512BW__)
+    const __m512i words = _mm512_permutexvar_epi32((__m512i)p->words, _mm512_loadu_si512(from));
+    return (ox_dot_lanes)_mm512_shuffle_epi8(words, (__m512i)p->bytes);
+#else
+    const __m256i words = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from), (__m256i)p->words);
+    return (ox_dot_lanes)_mm256_shuffle_epi8(words, (__m256i)p->bytes);
 #endif
 }
 #endif

@@ -34,9 +34,10 @@ def sums_of(x, w, groups, strides, dilations, pads):
 
 
 def run(rng, node, inputs, kind):
-    """What ox gives for a node; inputs: {name: (type, array)}. The weights are the model's own, or come with the run.
+    """What ox gives for a node; inputs: {name: (type, array)}. Weights, or these and their zero points, are the model's own,
+    or come with the run.
     """
-    constants = ["w"] if rng.random() < 0.7 else []
+    constants = [["w"], ["w", *(["wz"] if "wz" in inputs else [])], []][rng.choice(3, p=[0.3, 0.4, 0.3])]
     stored = [helper.make_tensor(name, nodes.kind_of(inputs[name][0]), inputs[name][1].shape,
                                  inputs[name][1].ravel().tolist()) for name in constants]
     given = {name: value for name, value in inputs.items() if name not in constants}
@@ -60,7 +61,7 @@ def check(rng, _):
     strides, dilations = [number(rng, 1, 3) for _ in kernel], [number(rng, 1, 2) for _ in kernel]
     pads = [number(rng, 0, 2) for _ in range(2 * spatial)]
     dims = [(k - 1) * d + number(rng, 1, 9) for k, d in zip(kernel, dilations)]
-    ins = number(rng, 4, 16) if large else number(rng, 1, rng.choice([5, 90]))
+    ins = number(rng, 4, 16) if large else number(rng, 1, rng.choice([1, 5, 90]))
     x = random_bytes(rng, x_type, [number(rng, 1, 2), groups * ins, *dims])
     w = random_bytes(rng, w_type, [groups * number(rng, 1, 5), ins, *kernel])
     x_zero = random_bytes(rng, x_type, [])
@@ -68,9 +69,12 @@ def check(rng, _):
         x, w, x_zero = (np.where(a > np.iinfo(a.dtype).max // 8, np.iinfo(a.dtype).max - a % 2, a)
                         for a in (x, w, np.full_like(x_zero, np.iinfo(x_type).min)))
     w_zero = random_bytes(rng, w_type, [w.shape[0]] if rng.random() < 0.5 else [])
+    if rng.random() < 0.4: # weights less their zero points are int8, or hardly beyond it
+        w_zero = np.full_like(w_zero, (128 if w_type == "uint8" else 0) + number(rng, -1, 1))
+        w = np.clip(w, np.iinfo(w_type).min + 1, np.iinfo(w_type).max - 1)
     less = w_zero.astype(np.int64).reshape(-1, *[1] * (w.ndim - 1))
     sums = sums_of(x.astype(np.int64) - int(x_zero), w.astype(np.int64) - less, groups, strides, dilations, pads)
-    way = any_way(rng, "direct", "words", "columns")
+    way = any_way(rng, "depth", "direct", "words", "columns")
     attributes = {"group": groups, "strides": strides, "dilations": dilations, "pads": pads}
     if rng.random() < 0.5:
         inputs = {"x": (x_type, x), "w": (w_type, w), "xz": (x_type, x_zero), "wz": (w_type, w_zero)}

@@ -66,6 +66,7 @@ static const char *const all[] = {
     "Conv: direct with outputs side by side, channels first",
     "ConvInteger: product of gathered columns of words, channels first",
     "QLinearConv: product of gathered columns of words, channels first",
+    "QLinearConv: direct, of bytes, channels first",
 #endif
 };
 

@@ -36,6 +36,10 @@ static const giver givers[] = {
     {"DequantizeLinear(QLinearConv[pads=1:1:1:1](a,c,d,b,c,d,e,d),e,d)",
      "f[B,33,4,4] u8[B,18,4,4] u8[33,18,3,3] f[]=0.5 u8[]=2 f[]=4"},
     {"DequantizeLinear(QLinearConv(a,c,d,b,c,d,e,d),e,d)", "f[B,9,5] u8[B,17,5] u8[9,17,1] f[]=0.5 u8[]=2 f[]=4"},
+    {"DequantizeLinear(QLinearConv[group=3,pads=1:1:1:1](a,c,d,b,c,d,e,d),e,d)",
+     "f[B,3,7,7] u8[B,3,7,7] u8[3,1,3,3] f[]=0.5 u8[]=2 f[]=4"},
+    {"DequantizeLinear(QLinearConv[group=2,strides=2:2,pads=1:2:1:2](a,c,d,b,c,d,e,d),e,d)",
+     "f[B,4,3,19] u8[B,2,5,37] u8[4,1,3,5] f[]=0.5 u8[]=2 f[]=4"},
     {"DeformConv(a,b,c)", "[B,3,2,2] [B,2,3,3] [3,2,2,2] [B,8,2,2]"},
     /* transposed convolutions */
     {"ConvTranspose(a,b)", "[B,3,5] [B,2,3] [2,3,3]"},

@@ -3,6 +3,7 @@
  * one input channel, bytes less their zero points are floats, whose sums are exact as long as they are below 2^24. */
 #include "loops/element.h"
 #include "ops/dense.h"
+#include "conv_depth.h"
 #include "conv_words.h"
 
 #include <math.h>
@@ -20,13 +21,6 @@ typedef struct integer_inputs {
     int w, x_zero, w_zero, bias, x_scale, w_scale, y_scale, y_zero;
 } integer_inputs;
 
-/* What becomes of the sums of one output channel: `more` is added, `zero` times the sum of what a column sees is taken
- * off, and the result is scaled. */
-typedef struct channel_end {
-    double scale;
-    uint32_t more, zero;
-} channel_end;
-
 typedef struct conv_integer {
     ox_conv conv;
     ox_dtype dtype;               /* of the result */
@@ -35,9 +29,10 @@ typedef struct conv_integer {
     ox_requantize_fn *requantize; /* NULL: the sums are the result */
     size_t behind;                /* bytes of workspace that direct sums take first */
     bool is_wide;                 /* floats are multiplied, whose zero points are taken off before */
-    const channel_end *ends;      /* of all output channels, where constants make them; NULL elsewhere */
+    const ox_channel_end *ends;   /* of all output channels, where constants make them; NULL elsewhere */
 #if !OX_SMALL
     ox_conv_words words;
+    ox_conv_depth depth;
 #endif
 } conv_integer;
 
@@ -111,12 +106,12 @@ static double scale_of(const ox_tensor *t, int64_t i) {
 }
 
 /* Scales and biases. */
-static void add_scales(const ox_call *call, channel_end *ends) {
+static void add_scales(const ox_call *call, ox_channel_end *ends) {
     const integer_inputs *in = inputs_of(call);
     const int64_t channels = call->in[in->w]->dims[0];
     const ox_tensor *bias = input(call, in->bias);
     for (int64_t i = 0; i < channels; i++) {
-        ends[i] = (channel_end){.more = bias ? (uint32_t)ox_tensor_int(bias, i) : 0};
+        ends[i] = (ox_channel_end){.more = bias ? (uint32_t)ox_tensor_int(bias, i) : 0};
         if (in->y_scale >= 0)
             ends[i].scale = scale_of(call->in[in->x_scale], 0) * scale_of(call->in[in->w_scale], i) /
                             scale_of(call->in[in->y_scale], 0);
@@ -124,7 +119,7 @@ static void add_scales(const ox_call *call, channel_end *ends) {
 }
 
 /* What the sums of products (x + x_shift) * w differ from those without shift and zero points. */
-static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *ends) {
+static void add_zeros(const ox_call *call, const conv_integer *c, ox_channel_end *ends) {
     const integer_inputs *in = inputs_of(call);
     const ox_tensor *w = call->in[in->w];
     const int64_t k = c->conv.in_channels * c->conv.window.taps;
@@ -143,7 +138,7 @@ static void add_zeros(const ox_call *call, const conv_integer *c, channel_end *e
     }
 }
 
-static void find_ends(const ox_call *call, const conv_integer *c, channel_end *ends) {
+static void find_ends(const ox_call *call, const conv_integer *c, ox_channel_end *ends) {
     add_scales(call, ends);
     if (!c->is_wide)
         add_zeros(call, c, ends);
@@ -157,7 +152,7 @@ static ox_status keep_ends(ox_call *call, conv_integer *c) {
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (input(call, of[i]) && !(call->constants >> of[i] & 1))
             return ox_workspace_add(call, channels, sizeof *c->ends);
-    channel_end *ends = ox_pile_array(call->pile, (size_t)channels, sizeof *ends);
+    ox_channel_end *ends = ox_pile_array(call->pile, (size_t)channels, sizeof *ends);
     if (!ends)
         return OX_ERROR_MEMORY;
     find_ends(call, c, ends);
@@ -323,7 +318,7 @@ static void lay_words(const ox_gemm *g, int64_t row, int64_t rows, int64_t colum
 #endif
 
 /* Makes the sums of a channel its result; `seen` are those of its columns, or NULL. */
-static void finish_row(const integer_job *job, const channel_end *end, int64_t n, const uint32_t *seen, char *row,
+static void finish_row(const integer_job *job, const ox_channel_end *end, int64_t n, const uint32_t *seen, char *row,
                        char *to) {
     const uint32_t each = 1, more = job->c->requantize ? 0 : end->more; /* requantizing adds it itself */
     const ox_zero_points zeros = {end->zero, 0 - more, seen, more ? &each : NULL, 0};
@@ -346,7 +341,7 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
     const integer_job *job = g->context;
     const uint32_t *seen = job->column_sums ? job->column_sums + ox_quotient(g->start, g->m) + block->column : NULL;
     for (int64_t r = 0; r < block->rows; r++)
-        finish_row(job, (const channel_end *)g->extra + block->row + r, block->columns, seen,
+        finish_row(job, (const ox_channel_end *)g->extra + block->row + r, block->columns, seen,
                    block->data + r * block->data_row, ox_gemm_out(g, block, r, (int64_t)ox_dtype_size(job->c->dtype)));
 }
 
@@ -372,7 +367,7 @@ static void run_product(const ox_call *call, const ox_conv *conv, size_t *used, 
                         const ox_conv_operands *of) {
     g->context = job;
     g->c = of->to;
-    ox_conv_run(conv, g, of->x, of->weights, of->bias, (int64_t)sizeof(channel_end),
+    ox_conv_run(conv, g, of->x, of->weights, of->bias, (int64_t)sizeof(ox_channel_end),
                 ox_gemm_take(call, used, &conv->plan));
 }
 
@@ -433,7 +428,7 @@ static float *widen(const ox_call *call, size_t *used, const ox_tensor *t, int64
 
 typedef struct end_job {
     integer_job integer;
-    const channel_end *ends;
+    const ox_channel_end *ends;
     int64_t rows, count;
     char *sums;
 } end_job;
@@ -483,7 +478,48 @@ static const char *algorithm_wide(const ox_conv *conv) {
     return ox_conv_direct_way.algorithm(conv);
 }
 
-static const ox_conv_way wide_way = {.name = "direct",
+/* ---- Sums of single channels ------------------------------------------------------------------------------------ */
+
+static const ox_tensor *weight_zeros(const ox_call *call) {
+    return input(call, inputs_of(call)->w_zero);
+}
+
+static bool can_be_depth(const ox_call *call, const ox_conv *conv) {
+    const conv_integer *c = call->state;
+    const int w_zero = inputs_of(call)->w_zero;
+    return c->requantize && (!weight_zeros(call) || call->constants >> w_zero & 1) &&
+           ox_conv_depth_can(call, conv, weight_zeros(call));
+}
+
+static ox_status prepare_depth(ox_call *call, ox_conv *conv, bool *ready) {
+    conv_integer *c = call->state;
+    *ready = true;
+    c->x_shift = call->in[0]->dtype == OX_INT8 ? 128 : 0; /* for all bytes are unsigned there */
+    OX_TRY(keep_ends(call, c));
+    return ox_conv_depth_prepare(call, conv, weight_zeros(call), &c->depth);
+}
+
+static void run_depth(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
+    const conv_integer *c = call->state;
+    const integer_inputs *in = inputs_of(call);
+    const ox_depth_ends ends = {.ends = of->bias,
+                                .dtype = c->dtype,
+                                .zero = (double)(int32_t)entry(input(call, in->y_zero), 0),
+                                .fill = (uint8_t)(entry(input(call, in->x_zero), 0) + c->x_shift)};
+    ox_conv_depth_run(call, conv, &c->depth, used, &ends);
+}
+
+static const char *algorithm_of_depth(const ox_conv *conv) {
+    (void)conv;
+    return "direct, of bytes, channels first";
+}
+
+static const ox_conv_way depth_way = {.name = "depth",
+                                      .algorithm = algorithm_of_depth,
+                                      .can = can_be_depth,
+                                      .prepare = prepare_depth,
+                                      .run = run_depth},
+                         wide_way = {.name = "direct",
                                      .algorithm = algorithm_wide,
                                      .can = can_be_wide,
                                      .cost = cost_wide,
@@ -500,7 +536,7 @@ static const ox_conv_way bytes_way = {
 
 static const ox_conv_way *const ways[] = {
 #if !OX_SMALL
-    &wide_way, &words_way,
+    &depth_way, &wide_way, &words_way,
 #endif
     &bytes_way};
 
@@ -521,9 +557,9 @@ ox_status ox_run_conv_integer(ox_call *call) {
     const conv_integer *c = call->state;
     const int w = inputs_of(call)->w;
     size_t used = c->behind;
-    const channel_end *ends = c->ends;
+    const ox_channel_end *ends = c->ends;
     if (!ends) {
-        channel_end *found = ox_workspace_take(call, &used, call->in[w]->dims[0], sizeof *found);
+        ox_channel_end *found = ox_workspace_take(call, &used, call->in[w]->dims[0], sizeof *found);
         find_ends(call, c, found);
         ends = found;
     }

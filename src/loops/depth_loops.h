@@ -1,0 +1,53 @@
+/* depth_loops.h: convolutions of bytes whose groups have one input channel: what the taps of a kernel see of rows that
+ * are laid out, summed and made bytes in registers. */
+#ifndef OX_LOOPS_DEPTH_LOOPS_H
+#define OX_LOOPS_DEPTH_LOOPS_H
+
+#include "integer_loops.h"
+
+enum {
+    OX_DEPTH_MARGIN = 512, /* bytes behind what windows see that are read, too */
+    OX_DEPTH_STEPS = 5     /* the most of stride and dilation along a row together */
+};
+
+/* What becomes of the sums of one output channel: `more` is added, `zero` times the sum of what a column sees is taken
+ * off, and the result is scaled. */
+typedef struct ox_channel_end {
+    double scale;
+    uint32_t more, zero;
+} ox_channel_end;
+
+/* Windows of some rows of results of some channels. The rows of the image that these see are laid out, a channel at a
+ * time, as unsigned bytes between padding that is there. A row of the kernel is cut into words of as many taps as a
+ * word has, with zeros behind the last. */
+typedef struct ox_depth_tile {
+    int64_t channels;           /* of results, */
+    int64_t sharing, shared;    /* so many of which see the same channel of the image, as did `shared` before them */
+    const uint8_t *image;       /* the first row that is laid out of the first channel; packed rows */
+    int64_t image_step;         /* bytes to the next channel */
+    int64_t inside, wide, flip; /* rows and columns that are laid out, and bits of each byte that are turned */
+    uint8_t *room;              /* what windows see, ... */
+    uint8_t *place;             /* ... and where in it the image goes */
+    int64_t pitch;              /* bytes between its rows, a multiple of 4 */
+    int64_t rows, columns, high, stride, dilation; /* of windows; `high` and `stride` are the two strides */
+    int64_t words;
+    const int64_t *offsets;    /* of the first tap of each word, in bytes, */
+    const uint32_t *weights;   /* and its weights: four bytes, or two integers of 16 bits; channel by channel */
+    const ox_channel_end *end; /* of each channel */
+    ox_dtype dtype;            /* of results, */
+    double zero;               /* and their zero point */
+    uint8_t *to;               /* packed rows, */
+    int64_t to_step;           /* and bytes to the next channel */
+} ox_depth_tile;
+typedef void ox_depth_fn(const ox_depth_tile *tile);
+
+typedef struct ox_depth_loops {
+    int taps; /* in a word: 4, of int8, or 2 */
+    ox_depth_fn *run;
+} ox_depth_loops;
+
+/* The best loops for weights, which are int8 or else fit 16 bits; NULL where vectors cannot be picked from. */
+typedef const ox_depth_loops *ox_depth_find_fn(bool is_int8);
+extern ox_depth_find_fn *const ox_depth_builds[];
+
+#endif
