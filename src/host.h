@@ -29,6 +29,9 @@ const char *ox_default_conv(void);
 /* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */
 size_t ox_host_cache(int level);
 
+/* Whether this process may use the processor's matrix registers (AMX), which Linux saves for those that ask. */
+bool ox_host_matrix_registers(void);
+
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t ox_host_now(void);
 

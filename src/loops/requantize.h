@@ -64,7 +64,7 @@ static inline ox_quantizer ox_quantizer_of(const ox_requantization *how) {
 /* The first `count` words at an address, and zeros behind them, which are not read. */
 static inline ox_dot_lanes ox_sums_load(const void *from, int64_t count) {
 #if defined(__AVX512BW__)
-    const __mmask16 inside = (__mmask16)(count >= 16 ? 0xffffU : count > 0 ? (1U << count) - 1 : 0);
+    const __mmask16 inside = (__mmask16)(count >= 16 ? 0xffff : count > 0 ? (1u << count) - 1 : 0);
     return (ox_dot_lanes)_mm512_maskz_loadu_epi32(inside, from);
 #else
     const __m256i inside = _mm256_cmpgt_epi32(_mm256_set1_epi32(count >= 8  ? 8
@@ -147,7 +147,7 @@ static inline ox_picker ox_picker_of(int64_t wide, int64_t from_row, int64_t str
 #if OX_DOT_VALUES == 4
         bytes[i] = (uint8_t)(first + i % 4 * dilation);
 #else
-        bytes[i] = i % 2 ? 0x80 : (uint8_t)(first + i % 4 / 2 * dilation); /* a zero above each byte */
+        bytes[i] = (uint8_t)(i % 2 ? 0x80 : first + i % 4 / 2 * dilation); /* a zero above each byte */
 #endif
     }
     memcpy(&p.bytes, bytes, sizeof bytes);

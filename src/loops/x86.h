@@ -4,6 +4,8 @@
 #define OX_LOOPS_X86_H
 
 #if defined(OX_VARIANTS) && defined(__x86_64__)
+#include "host.h"
+
 #include <stdbool.h>
 
 #ifdef __has_include
@@ -30,6 +32,8 @@ static inline bool ox_cpu_has(unsigned bit) {
 #define OX_CPU_HAS_AVX512F __builtin_cpu_supports("avx512f")
 #define OX_CPU_HAS_AVX512VL __builtin_cpu_supports("avx512vl")
 #define OX_CPU_HAS_AVX512_VBMI __builtin_cpu_supports("avx512vbmi")
+#define OX_CPU_HAS_AMX_TILE false /* the C library has to know them */
+#define OX_CPU_HAS_AMX_INT8 false
 #define OX_CPU_HAS_AVX512_VNNI __builtin_cpu_supports("avx512vnni")
 #define OX_CPU_HAS_BMI1 __builtin_cpu_supports("bmi")
 #define OX_CPU_HAS_BMI2 __builtin_cpu_supports("bmi2")
@@ -48,6 +52,7 @@ static inline bool ox_has_f16c(void) {
 #define OX_RUNS_V4                                                                                                     \
     (OX_RUNS_V3 && OX_CPU_HAS(AVX512F) && OX_CPU_HAS(AVX512BW) && OX_CPU_HAS(AVX512CD) && OX_CPU_HAS(AVX512DQ) &&      \
      OX_CPU_HAS(AVX512VL))
+#define OX_RUNS_AMX (OX_CPU_HAS(AMX_TILE) && OX_CPU_HAS(AMX_INT8) && ox_host_matrix_registers())
 #endif
 
 #endif

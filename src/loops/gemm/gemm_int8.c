@@ -6,6 +6,7 @@
  * Elsewhere bytes on the left become integers of 16 bits and are what they were; those on the right become that as they
  * are loaded, so that their panels take half the memory, and are signed. */
 #include "asserts.h"
+#include "gemm_amx.h"
 #include "loops/intrinsics.h"
 #include "loops/lane_loops.h"
 #include "loops/x86.h"
@@ -133,6 +134,52 @@ static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const ti
         }
 }
 
+/* ---- Matrix registers ------------------------------------------------------------------------------------------ */
+
+#if defined(OX_AMX) && OX_DOT_VALUES == 4
+enum {
+    AMX_TILE_ROWS = 2 * OX_AMX_ROWS
+};
+
+/* Some rows of a tile, from a group of k on, by the tiles above. */
+static void add_rest(ox_gemm_tile_fn *small, const ox_gemm_tile *t, int64_t groups) {
+    ox_gemm_tile part = *t;
+    part.a += groups * GROUP, part.b += groups * GROUP * t->b_row, part.depth -= groups * GROUP;
+    part.add = t->add || groups;
+    for (int64_t i = 0; i < t->rows; i += OX_GEMM_TILE_ROWS) {
+        part.rows = LESS_OF(OX_GEMM_TILE_ROWS, t->rows - i);
+        small(&part);
+        part.a += OX_GEMM_TILE_ROWS * t->a_row, part.c += OX_GEMM_TILE_ROWS * t->c_row;
+    }
+}
+
+/* An ox_gemm_tile_fn of more rows. */
+static inline __attribute__((always_inline)) void large_tile(const bool is_signed, ox_gemm_tile_fn *small,
+                                                             const ox_gemm_tile *t) {
+    OX_ASSERT(t->rows >= 1 && t->rows <= AMX_TILE_ROWS && t->depth >= 0);
+    OX_ASSERT(t->columns >= 1 && t->columns <= COLUMNS);
+    const int64_t groups = (t->depth + GROUP - 1) / GROUP, step = ox_amx_step(groups);
+    if (t->rows < OX_AMX_FEWEST || groups < OX_AMX_FEWEST) {
+        add_rest(small, t, 0);
+        return;
+    }
+    uint32_t edge[AMX_TILE_ROWS][COLUMNS];
+    const bool is_whole = t->columns % LANES == 0;
+    ox_gemm_tile whole = *t;
+    whole.columns = (t->columns + LANES - 1) / LANES * LANES;
+    if (!is_whole)
+        whole.c = (char *)edge, whole.c_row = sizeof *edge, whole.add = false;
+    ox_amx_multiply(is_signed, &whole, step, groups / step);
+    if (groups % step)
+        add_rest(small, &whole, groups / step * step);
+    for (int64_t i = 0; i < t->rows && !is_whole; i++)
+        for (int64_t j = 0; j < t->columns; j++) {
+            u32 *to = (void *)(t->c + i * t->c_row + j * 4);
+            *to = t->add ? *to + edge[i][j] : edge[i][j];
+        }
+}
+#endif
+
 /* ---- Packing ------------------------------------------------------------------------------------------------ */
 
 static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, bool is_signed, char *to) {
@@ -204,6 +251,29 @@ static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns,
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------- */
 
+#if defined(OX_AMX) && OX_DOT_VALUES == 4
+#define LARGE_KERNEL(kind, is_signed, left, right)                                                                     \
+    static void large_tile_##kind(const ox_gemm_tile *t) {                                                             \
+        large_tile(is_signed, tile_##kind, t);                                                                         \
+    }                                                                                                                  \
+    static const ox_gemm_kernel large_kernel_##kind = {                                                                \
+        .a = left,                                                                                                     \
+        .b = right,                                                                                                    \
+        .c = OX_INT32,                                                                                                 \
+        .rows = AMX_TILE_ROWS,                                                                                         \
+        .columns = COLUMNS,                                                                                            \
+        .unit = LANES,                                                                                                 \
+        .depth = DEPTH,                                                                                                \
+        .group = GROUP,                                                                                                \
+        .a_row = A_ROW,                                                                                                \
+        .tile = large_tile_##kind,                                                                                     \
+        .pack_a = pack_a,                                                                                              \
+        .pack_b = pack_b_##kind,                                                                                       \
+    };
+#else
+#define LARGE_KERNEL(kind, is_signed, left, right)
+#endif
+
 /* Of left matrices of one kind of bytes, and panels of another. */
 #define KERNEL(kind, is_signed, left, right)                                                                           \
     EACH_WIDTH(kind, is_signed, TILES)                                                                                 \
@@ -216,6 +286,7 @@ static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns,
         (void)loops, (void)stage;                                                                                      \
         pack_rows(from, rows, columns, width, from->dtype == right ? 0 : 0x80, to, to_row);                            \
     }                                                                                                                  \
+    LARGE_KERNEL(kind, is_signed, left, right)                                                                         \
     static const ox_gemm_kernel kernel_##kind = {                                                                      \
         .a = left,                                                                                                     \
         .b = right,                                                                                                    \
@@ -237,6 +308,10 @@ KERNEL(unsigned, false, OX_UINT8, OX_INT8)
 KERNEL(signed, true, OX_INT8, OX_UINT8)
 
 const ox_gemm_kernel *FIND(ox_dtype dtype) {
+#ifdef OX_AMX
+    if (OX_RUNS_AMX)
+        return dtype == OX_INT8 ? &large_kernel_signed : &large_kernel_unsigned;
+#endif
     return dtype == OX_INT8 ? &kernel_signed : &kernel_unsigned;
 }
 #else
