@@ -98,6 +98,9 @@ digits="run $top/examples/digits/model.onnx -i image=@ones"
 for plugin in "$BUILD"/plugins/*.so; do
     [ ! -e "$plugin" ] || expect "$(basename "$plugin")" test -s "$tree/lib/ox/$(basename "$plugin")"
 done
+for file in bash-completion/completions/ox zsh/site-functions/_ox fish/vendor_completions.d/ox.fish; do
+    expect "share/$file" test -s "$tree/share/$file"
+done
 expect 'pkg-config' test "$(PKG_CONFIG_LIBDIR=$tree/lib/pkgconfig pkg-config --variable=libdir ox)" = "$tree/lib"
 expect 'placeholders are left' sh -c "! grep -n '@[A-Z]*@' '$tree/lib/pkgconfig/ox.pc' '$tree/share/man/man1/ox.1'"
 outside package "$tree" -DCMAKE_PREFIX_PATH="$tree"
