@@ -100,9 +100,9 @@
 #define OX_WITH_QUANTIZED 1
 #endif
 
-/* Functions of one byte between quantizations become tables. */
-#ifndef OX_WITH_BYTE_TABLES
-#define OX_WITH_BYTE_TABLES (OX_WITH_QUANTIZED && !OX_SMALL)
+/* Some of them become operators that no file can name: tables of one byte, QLinearGemm. */
+#ifndef OX_WITH_OWN_OPERATORS
+#define OX_WITH_OWN_OPERATORS (OX_WITH_QUANTIZED && !OX_SMALL)
 #endif
 
 /* The nodes as the model has them stay beside, for sessions that want them. */

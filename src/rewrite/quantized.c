@@ -68,13 +68,16 @@ static ox_status rewrite(ox_requantizer *r, int32_t n) {
     const ox_op *op = r->scope->nodes[n].op;
     if (ox_quant_is_move(node))
         OX_TRY(ox_quant_move(r, n, value, node, &to));
-    if (OX_WITH_BYTE_TABLES && !r->b->model->options.no_fuse && r->scope->nodes[n].op == op)
+    if (OX_WITH_OWN_OPERATORS && r->own && r->scope->nodes[n].op == op)
         OX_TRY(ox_quant_table(r, n, value, &to));
     return r->scope->nodes[n].op == op ? ox_quant_product(r, n, value, &to) : OX_OK;
 }
 
 ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
-    ox_requantizer r = {.b = b, .scope = scope, .bytes = {OX_NONE, OX_NONE}};
+    ox_requantizer r = {.b = b,
+                        .scope = scope,
+                        .own = OX_WITH_OWN_OPERATORS && !b->model->options.no_fuse,
+                        .bytes = {OX_NONE, OX_NONE}};
     int32_t first = 0;
     while (first < scope->nnodes && !ox_build_is_op(&scope->nodes[first], "QuantizeLinear"))
         first++;
@@ -84,7 +87,7 @@ ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
     for (int32_t n = first; n < scope->nnodes; n++)
         if (ox_build_is_op(&scope->nodes[n], "QuantizeLinear"))
             OX_TRY(rewrite(&r, n));
-    if (OX_WITH_BYTE_TABLES && r.nadded)
+    if (OX_WITH_OWN_OPERATORS && r.nadded)
         OX_TRY(ox_quant_list_added(&r));
     return r.changed ? close_gaps(&r) : OX_OK;
 }

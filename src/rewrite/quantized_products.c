@@ -1,6 +1,8 @@
 /* quantized_products.c: Conv and products of matrices between quantizations become operators on integers. */
 #include "quantized.h"
 
+#include "ops/product/matmul_integer.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -136,24 +138,86 @@ static ox_status rewrite_conv(ox_requantizer *r, int32_t n, int32_t value, const
     return ox_quant_replace(r, n, value, conv, op, bias ? 9 : 8, in);
 }
 
+/* A matrix of bytes with a zero point. */
+static bool read_matrix(const ox_requantizer *r, int32_t value, ox_quantization *q) {
+    return ox_quant_source(r, value, q) && ox_quant_is_byte(q) && q->zero >= 0;
+}
+
+/* Whether sums of products with constant weights [.., k, n] stay below 2^31, and their columns have a scale each, or
+ * all one. Sums of two matrices that come with the run may be long: the operator looks. */
+static bool fits_matmul(const ox_requantizer *r, const ox_quantization *a, const ox_quantization *b) {
+    const ox_tensor *weights = ox_quant_known(r, b->node->in[0]);
+    if (!weights)
+        return r->own && ox_quant_is_single(b);
+    if (weights->dtype != b->dtype || weights->rank < 2 || !ox_quant_is_along(b, weights, weights->rank - 1))
+        return false;
+    for (int64_t i = 0; i < b->count; i++)
+        if (!fits_sum(a, b, i, weights->dims[weights->rank - 2], 0))
+            return false;
+    return true;
+}
+
 static ox_status rewrite_matmul(ox_requantizer *r, int32_t n, int32_t value, const ox_node *matmul,
                                 const ox_quantization *to) {
     ox_quantization a, b;
     const ox_op *op = ox_op_find("", "QLinearMatMul", matmul->version, NULL);
-    if (!op || to->zero < 0 || !ox_quant_is_byte(to) || !ox_quant_source(r, ox_quant_input(matmul, 0), &a) ||
-        !ox_quant_is_single(&a) || !ox_quant_is_byte(&a) || a.zero < 0 ||
-        !ox_quant_source(r, ox_quant_input(matmul, 1), &b) || !ox_quant_is_byte(&b) || b.zero < 0)
+    if (!op || to->zero < 0 || !ox_quant_is_byte(to) || !read_matrix(r, ox_quant_input(matmul, 0), &a) ||
+        !ox_quant_is_single(&a) || !read_matrix(r, ox_quant_input(matmul, 1), &b) || !fits_matmul(r, &a, &b))
         return OX_OK;
-    const ox_tensor *weights = ox_quant_known(r, b.node->in[0]);
-    if (!weights || weights->dtype != b.dtype || weights->rank < 2 ||
-        !ox_quant_is_along(&b, weights, weights->rank - 1))
-        return OX_OK;
-    for (int64_t i = 0; i < b.count; i++)
-        if (!fits_sum(&a, &b, i, weights->dims[weights->rank - 2], 0))
-            return OX_OK;
+#if OX_WITH_OWN_OPERATORS
+    if (!ox_quant_known(r, b.node->in[0]))
+        op = &ox_op_qlinear_product;
+#endif
     const ox_index in[] = {a.node->in[0], a.scale, a.zero, b.node->in[0], b.scale, b.zero, to->scale, to->zero};
     return ox_quant_replace(r, n, value, matmul, op, 8, in);
 }
+
+#if OX_WITH_OWN_OPERATORS
+/* Puts the transpose of constant weights in front of node n. */
+static ox_status put_transpose(ox_requantizer *r, int32_t n, int32_t weights, int32_t *out) {
+    ox_node node = {.version = (ox_index)ox_newest_opset("")};
+    node.op = ox_op_find("", "Transpose", node.version, NULL);
+    return ox_quant_put(r, n, &node, 1, &weights, r->scope->nodes[n].out[0], out);
+}
+
+/* Weights [n,k] or [k,n], a scale for each of n, and a bias for each, if any. */
+static bool fits_gemm(const ox_requantizer *r, const ox_node *gemm, const ox_quantization *a, const ox_quantization *b,
+                      const ox_tensor **bias) {
+    const ox_tensor *weights = ox_quant_known(r, b->node->in[0]);
+    const int axis = ox_emit_int(gemm, "transB", 0) ? 0 : 1;
+    if (!weights || weights->dtype != b->dtype || weights->rank != 2 || !ox_quant_is_along(b, weights, axis) ||
+        !read_bias(r, gemm, a, b, weights->dims[axis], bias))
+        return false;
+    if (!axis)
+        return fits_sums(a, b, weights, *bias);
+    for (int64_t i = 0; i < weights->dims[1]; i++)
+        if (!fits_sum(a, b, i, weights->dims[0], *bias ? ox_tensor_int(*bias, i) : 0))
+            return false;
+    return weights->dims[0] > 0;
+}
+
+static ox_status rewrite_gemm(ox_requantizer *r, int32_t n, int32_t value, const ox_node *gemm,
+                              const ox_quantization *to) {
+    ox_quantization a, b;
+    const ox_tensor *bias;
+    const bool has_c = ox_quant_input(gemm, 2) >= 0;
+    if (gemm->version < 7 || ox_emit_int(gemm, "transA", 0) || ox_emit_float(gemm, "alpha", 1) < 1 ||
+        ox_emit_float(gemm, "alpha", 1) > 1 || (has_c && ox_emit_float(gemm, "beta", 1) < 1) ||
+        (has_c && ox_emit_float(gemm, "beta", 1) > 1) || to->zero < 0 || !ox_quant_is_byte(to) ||
+        !read_matrix(r, ox_quant_input(gemm, 0), &a) || !ox_quant_is_single(&a) ||
+        !read_matrix(r, ox_quant_input(gemm, 1), &b) || !fits_gemm(r, gemm, &a, &b, &bias))
+        return OX_OK;
+    int32_t weights = b.node->in[0];
+    if (ox_emit_int(gemm, "transB", 0))
+        OX_TRY(put_transpose(r, n, weights, &weights));
+    const ox_node *more = ox_quant_maker(r, ox_quant_input(gemm, 2));
+    const ox_index in[] = {a.node->in[0], a.scale,   a.zero,   (ox_index)weights,           b.scale,
+                           b.zero,        to->scale, to->zero, bias ? more->in[0] : OX_NONE};
+    OX_TRY(ox_quant_replace(r, n, value, gemm, &ox_op_qlinear_gemm, bias ? 9 : 8, in));
+    r->scope->nodes[n].nattrs = 0;
+    return OX_OK;
+}
+#endif
 
 ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to) {
     const int32_t product = before_bounds(r, to, value);
@@ -162,5 +226,9 @@ ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox
         return OX_OK;
     if (ox_build_is_op(node, "Conv"))
         return rewrite_conv(r, n, value, node, to);
+#if OX_WITH_OWN_OPERATORS
+    if (r->own && ox_build_is_op(node, "Gemm"))
+        return rewrite_gemm(r, n, value, node, to);
+#endif
     return ox_build_is_op(node, "MatMul") ? rewrite_matmul(r, n, value, node, to) : OX_OK;
 }

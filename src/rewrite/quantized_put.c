@@ -16,7 +16,7 @@ static ox_status add_value(ox_requantizer *r, int32_t like, int32_t *value) {
 /* The name of a node that is put in, after that of the value that one of the model gives. */
 static ox_status name_node(ox_requantizer *r, int32_t like, const char **name) {
     char text[OX_NAME_ROOM];
-    ox_format(text, sizeof text, "%.*s/table", OX_NAME_ROOM - 16, r->scope->values[like].name);
+    ox_format(text, sizeof text, "%.*s/made", OX_NAME_ROOM - 16, r->scope->values[like].name);
     return ox_build_intern(r->b, text, name);
 }
 

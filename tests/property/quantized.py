@@ -134,12 +134,13 @@ def finish(g, product, op, rewritten):
     expect(g, product, rewritten and same and known, op)
 
 
-def source(g, dims):
-    """A tensor of floats that were bytes: (its name, scale, whether that is known)."""
-    kind = str(g.rng.choice(BYTES))
+def source(g, dims, full=False):
+    """A tensor of floats that were bytes (all of them as large as can be): (its name, scale, whether that is known)."""
+    kind = "uint8" if full else str(g.rng.choice(BYTES))
     scale, known = g.scale(), chance(g.rng, 0.9)
-    x = g.dequantize(g.feed(random_bytes(g, kind, dims), kind), g.keep(scale) if known else g.feed(scale, "float"),
-                     g.keep(g.zero(kind)))
+    given = np.full(dims, 255, kind) if full else random_bytes(g, kind, dims)
+    x = g.dequantize(g.feed(given, kind), g.keep(scale) if known else g.feed(scale, "float"),
+                     g.keep(g.single(np.uint8(0)) if full else g.zero(kind)))
     if chance(g.rng, 0.2):
         g.outputs[g.node("Abs", [x])] = "float"
     return x, scale, known
@@ -198,6 +199,30 @@ def matmul(g):
     x, _, known = source(g, [g.number(1, 5) for _ in range(g.number(0, 2))] + [g.number(1, 9), k])
     w, _ = weights(g, [k, n], 1)
     finish(g, g.node("MatMul", [x, w]), "QLinearMatMul", known)
+
+
+def product_of_two(g):
+    """Of activations, with batches that broadcast; now and then sums that 32 bits may not hold."""
+    long = chance(g.rng, 0.04)
+    m, n, k = (1, 2, 34000) if long else (g.number(1, 9), g.number(1, 20), g.number(1, 70))
+    batch = [g.number(1, 3) for _ in range(g.number(0, 2))]
+    a, _, known = source(g, [*batch, m, k], long)
+    b, _, also = source(g, [*[d if chance(g.rng, 0.7) else 1 for d in batch][g.number(0, len(batch)):], k, n], long)
+    g.peer = not long
+    finish(g, g.node("MatMul", [a, b]), "QLinearMatMul", known and also)
+
+
+def gemm(g):
+    m, k, n = g.number(1, 9), g.number(1, 80), g.number(1, 40)
+    turned, odd = g.number(0, 1), chance(g.rng, 0.2)
+    x, x_scale, known = source(g, [m, k])
+    w, w_scale = weights(g, [n, k] if turned else [k, n], 1 - turned)
+    bias, fits = bias_of(g, x_scale, w_scale, n)
+    attributes = {"transB": turned} if turned or chance(g.rng, 0.5) else {}
+    if odd:
+        attributes["alpha"] = 0.5
+    y = g.node("Gemm", [x, w, bias] if bias else [x, w], **attributes)
+    finish(g, y, "QLinearGemm", known and fits and not odd)
 
 
 # ---- Moves -----------------------------------------------------------------------------------------------------------
@@ -353,7 +378,7 @@ def run(g, data, extra=(), **options):
     listed = [node for node in session.nodes() if node[1] not in ("if", "else")]
     session.close()
     model.close()
-    return outputs, [node for node in listed if not node[1].endswith("/table")]
+    return outputs, [node for node in listed if not node[1].endswith("/made")]
 
 
 def by_runtime(g, data):
@@ -409,7 +434,7 @@ def check_lost(g, data, floats, listed, **options):
 
 def case(rng, turn):
     g = Network(rng)
-    (conv, function, matmul, move, conv, function)[turn % 6](g)
+    (conv, function, matmul, move, gemm, conv, function, product_of_two)[turn % 8](g)
     inside = chance(rng, 0.15)
     data = model_of(g, inside)
     what = f"opset {g.opset}{', in If' if inside else ''}: " + "; ".join(

@@ -12,6 +12,26 @@ typedef struct ox_integer_inputs {
 
 const ox_integer_inputs *ox_integer_inputs_of(const ox_call *call);
 
+#if OX_WITH_OWN_OPERATORS
+/* Operators that no model names. QLinearGemm: QLinearMatMul of two matrices, and input 8, one int32 for each column, is
+ * added to the sums. A product whose sums may be too large for an int32: they are floats then. */
+extern const ox_op ox_op_qlinear_gemm, ox_op_qlinear_product;
+#endif
+
+/* Whether it is one of these. */
+static inline bool ox_integer_is_own(const ox_call *call) {
+    return OX_WITH_OWN_OPERATORS && call->op->max_in > 8;
+}
+
+/* The bias, NULL if there is none. */
+static inline const ox_tensor *ox_integer_bias(const ox_call *call) {
+    return ox_integer_is_own(call) && ox_call_given(call, 8) ? call->in[8] : NULL;
+}
+
+enum {
+    OX_MOST_BYTE_PRODUCTS = INT32_MAX / (UINT8_MAX * UINT8_MAX) /* that add up to an int32, whatever the bytes are */
+};
+
 /* Zero points or scales in the shape that broadcasts to their matrix: one for all, one for each row, or for each column
  * (with a 1 in the place of the other dimension). */
 typedef struct ox_entries {

@@ -186,12 +186,17 @@ static bool is_plain(const ox_call *call, const matmul_integer *state) {
     return !state->is_scaled && !input(call, in->a_zero) && !input(call, in->b_zero) && !state->b_shift;
 }
 
+/* Whether nobody knows that sums of bytes stay below 2^31. */
+static bool may_overflow(const ox_call *call, const ox_matmul_shape *s) {
+    return ox_integer_is_own(call) && s->k > OX_MOST_BYTE_PRODUCTS && !ox_integer_bias(call);
+}
+
 static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_integer *state) {
     const ox_integer_inputs *in = ox_integer_inputs_of(call);
     ox_gemm *g = &state->product;
     ox_dtype a = call->in[in->a]->dtype, b = call->in[in->b]->dtype;
     state->is_scaled = in->y_scale >= 0;
-    state->is_float = (OX_BIT(a) | OX_BIT(b)) & OX_SET_FLOAT8;
+    state->is_float = (OX_BIT(a) | OX_BIT(b)) & OX_SET_FLOAT8 || may_overflow(call, s);
     if (state->is_float)
         a = b = OX_FLOAT;
     const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(a);
@@ -220,6 +225,8 @@ ox_status ox_prepare_matmul_integer(ox_call *call) {
     const int entries[] = {in->a_zero, in->b_zero, in->a_scale, in->b_scale};
     for (int i = 0; i < (state->is_scaled ? 4 : 2); i++)
         OX_TRY(ox_workspace_add(call, input(call, entries[i]) ? ox_tensor_count(call->in[entries[i]]) : 1, WIDE));
+    if (ox_integer_bias(call))
+        OX_TRY(ox_workspace_add(call, s.n, WIDE));
     size_t each = 0;
     OX_TRY(prepare_weights(call, state, &each));
     OX_TRY(plan_batch(call, &s, each, state));
@@ -250,6 +257,7 @@ typedef struct integer_job {
     const char *start[PLACES];
     bool a_zeros, b_zeros; /* some zero point is not 0 */
     double y_scale, y_zero;
+    const uint32_t *bias; /* NULL if there is none */
 } integer_job;
 
 static void find(const integer_job *job, int64_t i, const char *at[PLACES]) {
@@ -285,6 +293,12 @@ static void take_zeros_off(const integer_job *job, const char *const *at, const 
     OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(block->columns, &z, sums);
 }
 
+/* sums[j] += bias[j]: less a row's "sum" of -1 times a zero point for each column. */
+static void add_bias(const integer_job *job, const ox_gemm_block *block, char *sums) {
+    const ox_zero_points z = {.row_sum = UINT32_MAX, .column_zeros = job->bias + block->column, .step = 1};
+    OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(block->columns, &z, sums);
+}
+
 static void quantize_row(const integer_job *job, const char *const *at, const ox_gemm_block *block, int64_t i,
                          const char *sums, char *to) {
     const ox_call *call = job->call;
@@ -311,6 +325,8 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
         char *to = ox_gemm_out(g, block, r, size);
         if (job->a_zeros || job->b_zeros)
             take_zeros_off(job, at, block, block->row + r, sums);
+        if (job->bias)
+            add_bias(job, block, sums);
         if (job->state->is_scaled)
             quantize_row(job, at, block, block->row + r, sums, to);
         else if (to != sums)
@@ -371,6 +387,12 @@ static void place_scales(const ox_call *call, size_t *used, integer_job *job) {
     job->y_zero = first_value(call->in[in->y_zero]);
 }
 
+/* A copy, for it may lie anywhere in a file. */
+static const uint32_t *take_bias(const ox_call *call, size_t *used, int64_t n) {
+    const ox_tensor *bias = ox_integer_bias(call);
+    return bias ? memcpy(ox_workspace_take(call, used, n, WIDE), bias->data, (size_t)(n * WIDE)) : NULL;
+}
+
 ox_status ox_run_matmul_integer(ox_call *call) {
     const matmul_integer *state = call->state;
     integer_job job = {.call = call, .state = state};
@@ -382,6 +404,7 @@ ox_status ox_run_matmul_integer(ox_call *call) {
     job.start[A_SCALE] = job.start[B_SCALE] = job.start[A];
     if (state->is_scaled)
         place_scales(call, &used, &job);
+    job.bias = take_bias(call, &used, state->product.n);
     ox_gemm g = state->product;
     g.context = &job;
     g.c = call->out[0]->data;
