@@ -131,7 +131,8 @@ static bool evaluate_elements(scope_graph *g, const scope_node *node) {
 bool scope_evaluate(scope_graph *g) {
     static bool (*const kinds[])(scope_graph *, const scope_node *) = {
         scope_evaluate_move,   scope_evaluate_product, scope_evaluate_quantized, scope_evaluate_blocks,
-        scope_evaluate_window, scope_evaluate_pool,    scope_evaluate_norm,      evaluate_elements};
+        scope_evaluate_sample, scope_evaluate_layer,   scope_evaluate_window,    scope_evaluate_pool,
+        scope_evaluate_norm,   evaluate_elements};
     for (int n = 0; n < g->nnodes; n++) {
         const scope_node *node = &g->nodes[n];
         bool done = false;

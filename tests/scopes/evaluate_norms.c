@@ -66,22 +66,42 @@ static void normalise_by_known(const scope_graph *g, const scope_node *node, con
     }
 }
 
+/* LRN: by the squares of the channels around. */
+static void normalise_around(const scope_node *node, const scope_value *x, double *to) {
+    const scope_attribute *alpha = scope_find(node, "alpha"), *beta = scope_find(node, "beta"),
+                          *bias = scope_find(node, "bias");
+    const int64_t channels = x->dims[1], plane = scope_count(x->rank - 2, x->dims + 2),
+                  size = scope_find_int(node, "size", 1), before = (size - 1) / 2;
+    for (int64_t i = 0; i < scope_count(x->rank, x->dims); i++) {
+        const int64_t c = i / plane % channels;
+        double sum = 0;
+        for (int64_t k = c - before; k < c - before + size; k++)
+            if (k >= 0 && k < channels)
+                sum += x->numbers[i + (k - c) * plane] * x->numbers[i + (k - c) * plane];
+        to[i] = x->numbers[i] /
+                pow((bias ? (double)bias->number : 1) + (alpha ? (double)alpha->number : 1e-4) / (double)size * sum,
+                    beta ? (double)beta->number : 0.75);
+    }
+}
+
 bool scope_evaluate_norm(scope_graph *g, const scope_node *node) {
     const scope_value *x = &g->values[node->in[0]];
     scope_value *out = &g->values[node->outs[0]];
-    const bool is_known = !strcmp(node->op, "BatchNormalization");
+    const bool is_known = !strcmp(node->op, "BatchNormalization"), is_around = !strcmp(node->op, "LRN");
     share s = {0};
-    if ((!is_known && !cut(node, x, &s)) || (x->dtype != OX_FLOAT && x->dtype != OX_DOUBLE) ||
+    if ((!is_known && !is_around && !cut(node, x, &s)) || (x->dtype != OX_FLOAT && x->dtype != OX_DOUBLE) ||
         scope_find(node, "axis") || !scope_shape_like(g, out, x))
         return false;
     const int64_t count = scope_count(x->rank, x->dims);
-    for (int64_t i = 0; i < count && !is_known; i += s.count)
+    for (int64_t i = 0; i < count && s.count; i += s.count)
         if (!strcmp(node->op, "Softmax"))
             soften(&s, x->numbers + i, out->numbers + i);
         else
             normalise(g, node, &s, x->numbers + i, i, out->numbers + i);
     if (is_known)
         normalise_by_known(g, node, x, out->numbers);
+    if (is_around)
+        normalise_around(node, x, out->numbers);
     for (int64_t i = 0; i < count; i++)
         out->numbers[i] = scope_round(out->dtype, out->numbers[i]);
     g->rounds = true;

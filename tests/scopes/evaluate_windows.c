@@ -107,13 +107,13 @@ bool scope_evaluate_window(scope_graph *g, const scope_node *node) {
 /* ---- Pools ------------------------------------------------------------------------------------------------------ */
 
 typedef struct folded {
-    double sum, most;
+    double sum, most, powers; /* powers: sum of |x|^p */
     int64_t count;
 } folded;
 
 /* What a window sees of a plane. */
-static folded fold_window(const windows *c, const double *x, const int64_t *at) {
-    folded f = {0, -INFINITY, 0};
+static folded fold_window(const windows *c, const double *x, const int64_t *at, double p) {
+    folded f = {0, -INFINITY, 0, 0};
     for (int64_t i = 0; i < c->kernel[0]; i++)
         for (int64_t j = 0; j < c->kernel[1]; j++)
             for (int64_t k = 0; k < c->kernel[2]; k++) {
@@ -122,6 +122,7 @@ static folded fold_window(const windows *c, const double *x, const int64_t *at) 
                     continue;
                 f.sum += x[seen];
                 f.most = fmax(f.most, x[seen]);
+                f.powers += pow(fabs(x[seen]), p);
                 f.count++;
             }
     return f;
@@ -138,22 +139,24 @@ static bool keep(scope_graph *g, const scope_value *out, double number, double *
 
 bool scope_evaluate_pool(scope_graph *g, const scope_node *node) {
     const bool is_most = !strcmp(node->op, "MaxPool") || !strcmp(node->op, "GlobalMaxPool"),
-               is_mean = !strcmp(node->op, "AveragePool") || !strcmp(node->op, "GlobalAveragePool");
+               is_mean = !strcmp(node->op, "AveragePool") || !strcmp(node->op, "GlobalAveragePool"),
+               is_power = !strcmp(node->op, "LpPool");
     scope_value *out = &g->values[node->outs[0]];
-    if ((!is_most && !is_mean) || scope_find(node, "ceil_mode") || scope_find(node, "auto_pad"))
+    if ((!is_most && !is_mean && !is_power) || scope_find(node, "ceil_mode") || scope_find(node, "auto_pad"))
         return false;
     const windows c = read_windows(node, &g->values[node->in[0]], NULL, out);
     out->dtype = c.x->dtype;
     if (!scope_room(g, out))
         return false;
     const int64_t plane = scope_count(3, c.in), taps = scope_count(3, c.kernel);
+    const double p = (double)scope_find_int(node, "p", 2);
     double *to = out->numbers;
     for (int64_t channel = 0; channel < c.x->dims[0] * c.x->dims[1]; channel++)
         for (int64_t i = 0; i < scope_count(3, c.out); i++) {
             const int64_t at[] = {i / c.out[2] / c.out[1], i / c.out[2] % c.out[1], i % c.out[2]};
-            const folded f = fold_window(&c, c.x->numbers + channel * plane, at);
+            const folded f = fold_window(&c, c.x->numbers + channel * plane, at, p);
             const double count = scope_find_int(node, "count_include_pad", 0) ? (double)taps : (double)f.count;
-            if (!keep(g, out, is_most ? f.most : f.sum / count, to++))
+            if (!keep(g, out, is_power ? pow(f.powers, 1 / p) : is_most ? f.most : f.sum / count, to++))
                 return false;
         }
     return true;

@@ -47,6 +47,8 @@ static const giver givers[] = {
     {"ConvTranspose[pads=1:1:1:1,group=2](a,b)", "[B,6,7,3] [B,4,7,3] [4,3,3,3]"},
     {"ConvTranspose[strides=2:1:2](a,b)", "[B,2,4,3,4] [B,2,2,2,2] [2,2,2,2,2]"},
     {"ConvTranspose(a,b)", "[B,9,5,5] [B,17,5,5] [17,9,1,1]"},
+    {"ConvTranspose[strides=2:3,dilations=2:1,pads=1:0:0:2,output_padding=1:2](a,b,c)",
+     "[B,4,9,9] [B,2,4,3] [2,4,2,3] [4]"},
     /* windows */
     {"MaxPool[kernel_shape=3:3,pads=1:1:1:1](a)", "[B,3,7,7] [B,3,7,7]"},
     {"AveragePool[kernel_shape=2:2,strides=2:2](a)", "[B,3,3,4] [B,3,7,9]"},
@@ -60,6 +62,8 @@ static const giver givers[] = {
     {"AveragePool[kernel_shape=2:2,pads=1:1:1:1,count_include_pad=1](a)", "[B,2,6,5] [B,2,5,4]"},
     {"MaxPool[kernel_shape=2:2,dilations=2:3,strides=2:1](a)", "[B,3,3,4] [B,3,7,7]"},
     {"LpPool[kernel_shape=2:3](a)", "[B,2,3,3] [B,2,4,5]"},
+    {"LpPool[kernel_shape=3:2,p=1,strides=2:1,pads=1:0:1:1](a)", "[B,2,3,5] [B,2,5,5]"},
+    {"LpPool[kernel_shape=3:,p=3](a)", "[B,2,7] [B,2,9]"},
     /* normalisations */
     {"BatchNormalization(a,b,c,d,e)", "[B,3,5,5] [B,3,5,5] [3] [3] [3] [3]=2"},
     {"BatchNormalization(Conv(a,f),b,c,d,e)", "[B,3,5,5] [B,6,5,5] [3] [3] [3] [3]=2 [3,6,1,1]"},
@@ -68,6 +72,7 @@ static const giver givers[] = {
     {"GroupNormalization[num_groups=2](a,b,c)", "[B,4,3,3] [B,4,3,3] [4] [4]"},
     {"Softmax(a)", "[B,3,9] [B,3,9]"},
     {"LRN[size=3](a)", "[B,5,3,3] [B,5,3,3]"},
+    {"LRN[size=4,alpha=0.5,beta=0.5,bias=2.0](a)", "[B,7,3] [B,7,3]"},
     /* reductions */
     {"ReduceSum(a,{1})", "[B,1,9] [B,3,9]"},
     {"ReduceSum[keepdims=0](a,{2})", "[B,3] [B,3,9]"},
@@ -113,6 +118,11 @@ static const giver givers[] = {
     {"RNN[hidden_size=4](a,b,c)", "[3,1,B,4] [3,B,5] [1,4,5] [1,4,4]"},
     {"GRU[hidden_size=4](a,b,c)", "[3,1,B,4] [3,B,5] [1,12,5] [1,12,4]"},
     {"LSTM[hidden_size=5](a,b,c,d)", "[2,1,B,5] [2,B,3] [1,20,3] [1,20,5] [1,40]"},
+    {"RNN[hidden_size=4,direction=reverse](a,b,c,d)", "[3,1,B,4] [3,B,5] [1,4,5] [1,4,4] [1,8]"},
+    {"GRU[hidden_size=3,direction=bidirectional,linear_before_reset=1](a,b,c,d)",
+     "[3,2,B,3] [3,B,5] [2,9,5] [2,9,3] [2,18]"},
+    {"LSTM[hidden_size=4,direction=bidirectional](a,b,c)", "[3,2,B,4] [3,B,5] [2,16,5] [2,16,4]"},
+    {"Attention[q_num_heads=4,kv_num_heads=2,is_causal=1](a,b,c)", "[B,3,8] [B,3,8] [B,5,4] [B,5,4]"},
     {"Attention[q_num_heads=2,kv_num_heads=2](a,b,c)", "[B,3,8] [B,3,8] [B,5,8] [B,5,8]"},
     {"Attention(a,b,c)", "[B,2,3,4] [B,2,3,4] [B,2,3,4] [B,2,3,4]"},
 };

@@ -205,6 +205,8 @@ bool scope_evaluate_pool(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_norm(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_quantized(scope_graph *graph, const scope_node *node);
 bool scope_evaluate_blocks(scope_graph *graph, const scope_node *node);
+bool scope_evaluate_sample(scope_graph *graph, const scope_node *node);
+bool scope_evaluate_layer(scope_graph *graph, const scope_node *node);
 
 /* Makes a value one of such dims and type, with room. */
 bool scope_shape_like(scope_graph *graph, scope_value *value, const scope_value *like);
