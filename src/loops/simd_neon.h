@@ -2,7 +2,63 @@
 #ifndef OX_LOOPS_SIMD_NEON_H
 #define OX_LOOPS_SIMD_NEON_H
 
+#include <arm_neon.h>
+
+#if defined(__ARM_FEATURE_DOTPROD) || defined(__ARM_FEATURE_MATMUL_INT8)
+#define OX_DOT_VALUES 4
+#endif
 #include "simd_types.h"
+
+/* ---- The greater and the smaller of each two ------------------------------------------------------------------- */
+
+/* Instructions for the greater of two floats give a NaN where one of them is; these pick one of two. */
+#define ox_greatest ox_greatest
+static inline ox_reals ox_greatest(ox_reals a, ox_reals b) {
+    return (ox_reals)vbslq_f32(vcgtq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b);
+}
+static inline ox_reals ox_smallest(ox_reals a, ox_reals b) {
+    return (ox_reals)vbslq_f32(vcltq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b);
+}
+
+#define ox_greatest_u8 ox_greatest_u8
+static inline ox_u8s ox_greatest_u8(ox_u8s a, ox_u8s b) {
+    return (ox_u8s)vmaxq_u8((uint8x16_t)a, (uint8x16_t)b);
+}
+
+#define ox_greatest_i8 ox_greatest_i8
+static inline ox_i8s ox_greatest_i8(ox_i8s a, ox_i8s b) {
+    return (ox_i8s)vmaxq_s8((int8x16_t)a, (int8x16_t)b);
+}
+
+#define ox_greater_floats ox_greater_floats
+static inline ox_floats ox_greater_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)ox_greatest((ox_reals)a, (ox_reals)b);
+}
+static inline ox_floats ox_lesser_floats(ox_floats a, ox_floats b) {
+    return (ox_floats)ox_smallest((ox_reals)a, (ox_reals)b);
+}
+
+/* ---- Conversions ----------------------------------------------------------------------------------------------- */
+
+/* As in simd_x86.h. */
+#define OX_HALF_VECTOR 4
+static inline void ox_widen_vector(void *to, const void *from) {
+    vst1q_f32(to, vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from))));
+}
+static inline void ox_narrow_vector(void *to, const void *from) {
+    vst1_u8(to, vreinterpret_u8_f16(vcvt_f16_f32(vld1q_f32(from))));
+}
+#define ox_narrow_past ox_narrow_vector
+#define OX_HALF_WIDEST OX_HALF_VECTOR
+#define ox_widen_widest ox_widen_vector
+#define ox_narrow_widest ox_narrow_vector
+
+#define ox_load_words ox_load_words
+static inline ox_words ox_load_words(const void *from) {
+    return (ox_words)vmovl_u16(vreinterpret_u16_u8(vld1_u8(from)));
+}
+
+/* ---- Sums of products ------------------------------------------------------------------------------------------ */
 
 #define OX_ROUND_NOW(value) __asm__("" : "+w"(value))
 

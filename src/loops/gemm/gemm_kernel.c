@@ -31,6 +31,13 @@ enum {
     GEMM_DOTS = 4     /* and columns */
 };
 
+/* Vectors of C for which a cache line is prefetched. */
+#if defined(__aarch64__)
+#define GEMM_FETCHED 4
+#else
+#define GEMM_FETCHED 1
+#endif
+
 #define UNROLL _Pragma("GCC unroll 16")
 
 /* Where a product and a sum are one instruction, there is nothing between them. */
@@ -132,6 +139,10 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 #define GEMM_FINISH finish_sums
 #define GEMM_WIDTHS EACH_WIDTH
 #define GEMM(name) name##_f32
+#if defined(__aarch64__)
+#include "gemm_neon.h"
+#define GEMM_ADD_STEPS add_steps_f32
+#endif
 #include "gemm_types.inc"
 
 #define GEMM_TYPE f64
