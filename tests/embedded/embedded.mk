@@ -75,10 +75,10 @@ NETWORK        ?= kws_qdq
 NETWORKS_DIR   := $(BUILD)/device/networks
 NETWORK_DIR     = $(NETWORKS_DIR)/$(NETWORK)
 NETWORK_BUFFER ?= 262144
-NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder
-$(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py
+NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows
+$(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py | venv
 	@mkdir -p $(NETWORKS_DIR)
-	$(PYTHON) $< $(NETWORKS_DIR)
+	$(VENV_RUN) 0 $< $(NETWORKS_DIR)
 
 $(NETWORKS_DIR)/%/ops.txt $(NETWORKS_DIR)/%/model.c $(NETWORKS_DIR)/%/model.h &: $(NETWORKS_DIR)/%/model.onnx $(BUILD)/ox
 	$(BUILD)/ox embed $< -o $(NETWORKS_DIR)/$*
@@ -106,7 +106,7 @@ device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 # Each part on its board, with a library of its own: all operators for the node suite, otherwise what is needed. The
 # microbit has 16 KB of RAM.
 DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
-  device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
+  device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 device-network@windows-cortex-m4 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(DEVICE_PARTS)

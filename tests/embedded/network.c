@@ -1,6 +1,6 @@
-/* network.c: a network with one float input and one float output on a board, or on the machine where the library is
- * built. model.h and its model.c are what `ox embed` writes. Prints the bits of the outputs of two runs, and what the
- * second one took, which finds everything prepared. */
+/* network.c: a network with one float input, whose outputs are floats, on a board, or on the machine where the library
+ * is built. model.h and its model.c are what `ox embed` writes. Prints the bits of the outputs of two runs, and what
+ * the second one took, which finds everything prepared. */
 #include "board.h"
 #include "model.h"
 #include "ox.h"
@@ -30,15 +30,14 @@ static void fill(int64_t count, uint32_t seed) {
     }
 }
 
-static ox_status print_result(ox_session *session) {
+static void print_results(ox_session *session) {
     ox_tensor out;
-    ox_status status = ox_session_output(session, 0, &out, &error);
-    for (int64_t i = 0; !status && i < ox_tensor_count(&out); i++) {
-        uint32_t bits;
-        memcpy(&bits, (const float *)out.data + i, sizeof bits);
-        put_line("result: ", bits);
-    }
-    return status;
+    for (size_t k = 0; !ox_session_output(session, k, &out, NULL); k++)
+        for (int64_t i = 0; i < ox_tensor_count(&out); i++) {
+            uint32_t bits;
+            memcpy(&bits, (const float *)out.data + i, sizeof bits);
+            put_line("result: ", bits);
+        }
 }
 
 static ox_status run(ox_model *model, ox_session *session) {
@@ -58,7 +57,7 @@ static ox_status run(ox_model *model, ox_session *session) {
         status = ox_session_run(session, &error);
         const uint32_t took = board_instructions() - before;
         if (!status)
-            status = print_result(session);
+            print_results(session);
         put_line("instructions: ", took);
     }
     ox_memory_info memory;

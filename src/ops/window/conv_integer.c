@@ -4,6 +4,7 @@
 #include "loops/element.h"
 #include "ops/dense.h"
 #include "conv_depth.h"
+#include "conv_integer.h"
 #include "conv_words.h"
 
 #include <math.h>
@@ -534,8 +535,53 @@ static const ox_conv_way depth_way = {.name = "depth",
 static const ox_conv_way bytes_way = {
     .name = "columns", .algorithm = ox_conv_product_algorithm, .prepare = prepare_bytes, .run = run_bytes};
 
+#if OX_SMALL
+static const char *algorithm_in_place(const ox_conv *conv) {
+    (void)conv;
+    return "sums of bytes where they lie";
+}
+
+static bool can_be_in_place(const ox_call *call, const ox_conv *conv) {
+    const conv_integer *c = call->state;
+    return c->requantize && conv->in_channels && ox_conv_bytes_room(conv);
+}
+
+static ox_status prepare_in_place(ox_call *call, ox_conv *conv, bool *ready) {
+    conv_integer *c = call->state;
+    *ready = true;
+    c->is_wide = true; /* zero points are taken off before */
+    OX_TRY(keep_ends(call, c));
+    return ox_workspace_add(call, 1, ox_conv_bytes_room(conv));
+}
+
+static void run_in_place(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
+    const conv_integer *c = call->state;
+    const integer_inputs *in = inputs_of(call);
+    const ox_conv_bytes bytes = {.conv = conv,
+                                 .x_dtype = call->in[0]->dtype,
+                                 .w_dtype = call->in[in->w]->dtype,
+                                 .y_dtype = c->dtype,
+                                 .x_zero = (int32_t)entry(input(call, in->x_zero), 0),
+                                 .y_zero = (int32_t)entry(input(call, in->y_zero), 0),
+                                 .w_zeros = c->w_zeros ? input(call, in->w_zero) : NULL,
+                                 .x = of->x,
+                                 .w = of->weights,
+                                 .ends = of->bias,
+                                 .y = of->to};
+    ox_conv_bytes_run(&bytes, ox_workspace_take(call, used, 1, ox_conv_bytes_room(conv)));
+}
+
+static const ox_conv_way in_place_way = {.name = "in_place",
+                                         .algorithm = algorithm_in_place,
+                                         .can = can_be_in_place,
+                                         .prepare = prepare_in_place,
+                                         .run = run_in_place};
+#endif
+
 static const ox_conv_way *const ways[] = {
-#if !OX_SMALL
+#if OX_SMALL
+    &in_place_way,
+#else
     &depth_way, &wide_way, &words_way,
 #endif
     &bytes_way};
