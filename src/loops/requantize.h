@@ -140,8 +140,12 @@ typedef struct ox_picker {
 static inline ox_picker ox_picker_of(int64_t wide, int64_t from_row, int64_t stride, int64_t dilation) {
     ox_picker p;
     uint8_t bytes[OX_DOT_BYTES];
-    for (int lane = 0; lane < OX_SUMS_LANES; lane++)
-        p.words[lane] = (uint32_t)(lane / wide * from_row + lane % wide / 4 * stride + lane % 4);
+    int64_t row = 0, column = 0;
+    for (int lane = 0; lane < OX_SUMS_LANES; lane++) {
+        p.words[lane] = (uint32_t)(row + column / 4 * stride + lane % 4);
+        if (++column == wide)
+            row += from_row, column = 0;
+    }
     for (int i = 0; i < OX_DOT_BYTES; i++) {
         const int64_t first = i / 4 % 4 * stride;
 #if OX_DOT_VALUES == 4

@@ -201,7 +201,7 @@ static void check_tile(const ox_loops *loops, ox_dtype dtype, int64_t rows, int6
 
 /* Of every build, all heights and some widths and depths: steps that are whole, with a rest, and hardly any. */
 START_TEST(tiles_of_bytes_give_exact_sums) {
-    static const int64_t depths[] = {1, 4, 30, 32, 36, 64, 68, 97, 148, 512, MOST_DEPTH};
+    static const int64_t depths[] = {1, 4, 30, 32, 36, 64, 68, 96, 97, 148, 160, 512, MOST_DEPTH};
     static const int64_t widths[] = {1, 15, 16, 17, 40, 48, MOST_COLUMNS};
     const ox_loops *loops = ox_loops_find(builds[_i]);
     for (int kind = 0; kind < 2; kind++) {

@@ -112,7 +112,7 @@ ox_amx_multiply(const bool is_signed, const ox_gemm_tile *t, int64_t groups, int
 /* Groups of a step, by which as few as possible are left over. */
 static inline int64_t ox_amx_step(int64_t groups) {
     int64_t best = groups < OX_AMX_GROUPS ? groups : OX_AMX_GROUPS;
-    for (int64_t some = best; groups > OX_AMX_GROUPS && some > OX_AMX_GROUPS - 4; some--)
+    for (int64_t some = best; groups > OX_AMX_GROUPS && some >= OX_AMX_GROUPS / 2; some--)
         best = groups % some < groups % best ? some : best;
     return best;
 }

@@ -12,7 +12,7 @@ enum {
     SIDE = 1 << 15,     /* of images and kernels */
     SIGN = 0x80,
     WORD = 4,
-    TOGETHER = 16 /* channels of one call */
+    TOGETHER = 64 /* channels of one call */
 };
 
 /* Images of two dimensions; those of one have a single row. */
