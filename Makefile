@@ -249,6 +249,10 @@ reference:
 release: python-venv
 	+@MAKE='$(MAKE)' PYTHON='$(PYTHON)' PY_VENV='$(abspath $(PY_VENV))' sh tools/release.sh
 
+# A Debian source package of the tree and what it builds, in build/deb: docs/building.md.
+deb:
+	@sh tools/deb.sh '$(BUILD)/deb'
+
 clean:
 	rm -rf $(BUILD)
 
@@ -265,4 +269,4 @@ FORCE:
 -include tests/bench/bench.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(IMAGE_OBJ:.o=.d) $(REGEX_OBJ:.o=.d)
 
-.PHONY: FORCE all help reference release install uninstall clean
+.PHONY: FORCE all help reference release deb install uninstall clean
