@@ -331,6 +331,10 @@ check-cmake cmake-test: all
 deb-test:
 	@BUILD='$(BUILD)' CC='$(CC)' sh tests/build/deb.sh
 
+# The recipe for Conan, in the same way.
+conan-test:
+	@BUILD='$(BUILD)' sh tests/build/conan.sh
+
 # The header for C++, as C++17 and C++20 by the compilers that are here.
 check-cpp: $(BUILD)/libox.a
 	@BUILD='$(BUILD)' CXX='$(CXX) $(SANITIZE)' LIBS='-lprotobuf-c $(BLAS_LIBS) -lm -lpthread -ldl' sh tests/cpp/run.sh
@@ -425,5 +429,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test asan tsan alike nightly valgrind analyze \
+.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test asan tsan alike nightly valgrind analyze \
   lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck
