@@ -4,9 +4,6 @@
 
 #include <arm_neon.h>
 
-#if defined(__ARM_FEATURE_DOTPROD) || defined(__ARM_FEATURE_MATMUL_INT8)
-#define OX_DOT_VALUES 4
-#endif
 #include "simd_types.h"
 
 /* ---- The greater and the smaller of each two ------------------------------------------------------------------- */
@@ -59,6 +56,17 @@ static inline ox_words ox_load_words(const void *from) {
 }
 
 /* ---- Sums of products ------------------------------------------------------------------------------------------ */
+
+#define ox_dot ox_dot
+static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes b) {
+    const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
+    return sum + (ox_dot_lanes)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
+}
+
+#define ox_dot_load ox_dot_load
+static inline ox_dot_lanes ox_dot_load(const void *bytes) {
+    return (ox_dot_lanes)vmovl_s8(vreinterpret_s8_u8(vld1_u8(bytes)));
+}
 
 #define OX_ROUND_NOW(value) __asm__("" : "+w"(value))
 

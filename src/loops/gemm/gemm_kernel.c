@@ -38,7 +38,11 @@ enum {
 #define GEMM_FETCHED 1
 #endif
 
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 /* Where a product and a sum are one instruction, there is nothing between them. */
 #if defined(__FMA__)
