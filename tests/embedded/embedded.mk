@@ -103,6 +103,12 @@ $(DEVICE)/network.elf: MEMORY = $(if $(filter cortex-m0,$(TARGET)),$(memory_cort
 device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 	@sh tests/embedded/network.sh $(NETWORK_DIR)/host $(EMULATE) -kernel $<
 
+# What inferences take: docs/devices-bench.md.
+DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows,$(NETWORKS)))
+device-bench: $(BUILD)/ox
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tests/embedded/bench.sh $(BUILD)/device/bench.md $(DEVICE_BENCH)
+	@cat tests/embedded/bench_head.md $(BUILD)/device/bench.md >docs/devices-bench.md
+
 # Each part on its board, with a library of its own: all operators for the node suite, otherwise what is needed. The
 # microbit has 16 KB of RAM.
 DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
@@ -137,4 +143,4 @@ device-network@%: NETWORK_TARGET = $(patsubst $(NETWORK_NAME)-%,%,$*)
 device-node@%:
 	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*' device-node
 
-.PHONY: device-cases device-node device-forest device-digits device-exact device-network device-test
+.PHONY: device-cases device-node device-forest device-digits device-exact device-network device-bench device-test
