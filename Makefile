@@ -23,11 +23,12 @@ FILL      = sed -e 's,@NAME@,$(call about,NAME),g' -e 's,@VERSION@,$(VERSION),g'
 SONAME   := libox.so.0
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 OPT      ?= -O2 -g
+PIC      ?= -fPIC
 
 # Where C11 lets floats be computed in double (s390x), the results would not be those of other machines.
 FLOATS   := $(shell $(CC) -fexcess-precision=fast -Werror -c -x c -o /dev/null /dev/null 2>/dev/null && \
               echo -fexcess-precision=fast)
-CFLAGS   += -std=c11 $(FLOATS) $(OPT) $(WARNINGS) -fvisibility=hidden -fPIC -D_FILE_OFFSET_BITS=64 -Isrc $(SANITIZE)
+CFLAGS   += -std=c11 $(FLOATS) $(OPT) $(WARNINGS) -fvisibility=hidden $(PIC) -D_FILE_OFFSET_BITS=64 -Isrc $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 DEPFLAGS  = -MMD -MP
 # What the code relies on is looked at (src/asserts.h) in builds for tests: with ASSERTIONS=1, and with sanitizers.
@@ -100,6 +101,7 @@ help:
 	@echo 'make scopes     tiny graphs, all of a kind, fused and plain (a part of check); ALL=1: 20 rounds'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make cross-test unit tests and the node suite on s390x, armhf and arm64, emulated'
+	@echo 'make windows, musl, wasm: for other systems; with -test: tests under wine, here, in Node'
 	@echo 'make device-test the reduced library on microcontrollers, emulated'
 	@echo 'make tsan       threads under the thread sanitizer'
 	@echo 'make nightly    all that takes too long for every change (tests/nightly.txt; NIGHTLY=FILE: another list)'
@@ -265,6 +267,7 @@ FORCE:
 -include tests/tests.mk
 -include tests/fuzz/fuzz.mk
 -include tests/cross/cross.mk
+-include tests/cross/systems.mk
 -include examples/firmware/firmware.mk
 -include tests/embedded/embedded.mk
 -include tests/bench/bench.mk

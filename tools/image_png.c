@@ -1,4 +1,5 @@
-/* image_png.c: decoding PNG with libpng. */
+/* image_png.c: decoding PNG with libpng, but for builds without it (OX_WITHOUT_PNG). */
+#ifndef OX_WITHOUT_PNG
 #include <png.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -80,3 +81,13 @@ ox_status ox_image_png(const unsigned char *bytes, size_t size, ox_image *image,
     }
     return error->status;
 }
+#else
+#include "image.h"
+#include "tool.h"
+
+ox_status ox_image_png(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error) {
+    (void)bytes, (void)size;
+    *image = (ox_image){0};
+    return ox_tool_fail(error, OX_ERROR_UNSUPPORTED, "this build of ox reads no PNG: give a .ppm, .pgm or .npy");
+}
+#endif

@@ -43,9 +43,26 @@ VECTOR_LANE(Log_f32, f32)
 MATH_LANE(Log_f64, f64, log(a))
 const ox_lanes OX_LANES(Log) = {.fn = {FLOAT_ROW(Log)}, .slow = true};
 
+#if defined(__GLIBC__) || OX_SMALL
+#define ACOSH(a) MATH(acosh, a)
+#else
+/* Other C libraries are wrong below 1, where there is no result, or inexact near it. */
+static inline double acosh_f64(double a) {
+    const double t = a - 1;
+    if (a < 1)
+        return NAN;
+    return a < 0x1p28 ? log1p(t + sqrt(t * (a + 1))) : log(a) + 0.69314718055994531;
+}
+
+static inline float acosh_f32(float a) {
+    return (float)acosh_f64(a);
+}
+#define ACOSH(a) _Generic((a), float : acosh_f32, default : acosh_f64)(a)
+#endif
+
 MATH_MAPS(MATH_UNARY)
 MATH_UNARY(Acos, MATH(acos, a))
-MATH_UNARY(Acosh, MATH(acosh, a))
+MATH_UNARY(Acosh, ACOSH(a))
 MATH_UNARY(Asin, MATH(asin, a))
 MATH_UNARY(Asinh, MATH(asinh, a))
 MATH_UNARY(Atan, MATH(atan, a))

@@ -1,0 +1,93 @@
+# systems.mk: the library and the command for other systems than Linux with glibc: Windows by mingw-w64, musl by musl-gcc,
+# WebAssembly's system (WASI) by clang. Included by the Makefile. `sh tools/setup.sh cross` installs the compilers, wine and
+# Node. protobuf-c, zlib and libpng are built from Debian's sources, and go into libox.a, the shared library and the command.
+#   make windows     build/windows/port: libox.a, ox.dll with libox.dll.a, ox.exe
+#   make musl        build/musl/port: libox.a, libox.so, ox (static)
+#   make wasm        build/wasm/port: libox.a, ox.wasm
+#   make windows-test, musl-test, wasm-test
+SYSTEMS := windows musl wasm
+COMMA   := ,
+SOURCES := $(BUILD)/sources
+
+$(SOURCES)/.stamp: tests/cross/sources.sh
+	sh $< $(@D)
+	@touch $@
+
+# mingw's formats are checked in builds for other systems; its isnan has conversions of its own. gcc believes that Windows
+# keeps stacks aligned for AVX, which it does not: moves of vectors must not rely on it.
+CC_windows  := x86_64-w64-mingw32-gcc -D__USE_MINGW_ANSI_STDIO=1 -Wa,-muse-unaligned-vector-move
+AR_windows  := x86_64-w64-mingw32-ar
+RUN_windows := env WINEDEBUG=-all wine
+EXE_windows := .exe
+PIC_windows :=
+CC_musl     := musl-gcc
+AR_musl     := ar
+# It has no setjmp, which libpng and its users stand on.
+CC_wasm     := clang --target=wasm32-wasi -msimd128 -DOX_WITHOUT_PNG
+AR_wasm     := llvm-ar
+RUN_wasm    := node --no-warnings tests/cross/wasi.mjs
+EXE_wasm    := .wasm
+OPT_wasm    := -O2
+WARNINGS_windows := $(filter-out -Wconversion,$(WARNINGS)) -Wno-format -Wno-unused-const-variable
+INCLUDES    := -isystem $(SOURCES)/protobuf-c -isystem $(SOURCES)/zlib -isystem $(SOURCES)/png -I$(SOURCES)
+
+# A make of its own, in which SYSTEM is set.
+define SYSTEM_RULES
+$(1): $(SOURCES)/.stamp
+	+@$$(MAKE) --no-print-directory SYSTEM=$(1) BUILD='$$(BUILD)/$(1)' SOURCES='$$(SOURCES)' CC='$$(CC_$(1)) $$(INCLUDES)' \
+	  AR='$$(AR_$(1))' PIC='$$(if $$(filter undefined,$$(origin PIC_$(1))),$$(PIC),)' WARNINGS='$$(or $$(WARNINGS_$(1)),$$(WARNINGS))' \
+	  OPT='$$(or $$(OPT_$(1)),$$(OPT))' EXE=$$(EXE_$(1)) system
+$(1)-test: $(1) $(BUILD)/ox node-cases
+	@BUILD='$$(BUILD)' sh tests/cross/systems.sh '$$(RUN_$(1))' $$(BUILD)/$(1)/port/ox$$(EXE_$(1)) $$(if $$(filter wasm,$(1)),,$$(BUILD)/$(1)/port/unit$$(EXE_$(1)))
+endef
+PIC_wasm :=
+$(foreach s,$(SYSTEMS),$(eval $(call SYSTEM_RULES,$(s))))
+
+ifdef SYSTEM
+STATICALLY  := $(if $(filter wasm,$(SYSTEM)),-Wl$(COMMA)-z$(COMMA)stack-size=1048576,-static)
+FOREIGN_SRC := $(wildcard $(SOURCES)/protobuf-c/*.c $(SOURCES)/zlib/*.c $(if $(filter wasm,$(SYSTEM)),,$(SOURCES)/png/*.c))
+FOREIGN_OBJ := $(FOREIGN_SRC:$(SOURCES)/%.c=$(BUILD)/foreign/%.o)
+RUNTIME_OBJ := $(BUILD)/foreign/protobuf-c/protobuf-c.o
+
+$(BUILD)/foreign/%.o: $(SOURCES)/%.c
+	@mkdir -p $(@D)
+	$(call SHORT,CC) $(CC) -O2 $(PIC) -DPNG_NO_SETJMP_WARNING -c -w -o $@ $<
+
+# The unit tests, with a stand-in for libcheck. Left out are those that need what the system has not got: links,
+# signals, pages that are guarded. WebAssembly's system runs the command alone: a test that fails cannot be left there.
+UNIT_WITHOUT := $(if $(filter windows,$(SYSTEM)),external asserts moves)
+SUITES       := $(filter-out $(UNIT_WITHOUT),$(SUITES))
+UNIT_OBJ     := $(filter-out $(UNIT_WITHOUT:%=$(BUILD)/obj/tests/unit/test_%.o),$(UNIT_OBJ)) $(BUILD)/obj/tests/cross/check/check.o
+$(BUILD)/obj/tests/unit/%.o: CFLAGS += -Itests/cross/check -include check.h
+
+$(BUILD)/port/unit$(EXE): $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(LIB_OBJ) $(FOREIGN_OBJ)
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) $(STATICALLY) -o $@ $(filter %.o,$^) $(if $(filter windows,$(SYSTEM)),-lpthread,-lm)
+
+system: $(if $(filter windows,$(SYSTEM)),$(BUILD)/port/ox.dll) $(if $(filter musl,$(SYSTEM)),$(BUILD)/port/libox.so) \
+  $(BUILD)/port/libox.a $(BUILD)/port/ox$(EXE) $(if $(filter wasm,$(SYSTEM)),,$(BUILD)/port/unit$(EXE))
+
+$(BUILD)/port/libox.a: $(LIB_OBJ) $(RUNTIME_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call SHORT,AR) $(AR) rcs $@ $^
+
+$(BUILD)/port/libox.so: $(LIB_OBJ) $(RUNTIME_OBJ)
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) -shared -Wl,-soname,$(SONAME) -o $@ $^ -lm
+
+# The functions of ox.h, which are what the library shows.
+$(BUILD)/ox.def: src/ox.h
+	@mkdir -p $(@D)
+	@(echo EXPORTS; sed -n 's/.*OX_API.*[ *]\(ox_[a-z0-9_]*\)(.*/\1/p' $< | grep -v ox_plugin_entry | sort -u) >$@
+
+$(BUILD)/port/ox.dll: $(LIB_OBJ) $(RUNTIME_OBJ) $(BUILD)/ox.def
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) -shared -static-libgcc -Wl,--out-implib,$(BUILD)/port/libox.dll.a -o $@ $^
+
+$(BUILD)/port/ox$(EXE): $(TOOL_OBJ) $(LIB_OBJ) $(FOREIGN_OBJ)
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) $(STATICALLY) -o $@ $(filter %.o,$^) $(if $(filter windows,$(SYSTEM)),,-lm)
+endif
+
+.PHONY: system $(SYSTEMS) $(SYSTEMS:%=%-test)
