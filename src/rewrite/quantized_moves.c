@@ -1,29 +1,101 @@
-/* quantized_moves.c: operators that only move elements move integers, between quantizations. */
+/* quantized_moves.c: operators that only move elements move integers, between quantizations. What is quantized in
+ * another way than the result goes through a table before. */
 #include "quantized.h"
 
+#include "ops/index/byte_table.h"
+
+/* The attribute has this text; or is missing, which means the same. */
+static bool says(const ox_node *node, const char *name, const char *text, bool otherwise) {
+    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_STRING);
+    return attr ? ox_says(attr->u.s, text) : otherwise;
+}
+
+static bool is_constant_pad(const ox_node *node) {
+    return ox_build_is_op(node, "Pad") && says(node, "mode", "constant", true);
+}
+
+/* Moves by one of its modes. */
+static bool is_moving_mode(const ox_node *node) {
+    if (ox_build_is_op(node, "Pad"))
+        return node->version >= 11;
+    return ox_build_is_op(node, "Resize") && node->version >= 11 && says(node, "mode", "nearest", true) &&
+           !says(node, "coordinate_transformation_mode", "tf_crop_and_resize", false);
+}
+
 bool ox_quant_is_move(const ox_node *node) {
-    static const char *const moves[] = {"Concat",  "DepthToSpace", "Flatten",      "Gather",  "Identity",  "MaxPool",
-                                        "Reshape", "Slice",        "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze"};
-    for (size_t i = 0; node && i < sizeof moves / sizeof *moves; i++)
+    static const char *const moves[] = {"Concat",   "DepthToSpace", "Expand",    "Flatten",  "Gather",
+                                        "Identity", "MaxPool",      "Reshape",   "Slice",    "SpaceToDepth",
+                                        "Squeeze",  "Tile",         "Transpose", "Unsqueeze"};
+    if (!node || node->nout != 1 || !node->nin)
+        return false;
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (ox_build_is_op(node, moves[i]))
-            return node->nout == 1 && node->nin;
-    return false;
+            return true;
+    return is_moving_mode(node);
+}
+
+#if OX_WITH_OWN_OPERATORS
+/* Puts a table in front of node n that quantizes what `from` reads as node n does. */
+static ox_status put_table(ox_requantizer *r, int32_t n, const ox_quantization *from, ox_index *value) {
+    const int32_t like = r->scope->nodes[n].out[0];
+    int32_t bytes, floats, entries, table;
+    const ox_node read = *from->node, written = r->scope->nodes[n], look = {.op = &ox_op_byte_table, .version = 1};
+    int32_t in[] = {OX_NONE, from->scale, from->zero};
+    OX_TRY(ox_quant_bytes(r, n, from->dtype, &bytes));
+    in[0] = bytes;
+    OX_TRY(ox_quant_put(r, n, &read, from->zero < 0 ? 2 : 3, in, like, &floats));
+    const int32_t back[] = {floats, ox_quant_input(&written, 1), ox_quant_input(&written, 2)};
+    OX_TRY(ox_quant_put(r, n, &written, written.nin, back, like, &entries));
+    OX_TRY(ox_quant_put(r, n, &look, 2, (const int32_t[]){from->node->in[0], entries}, like, &table));
+    *value = (ox_index)table;
+    return OX_OK;
+}
+#endif
+
+/* Whether input i can be integers as the result is: by itself (*same), or by a table. */
+static bool fits(const ox_requantizer *r, int32_t value, const ox_quantization *to, ox_quantization *from, bool *same) {
+    if (!ox_quant_source(r, value, from) || !ox_quant_is_single(from))
+        return false;
+    *same = ox_quant_is_same(from, to);
+    return *same || (r->own && ox_quant_is_byte(from) && ox_quant_is_byte(to));
+}
+
+/* What Pad puts around is 0, which integers have as their zero point. */
+static bool pads_zeros(const ox_requantizer *r, const ox_node *pad, const ox_quantization *to) {
+    const ox_tensor *value = ox_quant_known(r, ox_quant_input(pad, 2));
+    if (to->zero < 0 || !to->zeros || to->zeros->rank)
+        return false;
+    return ox_quant_input(pad, 2) < 0 ||
+           (value && value->dtype == OX_FLOAT && ox_tensor_count(value) == 1 && !(ox_quant_float(value, 0) < 0) &&
+            !(ox_quant_float(value, 0) > 0) && ox_quant_float(value, 0) < 1);
 }
 
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to) {
     const int moved = ox_build_is_op(move, "Concat") ? move->nin : 1;
+    const bool pads = is_constant_pad(move);
+    const int count = pads && move->nin < 3 ? 3 : move->nin;
+    ox_quantization from;
     ox_index *in;
-    if (!(move->op->dtypes & OX_BIT(to->dtype)) || !ox_op_builds(move->op, to->dtype))
+    bool same;
+    if (!(move->op->dtypes & OX_BIT(to->dtype)) || !ox_op_builds(move->op, to->dtype) ||
+        (pads && !pads_zeros(r, move, to)))
         return OX_OK;
-    OX_TRY(ox_build_get(r->b, &r->scope->pile, (size_t)move->nin, sizeof *in, &in));
+    OX_TRY(ox_build_get(r->b, &r->scope->pile, (size_t)count, sizeof *in, &in));
+    for (int i = 0; i < moved; i++)
+        if (!fits(r, move->in[i], to, &from, &same))
+            return OX_OK;
     for (int i = 0; i < move->nin; i++) {
-        ox_quantization from;
         in[i] = move->in[i];
         if (i >= moved)
             continue;
-        if (!ox_quant_source(r, in[i], &from) || !ox_quant_is_single(&from) || !ox_quant_is_same(&from, to))
-            return OX_OK;
+        fits(r, move->in[i], to, &from, &same);
         in[i] = from.node->in[0];
+#if OX_WITH_OWN_OPERATORS
+        if (!same)
+            OX_TRY(put_table(r, n, &from, &in[i]));
+#endif
     }
-    return ox_quant_replace(r, n, value, move, move->op, move->nin, in);
+    if (pads)
+        in[2] = to->zero;
+    return ox_quant_replace(r, n, value, move, move->op, count, in);
 }
