@@ -1,6 +1,7 @@
 /* block_loops.c: products with weights in blocks. Built once for each kind of processor, and once more for those that
  * add four products of bytes in one instruction. */
 #include "loops/block_loops.h"
+#include "asserts.h"
 #include "loops/lane_loops.h"
 #include "loops/x86.h"
 
@@ -220,6 +221,7 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
     ox_floats totals[OX_BLOCK_ROWS] = {{0}}, scales[OX_BLOCK_ROWS], zeros[OX_BLOCK_ROWS];
     words w[OX_BLOCK_ROWS];
     int64_t v = 0;
+    OX_ASSERT(row->k > 0 && row->block >= 32 / bits && bytes <= row->bytes && (rows->zeros[0] != NULL) == has_zeros);
     for (; v < vectors; v++, a += PART_BYTES(bits)) {
 #pragma GCC unroll 4
         for (int i = 0; i < count; i++) {
@@ -385,6 +387,8 @@ EACH_BITS(WIDEN, )
 
 static void widen(const ox_block_columns *from, int64_t count, char *to, int64_t to_row) {
     const int bits = from->row->bits;
+    OX_ASSERT(count > 0 && from->columns > 0 && from->phase >= 0 && from->phase < from->row->block);
+    OX_ASSERT(from->phase % (32 / bits) == 0 && to_row >= from->columns * (int64_t)sizeof(float));
     (bits == 2 ? widen_2 : bits == 4 ? widen_4 : widen_8)(from, count, to, to_row);
 }
 
