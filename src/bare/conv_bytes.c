@@ -39,6 +39,17 @@ static bool is_depthwise(const shape *s) {
     return s->channels == 1 && s->outputs == 1 && s->rows == 3 && s->columns == 3 && s->column_step == 1;
 }
 
+/* Whether sizes and steps stay far from the limits of integers, whatever they are multiplied to below: those of windows
+ * are a model's, and padding may be any. */
+static bool is_moderate(const ox_window *w) {
+    const int64_t most = 1 << 14;
+    for (int d = 0; d < w->spatial; d++)
+        if (w->in[d] < 1 || w->in[d] > most || w->out[d] > most || w->kernel[d] > most || w->stride[d] > most ||
+            w->dilation[d] > most || w->pad[d] > most)
+            return false;
+    return true;
+}
+
 /* Elements of a row with its padding, and of what the last window may read behind it. */
 static ptrdiff_t band_row(const shape *s) {
     return (s->out_columns * s->column_stride + 4) & ~(ptrdiff_t)1;
@@ -61,9 +72,12 @@ static ptrdiff_t quads(const shape *s) {
 }
 
 size_t ox_conv_bytes_room(const ox_conv *conv) {
-    if (conv->window.spatial > 2)
+    if (conv->window.spatial > 2 || !is_moderate(&conv->window))
         return 0;
     const shape s = shape_of(conv);
+    const int64_t band = (int64_t)band_rows(&s, 1) * band_row(&s), most = 1 << 24;
+    if (is_depthwise(&s) ? band > most : conv->in_channels > most / (s.rows * s.columns))
+        return 0;
     return sizeof(int16_t) *
            (size_t)(is_depthwise(&s) ? band_rows(&s, band_results(&s)) * band_row(&s) : quads(&s) * QUAD * AT_ONCE);
 }
@@ -164,6 +178,11 @@ static void lay_pixels(const shape *s, const int8_t *x, reading how, int16_t *ro
 }
 #endif
 
+/* Sums wrap. */
+static inline int32_t plus(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
 #if OX_DSP
@@ -202,7 +221,7 @@ static void multiply_row(const int16_t *columns, const int8_t *w, ptrdiff_t k, u
 static inline void multiply(const int16_t *x, int32_t w, int32_t *sums) {
 #pragma GCC unroll 4
     for (int j = 0; j < AT_ONCE; j++)
-        sums[j] += w * x[j * QUAD];
+        sums[j] = plus(sums[j], w * x[j * QUAD]);
 }
 
 static void multiply_row(const int16_t *x, const int8_t *w, ptrdiff_t k, uint32_t flip, int32_t sums[AT_ONCE]) {
@@ -224,7 +243,7 @@ static void sum_columns(const int16_t *columns, ptrdiff_t k, int32_t sums[AT_ONC
         const int16_t *x = columns + j * QUAD;
         sums[j] = 0;
         for (ptrdiff_t left = k; left > 0; left -= QUAD, x += QUAD * AT_ONCE)
-            sums[j] += x[0] + x[1] + x[2] + x[3];
+            sums[j] = plus(sums[j], x[0] + x[1] + x[2] + x[3]);
     }
 }
 
@@ -335,7 +354,7 @@ static taps taps_of(const int16_t w[9]) {
 static inline int32_t sum_one(const taps *t, const int16_t *x, ptrdiff_t step, int32_t sum) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; r++, x += step)
-        sum += x[0] * t->w[3 * r] + x[1] * t->w[3 * r + 1] + x[2] * t->w[3 * r + 2];
+        sum = plus(sum, x[0] * t->w[3 * r] + x[1] * t->w[3 * r + 1] + x[2] * t->w[3 * r + 2]);
     return sum;
 }
 static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int32_t *one, int32_t *other) {
