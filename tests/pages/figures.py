@@ -130,7 +130,7 @@ TEXTS = {"README.md": README, "docs/peers.md": PEERS, "docs/testing.md": TESTING
 # Numbers in README.md that are no figures: names, versions and choices.
 NAMES = ["C11", r"IR versions 3 to 14", r"releases from 1\.2 to 1\.22", r"version 0\.1", r"ox 0\.1", r"Debian 12 and 13",
          r"ONNX Runtime 1\.31\.1", r"tract 0\.23\.9", r"ncnn 1\.0\.20261020", r"Apache 2\.0", r"AVX2", r"AVX-512", r"x86-64", r"64-bit and 32-bit",
-         r"s390x", r"Cortex-M\d+F?", r"M\d+", r"RV32", r"int8", r"onnx2c", "skl2onnx"]
+         r"s390x", r"aarch64", r"Cortex-M\d+F?", r"M\d+", r"RV32", r"int8", r"onnx2c", "skl2onnx"]
 
 
 def right(text, value):
