@@ -23,7 +23,11 @@ wchar_t *ox_windows_path(const char *path) {
     const DWORD count = GetFullPathNameW(wide, 0, NULL, NULL);
     const size_t before = sizeof share_mark / sizeof *share_mark - 1;
     wchar_t *full = count ? malloc((before + count) * sizeof *full) : NULL;
-    if (full && GetFullPathNameW(wide, count, full + before, NULL) < count) {
+    const DWORD written = full ? GetFullPathNameW(wide, count, full + before, NULL) : 0;
+    if (!written || written >= count) { /* the current folder may be another one since */
+        free(full);
+        full = NULL;
+    } else {
         const bool is_share = full[before] == L'\\' && full[before + 1] == L'\\';
         if (is_share) /* \\server\share */
             memmove(full + before, full + before + 2, (count - 2) * sizeof *full);
