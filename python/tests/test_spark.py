@@ -19,9 +19,13 @@ pytestmark = [pytest.mark.skipif(not (VENV / ".stamp").exists(), reason="no pysp
               pytest.mark.skipif(not shutil.which("java"), reason="no Java")]
 
 
+# Spark's usual compression takes the library of another system where musl is installed beside glibc.
+SETTINGS = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_SUBMIT_ARGS": "--conf spark.sql.parquet.compression.codec=gzip pyspark-shell"}
+
+
 def run(*arguments):
     done = subprocess.run([VENV / "bin/python", *arguments], capture_output=True, text=True, timeout=3000,
-                          env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"})
+                          env={**os.environ, **SETTINGS})
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
