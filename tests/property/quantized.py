@@ -438,7 +438,8 @@ def check_nodes(g, listed):
 def check_lost(g, data, floats, listed, **options):
     """A value that integer operators leave out, as an extra output: what there is without them."""
     names = {name for _, name in listed}
-    lost = [n.output[0] for n in g.nodes if n.name not in names and n.op_type != "Constant"]
+    kept = {n.output[0] for n in g.nodes if n.op_type == "QuantizeLinear" and n.input[0][:-len("_out")] in g.integer}
+    lost = [n.output[0] for n in g.nodes if n.name not in names and n.op_type != "Constant" and n.output[0] not in kept]
     if not lost:
         return None
     extra = [str(g.rng.choice(lost))]
