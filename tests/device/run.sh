@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh: tests of the library for devices, built for the host: $BUILD/device/host has everything, others what a model
-# needs. Needs BUILD, MAKE, CC, PYTHON.
+# needs. Needs BUILD, MAKE, CC, PYTHON, and SANITIZE, the flags of sanitizers.
 set -u
 passed=0 failed=0
 dir=$BUILD/device/test
@@ -124,7 +124,7 @@ same_bits() {
     sh tests/venv_run.sh "$BUILD/venv" 0 tests/embedded/networks.py "$dir/networks" && "$BUILD/ox" embed "$windows/model.onnx" -o "$windows" || return 1
     device OPS="$windows/ops.txt" DEVICE="$windows/lib" || return 1
     for library in "$windows/lib/libox.a" "$BUILD/libox.a"; do
-        $CC -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I"$windows" -Iexamples/firmware/board -DNETWORK_BUFFER='(4 << 20)' \
+        $CC $SANITIZE -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I"$windows" -Iexamples/firmware/board -DNETWORK_BUFFER='(4 << 20)' \
             -o "$windows/main" tests/embedded/network.c tests/embedded/host_board.c "$windows/model.c" "$library" -lprotobuf-c -lm &&
             "$windows/main" | grep '^result: ' >"$windows/$(basename "$(dirname "$library")").txt" || return 1
     done

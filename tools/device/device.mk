@@ -89,7 +89,7 @@ $(DEVICE)/libox.a: $(DEVICE_OBJ)
 	$(if $(V),,@echo "  AR  $@" &&) $(DEVICE_AR) rcs $@ $^
 
 check-device: $(BUILD)/ox
-	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' PYTHON='$(PYTHON)' sh tests/device/run.sh
+	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' SANITIZE='$(SANITIZE)' PYTHON='$(PYTHON)' sh tests/device/run.sh
 
 # Linked images, in bytes.
 $(BUILD)/device/size.md: FORCE | $(BUILD)/ox
