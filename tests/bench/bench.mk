@@ -18,7 +18,7 @@ PLANNING_RUN = env OX_LIBRARY='$(BUILD)/libox.so' $(VENV)/bin/python tests/bench
 
 $(BENCH_DIR)/timer.so: tests/bench/timer.c tests/bench/handover.c $(BENCH_DIR)/limits.o tests/bench/clock.h src/ox.h
 	@mkdir -p $(@D)
-	$(COMPILE) -shared -o $@ $(filter %.c %.o,$^) -lpthread
+	$(COMPILE) -D_POSIX_C_SOURCE=200809L -shared -o $@ $(filter %.c %.o,$^) -lpthread
 
 $(BENCH_DIR)/limits.o: tests/bench/limits.c src/ox.h
 	@mkdir -p $(@D)
@@ -26,7 +26,7 @@ $(BENCH_DIR)/limits.o: tests/bench/limits.c src/ox.h
 
 $(BENCH_DIR)/start: tests/bench/start.c tests/bench/clock.h
 	@mkdir -p $(@D)
-	$(COMPILE) -o $@ $<
+	$(COMPILE) -D_POSIX_C_SOURCE=200809L -o $@ $<
 
 $(PEERS_LIB): $(wildcard tests/bench/peers/src/*.rs) tests/bench/peers/Cargo.toml tests/bench/peers/Cargo.lock
 	CARGO_TARGET_DIR='$(abspath $(BENCH_DIR)/peers)' RUSTFLAGS='-C target-cpu=native' \
