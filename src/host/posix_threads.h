@@ -64,7 +64,7 @@ static inline void ox_host_thread_yield(void) {
     sched_yield();
 }
 
-/* The processor that this thread is on, -1 if nobody knows. */
+/* The processor that this thread is on, -1 if it is not known. */
 static inline int ox_host_thread_place(void) {
 #if defined(__linux__)
     return sched_getcpu();

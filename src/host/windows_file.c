@@ -74,7 +74,7 @@ static ox_status map_handle(HANDLE file, const char *path, const unsigned char *
 }
 
 ox_status ox_host_map(const char *path, const unsigned char **bytes, size_t *size, ox_error *error) {
-    /* What makes a handle of a folder: it is told from a file that may not be read. */
+    /* The flag opens folders, too, so that one is not reported as a file without permission. */
     HANDLE file = open_path(path, GENERIC_READ, FILE_FLAG_BACKUP_SEMANTICS);
     if (file == INVALID_HANDLE_VALUE)
         return fail_system(error, path, GetLastError());

@@ -1,5 +1,5 @@
 /* intrinsics.h: what C has no words for. Each processor has a header of what it has of it, the only places for
- * intrinsics; simd_generic.h describes the functions, and has in C those that a processor has not. */
+ * intrinsics; simd_generic.h describes the functions, and has those in C that a processor lacks. */
 #ifndef OX_LOOPS_INTRINSICS_H
 #define OX_LOOPS_INTRINSICS_H
 
