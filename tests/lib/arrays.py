@@ -3,7 +3,9 @@
 import ctypes as C
 import faulthandler
 import itertools
+import math
 import mmap
+import weakref
 
 import ml_dtypes
 import numpy as np
@@ -89,15 +91,38 @@ def extent(dims, strides):
     return -sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
 
 
+def guarded(pages):
+    """So many bytes in front of a page that cannot be read. What nothing shows any more is used again."""
+    free = GUARDED.setdefault(pages, [])
+    if free:
+        mapping = free.pop()
+    else:
+        mapping = mmap.mmap(-1, pages + mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if PROTECT(np.frombuffer(mapping, np.uint8).ctypes.data + pages, mmap.PAGESIZE, 0) != 0:
+            raise OSError("mprotect")
+    memory = np.frombuffer(mapping, np.uint8)
+    if pages <= MOST_KEPT:
+        reference = weakref.ref(memory, give_back)
+        SHOWN[id(reference)] = reference, free, mapping
+    return memory
+
+
+def give_back(reference):
+    _, free, mapping = SHOWN.pop(id(reference))
+    free.append(mapping)
+
+
+GUARDED, SHOWN = {}, {}
+MOST_KEPT = 16 * mmap.PAGESIZE
+
+
 def at_end(array):
     """A copy, with the same strides, behind whose last byte nothing can be read."""
     before, behind = extent(array.shape, array.strides)
     size = before + behind + array.itemsize
     pages = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-    memory = np.frombuffer(mmap.mmap(-1, pages + mmap.PAGESIZE), np.uint8)
-    if PROTECT(memory.ctypes.data + pages, mmap.PAGESIZE, 0) != 0:
-        raise OSError("mprotect")
-    memory[pages - size:pages] = np.frombuffer(C.string_at(array.ctypes.data - before, size), np.uint8)
+    memory = guarded(pages)
+    C.memmove(memory.ctypes.data + pages - size, array.ctypes.data - before, size)
     return np.ndarray(array.shape, array.dtype, memory, pages - size + before, array.strides)
 
 
@@ -115,8 +140,7 @@ def from_tensor(tensor):
     if 0 in dims:
         return name, np.empty(dims, dtype)
     if not tensor.strides:
-        count = int(np.prod(dims, dtype=np.int64))
-        raw = C.string_at(tensor.data, count * dtype.itemsize)
+        raw = C.string_at(tensor.data, math.prod(dims) * dtype.itemsize)
         return name, np.frombuffer(raw, dtype).reshape(dims)
     strides = tuple(tensor.strides[:tensor.rank])
     before, behind = extent(dims, strides)

@@ -1,6 +1,7 @@
 """oxlib.py: ox.h for Python through ctypes, as much of it as the tests need. OX_LIBRARY names the shared library."""
 
 import ctypes as C
+import functools
 import os
 
 (OK, ARGUMENT, FILE, MODEL, UNSUPPORTED, SHAPE, VALUE, LIMIT, MEMORY, CANCELLED, CHECK) = range(11)
@@ -102,8 +103,11 @@ class OxError(Exception):
         self.status = status
 
 
+PATH = os.environ.get("OX_LIBRARY", "build/libox.so")
+
+
 def load_library(path=None):
-    library = C.CDLL(path or os.environ.get("OX_LIBRARY", "build/libox.so"))
+    library = C.CDLL(path or PATH)
     pointer, size = C.c_void_p, C.c_size_t
     tensor, error, out = C.POINTER(Tensor), C.POINTER(Error), C.POINTER(C.c_void_p)
     options = C.POINTER(Options)
@@ -234,7 +238,10 @@ def read_tensor(data):
     return result.contents
 
 
+@functools.lru_cache(4096)
+def int64s(numbers):
+    return (C.c_int64 * len(numbers))(*numbers)
+
+
 def make_tensor(dtype, dims, strides, address):
-    rank = len(dims)
-    return Tensor(dtype, rank, (C.c_int64 * rank)(*dims), None if strides is None else (C.c_int64 * rank)(*strides),
-                  address)
+    return Tensor(dtype, len(dims), int64s(tuple(dims)), strides and int64s(tuple(strides)), address)

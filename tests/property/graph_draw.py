@@ -1,6 +1,8 @@
 """graph_draw.py: a random graph while it grows. Each node is run by itself when it is added, so that types, shapes and
 data of its results are known, whatever they depend on; a node that ends in an error is left out again."""
 
+import functools
+
 import arrays
 import graph_held
 import graph_run
@@ -215,15 +217,22 @@ class Draft:
         return Branch(inner.nodes, outputs, inputs)
 
 
+@functools.lru_cache(None)
+def shares_of(weights, dense, flows):
+    """Up to which number below 1 each list of rules is meant."""
+    weights = np.array(weights, float)
+    if dense:
+        weights[1:] *= 0.2
+    if flows:
+        weights[-2:] *= 5
+    return weights.cumsum() / weights.sum()
+
+
 def grow(draft, rules, dense):
     """One more node. `rules` is a list of (weight, rules by operator): one of the lists is chosen, then one of it. The
     last two have subgraphs and values that are no tensors."""
-    weights = np.array([weight for weight, _ in rules], float)
-    if dense:
-        weights[1:] *= 0.2
-    if draft.flows:
-        weights[-2:] *= 5
-    names = rules[int(draft.rng.choice(len(rules), p=weights / weights.sum()))][1]
+    shares = shares_of(tuple(weight for weight, _ in rules), dense, draft.flows)
+    names = rules[int(shares.searchsorted(draft.rng.random(), "right"))][1]
     op = draft.choose(sorted(names))
     since, rule = names[op]
     if draft.opset >= since:

@@ -26,9 +26,7 @@ def run(data, case, isa, begin, size):
         try:
             session = oxlib.Session(model, options)
             try:
-                for i, (name, value) in enumerate(case.inputs.items()):
-                    session.set_input(i, arrays.to_input(value, case.types[name]))
-                session.run()
+                case.inputs_by("packed").run(session)
                 result = arrays.from_tensor(session.output(0))[1]
                 return 0, result.tobytes() if not result.dtype.hasobject and not result.dtype.names else b"", fixed.peak
             finally:
@@ -44,7 +42,7 @@ def examine(rng, case, isa):
     last = case.made()[-1]
     if any(isinstance(value, Held) for value in case.inputs.values()) or "(" in case.types[last]:
         return None
-    data = graph_run.model_of(case, (last,)).SerializeToString()
+    data = graph_run.model_of(case, (last,))
     status, wanted, peak = run(data, case, isa, 0, ROOM)
     if status:
         return None

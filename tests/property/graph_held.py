@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import oxlib
 from onnx import TensorProto, helper
-from results import library, pointer, set_value
+from results import library, pointer
 
 library.ox_value_type.restype = C.c_char_p
 library.ox_value_type.argtypes = [pointer, C.c_char_p]
@@ -120,7 +120,7 @@ def filled(proto, inner, given):
 # ---- Sessions ---------------------------------------------------------------------------------------------------
 
 
-class Given:
+class Value:
     """A value of ox, which is freed with this."""
 
     def __init__(self, value, type_name):
@@ -130,17 +130,16 @@ class Given:
         status = library.ox_value_from_proto(kind, data, len(data), None, C.byref(self.handle), None, C.byref(error))
         oxlib.check(status, error)
 
-    def set(self, session, index):
-        set_value(session, index, self.handle)
-
     def __del__(self):
         library.ox_value_free(self.handle)
 
 
+TEXT = C.create_string_buffer(TYPE_TEXT)
+
+
 def read(value):
     """(type, value) of a value of ox; copies of all tensors."""
-    text = C.create_string_buffer(TYPE_TEXT)
-    type_name = library.ox_value_type(value, text).decode()
+    type_name = library.ox_value_type(value, TEXT).decode()
     if type_name.startswith("tensor("):
         return take(library.ox_value_tensor(value).contents)
     items = [read(library.ox_value_item(value, i))[1] for i in range(library.ox_value_count(value))]
@@ -154,11 +153,17 @@ def take(tensor):
     return name, arrays.pairs_of(arrays.texts_of(array)) if name == "string" else array
 
 
+MADE, INSIDE = oxlib.Tensor(), pointer()
+MADE_AT, INSIDE_AT = C.byref(MADE), C.byref(INSIDE)
+
+
 def output(session, index):
     """(type, value) of an output of any kind."""
-    value = pointer()
-    oxlib.check(library.ox_session_output_value(session.handle, index, C.byref(value), session.error), session.error)
-    return read(value) if value else take(session.output(index))
+    oxlib.check(library.ox_session_output_value(session.handle, index, INSIDE_AT, session.error), session.error)
+    if INSIDE:
+        return read(INSIDE)
+    oxlib.check(library.ox_session_output(session.handle, index, MADE_AT, session.error), session.error)
+    return take(MADE)
 
 
 # ---- Operators --------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import warnings
 
 import arrays
 import graph_held
+import graph_models
 import graph_norms
 import casts
 import graph_run
@@ -62,17 +63,24 @@ def unsigned(array):
 CODES = {}
 
 
+def evaluator(node, types, opset):
+    """onnx.reference for one node, of which the types do not change."""
+    if "evaluator" not in node.kept:
+        graph = helper.make_graph([graph_models.node_proto(node, types)], "graph",
+                                  [graph_models.info_of(name, types[name]) for name in node.inputs if name],
+                                  [graph_models.info_of(name, types[name]) for name in node.outputs])
+        model = helper.make_model(graph, ir_version=13, opset_imports=[helper.make_opsetid("", opset)])
+        node.kept["evaluator"] = ReferenceEvaluator(model)
+    return node.kept["evaluator"]
+
+
 def evaluate(node, operands, types, opset):
     """What onnx.reference gives for one node; None if it cannot."""
     feeds = dict(zip([name for name in node.inputs if name], operands))
-    graph = helper.make_graph([graph_run.node_proto(node, types)], "graph",
-                              [graph_run.info_of(name, types[name]) for name in feeds],
-                              [graph_run.info_of(name, types[name]) for name in node.outputs])
-    model = helper.make_model(graph, ir_version=13, opset_imports=[helper.make_opsetid("", opset)])
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return [np.asarray(x) for x in ReferenceEvaluator(model).run(None, feeds)]
+            return [np.asarray(x) for x in evaluator(node, types, opset).run(None, feeds)]
     except Exception:  # its own limits: types and shapes that it does not know
         return None
 
@@ -202,7 +210,8 @@ def is_close(node, operands, types, opset, wanted, got):
         same = (a == b) | (rounded == b) | (np.isnan(a) & np.isnan(b))
         if node.op in EXACT:
             return same | ((np.isnan(a) | np.isnan(b)) if node.op in OPEN_NAN else False)
-        scale, ulps = scale_of(node, operands, types, opset, wanted)
+        scale, ulps = once(node, "scale", [wanted, *operands],
+                           lambda: scale_of(node, operands, types, opset, wanted))
         if scale is None:
             return np.ones(1, bool)
         own = 0 if got.dtype.itemsize >= 4 else 1.01 * float(ml_dtypes.finfo(got.dtype).eps)
@@ -223,6 +232,14 @@ def mean_of_integers(node, operands):
     total = np.sum(x, axis=axes, keepdims=bool(node.attributes.get("keepdims", 1)), dtype=kind)
     count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
     return np.asarray(reference.divide(total, np.array(count, kind)).astype(x.dtype))
+
+
+def once(node, key, operands, make):
+    """make(), once for these operands of a node; they do not change."""
+    kept = node.kept.get(key)
+    if kept is None or not all(a is b for a, b in zip(kept[0], operands)):
+        kept = node.kept[key] = operands, make()
+    return kept[1]
 
 
 def expected(node, operands, types, opset):
@@ -264,7 +281,7 @@ def judge(node, known, types, opset, results=None):
         name = node.outputs[0]
         got = (types[name], known[name] if results is None else results[0])
         return graph_run.differs(node.op, graph_held.expected(node, known, types), got, types[name])
-    wanted = expected(node, operands, types, opset)
+    wanted = once(node, "expected", operands, lambda: expected(node, operands, types, opset))
     if wanted is None:
         return ""
     for i, name in enumerate(node.outputs):

@@ -172,7 +172,7 @@ def size_of(case, config):
 
 def written(case, config):
     """ONNX text and inputs."""
-    lines = [onnx.printer.to_text(graph_run.model_of(case, config.outputs))]
+    lines = [onnx.printer.to_text(onnx.ModelProto.FromString(graph_run.model_of(case, config.outputs)))]
     for name, array in {**case.inputs, **case.constants}.items():
         if graph_held.is_held(case.types[name]):
             lines.append(f"{name} = {array}")

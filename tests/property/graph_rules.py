@@ -6,6 +6,7 @@ import arrays
 import graph_control
 import graph_draw
 import graph_lists
+import graph_models
 import graph_norms
 import graph_run
 import numpy as np
@@ -401,7 +402,7 @@ def shape_of(d, op):
 def constant(d, op):
     if d.chance(0.7):
         array = graph_draw.random_array(d.rng, d.type_name, [int(n) for n in d.rng.integers(1, 4, 2)], d.tame)
-        d.add(op, [], value=graph_run.tensor_of("value", array, d.type_name))
+        d.add(op, [], value=graph_models.tensor_of("value", array, d.type_name))
     else:
         d.add(op, [], value_floats=[1.0, -2.5])
 
@@ -411,7 +412,7 @@ def constant_of_shape(d, op):
     shape = [n for n in d.names if d.type_of(n) == "int64" and d.array(n).ndim == 1 and d.array(n).size < 6 and
              (d.array(n) >= 0).all() and np.prod(d.array(n).astype(float)) < 2000]
     dims = d.choose(shape) if shape and d.chance(0.6) else d.ints([int(n) for n in d.rng.integers(0, 5, 2)])
-    d.add(op, [dims], **({"value": graph_run.tensor_of("value", value, d.type_name)} if d.chance(0.7) else {}))
+    d.add(op, [dims], **({"value": graph_models.tensor_of("value", value, d.type_name)} if d.chance(0.7) else {}))
 
 
 

@@ -1,32 +1,55 @@
 """graph_run.py: random graphs as models, and what ox makes of them: node by node, and whole in one configuration. Nodes
 with subgraphs are taken apart: their bodies run node by node, too, round by round."""
 
+import copy
 import dataclasses
+import functools
 
 import arrays
 import graph_held
+import graph_models
 import numpy as np
 import oxlib
+import same
 import values
 from graph_held import Held
-from onnx import TensorProto, helper, numpy_helper
 
 
 @dataclasses.dataclass
 class Node:
-    """Attributes are Python values, or a Branch for a subgraph. An input that is left out is ""."""
+    """Attributes are Python values, or a Branch for a subgraph. An input that is left out is "". A node stays as it is
+    once something is kept of it: its bytes, models, what the reference says. A copy keeps nothing."""
     op: str
     inputs: list
     outputs: list
     attributes: dict
+    kept: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __deepcopy__(self, memo):
+        return Node(self.op, list(self.inputs), list(self.outputs), copy.deepcopy(self.attributes, memo))
+
+    def stated(self):
+        """The values whose types its subgraphs state."""
+        if "stated" not in self.kept:
+            names = []
+            for branch in self.attributes.values():
+                if isinstance(branch, Branch):
+                    names += [*branch.inputs, *branch.outputs, *(n for node in branch.nodes for n in node.stated())]
+            self.kept["stated"] = names
+        return self.kept["stated"]
 
     def reads(self):
         """Every value that the node wants, those that subgraphs take from outside among them."""
-        names = [name for name in self.inputs if name]
-        for branch in self.attributes.values():
-            if isinstance(branch, Branch):
-                names += branch.captures()
-        return list(dict.fromkeys(names))
+        if "reads" not in self.kept:
+            names = [name for name in self.inputs if name]
+            for branch in self.attributes.values():
+                if isinstance(branch, Branch):
+                    names += branch.captures()
+            self.kept["reads"] = list(dict.fromkeys(names))
+        return self.kept["reads"]
+
+    def makes(self):
+        return [name for name in self.outputs if name]
 
 
 @dataclasses.dataclass
@@ -49,9 +72,24 @@ class Case:
     constants: dict
     nodes: list
     types: dict
+    kept: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     def made(self):
         return [name for node in self.nodes for name in node.outputs if name]
+
+    def of(self, key, value, make):
+        """make(value), once for each value and key; the value is not to change."""
+        found = self.kept.get((key, id(value)))
+        if found is None:
+            found = self.kept[key, id(value)] = value, make(value)
+        return found[1]
+
+    def inputs_by(self, key, change=lambda value: value):
+        """What sessions are given for the inputs as `change` gives them; one way is never given twice in turn."""
+        if key not in self.kept:
+            given = {name: graph_held.mapped(value, change) for name, value in self.inputs.items()}
+            self.kept[key] = same.Given([(value, self.types[name]) for name, value in given.items()])
+        return self.kept[key].turned()
 
 
 TENSOR_BYTES = 1 << 28
@@ -70,50 +108,32 @@ class Config:
     check: bool = False
 
     def options(self):
-        # What a node gives while a graph is drawn may be far larger than what a graph keeps.
-        limits = oxlib.Limits(tensor_bytes=TENSOR_BYTES)
-        return oxlib.Options(isa=self.isa.encode(), threads=self.threads, no_fuse=self.no_fuse, check=self.check,
-                              limits=limits)
+        return options_of(self.isa, self.threads, self.no_fuse, self.check)
+
+
+@functools.lru_cache(None)
+def options_of(isa, threads, no_fuse, check):
+    # What a node gives while a graph is drawn may be far larger than what a graph keeps.
+    limits = oxlib.Limits(tensor_bytes=TENSOR_BYTES)
+    return oxlib.Options(isa=isa.encode(), threads=threads, no_fuse=no_fuse, check=check, limits=limits)
 
 
 # ---- Models -----------------------------------------------------------------------------------------------------
 
 
-def tensor_of(name, array, type_name):
-    if type_name == "string":
-        return helper.make_tensor(name, TensorProto.STRING, array.shape, list(arrays.texts_of(array).reshape(-1)))
-    return numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-
-
-def info_of(name, type_name):
-    """Without a type where nobody knows it yet."""
-    if type_name is None:
-        return helper.make_empty_tensor_value_info(name)
-    return helper.make_value_info(name, graph_held.type_proto(type_name))
-
-
-def node_proto(node, types):
-    attributes = {}
-    for key, value in node.attributes.items():
-        if isinstance(value, Branch):
-            made = [node_proto(inner, types) for inner in value.nodes]
-            value = helper.make_graph(made, key, [info_of(name, types[name]) for name in value.inputs],
-                                      [info_of(name, types[name]) for name in value.outputs])
-        attributes[key] = value
-    domain, _, op = node.op.rpartition(".")
-    return helper.make_node(op, node.inputs, node.outputs, f"make_{node.outputs[0]}", domain=domain, **attributes)
-
-
-def opsets(version):
-    return [helper.make_opsetid("", version), helper.make_opsetid("ai.onnx.ml", 3)]
-
-
 def model_of(case, outputs):
-    graph = helper.make_graph([node_proto(node, case.types) for node in case.nodes], "graph",
-                              [info_of(name, case.types[name]) for name in case.inputs],
-                              [info_of(name, case.types[name]) for name in outputs],
-                              [tensor_of(name, array, case.types[name]) for name, array in case.constants.items()])
-    return helper.make_model(graph, ir_version=13, opset_imports=opsets(case.opset))
+    """The bytes of a model."""
+    constants = {name: case.of(("constant", name), array, lambda a: graph_models.constant_bytes(name, a, case.types[name]))
+                 for name, array in case.constants.items()}
+    return graph_models.model_bytes(case.opset, case.nodes, case.types, case.inputs, constants, outputs)
+
+
+class Loaded(oxlib.Model):
+    """A model that is freed with this."""
+
+    def __del__(self):
+        if self.handle:
+            self.close()
 
 
 # ---- Runs -------------------------------------------------------------------------------------------------------
@@ -124,61 +144,93 @@ class Running:
 
     def __init__(self, case, config):
         if config.constant:
-            tensors = {name: value for name, value in case.inputs.items() if not isinstance(value, Held)}
-            case = dataclasses.replace(case, constants=dict(case.constants, **tensors),
-                                       inputs={name: v for name, v in case.inputs.items() if name not in tensors})
+            case = with_constants(case)
         self.case, self.config = case, config
-        self.model = oxlib.Model(model_of(case, config.outputs).SerializeToString())
-        try:
-            self.session = oxlib.Session(self.model, config.options())
-        except oxlib.OxError:
-            self.model.close()
-            raise
+        self.model = Loaded(model_of(case, config.outputs))
+        self.session = oxlib.Session(self.model, config.options())
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.session.close()
-        self.model.close()
 
-    def run(self, change):
-        """(type name, array) of each output, for the inputs as `change` gives them."""
-        given = []
-        for i, (name, value) in enumerate(self.case.inputs.items()):
-            type_name = self.case.types[name]
-            if isinstance(value, Held):
-                given.append(graph_held.Given(graph_held.mapped(value, change), type_name))
-                given[-1].set(self.session, i)
-            else:
-                self.session.set_input(i, arrays.to_input(change(value), type_name))
-        self.session.run()
+    def outputs(self):
+        """(type name, array) of each output."""
         return [graph_held.output(self.session, i) for i in range(len(self.config.outputs))]
+
+    def differs(self, known):
+        """None, or how an output differs from these values."""
+        names, types = self.config.outputs, self.case.types
+        wanted = [self.case.of("wanted", known[name], lambda value: same.wanted(value, types[name])) for name in names]
+        for i in same.differing(self.session, wanted):
+            text = differs(names[i], known[names[i]], graph_held.output(self.session, i), types[names[i]])
+            if text:
+                return text
+        return None
+
+
+def with_constants(case):
+    """The case with inputs that are tensors as initializers."""
+    tensors = {name: value for name, value in case.inputs.items() if not isinstance(value, Held)}
+    return dataclasses.replace(case, constants=dict(case.constants, **tensors),
+                               inputs={name: v for name, v in case.inputs.items() if name not in tensors})
+
+
+def model_of_node(node, types, opset):
+    """The model of one node whose operands are inputs; loaded once."""
+    reads = node.reads()
+    key = ("model", opset, *map(types.get, reads), *map(types.get, node.outputs), *map(types.get, node.stated()))
+    if key not in node.kept:
+        node.kept[key] = Loaded(graph_models.model_bytes(opset, [node], types, reads, {}, node.makes()))
+    return node.kept[key]
 
 
 def run_node(node, known, types, opset, isa, constant=False):
     """(type name, array) of each output of one node by itself, on arrays by name: inputs, or constants."""
-    reads = node.reads()
-    case = Case(opset, {name: known[name] for name in reads}, {}, [node],
-                dict(types, **{name: types.get(name) for name in node.outputs}))
-    config = Config(isa, outputs=tuple(name for name in node.outputs if name), constant=constant)
-    with Running(case, config) as running:
-        return running.run(lambda array: array)
+    reads, outputs = node.reads(), node.makes()
+    if constant:
+        case = with_constants(Case(opset, {name: known[name] for name in reads}, {}, [node], types))
+        model, reads = Loaded(model_of(case, outputs)), case.inputs
+    else:
+        model = model_of_node(node, types, opset)
+    session = oxlib.Session(model, Config(isa).options())
+    try:
+        same.Given([(known[name], types[name]) for name in reads]).run(session)
+        return [graph_held.output(session, i) for i in range(len(outputs))]
+    finally:
+        session.close()
 
 
-def run_nodes(case, isa):
-    """All values of a case: arrays by name, computed node by node."""
+def run_nodes(case, isa, other=None):
+    """All values of a case: arrays by name, computed node by node. `other` has the values of another build: a node that
+    has run in this one on the same operands does not run once more (kept_results)."""
     known = dict(case.inputs, **case.constants)
-    run_into(case.nodes, known, case.types, case.opset, isa)
+    run_into(case.nodes, known, case.types, case.opset, isa, other)
     return known
 
 
-def run_into(nodes, known, types, opset, isa):
+def keep_results(node, known, isa, results):
+    """What a node by itself gave in a build, for its operands."""
+    node.kept["results", isa] = [known[name] for name in node.reads()], results
+
+
+def kept_results(node, known, isa):
+    operands, results = node.kept.get(("results", isa), ([], None))
+    return results if all(known[name] is x for name, x in zip(node.reads(), operands)) else None
+
+
+def same_bits(a, b):
+    return not isinstance(a, Held) and a.dtype == b.dtype and a.dtype.names is None and a.shape == b.shape and \
+        a.tobytes() == b.tobytes()
+
+
+def run_into(nodes, known, types, opset, isa, other=None):
     """Without items, a sequence may not tell what it would hold: then it is of the type that it was drawn with."""
     for node in nodes:
-        results = run_apart(node, known, types, opset, isa)
+        results = kept_results(node, known, isa) or run_apart(node, known, types, opset, isa)
         for name, (type_name, array) in zip([name for name in node.outputs if name], results):
-            known[name] = array
+            known[name] = other[name] if other and same_bits(array, other[name]) else array
             if "undefined" not in type_name or not types.get(name):
                 types[name] = type_name
 
@@ -286,6 +338,8 @@ def differs(name, wanted, got, type_name):
         return held_differs(name, wanted, got_array, type_name, got_type)
     if got_type != type_name or got_array.shape != wanted.shape:
         return f"{name} is {got_type}{list(got_array.shape)}, not {type_name}{list(wanted.shape)}"
+    if wanted.dtype.names is None and wanted.tobytes() == got_array.tobytes():
+        return None
     if np.array_equal(comparable(wanted), comparable(got_array)):
         return None
     flat = zip(wanted.reshape(-1).tolist(), got_array.reshape(-1).tolist())
@@ -311,9 +365,12 @@ def other_data(array):
     return np.roll(array.reshape(-1), 1).reshape(array.shape)
 
 
-def strided(config):
+def given(case, config):
+    """The inputs of a run; of one layout, what is given is made once."""
+    if not config.layout:
+        return case.inputs_by("packed")
     rng = np.random.default_rng(config.layout)
-    return (lambda array: values.lay_out(rng, array)) if config.layout else (lambda array: array)
+    return case.inputs_by(config.layout, lambda array: values.lay_out(rng, array))
 
 
 def examine(case, config, known=None):
@@ -324,13 +381,12 @@ def examine(case, config, known=None):
     try:
         with Running(case, config) as running:
             for turn in range(2):
-                results = running.run(strided(config))
-                for name, result in zip(config.outputs, results):
-                    text = differs(name, known[name], result, case.types[name])
-                    if text:
-                        return f"run {turn}: {text}"
+                given(running.case, config).run(running.session)
+                text = running.differs(known)
+                if text:
+                    return f"run {turn}: {text}"
                 try:
-                    running.run(other_data)
+                    running.case.inputs_by("other data", other_data).run(running.session)
                 except oxlib.OxError:
                     pass
     except oxlib.OxError as error:

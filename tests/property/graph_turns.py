@@ -1,10 +1,10 @@
 """graph_turns.py: a random graph in one session that sees shapes, strides and types in turns, some of them again and
 again, against a session of its own for each turn: the same bits, or the same error."""
 
-import arrays
 import graph_held
 import numpy as np
 import oxlib
+import same
 import values
 from graph_held import Held
 from graph_run import Config, Running, differs
@@ -53,28 +53,40 @@ def draw_way(rng, inputs):
             for name, value in inputs.items()}
 
 
-def result(session, case, config, given):
-    """The outputs, or what the error is."""
-    kept = []
+def given_of(case, inputs):
+    types = {name: case.types[name] if isinstance(value, Held) or value.dtype == case.inputs[name].dtype
+             else str(value.dtype).replace("float32", "float") for name, value in inputs.items()}
+    return same.Given([(value, types[name]) for name, value in inputs.items()])
+
+
+def failure(session, given):
+    """None, or what the error of a run is."""
     try:
-        for i, (name, value) in enumerate(given.items()):
-            type_name = case.types[name]
-            if isinstance(value, Held):
-                kept.append(graph_held.Given(value, type_name))
-                kept[-1].set(session, i)
-            elif value.dtype == case.inputs[name].dtype:
-                session.set_input(i, arrays.to_input(value, type_name))
-            else:
-                session.set_input(i, arrays.to_input(value, str(value.dtype).replace("float32", "float")))
-        session.run()
+        given.turned().run(session)
     except oxlib.OxError as error:
         return error.status, str(error)
+    return None
+
+
+def outputs_of(session, config):
     return [graph_held.output(session, i) for i in range(len(config.outputs))]
 
 
-def difference(config, wanted, got):
-    if isinstance(wanted, tuple) or isinstance(got, tuple):
-        return None if wanted == got else f"{got}, not {wanted}" if isinstance(wanted, tuple) else f"error {got}"
+class Fresh:
+    """A session of its own for inputs, and the error of its run."""
+
+    def __init__(self, model, config, given):
+        self.session = oxlib.Session(model, config.options())
+        self.error = failure(self.session, given)
+
+
+def difference(config, fresh, session, error):
+    """None, or how a session's run, or its error, is not that of a fresh session."""
+    if fresh.error or error:
+        return None if fresh.error == error else f"{error or 'results'}, not {fresh.error or 'results'}"
+    if same.same_sessions(fresh.session, session, len(config.outputs)):
+        return None
+    wanted, got = outputs_of(fresh.session, config), outputs_of(session, config)
     return next(filter(None, (differs(name, a, (t, b), s) for name, (s, a), (t, b) in zip(config.outputs, wanted, got))),
                 None)
 
@@ -85,19 +97,21 @@ def examine(rng, case, isa):
     outputs = tuple(name for name in made if rng.random() < 0.3) or (made[-1],)
     config = Config(isa, threads=1 + int(rng.integers(2)), no_fuse=rng.random() < 0.2, outputs=outputs)
     ways = [case.inputs] + [draw_way(rng, case.inputs) for _ in range(WAYS - 1)]
+    given, fresh = [given_of(case, way) for way in ways], {}
     with Running(case, config) as running:
-        for turn in range(TURNS):
-            bind(running.session, rng.random() < 0.15)
-            number = int(rng.integers(WAYS))
-            fresh = oxlib.Session(running.model, config.options())
-            try:
-                text = difference(config, result(fresh, case, config, ways[number]),
-                                  result(running.session, case, config, ways[number]))
-            finally:
-                fresh.close()
-            if text:
-                shapes = {name: value.shape for name, value in ways[number].items() if not isinstance(value, Held)}
-                return f"turn {turn}, way {number} of {shapes}: {text}"
+        try:
+            for turn in range(TURNS):
+                bind(running.session, rng.random() < 0.15)
+                number = int(rng.integers(WAYS))
+                if number not in fresh:
+                    fresh[number] = Fresh(running.model, config, given[number])
+                text = difference(config, fresh[number], running.session, failure(running.session, given[number]))
+                if text:
+                    shapes = {name: value.shape for name, value in ways[number].items() if not isinstance(value, Held)}
+                    return f"turn {turn}, way {number} of {shapes}: {text}"
+        finally:
+            for one in fresh.values():
+                one.session.close()
     return None
 
 

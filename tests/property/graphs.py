@@ -14,6 +14,7 @@ in turns (graph_turns.py). What fails is reduced to its smallest form. A
 graph has the seed "SEED:NUMBER": --seed SEED --only NUMBER draws it again."""
 
 import collections
+import gc
 import multiprocessing
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def ways(rng, draft, isa, number):
     for build in BUILDS:
         if build != isa:
             config = Config(build, threads=1 + number % 3, outputs=some(rng, made), layout=int(rng.integers(1 << 30)))
-            yield config, graph_run.run_nodes(draft.case, build)
+            yield config, graph_run.run_nodes(draft.case, build, draft.known)
 
 
 def check_nodes(draft, isa, other):
@@ -108,6 +109,8 @@ def check_alone(case, config):
 def differing_way(node, known, types, opset, isa, constant):
     way = f"constants in build {isa}" if constant else f"build {isa}"
     results = graph_run.run_node(node, known, types, opset, isa, constant)
+    if not constant:
+        graph_run.keep_results(node, known, isa, results)
     if node.op not in graph_oracle.EXACT and node.op not in graph_held.OPERATORS:
         text = graph_oracle.judge(node, known, types, opset, [array for _, array in results])
         return text and f"{way}: {text}"
@@ -162,6 +165,8 @@ def check_graph(seed, number, drawn):
 def work(seed, numbers, place, queue):
     """A process's share of the graphs; `place` says which one it is at."""
     drawn = collections.Counter()
+    gc.freeze()
+    gc.set_threshold(20000)  # most of what a graph takes hangs in no circle
     for number in numbers:
         place.value = number
         try:
