@@ -22,7 +22,7 @@ VECTOR_FLAGS := -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps
 FUSED := gemm/gemm_kernel gemm/block_loops window/beside_loops window/conv_loops window/winograd_loops
 FUSED_FLAGS := -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := lanes/lanes_chain lanes/lanes_divide lanes/lanes_math lanes/lanes_order lanes/lanes_pow lanes/lanes_tiles cell_loops reduce_loops softmax_loops gemm/gemm_kernel gemm/block_loops integer_loops window/beside_loops window/depth_loops
+WIDE := lanes/lanes_chain lanes/lanes_divide lanes/lanes_math lanes/lanes_order lanes/lanes_pow lanes/lanes_tiles cell_loops reduce_loops softmax_loops gemm/gemm_kernel gemm/block_loops byte_loops integer_loops window/beside_loops window/depth_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 # Not in the base build.
 UNROLLED := lanes/lanes lanes/lanes_tiles

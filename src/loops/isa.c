@@ -1,6 +1,7 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
 #include "blend_loops.h"
 #include "block_loops.h"
+#include "byte_loops.h"
 #include "cell_loops.h"
 #include "chain.h"
 #include "conv_loops.h"
@@ -63,6 +64,8 @@ DECLARE(ox_depth_find_fn, ox_depth_find)
 ox_depth_find_fn *const ox_depth_builds[] = BUILDS(ox_depth_find);
 DECLARE(const ox_beside_loops, ox_beside_loops)
 const ox_beside_loops *const ox_beside_builds[] = BUILDS(ox_beside_loops);
+DECLARE(const ox_byte_loops, ox_byte_loops)
+const ox_byte_loops *const ox_byte_builds[] = BUILDS(ox_byte_loops);
 DECLARE(ox_lookup_find_fn, ox_lookup_find)
 ox_lookup_find_fn *const ox_lookup_builds[] = BUILDS(ox_lookup_find);
 DECLARE(const ox_cell_loops, ox_cell_loops)

@@ -122,6 +122,15 @@ static void write_average_pool(ox_emitter *e, const ox_node *node, int32_t *valu
         values['y' - 'a'] = move_channels(e, values['y' - 'a'], rank, true, out);
 }
 
+/* The mean of all but images and channels, wherever these are. */
+static void write_global_pool(ox_emitter *e, const ox_node *node, int32_t *values) {
+    const bool last = ox_emit_int(node, "channels_last", 0) != 0;
+    ox_emit_body(e,
+                 last ? "y = Qu(ReduceMean<keepdims=1>(De(a, b, c), Numbers([1], Sub(Rank(a), [1]))), d, e)"
+                      : "y = Qu(GlobalAveragePool(De(a, b, c)), d, e)",
+                 values, "y", node->nout, node->out);
+}
+
 /* The inverse deviation is of the dimensions from the axis on, in the type that is asked for. */
 static void write_simplified_norm(ox_emitter *e, const ox_node *node, int32_t *values) {
 #define INVERSE(end)                                                                                                   \
@@ -221,9 +230,7 @@ static const function functions[] = {
     {"QLinearAdd", "y", "y = Qu(Add(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
     {"QLinearAveragePool", "y", NULL, NULL, write_average_pool},
     {"QLinearConcat", "y", NULL, NULL, write_concat},
-    {"QLinearGlobalAveragePool", "y",
-     "l = [@channels_last:0]; y = Qu(ReduceMean<keepdims=1>(De(a, b, c), Numbers(Sub([2], l), Sub(Rank(a), l))), d, e)",
-     NULL, NULL},
+    {"QLinearGlobalAveragePool", "y", NULL, NULL, write_global_pool},
     {"QLinearLeakyRelu", "y", "y = Qu(LeakyRelu<alpha=@>(De(a, b, c)), d, e)", NULL, NULL},
     {"QLinearMul", "y", "y = Qu(Mul(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
     {"QLinearSigmoid", "y", "y = Qu(Sigmoid(De(a, b, c)), d, e)", NULL, NULL},

@@ -95,10 +95,13 @@ ox_status ox_quant_bytes(ox_requantizer *r, int32_t n, ox_dtype dtype, int32_t *
 /* Puts the new nodes into the list of all; makers and others then name other nodes. */
 ox_status ox_quant_list_added(ox_requantizer *r);
 
-/* ---- quantized_products.c, quantized_moves.c, quantized_tables.c -------------------------------------------- */
+/* ---- quantized_products.c, quantized_elements.c, quantized_moves.c, quantized_tables.c ----------------------- */
 
 /* Node n is a QuantizeLinear of `value`. Each rewrites what is in front of it, if it can. */
 ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to);
+/* The same where `node` computes it, or what Relu or Clip make it of, if saturation does what they do. */
+ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const ox_node *node,
+                            const ox_quantization *to);
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to);
 ox_status ox_quant_table(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to);
 /* Gives elements of input 0 (Concat: of all inputs) as they are, and no others. */

@@ -230,5 +230,7 @@ ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox
     if (r->own && ox_build_is_op(node, "Gemm"))
         return rewrite_gemm(r, n, value, node, to);
 #endif
-    return ox_build_is_op(node, "MatMul") ? rewrite_matmul(r, n, value, node, to) : OX_OK;
+    if (ox_build_is_op(node, "MatMul"))
+        return rewrite_matmul(r, n, value, node, to);
+    return OX_WITH_OWN_OPERATORS && r->own ? ox_quant_elements(r, n, value, node, to) : OX_OK;
 }

@@ -275,6 +275,71 @@ def move(g):
     expect(g, y, rewritten, op)
 
 
+# ---- Arithmetic and means --------------------------------------------------------------------------------------------
+
+def operand(g, dims):
+    """Floats that were bytes: given, or constant if they are more than one, which a table would take."""
+    if chance(g.rng, 0.2) and max(dims) > 1:
+        kind = str(g.rng.choice(BYTES))
+        return g.dequantize(g.keep(random_bytes(g, kind, dims)), g.keep(g.scale()), g.keep(g.zero(kind))), True
+    name, _, known = source(g, dims)
+    return name, known
+
+
+def arithmetic(g):
+    """Of two tensors whose shapes broadcast: the same bits as of floats."""
+    dims = [g.number(1, 4) for _ in range(g.number(0, 3))] + [int(g.rng.choice([1, 3, 16, 70, 300]))]
+    op = str(g.rng.choice(["Add", "Add", "Sub", "Mul", "Div"]))
+    reads = []
+    for _ in range(2):
+        cut = g.number(0, len(dims) - 1) if chance(g.rng, 0.4) else 0
+        reads.append(operand(g, [d if chance(g.rng, 0.8) else 1 for d in dims[cut:]]))
+    g.rng.shuffle(reads)
+    (a, known), (b, also) = [(str(name), known) for name, known in reads]
+    g.same_bits, g.peer = True, op != "Div" # by zero, others do as they like
+    y = g.node(op, [a, b])
+    finish(g, y, "QLinear" + op, known and also)
+
+
+def pool(g):
+    spatial = g.number(1, 3)
+    kernel = [g.number(1, 4) for _ in range(spatial)]
+    attributes = {"kernel_shape": kernel, "strides": [g.number(1, 3) for _ in kernel],
+                  "count_include_pad": g.number(0, 1)}
+    if chance(g.rng, 0.2):
+        attributes["auto_pad"] = str(g.rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID"]))
+    else:
+        attributes["pads"] = [g.number(0, k - 1) for k in kernel * 2]
+        attributes["ceil_mode"] = g.number(0, 1)
+    if g.opset >= 19 and chance(g.rng, 0.5):
+        attributes["dilations"] = [g.number(1, 2) for _ in kernel]
+    g.peer = not {"auto_pad", "dilations"} & set(attributes) and not attributes.get("ceil_mode") # others differ there
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, attributes.get("dilations", [1] * spatial))]
+    x, _, known = source(g, [g.number(1, 2), g.number(1, 5), *[k + g.number(0, 40 if spatial < 3 else 9) for k in reach]])
+    finish(g, g.node("AveragePool", [x], **attributes), "QLinearAveragePool", known)
+
+
+def mean(g):
+    dims = [g.number(1, 9) if d else g.number(1, 2) for d in range(g.number(3, 5))]
+    if chance(g.rng, 0.3):
+        dims[-1] = g.number(60, 1100)
+    x, _, known = source(g, dims)
+    if chance(g.rng, 0.4):
+        return finish(g, g.node("GlobalAveragePool", [x]), "QLinearGlobalAveragePool", known)
+    axes = [int(d) for d in g.rng.permutation(len(dims))[:g.number(0, len(dims))]]
+    axes = [d - (len(dims) if chance(g.rng, 0.3) else 0) for d in axes]
+    attributes = {"keepdims": g.number(0, 1)}
+    if g.opset < 18:
+        y = g.node("ReduceMean", [x], **attributes, **({"axes": axes} if axes else {}))
+    else:
+        given = g.keep(np.array(axes, np.int64)) if axes or chance(g.rng, 0.5) else ""
+        if chance(g.rng, 0.2):
+            attributes["noop_with_empty_axes"] = 1
+            known = known and bool(axes)
+        y = g.node("ReduceMean", [x, given], **attributes)
+    finish(g, y, "QLinearReduceMean", known)
+
+
 # ---- Functions of one byte -------------------------------------------------------------------------------------------
 
 SMOOTH = ("Abs", "Clip", "Elu", "Erf", "Exp", "HardSigmoid", "Identity", "LeakyRelu", "Neg", "Relu", "Selu", "Sigmoid",
@@ -452,7 +517,7 @@ def check_lost(g, data, floats, listed, **options):
 
 def case(rng, turn):
     g = Network(rng)
-    (conv, function, matmul, move, gemm, conv, function, product_of_two)[turn % 8](g)
+    (conv, function, matmul, move, gemm, arithmetic, conv, pool, function, mean, product_of_two, arithmetic)[turn % 12](g)
     inside = chance(rng, 0.15)
     data = model_of(g, inside)
     what = f"opset {g.opset}{', in If' if inside else ''}: " + "; ".join(

@@ -6,6 +6,7 @@
 #include "iterate/walk.h"
 #include "loops/lanes.h"
 #include "pool_direct.h"
+#include "pool_place.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,24 +28,19 @@ typedef enum pool_kind {
     POOL_NORM
 } pool_kind;
 
-/* What a window sees in one dimension: its first tap inside the image, how many there are, and how many count. */
-typedef struct pool_place {
-    int64_t from, taps, counted;
-} pool_place;
-
 typedef struct pool {
     ox_window window;
     pool_kind kind;
-    bool wide;           /* each window by itself */
-    int64_t whole;       /* one window sees all of an image: how many elements count; else 0 */
-    bool column_major;   /* the order that Indices count in */
-    double p;            /* of norms */
-    int64_t width;       /* bytes of an element */
-    int64_t channels;    /* of all images */
-    int64_t rows, parts; /* of a channel of the result; and those that a row is cut into, of ... */
-    int64_t some;        /* ... so many windows */
-    pool_place *place;   /* for each window of each dimension, one dimension after the other */
-    double *counts;      /* of the last dimension */
+    bool wide;            /* each window by itself */
+    int64_t whole;        /* one window sees all of an image: how many elements count; else 0 */
+    bool column_major;    /* the order that Indices count in */
+    double p;             /* of norms */
+    int64_t width;        /* bytes of an element */
+    int64_t channels;     /* of all images */
+    int64_t rows, parts;  /* of a channel of the result; and those that a row is cut into, of ... */
+    int64_t some;         /* ... so many windows */
+    ox_pool_place *place; /* for each window of each dimension, one dimension after the other */
+    double *counts;       /* of the last dimension */
     ox_folder folder;
     ox_window_loops loops;
     ox_norm_loops norm;
@@ -55,30 +51,13 @@ typedef struct pool {
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
-static ox_status pool_geometry(ox_call *call, ox_window *w) {
-    OX_TRY(ox_window_image(call, w));
-    OX_TRY(ox_window_read(call, w));
-    OX_TRY(ox_window_kernel(call, w));
-    return ox_window_slide(call, w, ox_call_int(call, "ceil_mode", 0) != 0);
-}
-
-static ox_status infer_windows(ox_call *call, const int64_t *out) {
-    const ox_tensor *x = call->in[0];
-    int64_t dims[OX_MAX_RANK];
-    for (int d = 0; d < x->rank; d++)
-        dims[d] = d < 2 ? x->dims[d] : out ? out[d - 2] : 1;
-    for (int k = 0; k < call->nout; k++)
-        OX_TRY(ox_call_output(call, k, k ? OX_INT64 : x->dtype, x->rank, dims));
-    return OX_OK;
-}
-
 ox_status ox_infer_pool(ox_call *call) {
     ox_window w = {0};
     int64_t room[OX_WINDOW_LISTS * OX_WINDOW_DIMS] = {0};
     OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     ox_window_place(&w, ox_window_spatial(call->in[0]), room);
-    OX_TRY(pool_geometry(call, &w));
-    return infer_windows(call, w.out);
+    OX_TRY(ox_pool_geometry(call, &w));
+    return ox_pool_infer(call, call->in[0]->dtype, w.out);
 }
 
 /* Its first version has p as a float. */
@@ -104,7 +83,7 @@ ox_status ox_infer_global_lp_pool(ox_call *call) {
     if (call->in[0]->rank < 2)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s: dimensions for images and channels are expected",
                             OX_INPUT(call, 0));
-    return infer_windows(call, NULL);
+    return ox_pool_infer(call, call->in[0]->dtype, NULL);
 }
 
 /* One window over all of an image. */
@@ -120,33 +99,16 @@ static ox_status global_geometry(ox_call *call, ox_window *w) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
-static pool_place find_place(const ox_window *w, int d, int64_t i, bool padded) {
-    const ox_taps taps = ox_window_taps(w, d, i);
-    const int64_t start = i * w->stride[d] - w->pad[d], ahead = w->in[d] + w->end[d] - 1 - start;
-    pool_place place = {start + taps.first * w->dilation[d], taps.end - taps.first, taps.end - taps.first};
-    if (padded)
-        place.counted = ahead < 0 ? 0 : ox_least(w->kernel[d], ox_quotient(ahead, w->dilation[d]) + 1);
-    return place;
-}
-
-/* All places of all dimensions. */
+/* All places of all dimensions, and what they count. */
 static ox_status find_places(ox_call *call, pool *p, bool padded) {
     const ox_window *w = &p->window;
-    const int last = w->spatial - 1;
-    int64_t count = 0;
-    for (int d = 0; d < w->spatial; d++)
-        count += w->out[d];
-    p->place = ox_pile_array(call->pile, (size_t)count, sizeof *p->place);
-    p->counts = ox_pile_array(call->pile, (size_t)w->out[last], sizeof *p->counts);
-    if (!p->place || !p->counts)
-        return ox_fail_memory(call->error, "the places of windows", (size_t)count * sizeof *p->place);
-    pool_place *place = p->place;
-    for (int d = 0; d < w->spatial; d++)
-        for (int64_t i = 0; i < w->out[d]; i++, place++) {
-            *place = find_place(w, d, i, padded);
-            if (d == last)
-                p->counts[i] = (double)place->counted;
-        }
+    const int64_t windows = w->out[w->spatial - 1];
+    OX_TRY(ox_pool_find_places(call, w, padded, &p->place));
+    p->counts = ox_pile_array(call->pile, (size_t)windows, sizeof *p->counts);
+    if (!p->counts)
+        return ox_fail_memory(call->error, "the places of windows", (size_t)windows * sizeof *p->counts);
+    for (int64_t i = 0; i < windows; i++)
+        p->counts[i] = (double)ox_pool_last_places(w, p->place)[i].counted;
     return OX_OK;
 }
 
@@ -169,25 +131,13 @@ static void count_directly(const pool *p) {
     int64_t index[OX_WINDOW_DIMS];
     ox_index_of(outer, w->out, 0, index);
     for (int64_t row = 0; row < p->rows; row++, ox_index_next(outer, w->out, index)) {
-        const pool_place *places = p->place;
+        const ox_pool_place *places = p->place;
         p->direct.row_counts[row] = 1;
         for (int d = 0; d < outer; places += w->out[d++])
             p->direct.row_counts[row] *= (float)places[index[d]].counted;
     }
     for (int64_t i = 0; i < w->out[outer]; i++)
         p->direct.column_counts[i] = (float)p->counts[i];
-}
-
-/* How many elements count where one window sees all of an image, 0 where windows see parts. */
-static int64_t count_whole(const pool *p) {
-    const ox_window *w = &p->window;
-    int64_t counted = 1;
-    for (int d = 0; d < w->spatial; d++) {
-        if (w->out[d] != 1 || w->in[d] == 0 || p->place[d].taps != w->in[d] || (w->dilation[d] != 1 && w->in[d] != 1))
-            return 0;
-        counted *= p->place[d].counted;
-    }
-    return counted;
 }
 
 static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padded) {
@@ -205,7 +155,7 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padde
     p->fill = call->loops->move((size_t)p->folder.width);
     OX_TRY(find_places(call, p, padded));
     cut_rows(p);
-    p->whole = kind == POOL_NORM || call->nout > 1 ? 0 : count_whole(p);
+    p->whole = kind == POOL_NORM || call->nout > 1 ? 0 : ox_pool_count_whole(&p->window, p->place);
     OX_TRY(ox_dense_plan(call, x));
     if (call->out[0])
         OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
@@ -234,14 +184,14 @@ static ox_status pool_state(ox_call *call, bool global, pool **state) {
     pool *p = ox_window_state(call, sizeof *p, rank > 2 ? rank - 2 : 1);
     if (!p)
         return OX_ERROR_MEMORY;
-    OX_TRY(global ? global_geometry(call, &p->window) : pool_geometry(call, &p->window));
+    OX_TRY(global ? global_geometry(call, &p->window) : ox_pool_geometry(call, &p->window));
     *state = result_count(call) ? p : NULL;
     return OX_OK;
 }
 
 /* Indices of windows that see padding alone would be those of no element. */
 static ox_status check_windows(ox_call *call, const pool *p) {
-    const pool_place *place = p->place;
+    const ox_pool_place *place = p->place;
     for (int d = 0; d < p->window.spatial; d++)
         for (int64_t i = 0; i < p->window.out[d]; i++, place++)
             if (!place->taps)
@@ -305,7 +255,7 @@ typedef struct pool_job {
 
 static void find_rows(const pool *p, const int64_t *index, const char *channel, pool_rows *rows) {
     const ox_window *w = &p->window;
-    const pool_place *places = p->place;
+    const ox_pool_place *places = p->place;
     int64_t stride = w->in_count * p->width;
     const int outer = w->spatial - 1;
     rows->plan = (ox_bcast){1, outer ? outer : 1, rows->dim, rows->step};
@@ -315,7 +265,7 @@ static void find_rows(const pool *p, const int64_t *index, const char *channel, 
     rows->dim[0] = 1;
     rows->step[0] = 0;
     for (int d = 0; d < outer; places += w->out[d++]) {
-        const pool_place *place = &places[index[d]];
+        const ox_pool_place *place = &places[index[d]];
         stride = w->in[d] ? ox_quotient(stride, w->in[d]) : 0;
         rows->dim[outer - 1 - d] = place->taps;
         rows->step[outer - 1 - d] = stride * w->dilation[d];
@@ -357,14 +307,6 @@ static void fold_row(const pool *p, const char *from, int64_t n, int64_t step, c
 
 /* ---- Windows ------------------------------------------------------------------------------------------------ */
 
-static const pool_place *last_places(const pool *p) {
-    const ox_window *w = &p->window;
-    const pool_place *places = p->place;
-    for (int d = 0; d < w->spatial - 1; d++)
-        places += w->out[d];
-    return places;
-}
-
 /* n accumulators with their first value. */
 static void fill(const pool *p, int64_t n, char *sums) {
     p->fill(n, sums, p->folder.width, (const char *)&p->folder.identity, 0);
@@ -388,7 +330,7 @@ static void fold_together(const pool *p, const pool_rows *rows, int64_t i, int64
 /* The same, each window by itself. */
 static void fold_each(const pool *p, const pool_rows *rows, int64_t i, int64_t n, char *to) {
     const int64_t step = p->window.dilation[p->window.spatial - 1] * p->width;
-    const pool_place *place = last_places(p) + i;
+    const ox_pool_place *place = ox_pool_last_places(&p->window, p->place) + i;
     fill(p, n, to);
     for (; n; n--, place++, to += p->folder.width) {
         const char *from = rows->from + place->from * p->width;
@@ -432,7 +374,7 @@ static void find_windows(const pool_job *job, const pool_rows *rows, int64_t cha
     const ox_window *w = &p->window;
     const int64_t dilation = w->dilation[w->spatial - 1];
     const char *start = job->from + channel * w->in_count * p->width;
-    const pool_place *place = last_places(p) + i;
+    const ox_pool_place *place = ox_pool_last_places(&p->window, p->place) + i;
     for (int64_t j = 0; j < n; j++, place++) {
         const char *from = rows->from + place->from * p->width;
         int64_t index[OX_WINDOW_DIMS], at = -1;

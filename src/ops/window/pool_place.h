@@ -1,0 +1,28 @@
+/* pool_place.h: what the windows of a pool see of an image. */
+#ifndef OX_OPS_WINDOW_POOL_PLACE_H
+#define OX_OPS_WINDOW_POOL_PLACE_H
+
+#include "window.h"
+
+/* What a window sees in one dimension: its first tap inside the image, how many there are, and how many count. */
+typedef struct ox_pool_place {
+    int64_t from, taps, counted;
+} ox_pool_place;
+
+/* A pool's geometry from its attributes. */
+ox_status ox_pool_geometry(ox_call *call, ox_window *window);
+
+/* Infer of pools: output 0 (and Indices) of these windows, `dtype` its type; out is NULL for one window. */
+ox_status ox_pool_infer(ox_call *call, ox_dtype dtype, const int64_t *out);
+
+/* Prepare: places for each window of each dimension, one dimension after the other. Padding counts if it is
+ * `padded`. */
+ox_status ox_pool_find_places(ox_call *call, const ox_window *window, bool padded, ox_pool_place **places);
+
+/* The places of the last dimension. */
+const ox_pool_place *ox_pool_last_places(const ox_window *window, const ox_pool_place *places);
+
+/* How many elements count where one window sees all of an image, 0 where windows see parts. */
+int64_t ox_pool_count_whole(const ox_window *window, const ox_pool_place *places);
+
+#endif
