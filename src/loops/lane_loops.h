@@ -3,6 +3,7 @@
 #ifndef OX_LOOPS_LANE_LOOPS_H
 #define OX_LOOPS_LANE_LOOPS_H
 
+#include "asserts.h"
 #include "intrinsics.h"
 #include "lanes.h"
 #include "moves.h"
@@ -87,6 +88,9 @@ typedef str c_str;
 #define LESS_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MORE_OF(a, b) ((a) > (b) ? (a) : (b))
 #define SUM_OF(a, b) ((a) + (b))
+/* Steps of an operand: it repeats, or is packed, or packed and prefetched. */
+#define OX_IS_STEP(step, element)                                                                                      \
+    ((step) == 0 || (step) == (int64_t)sizeof(element) || (step) == -(int64_t)sizeof(element))
 #define FOR_N INDEPENDENT for (int64_t i = 0; i < n; i++)
 
 /* The upper half of 2 * width partial results goes into the lower one. */

@@ -18,6 +18,7 @@
 #define MOVE(type)                                                                                                     \
     static void move_##type(int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step) {               \
         const int64_t w = (int64_t)sizeof(type);                                                                       \
+        OX_ASSERT(n >= 0 && (n <= 1 || dst_step >= w || -dst_step >= w));                                              \
         if (dst_step == w && src_step == 0) {                                                                          \
             const type value = *(const type *)(const void *)src;                                                       \
             type *to = (type *)(void *)dst;                                                                            \
@@ -205,6 +206,7 @@ FILLS(any128, repeated_any128(value))
     static void spread_##type(int64_t inner, int64_t outer, char *dst, int64_t dst_step, const char *src,              \
                               int64_t inner_step, int64_t outer_step) {                                                \
         const int64_t w = (int64_t)sizeof(type);                                                                       \
+        OX_ASSERT(inner >= 0 && outer >= 0 && (outer <= 1 || dst_step >= inner * w));                                  \
         const bool repeats = inner_step == 0 && dst_step == inner * w;                                                 \
         if (repeats && inner > 1 && inner * w < OX_LINE) {                                                             \
             int64_t done = outer_step == w ? repeat_by_vectors(w, inner, outer, dst, src) : 0;                         \
@@ -267,6 +269,7 @@ void OX_VARIANT(ox_repeat_rows)(size_t width, int64_t n, int64_t count, int64_t 
     };
     const int64_t w = (int64_t)width, row = n * count * w, most = BLOCK / (row * times) + 1;
     ox_spread_fn *spread = OX_VARIANT(ox_spread_for)(width);
+    OX_ASSERT(n > 0 && count > 0 && rows >= 0 && times > 0);
     if (width == sizeof(uint32_t) && count == 2 && n >= (int64_t)(sizeof(ox_words_4) / sizeof(uint32_t))) {
         double_rows(n, rows, times, to, from);
         return;
