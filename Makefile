@@ -190,7 +190,7 @@ $(BUILD)/ox: $(TOOL_OBJ) $(LIB_OBJ) tools/exports.txt
 	  $(call STATIC,png16 z) $(LAST_OBJ) $(BLAS_LIBS) -lm -lpthread -ldl
 
 IMAGE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard plugins/image/*.c)))
-REGEX_OBJ := $(BUILD)/obj/plugins/regex/plugin.o $(BUILD)/obj/plugins/regex/re2.o
+REGEX_OBJ := $(patsubst %,$(BUILD)/obj/plugins/regex/%.o,plugin re2 tokenizer)
 $(IMAGE_OBJ): CFLAGS += $(shell pkg-config --cflags $(IMAGE_LIBS) 2>/dev/null)
 $(BUILD)/obj/plugins/regex/%.o: plugins/regex/%.cc
 	@mkdir -p $(@D)

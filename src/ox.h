@@ -722,6 +722,9 @@ OX_API const int64_t *ox_call_ints(ox_call *call, const char *name, size_t *coun
 /* The list of floats `name`, with `count` entries; NULL without one. */
 OX_API const float *ox_call_floats(ox_call *call, const char *name, size_t *count);
 
+/* The list of strings `name`, with `count` entries; NULL without one. */
+OX_API const ox_string *ox_call_strings(ox_call *call, const char *name, size_t *count);
+
 /* The tensor `name`; NULL without one. */
 OX_API const ox_tensor *ox_call_tensor(ox_call *call, const char *name);
 

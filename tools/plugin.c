@@ -150,13 +150,15 @@ void ox_plugins_remedy_image(ox_error *error) {
                           "libpng-dev, libturbojpeg0-dev, libtiff-dev, libwebp-dev and libopenjp2-7-dev");
 }
 
+#define BUILT_WITH_RE2 "built where there is Debian's package libre2-dev"
+
 void ox_plugins_remedy(ox_error *error) {
     if (error->status == OX_ERROR_UNSUPPORTED && strstr(error->text, "ImageDecoder-"))
         ox_plugins_remedy_image(error);
     else if (error->status == OX_ERROR_UNSUPPORTED && strstr(error->text, "RegexFullMatch-"))
-        ox_tool_remedy(error,
-                       "RegexFullMatch is in the plug-in regex.so, which is built where there is Debian's package "
-                       "libre2-dev");
+        ox_tool_remedy(error, "RegexFullMatch is in the plug-in regex.so, which is " BUILT_WITH_RE2);
+    else if (error->status == OX_ERROR_UNSUPPORTED && strstr(error->text, "com.microsoft.Tokenizer"))
+        ox_tool_remedy(error, "the plug-in regex.so takes every pattern of RE2; it is " BUILT_WITH_RE2);
 }
 
 void ox_plugins_free(ox_plugins *plugins) {

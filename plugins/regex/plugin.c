@@ -1,4 +1,4 @@
-/* plugin.c: RegexFullMatch, by RE2. The pattern is compiled by infer, which refuses wrong ones, and in each run: a plan
+/* plugin.c: RegexFullMatch, by RE2. Patterns are compiled by infer, which refuses wrong ones, and in each run: a plan
  * keeps bytes alone. */
 #include "regex.h"
 
@@ -6,14 +6,18 @@ enum {
     REGEX_TEXT = 128 /* bytes of what RE2 says */
 };
 
-static ox_status compile(ox_call *call, ox_regex **regex) {
+ox_status ox_regex_compile(ox_call *call, const char *attribute, ox_string pattern, bool longest, ox_regex **regex) {
     char why[REGEX_TEXT];
-    *regex = ox_regex_create(ox_call_string(call, "pattern", ""), why, sizeof why);
+    *regex = ox_regex_create(pattern, longest, why, sizeof why);
     if (*regex)
         return OX_OK;
     if (!why[0])
         return ox_call_fail(call, OX_ERROR_MEMORY, "no memory for the pattern");
-    return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'pattern' is no pattern of RE2: %s", why);
+    return ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s' is no pattern of RE2: %s", attribute, why);
+}
+
+static ox_status compile(ox_call *call, ox_regex **regex) {
+    return ox_regex_compile(call, "pattern", ox_call_string(call, "pattern", ""), false, regex);
 }
 
 static ox_status infer(ox_call *call) {
@@ -59,9 +63,19 @@ static const ox_operator operators[] = {
      .dtypes = 1u << OX_STRING,
      .infer = infer,
      .run = run},
+    {.domain = "com.microsoft",
+     .name = "Tokenizer",
+     .since = 1,
+     .min_inputs = 1,
+     .max_inputs = 1,
+     .min_outputs = 1,
+     .max_outputs = 1,
+     .dtypes = 1u << OX_STRING,
+     .infer = ox_regex_infer_tokens,
+     .run = ox_regex_run_tokens},
 };
 
 const ox_plugin *ox_plugin_entry(void) {
-    static const ox_plugin plugin = {OX_PLUGIN_ABI, "regex", operators, 1};
+    static const ox_plugin plugin = {OX_PLUGIN_ABI, "regex", operators, sizeof operators / sizeof *operators};
     return &plugin;
 }

@@ -132,6 +132,14 @@ static ox_status check_branches(ox_loader *l, const ox_node *node) {
     return OX_OK;
 }
 
+/* What the operator does not take of its attributes, before anything runs: another one of its name may take it. */
+static ox_status check_choice(ox_loader *l, const ox_node *node) {
+    ox_call call = {.op = node->op, .version = node->version, .nattrs = (size_t)node->nattrs, .attrs = node->attrs};
+    call.error = l->b.error;
+    OX_TRY(node->op->prepare(&call));
+    return call.attr_status;
+}
+
 static ox_status node_name(ox_loader *l, const ox_env *env, const char *text, const char **name) {
     char full[OX_NAME_ROOM];
     if (!text || !*text || !*env->prefix)
@@ -199,6 +207,8 @@ static ox_status build_operator(ox_loader *l, ox_env *env, const Onnx__NodeProto
         OX_TRY(ox_load_check_attrs(l, proto, &node));
     if (OX_WITH_CHECKS && ox_op_has(node.op, OX_OP_CONTROL))
         OX_TRY(check_branches(l, &node));
+    if (OX_WITH_CHECKS && ox_op_has(node.op, OX_OP_CHOOSES) && !l->b.for_info)
+        OX_TRY(check_choice(l, &node));
     OX_TRY(build_captures(l, env->scope, &node));
     if (ox_op_has(node.op, OX_OP_BODIES) && has_graphs(&node))
         node.op = node.op->detail;

@@ -107,6 +107,7 @@ ox_string ox_call_string(ox_call *call, const char *name, const char *otherwise)
     }
 LIST_ATTR(ox_call_ints, int64_t, OX_ATTR_INTS, ints)
 LIST_ATTR(ox_call_floats, float, OX_ATTR_FLOATS, floats)
+LIST_ATTR(ox_call_strings, ox_string, OX_ATTR_STRINGS, strings)
 
 const ox_tensor *ox_call_tensor(ox_call *call, const char *name) {
     const ox_attr *attr = ox_call_attr(call, name, OX_ATTR_TENSOR);

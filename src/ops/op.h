@@ -223,7 +223,8 @@ enum {
     OX_OP_PLACES = 16777216,  /* input 1 may be places in the image of a pool, whose shape the loader then adds */
     /* Which of two operators that share their functions a row is. */
     OX_OP_QUANTIZED = 33554432, /* each of its tensors has a scale and a zero point: QLinearConv, not ConvInteger */
-    OX_OP_CODES = 67108864      /* its weights are places of numbers in a table: MatMulBnb4, not MatMulNBits */
+    OX_OP_CODES = 67108864,     /* its weights are places of numbers in a table: MatMulBnb4, not MatMulNBits */
+    OX_OP_CHOOSES = 134217728   /* prepare looks at attributes alone, and refuses some while the model is loaded, too */
 };
 
 struct ox_op {

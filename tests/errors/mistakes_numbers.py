@@ -92,14 +92,14 @@ def sentences():
         made = node("com.microsoft.Tokenizer x y", **{k: v for k, v in attributes.items() if v is not None})
         x = helper.make_tensor("x", T.STRING, dims, [value])
         return Mistake(title, model(made, "", "y string ?", [x], domains=["com.microsoft"]), status, said,
-                       place="node 'n' (com.microsoft.Tokenizer-1)")
+                       place="node 'n' (com.microsoft.Tokenizer")
 
     neither = "there must be one of 'separators' and 'tokenexp', and not empty"
     form = ": of regular expressions only characters and classes of them are supported, with + or {m,} behind the last"
     yield tokens("tokens of nothing", neither, separators=None)
     yield tokens("two kinds of tokens", neither, tokenexp="a")
     yield tokens("an empty token", neither, separators=None, tokenexp="")
-    yield tokens("a long pattern", "attribute 'tokenexp' has a pattern of 1025 bytes, at most 1024 are supported", LIMIT,
+    yield tokens("a long pattern", "attribute 'tokenexp' has a pattern of 1025 bytes, at most 1024 are supported", UNSUPPORTED,
                  separators=None, tokenexp="a" * 1025)
     yield tokens("tokens of no characters", "attribute 'mincharnum' is 0, less than 1", mincharnum=0)
     yield tokens("long characters", "attribute 'mincharnum' is 2, more than the 1 of tokens of one character", mincharnum=2, separators=[""])

@@ -93,10 +93,37 @@ def patterns(ox):
     judge(status == 0 and "true" in said, said[:300])
 
 
+def tokens(ox):
+    def cut(*texts, **attributes):
+        model = model_of("Tokenizer", TensorProto.STRING, TensorProto.STRING, 2, domain="com.microsoft",
+                         **{"mark": 0, "mincharnum": 1, "pad_value": "", **attributes})
+        model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+        return run(ox, model, np.array(texts, object))
+
+    for attributes, said in [
+        ({"separators": [" ", "a(b"]}, "attribute 'separators' is no pattern of RE2: missing ): a(b"),
+        ({"tokenexp": "(?<x>a)\\1"}, "attribute 'tokenexp' is no pattern of RE2"),
+        ({"tokenexp": "a|b", "mincharnum": 0}, "attribute 'mincharnum' is 0, less than 1"),
+        ({"separators": ["a|b"] * 65}, "there are 65 separators, at most 64 are supported"),
+        ({"tokenexp": "a|b", "separators": [" "]}, "there must be one of 'separators' and 'tokenexp', and not empty"),
+        ({"separators": ["\\B"]}, "a match begins or ends within a character"),
+    ]:
+        status, text = cut("x\u00e9y", **attributes)
+        judge(status == 1 and said in text, f"Tokenizer {attributes}: {text[:300]}")
+    status, said = cut("a" * 200000 + "b", tokenexp="(a*)*b")
+    judge(status == 0 and "a" * 200000 + "b" in said, said[:300])
+    status, said = cut("a" * 3000, "", separators=["(?:)", "(a|b)*c"] * 32)
+    judge(status == 0 and '"shape": [2, 0]' in said, said[:300])
+    for size in (0, 1, 1000):  # patterns that the library itself leaves to the plug-in, by size as well
+        status, said = cut("xay" + "b" * size, tokenexp="a|" + "b" * size + "c?")
+        judge(status == 0 and '"a"' in said, said[:300])
+
+
 def main():
     ox, nodes = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     skipped = 0
-    for plugin, test in (("image", lambda: images(ox, nodes)), ("regex", lambda: patterns(ox))):
+    for plugin, test in (("image", lambda: images(ox, nodes)), ("regex", lambda: patterns(ox)),
+                         ("regex", lambda: tokens(ox))):
         if (ox.parent / "plugins" / f"{plugin}.so").exists():
             test()
         else:

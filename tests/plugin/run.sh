@@ -84,12 +84,19 @@ done
 
 # ---- Those of ox ---------------------------------------------------------------------------------------------------
 
-if [ -d "$BUILD/node/test_image_decoder_decode_bmp_rgb" ]; then
-    "$PYTHON" "$here/hostile.py" "$BUILD/ox" "$BUILD/node" >out 2>&1 || cat out
+# part PROGRAM ARGUMENT...: what a program in Python tests.
+part() {
+    "$PYTHON" "$here/$1" "$BUILD/ox" "$2" >out 2>&1 || cat out
     # shellcheck disable=SC2046 # three numbers
     set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' out)
     [ $# -eq 3 ] || set -- 0 1 0
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
     grep '^skipped' out
+}
+if [ -d "$BUILD/node/test_image_decoder_decode_bmp_rgb" ]; then
+    part hostile.py "$BUILD/node"
+fi
+if [ -f "$BUILD/plugins/regex.so" ] && "$PYTHON" -c 'import onnxruntime' 2>/dev/null; then
+    part tokens.py --cases=20
 fi
 finish

@@ -477,6 +477,7 @@ START_TEST(no_call) {
     ck_assert_ptr_null(ox_call_ints(NULL, "axes", &count));
     ck_assert_uint_eq(count, 0);
     ck_assert_ptr_null(ox_call_floats(NULL, "scales", NULL));
+    ck_assert_ptr_null(ox_call_strings(NULL, "names", NULL));
     ck_assert_ptr_null(ox_call_tensor(NULL, "value"));
     ck_assert_int_eq(ox_call_fail(NULL, OX_ERROR_SHAPE, "%d", 1), OX_ERROR_SHAPE);
     REFUSES(ox_call_data(NULL, 0, &tensor));
@@ -505,6 +506,7 @@ static void ask_wrongly(ox_call *call) {
     ck_assert_ptr_null(ox_call_string(call, "mode", NULL).data);
     ck_assert_ptr_null(ox_call_ints(call, NULL, NULL));
     ck_assert_ptr_null(ox_call_floats(call, NULL, &count));
+    ck_assert_ptr_null(ox_call_strings(call, NULL, &count));
     ck_assert_ptr_null(ox_call_tensor(call, NULL));
     REFUSES(ox_call_fail(call, OX_ERROR_ARGUMENT, NULL));
     REFUSES(ox_call_data(call, 0, NULL));

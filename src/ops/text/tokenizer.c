@@ -266,8 +266,9 @@ static tokenizer read_tokenizer(ox_call *call) {
 
 static ox_status check_pattern(ox_call *call, const char *attribute, ox_string pattern) {
     if (pattern.size > MOST_PATTERN)
-        return ox_call_fail(call, OX_ERROR_LIMIT, "attribute '%s' has a pattern of %zu bytes, at most %d are supported",
-                            attribute, pattern.size, MOST_PATTERN);
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED,
+                            "attribute '%s' has a pattern of %zu bytes, at most %d are supported", attribute,
+                            pattern.size, MOST_PATTERN);
     if (is_done(pattern))
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_UNSUPPORTED,
@@ -276,7 +277,8 @@ static ox_status check_pattern(ox_call *call, const char *attribute, ox_string p
                         attribute, OX_SHORT(pattern));
 }
 
-static ox_status check_tokenizer(ox_call *call, const tokenizer *t) {
+ox_status ox_prepare_tokenizer(ox_call *call) {
+    const tokenizer read = read_tokenizer(call), *const t = &read;
     const bool separators = ox_call_has(call, "separators"), expression = ox_call_has(call, "tokenexp");
     if (separators == expression || (separators ? !t->nseparators : !t->expression.size))
         return ox_call_fail(call, OX_ERROR_MODEL, "there must be one of 'separators' and 'tokenexp', and not empty");
@@ -305,7 +307,7 @@ ox_status ox_infer_tokenizer(ox_call *call) {
     const ox_tensor *x = call->in[0];
     int64_t dims[3] = {0}, most = 0;
     OX_TRY(ox_call_check_dtype(call, 0, OX_BIT(OX_STRING)));
-    OX_TRY(check_tokenizer(call, &t));
+    OX_TRY(ox_prepare_tokenizer(call));
     if (x->rank < 1 || x->rank > 2)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be of shape [C] or [N,C]", OX_INPUT(call, 0));
     OX_TRY(ox_call_data(call, 0, &x));
