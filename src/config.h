@@ -43,6 +43,10 @@
 #ifndef OX_WITH_EXTERNAL
 #define OX_WITH_EXTERNAL 1
 #endif
+/* ... loops of their own for convolutions whose groups have one input channel, on devices, */
+#ifndef OX_WITH_DEPTH
+#define OX_WITH_DEPTH 1
+#endif
 /* ... attributes of nodes, subgraphs among them, values that are no tensors, operators that compute (all others are
  * views), elementwise ones. */
 #ifndef OX_WITH_ATTRIBUTES

@@ -21,7 +21,7 @@ typedef struct op_need {
 typedef struct op_needs {
     op_need *at;
     size_t count;
-    bool functions, external, quantized;
+    bool functions, external, quantized, depth;
 } op_needs;
 
 typedef struct embedding {
@@ -63,6 +63,16 @@ static void add_need(op_needs *needs, const char *name, int64_t version, uint32_
     needs->at[needs->count++] = (op_need){copy, version, types};
 }
 
+/* An ox_node_fn: convolutions whose groups have one input channel. */
+static void add_node_needs(void *context, const ox_node_info *node) {
+    op_needs *needs = context;
+    const bool is_quantized = !strcmp(node->op, "QLinearConv");
+    ox_value_info weights;
+    if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
+        return;
+    needs->depth |= !ox_node_input(node, is_quantized ? 3 : 1, &weights) && weights.rank > 1 && weights.dims[1] == 1;
+}
+
 static void add_model_needs(op_needs *needs, const embedded *e) {
     ox_model_info info;
     ox_model_get_info(e->model, &info);
@@ -77,6 +87,7 @@ static void add_model_needs(op_needs *needs, const embedded *e) {
         add_need(needs, name.data, use.version, ox_session_op_types(e->session, i));
         ox_text_free(&name);
     }
+    ox_model_visit(e->model, e->session, add_node_needs, needs);
 }
 
 static void put_needs(ox_text *out, const op_needs *needs) {
@@ -88,6 +99,8 @@ static void put_needs(ox_text *out, const op_needs *needs) {
         ox_text_put(out, "with external\n");
     if (needs->quantized)
         ox_text_put(out, "with quantized\n");
+    if (needs->depth)
+        ox_text_put(out, "with depth\n");
     for (size_t i = 0; i < needs->count; i++) {
         ox_text_format(out, "%s %" PRId64, needs->at[i].name, needs->at[i].version);
         for (int type = 1; type < OX_DTYPE_COUNT; type++)

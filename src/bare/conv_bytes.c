@@ -4,82 +4,30 @@
 #include "ops/window/conv_integer.h"
 
 #include "requantize.h"
+#include "shape.h"
 
 enum {
-    AT_ONCE = 4,      /* output elements */
-    QUAD = 4,         /* products that are laid out together */
-    BAND_BYTES = 2048 /* of rows that are laid out, if one row of results takes no more */
+    AT_ONCE = 4, /* output elements */
+    QUAD = 4     /* products that are laid out together */
 };
 
-/* Sizes and steps, those of one dimension as rows of 1. */
-typedef struct shape {
-    ptrdiff_t in_rows, in_columns, out_rows, out_columns, rows, columns; /* the last two of the kernel */
-    ptrdiff_t row_stride, column_stride, row_step, column_step, top, left;
-    ptrdiff_t channels, outputs; /* of a group */
-    ptrdiff_t in_count, out_count, k;
-} shape;
-
-static shape shape_of(const ox_conv *c) {
-    const ox_window *w = &c->window;
-    const int d = w->spatial - 1;
-    shape s = {.in_rows = 1, .out_rows = 1, .rows = 1, .row_stride = 1, .row_step = 1};
-    s.in_columns = (ptrdiff_t)w->in[d], s.out_columns = (ptrdiff_t)w->out[d], s.columns = (ptrdiff_t)w->kernel[d];
-    s.column_stride = (ptrdiff_t)w->stride[d], s.column_step = (ptrdiff_t)w->dilation[d], s.left = (ptrdiff_t)w->pad[d];
-    if (d) {
-        s.in_rows = (ptrdiff_t)w->in[0], s.out_rows = (ptrdiff_t)w->out[0], s.rows = (ptrdiff_t)w->kernel[0];
-        s.row_stride = (ptrdiff_t)w->stride[0], s.row_step = (ptrdiff_t)w->dilation[0], s.top = (ptrdiff_t)w->pad[0];
-    }
-    s.channels = (ptrdiff_t)c->in_channels, s.outputs = (ptrdiff_t)c->out_channels;
-    s.in_count = (ptrdiff_t)w->in_count, s.out_count = (ptrdiff_t)w->out_count;
-    s.k = s.channels * s.rows * s.columns;
-    return s;
+static bool is_depthwise(const ox_shape *s) {
+    return OX_WITH_DEPTH && s->channels == 1 && s->outputs == 1 && s->rows == 3 && s->columns == 3 &&
+           s->column_step == 1;
 }
 
-static bool is_depthwise(const shape *s) {
-    return s->channels == 1 && s->outputs == 1 && s->rows == 3 && s->columns == 3 && s->column_step == 1;
-}
-
-/* Whether sizes and steps stay far from the limits of integers, whatever they are multiplied to below: those of windows
- * are a model's, and padding may be any. */
-static bool is_moderate(const ox_window *w) {
-    const int64_t most = 1 << 14;
-    for (int d = 0; d < w->spatial; d++)
-        if (w->in[d] < 1 || w->in[d] > most || w->out[d] > most || w->kernel[d] > most || w->stride[d] > most ||
-            w->dilation[d] > most || w->pad[d] > most)
-            return false;
-    return true;
-}
-
-/* Elements of a row with its padding, and of what the last window may read behind it. */
-static ptrdiff_t band_row(const shape *s) {
-    return (s->out_columns * s->column_stride + 4) & ~(ptrdiff_t)1;
-}
-
-static ptrdiff_t band_rows(const shape *s, ptrdiff_t results) {
-    return (results - 1) * s->row_stride + 2 * s->row_step + 1;
-}
-
-/* Rows of results that a band is for. */
-static ptrdiff_t band_results(const shape *s) {
-    ptrdiff_t results = 1;
-    while (results < s->out_rows && band_rows(s, results + 1) * band_row(s) * (ptrdiff_t)sizeof(int16_t) <= BAND_BYTES)
-        results++;
-    return results;
-}
-
-static ptrdiff_t quads(const shape *s) {
+static ptrdiff_t quads(const ox_shape *s) {
     return (s->k + QUAD - 1) / QUAD;
 }
 
 size_t ox_conv_bytes_room(const ox_conv *conv) {
-    if (conv->window.spatial > 2 || !is_moderate(&conv->window))
+    if (!ox_shape_fits(conv, sizeof(int16_t)))
         return 0;
-    const shape s = shape_of(conv);
-    const int64_t band = (int64_t)band_rows(&s, 1) * band_row(&s), most = 1 << 24;
-    if (is_depthwise(&s) ? band > most : conv->in_channels > most / (s.rows * s.columns))
+    const ox_shape s = ox_shape_of(conv);
+    if (!is_depthwise(&s) && conv->in_channels > (1 << 24) / (s.rows * s.columns))
         return 0;
     return sizeof(int16_t) *
-           (size_t)(is_depthwise(&s) ? band_rows(&s, band_results(&s)) * band_row(&s) : quads(&s) * QUAD * AT_ONCE);
+           (size_t)(is_depthwise(&s) ? ox_band_count(&s, sizeof(int16_t)) : quads(&s) * QUAD * AT_ONCE);
 }
 
 /* ---- Four columns ------------------------------------------------------------------------------------------------ */
@@ -102,7 +50,7 @@ static reading reading_of(ox_dtype dtype, int32_t zero) {
 #endif
 
 /* Element i of column j lies at to[i / QUAD * QUAD * AT_ONCE + j * QUAD + PLACE(i % QUAD)]. */
-static void lay_column(const shape *s, const int8_t *x, reading how, ptrdiff_t out, int16_t *to) {
+static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, int16_t *to) {
     const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
     const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
     const int8_t flip = (int8_t)how.flip;
@@ -157,7 +105,7 @@ static inline uint32_t tops(uint32_t a, uint32_t b) {
 }
 
 /* The same of four elements of each channel that lie side by side, channel by channel. */
-static void lay_pixels(const shape *s, const int8_t *x, reading how, int16_t *room) {
+static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int16_t *room) {
     const uint32_t zeros = bottoms((uint32_t)how.zero, (uint32_t)how.zero);
     uint32_t *to = (uint32_t *)(void *)room;
     for (ptrdiff_t left = s->channels; left > 0; left -= QUAD) {
@@ -254,7 +202,7 @@ static int32_t weight_zero(const ox_conv_bytes *c, ptrdiff_t channel) {
 }
 
 /* Results of the first output channel `first` on, from four columns of which `count` are there. */
-static void finish_columns(const ox_conv_bytes *c, const shape *s, const int16_t *columns, ptrdiff_t first,
+static void finish_columns(const ox_conv_bytes *c, const ox_shape *s, const int16_t *columns, ptrdiff_t first,
                            ptrdiff_t count, uint8_t *to) {
     const uint32_t flip = reading_of(c->w_dtype, 0).flip;
     const bool zeros = c->w_zeros || flip;
@@ -278,7 +226,7 @@ static void finish_columns(const ox_conv_bytes *c, const shape *s, const int16_t
     }
 }
 
-static void run_columns(const ox_conv_bytes *c, const shape *s, const int8_t *x, ptrdiff_t group, uint8_t *to,
+static void run_columns(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x, ptrdiff_t group, uint8_t *to,
                         int16_t *room) {
     const reading how = reading_of(c->x_dtype, c->x_zero);
     for (ptrdiff_t out = 0; out < s->out_count; out += AT_ONCE) {
@@ -297,8 +245,8 @@ static void run_columns(const ox_conv_bytes *c, const shape *s, const int8_t *x,
 /* ---- Depthwise kernels of 3x3 ------------------------------------------------------------------------------------ */
 
 /* Rows [y, y + rows) of a channel, less the zero point, between zeros. */
-static void lay_band(const shape *s, const int8_t *x, reading how, ptrdiff_t y, ptrdiff_t rows, int16_t *to) {
-    const ptrdiff_t width = band_row(s);
+static void lay_band(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t y, ptrdiff_t rows, int16_t *to) {
+    const ptrdiff_t width = ox_band_row(s);
     const ptrdiff_t columns = s->in_columns < width - s->left ? s->in_columns : width - s->left;
     const int8_t flip = (int8_t)how.flip;
     for (; rows > 0; rows--, y++, to += width) {
@@ -363,9 +311,9 @@ static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int3
 }
 #endif
 
-static void run_row(const shape *s, const taps *weights, const int16_t *x, int32_t more,
+static void run_row(const ox_shape *s, const taps *weights, const int16_t *x, int32_t more,
                     const ox_requantizer *requantizer, uint8_t *to) {
-    const ptrdiff_t step = s->row_step * band_row(s), stride = s->column_stride;
+    const ptrdiff_t step = s->row_step * ox_band_row(s), stride = s->column_stride;
     const taps t = *weights;
     const ox_requantizer q = *requantizer;
     ptrdiff_t left = s->out_columns;
@@ -379,10 +327,10 @@ static void run_row(const shape *s, const taps *weights, const int16_t *x, int32
         *to++ = ox_requantize_one(&q, sum_one(&t, x, step, more));
 }
 
-static void run_depthwise(const ox_conv_bytes *c, const shape *s, const int8_t *x, ptrdiff_t channel, uint8_t *to,
+static void run_depthwise(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x, ptrdiff_t channel, uint8_t *to,
                           int16_t *room) {
     const reading how = reading_of(c->x_dtype, c->x_zero);
-    const ptrdiff_t results = band_results(s);
+    const ptrdiff_t results = ox_band_results(s, sizeof(int16_t));
     const int8_t *w = (const int8_t *)c->w + channel * 9, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
     int16_t wide[9];
     ox_requantizer q = ox_requantizer_of(c->y_dtype, c->y_zero);
@@ -393,14 +341,14 @@ static void run_depthwise(const ox_conv_bytes *c, const shape *s, const int8_t *
     for (ptrdiff_t row = 0; row < s->out_rows; row++) {
         const ptrdiff_t within = row % results;
         if (!within)
-            lay_band(s, x, how, row * s->row_stride - s->top, band_rows(s, results), room);
-        run_row(s, &t, room + within * s->row_stride * band_row(s), (int32_t)c->ends[channel].more, &q, to);
+            lay_band(s, x, how, row * s->row_stride - s->top, ox_band_rows(s, results), room);
+        run_row(s, &t, room + within * s->row_stride * ox_band_row(s), (int32_t)c->ends[channel].more, &q, to);
         to += s->out_columns;
     }
 }
 
 void ox_conv_bytes_run(const ox_conv_bytes *c, void *room) {
-    const shape s = shape_of(c->conv);
+    const ox_shape s = ox_shape_of(c->conv);
     const ptrdiff_t groups = (ptrdiff_t)c->conv->groups, count = (ptrdiff_t)c->conv->images * groups;
     for (ptrdiff_t i = 0; i < count && s.out_count; i++) {
         const int8_t *x = (const int8_t *)c->x + i * s.channels * s.in_count;

@@ -1,13 +1,15 @@
 /* gemm.c: matrix products in little code and memory, in place of src/ops/gemm/. */
 #include "ops/gemm/gemm.h"
+#include "dots.h"
 #include "half.h"
 #include "ops/dense.h"
 
 #include <string.h>
 
 enum {
-    DEPTH = 64, /* of a panel of B, which is one column: what it takes of a small memory */
-    COLUMNS = 8 /* that are finished together, where there are no panels */
+    DEPTH = 32,      /* of a panel of B, ... */
+    PANEL = OX_DOTS, /* ... and its columns: what it takes of a small memory */
+    COLUMNS = 8      /* that are finished together, where there are no panels */
 };
 
 /* Elements that are computed in another type. */
@@ -18,18 +20,16 @@ static float half_at(const char *at, ox_dtype dtype) {
 static uint32_t byte_at(const char *at, ox_dtype dtype) {
     return dtype == OX_INT8 ? (uint32_t)OX_GET(ox_i8, at) : OX_GET(ox_u8, at);
 }
-#define GET_f32(at, dtype) OX_GET(ox_f32, at)
 #define GET_f64(at, dtype) OX_GET(ox_f64, at)
 #define GET_u32(at, dtype) OX_GET(ox_u32, at)
 #define GET_u64(at, dtype) OX_GET(ox_u64, at)
 
-/* c[rows x columns] = A * B over `depth` elements of k, or += if `add`. */
+/* c[rows x columns] += A * B over `depth` elements of k. */
 typedef struct block {
     size_t rows, columns, depth;
     ox_gemm_matrix a, b;
     char *c;
     size_t c_row;
-    bool add;
 } block;
 
 /* Steps in memory have the size of an address: devices take two registers for more. */
@@ -41,18 +41,48 @@ typedef struct block {
                 const char *a = (const char *)p->a.data + (ptrdiff_t)i * (ptrdiff_t)p->a.row;                          \
                 const char *b = (const char *)p->b.data + (ptrdiff_t)j * (ptrdiff_t)p->b.col;                          \
                 char *c = p->c + i * p->c_row + j * sizeof(value);                                                     \
-                value sum = p->add ? OX_GET(type, c) : (value)0;                                                       \
+                value sum = OX_GET(type, c);                                                                           \
                 for (size_t k = p->depth; k; k--, a += a_step, b += b_step)                                            \
                     sum += get(a, p->a.dtype) * get(b, p->b.dtype);                                                    \
                 OX_AT(type, c) = sum;                                                                                  \
             }                                                                                                          \
     }
-GEMM(gemm_f32, ox_f32, float, GET_f32)
 GEMM(gemm_f64, ox_f64, double, GET_f64)
 GEMM(gemm_u32, ox_u32, uint32_t, GET_u32)
 GEMM(gemm_u64, ox_u64, uint64_t, GET_u64)
 GEMM(gemm_half, ox_f32, float, half_at)
 GEMM(gemm_byte, ox_u32, uint32_t, byte_at)
+
+/* The same of floats, several rows or columns at a time. */
+static void gemm_f32(const block *p) {
+    const ptrdiff_t a_row = (ptrdiff_t)p->a.row, b_col = (ptrdiff_t)p->b.col;
+    const size_t squares = b_col == sizeof(float) ? OX_DOTS : SIZE_MAX; /* the columns that they take */
+    for (size_t i = 0, rows; i < p->rows; i += rows) {
+        rows = p->rows - i < OX_DOTS ? 1 : OX_DOTS;
+        for (size_t j = 0, columns; j < p->columns; j += columns) {
+            ox_dots d = {.a = (const char *)p->a.data + (ptrdiff_t)i * a_row,
+                         .b = (const char *)p->b.data + (ptrdiff_t)j * b_col,
+                         .c = p->c + i * p->c_row + j * sizeof(float),
+                         .a_row = a_row,
+                         .a_step = (ptrdiff_t)p->a.col,
+                         .b_step = (ptrdiff_t)p->b.row,
+                         .c_row = (ptrdiff_t)p->c_row,
+                         .depth = p->depth};
+            const size_t left = p->columns - j;
+            columns = left >= (rows > 1 ? squares : OX_DOTS) ? OX_DOTS : 1;
+            if (rows > 1 && columns > 1) {
+                ox_dots_square(&d);
+                continue;
+            }
+            if (rows == 1) { /* columns of B are rows of its transposed matrix, and one is as good as equal ones */
+                d = (ox_dots){d.b, d.a, d.c, b_col, d.b_step, d.a_step, sizeof(float), d.depth};
+                if (columns == 1)
+                    d.a_row = d.c_row = 0;
+            }
+            ox_dots_column(&d);
+        }
+    }
+}
 
 typedef void gemm_fn(const block *part);
 
@@ -77,14 +107,12 @@ static size_t sum_size(const ox_gemm *g) {
     return size < sizeof(float) ? sizeof(float) : size;
 }
 
-/* Bytes of a row of a block that is finished elsewhere than in C. */
-static size_t block_row(const ox_gemm *g) {
-    return COLUMNS * sum_size(g);
+/* Columns of a block of C, and its rows; each panel is made once. */
+static size_t block_columns(const ox_gemm *g) {
+    return g->panel ? PANEL : COLUMNS;
 }
-
-/* Rows of a block of C; each panel is made once. */
-static int64_t block_rows(const ox_gemm *g) {
-    return g->panel ? g->m : 1;
+static size_t block_rows(const ox_gemm *g) {
+    return g->panel || g->m < OX_DOTS ? (size_t)g->m : OX_DOTS;
 }
 
 /* Elements are multiplied as they lie. */
@@ -101,7 +129,7 @@ ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dim
 }
 
 /* Rows of a block that is finished elsewhere than in C, otherwise 0. */
-static int64_t rows_apart(const ox_gemm *g) {
+static size_t rows_apart(const ox_gemm *g) {
     return g->end && !g->end_in_place ? block_rows(g) : 0;
 }
 
@@ -109,9 +137,9 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     *plan = (ox_gemm_plan){0};
     if (g->m == 0 || g->n == 0 || count == 0)
         return OX_OK;
-    plan->panel_bytes = g->panel ? DEPTH * sum_size(g) : 0;
+    plan->panel_bytes = g->panel ? DEPTH * PANEL * sum_size(g) : 0;
     OX_TRY(ox_workspace_add(call, 1, plan->panel_bytes));
-    OX_TRY(ox_workspace_add(call, rows_apart(g), block_row(g)));
+    OX_TRY(ox_workspace_add(call, (int64_t)rows_apart(g), block_columns(g) * sum_size(g)));
     return ox_workspace_add(call, 1, g->scratch);
 }
 
@@ -119,41 +147,56 @@ void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan) 
     return ox_workspace_take(call, used, 1, plan->panel_bytes);
 }
 
+/* What sums begin with. */
+static void begin_block(const ox_gemm *g, size_t row, const block *p) {
+    const ox_u32 *more = g->finish.is_used ? (const ox_u32 *)g->extra + row : NULL;
+    const size_t words = p->columns * (sum_size(g) / sizeof *more);
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t j = 0; j < words; j++)
+            ((ox_u32 *)(void *)(p->c + i * p->c_row))[j] = more ? more[i] : 0;
+}
+
 /* Computes a block of C that starts at `row` and `column` of the product, panel by panel if there are any. */
-static void run_block(const ox_gemm *g, gemm_fn *run, int64_t row, int64_t column, block p, char *panel) {
-    int64_t k = 0;
+static void run_block(const ox_gemm *g, gemm_fn *run, size_t row, size_t column, block p, char *panel) {
+    const size_t width = ox_dtype_size(g->b.dtype), depth = (size_t)g->k;
+    size_t k = 0;
+    begin_block(g, row, &p);
     p.a = g->a;
     do {
-        p.depth = (size_t)(g->panel && g->k - k > DEPTH ? DEPTH : g->k - k);
-        p.a.data = (const char *)g->a.data + row * g->a.row + k * g->a.col;
-        p.add = k > 0;
+        p.depth = g->panel && depth - k > DEPTH ? DEPTH : depth - k;
+        p.a.data = (const char *)g->a.data + (ptrdiff_t)row * (ptrdiff_t)g->a.row + (ptrdiff_t)k * (ptrdiff_t)g->a.col;
+        p.b = g->b;
         if (g->panel) {
-            const int64_t size = (int64_t)sum_size(g);
-            g->panel(g, k, (int64_t)p.depth, column, (int64_t)p.columns, panel, size, NULL);
-            p.b = (ox_gemm_matrix){g->b.dtype, panel, size, size};
+            g->panel(g, (int64_t)k, (int64_t)p.depth, (int64_t)column, (int64_t)p.columns, panel,
+                     (int64_t)(PANEL * width), NULL);
+            p.b = (ox_gemm_matrix){g->b.dtype, panel, (int64_t)(PANEL * width), (int64_t)width};
         } else {
-            p.b = (ox_gemm_matrix){g->b.dtype, (const char *)g->b.data + column * g->b.col, g->b.row, g->b.col};
+            p.b.data = (const char *)g->b.data + (ptrdiff_t)column * (ptrdiff_t)g->b.col;
         }
         run(&p);
-        k += (int64_t)p.depth;
-    } while (k < g->k);
+        k += p.depth;
+    } while (k < depth);
 }
 
 static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run, char *workspace) {
-    const int64_t size = (int64_t)sum_size(g), rows = block_rows(g), most = g->panel ? 1 : COLUMNS;
-    char *data = workspace + plan->panel_bytes, *scratch = data + (size_t)rows_apart(g) * block_row(g);
-    for (int64_t row = 0; row < g->m; row += rows)
-        for (int64_t column = 0; column < g->n; column += most) {
-            const int64_t columns = g->n - column < most ? g->n - column : most;
-            block p = {.rows = (size_t)rows, .columns = (size_t)columns, .c_row = block_row(g), .c = data};
-            if (!rows_apart(g)) {
-                p.c = (char *)g->c + row * g->c_row + column * size;
+    const size_t size = sum_size(g), m = (size_t)g->m, n = (size_t)g->n, high = block_rows(g), wide = block_columns(g);
+    const bool is_apart = rows_apart(g);
+    char *data = workspace + plan->panel_bytes, *scratch = data + rows_apart(g) * wide * size;
+    for (size_t row = 0, rows; row < m; row += rows) {
+        rows = m - row < high ? m - row : high;
+        for (size_t column = 0, columns; column < n; column += columns) {
+            columns = n - column < wide ? n - column : wide;
+            block p = {.rows = rows, .columns = columns, .c_row = wide * size, .c = data};
+            if (!is_apart) {
                 p.c_row = (size_t)g->c_row;
+                p.c = (char *)g->c + row * p.c_row + column * size;
             }
             run_block(g, run, row, column, p, workspace);
             if (g->end)
-                g->end(g, &(ox_gemm_block){row, rows, column, columns, p.c, (int64_t)p.c_row, scratch});
+                g->end(g, &(ox_gemm_block){(int64_t)row, (int64_t)rows, (int64_t)column, (int64_t)columns, p.c,
+                                           (int64_t)p.c_row, scratch});
         }
+    }
 }
 
 void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, ox_gemm_place_fn *place,

@@ -119,19 +119,24 @@ expect 'its program' $CC -std=c11 -Wall -Wextra -Werror -Isrc -I"$rewritten" -o 
 computes() { "$rewritten/main" | grep -qx 'y: 0.75 1.75 -1 -1.5'; }
 expect 'its program computes what it should' computes
 
-# Convolutions of bytes in many forms, by the loops that devices have: the bits that the whole library gives.
+# Convolutions of bytes, and products of floats, in many forms, by the loops that devices have: the bits that the whole
+# library gives.
 same_bits() {
-    sh tests/venv_run.sh "$BUILD/venv" 0 tests/embedded/networks.py "$dir/networks" && "$BUILD/ox" embed "$windows/model.onnx" -o "$windows" || return 1
+    windows=$dir/networks/$1
+    "$BUILD/ox" embed "$windows/model.onnx" -o "$windows" || return 1
     device OPS="$windows/ops.txt" DEVICE="$windows/lib" || return 1
     for library in "$windows/lib/libox.a" "$BUILD/libox.a"; do
         $CC $SANITIZE -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I"$windows" -Iexamples/firmware/board -DNETWORK_BUFFER='(4 << 20)' \
             -o "$windows/main" tests/embedded/network.c tests/embedded/host_board.c "$windows/model.c" "$library" -lprotobuf-c -lm &&
             "$windows/main" | grep '^result: ' >"$windows/$(basename "$(dirname "$library")").txt" || return 1
     done
-    [ "$(wc -l <"$windows/lib.txt")" -gt 10000 ] && cmp "$windows/lib.txt" "$windows/$(basename "$BUILD").txt"
+    [ "$(wc -l <"$windows/lib.txt")" -gt "$2" ] && cmp "$windows/lib.txt" "$windows/$(basename "$BUILD").txt"
 }
-windows=$dir/networks/windows
-if [ -x "$BUILD/venv/bin/python" ]; then expect 'convolutions of bytes give the same bits' same_bits; fi
+if [ -x "$BUILD/venv/bin/python" ]; then
+    expect 'networks of many forms' sh tests/venv_run.sh "$BUILD/venv" 0 tests/embedded/networks.py "$dir/networks"
+    expect 'convolutions of bytes give the same bits' same_bits windows 10000
+    expect 'products of floats give the same bits' same_bits products 10000
+fi
 
 mkdir -p "$dir/none"
 printf '\010\010B\002\020\021:\003\022\001g' >"$dir/none/none.onnx"

@@ -75,7 +75,7 @@ NETWORK        ?= kws_qdq
 NETWORKS_DIR   := $(BUILD)/device/networks
 NETWORK_DIR     = $(NETWORKS_DIR)/$(NETWORK)
 NETWORK_BUFFER ?= 262144
-NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows
+NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows products
 $(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py | venv
 	@mkdir -p $(NETWORKS_DIR)
 	$(VENV_RUN) 0 $< $(NETWORKS_DIR)
@@ -104,7 +104,7 @@ device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 	@sh tests/embedded/network.sh $(NETWORK_DIR)/host $(EMULATE) -kernel $<
 
 # What inferences take: docs/devices-bench.md.
-DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows,$(NETWORKS)))
+DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows products,$(NETWORKS)))
 device-bench: $(BUILD)/ox
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tests/embedded/bench.sh $(BUILD)/device/bench.md $(DEVICE_BENCH)
 	@cat tests/embedded/bench_head.md $(BUILD)/device/bench.md >docs/devices-bench.md
@@ -112,7 +112,8 @@ device-bench: $(BUILD)/ox
 # Each part on its board, with a library of its own: all operators for the node suite, otherwise what is needed. The
 # microbit has 16 KB of RAM.
 DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
-  device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 device-network@windows-cortex-m4 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
+  device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 device-network@windows-cortex-m4 \
+  device-network@products-cortex-m4 device-network@products-rv32 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(DEVICE_PARTS)

@@ -1,6 +1,6 @@
 """networks.py DIR: writes small networks with random weights, DIR/NAME/model.onnx: a keyword spotter of depthwise and
 1x1 convolutions (floats, QDQ and QOperator form), and in QDQ form a MobileNet of a quarter of the width, a ResNet of
-eight layers and an autoencoder, and convolutions of bytes in many forms. The same bytes each time."""
+eight layers and an autoencoder, and convolutions of bytes, and products of floats, in many forms. The same bytes each time."""
 import os
 import sys
 
@@ -166,7 +166,7 @@ def windows():
         (7, 1, (1, 1), (1, 1), (1, 1), (0, 0, 0, 1)), (4, 4, (3, 3), (1, 1), (1, 1), (0, 11, 0, 4)),
         (4, 2, (3,), (1,), (1,), (1, 1)), (4, 4, (3,), (2,), (2,), (0, 3)), (9, 1, (1,), (1,), (1,), (0, 0)),
         # steps and padding whose products are beyond 32 bits
-        (4, 4, (3, 3), (1, 1), (2**29, 1), (2**29, 1, 2**29, 1)), (3, 1, (3, 3), (1, 1), (1, 2**30), (1, 2**30, 1, 2**30))]
+        (4, 4, (3, 3), (1, 1), (2**29, 1), (2**29, 1, 2**29, 1)), (3, 1, (3, 3), (1, 1), (1, 2**29), (1, 2**29, 1, 2**29))]
     for count, groups, kernel, strides, dilations, pads in forms:
         for x_kind, w_kind, y_kind in ("iii", "uuu", "iui", "uiu"):
             x_type, x_low = types[x_kind]
@@ -196,9 +196,62 @@ def windows():
     return net, outputs
 
 
+def products():
+    """Convolutions and products of floats in many forms, each an output. All numbers are integers whose sums are exact,
+    so that every order gives the same bits."""
+    net = Network("float", (1, 6, 11, 13), 8)
+    rng, outputs = net.rng, []
+    whole = net.node("Round", [net.node("Mul", ["x", net.const(numpy.float32(8))])])
+
+    def integers(*shape):
+        return net.const(rng.integers(-50, 51, shape).astype(numpy.float32))
+
+    def give(name):
+        outputs.append(net.node("Add", [name, net.const(numpy.float32(0.5))]))  # which has one zero
+
+    forms = [  # outputs, groups, kernel, strides, dilations, pads
+        (5, 1, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)), (6, 6, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+        (6, 6, (3, 3), (2, 2), (1, 1), (0, 1, 1, 0)), (6, 6, (3, 3), (1, 1), (2, 1), (2, 0, 1, 3)),
+        (6, 6, (3, 3), (1, 3), (1, 2), (0, 2, 0, 2)), (12, 6, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+        (18, 6, (2, 3), (1, 1), (1, 1), (0, 1, 1, 1)), (24, 6, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+        (30, 6, (1, 1), (2, 1), (1, 1), (0, 0, 0, 0)), (3, 1, (2, 5), (2, 1), (1, 2), (1, 0, 0, 4)),
+        (8, 2, (3, 1), (1, 2), (3, 1), (0, 0, 2, 0)), (6, 6, (5, 5), (1, 1), (1, 1), (2, 2, 2, 2)),
+        (6, 6, (1, 3), (1, 1), (1, 1), (0, 14, 0, 1)), (6, 6, (11, 13), (1, 1), (1, 1), (0, 0, 0, 0)),
+        (4, 1, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)), (9, 1, (1, 1), (3, 2), (1, 1), (0, 0, 0, 0)),
+        (6, 6, (3,), (1,), (1,), (1, 1)), (12, 6, (4,), (2,), (2,), (0, 3)), (7, 1, (1,), (1,), (1,), (0, 0)),
+        (6, 6, (2, 2, 2), (1, 1, 1), (1, 1, 1), (0, 0, 0, 1, 1, 1)), (5, 3, (1, 3, 2), (1, 2, 1), (1, 1, 1), (0,) * 6),
+        # steps and padding whose products are beyond 32 bits
+        (6, 6, (3, 3), (1, 1), (2**29, 1), (2**29, 1, 2**29, 1)), (3, 1, (3, 3), (1, 1), (1, 2**29), (1, 2**29, 1, 2**29))]
+    sizes = {1: [143], 2: [11, 13], 3: [1, 11, 13]}
+    for count, groups, kernel, strides, dilations, pads in forms:
+        count -= count % groups
+        for images in (1, 3):
+            dims = net.const(numpy.array([images, 6 // images] + sizes[len(kernel)], numpy.int64))
+            if groups > 2:
+                dims = net.const(numpy.array([1, 6] + sizes[len(kernel)], numpy.int64))
+            per_group = (6 // images if groups <= 2 else 6) // groups
+            if not per_group or (images > 1 and groups > 2):
+                continue
+            inputs = [net.node("Reshape", [whole, dims]), integers(count, per_group, *kernel)]
+            give(net.node("Conv", inputs + ([integers(count)] if rng.integers(2) else []), group=groups,
+                          kernel_shape=kernel, strides=strides, dilations=dilations, pads=pads))
+    rows = net.node("Reshape", [whole, net.const(numpy.array([66, 13], numpy.int64))])
+    for m in (1, 3, 4, 9):
+        a = net.node("Slice", [rows] + [net.const(numpy.array([v], numpy.int64)) for v in (0, m, 0)])
+        turned = net.node("Transpose", [a], perm=[1, 0])
+        for n in (1, 3, 4, 9, 17):
+            give(net.node("MatMul", [a, integers(13, n)]))
+            give(net.node("Gemm", [a, integers(n, 13), integers(n)], transB=1))
+            give(net.node("Gemm", [turned, integers(13, n), integers(m, 1)], transA=1, alpha=2.0, beta=-1.0))
+            give(net.node("Gemm", [turned, integers(n, 13)], transA=1, transB=1))
+    give(net.node("MatMul", [net.node("Reshape", [whole, net.const(numpy.array([6, 11, 13], numpy.int64))]),
+                             integers(6, 13, 5)]))
+    return net, outputs
+
+
 NETWORKS = {"kws_float": lambda: keywords("float"), "kws_qdq": lambda: keywords("qdq"),
             "kws_qop": lambda: keywords("qop"), "mobilenet": mobilenet, "resnet": resnet, "autoencoder": autoencoder,
-            "windows": windows}
+            "windows": windows, "products": products}
 
 for name, make in NETWORKS.items():
     network, result = make()

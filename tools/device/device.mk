@@ -79,6 +79,8 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 
 # Loops that networks spend their time in.
 $(DEVICE)/obj/src/bare/conv_bytes.o: DEVICE_CFLAGS += -O2
+# Products and sums may be rounded together, as on other machines.
+$(addprefix $(DEVICE)/obj/src/bare/,conv_depth.o dots.o): DEVICE_CFLAGS += -O2 -ffp-contract=fast
 
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 	@mkdir -p $(@D)

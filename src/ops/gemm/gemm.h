@@ -163,11 +163,13 @@ void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, 
 
 /* Has an element added to all sums of a row, where the product's loops do that: `count` elements, a multiple of m, for
  * the rows of all products, which begin again behind the last one, in the type that is computed in. False if the loops
- * do not. `add` may be NULL in prepare. */
+ * do not. `add` may be NULL in prepare. On devices sums begin with it, which is
+ * one of those that `extra` points to. */
 #if OX_SMALL
 static inline bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
-    (void)loops, (void)add, (void)count, (void)g;
-    return false;
+    (void)loops, (void)add, (void)count;
+    g->finish.is_used = OX_HAS(OX_FLOAT) && (!OX_HAS(OX_DOUBLE) || g->b.dtype == OX_FLOAT);
+    return g->finish.is_used;
 }
 #else
 bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g);

@@ -77,7 +77,9 @@ ox_status ox_infer_conv(ox_call *call) {
 /* ---- Ways --------------------------------------------------------------------------------------------------- */
 
 static const ox_conv_way *const ways[] = {
-#if !OX_SMALL
+#if OX_SMALL && OX_WITH_DEPTH
+    &ox_conv_depth_way,
+#elif !OX_SMALL
     &ox_conv_winograd_way, &ox_conv_beside_way, &ox_conv_direct_way, &ox_conv_rows_way,
 #endif
     &ox_conv_columns_way};
@@ -93,7 +95,7 @@ static ox_status try_way(ox_call *call, ox_conv *c, const ox_conv_way *way, bool
         return OX_OK;
     if (way->cost)
         OX_TRY(way->cost(call, c, &cost));
-    if (cost < 1 || is_forced)
+    if (OX_SMALL || cost < 1 || is_forced) /* devices take the first that can */
         OX_TRY(way->prepare(call, c, taken));
     if (*taken)
         c->way = way;

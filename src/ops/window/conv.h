@@ -45,9 +45,9 @@ typedef struct ox_conv_way {
 /* Prepare: chooses one of `count` ways, the last of which is the plain one and can do everything. */
 ox_status ox_conv_choose(ox_call *call, ox_conv *conv, const ox_conv_way *const *ways, int count);
 
-/* The ways of floats. Devices have the last one alone. */
+/* The ways of floats. Devices have the last two alone: groups of one channel, and all others. */
 extern const ox_conv_way ox_conv_winograd_way, ox_conv_beside_way, ox_conv_direct_way, ox_conv_rows_way,
-    ox_conv_columns_way;
+    ox_conv_depth_way, ox_conv_columns_way;
 
 /* ---- Convolutions ------------------------------------------------------------------------------------------- */
 
@@ -157,7 +157,7 @@ ox_conv_source ox_conv_source_of(const ox_loops *loops, const void *data, ox_dty
  * each output element sees, row k those of tap k % taps of channel k / taps; filled up with padding to to_row bytes.
  * At most OX_CONV_COLUMNS columns. */
 enum {
-    OX_CONV_COLUMNS = OX_SMALL ? 1 : OX_GEMM_PANEL_ROW / (int)sizeof(float)
+    OX_CONV_COLUMNS = OX_SMALL ? 4 : OX_GEMM_PANEL_ROW / (int)sizeof(float)
 };
 void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
                      int64_t columns, char *to, int64_t to_row);
