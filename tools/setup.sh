@@ -84,8 +84,8 @@ is_installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-is_known() {
-    apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: *[^( ]'
+is_known() { # $known: the names that the package index knows, of what is missing
+    case $known in *" $1 "*) ;; *) return 1 ;; esac
 }
 
 # first TEST NAME|NAME...: the first name that passes the test; fails without one.
@@ -115,8 +115,14 @@ if [ "$(id -u)" -ne 0 ]; then
     # Nobody answers the question for a password there.
     [ -t 0 ] || sudo='sudo -n'
 fi
-$sudo apt-get update -q || echo 'setup: the package index could not be updated' >&2
+# The binary forms of the index, as large as what is installed, are made anew here and not left behind.
+caches='-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache='
+# shellcheck disable=SC2086 # a list of words
+$sudo apt-get update -q $caches || echo 'setup: the package index could not be updated' >&2
 
+# shellcheck disable=SC2086,SC2046 # lists of words
+known=" $(apt-cache policy $caches $(echo "$missing" | tr '|' ' ') 2>/dev/null |
+    sed -n 's/^\([^ ].*\):$/\1/; t name; /Candidate: *[^( ]/ { x; p; }; d; :name; h; d' | tr '\n' ' ')"
 chosen= unknown=
 for package in $missing; do
     if name=$(first is_known "$package"); then
@@ -129,7 +135,7 @@ done
 if [ -n "$chosen" ]; then
     echo "setup: installing$chosen${sudo:+ (with sudo)}"
     # shellcheck disable=SC2086 # lists of words
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $caches \
         -o APT::Keep-Downloaded-Packages=false $chosen ||
         give_up "could not be installed:$chosen"
 fi

@@ -210,8 +210,9 @@ FOLD_COLUMNS(sum_f32, ox_f32, double, ITSELF, SUM_OF)
 FOLD(prod_f32, ox_f32, double, MULTIPLY, UNROLLED, SHALLOW)
 #endif
 FOLD_WIDE(f64, ox_f64, double)
+/* Where the last 32 bits of a result are all that is taken, signed integers are like unsigned ones. */
 FOLD_WIDE(i32, ox_i32, uint64_t)
-FOLD_WIDE(u32, ox_u32, uint64_t)
+FOLD(sum_u32, ox_u32, uint64_t, SUM_OF, UNROLLED, SHALLOW)
 FOLD_WIDE(i64, ox_u64, uint64_t)
 
 /* Absolute values and squares as they are summed up; integers for the roots and logarithms of their sums as reals. */
@@ -225,7 +226,6 @@ FOLD_OF(absolute_f64, ox_f64, double, ABSOLUTE)
 FOLD_OF(absolute_i32, ox_i32, uint64_t, ABSOLUTE_64)
 FOLD_OF(absolute_i64, ox_i64, uint64_t, ABSOLUTE_64)
 FOLD_OF(square_i32, ox_i32, uint64_t, SQUARE_64)
-FOLD_OF(square_u32, ox_u32, uint64_t, SQUARE_64)
 FOLD_OF(square_i64, ox_u64, uint64_t, SQUARE_64)
 #define FOLD_REAL(name, type) FOLD_OF(square_real_##name, type, double, SQUARE_REAL)
 FOLD_REAL(f32, ox_f32)
@@ -327,7 +327,7 @@ static bool find_squares(ox_dtype type, ox_folder *f) {
         SUMS(OX_FLOAT, square_real, f32, f32)
         SUMS(OX_DOUBLE, square_real, f64, f64)
         SUMS(OX_INT32, square, i32, 32)
-        SUMS(OX_UINT32, square, u32, 32)
+        SUMS(OX_UINT32, square, i32, 32)
         SUMS(OX_INT64, square, i64, 64)
         SUMS(OX_UINT64, square, i64, 64)
     default:
@@ -405,10 +405,8 @@ static bool find_prod(ox_dtype type, ox_folder *f) {
         f->rows = rows_prod_f64, f->columns = columns_prod_f64, f->end = end_f64;
         return true;
     case OX_INT32:
-        f->rows = rows_prod_i32, f->columns = columns_prod_i32, f->end = end_32;
-        return true;
     case OX_UINT32:
-        f->rows = rows_prod_u32, f->columns = columns_prod_u32, f->end = end_32;
+        f->rows = rows_prod_i32, f->columns = columns_prod_i32, f->end = end_32;
         return true;
     case OX_INT64:
     case OX_UINT64:

@@ -114,10 +114,8 @@ const ox_lrn_loops OX_VARIANT(ox_lrn_loops) = {lrn_f32, lrn_f64};
 /* ---- The greatest and the least ----------------------------------------------------------------------------- */
 
 /* Whether a comes in the place of b, which was found before. */
-#define MORE_FIRST(a, b, is_nan) (((a) > (b)) | (is_nan(a) & !is_nan(b)))
-#define MORE_LAST(a, b, is_nan) (((a) >= (b)) | is_nan(a))
-#define LESS_FIRST(a, b, is_nan) (((a) < (b)) | (is_nan(a) & !is_nan(b)))
-#define LESS_LAST(a, b, is_nan) (((a) <= (b)) | is_nan(a))
+#define MORE(a, b, is_nan) (((a) > (b)) | (is_nan(a) & !is_nan(b)))
+#define LESS(a, b, is_nan) (((a) < (b)) | (is_nan(a) & !is_nan(b)))
 /* True for a NaN, which no integer is. */
 #define REAL_NAN(a) ((a) != (a))
 #define NO_NAN(a) 0
@@ -134,9 +132,21 @@ enum {
         part[p] = takes(a, b, is_nan) ? a : b;                                                                         \
     }
 
+/* The first or the last place in a block that holds an element, counted from that end: BLOCK for none. */
+#define PLACE(name, T, place, is_nan, counted)                                                                         \
+    static int64_t name##_##T(const T *x, c_##T wanted) {                                                              \
+        place nearest = BLOCK;                                                                                         \
+        for (int p = 0; p < BLOCK; p++) {                                                                              \
+            const c_##T a = x[p];                                                                                      \
+            const place here = ((a == wanted) | is_nan(a)) ? (counted) : BLOCK;                                        \
+            nearest = here < nearest ? here : nearest;                                                                 \
+        }                                                                                                              \
+        return nearest;                                                                                                \
+    }
+
 /* The extreme of a row of more than a BLOCK is found first, a BLOCK at a time; then its place in the first block that
- * holds it, counted from the end that is wanted: BLOCK for none. The last block overlaps the one before. */
-#define ARG_ROW(name, T, place, takes, is_nan, last)                                                                   \
+ * holds it, from the end that is wanted. The last block overlaps the one before. */
+#define ARG_ROW(name, T, takes, is_nan)                                                                                \
     static c_##T extreme_##name##_##T(int64_t n, const T *x) {                                                         \
         c_##T part[BLOCK];                                                                                             \
         for (int p = 0; p < BLOCK; p++)                                                                                \
@@ -155,19 +165,10 @@ enum {
         HALVE(1, T, takes, is_nan)                                                                                     \
         return part[0];                                                                                                \
     }                                                                                                                  \
-    static int64_t place_##name##_##T(const T *x, c_##T wanted) {                                                      \
-        place nearest = BLOCK;                                                                                         \
-        for (int p = 0; p < BLOCK; p++) {                                                                              \
-            const c_##T a = x[p];                                                                                      \
-            const place here = ((a == wanted) | is_nan(a)) ? (last ? BLOCK - 1 - p : p) : BLOCK;                       \
-            nearest = here < nearest ? here : nearest;                                                                 \
-        }                                                                                                              \
-        return nearest;                                                                                                \
-    }                                                                                                                  \
-    static int64_t row_##name##_##T(int64_t n, const T *x) {                                                           \
+    static int64_t row_##name##_##T(int64_t n, const T *x, bool last) {                                                \
         const c_##T wanted = extreme_##name##_##T(n, x);                                                               \
         for (int64_t k = 0;; k = k < n - 2 * BLOCK ? k + BLOCK : n - BLOCK) {                                          \
-            const int64_t at = place_##name##_##T(last ? x + n - BLOCK - k : x + k, wanted);                           \
+            const int64_t at = last ? last_##T(x + n - BLOCK - k, wanted) : first_##T(x + k, wanted);                  \
             if (at < BLOCK || k == n - BLOCK) { /* no block holds it where another thread changes the row */           \
                 const int64_t within = at < BLOCK ? at : 0;                                                            \
                 return last ? n - 1 - k - within : k + within;                                                         \
@@ -175,9 +176,10 @@ enum {
         }                                                                                                              \
     }
 
-/* Places are counted in `place`, as wide as an element, from `base` on. Short rows are turned into columns. */
+/* Places are counted in `place`, as wide as an element, from `base` on, and from the end where the last one is wanted.
+ * Short rows are turned into columns. */
 #define ARG_LANES(name, T, place, takes, is_nan)                                                                       \
-    static void name##_##T(int64_t n, int64_t step, int64_t lanes, const void *from, int64_t *index) {                 \
+    static void name##_##T(int64_t n, int64_t step, int64_t lanes, const void *from, int64_t *index, bool last) {      \
         enum {                                                                                                         \
             MOST = 1 << 30                                                                                             \
         };                                                                                                             \
@@ -186,7 +188,7 @@ enum {
         T columns[BLOCK * OX_ARG_LANES];                                                                               \
         if (step == 1 && n > BLOCK) {                                                                                  \
             for (int64_t l = 0; l < lanes; l++)                                                                        \
-                index[l] = row_##name##_##T(n, x + l * n);                                                             \
+                index[l] = row_##name##_##T(n, x + l * n, last);                                                       \
             return;                                                                                                    \
         }                                                                                                              \
         if (step == 1) {                                                                                               \
@@ -196,6 +198,8 @@ enum {
                     columns[k * step + l] = x[l * n + k];                                                              \
             x = columns;                                                                                               \
         }                                                                                                              \
+        x = last ? x + (n - 1) * step : x;                                                                             \
+        step = last ? -step : step;                                                                                    \
         for (int64_t l = 0; l < lanes; l++) {                                                                          \
             best[l] = x[l];                                                                                            \
             index[l] = 0;                                                                                              \
@@ -215,16 +219,24 @@ enum {
             for (int64_t l = 0; l < lanes; l++)                                                                        \
                 index[l] = found[l] < 0 ? index[l] : base + found[l];                                                  \
         }                                                                                                              \
+        for (int64_t l = 0; last && l < lanes; l++)                                                                    \
+            index[l] = n - 1 - index[l];                                                                               \
+    }                                                                                                                  \
+    static void first_##name##_##T(int64_t n, int64_t step, int64_t lanes, const void *from, int64_t *index) {         \
+        name##_##T(n, step, lanes, from, index, false);                                                                \
+    }                                                                                                                  \
+    static void last_##name##_##T(int64_t n, int64_t step, int64_t lanes, const void *from, int64_t *index) {          \
+        name##_##T(n, step, lanes, from, index, true);                                                                 \
     }
 
-#define ARG(name, T, place, takes, is_nan, last)                                                                       \
-    ARG_ROW(name, T, place, takes, is_nan, last)                                                                       \
+#define ARG(name, T, place, takes, is_nan)                                                                             \
+    ARG_ROW(name, T, takes, is_nan)                                                                                    \
     ARG_LANES(name, T, place, takes, is_nan)
 #define ARGS(T, place, is_nan)                                                                                         \
-    ARG(first_most, T, place, MORE_FIRST, is_nan, false)                                                               \
-    ARG(last_most, T, place, MORE_LAST, is_nan, true)                                                                  \
-    ARG(first_least, T, place, LESS_FIRST, is_nan, false)                                                              \
-    ARG(last_least, T, place, LESS_LAST, is_nan, true)
+    PLACE(first, T, place, is_nan, p)                                                                                  \
+    PLACE(last, T, place, is_nan, BLOCK - 1 - p)                                                                       \
+    ARG(most, T, place, MORE, is_nan)                                                                                  \
+    ARG(least, T, place, LESS, is_nan)
 ARGS(f32, int32_t, REAL_NAN)
 ARGS(f64, int64_t, REAL_NAN)
 ARGS(i8, int32_t, NO_NAN)

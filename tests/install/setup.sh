@@ -33,8 +33,8 @@ system() {
 debian() {
     system "$1" dpkg-query apt-get apt-cache
     echo "for last; do :; done; grep -qx \"\$last\" '$work/installed' && echo installed" >>"$bin/dpkg-query"
-    echo "for last; do :; done; echo \"\$last:\"; if grep -qx \"\$last\" '$work/known'; then echo '  Candidate: 1.0-1'; else echo '  Candidate: (none)'; fi" \
-        >>"$bin/apt-cache"
+    echo "for name; do echo \"\$name:\"; if grep -qx -e \"\$name\" '$work/known'; then echo '  Candidate: 1.0-1'; else echo '  Candidate: (none)'; fi; done
+        case \"\$*\" in *Dir::Cache::pkgcache=*) ;; *) echo 'leaves its cache' >>'$work/called' ;; esac" >>"$bin/apt-cache"
     echo "echo \"\$*\" >>'$work/called'; [ \"\$1\" != install ] || [ ! -e '$work/broken' ]" >>"$bin/apt-get"
 }
 
@@ -74,6 +74,8 @@ setup 0 'installing' check
 installs gcc g[+][+] openjdk-17-jre-headless -default-jre-headless -clang
 setup 0 'installing' lint
 installs libclang-rt-14-dev cppcheck -check
+
+grep -v Dir::Cache::pkgcache= "$work/called" >&2 && fail 'apt leaves the binary forms of its index behind' || pass
 
 debian new
 index $build $tests default-jre-headless libclang-rt-dev

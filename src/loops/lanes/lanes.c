@@ -7,6 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+/* Copies, for moves and for what operations do to some types. */
+LANE1(copy_u8, u8, u8, a)
+LANE1(copy_u16, u16, u16, a)
+LANE1(copy_u32, u32, u32, a)
+LANE1(copy_u64, u64, u64, a)
+LANE1(copy_b16, b16, b16, a)
+
 /* ---- Arithmetic --------------------------------------------------------------------------------------------- */
 
 #define ARITHMETIC(name, e)                                                                                            \
@@ -21,17 +28,13 @@
     const ox_lanes OX_LANES(name) = {.fn = {UINT_ROW(name), WRAP_ROW(name), FLOAT_ROW(name), SMALL_ROW(name)}};
 ARITHMETIC_MAPS(ARITHMETIC)
 
-/* a < 0 ? slope * a : a; integers wrap. */
-LANE2(PRelu_u8, u8, u8, u8, ((void)b, a))
-LANE2(PRelu_u16, u16, u16, u16, ((void)b, a))
-LANE2(PRelu_u32, u32, u32, u32, ((void)b, a))
-LANE2(PRelu_u64, u64, u64, u64, ((void)b, a))
+/* a < 0 ? slope * a : a; integers wrap, and unsigned ones are copies. */
 LANE2(PRelu_i32, i32, i32, i32, a < 0 ? (int32_t)((uint32_t)a * (uint32_t)b) : a)
 LANE2(PRelu_i64, i64, i64, i64, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
 LANE2(PRelu_f32, f32, f32, f32, a < 0 ? a * b : a)
 LANE2(PRelu_f64, f64, f64, f64, a < 0 ? a * b : a)
 const ox_lanes OX_LANES(PRelu) = {
-    .fn = {UINT_ROW(PRelu), FLOAT_ROW(PRelu), ENTRY(OX_INT32, PRelu_i32), ENTRY(OX_INT64, PRelu_i64)}};
+    .fn = {UINT_ROW(copy), FLOAT_ROW(PRelu), ENTRY(OX_INT32, PRelu_i32), ENTRY(OX_INT64, PRelu_i64)}};
 
 /* ---- Logic and bits ----------------------------------------------------------------------------------------- */
 
@@ -68,18 +71,19 @@ UNARY_BITS(BitwiseNot, ~a)
 #define LEFT (IN_WIDTH ? (c_u64)a << (b & 63) : 0)
 #define RIGHT_UNSIGNED (IN_WIDTH ? (c_u64)a >> (b & 63) : 0)
 #define RIGHT_SIGNED (IN_WIDTH ? (c_i64)a >> (b & 63) : a < 0 ? -1 : 0)
-#define SHIFT(name, uint_e, sint_e)                                                                                    \
-    LANE2(name##_u8, u8, u8, u8, uint_e)                                                                               \
-    LANE2(name##_u16, u16, u16, u16, uint_e)                                                                           \
-    LANE2(name##_u32, u32, u32, u32, uint_e)                                                                           \
-    LANE2(name##_u64, u64, u64, u64, uint_e)                                                                           \
-    LANE2(name##_i8, i8, i8, i8, sint_e)                                                                               \
-    LANE2(name##_i16, i16, i16, i16, sint_e)                                                                           \
-    LANE2(name##_i32, i32, i32, i32, sint_e)                                                                           \
-    LANE2(name##_i64, i64, i64, i64, sint_e)                                                                           \
-    const ox_lanes OX_LANES(name) = {.fn = {UINT_ROW(name), SINT_ROW(name)}};
-SHIFT(ShiftLeft, LEFT, LEFT)
-SHIFT(ShiftRight, RIGHT_UNSIGNED, RIGHT_SIGNED)
+#define SHIFT(name, e)                                                                                                 \
+    LANE2(name##_u8, u8, u8, u8, e)                                                                                    \
+    LANE2(name##_u16, u16, u16, u16, e)                                                                                \
+    LANE2(name##_u32, u32, u32, u32, e)                                                                                \
+    LANE2(name##_u64, u64, u64, u64, e)
+SHIFT(ShiftLeft, LEFT)
+SHIFT(ShiftRight, RIGHT_UNSIGNED)
+LANE2(ShiftRight_i8, i8, i8, i8, RIGHT_SIGNED)
+LANE2(ShiftRight_i16, i16, i16, i16, RIGHT_SIGNED)
+LANE2(ShiftRight_i32, i32, i32, i32, RIGHT_SIGNED)
+LANE2(ShiftRight_i64, i64, i64, i64, RIGHT_SIGNED)
+const ox_lanes OX_LANES(ShiftLeft) = {.fn = {UINT_ROW(ShiftLeft), WRAP_ROW(ShiftLeft)}};
+const ox_lanes OX_LANES(ShiftRight) = {.fn = {UINT_ROW(ShiftRight), SINT_ROW(ShiftRight)}};
 
 /* ---- Comparisons -------------------------------------------------------------------------------------------- */
 
@@ -97,8 +101,26 @@ SHIFT(ShiftRight, RIGHT_UNSIGNED, RIGHT_SIGNED)
     const ox_lanes OX_LANES(name) = {.fn = {UINT_ROW(name), SINT_ROW(name), FLOAT_ROW(name)}};
 COMPARE(Less, a < b)
 COMPARE(LessOrEqual, a <= b)
-COMPARE(Greater, a > b)
-COMPARE(GreaterOrEqual, a >= b)
+
+/* a > b is b < a: the loop of that, with operands that trade places. */
+#define TURNED_LANE(fn, other)                                                                                         \
+    static int fn(int64_t n, char *const arg[], const int64_t step[], const void *attr) {                              \
+        return other(n, (char *[]){arg[0], arg[2], arg[1]}, (const int64_t[]){step[0], step[2], step[1]}, attr);       \
+    }
+#define TURNED(name, other)                                                                                            \
+    TURNED_LANE(name##_u8, other##_u8)                                                                                 \
+    TURNED_LANE(name##_u16, other##_u16)                                                                               \
+    TURNED_LANE(name##_u32, other##_u32)                                                                               \
+    TURNED_LANE(name##_u64, other##_u64)                                                                               \
+    TURNED_LANE(name##_i8, other##_i8)                                                                                 \
+    TURNED_LANE(name##_i16, other##_i16)                                                                               \
+    TURNED_LANE(name##_i32, other##_i32)                                                                               \
+    TURNED_LANE(name##_i64, other##_i64)                                                                               \
+    TURNED_LANE(name##_f32, other##_f32)                                                                               \
+    TURNED_LANE(name##_f64, other##_f64)                                                                               \
+    const ox_lanes OX_LANES(name) = {.fn = {UINT_ROW(name), SINT_ROW(name), FLOAT_ROW(name)}};
+TURNED(Greater, Less)
+TURNED(GreaterOrEqual, LessOrEqual)
 
 LANE2(Equal_u8, truth, u8, u8, a == b)
 LANE2(Equal_u16, truth, u16, u16, a == b)
@@ -180,12 +202,6 @@ UNARY_NUMBER(Shrink, shrunk_u64(a, ALPHA, BETA), shrunk_i64(a, ALPHA, BETA),
                        : shrunk_f64)(a, ALPHA, BETA)))
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
-
-LANE1(copy_u8, u8, u8, a)
-LANE1(copy_u16, u16, u16, a)
-LANE1(copy_u32, u32, u32, a)
-LANE1(copy_u64, u64, u64, a)
-LANE1(copy_b16, b16, b16, a)
 
 ox_lane *OX_VARIANT(ox_lane_copy)(size_t width) {
     return width == 1 ? copy_u8 : width == 2 ? copy_u16 : width == 4 ? copy_u32 : width == 8 ? copy_u64 : copy_b16;
