@@ -42,13 +42,11 @@ $(FUZZ)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fields.c tests/fuzz/mutate.c $(wi
 	$(call SHORT,LD) clang $(FUZZ_FLAGS) -fsanitize=fuzzer,$(FUZZ_CHECKS) -o $@ $(filter %.c,$^) $(FUZZ)/libtools.a $(FUZZ)/obj/libox.a \
 	  -lprotobuf-c -lpng16 -lz -lm -lpthread -ldl
 
-# All targets run, whatever the others find.
+# All targets run, whatever the others find, as many at a time as make has jobs.
 fuzz: fuzz-build
-	@status=0; for target in $(FUZZ_TARGETS); do \
-	  $(MAKE) --no-print-directory fuzz-$$target || status=1; \
-	done; exit $$status
+	+@$(MAKE) --no-print-directory --keep-going --output-sync FUZZ_BUILT=1 $(FUZZ_TARGETS:%=fuzz-%)
 
-fuzz-%: fuzz-build
+fuzz-%: $(if $(FUZZ_BUILT),,fuzz-build)
 	@mkdir -p $(FUZZ)/learned/$*
 	@echo "fuzz $*: $(SECONDS) s"
 	@$(FUZZ)/fuzz_$* $(FUZZ_OPTIONS) -max_total_time=$(SECONDS) -artifact_prefix=$(FUZZ)/$*- \
