@@ -625,7 +625,8 @@ OX_API ox_status ox_op_get(size_t index, ox_op_info *info);
  * functions; each gets a call, which knows one node of the model:
  *   infer    knows types and shapes of the inputs, and says types and shapes of the outputs. It checks all that can be
  *            wrong, and may be called again at any time.
- *   prepare  once per plan, after infer: computes what run needs into memory of the plan. May be NULL.
+ *   prepare  when a plan is made for other shapes of the inputs, after infer: computes what run needs into memory of
+ *            the plan. May be NULL.
  *   run      computes. It asks for no memory. NULL if every output is a view.
  * They return OX_OK or what a function of the call returned. One session calls them from one thread, but several
  * sessions may do so at the same time. */

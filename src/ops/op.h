@@ -3,7 +3,8 @@
  * An operator has up to three functions, called in this order:
  *   infer    knows types and shapes of the inputs (and the data of those that are constant) and says types and shapes
  *            of the outputs. It checks everything that can be wrong. It may be called again at any time.
- *   prepare  once per plan, after infer: computes what run needs (iteration plans, choice of loops) into plan memory.
+ *   prepare  for each shape of the inputs, after infer: computes what run needs (iteration plans, choice of loops) into
+ *            plan memory.
  *   run      computes. It allocates nothing; what can still fail depends on data (a division by zero, an index).
  * A view operator has only infer: it says that an output is a view of an input, and the runtime copies if it must.
  * Operators that run subgraphs of their node are of another kind: control.h.

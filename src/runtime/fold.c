@@ -134,12 +134,17 @@ static void count_constants(ox_frame *frame, int n) {
         await(frame, node->out[k], 0); /* nobody reads it */
 }
 
+enum {
+    MOST_LEFT = 1024 /* bytes: such constants stay where shapes change, for nodes that are folded again */
+};
+
 /* Notes of where the results of node n will be, in memory that stays until the stage is planned. */
 static ox_status note_temporaries(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++) {
         ox_life *life = node->out[k] < 0 ? NULL : &frame->planning.lives[node->out[k]];
-        if (!life || life->is_read || ox_frame_own(frame, node->out[k])->constant)
+        const bool stays = life && (life->is_read || (frame->varies && life->bytes <= MOST_LEFT));
+        if (!life || stays || ox_frame_own(frame, node->out[k])->constant)
             continue;
         life->temporary = ox_pile_get(&frame->planning.scratch, sizeof *life->temporary);
         if (!life->temporary)
@@ -293,9 +298,6 @@ static ox_status fold(ox_frame *frame, int n) {
 
 /* The same for a node that is not prepared, if that does not take much. */
 static ox_status try_fold(ox_frame *frame, int n) {
-#if OX_WITH_TEMPORARIES
-    OX_TRY(note_temporaries(frame, n));
-#endif
     ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
     ox_step *step = &frame->plan.steps[n];
     ox_status status = ox_plan_prepare(frame, n, true, &frame->planning.scratch);
@@ -306,15 +308,28 @@ static ox_status try_fold(ox_frame *frame, int n) {
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
+static bool can_fold(const ox_frame *frame, int n) {
+    return !frame->plan.steps[n].skip && is_constant(frame, n) && may_take(frame, result_bytes(frame, n));
+}
+
 ox_status ox_fold_node(ox_frame *frame, int n) {
-    const ox_step *step = &frame->plan.steps[n];
-    if (!step->skip && is_constant(frame, n) && may_take(frame, result_bytes(frame, n)))
+    if (can_fold(frame, n)) {
+#if OX_WITH_TEMPORARIES
+        OX_TRY(note_temporaries(frame, n));
+#endif
         OX_TRY(try_fold(frame, n));
+    }
 #if OX_WITH_TEMPORARIES
     count_constants(frame, n);
 #endif
     return OX_OK;
 }
+
+#if OX_WITH_UPDATES
+ox_status ox_fold_again(ox_frame *frame, int n) {
+    return can_fold(frame, n) ? try_fold(frame, n) : OX_OK;
+}
+#endif
 
 #if OX_WITH_TEMPORARIES
 /* Moves a result to where the run reads it. */

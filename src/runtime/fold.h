@@ -11,6 +11,8 @@
 /* Computes node n, whose outputs are described, if these depend on constants and shapes only and that does not take too
  * much; then the step is skipped. To be called for each node of a stage in turn. */
 ox_status ox_fold_node(ox_frame *frame, int n);
+/* The same where other nodes stay as they are: what is computed stays in plan memory. */
+ox_status ox_fold_again(ox_frame *frame, int n);
 /* Keeps what is left of the nodes [first, end) that have been described. */
 ox_status ox_fold_keep(ox_frame *frame, int first, int end);
 /* Gives all of it back where a stage comes to nothing. */

@@ -20,6 +20,9 @@
 /* Plans for other shapes than the present ones stay: kept.h. */
 #define OX_WITH_KEPT (!OX_SMALL)
 
+/* A plan becomes one for other shapes, where little changes: update.h. */
+#define OX_WITH_UPDATES (OX_WITH_KEPT && OX_WITH_FUSION && OX_WITH_RUNS && OX_KEEP_STATE)
+
 typedef struct ox_profile ox_profile; /* profile.h */
 typedef struct ox_inner ox_inner;     /* inner.h: only frames of subgraphs have one */
 
@@ -31,7 +34,8 @@ typedef struct ox_source {
     int64_t *shape;
     void *given; /* the data: shown to operators when the run starts */
 #if !OX_SMALL
-    char *copy; /* what a run works on instead: given.h */
+    bool differs; /* from what the plan was made for that is being updated */
+    char *copy;   /* what a run works on instead: given.h */
     size_t copy_room;
 #endif
 } ox_source;
@@ -82,6 +86,14 @@ typedef struct ox_stage {
     struct ox_stage *before, *after;
 } ox_stage;
 
+#if OX_WITH_UPDATES
+/* Memory in which a step is prepared again and again. */
+typedef struct ox_again {
+    void *block; /* NULL: there is none yet, and so many bytes were taken last; 0: it has not been prepared again */
+    size_t size;
+} ox_again;
+#endif
+
 /* What holds until a source gets another shape. The lists of steps, members and prepared operators stay for the next
  * plan; what they point to lies in the pile. */
 typedef struct ox_plan {
@@ -96,6 +108,8 @@ typedef struct ox_plan {
     ox_pile lists; /* where the lists lie that are not the first of the frame */
     int64_t *key;  /* in `pile`: what the sources were when the plan was made */
     size_t key_size;
+    ox_again *again;   /* in `pile`: of each step, once the plan has been updated */
+    size_t fresh;      /* bytes of `pile` when the stages had been planned: updates leave behind what they replace */
     ox_slot *slots;    /* of the values that are no weights, while another plan is in force, ... */
     uintptr_t arena;   /* ... in an arena that began there, of which ... */
     size_t arena_used; /* ... so many bytes were used */
@@ -182,6 +196,7 @@ struct ox_frame {
 #if OX_WITH_KEPT
     ox_kept *kept; /* `most_kept` others, the last one first; those without stages are free */
     int most_kept;
+    bool varies; /* shapes have changed: what planning knows stays, for plans that become others */
 #endif
     /* The run: */
     ox_arena arena;

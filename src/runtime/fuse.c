@@ -143,8 +143,7 @@ static void keep_inputs(ox_frame *frame, const ox_group *group) {
     }
 }
 
-/* Which node of the stage gives each value; -1 for none. */
-static int *find_givers(ox_frame *frame, int first, int end) {
+int *ox_fuse_givers(ox_frame *frame, int first, int end) {
     int *giver = ox_pile_array(&frame->planning.scratch, (size_t)frame->graph->nvalues + 1, sizeof *giver);
     for (int v = 0; giver && v < frame->graph->nvalues; v++)
         giver[v] = -1;
@@ -169,19 +168,18 @@ static ox_space space_of(ox_frame *frame, int n) {
     return (ox_space){.rank = call->out[0]->rank, .dims = call->out[0]->dims};
 }
 
-static ox_status single_groups(ox_frame *frame, int first, int end) {
-    for (int n = first; n < end; n++) {
-        frame->plan.members[n].group = NULL;
-        frame->plan.members[n].next = -1;
-        const bool dense = is_dense(frame, n);
-        if (!dense && !is_program(frame, n))
-            continue;
-        ox_group *group = ox_pile_get(&frame->planning.scratch, sizeof *group);
-        if (!group)
-            return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
-        *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n)};
-        frame->plan.members[n].group = group;
-    }
+/* A group of node n alone, if it may be a member of one. */
+static ox_status single_group(ox_frame *frame, int n) {
+    frame->plan.members[n].group = NULL;
+    frame->plan.members[n].next = -1;
+    const bool dense = is_dense(frame, n);
+    if (!dense && !is_program(frame, n))
+        return OX_OK;
+    ox_group *group = ox_pile_get(&frame->planning.scratch, sizeof *group);
+    if (!group)
+        return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
+    *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n)};
+    frame->plan.members[n].group = group;
     return OX_OK;
 }
 
@@ -211,8 +209,13 @@ static ox_status keep_group(ox_frame *frame, int n) {
     return OX_OK;
 }
 
+/* A dense node that nothing follows. */
+static bool is_lonely(const ox_group *group, int n) {
+    return group && group->dense == n && group->count == 1;
+}
+
 static ox_status join_groups(ox_frame *frame, int first, int end) {
-    const int *giver = find_givers(frame, first, end);
+    const int *giver = ox_fuse_givers(frame, first, end);
     if (!giver)
         return ox_fail_memory(frame->error, "the plan of a session", (size_t)frame->graph->nvalues * sizeof *giver);
     for (int n = first; n < end; n++)
@@ -220,8 +223,8 @@ static ox_status join_groups(ox_frame *frame, int first, int end) {
             join(frame, giver, n);
     for (int n = first; n < end; n++) {
         const ox_group *group = frame->plan.members[n].group;
-        if (group && group->dense == n && group->count == 1)
-            frame->plan.members[n].group = NULL; /* nothing follows */
+        if (is_lonely(group, n))
+            frame->plan.members[n].group = NULL;
         else if (group && group->tail == n)
             keep_inputs(frame, group);
     }
@@ -230,7 +233,8 @@ static ox_status join_groups(ox_frame *frame, int first, int end) {
 
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
     ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
-    OX_TRY(single_groups(frame, first, end));
+    for (int n = first; n < end; n++)
+        OX_TRY(single_group(frame, n));
     if (!frame->options->no_fuse)
         OX_TRY(join_groups(frame, first, end));
     for (int n = first; n < end; n++)
@@ -239,6 +243,62 @@ ox_status ox_fuse_stage(ox_frame *frame, int first, int end) {
     ox_pile_restore(&frame->planning.scratch, mark);
     return OX_OK;
 }
+
+/* ---- Groups that stay --------------------------------------------------------------------------------------- */
+
+#if OX_WITH_UPDATES
+bool ox_fuse_takes(const ox_frame *frame, int n) {
+    return frame->plan.members[n].group || is_dense(frame, n);
+}
+
+/* Groups of the nodes, as if they were in none. Members but the last are skipped in a run, not for that. */
+static bool group_again(ox_frame *frame, const int *nodes, int count, const int *giver) {
+    for (int i = 0; i < count; i++) {
+        const ox_group *group = frame->plan.members[nodes[i]].group;
+        frame->plan.steps[nodes[i]].skip &= !group || group->tail == nodes[i];
+    }
+    for (int i = 0; i < count; i++)
+        if (single_group(frame, nodes[i]) != OX_OK)
+            return false;
+    for (int i = 0; i < count && !frame->options->no_fuse; i++)
+        if (frame->plan.members[nodes[i]].group)
+            join(frame, giver, nodes[i]);
+    return true;
+}
+
+static bool same_group(const ox_frame *frame, const ox_member *was, int n) {
+    const ox_member *now = &frame->plan.members[n];
+    const ox_group *a = was->group, *b = is_lonely(now->group, n) && !frame->options->no_fuse ? NULL : now->group;
+    return a && b ? a->head == b->head && a->tail == b->tail && a->dense == b->dense && was->next == now->next : a == b;
+}
+
+/* What the nodes are members of again. */
+static void return_members(ox_frame *frame, const int *nodes, int count, const ox_member *were, bool same) {
+    for (int i = 0; i < count; i++) {
+        const int n = nodes[i];
+        ox_group *group = were[i].group;
+        if (same && group && group->tail == n)
+            group->space = frame->plan.members[n].group->space;
+        frame->plan.members[n] = were[i];
+        frame->plan.steps[n].skip |= group && group->tail != n;
+    }
+}
+
+bool ox_fuse_holds(ox_frame *frame, const int *nodes, int count, const int *giver) {
+    const ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
+    ox_member *were = ox_pile_array(&frame->planning.scratch, (size_t)count, sizeof *were);
+    if (!were)
+        return false;
+    for (int i = 0; i < count; i++)
+        were[i] = frame->plan.members[nodes[i]];
+    bool same = group_again(frame, nodes, count, giver);
+    for (int i = 0; i < count && same; i++)
+        same = same_group(frame, &were[i], nodes[i]);
+    return_members(frame, nodes, count, were, same);
+    ox_pile_restore(&frame->planning.scratch, mark);
+    return same;
+}
+#endif
 
 /* ---- Writing passes ----------------------------------------------------------------------------------------- */
 

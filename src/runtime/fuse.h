@@ -6,6 +6,14 @@
 
 /* Puts the nodes of a stage that are lane programs, described already, into groups that run as one pass each. */
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end);
+/* True if node n, which is as it was, may be a member of a group. */
+bool ox_fuse_takes(const ox_frame *frame, int n);
+/* Whether these nodes, in order, come into the groups that they are in: described anew, with all nodes that may be
+ * members and give them something, or take something of theirs. `giver`: which node gives each value. Then spaces are
+ * those of the new shapes. False without memory. */
+bool ox_fuse_holds(ox_frame *frame, const int *nodes, int count, const int *giver);
+/* Which node of [first, end) gives each value, -1 for none; NULL without memory. */
+int *ox_fuse_givers(ox_frame *frame, int first, int end);
 /* Writes the program of the group whose last member is node n, in `pile`; what is not needed once it is ended lies in
  * `scratch`. Errors say where they are. */
 ox_status ox_fuse_write(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch);

@@ -29,22 +29,34 @@ static void add_list(key_words *words, int rank, const int64_t *list) {
         add_word(words, list[d]);
 }
 
+enum {
+    HAS_STRIDES = 16 /* among what is known of a source: a list of strides follows that of dims */
+};
+
+static void describe_source(const ox_source *source, key_words *words) {
+    const ox_slot *slot = source->slot;
+    const ox_tensor *tensor = &slot->tensor;
+    add_word(words, tensor->dtype);
+    add_word(words, tensor->rank);
+    add_word(words, slot->constant | slot->fixed << 1 | slot->weight << 2 | slot->foreign << 3 |
+                        (tensor->strides ? HAS_STRIDES : 0));
+    add_word(words, slot->constant ? (int64_t)(uintptr_t)tensor->data : 0);
+    add_word(words, (int64_t)(uintptr_t)tensor->dims); /* what was prepared may point there */
+    add_list(words, tensor->rank, tensor->dims);
+    if (tensor->strides)
+        add_list(words, tensor->rank, tensor->strides);
+}
+
+/* How many words describe the source that these begin with. */
+static size_t source_words(const int64_t *key) {
+    return 5 + (size_t)key[1] * (key[2] & HAS_STRIDES ? 2 : 1);
+}
+
 /* All that planning sees of the sources. Where outputs go makes other plans, too. */
 static void describe(const ox_frame *frame, key_words *words) {
     add_word(words, frame->placer.place != NULL);
-    for (int i = 0; i < frame->nsources; i++) {
-        const ox_slot *slot = frame->sources[i].slot;
-        const ox_tensor *tensor = &slot->tensor;
-        add_word(words, tensor->dtype);
-        add_word(words, tensor->rank);
-        add_word(words, slot->constant | slot->fixed << 1 | slot->weight << 2 | slot->foreign << 3);
-        add_word(words, slot->constant ? (int64_t)(uintptr_t)tensor->data : 0);
-        add_word(words, (int64_t)(uintptr_t)tensor->dims); /* what was prepared may point there */
-        add_list(words, tensor->rank, tensor->dims);
-        add_word(words, tensor->strides != NULL);
-        if (tensor->strides)
-            add_list(words, tensor->rank, tensor->strides);
-    }
+    for (int i = 0; i < frame->nsources; i++)
+        describe_source(&frame->sources[i], words);
 }
 
 static bool serves(const ox_frame *frame, const ox_plan *plan) {
@@ -68,6 +80,34 @@ ox_status ox_kept_note(ox_frame *frame) {
     plan->key_size = words.at;
     describe(frame, &(key_words){.key = plan->key, .write = true});
     return OX_OK;
+}
+
+bool ox_kept_differs(ox_frame *frame) {
+    const ox_plan *plan = &frame->plan;
+    size_t at = 1;
+    for (int i = 0; i < frame->nsources; i++) {
+        key_words words = {.key = plan->key, .size = plan->key_size, .at = at, .same = true};
+        const int64_t flags = plan->key[at + 2];
+        describe_source(&frame->sources[i], &words);
+        frame->sources[i].differs = !words.same;
+        if (!words.same && (flags & 1 || frame->sources[i].slot->constant))
+            return false;
+        at += source_words(&plan->key[at]);
+    }
+    return plan->key[0] == (frame->placer.place != NULL);
+}
+
+bool ox_kept_renew(ox_frame *frame) {
+    ox_plan *plan = &frame->plan;
+    key_words words = {0};
+    describe(frame, &words);
+    if (words.at > plan->key_size)
+        plan->key = ox_pile_array(&plan->pile, words.at, sizeof *plan->key);
+    if (!plan->key)
+        return false;
+    plan->key_size = words.at;
+    describe(frame, &(key_words){.key = plan->key, .write = true});
+    return true;
 }
 
 /* ---- Plans by turns ----------------------------------------------------------------------------------------- */
@@ -112,13 +152,9 @@ static void put_in_force(ox_frame *frame, const ox_kept *kept) {
     frame->plan.forgotten = forgotten;
 }
 
-bool ox_kept_take(ox_frame *frame) {
-    if (serves(frame, &frame->plan))
-        return true;
-    int i = 0;
-    while (i < frame->most_kept && !serves(frame, &frame->kept[i].plan))
-        i++;
-    if (i == frame->most_kept || !need_slots(frame, &frame->plan))
+/* Brings plan i of those that are kept in force; false without memory. */
+static bool exchange(ox_frame *frame, int i) {
+    if (!need_slots(frame, &frame->plan))
         return false;
     const ox_kept taken = frame->kept[i];
     put_first(frame, i);
@@ -128,6 +164,23 @@ bool ox_kept_take(ox_frame *frame) {
     frame->arena.used = taken.plan.arena_used;
     ox_place_move(frame, frame->plan.newest->end, taken.plan.arena);
     return true;
+}
+
+bool ox_kept_take(ox_frame *frame) {
+    if (serves(frame, &frame->plan))
+        return true;
+    int i = 0;
+    while (i < frame->most_kept && !serves(frame, &frame->kept[i].plan))
+        i++;
+    return i < frame->most_kept && exchange(frame, i);
+}
+
+bool ox_kept_oldest(ox_frame *frame) {
+    const int last = frame->most_kept - 1;
+    if (!frame->plan.stages || last < 0)
+        return false;
+    frame->varies = true;
+    return frame->kept[last].plan.stages && frame->kept[last].planning.lives && exchange(frame, last);
 }
 
 /* A kept plan without stages, whose lists are as in a new frame. */
@@ -185,6 +238,8 @@ bool ox_kept_drop(ox_frame *frame) {
         found = found || frame->kept[i].plan.stages;
         drop(frame, &frame->kept[i]);
     }
+    found = found || frame->varies;
+    frame->varies = false;
     return found;
 }
 #endif

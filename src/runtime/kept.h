@@ -13,9 +13,21 @@ bool ox_kept_take(ox_frame *frame);
 void ox_kept_put(ox_frame *frame);
 /* Notes what the sources are, before the first stage is planned. */
 ox_status ox_kept_note(ox_frame *frame);
+/* Where no more plans can be kept: puts the one in force aside, and brings the oldest in force, to be updated, if what
+ * planning knew of it is there. False if not. */
+bool ox_kept_oldest(ox_frame *frame);
+/* Finds out which sources differ from what the plan in force was made for; false if it cannot become one for these,
+ * whatever it is. */
+bool ox_kept_differs(ox_frame *frame);
+/* Notes that the plan in force is one for the sources as they are; false without memory. */
+bool ox_kept_renew(ox_frame *frame);
 /* Drops the plans that are not in force; false if there are none. */
 bool ox_kept_drop(ox_frame *frame);
 #else
+static inline bool ox_kept_oldest(ox_frame *frame) {
+    (void)frame;
+    return false;
+}
 static inline bool ox_kept_take(ox_frame *frame) {
     (void)frame;
     return false;

@@ -25,6 +25,9 @@ typedef struct ox_life {
     /* of owners: */
     int born, dies; /* positions of the nodes that the buffer must live through */
     size_t bytes, place;
+#if !OX_SMALL
+    size_t room; /* bytes that it has at its place, if that is more than it takes: update.h */
+#endif
 #if OX_WITH_PARTS
     size_t at; /* byte offset in the buffer of `owner` */
 #endif

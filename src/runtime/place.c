@@ -46,6 +46,24 @@ static bool owns_buffer(const ox_frame *frame, int v) {
     return life->owner == v && life->bytes && !(OX_WITH_TARGETS && life->outside);
 }
 
+/* What a buffer takes, and what a growing one is to have ahead. */
+static size_t value_room(const ox_life *life) {
+    const size_t size = ox_aligned(life->bytes);
+#if OX_WITH_UPDATES
+    return life->room > size ? life->room : size;
+#else
+    return size;
+#endif
+}
+
+static size_t work_room(const ox_step *step) {
+#if OX_WITH_UPDATES
+    return step->room > step->work ? step->room : step->work;
+#else
+    return step->work;
+#endif
+}
+
 /* The values of a stage are the outputs of its nodes; those of earlier stages stay where they are, if still alive. */
 static void collect_values(ox_frame *frame, const ox_stage *stage, placing *p, bool earlier) {
     for (int n = earlier ? 0 : stage->first; n < (earlier ? stage->first : stage->end); n++) {
@@ -55,7 +73,7 @@ static void collect_values(ox_frame *frame, const ox_stage *stage, placing *p, b
             if (v < 0 || !owns_buffer(frame, v) || (earlier && frame->planning.lives[v].dies < stage->first))
                 continue;
             ox_life *life = &frame->planning.lives[v];
-            p->buffers[p->count++] = (buffer){ox_aligned(life->bytes), life->born, life->dies, &life->place};
+            p->buffers[p->count++] = (buffer){value_room(life), life->born, life->dies, &life->place};
         }
     }
 }
@@ -64,7 +82,7 @@ static void collect_work(ox_frame *frame, const ox_stage *stage, placing *p) {
     for (int n = stage->first; n < stage->end && OX_WITH_RUNS; n++) {
         ox_step *step = &frame->plan.steps[n];
         if (!step->skip && step->work)
-            p->buffers[p->count++] = (buffer){step->work, n, n, &step->place};
+            p->buffers[p->count++] = (buffer){work_room(step), n, n, &step->place};
     }
 }
 
@@ -366,9 +384,17 @@ static ox_status place_buffers(placing *p, ox_frame *frame) {
                : ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would be larger than the address space");
 }
 
-ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
-    if (OX_WITH_TARGETS && frame->placer.place)
-        OX_TRY(ox_target_choose(frame, stage));
+static bool keeps_lives(const ox_frame *frame) {
+#if OX_WITH_UPDATES
+    return frame->varies;
+#else
+    (void)frame;
+    return false;
+#endif
+}
+
+/* first: no earlier stage has left anything in the arena. */
+static ox_status place_stage(ox_frame *frame, const ox_stage *stage, bool first) {
     size_t most = most_buffers(frame, stage);
     placing p = {.buffers = ox_pile_array(&frame->planning.scratch, most, sizeof *p.buffers),
                  .first = stage->first,
@@ -381,13 +407,42 @@ ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
     collect_work(frame, stage, &p);
     OX_TRY(place_buffers(&p, frame));
     ox_placed_assert(frame, stage, p.high_water);
-    const bool first = frame->plan.stages == NULL;
     const uintptr_t before = first ? 0 : (uintptr_t)frame->arena.start;
     point_into_arena(frame, stage, before);
-    if (first && stage->end == frame->graph->nnodes)
+    if (first && stage->end == frame->graph->nnodes && !keeps_lives(frame))
         ox_life_forget(frame); /* so that planning and the arena need not fit in memory together */
     OX_TRY(grow_arena(frame, p.high_water, !first));
     ox_place_move(frame, stage->end, before);
     frame->arena.used = first || p.high_water > frame->arena.used ? p.high_water : frame->arena.used;
     return OX_OK;
 }
+
+ox_status ox_place_stage(ox_frame *frame, ox_stage *stage) {
+    if (OX_WITH_TARGETS && frame->placer.place)
+        OX_TRY(ox_target_choose(frame, stage));
+    return place_stage(frame, stage, frame->plan.stages == NULL);
+}
+
+#if OX_WITH_UPDATES
+ox_status ox_place_again(ox_frame *frame) {
+    const ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
+    OX_TRY(place_stage(frame, frame->plan.stages, true));
+    ox_pile_restore(&frame->planning.scratch, mark);
+    return OX_OK;
+}
+
+void ox_place_hide(ox_frame *frame, bool hide) {
+    if (!hide) {
+        point_into_arena(frame, frame->plan.stages, (uintptr_t)frame->arena.start);
+        return;
+    }
+    for (int n = 0; n < frame->plan.stages->end; n++) {
+        const ox_node *node = &frame->graph->nodes[n];
+        for (int k = 0; k < node->nout; k++) {
+            ox_slot *slot = node->out[k] < 0 ? NULL : ox_frame_own(frame, node->out[k]);
+            if (slot && !slot->constant && ox_step_view(&frame->plan.steps[n], k) != OX_VIEW_GIVEN)
+                slot->tensor.data = NULL;
+        }
+    }
+}
+#endif

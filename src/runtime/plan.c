@@ -211,6 +211,9 @@ static void describe_value(ox_frame *frame, int n, int v, const ox_tensor *seen)
 #if OX_WITH_PARTS
     life->at = 0;
 #endif
+#if !OX_SMALL
+    life->room = 0;
+#endif
     life->outside = false;
 #if OX_WITH_TEMPORARIES
     life->waiting = 0;

@@ -9,6 +9,7 @@
 #include "profile.h"
 #include "stage.h"
 #include "target.h"
+#include "update.h"
 
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
     ox_status (*const run)(ox_frame *, int) = ox_checks(frame) ? ox_check_step : ox_step_run;
@@ -61,18 +62,30 @@ static const ox_bodies bodies = {ox_body_ends,       ox_body_open, ox_body_input
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
+/* The plan in force is for other shapes: it is put aside, and the oldest of all becomes one for these, or goes. */
+static void renew_plan(ox_frame *frame) {
+    show_inputs(frame, false);
+    if (OX_WITH_UPDATES && !ox_checks(frame) && ox_kept_oldest(frame)) {
+        if (ox_update_plan(frame))
+            return;
+    } else {
+        ox_kept_put(frame);
+    }
+    ox_stage_forget(frame, frame->plan.stages);
+}
+
 ox_status ox_run_plan(ox_frame *frame) {
     frame->work.call.bodies = OX_WITH_SUBGRAPHS ? &bodies : NULL;
-    if (frame->plan.stale && !ox_kept_take(frame)) {
-        ox_kept_put(frame);
-        ox_stage_forget(frame, frame->plan.stages);
-    }
+    if (frame->plan.stale && !ox_kept_take(frame))
+        renew_plan(frame);
     frame->plan.stale = false;
     if (frame->plan.stages)
         return OX_OK;
     show_inputs(frame, false);
     OX_TRY(ox_kept_note(frame));
-    return ox_stage_plan(frame, 0, false);
+    OX_TRY(ox_stage_plan(frame, 0, false));
+    ox_update_begin(frame);
+    return OX_OK;
 }
 
 /* The stage that starts at node n, where data decides on shapes: the one that was planned if it still holds. */

@@ -12,8 +12,7 @@
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
-/* Shapes, views and constants of one node. */
-static ox_status describe_node(ox_frame *frame, int n) {
+ox_status ox_stage_describe(ox_frame *frame, int n) {
     ox_step *step = &frame->plan.steps[n];
     const ox_node *node = &frame->graph->nodes[n];
     step->skip = true;
@@ -22,6 +21,7 @@ static ox_status describe_node(ox_frame *frame, int n) {
     step->outputs = NULL;
 #if !OX_SMALL
     step->types = 0;
+    step->room = 0;
 #endif
     *ox_frame_prepared(frame, n) = (ox_prepared){0};
     for (int k = 0; k < node->nout; k++) {
@@ -34,6 +34,12 @@ static ox_status describe_node(ox_frame *frame, int n) {
         }
         step->skip &= !slot || slot->constant || view == OX_VIEW_GIVEN;
     }
+    return OX_OK;
+}
+
+/* Shapes, views and constants of one node. */
+static ox_status describe_node(ox_frame *frame, int n) {
+    OX_TRY(ox_stage_describe(frame, n));
     return ox_fold_node(frame, n);
 }
 

@@ -50,9 +50,12 @@ typedef struct ox_step {
     ox_output *outputs; /* as many as the node has; NULL if none is a view */
     size_t place;       /* in the arena: what is prepared for each run (OX_KEEP_STATE), and the workspace, ... */
     size_t work;        /* ... of so many bytes */
-    bool skip : 1;      /* nothing to do in a run: its outputs are constants */
-    bool runs : 1;      /* the run function is called: some output is not a view, ... */
-    bool empty : 1;     /* ... unless no output has an element, and the operator then does nothing */
+#if !OX_SMALL
+    size_t room; /* as of ox_life */
+#endif
+    bool skip : 1;  /* nothing to do in a run: its outputs are constants */
+    bool runs : 1;  /* the run function is called: some output is not a view, ... */
+    bool empty : 1; /* ... unless no output has an element, and the operator then does nothing */
 #if !OX_SMALL
     uint32_t types; /* ox_call.types of when it was prepared, also to be folded */
 #endif

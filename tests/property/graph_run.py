@@ -106,15 +106,16 @@ class Config:
     outputs: tuple = ()
     constant: bool = False
     check: bool = False
+    plans: int = 0
 
     def options(self):
-        return options_of(self.isa, self.threads, self.no_fuse, self.check)
+        return options_of(self.isa, self.threads, self.no_fuse, self.check, self.plans)
 
 
 @functools.lru_cache(None)
-def options_of(isa, threads, no_fuse, check):
+def options_of(isa, threads, no_fuse, check, plans):
     # What a node gives while a graph is drawn may be far larger than what a graph keeps.
-    limits = oxlib.Limits(tensor_bytes=TENSOR_BYTES)
+    limits = oxlib.Limits(tensor_bytes=TENSOR_BYTES, plans=plans)
     return oxlib.Options(isa=isa.encode(), threads=threads, no_fuse=no_fuse, check=check, limits=limits)
 
 

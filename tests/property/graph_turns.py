@@ -1,5 +1,6 @@
 """graph_turns.py: a random graph in one session that sees shapes, strides and types in turns, some of them again and
-again, against a session of its own for each turn: the same bits, or the same error."""
+again, or one dimension that grows with every step, against a session of its own for each turn: the same bits, or the
+same error."""
 
 import graph_held
 import numpy as np
@@ -9,7 +10,7 @@ import values
 from graph_held import Held
 from graph_run import Config, Running, differs
 
-WAYS, TURNS = 6, 14  # more ways than a session keeps plans of
+WAYS, TURNS = 6, 14  # more ways than a session keeps plans of, which are 4 or 2
 
 
 def shorter(rng, array):
@@ -51,6 +52,27 @@ def draw_way(rng, inputs):
     change, share = CHANGES[int(rng.integers(len(CHANGES)))], 1 if rng.random() < 0.5 else 0.4
     return {name: value if isinstance(value, Held) or rng.random() >= share else change(rng, value)
             for name, value in inputs.items()}
+
+
+def stretched(value, size, old):
+    """The value with `size` elements on every axis that had `old` of them: its own again and again."""
+    axes = [] if isinstance(value, Held) or not value.size else [d for d, n in enumerate(value.shape) if n == old]
+    for axis in axes:
+        value = np.take(value, np.arange(size) % old, axis)
+    return value
+
+
+def draw_growth(rng, inputs):
+    """The inputs as one of their sizes grows from turn to turn; now and then it stays, falls back, or what the inputs are
+    changes otherwise."""
+    sizes = sorted({n for value in inputs.values() if not isinstance(value, Held) for n in value.shape if n})
+    old = sizes[int(rng.integers(len(sizes)))] if sizes else 0
+    size, ways = old, []
+    for _ in range(TURNS):
+        way = {name: stretched(value, size, old) for name, value in inputs.items()}
+        ways.append(draw_way(rng, way) if rng.random() < 0.1 else way)
+        size = old if rng.random() < 0.05 else size + int(rng.random() < 0.9)
+    return ways
 
 
 def given_of(case, inputs):
@@ -95,14 +117,17 @@ def examine(rng, case, isa):
     """None, or what is wrong."""
     made = case.made()
     outputs = tuple(name for name in made if rng.random() < 0.3) or (made[-1],)
-    config = Config(isa, threads=1 + int(rng.integers(2)), no_fuse=rng.random() < 0.2, outputs=outputs)
-    ways = [case.inputs] + [draw_way(rng, case.inputs) for _ in range(WAYS - 1)]
+    config = Config(isa, threads=1 + int(rng.integers(2)), no_fuse=rng.random() < 0.2, outputs=outputs,
+                    plans=2 * int(rng.integers(2)))
+    grows = rng.random() < 0.5
+    ways = draw_growth(rng, case.inputs) if grows else [case.inputs] + [draw_way(rng, case.inputs)
+                                                                        for _ in range(WAYS - 1)]
     given, fresh = [given_of(case, way) for way in ways], {}
     with Running(case, config) as running:
         try:
             for turn in range(TURNS):
                 bind(running.session, rng.random() < 0.15)
-                number = int(rng.integers(WAYS))
+                number = turn if grows else int(rng.integers(WAYS))
                 if number not in fresh:
                     fresh[number] = Fresh(running.model, config, given[number])
                 text = difference(config, fresh[number], running.session, failure(running.session, given[number]))

@@ -193,11 +193,23 @@ START_TEST(plans_within_a_limit) {
 }
 END_TEST
 
+/* Where there are more sizes than plans, plans become those of other sizes. */
+START_TEST(plans_that_become_others) {
+    options.limits.plans = _i < ox_sample_count ? OX_MAX_PLANS : 2;
+    begin(_i % ox_sample_count);
+    for (int turn = 0; turn < TURNS; turn++) {
+        ck_assert_msg(run_size(turn % SIZES) == OX_OK, "%s", error.text);
+        check_size(turn % SIZES);
+    }
+}
+END_TEST
+
 /* Each allocation fails once, whichever plan is in force: that run fails, or does without, and all others are right. */
 START_TEST(allocations_that_fail) {
     static const int order[] = {0, 1, 2, 0, 3, 1, 5, 4, 0};
     bool failed = true;
-    begin(_i);
+    options.limits.plans = _i < ox_sample_count ? OX_MAX_PLANS : 2;
+    begin(_i % ox_sample_count);
     for (size_t n = 1; failed; n++) {
         open_session();
         counter.fail_at = counter.calls + n;
@@ -224,7 +236,8 @@ Suite *ox_suite_kept(void) {
     tcase_add_loop_test(tcase, sizes_in_turns, 0, ox_sample_count);
     tcase_add_loop_test(tcase, plans_that_are_kept, 0, ox_sample_count);
     tcase_add_loop_test(tcase, plans_within_a_limit, 0, ox_sample_count);
-    tcase_add_loop_test(tcase, allocations_that_fail, 0, ox_sample_count);
+    tcase_add_loop_test(tcase, plans_that_become_others, 0, 2 * ox_sample_count);
+    tcase_add_loop_test(tcase, allocations_that_fail, 0, 2 * ox_sample_count);
     suite_add_tcase(suite, tcase);
     return suite;
 }

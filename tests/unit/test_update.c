@@ -1,0 +1,130 @@
+/* test_update.c: plans that become those of other shapes: what is asked of an operator again, and what is not. */
+#include "own_model.h"
+
+#include <check.h>
+#include <string.h>
+
+enum {
+    ROWS = 3,
+    MOST = 40,  /* columns that come one after the other, from 1 on */
+    FIRST = 10, /* runs that make plans: there are four of them */
+    KINDS = 3   /* of nodes: of the input that grows, of sums of it, and of the one that stays */
+};
+
+static own_model m;
+static int inferred[KINDS], prepared[KINDS];
+
+static ox_status infer_copy(ox_call *call) {
+    const ox_tensor *x = ox_call_input(call, 0);
+    inferred[ox_call_int(call, "kind", 0)]++;
+    return ox_call_output(call, 0, OX_FLOAT, x->rank, x->dims);
+}
+
+static ox_status infer_sums(ox_call *call) {
+    inferred[ox_call_int(call, "kind", 0)]++;
+    return ox_call_output(call, 0, OX_FLOAT, 1, ox_call_input(call, 0)->dims);
+}
+
+/* The number of columns goes into the state. */
+static ox_status prepare(ox_call *call) {
+    int64_t *columns = ox_call_state(call, sizeof *columns);
+    const ox_tensor *x = ox_call_input(call, 0);
+    if (!columns)
+        return OX_ERROR_MEMORY;
+    *columns = x->rank > 1 ? x->dims[1] : 1;
+    prepared[ox_call_int(call, "kind", 0)]++;
+    return OX_OK;
+}
+
+static ox_status run_copy(ox_call *call) {
+    const ox_tensor *x = ox_call_input(call, 0);
+    const int64_t *columns = ox_call_get_state(call);
+    memcpy(ox_call_result(call, 0)->data, x->data, (size_t)(x->dims[0] * *columns) * sizeof(float));
+    return OX_OK;
+}
+
+static ox_status run_sums(ox_call *call) {
+    const ox_tensor *x = ox_call_input(call, 0);
+    const int64_t *columns = ox_call_get_state(call);
+    for (int64_t row = 0; row < x->dims[0]; row++) {
+        float *sum = (float *)ox_call_result(call, 0)->data + row;
+        *sum = 0;
+        for (int64_t column = 0; column < *columns; column++)
+            *sum += ((const float *)x->data)[row * *columns + column];
+    }
+    return OX_OK;
+}
+
+static const ox_operator operators[] = {
+    {"com.test", "Copied", 1, 1, 1, 1, 1, 0, 0, infer_copy, prepare, run_copy, NULL, 0},
+    {"com.test", "Summed", 1, 1, 1, 1, 1, 0, 0, infer_sums, prepare, run_sums, NULL, 0},
+};
+
+static void node(const char *op, const char *input, const char *output, int kind) {
+    ox_bytes attrs = {0};
+    ox_put_attr_int(&attrs, "kind", kind);
+    own_node(&m, op, input, output, &attrs);
+    ox_put_output(&m.graph, output, OX_UNDEFINED, -1, NULL);
+}
+
+/* a, of any number of columns, is copied and summed up, and so is b, of one row. */
+static void begin(void) {
+    memset(&m, 0, sizeof m);
+    memset(inferred, 0, sizeof inferred);
+    memset(prepared, 0, sizeof prepared);
+    own_begin(&m, "com.test", 1);
+    m.options.operators = operators;
+    m.options.operator_count = 2;
+    ox_put_input(&m.graph, "a", OX_FLOAT, -1, NULL);
+    ox_put_input(&m.graph, "b", OX_FLOAT, -1, NULL);
+    node("Copied", "a", "copied", 0);
+    node("Summed", "copied", "sums", 0);
+    node("Copied", "sums", "again", 1);
+    node("Copied", "b", "fixed", 2);
+    ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
+}
+
+/* Runs it with so many columns of a number. */
+static void run(int64_t columns, float number) {
+    static float a[ROWS * MOST], b[ROWS] = {7, 8, 9};
+    const int64_t dims[] = {ROWS, columns}, row[] = {ROWS};
+    for (int64_t i = 0; i < ROWS * columns; i++)
+        a[i] = number;
+    const ox_tensor inputs[] = {{OX_FLOAT, 2, dims, NULL, a}, {OX_FLOAT, 1, row, NULL, b}};
+    ck_assert_msg(own_run(&m, 2, inputs) == OX_OK, "%s", m.error.text);
+    own_check(&m, 2, dims, a);
+    for (size_t k = 1; k < 4; k++) {
+        const float sum = number * (float)columns;
+        ck_assert_int_eq(ox_session_output(m.session, k, &m.output, &m.error), OX_OK);
+        own_check(&m, 1, row, k < 3 ? (const float[]){sum, sum, sum} : b);
+    }
+}
+
+/* Nodes whose inputs are as before are not asked again: neither what reads another input, nor what reads a result that
+ * has the shape of before. The others are, once in each step. */
+START_TEST(nodes_that_stay) {
+    begin();
+    for (int64_t columns = 1; columns <= FIRST; columns++)
+        run(columns, 2);
+    const int before[KINDS] = {inferred[0], inferred[1], inferred[2]}, made[] = {prepared[0], prepared[1], prepared[2]};
+    for (int64_t columns = FIRST + 1; columns <= MOST; columns++)
+        run(columns, 3);
+    ck_assert_int_eq(inferred[0] - before[0], 2 * (MOST - FIRST));
+    ck_assert_int_eq(prepared[0] - made[0], 2 * (MOST - FIRST));
+    for (int kind = 1; kind < KINDS; kind++) {
+        ck_assert_int_eq(inferred[kind], before[kind]);
+        ck_assert_int_eq(prepared[kind], made[kind]);
+    }
+    own_end(&m);
+}
+END_TEST
+
+Suite *ox_suite_update(void);
+
+Suite *ox_suite_update(void) {
+    Suite *suite = suite_create("update");
+    TCase *tcase = tcase_create("update");
+    tcase_add_test(tcase, nodes_that_stay);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
