@@ -87,22 +87,38 @@ static void arithmetic(int64_t n, const ox_byte_arithmetic *how, const char *a, 
 
 /* ---- Sums --------------------------------------------------------------------------------------------------- */
 
+#if defined(__AVX512BW__)
+static uint64_t sum_run(int64_t n, const char *bytes, uint8_t flip) {
+    const __m512i flips = _mm512_set1_epi8((char)flip);
+    __m512i sums = _mm512_setzero_si512();
+    for (int64_t i = 0; i < n; i += 64) {
+        const __mmask64 inside = n - i >= 64 ? ~0ULL : (1ULL << (n - i)) - 1;
+        const __m512i some = _mm512_xor_si512(_mm512_maskz_loadu_epi8(inside, bytes + i), flips);
+        sums = _mm512_add_epi64(sums, _mm512_sad_epu8(_mm512_maskz_mov_epi8(inside, some), _mm512_setzero_si512()));
+    }
+    return (uint64_t)_mm512_reduce_add_epi64(sums);
+}
+#else
 enum {
     RUN = 1 << 16 /* bytes whose sum is far from 2^32 */
 };
 
-static uint64_t sum_run(int64_t n, const char *bytes, uint8_t flip) {
-    const u8 *from = (const u8 *)bytes;
-    uint64_t all = 0;
-    for (int64_t first = 0; first < n; first += RUN) {
-        const int64_t end = n - first < RUN ? n : first + RUN;
-        uint32_t sum = 0;
-        for (int64_t i = first; i < end; i++)
-            sum += (uint8_t)(from[i] ^ flip);
-        all += sum;
-    }
-    return all;
+OX_INLINED uint32_t sum_few(int64_t n, const u8 *from, uint8_t flip) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (uint8_t)(from[i] ^ flip);
+    return sum;
 }
+
+static uint64_t sum_run(int64_t n, const char *bytes, uint8_t flip) {
+    uint64_t sum = 0;
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = LESS_OF(n - i, RUN);
+        sum += sum_few(some, (const u8 *)bytes + i, flip);
+    }
+    return sum;
+}
+#endif
 
 static void add(int64_t n, const char *bytes, uint8_t flip, uint32_t *sums) {
     const u8 *from = (const u8 *)bytes;

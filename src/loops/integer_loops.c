@@ -60,38 +60,52 @@ static void offset(int64_t n, const ox_zero_points *z, char *row) {
 /* ---- Requantization ----------------------------------------------------------------------------------------- */
 
 #ifdef OX_SUMS_AT_ONCE
-/* The sums from one on, and in *scales their factors, where each has one. */
-static inline void load_sums(const ox_requantization *how, const ox_quantizer *q, int64_t left, const ox_i32 *sums,
-                             const ox_f32 *factors, ox_dot_lanes *to, ox_floats *scales) {
+/* The words at an address, of which there are `left`, all that a vector has if it is whole. */
+OX_INLINED ox_dot_lanes load_words(bool is_whole, const void *from, int64_t left) {
+    ox_dot_lanes words;
+    if (!is_whole)
+        return ox_sums_load(from, left);
+    memcpy(&words, from, sizeof words);
+    return words;
+}
+
+/* Makes up to OX_SUMS_AT_ONCE sums bytes, and all that if they are whole. */
+OX_INLINED void requantize_some(bool is_whole, const ox_requantization *how, const ox_quantizer *q, ox_floats scale,
+                                int64_t left, const ox_i32 *sums, const ox_f32 *factors, char *bytes) {
+    ox_dot_lanes some[4], result;
+    ox_floats scales[4] = {scale, scale, scale, scale};
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++)
-        to[v] = ox_sums_load(sums + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+        some[v] = load_words(is_whole, sums + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
     if (how->step)
 #pragma GCC unroll 4
         for (int v = 0; v < 4; v++)
-            scales[v] = q->scale * (ox_floats)ox_sums_load(factors + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+            scales[v] =
+                q->scale * (ox_floats)load_words(is_whole, factors + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+    if (ox_quantize_sums(q, some, scales, &result)) {
+        ox_bytes_store(bytes, is_whole ? OX_SUMS_AT_ONCE : left, result);
+        return;
+    }
+    ox_requantization part = *how;
+    part.column_scales = factors;
+    ox_requantize_exactly(LESS_OF(left, OX_SUMS_AT_ONCE), &part, sums, (uint8_t *)bytes);
 }
 
 /* Bytes may be written over sums. */
 static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
     const ox_quantizer q = ox_quantizer_of(how);
     const ox_i32 *sums = (const ox_i32 *)(const void *)row;
-    const ox_floats scale = q.scale * *how->column_scales - (ox_floats){0};
-    ox_floats scales[4] = {scale, scale, scale, scale};
-    ox_requantization part = *how;
+    const ox_f32 *factors = how->column_scales;
+    const ox_floats scale = q.scale * *factors - (ox_floats){0};
     if (!q.is_sure) {
         ox_requantize_exactly(n, how, sums, (uint8_t *)bytes);
         return;
     }
-    for (int64_t j = 0; j < n; j += OX_SUMS_AT_ONCE) {
-        ox_dot_lanes some[4], result;
-        part.column_scales = how->column_scales + j * how->step;
-        load_sums(how, &q, n - j, sums + j, part.column_scales, some, scales);
-        if (ox_quantize_sums(&q, some, scales, &result))
-            ox_bytes_store(bytes + j, n - j, result);
-        else
-            ox_requantize_exactly(LESS_OF(n - j, OX_SUMS_AT_ONCE), &part, sums + j, (uint8_t *)bytes + j);
-    }
+    int64_t j = 0;
+    for (; j + OX_SUMS_AT_ONCE <= n; j += OX_SUMS_AT_ONCE)
+        requantize_some(true, how, &q, scale, n - j, sums + j, factors + j * how->step, bytes + j);
+    if (j < n)
+        requantize_some(false, how, &q, scale, n - j, sums + j, factors + j * how->step, bytes + j);
 }
 #else
 static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {

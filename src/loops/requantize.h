@@ -40,9 +40,10 @@ static inline void ox_requantize_exactly(int64_t n, const ox_requantization *how
 }
 
 #if defined(__AVX512BW__) || defined(__AVX2__)
-#define OX_SUMS_AT_ONCE (OX_DOT_BYTES) /* four vectors of them, which become one of bytes */
-#define OX_UNSURE 0x1p-12F             /* four roundings of at most 2^9: 2^-13 */
-#define OX_LEAST_FACTOR 0x1p-100       /* smaller ones may have few digits as floats */
+#define OX_SUMS_AT_ONCE (OX_DOT_BYTES)     /* four vectors of them, which become one of bytes */
+#define OX_UNSURE 0x1p-12F                 /* four roundings of at most 2^9: 2^-13 */
+#define OX_SURE_BITS (0x3f000000 - 0x2000) /* of 0.5 - OX_UNSURE as a float */
+#define OX_LEAST_FACTOR 0x1p-100           /* smaller ones may have few digits as floats */
 enum {
     OX_SUMS_LANES = OX_DOT_BYTES / 4
 };
@@ -53,12 +54,18 @@ typedef struct ox_quantizer {
     float scale;
     int16_t zero;
     bool is_signed, is_sure; /* whether floats will do */
+    bool is_below;           /* results are far below 2^31 before they are rounded */
 } ox_quantizer;
 
 static inline ox_quantizer ox_quantizer_of(const ox_requantization *how) {
     const double scale = how->row_scale < 0 ? -how->row_scale : how->row_scale;
-    return (ox_quantizer){how->more, (float)how->row_scale, (int16_t)how->zero, how->dtype == OX_INT8,
-                          scale >= OX_LEAST_FACTOR || scale == 0};
+    const float factor = (float)how->row_scale * *how->column_scales; /* as it is used: it may be NaN */
+    return (ox_quantizer){how->more,
+                          (float)how->row_scale,
+                          (int16_t)how->zero,
+                          how->dtype == OX_INT8,
+                          scale >= OX_LEAST_FACTOR || scale == 0,
+                          !how->step && factor >= -0.5F && factor <= 0.5F};
 }
 
 /* The first `count` words at an address, and zeros behind them, which are not read. */
@@ -77,22 +84,29 @@ static inline ox_dot_lanes ox_sums_load(const void *from, int64_t count) {
 
 /* Stores the first `count` bytes of a vector. */
 static inline void ox_bytes_store(void *to, int64_t count, ox_dot_lanes bytes) {
-#if defined(__AVX512BW__)
-    _mm512_mask_storeu_epi8(to, count >= 64 ? ~0ULL : (1ULL << count) - 1, (__m512i)bytes);
-#else
     if (count >= OX_DOT_BYTES)
         memcpy(to, &bytes, sizeof bytes);
     else
+#if defined(__AVX512BW__)
+        _mm512_mask_storeu_epi8(to, (1ULL << count) - 1, (__m512i)bytes);
+#else
         ox_copy_run(to, (const char *)&bytes, count);
 #endif
 }
 
-/* Makes OX_SUMS_AT_ONCE sums bytes, each vector times its factors; false if one of them may be another. What is not
- * finite has bits above those of all others. */
-static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *sums, const ox_floats *scales,
-                                    ox_dot_lanes *to) {
-    const uint32_t limit = 0x3f000000 - 0x2000; /* 0.5 - OX_UNSURE */
 #if defined(__AVX512BW__)
+/* The greatest distance from a whole number so far, as the bits of a float, and that of 16 results. Below 2^31, they
+ * have an instruction for that; what is beyond is far from what it is rounded to. */
+static inline __m512i ox_most_apart(__m512i most, __m512 exact, __m512i whole, bool is_below) {
+    if (is_below)
+        return _mm512_castps_si512(_mm512_range_ps(_mm512_castsi512_ps(most), _mm512_reduce_ps(exact, 0), 11));
+    const __m512i apart = _mm512_castps_si512(_mm512_sub_ps(exact, _mm512_cvtepi32_ps(whole)));
+    return _mm512_max_epu32(most, _mm512_and_si512(apart, _mm512_set1_epi32(INT32_MAX)));
+}
+
+static inline __attribute__((always_inline)) bool ox_quantize_some(const ox_quantizer *q, const ox_dot_lanes *sums,
+                                                                   const ox_floats *scales, ox_dot_lanes *to,
+                                                                   bool is_below) {
     const __m512i more = _mm512_set1_epi32((int32_t)q->more), zero = _mm512_set1_epi16(q->zero);
     __m512i most = _mm512_setzero_si512(), whole[4];
 #pragma GCC unroll 4
@@ -100,15 +114,23 @@ static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *s
         const __m512 exact =
             _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32((__m512i)sums[v], more)), (__m512)scales[v]);
         whole[v] = _mm512_cvtps_epi32(exact);
-        const __m512 apart = _mm512_sub_ps(exact, _mm512_cvtepi32_ps(whole[v]));
-        most = _mm512_max_epu32(most, _mm512_and_si512(_mm512_castps_si512(apart), _mm512_set1_epi32(INT32_MAX)));
+        most = ox_most_apart(most, exact, whole[v], is_below);
     }
     const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(whole[0], whole[1]), zero),
                   high = _mm512_adds_epi16(_mm512_packs_epi32(whole[2], whole[3]), zero),
                   order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i bytes = q->is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
     *to = (ox_dot_lanes)_mm512_permutexvar_epi32(order, bytes);
-    return !_mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32((int32_t)limit));
+    return !_mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32(OX_SURE_BITS));
+}
+#endif
+
+/* Makes OX_SUMS_AT_ONCE sums bytes, each vector times its factors; false if one of them may be another. What is not
+ * finite has bits above those of all others. */
+static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *sums, const ox_floats *scales,
+                                    ox_dot_lanes *to) {
+#if defined(__AVX512BW__)
+    return q->is_below ? ox_quantize_some(q, sums, scales, to, true) : ox_quantize_some(q, sums, scales, to, false);
 #else
     const __m256i more = _mm256_set1_epi32((int32_t)q->more), zero = _mm256_set1_epi16(q->zero);
     __m256i most = _mm256_setzero_si256(), whole[4];
@@ -125,7 +147,7 @@ static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *s
                   order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const __m256i bytes = q->is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
     *to = (ox_dot_lanes)_mm256_permutevar8x32_epi32(bytes, order);
-    const __m256i above = _mm256_cmpgt_epi32(most, _mm256_set1_epi32((int32_t)limit));
+    const __m256i above = _mm256_cmpgt_epi32(most, _mm256_set1_epi32(OX_SURE_BITS));
     return _mm256_testz_si256(above, above);
 #endif
 }
@@ -161,6 +183,18 @@ static inline ox_picker ox_picker_of(int64_t wide, int64_t from_row, int64_t str
 /* Copies bytes of which some bits are turned. */
 static inline void ox_turn_bytes(uint8_t *to, const uint8_t *from, int64_t count, uint8_t flip) {
 #if defined(__AVX512BW__)
+    if (count <= 16) {
+        const __mmask16 inside = (__mmask16)((1U << count) - 1);
+        const __m128i bytes = _mm_xor_si128(_mm_maskz_loadu_epi8(inside, from), _mm_set1_epi8((char)flip));
+        _mm_mask_storeu_epi8(to, inside, bytes);
+        return;
+    }
+    if (count <= 32) {
+        const __mmask32 inside = (__mmask32)((1ULL << count) - 1);
+        const __m256i bytes = _mm256_xor_si256(_mm256_maskz_loadu_epi8(inside, from), _mm256_set1_epi8((char)flip));
+        _mm256_mask_storeu_epi8(to, inside, bytes);
+        return;
+    }
     const __m512i flips = _mm512_set1_epi8((char)flip);
     for (; count > 0; count -= 64, to += 64, from += 64) {
         const __mmask64 inside = count >= 64 ? ~0ULL : (1ULL << count) - 1;

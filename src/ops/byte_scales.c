@@ -41,24 +41,24 @@ ox_byte_means ox_byte_means_of(const ox_call *call) {
     return means;
 }
 
-static double factor_of(const ox_byte_means *means, double counted) {
+double ox_byte_mean_factor(const ox_byte_means *means, double counted) {
     return (double)means->from.scale / (double)means->to.scale / counted;
 }
 
-void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *sums, int64_t inside, double counted,
+void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *sums, int64_t inside, double factor,
                        char *to) {
     const float one = 1;
     const ox_requantization how = {.dtype = means->to.is_signed ? OX_INT8 : OX_UINT8,
                                    .more = 0U - (uint32_t)(inside * means->from_zero),
                                    .zero = means->to.zero,
-                                   .row_scale = factor_of(means, counted),
+                                   .row_scale = factor,
                                    .column_scales = &one};
     means->requantize(n, &how, (const char *)sums, to);
 }
 
-void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double counted, char *to) {
+void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double factor, char *to) {
     const double low = (means->to.is_signed ? INT8_MIN : 0) - means->to.zero, high = low + UINT8_MAX;
-    double value = (double)((int64_t)sum - inside * means->from_zero) * factor_of(means, counted);
+    double value = (double)((int64_t)sum - inside * means->from_zero) * factor;
     value = value > low ? value : low;
     value = value < high ? value : high;
     *(uint8_t *)to = (uint8_t)((int32_t)rint(value) + means->to.zero);

@@ -33,12 +33,15 @@ typedef struct ox_byte_means {
 
 ox_byte_means ox_byte_means_of(const ox_call *call);
 
-/* Makes n sums of `inside` bytes each, at most OX_MOST_BYTES_SUMMED, the means of `counted` elements. Those that are
- * not inside stand for 0. The mean of none is the least byte, as NaN is. */
-void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *sums, int64_t inside, double counted,
+/* What a sum is multiplied by that becomes the mean of `counted` elements. */
+double ox_byte_mean_factor(const ox_byte_means *means, double counted);
+
+/* Makes n sums of `inside` bytes each, at most OX_MOST_BYTES_SUMMED, results: times a factor. Elements that are not
+ * inside stand for 0. The mean of none is the least byte, as NaN is. */
+void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *sums, int64_t inside, double factor,
                        char *to);
 /* The same for one sum of any size. */
-void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double counted, char *to);
+void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double factor, char *to);
 #endif
 
 #endif

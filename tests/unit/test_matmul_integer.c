@@ -96,7 +96,7 @@ static uint8_t requantized(int32_t sum, const ox_requantization *how, int64_t i)
     const double factor = how->row_scale * (double)how->column_scales[i * how->step];
     const int low = how->dtype == OX_INT8 ? -128 : 0;
     const double result = nearbyint((int32_t)((uint32_t)sum + how->more) * factor) + how->zero;
-    return (uint8_t)(int)fmax(low, fmin(low + 255, result));
+    return (uint8_t)(int)(result > low ? fmin(low + 255, result) : low); /* low for NaN */
 }
 
 /* Of each length, in the place of sums, too. */
@@ -125,19 +125,20 @@ START_TEST(sums_are_rounded_once_on_all_builds) {
                                      -0.25, 1.00000001, 0.49999999999, 1e-44,          1e-120,    0,
                                      1e30,  1e300,      0.5 + 0x1p-40, 0.0019499999999};
     int32_t sums[MOST_SUMS];
-    ox_f32 scales[MOST_SUMS];
+    ox_f32 scales[MOST_SUMS + 8];
     for (size_t f = 0; f < sizeof factors / sizeof *factors; f++)
         for (int round = 0; round < 24; round++) {
             for (int i = 0; i < MOST_SUMS; i++) {
                 sums[i] = round < 8 ? i - 100 + round * 200 : (int32_t)(((uint32_t)i * 2654435761U) >> (round - 8));
-                scales[i] = i % 7 ? (ox_f32)(i % 5 + 1) / 4 : i % 2 ? 1e38F : 1e-38F;
             }
+            for (int i = 0; i < MOST_SUMS + 8; i++)
+                scales[i] = i % 7 ? (ox_f32)(i % 5 - 1) / 4 : i % 2 ? 1e38F : 1e-38F;
             const int zeros[] = {0, 128, 255, -128, 3}, zero = zeros[round % 5];
             const ox_requantization how = {zero < 0 ? OX_INT8 : OX_UINT8,
                                            round % 3 ? 0U - (uint32_t)round : 0,
                                            zero,
                                            factors[f],
-                                           scales,
+                                           scales + round / 3,
                                            round % 2};
             check_requantization(&how, sums);
         }

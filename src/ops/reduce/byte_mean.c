@@ -97,6 +97,7 @@ static ox_status prepare(ox_call *call) {
 typedef struct mean_job {
     const byte_mean *m;
     ox_byte_means means;
+    double factor;
     const char *from;
     char *to;
 } mean_job;
@@ -110,11 +111,11 @@ static void reduce_beside(const mean_job *job, const char *from, int64_t n, char
     do
         job->means.loops->add(n, from, job->means.flip, sums);
     while (ox_walk(&m->reduced, 0, index, &from));
-    ox_end_byte_means(&job->means, n, sums, m->count, (double)m->count, to);
+    ox_end_byte_means(&job->means, n, sums, m->count, job->factor, to);
 }
 
-/* One result. */
-static void reduce_one(const mean_job *job, const char *from, char *to) {
+/* What goes into one result. */
+static uint64_t sum_one(const mean_job *job, const char *from) {
     const byte_mean *m = job->m;
     const bool packed = m->reduced.step[0] == 1;
     const int64_t run = packed ? m->reduced.dim[0] : 1;
@@ -124,10 +125,42 @@ static void reduce_one(const mean_job *job, const char *from, char *to) {
         do
             sum += job->means.loops->sum_run(run, from, job->means.flip);
         while (ox_walk(&m->reduced, packed, index, &from));
-    ox_end_byte_mean(&job->means, sum, m->count, (double)m->count, to);
+    return sum;
 }
 
-static void mean_part(void *context, int part, int parts) {
+/* Up to TILE results from one on, where `from` and `index` are, which then move on. */
+static void reduce_some(const mean_job *job, int64_t n, int64_t *index, const char **from, char *to) {
+    const byte_mean *m = job->m;
+    const bool is_large = m->count > OX_MOST_BYTES_SUMMED;
+    uint32_t sums[TILE];
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t sum = sum_one(job, *from);
+        sums[i] = (uint32_t)sum;
+        if (is_large)
+            ox_end_byte_mean(&job->means, sum, m->count, job->factor, to + i);
+        ox_walk(&m->kept, 0, index, from);
+    }
+    if (!is_large)
+        ox_end_byte_means(&job->means, n, sums, m->count, job->factor, to);
+}
+
+/* Some of the results. */
+static void rows_part(void *context, int part, int parts) {
+    const mean_job *job = context;
+    int64_t at, end, index[OX_MAX_RANK] = {0};
+    const char *from = job->from;
+    ox_pool_range(job->m->units, part, parts, &at, &end);
+    if (at == end)
+        return;
+    ox_walk_to(&job->m->kept, 0, at, index, &from);
+    for (int64_t n; at < end; at += n) {
+        n = ox_least(TILE, end - at);
+        reduce_some(job, n, index, &from, job->to + at);
+    }
+}
+
+/* Some pieces of rows of results. */
+static void columns_part(void *context, int part, int parts) {
     const mean_job *job = context;
     const byte_mean *m = job->m;
     int64_t at, end, index[OX_MAX_RANK] = {0};
@@ -138,12 +171,9 @@ static void mean_part(void *context, int part, int parts) {
     const char *from = job->from;
     ox_walk_to(&m->kept, 1, row, index, &from);
     for (; at < end; at++) {
-        const int64_t first = m->beside ? piece * TILE : piece;
-        char *to = job->to + row * m->kept.dim[0] + first;
-        if (m->beside)
-            reduce_beside(job, from + first, ox_least(TILE, m->kept.dim[0] - first), to);
-        else
-            reduce_one(job, from + first * m->kept.step[0], to);
+        const int64_t first = piece * TILE;
+        reduce_beside(job, from + first, ox_least(TILE, m->kept.dim[0] - first),
+                      job->to + row * m->kept.dim[0] + first);
         if (++piece < m->pieces)
             continue;
         piece = 0, row++;
@@ -153,9 +183,11 @@ static void mean_part(void *context, int part, int parts) {
 
 static ox_status run(ox_call *call) {
     const byte_mean *m = call->state;
-    mean_job job = {m, ox_byte_means_of(call), call->in[0]->data, call->out[0]->data};
+    mean_job job = {m, ox_byte_means_of(call), 0, call->in[0]->data, call->out[0]->data};
+    job.factor = ox_byte_mean_factor(&job.means, (double)m->count);
     if (m->units)
-        ox_pool_run_pieces(call->pool, (double)ox_tensor_count(call->in[0]), mean_part, &job);
+        ox_pool_run_pieces(call->pool, (double)ox_tensor_count(call->in[0]), m->beside ? columns_part : rows_part,
+                           &job);
     return OX_OK;
 }
 

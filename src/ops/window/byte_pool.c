@@ -122,8 +122,8 @@ static void end_windows(const ox_byte_means *means, const pool_rows *rows, const
         const ox_pool_place *first = place + i;
         for (same = 1; i + same < n && first[same].taps == first->taps && first[same].counted == first->counted;)
             same++;
-        ox_end_byte_means(means, same, sums + i, rows->inside * first->taps, rows->counted * (double)first->counted,
-                          to + i);
+        ox_end_byte_means(means, same, sums + i, rows->inside * first->taps,
+                          ox_byte_mean_factor(means, rows->counted * (double)first->counted), to + i);
     }
 }
 
@@ -158,7 +158,8 @@ static void pool_each(const pool_job *job, const pool_rows *rows, int64_t i, int
                 for (int64_t k = 0; k < place->taps; k++)
                     sum += OX_GET(ox_u8, from + k * step) ^ job->means.flip;
             while (ox_walk(&rows->plan, 0, index, &from));
-        ox_end_byte_mean(&job->means, sum, rows->inside * place->taps, rows->counted * (double)place->counted, to);
+        ox_end_byte_mean(&job->means, sum, rows->inside * place->taps,
+                         ox_byte_mean_factor(&job->means, rows->counted * (double)place->counted), to);
     }
 }
 
@@ -192,16 +193,31 @@ static void pool_part(void *context, int part, int parts) {
     }
 }
 
-/* Whole images of some channels, each a row. */
+/* Whole images of n channels, each a row. */
+static void pool_whole(const pool_job *job, double factor, int64_t n, const char *from, char *to) {
+    const int64_t count = job->p->window.in_count;
+    const bool is_large = count > OX_MOST_BYTES_SUMMED;
+    uint32_t sums[TILE];
+    for (int64_t i = 0; i < n; i++, from += count) {
+        const uint64_t sum = job->means.loops->sum_run(count, from, job->means.flip);
+        sums[i] = (uint32_t)sum;
+        if (is_large)
+            ox_end_byte_mean(&job->means, sum, count, factor, to + i);
+    }
+    if (!is_large)
+        ox_end_byte_means(&job->means, n, sums, count, factor, to);
+}
+
 static void whole_part(void *context, int part, int parts) {
     const pool_job *job = context;
     const byte_pool *p = job->p;
-    const int64_t count = p->window.in_count;
+    const double factor = ox_byte_mean_factor(&job->means, (double)p->whole);
     int64_t at, end;
     ox_pool_range(p->channels, part, parts, &at, &end);
-    for (; at < end; at++)
-        ox_end_byte_mean(&job->means, job->means.loops->sum_run(count, job->from + at * count, job->means.flip), count,
-                         (double)p->whole, job->to + at);
+    for (int64_t n; at < end; at += n) {
+        n = ox_least(TILE, end - at);
+        pool_whole(job, factor, n, job->from + at * p->window.in_count, job->to + at);
+    }
 }
 
 static ox_status run(ox_call *call) {
