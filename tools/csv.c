@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "kind.h"
 #include "literal.h"
 #include "memory.h"
 #include "number.h"
@@ -103,8 +104,10 @@ ox_status ox_csv_parse(ox_csv *csv, const char *bytes, size_t size, ox_error *er
     *csv = (ox_csv){.characters = ox_tool_alloc(2 * size + 2)}; /* a field of n characters takes n + 1 */
     splitter s = {.csv = csv, .at = bytes + skipped, .end = bytes + size, .to = csv->characters};
     s.separator = find_separator(s.at, size - skipped);
-    if (memchr(bytes, 0, size))
-        return ox_tool_fail(error, OX_ERROR_FILE, "this is no text");
+    if (memchr(bytes, 0, size)) {
+        const char *kind = ox_kind_of((const unsigned char *)bytes, size)->name;
+        return ox_tool_fail(error, OX_ERROR_FILE, "this is no text%s%s", kind ? ", but " : "", kind ? kind : "");
+    }
     while (s.at < s.end) {
         ox_status status = take_row(&s, error);
         if (status)

@@ -163,6 +163,13 @@ const ox_file_kind *ox_kind_of(const unsigned char *bytes, size_t size) {
     return kind_of_text(bytes, size);
 }
 
+const char *ox_kind_ending(const ox_file_kind *kind) {
+    const size_t length = kind->name ? strlen(kind->name) : 0;
+    if (kind == &plain_text)
+        return ".csv";
+    return length > 6 && strcmp(kind->name + length - 6, "(.npz)") == 0 ? ".npz" : NULL;
+}
+
 /* Puts the file's name in place of FILE. */
 static void explain(const char *path, const ox_file_kind *kind, ox_error *error) {
     const char *hole = strstr(kind->as_model, "FILE");

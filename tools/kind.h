@@ -12,6 +12,9 @@ typedef struct ox_file_kind {
 /* The kind of a file by its bytes, or the first 4,096 and more of them. */
 const ox_file_kind *ox_kind_of(const unsigned char *bytes, size_t size);
 
+/* The ending of the name by which a file of that kind is read as an input; NULL if none is: it goes by its bytes. */
+const char *ox_kind_ending(const ox_file_kind *kind);
+
 /* Says of a file that is no model what else it is, if that is known: puts that in place of the error's text. */
 void ox_kind_explain(const char *path, ox_error *error);
 

@@ -114,9 +114,13 @@ ox_status ox_source_proto(const unsigned char *bytes, size_t size, ox_array *arr
 }
 
 static ox_status fail_kind(const unsigned char *bytes, size_t size, ox_error *error) {
-    const char *kind = ox_kind_of(bytes, size)->name;
+    const ox_file_kind *kind = ox_kind_of(bytes, size);
+    const char *ending = ox_kind_ending(kind);
+    if (ending)
+        return ox_tool_fail(error, OX_ERROR_FILE, "this is %s, which is read where the name ends in %s", kind->name,
+                            ending);
     return ox_tool_fail(error, OX_ERROR_FILE, "%s%sneither a .npy, .npz, .pb, .csv file nor a picture",
-                        kind ? kind : "", kind ? ": " : "");
+                        kind->name ? kind->name : "", kind->name ? ": " : "");
 }
 
 static bool has_options(const char *text) {

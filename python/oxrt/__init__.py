@@ -19,11 +19,12 @@ _SESSION = ("InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOB
             "get_available_providers", "get_all_providers", "get_device", "set_default_logger_severity",
             "set_default_logger_verbosity", "set_seed", "disable_telemetry_events", "enable_telemetry_events",
             "get_build_info", "get_version_string", "install_as_onnxruntime", "preload_dlls")
-_LATE = {**{name: "_session" for name in _SESSION}, "ReferenceEvaluator": "_reference", "backend": None}
+_LATE = {**{name: "_session" for name in _SESSION}, "ReferenceEvaluator": "_reference", "empty": "_memory",
+         "backend": None}
 
 __all__ = ["ArgumentError", "CancelledError", "CheckError", "DataError", "Error", "FileError", "Flag", "LimitError",
            "Model", "ModelError", "ModelWarning", "OperatorUse", "OutOfMemoryError", "ShapeError", "Step", "UnsupportedError",
-           "ValueInfo", "ReferenceEvaluator", *_SESSION]
+           "ValueInfo", "ReferenceEvaluator", "empty", *_SESSION]
 
 
 def __getattr__(name):

@@ -19,6 +19,7 @@ from ._ox import (
     ValueInfo as ValueInfo,
     __version__ as __version__,
 )
+from ._memory import empty as empty
 from ._reference import ReferenceEvaluator as ReferenceEvaluator
 from ._session import (
     ExecutionMode as ExecutionMode,

@@ -117,6 +117,18 @@ def test_run_into(shape, shift):
     np.testing.assert_array_equal(model(x)[0], 2 * x)
 
 
+@pytest.mark.parametrize("shape, dtype", [(7, "float32"), ((3, 0, 2), np.int64), ((), np.float64), ([5, 3], bool)])
+def test_empty(shape, dtype):
+    for _ in range(8):
+        made = oxrt.empty(shape, dtype)
+        assert address(made) % 64 == 0 or not made.size
+        assert made.shape == np.empty(shape).shape and made.dtype == dtype and made.flags.c_contiguous
+        made[...] = 1
+    with pytest.raises((TypeError, ValueError)):
+        oxrt.empty(3, object)
+    assert oxrt.empty(3).dtype == np.float32
+
+
 def test_run_into_strided_and_shared_memory():
     model = small_and_large()
     wide = np.zeros((64, 2048), np.float32)

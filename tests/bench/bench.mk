@@ -61,8 +61,9 @@ bench-%:
 
 # Calls from Python beside ONNX Runtime's: make bench-python CALLS='--turns 5'
 CALLS ?=
-bench-python: python-venv
+bench-python: python-venv $(BUILD)/libox.so
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python
-	@$(PY_ENV) $(PY_VENV)/bin/python tests/bench/calls.py $(CALLS)
+	@$(PY_ENV) PYTHONPATH='$(abspath $(BUILD))/python:$(CURDIR)/tests/lib' OX_LIBRARY='$(BUILD)/libox.so' \
+	  $(PY_VENV)/bin/python tests/bench/calls.py $(CALLS)
 
 .PHONY: bench bench-page bench-python

@@ -122,6 +122,15 @@ class Network:
             return file.read()
 
 
+class Classifier(Network):
+    """A network of pictures with a Softmax at its end."""
+
+    def model(self):
+        model = onnx.load(self.path())
+        show_scores(model.graph)
+        return model.SerializeToString()
+
+
 class Light(Network):
     """A network without weights, whose file takes one image of 224x224; the model takes several, and where a global pool
     is at its end images of other sizes."""
@@ -169,9 +178,15 @@ def for_any_batch(shape):
     return numpy_helper.from_array(np.array([-1 if dims[0] == 1 else dims[0], *dims[1:]]), shape.name)
 
 
+def show_scores(graph):
+    """What the Softmax at the end of a network makes probabilities of becomes an output, too: a sure network has few that
+    are not 0 or 1."""
+    if graph.node[-1].op_type == "Softmax":
+        graph.output.append(helper.make_tensor_value_info(graph.node[-1].input[0], TensorProto.FLOAT, None))
+
+
 def with_weights(model, input_name):
-    """The network with weights in place of the constants that say how large they are. What the Softmax at its end makes
-    probabilities of is an output, too: a sure network has few that are not 0 or 1."""
+    """The network with weights in place of the constants that say how large they are."""
     graph = model.graph
     noise = np.random.default_rng(len(graph.node)).standard_normal(NOISE, np.float32)
     known = {tensor.name: tensor for tensor in graph.initializer}
@@ -189,8 +204,7 @@ def with_weights(model, input_name):
     for field, values in ((graph.node, kept), (graph.initializer, tensors), (graph.input, inputs)):
         del field[:]
         field.extend(values)
-    if graph.node[-1].op_type == "Softmax":
-        graph.output.append(helper.make_tensor_value_info(graph.node[-1].input[0], TensorProto.FLOAT, None))
+    show_scores(graph)
     graph.output[0].type.tensor_type.ClearField("shape")
     model.ir_version = IR_VERSION
     return model
@@ -206,5 +220,7 @@ NETWORKS = [
     Network("rapidocr cls", OCR + "*cls_infer.onnx", lambda *size: {"x": pictures(strip, *size)}, (1, 48, 192),
             (5, 48, 192)),
     Network("silero", "silero_vad/data/silero_vad.onnx", steps, (1, 16000), (3, 8000)),
+    Classifier("efficientnet", "efficientnet_lite0.onnx", lambda *size: {"image": pictures(scene, *size)}, (1, 224, 224),
+               (3, 224, 224)),
     *(Light(name) for name in LIGHT),
 ]

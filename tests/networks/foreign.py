@@ -16,8 +16,8 @@ import compare
 import networks
 import numpy as np
 
-ORDER = ["silero", "rapidocr cls", "shufflenet", "magika", "squeezenet", "bvlc_alexnet", "rapidocr det", "zfnet512",
-         "inception_v1", "inception_v2", "rapidocr rec", "densenet121", "resnet50", "vgg19"]
+ORDER = ["silero", "rapidocr cls", "shufflenet", "magika", "squeezenet", "efficientnet", "bvlc_alexnet", "rapidocr det",
+         "zfnet512", "inception_v1", "inception_v2", "rapidocr rec", "densenet121", "resnet50", "vgg19"]
 HUGE = ["bvlc_alexnet", "zfnet512", "vgg19"]
 
 
