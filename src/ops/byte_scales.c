@@ -16,7 +16,12 @@ static ox_status check_one(ox_call *call, int i, ox_dtypes dtypes) {
 ox_status ox_check_bytes(ox_call *call, int x) {
     OX_TRY(ox_call_check_dtype(call, x, OX_BYTE_TYPES));
     OX_TRY(check_one(call, x + 1, OX_BIT(OX_FLOAT)));
-    return ox_call_given(call, x + 2) ? check_one(call, x + 2, OX_BIT(call->in[x]->dtype)) : OX_OK;
+    if (!ox_call_given(call, x + 2))
+        return OX_OK;
+    if (call->in[x + 2]->dtype != call->in[x]->dtype)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have the type of %s", OX_INPUT(call, x + 2),
+                            OX_INPUT(call, x));
+    return check_one(call, x + 2, OX_BYTE_TYPES);
 }
 
 ox_status ox_check_bytes_out(ox_call *call, int scale) {

@@ -66,10 +66,13 @@ static ox_status rewrite(ox_requantizer *r, int32_t n) {
         return OX_OK;
     const ox_node *node = ox_quant_maker(r, value);
     const ox_op *op = r->scope->nodes[n].op;
-    if (ox_quant_is_move(node))
+    const bool chooses = node && ox_build_is_op(node, "Where"); /* by what a table may know */
+    if (ox_quant_is_move(node) && !chooses)
         OX_TRY(ox_quant_move(r, n, value, node, &to));
     if (OX_WITH_OWN_OPERATORS && r->own && r->scope->nodes[n].op == op)
         OX_TRY(ox_quant_table(r, n, value, &to));
+    if (chooses && r->scope->nodes[n].op == op)
+        return ox_quant_move(r, n, value, node, &to);
     return r->scope->nodes[n].op == op ? ox_quant_product(r, n, value, &to) : OX_OK;
 }
 

@@ -23,9 +23,9 @@ static bool is_moving_mode(const ox_node *node) {
 }
 
 bool ox_quant_is_move(const ox_node *node) {
-    static const char *const moves[] = {"Concat",   "DepthToSpace", "Expand",    "Flatten",  "Gather",
-                                        "Identity", "MaxPool",      "Reshape",   "Slice",    "SpaceToDepth",
-                                        "Squeeze",  "Tile",         "Transpose", "Unsqueeze"};
+    static const char *const moves[] = {"Concat",   "DepthToSpace", "Expand",    "Flatten",   "Gather",
+                                        "Identity", "MaxPool",      "Reshape",   "Slice",     "SpaceToDepth",
+                                        "Squeeze",  "Tile",         "Transpose", "Unsqueeze", "Where"};
     if (!node || node->nout != 1 || !node->nin)
         return false;
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
@@ -71,7 +71,8 @@ static bool pads_zeros(const ox_requantizer *r, const ox_node *pad, const ox_qua
 }
 
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to) {
-    const int moved = ox_build_is_op(move, "Concat") ? move->nin : 1;
+    const int first = ox_build_is_op(move, "Where") ? 1 : 0, /* behind the condition */
+        end = first || ox_build_is_op(move, "Concat") ? move->nin : 1;
     const bool pads = is_constant_pad(move);
     const int count = pads && move->nin < 3 ? 3 : move->nin;
     ox_quantization from;
@@ -81,12 +82,12 @@ ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_no
         (pads && !pads_zeros(r, move, to)))
         return OX_OK;
     OX_TRY(ox_build_get(r->b, &r->scope->pile, (size_t)count, sizeof *in, &in));
-    for (int i = 0; i < moved; i++)
+    for (int i = first; i < end; i++)
         if (!fits(r, move->in[i], to, &from, &same))
             return OX_OK;
     for (int i = 0; i < move->nin; i++) {
         in[i] = move->in[i];
-        if (i >= moved)
+        if (i < first || i >= end)
             continue;
         fits(r, move->in[i], to, &from, &same);
         in[i] = from.node->in[0];

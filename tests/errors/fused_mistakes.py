@@ -3,6 +3,7 @@
 import numpy as np
 from build import model, node
 from mistakes import MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
+from onnx import numpy_helper
 
 KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "int64": "int64", "float64": "double"}
 BYTES, ONE = np.zeros((2, 3), np.uint8), np.array(0.5, np.float32)
@@ -14,6 +15,29 @@ def at(title, text, inputs, status, said, outputs="y float ?", **attributes):
     described = ",".join(f"{name} {KINDS[str(array.dtype)]} ?" for name, array in inputs.items())
     return Mistake(title, model(made, described, outputs, domains=["com.microsoft"]), status, said,
                    list(inputs.values()), place="node 'n' (")
+
+
+def quantized(title, op, arrays, status, said, **attributes):
+    """A mistake of a node named n between DequantizeLinear of bytes and QuantizeLinear, which becomes one of integers."""
+    names = "ab"[:len(arrays)]
+    nodes = [node(f"DequantizeLinear {name},s,z {name}f") for name in names]
+    nodes += [node(f"{op} {','.join(name + 'f' for name in names)} c", **attributes), node("QuantizeLinear c,s,z y")]
+    described = ",".join(f"{name} {KINDS[str(array.dtype)]} ?" for name, array in zip(names, arrays))
+    kept = [numpy_helper.from_array(ONE, "s"), numpy_helper.from_array(BYTES[0, 0], "z")]
+    return Mistake(title, model(nodes, described, "y uint8 ?", kept), status, said, arrays)
+
+
+def between_quantizations():
+    yield quantized("bytes that do not broadcast", "Add", [BYTES, BYTES[:, :2]], SHAPE,
+                    "input 3 'b' (uint8 [2,2]) does not broadcast with input 0 'a' (uint8 [2,3])")
+    yield quantized("bytes of another type than their zero point", "Mul", [BYTES, BYTES.view(np.int8)], SHAPE,
+                    "(uint8 []) must have the type of input 3 'b' (int8 [2,3])")
+    yield quantized("a mean of pixels of a vector of bytes", "GlobalAveragePool", [BYTES[0]], SHAPE,
+                    "input 0 'a' (uint8 [3]): dimensions for images and channels are expected")
+    yield quantized("a window of bytes that is larger than the image", "AveragePool", [BYTES.reshape(1, 2, 3)], SHAPE,
+                    "spatial axis 0: the kernel reaches over 4 elements, the padded input has 3", kernel_shape=[4])
+    yield quantized("an axis that bytes lack", "ReduceMean", [BYTES], SHAPE,
+                    "axis 2 is out of range for rank 2 (-2 to 1)", axes=[2])
 
 
 def all_mistakes():
@@ -68,6 +92,7 @@ def all_mistakes():
              UNSUPPORTED, "input 0 'x' (uint8 [2,3]): type uint8 is not supported here; bool is", "y uint8 ?")
     yield at("nothing to concatenate", "QLinearConcat s,z,x y", {"s": ONE, "z": BYTES[0, :1], "x": BYTES}, MODEL,
              "it has no tensor with a scale", "y uint8 ?", axis=0)
+    yield from between_quantizations()
     columns = {"a": BYTES, "b": np.zeros((3, 4), np.int8), "s": floats(3)}
     yield at("scales of other columns", "DynamicQuantizeMatMul a,b,s y", {**columns, "a": x}, SHAPE,
              "input 2 's' (float [3]) must be one element, or one for each column")

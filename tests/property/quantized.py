@@ -15,7 +15,7 @@ from onnx import helper, numpy_helper
 
 BYTES = ("uint8", "int8")
 MOVES = ("Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "Identity", "MaxPool", "Pad", "Reshape", "Resize",
-         "Slice", "SpaceToDepth", "Squeeze", "Tile", "Transpose", "Unsqueeze")
+         "Slice", "SpaceToDepth", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where")
 
 
 def chance(rng, often):
@@ -263,9 +263,12 @@ def move(g):
         x = g.feed(random_bytes(g, kind, [2, 4, 6, 6]), kind)
         return g.dequantize(x, kept or g.feed(pair[0], "float"), g.keep(pair[1])), kept is not None
 
-    parts = [read(chance(g.rng, 0.6)) for _ in range(g.number(1, 3) if op == "Concat" else 1)]
+    parts = [read(chance(g.rng, 0.6)) for _ in range(g.number(1, 3) if op == "Concat" else 2 if op == "Where" else 1)]
     names, known = [name for name, _ in parts], all(kept for _, kept in parts)
-    y = g.node(op, names, axis=g.number(0, 3)) if op == "Concat" else moved(g, op, names[0])
+    if op == "Where":
+        y = g.node(op, [g.feed(g.rng.random([4, 6, 1][g.number(0, 2):]) < 0.5, "bool"), *names])
+    else:
+        y = g.node(op, names, axis=g.number(0, 3)) if op == "Concat" else moved(g, op, names[0])
     rewritten = share(g, y, known)
     if op == "Pad" and zero.ndim: # no scalar that Pad could take
         rewritten = rewritten and g.nodes[-1].attribute[0].s != b"constant"

@@ -23,6 +23,18 @@ static const giver givers[] = {
     {"Cast[to=1](MatMulInteger(a,b,c,d))", "f[B,3,2] u8[B,3,3] u8[B,3,2] u8[] u8[]"},
     {"Mul(Cast[to=1](MatMulInteger(a,b)),c)", "f[B,2,3,5] i8[B,2,3,3] i8[3,5] f[5]"},
     {"DequantizeLinear(QLinearMatMul(a,c,d,b,c,d,e,d),e,d)", "f[B,3,5] u8[B,3,4] u8[4,5] f[]=0.5 u8[]=3 f[]=2"},
+    /* arithmetic and means of bytes */
+    {"DequantizeLinear(QuantizeLinear(Add(DequantizeLinear(a,c,d),DequantizeLinear(b,e,d)),e,d),e,d)",
+     "f[B,3,5] u8[B,3,5] u8[3,1] f[]=0.5 u8[]=3 f[]=2"},
+    {"DequantizeLinear(QuantizeLinear(Mul(DequantizeLinear(a,c,d),DequantizeLinear(b,e,d)),e,d),e,d)",
+     "f[B,2,70] u8[B,2,70] u8[B,2,70] f[]=0.5 u8[]=3 f[]=2"},
+    {"DequantizeLinear(QuantizeLinear(Sub(DequantizeLinear(a,c,d),DequantizeLinear(b,e,d)),e,d),e,d)",
+     "f[B,7] i8[7] i8[B,7] f[]=0.5 i8[]=2 f[]=4"},
+    {"DequantizeLinear(QuantizeLinear(AveragePool[kernel_shape=2:2,pads=1:1:1:1,count_include_pad=1]"
+     "(DequantizeLinear(a,b,c)),d,c),d,c)",
+     "f[B,2,6,5] u8[B,2,5,4] f[]=0.5 u8[]=2 f[]=2"},
+    {"DequantizeLinear(QuantizeLinear(GlobalAveragePool(DequantizeLinear(a,b,c)),b,c),b,c)",
+     "f[B,5,1,1] i8[B,5,4,2] f[]=0.5 i8[]=3"},
     {"micro:MatMulIntegerToFloat(a,b,c,d)", "f[B,3,5] u8[B,3,4] i8[4,5] f[]=0.5 f[5]"},
     /* integer convolutions */
     {"ConvInteger(a,b)", "i32[B,3,5] u8[B,2,7] i8[3,2,3]"},
