@@ -11,7 +11,8 @@ set -u
 build='gcc libc6-dev make pkg-config|pkgconf protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev'
 check='g++ libre2-dev libturbojpeg0-dev|libturbojpeg-dev libtiff-dev libwebp-dev libopenjp2-7-dev
     check cmake binutils espeak-ng libjansson-dev libonnx-testdata libopenblas-dev
-    openjdk-17-jre-headless|default-jre-headless python3 python3-dev python3-venv'
+    openjdk-17-jre-headless|default-jre-headless python3 python3-dev python3-venv
+    fish zsh'
 lint='clang libclang-rt-14-dev|libclang-rt-dev clang-format cppcheck debhelper doxygen dpkg-dev lintian valgrind'
 cross='gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross qemu-user

@@ -339,6 +339,11 @@ def completions():
         if shutil.which(shell):
             done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True)
             check(f"{shell} reads it", done.returncode == 0, done.stderr)
+    if shutil.which("fish"):
+        for line, wanted in (("ox be", "bench"), ("ox run --thr", "--threads"), ("ox info --no", "--nodes"), ("ox run ad", "add.onnx")):
+            done = subprocess.run(["fish", "--no-config", "-c", f"'{OX}' completion fish | source; complete -C '{line}'"], cwd=DIR,
+                                  capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, "HOME": str(DIR)})
+            check(f"fish completes {line}", wanted in done.stdout.split(), (done.stdout, done.stderr))
     ox("completion", "tcsh", status=2, says="no completion for 'tcsh', only for bash, zsh and fish")
     ox("completion", status=2, says="for which shell?")
 

@@ -62,7 +62,7 @@ installs() {
 
 build='gcc libc6-dev make pkg-config protobuf-c-compiler libprotobuf-c-dev libpng-dev zlib1g-dev'
 tests='g++ libre2-dev libturbojpeg0-dev libtiff-dev libwebp-dev libopenjp2-7-dev check cmake binutils espeak-ng libjansson-dev
-    libonnx-testdata libopenblas-dev python3 python3-dev python3-venv clang clang-format cppcheck debhelper doxygen dpkg-dev lintian valgrind'
+    libonnx-testdata libopenblas-dev fish zsh python3 python3-dev python3-venv clang clang-format cppcheck debhelper doxygen dpkg-dev lintian valgrind'
 index() { echo "$@" | tr ' ' '\n' >"$work/known"; }
 
 debian old
