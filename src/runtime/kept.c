@@ -239,6 +239,8 @@ bool ox_kept_drop(ox_frame *frame) {
         drop(frame, &frame->kept[i]);
     }
     found = found || frame->varies;
+    if (found && !frame->plan.stages)
+        ox_place_drop(frame); /* it has room ahead */
     frame->varies = false;
     return found;
 }

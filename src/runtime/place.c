@@ -305,17 +305,20 @@ static outcome place_classes(placing *p, ox_pile *pile) {
 
 /* ---- The arena ---------------------------------------------------------------------------------------------- */
 
+void ox_place_drop(ox_frame *frame) {
+    ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
+    frame->arena.block = NULL;
+    frame->arena.size = frame->arena.block_size = 0;
+}
+
 /* Grows the arena, and keeps what earlier stages left in it. */
 static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
     if (size <= frame->arena.size)
         return OX_OK;
     if (size > SIZE_MAX - OX_ALIGN)
         return ox_fail_memory(frame->error, "the arena", size);
-    if (!keep) { /* first, so that a small device never needs both */
-        ox_release(frame->allocator, frame->arena.block, frame->arena.block_size);
-        frame->arena.block = NULL;
-        frame->arena.size = frame->arena.block_size = 0;
-    }
+    if (!keep) /* first, so that a small device never needs both */
+        ox_place_drop(frame);
     unsigned char *block = ox_alloc(frame->allocator, size + OX_ALIGN - 1);
     if (!block)
         return ox_fail_memory(frame->error, "the arena", size);

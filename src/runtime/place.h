@@ -12,6 +12,9 @@ ox_status ox_place_again(ox_frame *frame);
 /* Hides the data of values that a run computes, as before they had places, or shows where it is. */
 void ox_place_hide(ox_frame *frame, bool hide);
 
+/* Gives the arena back, in which nothing lies. */
+void ox_place_drop(ox_frame *frame);
+
 /* Moves the values of nodes [0, end), which lie in an arena that began at `from`, into the one that there is. */
 void ox_place_move(ox_frame *frame, int end, uintptr_t from);
 

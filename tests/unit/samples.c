@@ -76,6 +76,40 @@ static void feed_matrix(ox_feed *feed, int64_t n) {
     add_floats(feed, 2, n, 4);
 }
 
+/* A step of a decoder: what comes in is put behind a cache, all of which is read; what that gives has one size. */
+static void build_cache(ox_bytes *model) {
+    ox_bytes graph = {0}, behind = {0};
+    const float weights[] = {0.5f, -1, 2, 0.25f};
+    ox_put_input(&graph, "x", OX_FLOAT, -1, NULL);
+    ox_put_input(&graph, "past", OX_FLOAT, -1, NULL);
+    ox_put_output(&graph, "present", OX_FLOAT, -1, NULL);
+    ox_put_output(&graph, "y", OX_FLOAT, -1, NULL);
+    ox_put_initializer(&graph, "w", OX_FLOAT, 2, (const int64_t[]){2, 2}, weights);
+    ox_put_initializer(&graph, "axis", OX_INT64, 1, (const int64_t[]){1}, (const int64_t[]){1});
+    ox_put_attr_int(&behind, "axis", 1);
+    ox_put_node(&graph, "Concat", "past,x", "present", &behind);
+    ox_put_node(&graph, "MatMul", "present,w", "scores", NULL);
+    ox_put_node(&graph, "Mul", "scores,present", "scaled", NULL);
+    ox_put_node(&graph, "Softmax", "scaled", "shares", NULL);
+    ox_put_node(&graph, "ReduceSum", "shares,axis", "read", NULL);
+    ox_put_node(&graph, "Add", "read,x", "sum", NULL);
+    ox_put_node(&graph, "MatMul", "sum,w", "product", NULL);
+    ox_put_node(&graph, "Sigmoid", "product", "y", NULL);
+    ox_put_model(model, &graph, 17);
+}
+
+static void add_pairs(ox_feed *feed, int64_t n) {
+    const int k = feed->count;
+    add_floats(feed, 2, 2 * n, 2);
+    feed->tensor[k].rank = 3;
+    memcpy(feed->dims[k], ((const int64_t[]){2, n, 2}), 3 * sizeof n);
+}
+
+static void feed_cache(ox_feed *feed, int64_t n) {
+    add_pairs(feed, 1);
+    add_pairs(feed, n);
+}
+
 /* A shape that is a graph input: known only when the model runs. */
 static void build_expand(ox_bytes *model) {
     ox_bytes graph = {0};
@@ -214,6 +248,7 @@ const ox_sample ox_samples[] = {
     {"chain", build_chain, feed_chain},      {"dense", build_dense, feed_matrix}, {"expand", build_expand, feed_expand},
     {"reshape", build_reshape, feed_matrix}, {"half", build_half, feed_half},     {"if", build_if, feed_if},
     {"rows", build_rows, feed_matrix},       {"loop", build_loop, feed_loop},     {"scan", build_scan, feed_matrix},
+    {"cache", build_cache, feed_cache},
 };
 const int ox_sample_count = sizeof ox_samples / sizeof *ox_samples;
 
