@@ -45,7 +45,8 @@ ASAN_ENV  = LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0:allocator_may_re
   OX_SANITIZED=1
 # What scripts of several folders import.
 export PYTHONPATH := $(CURDIR)/tests/lib
-OX_PYTHON = env $(if $(SANITIZE),$(ASAN_ENV)) OX_LIBRARY='$(BUILD)/libox.so'
+# Two parts run at a time: numpy's products take one thread.
+OX_PYTHON = env OPENBLAS_NUM_THREADS=1 $(if $(SANITIZE),$(ASAN_ENV)) OX_LIBRARY='$(BUILD)/libox.so'
 
 # What the tests need is installed first, so that the rest is a make of its own, which looks for it again. The notes of
 # missing environments are those of one run.

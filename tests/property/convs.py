@@ -70,12 +70,12 @@ def sums_of(x, w, groups, strides, dilations, before, behind):
     """The convolution in double, tap by tap."""
     x = np.pad(x, [(0, 0), (0, 0), *zip(before, behind)])
     windows = [(n - (k - 1) * d - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], w.shape[2:], strides, dilations)]
-    total = np.zeros([x.shape[0], groups, w.shape[0] // groups, *windows])
+    total = np.zeros([x.shape[0], groups, w.shape[0] // groups, int(np.prod(windows))])
     for tap in np.ndindex(*w.shape[2:]):
         seen = x[(..., *[slice(t * d, t * d + (n - 1) * s + 1, s)
                          for t, d, n, s in zip(tap, dilations, windows, strides)])]
-        seen = seen.reshape(x.shape[0], groups, w.shape[1], *windows)
-        total += np.einsum("goi,ngi...->ngo...", w[(..., *tap)].reshape(groups, -1, w.shape[1]), seen)
+        seen = seen.reshape(x.shape[0], groups, w.shape[1], -1 if total.size else 0)
+        total += w[(..., *tap)].reshape(groups, -1, w.shape[1]) @ seen
     return total.reshape(x.shape[0], w.shape[0], *windows)
 
 

@@ -25,6 +25,7 @@ BINARY = ["Add", "Sub", "Mul", "Max", "Min", "PRelu", "Div"]
 UNARY = ["Relu", "Abs", "Neg", "Identity", "Clip", "Cast"]
 UNARY_OF_FLOATS = ["Sigmoid", "Tanh", "LeakyRelu", "Exp"]
 FLOATS = ["float", "double", "float16", "bfloat16"]
+ROWS = [row for row in read_schemas(HEADS) if row[1] <= OPSET <= row[2]]
 
 
 class Graph:
@@ -32,7 +33,6 @@ class Graph:
 
     def __init__(self, rng):
         self.rng, self.nodes, self.inputs, self.constants, self.known = rng, [], [], [], {}
-        self.rows = [row for row in read_schemas(HEADS) if row[1] <= OPSET <= row[2]]
 
     def draw_input(self, type_name, array):
         """The name of an operand: an input, or a weight."""
@@ -51,7 +51,7 @@ class Graph:
         return name
 
     def head(self):
-        row = pick(self.rng, self.rows)
+        row = pick(self.rng, ROWS)
         if row[0] == "Conv":
             return self.convolution(pick(self.rng, FLOATS))
         case = product_cases.draw(self.rng, (row[0], row[1], OPSET, *row[3:]))
