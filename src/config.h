@@ -109,6 +109,12 @@
 #define OX_WITH_OWN_OPERATORS (OX_WITH_QUANTIZED && !OX_SMALL)
 #endif
 
+/* Average pools between quantizations do, on devices, too, if their list says so. */
+#ifndef OX_WITH_MEANS
+#define OX_WITH_MEANS 1
+#endif
+#define OX_WITH_BYTE_MEANS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_MEANS))
+
 /* The nodes as the model has them stay beside, for sessions that want them. */
 #ifndef OX_KEEP_WRITTEN
 #define OX_KEEP_WRITTEN (OX_WITH_QUANTIZED && !OX_SMALL)

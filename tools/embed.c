@@ -21,7 +21,7 @@ typedef struct op_need {
 typedef struct op_needs {
     op_need *at;
     size_t count;
-    bool functions, external, quantized, depth;
+    bool functions, external, quantized, depth, means;
 } op_needs;
 
 typedef struct embedding {
@@ -63,11 +63,12 @@ static void add_need(op_needs *needs, const char *name, int64_t version, uint32_
     needs->at[needs->count++] = (op_need){copy, version, types};
 }
 
-/* An ox_node_fn: convolutions whose groups have one input channel. */
+/* An ox_node_fn: average pools, and convolutions whose groups have one input channel. */
 static void add_node_needs(void *context, const ox_node_info *node) {
     op_needs *needs = context;
     const bool is_quantized = !strcmp(node->op, "QLinearConv");
     ox_value_info weights;
+    needs->means |= !*node->domain && (!strcmp(node->op, "AveragePool") || !strcmp(node->op, "GlobalAveragePool"));
     if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
         return;
     needs->depth |= !ox_node_input(node, is_quantized ? 3 : 1, &weights) && weights.rank > 1 && weights.dims[1] == 1;
@@ -99,6 +100,8 @@ static void put_needs(ox_text *out, const op_needs *needs) {
         ox_text_put(out, "with external\n");
     if (needs->quantized)
         ox_text_put(out, "with quantized\n");
+    if (needs->quantized && needs->means)
+        ox_text_put(out, "with means\n");
     if (needs->depth)
         ox_text_put(out, "with depth\n");
     for (size_t i = 0; i < needs->count; i++) {

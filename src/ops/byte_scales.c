@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#if OX_WITH_OWN_OPERATORS
+#if OX_WITH_BYTE_MEANS
 static ox_status check_one(ox_call *call, int i, ox_dtypes dtypes) {
     OX_TRY(ox_call_check_dtype(call, i, dtypes));
     return ox_tensor_count(call->in[i]) == 1
@@ -39,9 +39,11 @@ ox_byte_means ox_byte_means_of(const ox_call *call) {
     const ox_dtype from = call->in[0]->dtype;
     ox_byte_means means = {.from = ox_byte_scale_of(call, from, 1),
                            .to = ox_byte_scale_of(call, call->out[0]->dtype, 3),
-                           .flip = from == OX_INT8 ? 0x80 : 0,
-                           .loops = OX_BUILD_OF(call->loops, ox_byte_builds),
-                           .requantize = OX_BUILD_OF(call->loops, ox_integer_builds)->requantize};
+                           .flip = from == OX_INT8 ? 0x80 : 0};
+#if !OX_SMALL
+    means.loops = OX_BUILD_OF(call->loops, ox_byte_builds);
+    means.requantize = OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
+#endif
     means.from_zero = means.from.zero + means.flip;
     return means;
 }
@@ -50,6 +52,7 @@ double ox_byte_mean_factor(const ox_byte_means *means, double counted) {
     return (double)means->from.scale / (double)means->to.scale / counted;
 }
 
+#if !OX_SMALL
 void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *sums, int64_t inside, double factor,
                        char *to) {
     const float one = 1;
@@ -60,6 +63,7 @@ void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *su
                                    .column_scales = &one};
     means->requantize(n, &how, (const char *)sums, to);
 }
+#endif
 
 void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double factor, char *to) {
     const double low = (means->to.is_signed ? INT8_MIN : 0) - means->to.zero, high = low + UINT8_MAX;

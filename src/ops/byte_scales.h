@@ -6,7 +6,7 @@
 #include "loops/byte_loops.h"
 #include "op.h"
 
-#if OX_WITH_OWN_OPERATORS
+#if OX_WITH_BYTE_MEANS
 #define OX_BYTE_TYPES (OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
 
 /* Infer: inputs x (bytes), x + 1 (its scale, one float) and x + 2 (its zero point, of the type of x, which may be
@@ -27,8 +27,10 @@ typedef struct ox_byte_means {
     ox_byte_scale from, to;
     uint8_t flip;      /* as ox_byte_loops take it for x */
     int64_t from_zero; /* of x once its bits are turned */
+#if !OX_SMALL
     const ox_byte_loops *loops;
     ox_requantize_fn *requantize;
+#endif
 } ox_byte_means;
 
 ox_byte_means ox_byte_means_of(const ox_call *call);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#if OX_WITH_OWN_OPERATORS
+#if OX_WITH_BYTE_MEANS
 /* A tensor of bytes with one scale. */
 static bool read_bytes(const ox_requantizer *r, int32_t value, ox_quantization *q) {
     return ox_quant_source(r, value, q) && ox_quant_is_single(q) && ox_quant_is_byte(q);
@@ -15,6 +15,7 @@ static bool read_bytes(const ox_requantizer *r, int32_t value, ox_quantization *
 
 /* ---- Arithmetic --------------------------------------------------------------------------------------------- */
 
+#if OX_WITH_OWN_OPERATORS
 static const ox_op *arithmetic_of(const ox_node *node) {
     static const struct {
         const char *name;
@@ -37,9 +38,21 @@ static ox_status rewrite_arithmetic(ox_requantizer *r, int32_t n, int32_t value,
     const ox_index in[] = {a.node->in[0], a.scale, a.zero, b.node->in[0], b.scale, b.zero, to->scale, to->zero};
     return ox_quant_replace(r, n, value, node, op, 8, in);
 }
+#else
+static const ox_op *arithmetic_of(const ox_node *node) {
+    (void)node;
+    return NULL;
+}
+static ox_status rewrite_arithmetic(ox_requantizer *r, int32_t n, int32_t value, const ox_node *node, const ox_op *op,
+                                    const ox_quantization *to) {
+    (void)r, (void)n, (void)value, (void)node, (void)op, (void)to;
+    return OX_OK;
+}
+#endif
 
 /* ---- Means -------------------------------------------------------------------------------------------------- */
 
+#if OX_WITH_OWN_OPERATORS
 /* The axes that ReduceMean has as an input become an attribute. False if they are not known, or mean that nothing is
  * reduced. */
 static bool read_axes(const ox_requantizer *r, const ox_node *node, ox_attr *axes) {
@@ -75,18 +88,29 @@ static ox_status put_axes(ox_requantizer *r, int32_t n, const ox_node *from, con
     return OX_OK;
 }
 
+#endif
+
 static ox_status rewrite_mean(ox_requantizer *r, int32_t n, int32_t value, const ox_node *node, const ox_op *op,
                               const ox_quantization *to) {
     ox_quantization x;
-    ox_attr axes;
-    const ox_node from = *node;
-    const bool reduces = op == &ox_op_qlinear_reduce_mean;
-    if (!read_bytes(r, ox_quant_input(node, 0), &x) || (reduces && !read_axes(r, node, &axes)))
+    if (!read_bytes(r, ox_quant_input(node, 0), &x))
         return OX_OK;
     const ox_index in[] = {x.node->in[0], x.scale, x.zero, to->scale, to->zero};
-    OX_TRY(ox_quant_replace(r, n, value, node, op, 5, in));
-    return reduces ? put_axes(r, n, &from, &axes) : OX_OK;
+    return ox_quant_replace(r, n, value, node, op, 5, in);
 }
+
+#if OX_WITH_OWN_OPERATORS
+static ox_status rewrite_reduce_mean(ox_requantizer *r, int32_t n, int32_t value, const ox_node *node,
+                                     const ox_quantization *to) {
+    ox_attr axes;
+    const ox_node from = *node;
+    const ox_op *op = r->scope->nodes[n].op;
+    if (!read_axes(r, node, &axes))
+        return OX_OK;
+    OX_TRY(rewrite_mean(r, n, value, node, &ox_op_qlinear_reduce_mean, to));
+    return r->scope->nodes[n].op == op ? OX_OK : put_axes(r, n, &from, &axes);
+}
+#endif
 
 ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const ox_node *node,
                             const ox_quantization *to) {
@@ -99,6 +123,10 @@ ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const o
         return rewrite_mean(r, n, value, node, &ox_op_qlinear_average_pool, to);
     if (ox_build_is_op(node, "GlobalAveragePool"))
         return rewrite_mean(r, n, value, node, &ox_op_qlinear_global_average_pool, to);
-    return ox_build_is_op(node, "ReduceMean") ? rewrite_mean(r, n, value, node, &ox_op_qlinear_reduce_mean, to) : OX_OK;
+#if OX_WITH_OWN_OPERATORS
+    if (ox_build_is_op(node, "ReduceMean"))
+        return rewrite_reduce_mean(r, n, value, node, to);
+#endif
+    return OX_OK;
 }
 #endif

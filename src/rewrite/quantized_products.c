@@ -148,7 +148,7 @@ static bool read_matrix(const ox_requantizer *r, int32_t value, ox_quantization 
 static bool fits_matmul(const ox_requantizer *r, const ox_quantization *a, const ox_quantization *b) {
     const ox_tensor *weights = ox_quant_known(r, b->node->in[0]);
     if (!weights)
-        return r->own && ox_quant_is_single(b);
+        return OX_WITH_OWN_OPERATORS && r->own && ox_quant_is_single(b);
     if (weights->dtype != b->dtype || weights->rank < 2 || !ox_quant_is_along(b, weights, weights->rank - 1))
         return false;
     for (int64_t i = 0; i < b->count; i++)
@@ -232,5 +232,5 @@ ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox
 #endif
     if (ox_build_is_op(node, "MatMul"))
         return rewrite_matmul(r, n, value, node, to);
-    return OX_WITH_OWN_OPERATORS && r->own ? ox_quant_elements(r, n, value, node, to) : OX_OK;
+    return OX_WITH_BYTE_MEANS && r->own ? ox_quant_elements(r, n, value, node, to) : OX_OK;
 }

@@ -152,7 +152,7 @@ def autoencoder():
 
 
 def windows():
-    """QLinearConv in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
+    """QLinearConv and average pools in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
     padding at one side, kernels of one and two dimensions."""
     net = Network("qop", (1, 4, 11, 13), 7)
     rng, outputs = net.rng, []
@@ -193,6 +193,24 @@ def windows():
             name = net.node("QLinearConv", inputs, group=groups, kernel_shape=kernel, strides=strides,
                             dilations=dilations, pads=pads)
             outputs.append(net.node("DequantizeLinear", [name] + last))
+    pools = [  # kernel, strides, pads, whether padding counts
+        ((11, 13), (1, 1), (0, 0, 0, 0), 0), ((3, 3), (1, 1), (1, 1, 1, 1), 0), ((3, 3), (2, 2), (1, 1, 1, 1), 1),
+        ((2, 5), (3, 1), (1, 0, 0, 4), 0), ((11, 13), (1, 1), (1, 2, 0, 1), 1), ((70,), (1,), (3, 0), 0), ((3,), (2,), (0, 2), 1)]
+    for kernel, strides, pads, counts in pools + [(None, None, None, None)]:
+        for x_kind, y_kind in "ii", "uu", "iu", "ui":
+            (x_type, x_low), (y_type, y_low) = types[x_kind], types[y_kind]
+            given = "x"
+            if kernel and len(kernel) == 1:
+                given = net.node("Reshape", [given, net.const(numpy.array([1, 4, 143], numpy.int64))])
+            first = [net.const(numpy.float32(0.0437)), net.const(x_type(x_low + rng.integers(60, 200)))]
+            last = [net.const(numpy.float32(rng.choice([0.0437, 0.011]))), net.const(y_type(y_low + rng.integers(0, 256)))]
+            given = net.node("DequantizeLinear", [net.node("QuantizeLinear", [given] + first)] + first)
+            if kernel:
+                name = net.node("AveragePool", [given], kernel_shape=kernel, strides=strides, pads=pads,
+                                count_include_pad=counts)
+            else:
+                name = net.node("GlobalAveragePool", [given])
+            outputs.append(net.node("DequantizeLinear", [net.node("QuantizeLinear", [name] + last)] + last))
     return net, outputs
 
 

@@ -4,7 +4,7 @@
 
 #include "ops/op.h"
 
-#if OX_WITH_OWN_OPERATORS
+#if OX_WITH_BYTE_MEANS
 /* QLinearReduceMean(x, x_scale, x_zero, y_scale, y_zero): bytes, signed or not, with the attributes `axes` and
  * `keepdims` of ReduceMean 13; every scale and zero point is one number, and x_zero may be omitted. Sums are exact;
  * times x_scale / y_scale / count, computed in double, they are rounded once. QLinearGlobalAveragePool: over all axes
