@@ -2,7 +2,7 @@
 #ifndef OX_CONFIG_H
 #define OX_CONFIG_H
 
-/* A reduced build says here what it has: OX_TYPES, OX_MOVED_TYPES, OX_TABLE and OX_WITH_... */
+/* A reduced build says here what it has: OX_TYPES, OX_MOVED_TYPES, OX_REDUCED_TYPES, OX_TABLE and OX_WITH_... */
 #ifdef OX_SELECTION
 #include OX_SELECTION
 #endif
@@ -15,6 +15,11 @@
 /* The element types of operators that only move elements, whatever they are. */
 #ifndef OX_MOVED_TYPES
 #define OX_MOVED_TYPES (~0u)
+#endif
+
+/* Those of operators that reduce or slide windows: all but elementwise and quantized ones. */
+#ifndef OX_REDUCED_TYPES
+#define OX_REDUCED_TYPES OX_TYPES
 #endif
 
 /* The flags that some row of the operator table has, besides those that all rows of a kind have. */

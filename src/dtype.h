@@ -30,6 +30,11 @@ enum ox_dtype_sets {
 #define OX_BUILT_TYPES ((OX_TYPES) | ((OX_TYPES) & (unsigned)OX_SET_WIDENED ? OX_BIT(OX_FLOAT) : 0))
 #define OX_HAS_ANY(set) ((OX_BUILT_TYPES & (unsigned)(set)) != 0)
 #define OX_HAS(dtype) OX_HAS_ANY(OX_BIT(dtype))
+/* The same for types that are reduced. */
+#define OX_REDUCES_ANY(set)                                                                                            \
+    ((((OX_REDUCED_TYPES) | ((OX_REDUCED_TYPES) & (unsigned)OX_SET_WIDENED ? OX_BIT(OX_FLOAT) : 0)) &                  \
+      (unsigned)(set)) != 0)
+#define OX_REDUCES(dtype) OX_REDUCES_ANY(OX_BIT(dtype))
 /* The same for types that are at least moved. */
 #define OX_MOVES_ANY(set) (((OX_MOVED_TYPES) & (unsigned)(set)) != 0)
 

@@ -37,8 +37,11 @@ ox_lane *const ox_chain_builds[] = BUILDS(ox_chain_run);
 DECLARE(ox_chain_rows_fn, ox_chain_rows)
 ox_chain_rows_fn *const ox_chain_rows_builds[] = BUILDS(ox_chain_rows);
 #endif
-DECLARE(ox_folder_fn, ox_folder_find)
-ox_folder_fn *const ox_folder_builds[] = BUILDS(ox_folder_find);
+#define FOLD(name)                                                                                                     \
+    DECLARE(ox_folder_fn, ox_fold_##name)                                                                              \
+    ox_folder_fn *const OX_FOLD_##name[] = BUILDS(ox_fold_##name);
+OX_FOLDS(FOLD)
+#undef FOLD
 DECLARE(ox_softmax_fn, ox_softmax_f32)
 ox_softmax_fn *const ox_softmax_f32_builds[] = BUILDS(ox_softmax_f32);
 DECLARE(ox_softmax_fn, ox_softmax_f64)
@@ -47,8 +50,10 @@ DECLARE(ox_gemm_kernel_fn, ox_gemm_kernel_for)
 ox_gemm_kernel_fn *const ox_gemm_builds[] = BUILDS(ox_gemm_kernel_for);
 DECLARE(const ox_integer_loops, ox_integer_loops)
 const ox_integer_loops *const ox_integer_builds[] = BUILDS(ox_integer_loops);
-DECLARE(ox_window_loops_fn, ox_window_find)
-ox_window_loops_fn *const ox_window_builds[] = BUILDS(ox_window_find);
+DECLARE(ox_window_loops_fn, ox_window_most)
+ox_window_loops_fn *const ox_window_most_builds[] = BUILDS(ox_window_most);
+DECLARE(ox_window_loops_fn, ox_window_sums)
+ox_window_loops_fn *const ox_window_sums_builds[] = BUILDS(ox_window_sums);
 DECLARE(ox_norm_loops_fn, ox_norm_find)
 ox_norm_loops_fn *const ox_norm_builds[] = BUILDS(ox_norm_find);
 DECLARE(ox_add_apart_for_fn, ox_add_apart_find)

@@ -33,13 +33,16 @@ ox_spread_fn *OX_VARIANT(ox_spread_for)(size_t width);
 ox_repeat_fn OX_VARIANT(ox_repeat_rows);
 ox_transpose_fn *OX_VARIANT(ox_transpose_for)(size_t width);
 ox_copy_fn OX_VARIANT(ox_copy_bytes), OX_VARIANT(ox_stream);
-ox_folder_fn OX_VARIANT(ox_folder_find);
+#define OX_FOLD_HERE(name) OX_VARIANT(ox_fold_##name)
+#define FOLD_FINDER(name) ox_folder_fn OX_FOLD_HERE(name);
+OX_FOLDS(FOLD_FINDER)
+#undef FOLD_FINDER
 ox_softmax_fn OX_VARIANT(ox_softmax_f32), OX_VARIANT(ox_softmax_f64);
 const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype);
 ox_gemm_copy_fn OX_VARIANT(ox_gemm_copy);
 ox_gemm_kernel_fn OX_VARIANT(ox_gemm_int8_find);
 extern const ox_integer_loops OX_VARIANT(ox_integer_loops);
-ox_window_loops_fn OX_VARIANT(ox_window_find);
+ox_window_loops_fn OX_VARIANT(ox_window_most), OX_VARIANT(ox_window_sums);
 ox_norm_loops_fn OX_VARIANT(ox_norm_find);
 ox_add_apart_for_fn OX_VARIANT(ox_add_apart_find);
 

@@ -55,11 +55,10 @@ typedef void ox_softmax_fn(int64_t n, int64_t step, int64_t lanes, const void *f
 typedef ox_lane *ox_where_fn(size_t width);
 
 extern ox_where_fn *const ox_where_builds[];
-extern ox_folder_fn *const ox_folder_builds[];
 extern ox_softmax_fn *const ox_softmax_f32_builds[], *const ox_softmax_f64_builds[];
 extern ox_gemm_kernel_fn *const ox_gemm_builds[];
 extern const ox_integer_loops *const ox_integer_builds[];
-extern ox_window_loops_fn *const ox_window_builds[];
+extern ox_window_loops_fn *const ox_window_most_builds[], *const ox_window_sums_builds[];
 extern ox_norm_loops_fn *const ox_norm_builds[];
 extern ox_add_apart_for_fn *const ox_add_apart_builds[];
 

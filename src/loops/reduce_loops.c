@@ -24,6 +24,10 @@ enum {
 #define UNROLLED
 #endif
 #define ROLLED
+#if OX_SMALL
+#undef UNROLLED
+#define UNROLLED
+#endif
 
 #define LOAD_PARTS(LOOP, type, sum, of, width)                                                                         \
     LOOP for (int p = 0; p < width; p++) part[p] = (sum)of(OX_GET(type, from + p * step), less)
@@ -82,6 +86,7 @@ enum {
         return first;                                                                                                  \
     }
 
+/* Devices have one loop for rows that lie packed and for others. */
 #define FOLD(name, type, sum, op, LOOP, deep)                                                                          \
     FOLD_ROW(packed_##name, type, sum, ITSELF, op, LOOP, deep)                                                         \
     FOLD_ROW(strided_##name, type, sum, ITSELF, op, ROLLED, SHALLOW)                                                   \
@@ -100,9 +105,9 @@ enum {
         const int64_t width = (int64_t)sizeof(type);                                                                   \
         sum *to = sums;                                                                                                \
         OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof(sum) == 0);                                         \
-        for (int64_t i = 0; step == width && i < n; i++, from += next)                                                 \
+        for (int64_t i = 0; !OX_SMALL && step == width && i < n; i++, from += next)                                    \
             to[i] = packed_##name(to[i], from, length, width, 0);                                                      \
-        for (int64_t i = 0; step != width && i < n; i++, from += next)                                                 \
+        for (int64_t i = 0; (OX_SMALL || step != width) && i < n; i++, from += next)                                   \
             to[i] = strided_##name(to[i], from, length, step, 0);                                                      \
     }
 
@@ -304,10 +309,54 @@ END_COPY(8)
 
 /* ---- Choice ------------------------------------------------------------------------------------------------- */
 
-#define SUMS(type, what, name, finish)                                                                                 \
+/* Whether a build needs the loops of a type: its types have them, and so have the accumulators of what is added up and
+ * multiplied. */
+#define HAS_SUMS(type)                                                                                                 \
+    ((type) == OX_DOUBLE ? OX_REDUCES_ANY(OX_SET_FLOAT)                                                                \
+     : (type) == OX_INT64                                                                                              \
+         ? OX_REDUCES_ANY(OX_BIT(OX_INT32) | OX_BIT(OX_UINT32) | OX_BIT(OX_INT64) | OX_BIT(OX_UINT64))                 \
+         : OX_REDUCES(type))
+
+#define LOOPS(type, has, what, name, finish)                                                                           \
     case type:                                                                                                         \
-        f->rows = rows_##what##_##name, f->columns = columns_##what##_##name, f->end = end_##finish;                   \
+        if (!has(type))                                                                                                \
+            return false;                                                                                              \
+        f->rows = rows_##what##_##name, f->columns = columns_##what##_##name, f->end = finish;                         \
         return true;
+#define SUMS(type, what, name, finish) LOOPS(type, OX_REDUCES, what, name, end_##finish)
+
+/* Integers of both signs and 64 bits have the same sums. */
+static bool find_sum(ox_dtype type, ox_folder *f, bool mean) {
+    if (type == OX_FLOAT)
+        f->squares = SQUARES_F32, f->deviations = DEVIATIONS_F32, f->eights = EIGHTS_F32;
+    switch ((int)type) {
+        LOOPS(OX_FLOAT, OX_REDUCES, sum, f32, mean ? end_mean_f32 : end_f32)
+        LOOPS(OX_DOUBLE, HAS_SUMS, sum, f64, mean ? end_mean_f64 : end_f64)
+        LOOPS(OX_INT32, OX_REDUCES, sum, i32, mean ? end_mean_i32 : end_32)
+        LOOPS(OX_UINT32, OX_REDUCES, sum, u32, mean ? end_mean_u32 : end_32)
+        LOOPS(OX_INT64, HAS_SUMS, sum, i64, mean ? end_mean_i64 : end_64)
+        LOOPS(OX_UINT64, OX_REDUCES, sum, i64, mean ? end_mean_u64 : end_64)
+    default:
+        return false;
+    }
+}
+
+static bool find_prod(ox_dtype type, ox_folder *f) {
+    const double one = 1;
+    f->identity = 1;
+    if (type == OX_FLOAT || type == OX_DOUBLE)
+        memcpy(&f->identity, &one, sizeof one);
+    switch ((int)type) {
+        SUMS(OX_FLOAT, prod, f32, f32)
+        LOOPS(OX_DOUBLE, HAS_SUMS, prod, f64, end_f64)
+        SUMS(OX_INT32, prod, i32, 32)
+        SUMS(OX_UINT32, prod, i32, 32)
+        LOOPS(OX_INT64, HAS_SUMS, prod, i64, end_64)
+        SUMS(OX_UINT64, prod, i64, 64)
+    default:
+        return false;
+    }
+}
 
 static bool find_absolute(ox_dtype type, ox_folder *f) {
     switch ((int)type) {
@@ -336,7 +385,6 @@ static bool find_squares(ox_dtype type, ox_folder *f) {
 }
 
 static bool find_root(ox_dtype type, ox_folder *f) {
-    f->sums = OX_DOUBLE;
     switch ((int)type) {
         SUMS(OX_FLOAT, square_real, f32, root_f32)
         SUMS(OX_DOUBLE, square_real, f64, root_f64)
@@ -350,7 +398,6 @@ static bool find_root(ox_dtype type, ox_folder *f) {
 }
 
 static bool find_log(ox_dtype type, ox_folder *f) {
-    f->sums = OX_DOUBLE;
     if (type == OX_FLOAT)
         f->eights = EIGHTS_F32;
     switch ((int)type) {
@@ -365,61 +412,11 @@ static bool find_log(ox_dtype type, ox_folder *f) {
     }
 }
 
-static bool find_sum(ox_fold fold, ox_dtype type, ox_folder *f) {
-    bool mean = fold == OX_FOLD_MEAN;
-    switch ((int)type) {
-    case OX_FLOAT:
-        f->rows = rows_sum_f32, f->columns = columns_sum_f32, f->end = mean ? end_mean_f32 : end_f32;
-        f->squares = SQUARES_F32, f->deviations = DEVIATIONS_F32, f->eights = EIGHTS_F32;
-        return true;
-    case OX_DOUBLE:
-        f->rows = rows_sum_f64, f->columns = columns_sum_f64, f->end = mean ? end_mean_f64 : end_f64;
-        return true;
-    case OX_INT32:
-        f->rows = rows_sum_i32, f->columns = columns_sum_i32, f->end = mean ? end_mean_i32 : end_32;
-        return true;
-    case OX_UINT32:
-        f->rows = rows_sum_u32, f->columns = columns_sum_u32, f->end = mean ? end_mean_u32 : end_32;
-        return true;
-    case OX_INT64:
-        f->rows = rows_sum_i64, f->columns = columns_sum_i64, f->end = mean ? end_mean_i64 : end_64;
-        return true;
-    case OX_UINT64:
-        f->rows = rows_sum_i64, f->columns = columns_sum_i64, f->end = mean ? end_mean_u64 : end_64;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool find_prod(ox_dtype type, ox_folder *f) {
-    const double one = 1;
-    f->identity = 1;
-    if (type == OX_FLOAT || type == OX_DOUBLE)
-        memcpy(&f->identity, &one, sizeof one);
-    switch ((int)type) {
-    case OX_FLOAT:
-        f->rows = rows_prod_f32, f->columns = columns_prod_f32, f->end = end_f32;
-        return true;
-    case OX_DOUBLE:
-        f->rows = rows_prod_f64, f->columns = columns_prod_f64, f->end = end_f64;
-        return true;
-    case OX_INT32:
-    case OX_UINT32:
-        f->rows = rows_prod_i32, f->columns = columns_prod_i32, f->end = end_32;
-        return true;
-    case OX_INT64:
-    case OX_UINT64:
-        f->rows = rows_prod_i64, f->columns = columns_prod_i64, f->end = end_64;
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The greatest is found from the least value of the type on, and the other way round. */
 #define ORDER(dtype, name, value, lowest, highest)                                                                     \
     case dtype: {                                                                                                      \
+        if (!OX_REDUCES(dtype))                                                                                        \
+            return false;                                                                                              \
         const value start = max ? (lowest) : (highest);                                                                \
         memcpy(&f->identity, &start, sizeof start);                                                                    \
         f->rows = max ? rows_max_##name : rows_min_##name;                                                             \
@@ -445,25 +442,30 @@ static bool find_order(bool max, ox_dtype type, ox_folder *f) {
     }
 }
 
-bool OX_VARIANT(ox_folder_find)(ox_fold fold, ox_dtype compute, ox_folder *folder) {
-    const bool real = compute == OX_FLOAT || compute == OX_DOUBLE;
-    *folder = (ox_folder){.identity = 0, .width = 8, .sums = real ? OX_DOUBLE : OX_INT64};
-    switch (fold) {
-    case OX_FOLD_MAX:
-    case OX_FOLD_MIN:
-        folder->sums = compute;
-        return find_order(fold == OX_FOLD_MAX, compute, folder);
-    case OX_FOLD_PROD:
-        return find_prod(compute, folder);
-    case OX_FOLD_L1:
-        return find_absolute(compute, folder);
-    case OX_FOLD_SQUARES:
-        return find_squares(compute, folder);
-    case OX_FOLD_L2:
-        return find_root(compute, folder);
-    case OX_FOLD_LOG:
-        return find_log(compute, folder);
-    default:
-        return find_sum(fold, compute, folder);
-    }
+/* Accumulators of what is added up as reals, whatever the elements are. */
+static bool find_reals(ox_dtype type, ox_folder *f) {
+    *f = (ox_folder){.rows = rows_sum_f64,
+                     .columns = columns_sum_f64,
+                     .end = end_f64,
+                     .joins = find_reals,
+                     .width = 8,
+                     .sums = OX_DOUBLE};
+    return type == OX_DOUBLE;
 }
+
+/* A finder of a reduction: what the folder has besides, then its loops. Accumulators are folded by `joined`. */
+#define FINDER(name, joined, ordered, type_of_sums, loops)                                                             \
+    bool OX_FOLD_HERE(name)(ox_dtype type, ox_folder * f) {                                                            \
+        *f = (ox_folder){.joins = joined, .ends = ordered, .width = 8, .sums = type_of_sums};                          \
+        return loops;                                                                                                  \
+    }
+#define SUMMED (type == OX_FLOAT || type == OX_DOUBLE ? OX_DOUBLE : OX_INT64)
+FINDER(SUM, OX_FOLD_HERE(SUM), false, SUMMED, find_sum(type, f, false))
+FINDER(MEAN, OX_FOLD_HERE(SUM), false, SUMMED, find_sum(type, f, true))
+FINDER(PROD, OX_FOLD_HERE(PROD), false, SUMMED, find_prod(type, f))
+FINDER(MAX, OX_FOLD_HERE(MAX), true, type, find_order(true, type, f))
+FINDER(MIN, OX_FOLD_HERE(MIN), true, type, find_order(false, type, f))
+FINDER(L1, OX_FOLD_HERE(SUM), false, SUMMED, find_absolute(type, f))
+FINDER(SQUARES, OX_FOLD_HERE(SUM), false, SUMMED, find_squares(type, f))
+FINDER(L2, find_reals, false, OX_DOUBLE, find_root(type, f))
+FINDER(LOG, find_reals, false, OX_DOUBLE, find_log(type, f))

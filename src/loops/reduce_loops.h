@@ -6,17 +6,9 @@
 
 #include <string.h>
 
-typedef enum ox_fold {
-    OX_FOLD_SUM,
-    OX_FOLD_MEAN,
-    OX_FOLD_PROD,
-    OX_FOLD_MAX,
-    OX_FOLD_MIN,
-    OX_FOLD_L1,      /* of absolute values */
-    OX_FOLD_SQUARES, /* of squares */
-    OX_FOLD_L2,      /* the root of that */
-    OX_FOLD_LOG      /* the logarithm of the sum */
-} ox_fold;
+/* The reductions: OX_FOLD_SUM, ... L1 is the sum of absolute values, SQUARES that of squares, L2 the root of that, LOG
+ * the logarithm of the sum. */
+#define OX_FOLDS(FOLD) FOLD(SUM) FOLD(MEAN) FOLD(PROD) FOLD(MAX) FOLD(MIN) FOLD(L1) FOLD(SQUARES) FOLD(L2) FOLD(LOG)
 
 /* How `rows` folds a row. Element k goes into partial result k % OX_FOLD_WIDE, or k % OX_FOLD_NARROW in shorter rows
  * and at the end of a row. Then the upper half of the partial results goes into the lower one until one is left. Many
@@ -49,9 +41,12 @@ typedef struct ox_folder {
     ox_fold_from_fn *deviations; /* the same for differences; NULL where `squares` is */
     ox_fold_fn *eights; /* as `columns`, of 8 * length floats, eight of which are added first; NULL for others */
     ox_fold_end_fn *end;
-    ox_dtype sums;     /* the type of accumulators; integers are of 64 bits, with or without a sign */
-    int64_t width;     /* bytes of an accumulator */
-    uint64_t identity; /* its first value: these bytes, from the lowest address on */
+    bool (*joins)(ox_dtype,
+                  struct ox_folder *); /* an ox_folder_fn: what accumulators of partial results are folded by */
+    bool ends;                         /* accumulators are elements already */
+    ox_dtype sums;                     /* the type of accumulators; integers are of 64 bits, with or without a sign */
+    int64_t width;                     /* bytes of an accumulator */
+    uint64_t identity;                 /* its first value: these bytes, from the lowest address on */
 } ox_folder;
 
 /* Accumulators of any type, as many as are kept on the stack at a time. */
@@ -78,12 +73,13 @@ static inline void ox_fold_start(const ox_folder *folder, int64_t n, void *sums)
         memset(sums, *(const uint8_t *)&folder->identity, (size_t)n);
 }
 
-/* What accumulators of partial results are folded by. */
-static inline ox_fold ox_fold_joins(ox_fold fold) {
-    return fold == OX_FOLD_MAX || fold == OX_FOLD_MIN || fold == OX_FOLD_PROD ? fold : OX_FOLD_SUM;
-}
+/* How a reduction of elements of a type is done; false if the type is not one that reductions are computed in. */
+typedef bool ox_folder_fn(ox_dtype compute, ox_folder *folder);
 
-/* False if the type is not one that reductions are computed in. */
-typedef bool ox_folder_fn(ox_fold fold, ox_dtype compute, ox_folder *folder);
+/* The reductions, each with an entry for each build (lanes.h): a program has the loops of those that it names. */
+typedef ox_folder_fn *const *ox_fold;
+#define FOLD(name) extern ox_folder_fn *const OX_FOLD_##name[];
+OX_FOLDS(FOLD)
+#undef FOLD
 
 #endif

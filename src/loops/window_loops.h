@@ -28,9 +28,9 @@ typedef void ox_add_apart_fn(int64_t rows, int64_t n, char *to, int64_t to_row, 
 
 /* By the type that is computed in; NULL where there is none. Pools that need little else should link little else. */
 typedef struct ox_window_loops {
-    ox_slide_fn *slide_max, *slide_sum; /* sums are doubles, whatever the type */
-    ox_find_fn *find;
-    ox_mean_fn *mean;
+    ox_slide_fn *slide; /* of the greatest, or of sums: those are doubles, whatever the type */
+    ox_find_fn *find;   /* of the greatest */
+    ox_mean_fn *mean;   /* of sums */
 } ox_window_loops;
 typedef struct ox_norm_loops {
     ox_power_fn *power;

@@ -43,9 +43,8 @@ static ox_reg apply_rows(ox_pass_builder *b, ox_lane *lane, pass_rows *rows, boo
 ox_reg ox_pass_fold(ox_pass_builder *b, ox_fold fold, ox_reg reg) {
     reg = ox_pass_widen(b, reg);
     pass_rows *rows = reg < 0 ? NULL : ox_pile_get(b->pile, sizeof *rows);
-    ox_folder_fn *find = OX_BUILD_OF(b->loops, ox_folder_builds);
-    if (!rows || !find(fold, ox_pass_dtype(b, reg), &rows->folder) ||
-        !find(ox_fold_joins(fold), rows->folder.sums, &rows->joins))
+    if (!rows || !OX_BUILD_OF(b->loops, fold)(ox_pass_dtype(b, reg), &rows->folder) ||
+        !rows->folder.joins(rows->folder.sums, &rows->joins))
         return ox_pass_fail(b);
     if (ox_is_short_row(&rows->folder, b->pass.row))
         rows->short_rows = b->loops;

@@ -23,6 +23,7 @@ FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth",
 LINES = re.compile(r'/\* Written by tools/device/select\.awk\. \*/|#define OX_TABLE "selected\.inc"'
                    r"|#define OX_TYPES \(0(?: \| 1u << OX_[A-Z0-9]+)*\)"
                    r"|#define OX_MOVED_TYPES \(OX_TYPES(?: \| 1u << OX_[A-Z0-9]+)*\)|#define OX_WITH_[A-Z]+ [01]"
+                   r"|#define OX_REDUCED_TYPES \(0(?: \| 1u << OX_[A-Z0-9]+)*\)"
                    r"|#define OX_ROW_FLAGS \(0(?: \| OX_OP_[A-Z_]+)*\)")
 SPOILT = [b"", b"\0", b"\r", b"\t", b"#", b"with", b"with texts", b"with textz", b"with \xff", b"floatt", b"undefined",
           b"OX_FLOAT", b"dtype_count", b"-1", b"0", b"014", b"1e1", b"9" * 40, b"+14", b"14.0", b"Add", b"add 14 float", b"Add 15 float",
@@ -49,8 +50,8 @@ TYPES = [name.lower() for name, number in re.findall(r"^    OX_([A-Z0-9]+) = (\d
 
 
 def read(lists):
-    """What the lists ask for: (operators, features, types), or None if one is wrong."""
-    operators, features, types = set(), set(), set()
+    """What the lists ask for: (operators, features, types, types that are reduced), or None if one is wrong."""
+    operators, features, types, reduced = set(), set(), set(), set()
     for text in lists:
         for line in text.split(b"\n"):
             line = line.split(b"#")[0]
@@ -65,8 +66,10 @@ def read(lists):
                 return None
             operators.add(tuple(words[:2]))
             types.update(words[2:])
+            if not re.search(r"^(LANES|MIXED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED", ROWS[tuple(words[:2])]):
+                reduced.update(words[2:])
     right = features <= set(FEATURES) and types <= set(TYPES)
-    return (operators, features, types) if right else None
+    return (operators, features, types, reduced) if right else None
 
 
 def draw_list(rng):
@@ -97,13 +100,16 @@ def draw_list(rng):
 
 def problem_of_result(asked, folder):
     """What is wrong with the generated files; None if nothing is."""
-    operators, features, types = asked
+    operators, features, types, reduced = asked
     defined = (folder / "selection.h").read_text()
     for line in defined.splitlines():
         if not LINES.fullmatch(line):
             return f"selection.h has {line!r}"
     if set(re.findall(r"1u << OX_(\w+)", defined)) != {name.upper() for name in types}:
         return f"selection.h has other types than {sorted(types)}"
+    line = re.search(r"#define OX_REDUCED_TYPES \(0(.*)\)", defined)
+    if operators | features and (not line or set(re.findall(r"OX_(\w+)", line[1])) != {name.upper() for name in reduced}):
+        return f"selection.h has other types of reductions than {sorted(reduced)}"
     for name in features:
         if f"#define OX_WITH_{name.upper()} 1" not in defined:
             return f"selection.h lacks the feature {name}"

@@ -102,11 +102,19 @@ fi
 # A quantized network: types in which a constant is computed are in the list, though the model has no value of them.
 quantized=$dir/quantized
 expect 'ox embed of a quantized network' "$BUILD/ox" embed "$dir/quantized.onnx" -o "$quantized"
+echo 'ReduceMean 13 float' >>"$quantized/ops.txt"
 expect 'its library' device OPS="$quantized/ops.txt" DEVICE="$quantized/lib"
-expect 'its program' $CC -std=c11 -Wall -Wextra -Werror -Isrc -I"$quantized" -o "$quantized/main" "$quantized/main.c" \
-    "$quantized/quantized.c" "$quantized/lib/libox.a" -lm
+expect 'its program' $CC -std=c11 -Wall -Wextra -Werror -Isrc -I"$quantized" -Wl,--gc-sections -o "$quantized/main" \
+    "$quantized/main.c" "$quantized/quantized.c" "$quantized/lib/libox.a" -lm
 computes() { "$quantized/main" | grep -qx 'y: 0 2 -8 6'; }
 expect 'its program computes what it should' computes
+# Of int8, int32 and double there are values, but no reductions.
+reduces() {
+    nm "$quantized/main" | sed -n 's/.* \(rows_[a-z]*_[a-z0-9_]*\)$/\1/p' | sort | tr '\n' ' ' >"$quantized/loops"
+    cat "$quantized/loops"
+    [ "$(cat "$quantized/loops")" = 'rows_sum_f32 rows_sum_f64 ' ] # elements, and their accumulators
+}
+expect 'its program has the loops of the reductions that it names, for their types' reduces
 
 # One whose product becomes one of integers when it is loaded: MatMul is listed without a type, and no loop is built for it.
 rewritten=$dir/rewritten

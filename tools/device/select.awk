@@ -102,6 +102,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTR
             keep = 1
             # What takes every type moves elements, by their size; all others have loops for a type.
             add_types(types[full, version[i]], /OX_SET_ALL[,)]/ ? "moved" : "types")
+            if (!/^(LANES|MIXED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED/)
+                add_types(types[full, version[i]], "reduced")
             delete wanted[full, version[i]]
         }
     if (keep) {
@@ -137,6 +139,7 @@ END {
     if (selective) {
         print "#define OX_TYPES (0" sets["types"] ")" >header
         print "#define OX_MOVED_TYPES (OX_TYPES" sets["moved"] ")" >header
+        print "#define OX_REDUCED_TYPES (0" sets["reduced"] ")" >header
         list = "0"
         for (flag in flags)
             list = list " | " flag

@@ -102,19 +102,23 @@ ADD_APART(u16)
 ADD_APART(u32)
 ADD_APART(u64)
 
-ox_window_loops OX_VARIANT(ox_window_find)(ox_dtype compute) {
-    switch ((int)compute) {
-    case OX_FLOAT:
-        return (ox_window_loops){slide_max_f32, slide_sum, find_f32, mean_f32};
-    case OX_DOUBLE:
-        return (ox_window_loops){slide_max_f64, slide_sum, find_f64, mean_f64};
-    case OX_INT8:
-        return (ox_window_loops){.slide_max = slide_max_i8, .find = find_i8};
-    case OX_UINT8:
-        return (ox_window_loops){.slide_max = slide_max_u8, .find = find_u8};
-    default:
-        return (ox_window_loops){.find = NULL};
-    }
+#define MOST(dtype, T)                                                                                                 \
+    if (OX_REDUCES(dtype) && compute == dtype)                                                                         \
+        return (ox_window_loops){.slide = slide_max_##T, .find = find_##T};
+ox_window_loops OX_VARIANT(ox_window_most)(ox_dtype compute) {
+    MOST(OX_FLOAT, f32)
+    MOST(OX_DOUBLE, f64)
+    MOST(OX_INT8, i8)
+    MOST(OX_UINT8, u8)
+    return (ox_window_loops){.find = NULL};
+}
+
+ox_window_loops OX_VARIANT(ox_window_sums)(ox_dtype compute) {
+    if (OX_REDUCES(OX_FLOAT) && compute == OX_FLOAT)
+        return (ox_window_loops){.slide = slide_sum, .mean = mean_f32};
+    if (OX_REDUCES(OX_DOUBLE) && compute == OX_DOUBLE)
+        return (ox_window_loops){.slide = slide_sum, .mean = mean_f64};
+    return (ox_window_loops){.find = NULL};
 }
 
 ox_norm_loops OX_VARIANT(ox_norm_find)(ox_dtype compute) {

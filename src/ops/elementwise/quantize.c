@@ -272,7 +272,7 @@ static float extreme_of(const ox_call *call, ox_fold fold) {
     const int64_t count = ox_tensor_count(x);
     ox_folder folder;
     float sum = 0, extreme = 0;
-    if (!count || !OX_BUILD_OF(call->loops, ox_folder_builds)(fold, OX_FLOAT, &folder))
+    if (!count || !OX_BUILD_OF(call->loops, fold)(OX_FLOAT, &folder))
         return 0;
     folder.rows(&sum, 1, x->data, 0, count, sizeof(float));
     folder.end(1, &sum, count, &extreme);

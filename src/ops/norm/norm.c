@@ -180,7 +180,7 @@ static ox_status plan_statistics(ox_call *call, norm_state *s) {
     const ox_fold fold = s->norm.kind == OX_NORM_L1 ? OX_FOLD_L1 : OX_FOLD_SQUARES;
     s->width = (int64_t)ox_dtype_size(dtype);
     s->moments = dtype == OX_DOUBLE ? &loops->f64 : &loops->f32;
-    if (!OX_BUILD_OF(call->loops, ox_folder_builds)(fold, dtype, &s->folder))
+    if (!OX_BUILD_OF(call->loops, fold)(dtype, &s->folder))
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no normalisation of this type", OX_INPUT(call, 0));
     OX_TRY(plan_axes(call, &s->norm, false, s->width, &s->kept, &s->kept_count));
     OX_TRY(plan_axes(call, &s->norm, true, s->width, &s->reduced, &s->count));

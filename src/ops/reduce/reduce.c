@@ -203,10 +203,6 @@ static ox_status plan_order(ox_call *call, ox_axis_set set, reduce *r, int64_t *
     return ox_workspace_add(call, ox_tensor_count(in), width);
 }
 
-static bool orders(ox_fold fold) {
-    return fold == OX_FOLD_MAX || fold == OX_FOLD_MIN;
-}
-
 /* Accumulators of sums and products are kept as they are; those of other reductions are elements anyway. */
 static void keep_accumulators(int64_t n, const void *sums, int64_t count, void *to) {
     (void)count;
@@ -218,7 +214,7 @@ static bool is_cut(const reduce *r, int64_t kept) {
 }
 
 /* Blocks of a row become one more dimension that is kept. By the shape alone, so that threads do not change a sum. */
-static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kept) {
+static ox_status plan_blocks(ox_call *call, reduce *r, int64_t kept) {
     const int64_t number = r->count / BLOCK, step = r->reduced.step[0];
     const int ndim = r->kept.ndim;
     reduce *each = ox_pile_get(call->pile, sizeof *each);
@@ -226,7 +222,7 @@ static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kep
     if (!each || !lists)
         return ox_fail_memory(call->error, "a prepared operator", sizeof *each);
     *each = (reduce){.folder = r->folder, .fold = r->fold, .count = BLOCK};
-    if (!orders(fold))
+    if (!r->folder.ends)
         each->folder.end = keep_accumulators;
     each->reduced = (ox_bcast){1, 1, lists, lists + 1};
     each->kept = (ox_bcast){1, ndim + 1, lists + 2, lists + 3 + ndim};
@@ -243,8 +239,7 @@ static ox_status plan_blocks(ox_call *call, ox_fold fold, reduce *r, int64_t kep
 /* False if the type is not one that reductions are computed in. */
 static bool find_folders(const ox_call *call, ox_fold fold, reduce *r) {
     const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
-    ox_folder_fn *find = OX_BUILD_OF(call->loops, ox_folder_builds);
-    return find(fold, dtype, &r->folder) && find(ox_fold_joins(fold), r->folder.sums, &r->joins);
+    return OX_BUILD_OF(call->loops, fold)(dtype, &r->folder) && r->folder.joins(r->folder.sums, &r->joins);
 }
 
 ox_status ox_reduce_prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
@@ -264,7 +259,7 @@ ox_status ox_reduce_prepare(ox_call *call, ox_fold fold, ox_axis_set set) {
         memset(r->kept.step, 0, (size_t)r->kept.ndim * sizeof *r->kept.step);
     OX_TRY(ox_dense_plan_out(call, kept));
     if (is_cut(r, kept))
-        OX_TRY(plan_blocks(call, fold, r, kept));
+        OX_TRY(plan_blocks(call, r, kept));
     r->prefetches = !OX_SMALL && r->fold == r->folder.columns &&
                     ox_tensor_count(in) >= (int64_t)(OX_PREFETCH_BYTES / ox_dtype_size(in->dtype));
     return OX_OK;

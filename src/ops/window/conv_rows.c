@@ -149,7 +149,7 @@ static double part_seen(const ox_conv *c, const ox_gemm_kernel *kernel) {
 static bool is_finite(const ox_call *call, const ox_tensor *w) {
     ox_folder folder;
     double sum = 0;
-    if (!OX_BUILD_OF(call->loops, ox_folder_builds)(OX_FOLD_SUM, w->dtype, &folder))
+    if (!OX_BUILD_OF(call->loops, OX_FOLD_SUM)(w->dtype, &folder))
         return false;
     folder.rows(&sum, 1, w->data, 0, ox_tensor_count(w), (int64_t)ox_dtype_size(w->dtype));
     return isfinite(sum);

@@ -44,7 +44,6 @@ typedef struct pool {
     ox_folder folder;
     ox_window_loops loops;
     ox_norm_loops norm;
-    ox_slide_fn *slide;
     ox_move_fn *fill;
     ox_pool_direct direct;
 } pool;
@@ -140,17 +139,13 @@ static void count_directly(const pool *p) {
         p->direct.column_counts[i] = (float)p->counts[i];
 }
 
-static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, bool padded) {
+static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, ox_fold fold, bool padded) {
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = ox_dtype_compute(x->dtype);
-    ox_folder_fn *find = OX_BUILD_OF(call->loops, ox_folder_builds);
     p->kind = kind;
     p->channels = x->dims[0] * x->dims[1];
     p->width = (int64_t)ox_dtype_size(dtype);
-    p->loops = OX_BUILD_OF(call->loops, ox_window_builds)(dtype);
-    p->slide = kind == POOL_MAX ? p->loops.slide_max : p->loops.slide_sum;
-    if (!find(kind == POOL_MAX ? OX_FOLD_MAX : OX_FOLD_MEAN, kind == POOL_NORM ? OX_DOUBLE : dtype, &p->folder) ||
-        !p->slide)
+    if (!OX_BUILD_OF(call->loops, fold)(kind == POOL_NORM ? OX_DOUBLE : dtype, &p->folder) || !p->loops.slide)
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no pool for this type", OX_INPUT(call, 0));
     p->fill = call->loops->move((size_t)p->folder.width);
     OX_TRY(find_places(call, p, padded));
@@ -207,14 +202,18 @@ ox_status ox_prepare_max_pool(ox_call *call) {
     if (!p)
         return OX_OK;
     p->column_major = ox_call_int(call, "storage_order", 0) == 1;
-    OX_TRY(prepare_pool(call, p, POOL_MAX, false));
+    p->loops = OX_BUILD_OF(call->loops, ox_window_most_builds)(ox_dtype_compute(call->in[0]->dtype));
+    OX_TRY(prepare_pool(call, p, POOL_MAX, OX_FOLD_MAX, false));
     return call->nout > 1 && call->out[1] ? check_windows(call, p) : OX_OK;
 }
 
 ox_status ox_prepare_average_pool(ox_call *call) {
     pool *p;
     OX_TRY(pool_state(call, false, &p));
-    return p ? prepare_pool(call, p, POOL_MEAN, ox_call_int(call, "count_include_pad", 0) != 0) : OX_OK;
+    if (!p)
+        return OX_OK;
+    p->loops = OX_BUILD_OF(call->loops, ox_window_sums_builds)(ox_dtype_compute(call->in[0]->dtype));
+    return prepare_pool(call, p, POOL_MEAN, OX_FOLD_MEAN, ox_call_int(call, "count_include_pad", 0) != 0);
 }
 
 static ox_status prepare_norm(ox_call *call, bool global) {
@@ -223,8 +222,10 @@ static ox_status prepare_norm(ox_call *call, bool global) {
     if (!p)
         return OX_OK;
     p->p = norm_of(call);
-    p->norm = OX_BUILD_OF(call->loops, ox_norm_builds)(ox_dtype_compute(call->in[0]->dtype));
-    return prepare_pool(call, p, POOL_NORM, false);
+    const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
+    p->norm = OX_BUILD_OF(call->loops, ox_norm_builds)(dtype);
+    p->loops = OX_BUILD_OF(call->loops, ox_window_sums_builds)(dtype);
+    return prepare_pool(call, p, POOL_NORM, OX_FOLD_MEAN, false);
 }
 
 ox_status ox_prepare_lp_pool(ox_call *call) {
@@ -324,7 +325,7 @@ static void fold_together(const pool *p, const pool_rows *rows, int64_t i, int64
     fill(p, span, columns.bytes);
     if (rows->any && inside > 0)
         fold_columns(p, rows, start + before, inside, columns.bytes + before * p->folder.width);
-    p->slide(n, to, columns.bytes, w->stride[last], w->kernel[last], w->dilation[last]);
+    p->loops.slide(n, to, columns.bytes, w->stride[last], w->kernel[last], w->dilation[last]);
 }
 
 /* The same, each window by itself. */
