@@ -9,6 +9,7 @@
 #include "kind.h"
 #include "memory.h"
 #include "options.h"
+#include "slim.h"
 #include "tool.h"
 
 /* An operator that some model uses, and the element types that it is used with. */
@@ -28,6 +29,7 @@ typedef struct embedding {
     const char *directory;
     const ox_bindings *bindings;
     ox_limits limits;
+    bool names; /* models keep them, and all that they have */
     op_needs needs;
     ox_text written; /* what to say of the files */
     ox_error error;
@@ -167,11 +169,15 @@ static bool wants_files(const unsigned char *bytes, size_t size) {
 
 static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
     unsigned char *bytes;
-    ox_text aligned = {0}, out = {0};
+    ox_text slim = {0}, aligned = {0}, out = {0};
     ox_status status = ox_file_read(e->path, &bytes, size, &all->error);
     if (status)
         return status;
-    if (!ox_align_model(&aligned, bytes, *size))
+    if (all->names)
+        ox_text_add(&slim, (const char *)bytes, *size);
+    else if (!ox_slim_model(&slim, bytes, *size))
+        status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
+    if (!status && !ox_align_model(&aligned, (const unsigned char *)ox_text_get(&slim), slim.size))
         status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
     all->needs.external |= wants_files(bytes, *size);
     free(bytes);
@@ -183,6 +189,7 @@ static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
     ox_text_put(&out, "\n};\n");
     if (!status)
         status = write_file(all, e->name, ".c", &out);
+    ox_text_free(&slim);
     ox_text_free(&aligned);
     ox_text_free(&out);
     return status;
@@ -420,6 +427,10 @@ int ox_command_embed(ox_args *args) {
     while (*args->at && !status) {
         if (ox_args_option(args, "-o", &all.directory) || ox_options_take_limits(args, &all.limits, &status))
             continue;
+        if (ox_args_flag(args, "--names")) {
+            all.names = true;
+            continue;
+        }
         if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value)) {
             if (!ox_bindings_add(&bindings, value))
                 status = ox_tool_usage(args->command, "-d wants DIM=N, not '%s'", value);

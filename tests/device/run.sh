@@ -99,6 +99,10 @@ else
     ok 'an operator that ox lacks is an error of the build'
 fi
 
+# Models without what only people read.
+expect 'models as ox embed writes them compute what they did' \
+    env PYTHONPATH=tests/lib sh tests/venv_run.sh "$BUILD/venv" 0 tests/device/slim.py "$BUILD/ox" "$BUILD/node" "$dir/slim"
+
 # A quantized network: types in which a constant is computed are in the list, though the model has no value of them.
 quantized=$dir/quantized
 expect 'ox embed of a quantized network' "$BUILD/ox" embed "$dir/quantized.onnx" -o "$quantized"

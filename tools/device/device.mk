@@ -90,7 +90,7 @@ $(DEVICE)/libox.a: $(DEVICE_OBJ)
 	@rm -f $@
 	$(if $(V),,@echo "  AR  $@" &&) $(DEVICE_AR) rcs $@ $^
 
-check-device: $(BUILD)/ox
+check-device: $(BUILD)/ox node-cases
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' SANITIZE='$(SANITIZE)' PYTHON='$(PYTHON)' sh tests/device/run.sh
 
 # Linked images, in bytes.
