@@ -68,7 +68,7 @@ LIB_OBJ  := $(BUILD)/obj/proto/onnx.pb-c.o $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 # BUILD_ROWS gives NAME of its rows for the machine of the compiler, ROW_FLAGS the N-th string of a row.
 OPEN       := (
 MACHINE    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-BUILD_ROWS  = $(shell sed -n 's/^.*$(1)$(OPEN)\([a-z0-9]*\), $(MACHINE),.*/\1/p' src/loops/builds.h)
+BUILD_ROWS  = $(shell sed -n 's/^.*$(1)$(OPEN)\([a-z0-9_]*\), $(MACHINE),.*/\1/p' src/loops/builds.h)
 ROW_FLAGS   = $(shell sed -n 's/^.*[A-Z]$(OPEN)$(1), $(MACHINE), //p' src/loops/builds.h | cut -d'"' -f$(2))
 LOOP_SRC   := $(filter-out $(LOOPS_ONCE:%=src/loops/%.c),$(filter src/loops/%,$(LIB_SRC)))
 DOTS       := $(if $(filter undefined,$(origin VARIANTS))$(VARIANTS),$(call BUILD_ROWS,DOT))

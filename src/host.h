@@ -32,6 +32,13 @@ size_t ox_host_cache(int level);
 /* Whether this process may use the processor's matrix registers (AMX), which Linux saves for those that ask. */
 bool ox_host_matrix_registers(void);
 
+/* What an aarch64 processor has beside NEON, as the system says: bits of these. 0 on other machines. */
+enum {
+    OX_ARM_DOTPROD = 1, /* instructions that add four products of bytes to each of four sums (FEAT_DotProd), */
+    OX_ARM_I8MM = 2     /* and eight to each (FEAT_I8MM) */
+};
+unsigned ox_host_arm_features(void);
+
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t ox_host_now(void);
 

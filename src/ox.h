@@ -304,7 +304,7 @@ typedef void ox_warn_fn(void *context, const char *text);
 typedef struct ox_options {
     const ox_allocator *allocator; /* default: malloc and free; must outlive the model */
     ox_limits limits;              /* on what models may ask for */
-    const char *isa; /* build of the loops: "base", "v3" or "v4" (x86-64); default: the best that runs here */
+    const char *isa; /* build of the loops: "base", "v3", "v4", "neon_dot", "neon_i8mm"; default: the best that runs */
     int threads;     /* that a session may use, its caller's included; the results are the same, to the bit */
     bool no_fuse;    /* run elementwise nodes one by one; the results are the same, to the bit */
     /* Compute convolutions 3x3 of constant weights as plain sums of products, which may take three times as long. The

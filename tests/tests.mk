@@ -76,7 +76,7 @@ $(BUILD)/gen/suites.inc: FORCE
 
 # check.h's macros compare values of mixed types by design.
 $(BUILD)/obj/tests/unit/%.o: CFLAGS += -D_POSIX_C_SOURCE=200809L -I. -I$(BUILD)/gen -I$(BUILD)/proto -Wno-conversion -Wno-sign-compare
-$(BUILD)/obj/tests/unit/%.o: CFLAGS += $(if $(VARIANTS),-DOX_VARIANTS)
+$(BUILD)/obj/tests/unit/%.o: CFLAGS += $(if $(VARIANTS)$(DOTS),-DOX_VARIANTS)
 $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 

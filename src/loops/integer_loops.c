@@ -74,14 +74,11 @@ OX_INLINED void requantize_some(bool is_whole, const ox_requantization *how, con
                                 int64_t left, const ox_i32 *sums, const ox_f32 *factors, char *bytes) {
     ox_dot_lanes some[4], result;
     ox_floats scales[4] = {scale, scale, scale, scale};
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; v++)
-        some[v] = load_words(is_whole, sums + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+    OX_UNROLLED for (int v = 0; v < 4; v++) some[v] =
+        load_words(is_whole, sums + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
     if (how->step)
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; v++)
-            scales[v] =
-                q->scale * (ox_floats)load_words(is_whole, factors + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+        OX_UNROLLED for (int v = 0; v < 4; v++) scales[v] =
+            q->scale * (ox_floats)load_words(is_whole, factors + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
     if (ox_quantize_sums(q, some, scales, &result)) {
         ox_bytes_store(bytes, is_whole ? OX_SUMS_AT_ONCE : left, result);
         return;

@@ -1,4 +1,5 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
+#include "arm.h"
 #include "blend_loops.h"
 #include "block_loops.h"
 #include "byte_loops.h"
@@ -14,14 +15,18 @@
 
 #include <string.h>
 
-/* Declares what each build has of a name, and lists it. */
+/* Declares what each build has of a name, and lists it: of loops that builds share, and of those that each has. */
 #define EXTERN(build, machine, flags, wide, runs, type, name) extern type name##_##build;
 #define ADDRESS(build, machine, flags, wide, runs, name) &name##_##build,
+#define SHARED(build, machine, flags, of, runs, name) &name##_##of,
 #define DECLARE(type, name) OX_BUILDS(EXTERN, type, name)
+#define DECLARE_ALL(type, name) OX_BUILDS(EXTERN, type, name) OX_SHARING(EXTERN, type, name)
 #define BUILDS(name)                                                                                                   \
-    { OX_BUILDS(ADDRESS, name) }
+    { OX_BUILDS(ADDRESS, name) OX_SHARING(SHARED, name) }
+#define ALL_BUILDS(name)                                                                                               \
+    { OX_BUILDS(ADDRESS, name) OX_SHARING(ADDRESS, name) }
 
-DECLARE(const ox_loops, ox_loops)
+DECLARE_ALL(const ox_loops, ox_loops)
 
 #define LANE_SET(name)                                                                                                 \
     DECLARE(const ox_lanes, ox_lanes_##name)                                                                           \
@@ -46,8 +51,8 @@ DECLARE(ox_softmax_fn, ox_softmax_f32)
 ox_softmax_fn *const ox_softmax_f32_builds[] = BUILDS(ox_softmax_f32);
 DECLARE(ox_softmax_fn, ox_softmax_f64)
 ox_softmax_fn *const ox_softmax_f64_builds[] = BUILDS(ox_softmax_f64);
-DECLARE(ox_gemm_kernel_fn, ox_gemm_kernel_for)
-ox_gemm_kernel_fn *const ox_gemm_builds[] = BUILDS(ox_gemm_kernel_for);
+DECLARE_ALL(ox_gemm_kernel_fn, ox_gemm_kernel_for)
+ox_gemm_kernel_fn *const ox_gemm_builds[] = ALL_BUILDS(ox_gemm_kernel_for);
 DECLARE(const ox_integer_loops, ox_integer_loops)
 const ox_integer_loops *const ox_integer_builds[] = BUILDS(ox_integer_loops);
 DECLARE(ox_window_loops_fn, ox_window_most)
@@ -59,14 +64,14 @@ ox_norm_loops_fn *const ox_norm_builds[] = BUILDS(ox_norm_find);
 DECLARE(ox_add_apart_for_fn, ox_add_apart_find)
 ox_add_apart_for_fn *const ox_add_apart_builds[] = BUILDS(ox_add_apart_find);
 #if !OX_SMALL
-DECLARE(ox_block_find_fn, ox_block_find)
-ox_block_find_fn *const ox_block_builds[] = BUILDS(ox_block_find);
+DECLARE_ALL(ox_block_find_fn, ox_block_find)
+ox_block_find_fn *const ox_block_builds[] = ALL_BUILDS(ox_block_find);
 DECLARE(ox_gather_for_fn, ox_gather_find)
 ox_gather_for_fn *const ox_gather_builds[] = BUILDS(ox_gather_find);
 DECLARE(const ox_direct_loops, ox_direct_loops)
 const ox_direct_loops *const ox_direct_builds[] = BUILDS(ox_direct_loops);
-DECLARE(ox_depth_find_fn, ox_depth_find)
-ox_depth_find_fn *const ox_depth_builds[] = BUILDS(ox_depth_find);
+DECLARE_ALL(ox_depth_find_fn, ox_depth_find)
+ox_depth_find_fn *const ox_depth_builds[] = ALL_BUILDS(ox_depth_find);
 DECLARE(const ox_beside_loops, ox_beside_loops)
 const ox_beside_loops *const ox_beside_builds[] = BUILDS(ox_beside_loops);
 DECLARE(const ox_byte_loops, ox_byte_loops)
@@ -100,17 +105,17 @@ DECLARE(const ox_lrn_loops, ox_lrn_loops)
 const ox_lrn_loops *const ox_lrn_builds[] = BUILDS(ox_lrn_loops);
 
 #define NAME(build, machine, flags, wide, runs, ...) #build,
-const char *const ox_build_names[] = {OX_BUILDS(NAME, )};
+const char *const ox_build_names[] = {OX_BUILDS(NAME, ) OX_SHARING(NAME, )};
 
 /* Whether this processor runs a build. */
 static bool runs_here(ox_build build) {
 #define RUNS(build, machine, flags, wide, runs, ...) [OX_BUILD_##build] = runs,
-    const bool here[] = {OX_BUILDS(RUNS, )};
+    const bool here[] = {OX_BUILDS(RUNS, ) OX_SHARING(RUNS, )};
     return here[build];
 }
 
 const ox_loops *ox_loops_find(const char *name) {
-    static const ox_loops *const all[] = BUILDS(ox_loops);
+    static const ox_loops *const all[] = ALL_BUILDS(ox_loops);
     int last = OX_BUILDS_COUNT - 1;
     for (int b = 0; name && b < OX_BUILDS_COUNT; b++)
         if (!strcmp(name, ox_build_names[b]))

@@ -39,7 +39,7 @@ static inline void ox_requantize_exactly(int64_t n, const ox_requantization *how
         ox_requantize_by(n, how, 0, sums, bytes);
 }
 
-#if defined(__AVX512BW__) || defined(__AVX2__)
+#if defined(__AVX512BW__) || defined(__AVX2__) || (defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define OX_SUMS_AT_ONCE (OX_DOT_BYTES)     /* four vectors of them, which become one of bytes */
 #define OX_UNSURE 0x1p-12F                 /* four roundings of at most 2^9: 2^-13 */
 #define OX_SURE_BITS (0x3f000000 - 0x2000) /* of 0.5 - OX_UNSURE as a float */
@@ -68,6 +68,37 @@ static inline ox_quantizer ox_quantizer_of(const ox_requantization *how) {
                           !how->step && factor >= -0.5F && factor <= 0.5F};
 }
 
+/* How the windows of a vector, `wide` of a row and those of the next rows, pick the taps of a word, a dilation apart,
+ * out of bytes that begin with the first tap of the first window: words among four of which lie the taps of four
+ * windows, then bytes of these. Rows are from_row words apart. */
+typedef struct ox_picker {
+    ox_dot_lanes words, bytes;
+} ox_picker;
+
+static inline ox_picker ox_picker_of(int64_t wide, int64_t from_row, int64_t stride, int64_t dilation) {
+    ox_picker p;
+    uint8_t bytes[OX_DOT_BYTES];
+    int64_t row = 0, column = 0;
+    for (int lane = 0; lane < OX_SUMS_LANES; lane++) {
+        p.words[lane] = (uint32_t)(row + column / 4 * stride + lane % 4);
+        if (++column == wide)
+            row += from_row, column = 0;
+    }
+    for (int i = 0; i < OX_DOT_BYTES; i++) {
+        const int64_t first = i / 4 % 4 * stride;
+#if OX_DOT_VALUES == 4
+        bytes[i] = (uint8_t)(first + i % 4 * dilation);
+#else
+        bytes[i] = (uint8_t)(i % 2 ? 0x80 : first + i % 4 / 2 * dilation); /* a zero above each byte */
+#endif
+    }
+    memcpy(&p.bytes, bytes, sizeof bytes);
+    return p;
+}
+
+#if defined(__aarch64__)
+#include "requantize_neon.h"
+#else
 /* The first `count` words at an address, and zeros behind them, which are not read. */
 static inline ox_dot_lanes ox_sums_load(const void *from, int64_t count) {
 #if defined(__AVX512BW__)
@@ -152,34 +183,6 @@ static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *s
 #endif
 }
 
-/* How the windows of a vector, `wide` of a row and those of the next rows, pick the taps of a word, a dilation apart,
- * out of bytes that begin with the first tap of the first window: words among four of which lie the taps of four
- * windows, then bytes of these. Rows are from_row words apart. */
-typedef struct ox_picker {
-    ox_dot_lanes words, bytes;
-} ox_picker;
-
-static inline ox_picker ox_picker_of(int64_t wide, int64_t from_row, int64_t stride, int64_t dilation) {
-    ox_picker p;
-    uint8_t bytes[OX_DOT_BYTES];
-    int64_t row = 0, column = 0;
-    for (int lane = 0; lane < OX_SUMS_LANES; lane++) {
-        p.words[lane] = (uint32_t)(row + column / 4 * stride + lane % 4);
-        if (++column == wide)
-            row += from_row, column = 0;
-    }
-    for (int i = 0; i < OX_DOT_BYTES; i++) {
-        const int64_t first = i / 4 % 4 * stride;
-#if OX_DOT_VALUES == 4
-        bytes[i] = (uint8_t)(first + i % 4 * dilation);
-#else
-        bytes[i] = (uint8_t)(i % 2 ? 0x80 : first + i % 4 / 2 * dilation); /* a zero above each byte */
-#endif
-    }
-    memcpy(&p.bytes, bytes, sizeof bytes);
-    return p;
-}
-
 /* Copies bytes of which some bits are turned. */
 static inline void ox_turn_bytes(uint8_t *to, const uint8_t *from, int64_t count, uint8_t flip) {
 #if defined(__AVX512BW__)
@@ -221,6 +224,7 @@ static inline ox_dot_lanes ox_pick_taps(const ox_picker *p, const void *from) {
     return (ox_dot_lanes)_mm256_shuffle_epi8(words, (__m256i)p->bytes);
 #endif
 }
+#endif
 #endif
 
 #endif

@@ -4,6 +4,9 @@
 
 #include <arm_neon.h>
 
+#if defined(__ARM_FEATURE_DOTPROD)
+#define OX_DOT_VALUES 4
+#endif
 #include "simd_types.h"
 
 /* ---- The greater and the smaller of each two ------------------------------------------------------------------- */
@@ -59,13 +62,42 @@ static inline ox_words ox_load_words(const void *from) {
 
 #define ox_dot ox_dot
 static inline ox_dot_lanes ox_dot(ox_dot_lanes sum, ox_dot_lanes a, ox_dot_lanes b) {
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+    return (ox_dot_lanes)vusdotq_s32((int32x4_t)sum, (uint8x16_t)a, (int8x16_t)b);
+#elif defined(__ARM_FEATURE_DOTPROD) /* a - 128 is signed, and 128 is twice a signed 64 */
+    const int8x16_t half = vdupq_n_s8(64), low = (int8x16_t)veorq_u8((uint8x16_t)a, vdupq_n_u8(0x80));
+    const int32x4_t twice = vdotq_s32(vdotq_s32((int32x4_t)sum, (int8x16_t)b, half), (int8x16_t)b, half);
+    return (ox_dot_lanes)vdotq_s32(twice, low, (int8x16_t)b);
+#else
     const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
     return sum + (ox_dot_lanes)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
+#endif
 }
 
+#if OX_DOT_VALUES == 2
 #define ox_dot_load ox_dot_load
 static inline ox_dot_lanes ox_dot_load(const void *bytes) {
     return (ox_dot_lanes)vmovl_s8(vreinterpret_s8_u8(vld1_u8(bytes)));
+}
+#endif
+
+/* ---- Tables of bytes --------------------------------------------------------------------------------------------- */
+
+/* An instruction picks from 64 entries, and leaves a byte alone that names none of them. */
+#define OX_BYTES_LOOKED_UP 16
+typedef struct ox_byte_parts {
+    uint8x16x4_t parts[4];
+} ox_byte_parts;
+static inline void ox_byte_parts_read(ox_byte_parts *p, const void *table) {
+    OX_UNROLLED for (int k = 0; k < 16; k++) p->parts[k / 4].val[k % 4] = vld1q_u8((const uint8_t *)table + 16 * k);
+}
+static inline void ox_look_up(const ox_byte_parts *p, const void *from, void *to) {
+    uint8x16_t at = vld1q_u8(from), found = vqtbl4q_u8(p->parts[0], at);
+    OX_UNROLLED for (int k = 1; k < 4; k++) {
+        at = vsubq_u8(at, vdupq_n_u8(64));
+        found = vqtbx4q_u8(found, p->parts[k], at);
+    }
+    vst1q_u8(to, found);
 }
 
 #define OX_ROUND_NOW(value) __asm__("" : "+w"(value))

@@ -55,6 +55,13 @@ OX_SOME_OF(words, uint32_t, 8)
 #define OX_SHUFFLE(name, count, a, b, ...) __builtin_shuffle(a, b, (ox_##name##_##count){__VA_ARGS__})
 #endif
 
+/* Before a loop of a constant number of turns, at most 24: what it works on stays in registers. */
+#if defined(__clang__)
+#define OX_UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define OX_UNROLLED _Pragma("GCC unroll 24")
+#endif
+
 /* Bytes of a cache line. */
 enum {
     OX_LINE = 64

@@ -156,8 +156,14 @@ static inline void exponentials_f64(int64_t n, f64 *o, const f64 *x, double most
                 o[i * step + l] *= most[l];                                                                            \
     }
 
+#if defined(__aarch64__)
+#include "softmax_neon.h"
+#else
+SOFTMAX_ROW(row_f32, f32, exponentials_f32)
+#endif
+SOFTMAX_ROW(row_f64, f64, exponentials_f64)
+
 #define SOFTMAX(name, T, exponential)                                                                                  \
-    SOFTMAX_ROW(row_##T, T, exponentials_##T)                                                                          \
     SOFTMAX_SHORT(short_##T, T, exponentials_##T)                                                                      \
     SOFTMAX_LANES(lanes_##T, T, exponential)                                                                           \
     void OX_VARIANT(name)(int64_t n, int64_t step, int64_t lanes, const void *from, void *to) {                        \

@@ -49,7 +49,8 @@ ox_status ox_options_check(const ox_options *options, ox_error *error) {
     if (options->check && !OX_WITH_SELF_CHECK)
         return ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library cannot check runs");
     if (options->isa && !own_name(options->isa))
-        return ox_fail(error, OX_ERROR_ARGUMENT, "isa '%.*s' is no build of the loops:" OX_BUILDS(LISTED, ) " are", 40,
+        return ox_fail(error, OX_ERROR_ARGUMENT,
+                       "isa '%.*s' is no build of the loops:" OX_BUILDS(LISTED, ) OX_SHARING(LISTED, ) " are", 40,
                        options->isa);
     return OX_OK;
 }

@@ -140,6 +140,13 @@ def load_library(path=None):
 library = load_library()
 
 
+def builds():
+    """The names of the builds of the loops that the library has: those that an error lists."""
+    error, handle = Error(), C.c_void_p()
+    library.ox_model_load_memory(b"", 0, C.byref(Options(isa=b"?")), C.byref(handle), error)
+    return [name.encode() for name in error.text.decode().partition(":")[2].split()[:-1]]
+
+
 def check(status, error):
     if status != OK:
         raise OxError(status, error.text.decode(errors="replace"))

@@ -45,7 +45,7 @@ class Reference:
 def ways():
     """(what it is called, options, whether its bits are those of the way before)"""
     yield "the best build, nodes one by one", oxlib.Options(no_fuse=True), False
-    for isa in [None] if SANITIZED else [b"base", b"v3", b"v4"]:
+    for isa in [None] if SANITIZED else oxlib.builds():
         for threads in (1, 2):
             build = f"build {isa.decode()}" if isa else "the best build"
             yield f"{build}, {threads} threads", oxlib.Options(isa=isa, threads=threads), threads == 2

@@ -12,7 +12,7 @@ import trials
 import values
 from onnx import TensorProto, helper, numpy_helper
 
-ISAS = [None, b"base", b"v3", b"v4"]
+ISAS = [None, *oxlib.builds()]
 ROUNDING = {"float": 2.0**-23, "double": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 LARGEST = {1: 1500, 2: 70, 3: 16}
 

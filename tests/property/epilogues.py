@@ -19,7 +19,7 @@ from onnx import helper
 from values import pick
 
 OPSET = 21
-ISAS = [None, b"base", b"v3", b"v4"]
+ISAS = [None, *oxlib.builds()]
 HEADS = ["Gemm", "MatMul", "MatMulInteger", "Conv"]
 BINARY = ["Add", "Sub", "Mul", "Max", "Min", "PRelu", "Div"]
 UNARY = ["Relu", "Abs", "Neg", "Identity", "Clip", "Cast"]

@@ -5,11 +5,12 @@ import sys
 
 import nodes
 import numpy as np
+import oxlib
 import trials
 from convs import any_way
 from onnx import helper
 
-ISAS = [None, b"base", b"v3", b"v4"]
+ISAS = [None, *oxlib.builds()]
 
 
 def number(rng, least, most):

@@ -20,7 +20,7 @@ from broadcast import element_type, make_constant, read_schemas, report, run_ses
 from onnx import helper
 from values import pick
 
-ISAS = [None, b"base", b"v3", b"v4"]
+ISAS = [None, *oxlib.builds()]
 
 
 class Model:

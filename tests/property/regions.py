@@ -7,11 +7,12 @@ import sys
 import arrays
 import nodes
 import numpy as np
+import oxlib
 import trials
 from onnx import helper
 
 TOLERANCES = {"float": 1e-5, "double": 1e-12}
-ISAS = [None, b"base", b"v3", b"v4"]
+ISAS = [None, *oxlib.builds()]
 
 
 def number(rng, least, most):

@@ -43,7 +43,7 @@ static double seconds(void) {
 
 /* The builds that a session takes by name. */
 static void find_builds(scope *s) {
-    static const char *const names[] = {"base", "v3", "v4"};
+    static const char *const names[] = {"base", "v3", "v4", "neon_dot", "neon_i8mm"};
     static scope_counts counts;
     static scope trying = {.counts = &counts};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

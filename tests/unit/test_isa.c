@@ -1,5 +1,6 @@
 /* test_isa.c: which build of the loops is chosen. */
 #include "builds.h"
+#include "src/host.h"
 #include "src/loops/lanes.h"
 
 #include <check.h>
@@ -13,6 +14,11 @@ static int expected_build(void) {
               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
               __builtin_cpu_supports("avx512vl");
     return v3 && v4 ? OX_BUILD_v4 : v3 ? OX_BUILD_v3 : OX_BUILD_base;
+#elif defined(OX_VARIANTS) && defined(__aarch64__)
+    const unsigned features = ox_host_arm_features();
+    if (!(features & OX_ARM_DOTPROD))
+        return OX_BUILD_base;
+    return features & OX_ARM_I8MM ? OX_BUILD_neon_i8mm : OX_BUILD_neon_dot;
 #else
     return OX_BUILD_base;
 #endif

@@ -399,6 +399,7 @@ static void widen(const ox_block_columns *from, int64_t count, char *to, int64_t
     extern ox_block_lay_bytes_fn ox_block_lay_bytes_##name;                                                            \
     extern ox_block_dots_fn ox_block_bytes_dots_##name;
 OX_DOTS(DECLARE, )
+OX_SHARING(DECLARE, )
 
 #define FIELDS                                                                                                         \
     .round = round_to_bytes, .zeros = widen_zeros, .size = size_of_row, .lay = lay, .dots = dots_of, .widen = widen
@@ -406,16 +407,25 @@ OX_DOTS(DECLARE, )
 extern ox_block_find_fn OX_VARIANT(ox_block_find);
 const ox_block_loops *OX_VARIANT(ox_block_find)(void) {
     static const ox_block_loops loops = {FIELDS};
+#define WITH_BYTES(name)                                                                                               \
+    static const ox_block_loops with_bytes = {FIELDS, .bytes_size = ox_block_bytes_size_##name,                        \
+                                              .lay_bytes = ox_block_lay_bytes_##name,                                  \
+                                              .bytes_dots = ox_block_bytes_dots_##name};                               \
+    return &with_bytes;
 #define CHOOSE(name, machine, flags, build, runs, ...)                                                                 \
     if (OX_BUILD_##build == OX_JOIN(OX_BUILD, OX_ISA) && runs) {                                                       \
-        static const ox_block_loops with_bytes = {FIELDS, .bytes_size = ox_block_bytes_size_##name,                    \
-                                                  .lay_bytes = ox_block_lay_bytes_##name,                              \
-                                                  .bytes_dots = ox_block_bytes_dots_##name};                           \
-        return &with_bytes;                                                                                            \
+        WITH_BYTES(name)                                                                                               \
     }
     OX_DOTS(CHOOSE, )
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? &loops : NULL;
 }
+
+#define SHARING(name, machine, flags, build, runs, ...)                                                                \
+    extern ox_block_find_fn ox_block_find_##name;                                                                      \
+    const ox_block_loops *ox_block_find_##name(void) {                                                                 \
+        WITH_BYTES(name)                                                                                               \
+    }
+OX_SHARING(SHARING, )
 #endif
 
 #endif

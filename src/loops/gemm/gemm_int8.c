@@ -3,13 +3,22 @@
  *
  * Such instructions multiply unsigned bytes by signed ones. Bytes on the left stay what they are, for which there are
  * two kernels; those on the right that are of the same kind have their highest bit flipped, which moves them by 128.
- * Elsewhere bytes on the left become integers of 16 bits and are what they were; those on the right become that as they
- * are loaded, so that their panels take half the memory, and are signed. */
+ * NEON's multiply bytes of one kind, and some also unsigned ones by signed ones: those on the right are flipped where
+ * they are of another kind. Elsewhere bytes on the left become integers of 16 bits and are what they were; those on the
+ * right become that as they are loaded, so that their panels take half the memory, and are signed. */
 #include "asserts.h"
 #include "gemm_amx.h"
 #include "loops/intrinsics.h"
 #include "loops/lane_loops.h"
 #include "loops/x86.h"
+
+#if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#include "gemm_int8_neon.h"
+#define OX_INT8_NEON 1
+#else
+#define OX_INT8_GROUP OX_DOT_VALUES
+#define OX_INT8_VECTORS (OX_DOT_BYTES == 64 ? 4 : 2)
+#endif
 
 #ifdef OX_DOT_ISA
 #define FIND OX_JOIN(ox_gemm_int8, OX_DOT_ISA)
@@ -18,7 +27,7 @@
 #endif
 
 /* Tiles that leave few registers unused. */
-#if OX_DOT_BYTES == 64
+#if OX_DOT_BYTES == 64 || defined(__ARM_FEATURE_DOTPROD)
 #define EACH_WIDTH(kind, is_signed, M)                                                                                 \
     M(kind, is_signed, 1) M(kind, is_signed, 2) M(kind, is_signed, 3) M(kind, is_signed, 4)
 #else
@@ -27,30 +36,37 @@
 
 enum {
     LANES = OX_DOT_BYTES / 4,
-    VECTORS = OX_DOT_BYTES == 64 ? 4 : 2,
+    VECTORS = OX_INT8_VECTORS,
     COLUMNS = LANES * VECTORS,
-    GROUP = OX_DOT_VALUES,
-    DEPTH = OX_GEMM_DEPTH * GROUP,
-    A_WIDTH = 4 / GROUP, /* bytes of an element of A in a block */
+    GROUP = OX_INT8_GROUP,
+    DEPTH = OX_GEMM_DEPTH * (GROUP < 4 ? GROUP : 4),
+    A_WIDTH = GROUP == 2 ? 2 : 1, /* bytes of an element of A in a block */
     A_ROW = DEPTH * A_WIDTH + OX_GEMM_PAD,
     B_VECTOR = LANES * GROUP /* bytes of B that make a vector */
 };
 
 /* The elements of a column in a group of rows of B. */
-#if OX_DOT_VALUES == 4
+#if OX_INT8_GROUP == 8
+typedef u64 column_group;
+#elif OX_INT8_GROUP == 4
 typedef u32 column_group;
 #else
 typedef u16 column_group;
 #endif
 
+#ifndef OX_INT8_NEON
 #if OX_UNALIGNED
 typedef ox_dot_lanes __attribute__((may_alias, aligned(1))) loose_lanes;
 #else
 typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
 #endif
+#endif
 
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
+#ifdef OX_INT8_NEON
+#define multiply neon_multiply
+#else
 /* Adds the product for one group of k. */
 static inline __attribute__((always_inline)) void add_group(const bool is_signed, const int rows, const int vectors,
                                                             const char *a, int64_t a_row, const char *b,
@@ -96,6 +112,7 @@ static inline __attribute__((always_inline)) void multiply(const bool is_signed,
         *to = all;
     }
 }
+#endif
 
 #define TILE(kind, is_signed, rows, vectors)                                                                           \
     static void tile_##kind##_##rows##_##vectors(const ox_gemm_tile *t) {                                              \
@@ -185,7 +202,7 @@ static inline __attribute__((always_inline)) void large_tile(const bool is_signe
 static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, bool is_signed, char *to) {
     const uint8_t flip = is_signed ? 0x80 : 0;
     for (int64_t k = 0; k < count; k++)
-        if (GROUP == 4)
+        if (A_WIDTH == 1)
             ((u8 *)to)[k] = from[k * step];
         else
             ((u16 *)(void *)to)[k] = (uint16_t)((from[k * step] ^ flip) - flip);
@@ -215,7 +232,10 @@ static inline int bits_below(int r) {
 /* Lays out GROUP rows together; `at` has the start of each. */
 static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t columns, uint8_t flip, column_group *to) {
     int64_t j = 0;
-#ifdef OX_WOVEN
+#ifdef OX_INT8_NEON
+    for (; step == 1 && j + OX_WOVEN <= columns; j += OX_WOVEN)
+        neon_weave(at, j, flip, to + j);
+#elif defined(OX_WOVEN)
     const ox_dot_lanes flips = (ox_dot_lanes){0} + flip * 0x01010101U;
     for (; step == 1 && j + OX_WOVEN <= columns; j += OX_WOVEN) {
         ox_dot_lanes words;
@@ -225,10 +245,10 @@ static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t co
     }
 #endif
     for (; j < columns; j++) {
-        uint32_t word = 0;
-#pragma GCC unroll 4
+        uint64_t word = 0;
+#pragma GCC unroll 8
         for (int r = 0; r < GROUP; r++)
-            word |= (uint32_t)(at[r][j * step] ^ flip) << bits_below(r);
+            word |= (uint64_t)(at[r][j * step] ^ flip) << bits_below(r);
         to[j] = (column_group)word;
     }
 }
@@ -237,15 +257,17 @@ static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t co
 static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width, uint8_t flip, char *to,
                       int64_t to_row) {
     for (int64_t k = 0; k < rows; k += GROUP, to += GROUP * to_row) {
-        const uint8_t *at[GROUP];
-        for (int64_t r = 0; r < GROUP; r++)
-            at[r] = (const uint8_t *)from->data + (k + r < rows ? k + r : rows - 1) * from->row;
+        const uint8_t *at[GROUP], *first = (const uint8_t *)from->data + k * from->row;
+        const int64_t last = rows - 1 - k;
+        OX_UNROLLED for (int64_t r = 0; r < GROUP; r++) at[r] =
+            first + (last < GROUP ? LESS_OF(r, last) : r) * from->row;
         column_group *words = (column_group *)(void *)to;
         if (from->col == 1)
             pack_group(at, 1, columns, flip, words);
         else
             pack_group(at, from->col, columns, flip, words);
-        memset(words + columns, 0, (size_t)(width - columns) * sizeof *words);
+        if (width > columns)
+            memset(words + columns, 0, (size_t)(width - columns) * sizeof *words);
     }
 }
 
@@ -303,9 +325,17 @@ static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns,
     };
 
 ox_gemm_kernel_fn FIND;
-#if OX_DOT_VALUES == 4
+#if OX_INT8_GROUP > 2
+#if !defined(OX_INT8_NEON)
 KERNEL(unsigned, false, OX_UINT8, OX_INT8)
 KERNEL(signed, true, OX_INT8, OX_UINT8)
+#elif defined(OX_INT8_MIXED)
+KERNEL(unsigned, false, OX_UINT8, OX_INT8)
+KERNEL(signed, true, OX_INT8, OX_INT8)
+#else
+KERNEL(unsigned, false, OX_UINT8, OX_UINT8)
+KERNEL(signed, true, OX_INT8, OX_INT8)
+#endif
 
 const ox_gemm_kernel *FIND(ox_dtype dtype) {
 #ifdef OX_AMX
@@ -326,6 +356,7 @@ const ox_gemm_kernel *FIND(ox_dtype dtype) {
 #ifndef OX_DOT_ISA
 #define DECLARE(name, machine, flags, build, runs, ...) extern ox_gemm_kernel_fn ox_gemm_int8_##name;
 OX_DOTS(DECLARE, )
+OX_SHARING(DECLARE, )
 
 const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(ox_dtype dtype) {
 #define CHOOSE(name, machine, flags, build, runs, ...)                                                                 \
@@ -334,4 +365,13 @@ const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(ox_dtype dtype) {
     OX_DOTS(CHOOSE, )
     return FIND(dtype);
 }
+
+/* Builds that share the loops of this one have the same products of other types. */
+#define SHARING(name, machine, flags, build, runs, ...)                                                                \
+    extern ox_gemm_kernel_fn ox_gemm_kernel_for_##name;                                                                \
+    const ox_gemm_kernel *ox_gemm_kernel_for_##name(ox_dtype dtype) {                                                  \
+        const bool is_byte = dtype == OX_INT8 || dtype == OX_UINT8;                                                    \
+        return is_byte ? ox_gemm_int8_##name(dtype) : ox_gemm_kernel_for_##build(dtype);                               \
+    }
+OX_SHARING(SHARING, )
 #endif

@@ -69,22 +69,38 @@ static inline ox_floats of_columns(const ox_f32 *from, int64_t column) {
 static inline ox_floats of_row(const ox_f32 *from, int64_t row) {
     return from[row] - (ox_floats){0};
 }
-static inline ox_floats of_place(const ox_finish *f, const ox_f32 *from, int i, int j) {
-    return f->by_column ? of_columns(from, j * FLOATS) : of_row(from, i);
-}
 
 /* The sums of a tile: step by step, each for all of them, as few steps are there. The product is rounded before
  * something is added. */
-#define EACH_SUM UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++)
-static inline __attribute__((always_inline)) void finish_sums(const int rows, const int vectors, const ox_finish *f,
-                                                              ox_floats sum[][GEMM_VECTORS]) {
-    if (f->scale)
-        EACH_SUM {
-            sum[i][j] *= of_place(f, f->scale, i, j);
+#define EACH_ROW UNROLL for (int i = 0; i < rows; i++)
+#define EACH_SUM EACH_ROW UNROLL for (int j = 0; j < vectors; j++)
+static inline __attribute__((always_inline)) void scale_sums(const int rows, const int vectors, const bool by_column,
+                                                             const ox_f32 *scale, ox_floats sum[][GEMM_VECTORS]) {
+    EACH_ROW {
+        const ox_floats row = by_column ? (ox_floats){0} : of_row(scale, i);
+        UNROLL for (int j = 0; j < vectors; j++) {
+            sum[i][j] *= by_column ? of_columns(scale, j * FLOATS) : row;
             OX_ROUND_NOW(sum[i][j]);
         }
-    if (f->add)
-        EACH_SUM sum[i][j] += of_place(f, f->add, i, j);
+    }
+}
+static inline __attribute__((always_inline)) void add_to_sums(const int rows, const int vectors, const bool by_column,
+                                                              const ox_f32 *add, ox_floats sum[][GEMM_VECTORS]) {
+    EACH_ROW {
+        const ox_floats row = by_column ? (ox_floats){0} : of_row(add, i);
+        UNROLL for (int j = 0; j < vectors; j++) sum[i][j] += by_column ? of_columns(add, j * FLOATS) : row;
+    }
+}
+static inline __attribute__((always_inline)) void finish_sums(const int rows, const int vectors, const ox_finish *f,
+                                                              ox_floats sum[][GEMM_VECTORS]) {
+    if (f->scale && f->by_column)
+        scale_sums(rows, vectors, true, f->scale, sum);
+    else if (f->scale)
+        scale_sums(rows, vectors, false, f->scale, sum);
+    if (f->add && f->by_column)
+        add_to_sums(rows, vectors, true, f->add, sum);
+    else if (f->add)
+        add_to_sums(rows, vectors, false, f->add, sum);
     if (f->plus)
         EACH_SUM sum[i][j] += OX_GET(loose_floats, f->plus + i * f->plus_row + j * OX_WIDEST);
     if (f->low > -INFINITY) {

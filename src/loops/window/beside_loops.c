@@ -13,7 +13,7 @@ enum {
     FLOATS = OX_WIDEST / (int)sizeof(float),
     VECTORS = OX_BESIDE / FLOATS
 };
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL OX_UNROLLED
 
 /* Rows and columns of tiles whose sums stay in registers, and how long a sum takes where these are few. */
 #if OX_WIDEST >= 64

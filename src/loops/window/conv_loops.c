@@ -198,7 +198,7 @@ LOOSE(f32)
 LOOSE(u8)
 LOOSE(i8)
 
-#define UNROLL _Pragma("GCC unroll 24")
+#define UNROLL OX_UNROLLED
 
 static inline vector take_product(vector sum, vector x, float weight) {
     return sum + x * weight;

@@ -68,14 +68,11 @@ OX_INLINED int next_vectors(const ox_depth_tile *t, const shape *s, const bool i
 OX_INLINED void sum_words(const ox_depth_tile *t, const ox_picker picker, const uint32_t *weights, const place *p,
                           ox_dot_lanes *sums) {
     const int64_t words = t->words, *offsets = t->offsets;
-#pragma GCC unroll 4
-    for (int v = 0; v < VECTORS; v++)
-        sums[v] = (ox_dot_lanes){0};
+    OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] = (ox_dot_lanes){0};
     for (int64_t i = 0; i < words; i++) {
         const ox_dot_lanes weight = (ox_dot_lanes){0} + weights[i];
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; v++)
-            sums[v] = ox_dot(sums[v], ox_pick_taps(&picker, p->from[v] + offsets[i]), weight);
+        OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] =
+            ox_dot(sums[v], ox_pick_taps(&picker, p->from[v] + offsets[i]), weight);
     }
 }
 
@@ -154,6 +151,7 @@ const ox_depth_loops *FIND(bool is_int8) {
 #ifndef OX_DOT_ISA
 #define DECLARE(name, machine, flags, build, runs, ...) extern ox_depth_find_fn ox_depth_##name;
 OX_DOTS(DECLARE, )
+OX_SHARING(DECLARE, )
 ox_depth_find_fn OX_VARIANT(ox_depth_find);
 
 const ox_depth_loops *OX_VARIANT(ox_depth_find)(bool is_int8) {
@@ -163,4 +161,11 @@ const ox_depth_loops *OX_VARIANT(ox_depth_find)(bool is_int8) {
     OX_DOTS(CHOOSE, )
     return FIND(is_int8);
 }
+
+#define SHARING(name, machine, flags, build, runs, ...)                                                                \
+    extern ox_depth_find_fn ox_depth_find_##name;                                                                      \
+    const ox_depth_loops *ox_depth_find_##name(bool is_int8) {                                                         \
+        return is_int8 ? ox_depth_##name(is_int8) : FIND(is_int8);                                                     \
+    }
+OX_SHARING(SHARING, )
 #endif

@@ -6,7 +6,7 @@
 
 extern const ox_winograd_loops OX_VARIANT(ox_winograd_loops);
 
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL OX_UNROLLED
 
 enum {
     TAPS = 3, /* of a kernel, in each direction */

@@ -266,7 +266,8 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->transposed;
     int64_t k, depth = depth_range(kernel, g->k, d, job->plan->depths, &k);
-    const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles);
+    const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles),
+                  b_size = (int64_t)ox_dtype_size(kernel->b), c_size = (int64_t)ox_dtype_size(kernel->c);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
     ox_finish finish = g->finish;
     if (finish.is_used && d + 1 == job->plan->depths)
@@ -278,7 +279,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
                       all = ox_least(kernel->columns, job->columns - panel);
         const int64_t next_row = find_panel(job, k, depth, panel, all, &tile);
         look_ahead(job, tiles, next_row, &tile);
-        tile.b += within * kernel->group * (int64_t)ox_dtype_size(kernel->b);
+        tile.b += within * kernel->group * b_size;
         tile.columns = ox_least(columns_at_once(job, block, at, all), width - j);
         const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
@@ -287,8 +288,9 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
             OX_ASSERT(height <= kernel->rows && tile.columns > 0 && j + tile.columns <= width);
             tile.rows = ox_least(height, block->rows - i);
             tile.a = left + i * tile.a_row;
-            tile.c = block->data + j * (int64_t)ox_dtype_size(kernel->c) + i * block->data_row;
-            finish = ox_finish_from(&g->finish, block->row + i, block->column + j);
+            tile.c = block->data + j * c_size + i * block->data_row;
+            if (tile.finish)
+                finish = ox_finish_from(&g->finish, block->row + i, block->column + j);
             run_tile(job, k, block->row + i, &tile);
             tile.ahead += fetched;
             if (tile.ahead + fetched > last) /* more tiles than bytes of a row */
@@ -383,11 +385,12 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
         ox_gemm_take_block(job->gemm, block);
 }
 
-/* Rows are cut into blocks of about one size, columns where panels end. */
+/* Rows are cut into blocks of about one size, where tiles end; columns where panels end. */
 static void compute_blocks(const gemm_job *job, const gemm_room *room, int64_t row, int64_t row_end, int64_t column,
                            int64_t column_end) {
     const ox_gemm_plan *plan = job->plan;
-    const int64_t rows = row_end - row, blocks = pieces(rows, plan->rows), each = blocks ? pieces(rows, blocks) : 0;
+    const int64_t rows = row_end - row, blocks = pieces(rows, plan->rows), height = plan->kernel->rows,
+                  each = blocks ? ox_least(pieces(pieces(rows, blocks), height) * height, plan->rows) : 0;
     for (int64_t j = column, end; j < column_end; j = end) {
         const int64_t behind = j - job->column + plan->columns;
         end = ox_least(column_end, job->column + behind - behind % plan->kernel->columns);

@@ -111,7 +111,10 @@ void ox_conv_words_columns(const ox_conv *c, const ox_conv_words *w, const ox_ge
     const int64_t product = ox_quotient(g->start, g->m * g->n);
     const int seen = ox_gemm_shift(c->plan.kernel->b, g->b.dtype) ? fill ^ 0x80 : fill; /* as the kernel does */
     const ox_conv_source from = ox_conv_source_of(ox_gemm_loops(&c->plan), all + product * (int64_t)w->bytes,
-                                                  w->group == sizeof(uint32_t) ? OX_UINT32 : OX_UINT16, seen);
+                                                  w->group == sizeof(uint64_t)   ? OX_UINT64
+                                                  : w->group == sizeof(uint32_t) ? OX_UINT32
+                                                                                 : OX_UINT16,
+                                                  seen);
     ox_conv_columns(c, &from, ox_quotient(row, w->group), ox_quotient(rows, w->group), column, columns, panel,
                     panel_row * w->group);
 }
