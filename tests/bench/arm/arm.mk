@@ -17,7 +17,7 @@ $(ARM_BENCH)/%/runs: $(CROSS)/arm64/sysroot/.stamp FORCE
 	  -lprotobuf-c -lm -lpthread
 
 bench-arm: venv $(ARM_BENCH)/instructions.so $(ARM_BENCH)/gcc/runs $(ARM_BENCH)/clang/runs
-	$(VENV)/bin/python tests/bench/arm/arm.py --folder $(ARM_BENCH) --page docs/benchmarks-arm.md
+	PYTHONPATH=tests/lib $(VENV)/bin/python tests/bench/arm/arm.py --folder $(ARM_BENCH) --page docs/benchmarks-arm.md
 
 FORCE:
 .PHONY: bench-arm FORCE
