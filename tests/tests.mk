@@ -56,14 +56,15 @@ check:
 	@rm -f $(BUILD)/*venv.note
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' check-parts; status=$$?; rm -f $(BUILD)/*venv.note; exit $$status
 
-check-parts: all venv checked node-cases python-venv trained-venv
+# What several parts would build at the same time is there before: the archive that tests of the parts link, too.
+check-parts: all venv checked node-cases python-venv trained-venv $(if $(filter $(BUILD),$(CHECKED)),$(BUILD)/obj/libox.a)
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' CHECKED='$(CHECKED)' PLAIN='$(PLAIN_PARTS)' sh tests/check.sh \
 	  $(CHECK_PARTS) -- $(CHECK_BESIDE)
 
 checked: venv
 ifneq ($(CHECKED),$(BUILD))
 	@$(call SHARE,checked)
-	+@$(MAKE) --no-print-directory all BUILD='$(CHECKED)' ASSERTIONS=1
+	+@$(MAKE) --no-print-directory all '$(CHECKED)/obj/libox.a' BUILD='$(CHECKED)' ASSERTIONS=1
 endif
 
 venv:
