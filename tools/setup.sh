@@ -116,13 +116,14 @@ if [ "$(id -u)" -ne 0 ]; then
     # Nobody answers the question for a password there.
     [ -t 0 ] || sudo='sudo -n'
 fi
-# The binary forms of the index, as large as what is installed, are made anew here and not left behind.
-caches='-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache='
-# shellcheck disable=SC2086 # a list of words
-$sudo apt-get update -q $caches || echo 'setup: the package index could not be updated' >&2
+case $0 in */*) folder=${0%/*} ;; *) folder=. ;; esac
+# A file that the caller names stays in force.
+: "${APT_CONFIG:=$(cd "$folder" && pwd)/apt.conf}"
+export APT_CONFIG
+$sudo env APT_CONFIG="$APT_CONFIG" apt-get update -q || echo 'setup: the package index could not be updated' >&2
 
-# shellcheck disable=SC2086,SC2046 # lists of words
-known=" $(apt-cache policy $caches $(echo "$missing" | tr '|' ' ') 2>/dev/null |
+# shellcheck disable=SC2046 # a list of words
+known=" $(apt-cache policy $(echo "$missing" | tr '|' ' ') 2>/dev/null |
     sed -n 's/^\([^ ].*\):$/\1/; t name; /Candidate: *[^( ]/ { x; p; }; d; :name; h; d' | tr '\n' ' ')"
 chosen= unknown=
 for package in $missing; do
@@ -136,8 +137,8 @@ done
 if [ -n "$chosen" ]; then
     echo "setup: installing$chosen${sudo:+ (with sudo)}"
     # shellcheck disable=SC2086 # lists of words
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $caches \
-        -o APT::Keep-Downloaded-Packages=false $chosen ||
+    $sudo env APT_CONFIG="$APT_CONFIG" DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends $chosen ||
         give_up "could not be installed:$chosen"
 fi
 [ -z "$unknown" ] || give_up "left out, as the package index does not know it:$unknown"
