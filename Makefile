@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 CC     ?= cc
 PYTHON ?= python3
 
+SOURCES := $(BUILD)/sources
 VERSION  := $(shell sed -n 's/^\#define OX_VERSION_M[A-Z]* //p;s/^\#define OX_VERSION_PATCH //p' src/ox.h | paste -sd.)
 # about NAME: that line of tools/about.h, the one place for name, licence and address.
 about     = $(shell sed -n 's/^\#define OX_$(1) "\(.*\)"$$/\1/p' tools/about.h)
@@ -119,6 +120,7 @@ help:
 	@echo 'make bench-python calls from Python beside those of ONNX Runtime'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
 	@echo 'make release    source archive, wheel and source distribution in dist/, checked and with checksums'
+	@echo 'make amalgamation   the library as one file, build/amalgamation/ox.c'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
 
 $(BUILD)/proto/onnx.pb-c.c $(BUILD)/proto/onnx.pb-c.h &: proto/onnx.proto
@@ -256,6 +258,11 @@ release: python-venv
 deb:
 	@sh tools/deb.sh '$(BUILD)/deb'
 
+# The library as one file, in build/amalgamation: docs/building.md.
+amalgamation: $(BUILD)/proto/onnx.pb-c.h $(SOURCES)/.stamp
+	@$(PYTHON) tools/amalgamate.py '$(BUILD)/amalgamation' '$(BUILD)/proto' '$(SOURCES)/protobuf-c' '$(CC)'
+	@echo '$(BUILD)/amalgamation/ox.c'
+
 clean:
 	rm -rf $(BUILD)
 
@@ -274,4 +281,4 @@ FORCE:
 -include tests/bench/arm/arm.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(IMAGE_OBJ:.o=.d) $(REGEX_OBJ:.o=.d)
 
-.PHONY: FORCE all help reference release deb install uninstall clean
+.PHONY: FORCE all help reference release deb amalgamation install uninstall clean

@@ -344,6 +344,10 @@ deb-test:
 conan-test:
 	@BUILD='$(BUILD)' sh tests/build/conan.sh
 
+# The library as one file: a part of `make nightly`.
+amalgamation-test: amalgamation all node-cases $(BUILD)/digits
+	@BUILD='$(BUILD)' CC='$(CC)' TOOLS='$(TOOL_OBJ)' sh tests/build/amalgamation.sh
+
 # The header for C++, as C++17 and C++20 by the compilers that are here.
 check-cpp: $(BUILD)/libox.a
 	@BUILD='$(BUILD)' CXX='$(CXX) $(SANITIZE)' LIBS='-lprotobuf-c $(BLAS_LIBS) -lm -lpthread -ldl' sh tests/cpp/run.sh
@@ -440,5 +444,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts checked venv trained-venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test asan tsan alike nightly valgrind analyze \
+.PHONY: check check-parts checked venv trained-venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test amalgamation-test asan tsan alike nightly valgrind analyze \
   lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck

@@ -135,7 +135,7 @@ static const ox_op table[] = {
 };
 
 enum {
-    ROWS = sizeof table / sizeof *table
+    TABLE_ROWS = sizeof table / sizeof *table
 };
 
 int ox_newest_opset(const char *domain) {
@@ -179,15 +179,15 @@ const ox_op *ox_op_find_in(const ox_op *rows, size_t count, const char *domain, 
 }
 
 const ox_op *ox_op_find(const char *domain, const char *name, int version, bool *newer) {
-    return ox_op_find_in(table, ROWS, domain, name, version, newer);
+    return ox_op_find_in(table, TABLE_ROWS, domain, name, version, newer);
 }
 
 size_t ox_op_count(void) {
-    return ROWS;
+    return TABLE_ROWS;
 }
 
 ox_status ox_op_get(size_t index, ox_op_info *info) {
-    if (index >= ROWS || !info)
+    if (index >= TABLE_ROWS || !info)
         return OX_ERROR_ARGUMENT;
     const ox_op *row = &table[index];
     *info = (ox_op_info){.domain = row->domain,

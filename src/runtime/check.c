@@ -71,7 +71,7 @@ static ox_status fail_differing(ox_frame *frame, int n, int m, const char *what,
 
 /* Compares value v, a result of member m of step n, with what another way gave. */
 static ox_status compare(ox_frame *frame, int n, int m, int v, const ox_tensor *got, const ox_tensor *wanted,
-                         const ox_bound *bound, const char *way) {
+                         const ox_tolerance *bound, const char *way) {
     if (got->dtype != wanted->dtype || !ox_same_dims(got->rank, got->dims, wanted->rank, wanted->dims)) {
         ox_status status =
             ox_fail(frame->error, OX_ERROR_CHECK, "check failed: output '%.*s' is %s %s, but %s %s %s", 60,
@@ -116,7 +116,7 @@ static ox_status check_value(ox_frame *frame, int n, int m, int v) {
     const ox_pile_mark mark = ox_pile_save(pile);
     const ox_tensor now = ox_copy_packed(frame, pile, tensor), then = ox_copy_packed(frame, pile, &copy->tensor);
     ox_status status = now.data && then.data ? OX_OK : ox_fail_memory(frame->error, "the check of a run", 0);
-    const int64_t i = status == OX_OK ? ox_differ(&now, &then, &(ox_bound){0}) : -1;
+    const int64_t i = status == OX_OK ? ox_differ(&now, &then, &(ox_tolerance){0}) : -1;
     if (i >= 0)
         status = fail_differing(frame, n, m, "value", v, &now, &then, i, "when it was written");
     ox_pile_restore(pile, mark);
@@ -158,7 +158,7 @@ static ox_status check_plain(ox_frame *frame, int n, int m) {
     const ox_node *node = &frame->graph->nodes[m];
     ox_frame *second = frame->checking.second;
     ox_tensor *alone = ox_pile_array(&second->plan.pile, (size_t)node->nout + 1, sizeof *alone);
-    ox_bound bound;
+    ox_tolerance bound;
     if (!alone)
         return ox_fail_memory(frame->error, "the check of a run", (size_t)node->nout * sizeof *alone);
     for (int k = 0; k < node->nout; k++)
@@ -184,7 +184,7 @@ static ox_status check_member(ox_frame *frame, int n, int m) {
     for (int k = 0; k < node->nout; k++)
         if (is_stored(frame, m, k))
             OX_TRY(compare(frame, n, m, node->out[k], &ox_frame_own(frame, node->out[k])->tensor,
-                           &ox_frame_own(frame->checking.second, node->out[k])->tensor, &(ox_bound){0},
+                           &ox_frame_own(frame->checking.second, node->out[k])->tensor, &(ox_tolerance){0},
                            "by the node alone"));
     return check_plain(frame, n, m);
 }

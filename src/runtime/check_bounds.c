@@ -93,7 +93,7 @@ static double half_unit(ox_dtype dtype) {
 }
 
 /* A share of the absolute values that the elements sum up; of sums, as often as the most of them sum up numbers. */
-static ox_status bound_sums(ox_frame *frame, int m, check_kind kind, ox_dtype dtype, ox_bound *bound) {
+static ox_status bound_sums(ox_frame *frame, int m, check_kind kind, ox_dtype dtype, ox_tolerance *bound) {
     ox_tensor ones, *sums = ox_pile_get(&frame->checking.second->plan.pile, sizeof *sums);
     if (!sums)
         return ox_fail_memory(frame->error, "the check of a run", sizeof *sums);
@@ -118,11 +118,11 @@ static ox_dtype type_of(const ox_frame *frame, const ox_node *node) {
     return OX_UNDEFINED;
 }
 
-ox_status ox_check_bound(ox_frame *frame, int m, ox_bound *bound) {
+ox_status ox_check_bound(ox_frame *frame, int m, ox_tolerance *bound) {
     const ox_node *node = &frame->graph->nodes[m];
     const row *found = find_row(node->op);
     const ox_dtype dtype = type_of(frame, node);
-    *bound = (ox_bound){0};
+    *bound = (ox_tolerance){0};
     if (!found || !(OX_BIT(dtype) & (OX_SET_FLOAT | OX_SET_COMPLEX)))
         return OX_OK;
     const bool widened = ox_dtype_compute(dtype) != dtype;

@@ -48,6 +48,6 @@ enum {
 #define OX_CHECK_COMPOSED_ERRORS 4096
 
 /* For the outputs of node m, which has run alone. Errors say where they are. */
-ox_status ox_check_bound(ox_frame *frame, int m, ox_bound *bound);
+ox_status ox_check_bound(ox_frame *frame, int m, ox_tolerance *bound);
 
 #endif

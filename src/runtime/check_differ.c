@@ -67,7 +67,7 @@ static double unit(ox_dtype dtype, double value) {
     return ldexp(1, (exponent > least ? exponent : least) - digits);
 }
 
-static double allowed(const ox_tensor *a, int64_t i, double x, double y, const ox_bound *bound, double largest) {
+static double allowed(const ox_tensor *a, int64_t i, double x, double y, const ox_tolerance *bound, double largest) {
     double most = bound->share * largest;
     if (bound->units > 0)
         most += bound->units * unit(a->dtype, fabs(x) > fabs(y) ? x : y);
@@ -77,7 +77,7 @@ static double allowed(const ox_tensor *a, int64_t i, double x, double y, const o
 }
 
 /* Numbers i of both. A bound that is not finite allows everything: what overflows on one way may not on another. */
-static bool is_near(const ox_tensor *a, const ox_tensor *b, int64_t i, const ox_bound *bound, double largest) {
+static bool is_near(const ox_tensor *a, const ox_tensor *b, int64_t i, const ox_tolerance *bound, double largest) {
     const double x = read(a, i), y = read(b, i), most = allowed(a, i, x, y, bound, largest);
     if (isnan(x) && isnan(y))
         return true;
@@ -98,7 +98,7 @@ double ox_differ_largest(const ox_tensor *tensor) {
     return largest;
 }
 
-static double largest_finite(const ox_tensor *a, const ox_tensor *b, const ox_bound *bound) {
+static double largest_finite(const ox_tensor *a, const ox_tensor *b, const ox_tolerance *bound) {
     double largest = 0;
     const int64_t count = bound->share > 0 ? ox_tensor_count(a) * parts_of(a->dtype) : 0;
     for (int64_t i = 0; i < count; i++) {
@@ -110,7 +110,7 @@ static double largest_finite(const ox_tensor *a, const ox_tensor *b, const ox_bo
 }
 
 /* Element i of both, whose bits differ, is the same number within the bound. */
-static bool is_same(const ox_tensor *a, const ox_tensor *b, int64_t i, const ox_bound *bound, double largest) {
+static bool is_same(const ox_tensor *a, const ox_tensor *b, int64_t i, const ox_tolerance *bound, double largest) {
     const int parts = parts_of(a->dtype);
     bool same = is_real(a->dtype);
     for (int64_t p = i * parts; same && p < (i + 1) * parts; p++)
@@ -118,7 +118,7 @@ static bool is_same(const ox_tensor *a, const ox_tensor *b, int64_t i, const ox_
     return same;
 }
 
-int64_t ox_differ(const ox_tensor *a, const ox_tensor *b, const ox_bound *bound) {
+int64_t ox_differ(const ox_tensor *a, const ox_tensor *b, const ox_tolerance *bound) {
     const int64_t count = ox_tensor_count(a);
     const size_t bytes = (size_t)count * ox_dtype_size(a->dtype);
     if (!bytes || !memcmp(a->data, b->data, bytes))

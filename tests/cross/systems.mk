@@ -7,8 +7,6 @@
 #   make windows-test, musl-test, wasm-test
 SYSTEMS := windows musl wasm
 COMMA   := ,
-SOURCES := $(BUILD)/sources
-
 $(SOURCES)/.stamp: tests/cross/sources.sh
 	sh $< $(@D)
 	@touch $@

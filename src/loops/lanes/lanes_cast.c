@@ -78,21 +78,6 @@ FROM_INT(i64)
 FROM_FLOAT(f64, to_8, to_16, to_32, to_64)
 #if defined(OX_CUT_VECTOR) && !OX_SMALL
 FROM_FLOAT(f32, once_to_8, once_to_16, once_to_32, once_to_64)
-#ifndef OX_CUT_64
-/* Through integers of 32 bits where none of these is the lowest, as of what has none. */
-static inline void ox_cut_64(u64 *o, const f32 *x) {
-    int32_t whole[OX_CUT_VECTOR];
-    int lowest = 0;
-    ox_cut_32(whole, x);
-    for (int i = 0; i < OX_CUT_VECTOR; i++)
-        lowest |= whole[i] == INT32_MIN;
-    for (int i = 0; i < OX_CUT_VECTOR; i++)
-        o[i] = (u64)(int64_t)whole[i];
-    for (int i = 0; i < OX_CUT_VECTOR && lowest; i++)
-        o[i] = (u64)int64_of((double)x[i]);
-}
-#endif
-
 /* The processor's own conversion gives the lowest integer where this one does. */
 #define CUT(bits, vector, one)                                                                                         \
     static void cut_##bits(int64_t n, const f32 *x, u##bits *o) {                                                      \
@@ -111,7 +96,23 @@ static inline void ox_cut_64(u64 *o, const f32 *x) {
 CUT(8, ox_cut_8, INT32_OF)
 CUT(16, ox_cut_16, INT32_OF)
 CUT(32, ox_cut_32, INT32_OF)
+#ifdef OX_CUT_64
 CUT(64, ox_cut_64, int64_of)
+#else
+/* Through integers of 32 bits where none of these is the lowest, as of what has none. */
+static inline void cut_by_words(u64 *o, const f32 *x) {
+    int32_t whole[OX_CUT_VECTOR];
+    int lowest = 0;
+    ox_cut_32(whole, x);
+    for (int i = 0; i < OX_CUT_VECTOR; i++)
+        lowest |= whole[i] == INT32_MIN;
+    for (int i = 0; i < OX_CUT_VECTOR; i++)
+        o[i] = (u64)(int64_t)whole[i];
+    for (int i = 0; i < OX_CUT_VECTOR && lowest; i++)
+        o[i] = (u64)int64_of((double)x[i]);
+}
+CUT(64, cut_by_words, int64_of)
+#endif
 #else
 FROM_FLOAT(f32, to_8, to_16, to_32, to_64)
 #endif

@@ -450,7 +450,7 @@ TALL(5, 2)
         static columns_fn *const by[][2] = {{name##_3_1, name##_3_2}, {name##_5_1, name##_5_2}};                       \
         go_across(t, by[t->high == 5], 2, LANES_OF(T));                                                                \
     }                                                                                                                  \
-    static void name(const ox_direct_tile *t) {                                                                        \
+    static void pool_##name(const ox_direct_tile *t) {                                                                 \
         each_plane(t, t->step == 1 && (t->high == 3 || t->high == 5) ? some_##name : plain_##name, sizeof(T));         \
     }
 POOLED(f32, sums, take_sum, 0)
@@ -617,10 +617,10 @@ static void divide(int64_t rows, int64_t columns, float *to, int64_t to_row, con
 
 const ox_direct_loops OX_VARIANT(ox_direct_loops) = {
     .products = products,
-    .sums = sums,
-    .greatest_f32 = greatest_f32,
-    .greatest_u8 = greatest_u8,
-    .greatest_i8 = greatest_i8,
+    .sums = pool_sums,
+    .greatest_f32 = pool_greatest_f32,
+    .greatest_u8 = pool_greatest_u8,
+    .greatest_i8 = pool_greatest_i8,
     .greatest_or_nan = greatest_or_nan,
 #ifdef OX_SHUFFLES_WORDS_8
     .takes_images = true,
