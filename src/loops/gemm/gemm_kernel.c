@@ -76,8 +76,9 @@ static inline ox_floats of_row(const ox_f32 *from, int64_t row) {
 #define EACH_SUM EACH_ROW UNROLL for (int j = 0; j < vectors; j++)
 static inline __attribute__((always_inline)) void scale_sums(const int rows, const int vectors, const bool by_column,
                                                              const ox_f32 *scale, ox_floats sum[][GEMM_VECTORS]) {
+    const ox_floats none = {0};
     EACH_ROW {
-        const ox_floats row = by_column ? (ox_floats){0} : of_row(scale, i);
+        const ox_floats row = by_column ? none : of_row(scale, i);
         UNROLL for (int j = 0; j < vectors; j++) {
             sum[i][j] *= by_column ? of_columns(scale, j * FLOATS) : row;
             OX_ROUND_NOW(sum[i][j]);
@@ -86,8 +87,9 @@ static inline __attribute__((always_inline)) void scale_sums(const int rows, con
 }
 static inline __attribute__((always_inline)) void add_to_sums(const int rows, const int vectors, const bool by_column,
                                                               const ox_f32 *add, ox_floats sum[][GEMM_VECTORS]) {
+    const ox_floats none = {0};
     EACH_ROW {
-        const ox_floats row = by_column ? (ox_floats){0} : of_row(add, i);
+        const ox_floats row = by_column ? none : of_row(add, i);
         UNROLL for (int j = 0; j < vectors; j++) sum[i][j] += by_column ? of_columns(add, j * FLOATS) : row;
     }
 }
