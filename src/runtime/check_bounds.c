@@ -5,6 +5,8 @@
 #include "check_node.h"
 
 #if OX_WITH_SELF_CHECK
+#include <float.h>
+#include <math.h>
 
 typedef enum check_kind {
     SUMS,      /* of products of its inputs: linear in each of them */
@@ -92,6 +94,17 @@ static double half_unit(ox_dtype dtype) {
     return dtype == OX_DOUBLE || dtype == OX_COMPLEX128 ? 0x1p-53 : 0x1p-24;
 }
 
+/* Makes absolute means infinite whose sums may be: those of floats, and of wider types, are added up in their own. */
+static void open_overflows(ox_tensor *means) {
+    const int64_t count = ox_tensor_count(means);
+    float *floats = means->data;
+    double *doubles = means->data;
+    for (int64_t i = 0; i < count && means->dtype == OX_FLOAT; i++)
+        floats[i] = floats[i] > FLT_MAX / OX_CHECK_MEAN_MOST ? INFINITY : floats[i];
+    for (int64_t i = 0; i < count && means->dtype == OX_DOUBLE; i++)
+        doubles[i] = doubles[i] > DBL_MAX / OX_CHECK_MEAN_MOST ? (double)INFINITY : doubles[i];
+}
+
 /* A share of the absolute values that the elements sum up; of sums, as often as the most of them sum up numbers. */
 static ox_status bound_sums(ox_frame *frame, int m, check_kind kind, ox_dtype dtype, ox_tolerance *bound) {
     ox_tensor ones, *sums = ox_pile_get(&frame->checking.second->plan.pile, sizeof *sums);
@@ -102,8 +115,10 @@ static ox_status bound_sums(ox_frame *frame, int m, check_kind kind, ox_dtype dt
     bound->scale = sums;
     bound->largest = transformed ? ox_differ_largest(sums) : 0;
     bound->times = OX_CHECK_MEAN_ERRORS * half_unit(dtype);
-    if (kind == MEANS)
+    if (kind == MEANS) {
+        open_overflows(sums);
         return OX_OK;
+    }
     OX_TRY(ox_check_sums(frame, m, OX_CHECK_ONES, &ones));
     const double roundings = ox_differ_largest(&ones) + (kind == BLOCKS ? OX_CHECK_BLOCK_ROUNDINGS : 0);
     bound->times = (transformed ? OX_CHECK_WINOGRAD_ERRORS : OX_CHECK_SUM_ERRORS) * half_unit(dtype) * roundings;

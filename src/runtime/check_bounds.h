@@ -16,7 +16,8 @@ enum {
     /* A weight in a block is a difference times a scale, both rounded: so many more than the k of a sum. */
     OX_CHECK_BLOCK_ROUNDINGS = 2,
     /* Means of windows are sums of at most 40 numbers (pool_direct.c) in one of two orders, in u * S of means. */
-    OX_CHECK_MEAN_ERRORS = 2 * 40,
+    OX_CHECK_MEAN_MOST = 40,
+    OX_CHECK_MEAN_ERRORS = 2 * OX_CHECK_MEAN_MOST,
     /* Winograd's transforms have errors of two to eight times those of plain sums (docs/design.md), in the largest S of
      * the tensor, for results of a tile are made of each other's inputs. */
     OX_CHECK_WINOGRAD_ERRORS = 1 + 8,

@@ -22,6 +22,7 @@ enum {
     ATTRIBUTE_NAME = 1,
     ATTRIBUTE_INT = 3,
     ATTRIBUTE_GRAPH = 6,
+    ATTRIBUTE_INTS = 8,
     ATTRIBUTE_TYPE = 20,
     TENSOR_DIMS = 1,
     TENSOR_TYPE = 2,
@@ -75,6 +76,15 @@ void ox_put_attr_int(ox_bytes *attrs, const char *name, int64_t value) {
     ox_put_text(&attr, ATTRIBUTE_NAME, name);
     ox_put_int(&attr, ATTRIBUTE_INT, value);
     ox_put_int(&attr, ATTRIBUTE_TYPE, 2);
+    ox_put_message(attrs, NODE_ATTRIBUTE, &attr);
+}
+
+void ox_put_attr_ints(ox_bytes *attrs, const char *name, size_t count, const int64_t *values) {
+    ox_bytes attr = {0};
+    ox_put_text(&attr, ATTRIBUTE_NAME, name);
+    for (size_t i = 0; i < count; i++)
+        ox_put_int(&attr, ATTRIBUTE_INTS, values[i]);
+    ox_put_int(&attr, ATTRIBUTE_TYPE, 7);
     ox_put_message(attrs, NODE_ATTRIBUTE, &attr);
 }
 

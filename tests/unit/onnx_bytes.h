@@ -19,6 +19,7 @@ void ox_put_message(ox_bytes *out, int field, const ox_bytes *inner);
 
 /* Attributes of a node, to be given to ox_put_node. */
 void ox_put_attr_int(ox_bytes *attrs, const char *name, int64_t value);
+void ox_put_attr_ints(ox_bytes *attrs, const char *name, size_t count, const int64_t *values);
 void ox_put_attr_graph(ox_bytes *attrs, const char *name, const ox_bytes *graph);
 
 /* A node of a graph; inputs and outputs are names with commas between. attrs may be NULL. */

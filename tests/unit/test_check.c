@@ -263,6 +263,23 @@ START_TEST(a_missing_output_is_no_fault) {
 }
 END_TEST
 
+/* Means of windows whose sums overflow are infinite by one way and not by another. */
+START_TEST(sums_that_overflow_are_no_fault) {
+    static float x[36];
+    static const int64_t image[] = {1, 1, 6, 6}, kernel[] = {3, 3}, four[] = {1, 1, 4, 4};
+    ox_bytes attrs = {0};
+    for (int i = 0; i < 36; i++)
+        x[i] = i % 6 < 3 ? 2e38F : 1.5F;
+    ox_put_attr_ints(&attrs, "kernel_shape", 2, kernel);
+    ox_put_input(&m.graph, "x", OX_FLOAT, 4, image);
+    ox_put_node(&m.graph, "AveragePool", "x", "y", &attrs);
+    ox_put_output(&m.graph, "y", OX_FLOAT, 4, four);
+    ck_assert_msg(!own_load(&m), "%s", m.error.text);
+    ck_assert_msg(!own_run(&m, 1, &(ox_tensor){OX_FLOAT, 4, image, NULL, x}), "%s", m.error.text);
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_check(void);
 Suite *ox_suite_check(void) {
     Suite *suite = suite_create("check");
@@ -275,6 +292,7 @@ Suite *ox_suite_check(void) {
     tcase_add_test(tests, a_subgraph_is_checked);
     tcase_add_loop_test(tests, a_fault_ends_a_run_and_no_more, 0, 2);
     tcase_add_test(tests, a_missing_output_is_no_fault);
+    tcase_add_test(tests, sums_that_overflow_are_no_fault);
     tcase_add_loop_test(tests, right_runs_pass, 0, ox_sample_count);
     suite_add_tcase(suite, tests);
     return suite;
