@@ -55,14 +55,14 @@ static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_
     const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
     const int8_t flip = (int8_t)how.flip;
     const int32_t zero = how.zero;
+    const ptrdiff_t step = s->column_step, end = left + s->columns * step;
     ptrdiff_t i = 0;
     for (ptrdiff_t c = 0; c < s->channels; c++, x += s->in_count)
         for (ptrdiff_t r = 0, y = top; r < s->rows; r++, y += s->row_step) {
-            const bool inside = y >= 0 && y < s->in_rows;
             const int8_t *from = x + y * s->in_columns;
-            for (ptrdiff_t k = s->columns, at = left; k; k--, at += s->column_step) {
-                const bool is_seen = inside && at >= 0 && at < s->in_columns;
-                to[PLACE(i)] = is_seen ? (int16_t)((int8_t)(from[at] ^ flip) - zero) : 0;
+            const size_t seen = (size_t)y < (size_t)s->in_rows ? (size_t)s->in_columns : 0; /* below 0 is far above */
+            for (ptrdiff_t at = left; at < end; at += step) {
+                to[PLACE(i)] = (size_t)at < seen ? (int16_t)((int8_t)(from[at] ^ flip) - zero) : 0;
                 if (++i == QUAD) {
                     i = 0;
                     to += QUAD * AT_ONCE;
