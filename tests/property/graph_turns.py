@@ -10,6 +10,7 @@ import values
 from graph_held import Held
 from graph_run import Config, Running, differs
 
+MOST_GROWN = 1 << 16  # elements
 WAYS, TURNS = 6, 14  # more ways than a session keeps plans of, which are 4 or 2
 
 
@@ -58,6 +59,8 @@ def stretched(value, size, old):
     """The value with `size` elements on every axis that had `old` of them: its own again and again."""
     axes = [] if isinstance(value, Held) or not value.size else [d for d, n in enumerate(value.shape) if n == old]
     for axis in axes:
+        if value.size // old * size > MOST_GROWN:  # eight axes of eleven elements have 2e8
+            break
         value = np.take(value, np.arange(size) % old, axis)
     return value
 
