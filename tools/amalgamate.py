@@ -203,7 +203,7 @@ class Again:
                 return False
             self.vectors |= set(re.findall(r"(\w+)(?: __attribute__\(\(.*\)\))?;$", text))
             return True
-        declares = bool(words & {"OX_VARIANT", "OX_LANES"})
+        declares = bool(words & {"OX_VARIANT", "OX_LANES", "FOLD_FINDER"})
         return "static" in text.split("{")[0].split() or text.startswith("OX_INLINED") or (self.declares if declares else re.match(r"enum \{|[A-Z_0-9]+\(", text))
 
 

@@ -34,7 +34,7 @@ looks musl-gcc
 looks aarch64-linux-gnu-gcc
 looks arm-linux-gnueabihf-gcc
 looks s390x-linux-gnu-gcc
-looks x86_64-w64-mingw32-gcc -Wno-format -Wno-conversion
+looks x86_64-w64-mingw32-gcc -Wno-format -Wno-conversion -Wno-float-conversion
 looks clang --target=wasm32-wasi -msimd128
 
 expect 'it compiles' $CC -std=c11 -O2 -c -o "$out/ox.o" "$file"
