@@ -89,7 +89,7 @@ typedef struct ox_stage {
 #if OX_WITH_UPDATES
 /* Memory in which a step is prepared again and again. */
 typedef struct ox_again {
-    void *block; /* NULL: there is none yet, and so many bytes were taken last; 0: it has not been prepared again */
+    void *block; /* NULL: none yet; size is what preparing took the last time, 0 if it was not prepared again */
     size_t size;
 } ox_again;
 #endif

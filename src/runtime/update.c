@@ -68,7 +68,7 @@ static bool same_value(const former *was, const ox_slot *now) {
     return a->data && !b->strides && memcmp(a->data, b->data, bytes) == 0;
 }
 
-/* Constants that nobody was to read any more are gone. */
+/* Constants that no later step reads have been freed. */
 static bool has_inputs(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin; i++) {
@@ -298,7 +298,7 @@ static bool prepare_in(ox_frame *frame, int n, ox_pile *pile) {
     return done;
 }
 
-/* In the memory of the step, which nobody else points to; the second time that it is needed it gets some. */
+/* Prepares in memory of the step alone, which it gets the second time that it changes. */
 static bool prepare_again(ox_frame *frame, int n, ox_again *again) {
     ox_pile pile;
     if (!again->block && again->size) {

@@ -39,7 +39,7 @@ def tensor_of(name, array, type_name):
 
 
 def info_of(name, type_name):
-    """Without a type where nobody knows it yet."""
+    """Without a type while that is unknown."""
     if type_name is None:
         return helper.make_empty_tensor_value_info(name)
     return helper.make_value_info(name, graph_held.type_proto(type_name))

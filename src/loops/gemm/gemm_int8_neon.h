@@ -116,7 +116,7 @@ OX_INLINED void full_tile(const bool is_signed, const int rows, const ox_gemm_ti
 #undef STORE_ROW
 #undef FULL_SUMS
 
-/* A row that there is not is as the last one; nobody stores its sums. */
+/* Rows beyond the last repeat it; their sums are never stored. */
 OX_INLINED void tile_sums(const bool is_signed, const int rows, const int vectors, const ox_gemm_tile *t,
                           ox_tile_sums to) {
     const int pairs = (rows + 1) / 2;

@@ -65,15 +65,6 @@ static ox_status prepare(ox_call *call) {
 
 /* ---- Rows --------------------------------------------------------------------------------------------------- */
 
-/* The rows of an image that one row of windows sees: all dimensions but the last. */
-typedef struct pool_rows {
-    ox_bcast plan; /* the innermost of those dimensions first */
-    int64_t dim[OX_WINDOW_DIMS], step[OX_WINDOW_DIMS];
-    const char *from; /* the start of the first of the rows */
-    int64_t inside;   /* rows, ... */
-    double counted;   /* ... and those that count */
-} pool_rows;
-
 typedef struct pool_job {
     const byte_pool *p;
     ox_byte_means means;
@@ -81,33 +72,10 @@ typedef struct pool_job {
     char *to;
 } pool_job;
 
-static void find_rows(const byte_pool *p, const int64_t *index, const char *channel, pool_rows *rows) {
-    const ox_window *w = &p->window;
-    const ox_pool_place *places = p->places;
-    int64_t stride = w->in_count;
-    const int outer = w->spatial - 1;
-    rows->plan = (ox_bcast){1, outer ? outer : 1, rows->dim, rows->step};
-    rows->from = channel;
-    rows->inside = 1;
-    rows->counted = 1;
-    rows->dim[0] = 1;
-    rows->step[0] = 0;
-    for (int d = 0; d < outer; places += w->out[d++]) {
-        const ox_pool_place *place = &places[index[d]];
-        stride = w->in[d] ? ox_quotient(stride, w->in[d]) : 0;
-        rows->dim[outer - 1 - d] = place->taps;
-        rows->step[outer - 1 - d] = stride * w->dilation[d];
-        rows->counted *= (double)place->counted;
-        rows->inside *= place->taps;
-        if (place->taps)
-            rows->from += place->from * stride;
-    }
-}
-
 /* ---- Windows ------------------------------------------------------------------------------------------------ */
 
 /* Adds n neighbours of all rows, from element `at` on, to as many sums. */
-static void add_columns(const ox_byte_means *means, const pool_rows *rows, int64_t at, int64_t n, uint32_t *sums) {
+static void add_columns(const ox_byte_means *means, const ox_pool_rows *rows, int64_t at, int64_t n, uint32_t *sums) {
     const char *from = rows->from + at;
     int64_t index[OX_WINDOW_DIMS] = {0};
     do
@@ -116,7 +84,7 @@ static void add_columns(const ox_byte_means *means, const pool_rows *rows, int64
 }
 
 /* The sums of windows [i, i + n) of a row become bytes: those behind each other that see as much, together. */
-static void end_windows(const ox_byte_means *means, const pool_rows *rows, const ox_pool_place *place, int64_t n,
+static void end_windows(const ox_byte_means *means, const ox_pool_rows *rows, const ox_pool_place *place, int64_t n,
                         const uint32_t *sums, char *to) {
     for (int64_t i = 0, same; i < n; i += same) {
         const ox_pool_place *first = place + i;
@@ -128,7 +96,7 @@ static void end_windows(const ox_byte_means *means, const pool_rows *rows, const
 }
 
 /* Windows [i, i + n) of a row, by way of the row that their columns add up to. */
-static void pool_together(const pool_job *job, const pool_rows *rows, int64_t i, int64_t n, char *to) {
+static void pool_together(const pool_job *job, const ox_pool_rows *rows, int64_t i, int64_t n, char *to) {
     const byte_pool *p = job->p;
     const ox_window *w = &p->window;
     const int last = w->spatial - 1;
@@ -145,7 +113,7 @@ static void pool_together(const pool_job *job, const pool_rows *rows, int64_t i,
 }
 
 /* The same, each window by itself. */
-static void pool_each(const pool_job *job, const pool_rows *rows, int64_t i, int64_t n, char *to) {
+static void pool_each(const pool_job *job, const ox_pool_rows *rows, int64_t i, int64_t n, char *to) {
     const ox_window *w = &job->p->window;
     const int64_t step = w->dilation[w->spatial - 1];
     const ox_pool_place *place = ox_pool_last_places(w, job->p->places) + i;
@@ -172,7 +140,7 @@ static void pool_part(void *context, int part, int parts) {
     const ox_window *w = &p->window;
     const int outer = w->spatial - 1;
     int64_t at, end, index[OX_WINDOW_DIMS], row = -1;
-    pool_rows rows;
+    ox_pool_rows rows;
     ox_pool_range(p->channels * p->rows * p->parts, part, parts, &at, &end);
     for (; at < end; at++) {
         const int64_t next = ox_quotient(at, p->parts), first = (at - next * p->parts) * p->some;
@@ -182,7 +150,7 @@ static void pool_part(void *context, int part, int parts) {
         else if (next != row)
             ox_index_next(outer, w->out, index);
         if (next != row)
-            find_rows(p, index, job->from + channel * w->in_count, &rows);
+            ox_pool_find_rows(w, p->places, 1, index, job->from + channel * w->in_count, &rows);
         row = next;
         const int64_t n = ox_least(p->some, w->out[outer] - first);
         char *to = job->to + row * w->out[outer] + first;

@@ -238,15 +238,6 @@ ox_status ox_prepare_global_lp_pool(ox_call *call) {
 
 /* ---- Rows --------------------------------------------------------------------------------------------------- */
 
-/* The rows of an image that one row of windows sees: all dimensions but the last. */
-typedef struct pool_rows {
-    ox_bcast plan; /* the innermost of those dimensions first */
-    int64_t dim[OX_WINDOW_DIMS], step[OX_WINDOW_DIMS];
-    const char *from; /* the start of the first of the rows */
-    double counted;   /* rows that count */
-    bool any;
-} pool_rows;
-
 typedef struct pool_job {
     const pool *p;
     const char *from;
@@ -254,31 +245,8 @@ typedef struct pool_job {
     int64_t *places; /* where Indices go; NULL if they are not wanted */
 } pool_job;
 
-static void find_rows(const pool *p, const int64_t *index, const char *channel, pool_rows *rows) {
-    const ox_window *w = &p->window;
-    const ox_pool_place *places = p->place;
-    int64_t stride = w->in_count * p->width;
-    const int outer = w->spatial - 1;
-    rows->plan = (ox_bcast){1, outer ? outer : 1, rows->dim, rows->step};
-    rows->from = channel;
-    rows->counted = 1;
-    rows->any = true;
-    rows->dim[0] = 1;
-    rows->step[0] = 0;
-    for (int d = 0; d < outer; places += w->out[d++]) {
-        const ox_pool_place *place = &places[index[d]];
-        stride = w->in[d] ? ox_quotient(stride, w->in[d]) : 0;
-        rows->dim[outer - 1 - d] = place->taps;
-        rows->step[outer - 1 - d] = stride * w->dilation[d];
-        rows->counted *= (double)place->counted;
-        rows->any = rows->any && place->taps;
-        if (place->taps)
-            rows->from += place->from * stride;
-    }
-}
-
 /* Folds n neighbours of all rows, from element `at` on, into as many accumulators. */
-static void fold_columns(const pool *p, const pool_rows *rows, int64_t at, int64_t n, char *sums) {
+static void fold_columns(const pool *p, const ox_pool_rows *rows, int64_t at, int64_t n, char *sums) {
     const char *from = rows->from + at * p->width;
     const bool norm = p->kind == POOL_NORM;
     int64_t index[OX_WINDOW_DIMS];
@@ -314,7 +282,7 @@ static void fill(const pool *p, int64_t n, char *sums) {
 }
 
 /* Windows [i, i + n) of a row, by way of the row that their columns fold into. */
-static void fold_together(const pool *p, const pool_rows *rows, int64_t i, int64_t n, char *to) {
+static void fold_together(const pool *p, const ox_pool_rows *rows, int64_t i, int64_t n, char *to) {
     const ox_window *w = &p->window;
     const int last = w->spatial - 1;
     const int64_t start = i * w->stride[last] - w->pad[last];
@@ -323,13 +291,13 @@ static void fold_together(const pool *p, const pool_rows *rows, int64_t i, int64
     const int64_t inside = ox_least(span, w->in[last] - start) - before;
     pool_tile columns;
     fill(p, span, columns.bytes);
-    if (rows->any && inside > 0)
+    if (rows->inside && inside > 0)
         fold_columns(p, rows, start + before, inside, columns.bytes + before * p->folder.width);
     p->loops.slide(n, to, columns.bytes, w->stride[last], w->kernel[last], w->dilation[last]);
 }
 
 /* The same, each window by itself. */
-static void fold_each(const pool *p, const pool_rows *rows, int64_t i, int64_t n, char *to) {
+static void fold_each(const pool *p, const ox_pool_rows *rows, int64_t i, int64_t n, char *to) {
     const int64_t step = p->window.dilation[p->window.spatial - 1] * p->width;
     const ox_pool_place *place = ox_pool_last_places(&p->window, p->place) + i;
     fill(p, n, to);
@@ -337,14 +305,14 @@ static void fold_each(const pool *p, const pool_rows *rows, int64_t i, int64_t n
         const char *from = rows->from + place->from * p->width;
         int64_t index[OX_WINDOW_DIMS];
         memset(index, 0, (size_t)rows->plan.ndim * sizeof *index);
-        if (rows->any && place->taps)
+        if (rows->inside && place->taps)
             do
                 fold_row(p, from, place->taps, step, to);
             while (ox_walk(&rows->plan, 0, index, &from));
     }
 }
 
-static void pool_windows(const pool *p, const pool_rows *rows, int64_t i, int64_t n, char *to) {
+static void pool_windows(const pool *p, const ox_pool_rows *rows, int64_t i, int64_t n, char *to) {
     pool_tile sums;
     char *folded = p->kind == POOL_MAX ? to : sums.bytes;
     if (p->wide)
@@ -369,7 +337,7 @@ static int64_t column_major(const ox_window *w, int64_t at) {
 }
 
 /* The greatest elements of windows [i, i + n) of a row, unless `to` is NULL, and where they are. */
-static void find_windows(const pool_job *job, const pool_rows *rows, int64_t channel, int64_t i, int64_t n, char *to,
+static void find_windows(const pool_job *job, const ox_pool_rows *rows, int64_t channel, int64_t i, int64_t n, char *to,
                          int64_t *places) {
     const pool *p = job->p;
     const ox_window *w = &p->window;
@@ -400,7 +368,7 @@ static void pool_part(void *context, int part, int parts) {
     const ox_window *w = &p->window;
     const int outer = w->spatial - 1;
     int64_t at, end, index[OX_WINDOW_DIMS], row = -1;
-    pool_rows rows;
+    ox_pool_rows rows;
     ox_pool_range(p->channels * p->rows * p->parts, part, parts, &at, &end);
     for (; at < end; at++) {
         const int64_t next = ox_quotient(at, p->parts), first = (at - next * p->parts) * p->some;
@@ -410,7 +378,7 @@ static void pool_part(void *context, int part, int parts) {
         else if (next != row)
             ox_index_next(outer, w->out, index);
         if (next != row)
-            find_rows(p, index, job->from + channel * w->in_count * p->width, &rows);
+            ox_pool_find_rows(w, p->place, p->width, index, job->from + channel * w->in_count * p->width, &rows);
         row = next;
         const int64_t n = ox_least(p->some, w->out[outer] - first), result = row * w->out[outer] + first;
         if (job->places)

@@ -56,3 +56,25 @@ int64_t ox_pool_count_whole(const ox_window *w, const ox_pool_place *places) {
     }
     return counted;
 }
+
+void ox_pool_find_rows(const ox_window *w, const ox_pool_place *places, int64_t width, const int64_t *index,
+                       const char *channel, ox_pool_rows *rows) {
+    int64_t stride = w->in_count * width;
+    const int outer = w->spatial - 1;
+    rows->plan = (ox_bcast){1, outer ? outer : 1, rows->dim, rows->step};
+    rows->from = channel;
+    rows->inside = 1;
+    rows->counted = 1;
+    rows->dim[0] = 1;
+    rows->step[0] = 0;
+    for (int d = 0; d < outer; places += w->out[d++]) {
+        const ox_pool_place *place = &places[index[d]];
+        stride = w->in[d] ? ox_quotient(stride, w->in[d]) : 0;
+        rows->dim[outer - 1 - d] = place->taps;
+        rows->step[outer - 1 - d] = stride * w->dilation[d];
+        rows->counted *= (double)place->counted;
+        rows->inside *= place->taps;
+        if (place->taps)
+            rows->from += place->from * stride;
+    }
+}

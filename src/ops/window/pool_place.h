@@ -25,4 +25,17 @@ const ox_pool_place *ox_pool_last_places(const ox_window *window, const ox_pool_
 /* How many elements count where one window sees all of an image, 0 where windows see parts. */
 int64_t ox_pool_count_whole(const ox_window *window, const ox_pool_place *places);
 
+/* The rows of an image that one row of windows sees: all dimensions but the last. */
+typedef struct ox_pool_rows {
+    ox_bcast plan; /* the innermost of those dimensions first */
+    int64_t dim[OX_WINDOW_DIMS], step[OX_WINDOW_DIMS];
+    const char *from; /* the start of the first of the rows */
+    int64_t inside;   /* rows, ... */
+    double counted;   /* ... and those that count */
+} ox_pool_rows;
+
+/* Those of the row of windows at an index, in a channel of elements of `width` bytes. The plan points into *rows. */
+void ox_pool_find_rows(const ox_window *window, const ox_pool_place *places, int64_t width, const int64_t *index,
+                       const char *channel, ox_pool_rows *rows);
+
 #endif
