@@ -54,7 +54,7 @@ CHAINFLAGS  := $(CHAIN_FLAGS) $(call TAKEN,$(SCHEDULE_FLAGS))
 
 # Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
 # what belongs to other subcommands, so that a short run has few pages of the file in memory.
-RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/rewrite/*.c src/runtime/*.c src/pass/*.c) src/iterate/bcast.c \
+RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/rewrite/*.c src/frame/*.c src/plan/*.c src/runtime/*.c src/pass/*.c) src/iterate/bcast.c \
               src/loops/isa.c $(addprefix src/ops/,call.c custom.c elementwise.c pass_parts.c table.c))
 LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard $(LIB_PATTERNS))))
 ifdef BLAS

@@ -2,7 +2,7 @@
 # tools/amalgamate.py read it. So each line is NAME := WORDS, without functions of make and without line ends between.
 
 # Folders of the library, as patterns.
-LIB_PATTERNS := src/*.c src/host/*.c src/loader/*.c src/rewrite/*.c src/runtime/*.c src/pass/*.c src/iterate/*.c src/ops/*.c src/ops/*/*.c src/loops/*.c src/loops/*/*.c
+LIB_PATTERNS := src/*.c src/host/*.c src/loader/*.c src/rewrite/*.c src/frame/*.c src/plan/*.c src/runtime/*.c src/pass/*.c src/iterate/*.c src/ops/*.c src/ops/*/*.c src/loops/*.c src/loops/*/*.c
 TOOL_PATTERNS := tools/*.c tools/host/*.c
 # Only with BLAS.
 BLAS_FILES := src/ops/gemm/gemm_blas.c
@@ -11,9 +11,9 @@ BLAS_FILES := src/ops/gemm/gemm_blas.c
 LOOPS_ONCE := gemm/gemm_pack isa lane_math
 LOOPS_DOT := gemm/gemm_int8 gemm/block_loops window/depth_loops
 
-# Rooms that are compiled for loops, and with OX_VARIANTS where there are several builds; the runtime has only the latter.
+# Rooms that are compiled for loops, and with OX_VARIANTS where there are several builds; those below the loader only the latter.
 LOOP_ROOMS := loops iterate pass ops
-VARIANT_ROOMS := runtime
+VARIANT_ROOMS := frame plan runtime
 LOOP_FLAGS := -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 # gcc's -O2 leaves loops alone that -O3 vectorises; these flags give the same speed at half the size of -O3.
 VECTOR_FLAGS := -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps

@@ -2,7 +2,7 @@
 #ifndef OX_LOADER_LOAD_H
 #define OX_LOADER_LOAD_H
 
-#include "runtime/graph.h"
+#include "frame/graph.h"
 #include "payload.h"
 
 /* An empty model. `path` is copied; it names the model in errors. */

@@ -18,7 +18,7 @@
 struct ox_bodies;                 /* control.h: what runs subgraphs */
 struct ox_epilogue;               /* epilogue.h: the elementwise nodes behind a dense operator */
 struct ox_loops;                  /* lanes.h: the loops for this processor */
-typedef struct ox_graph ox_graph; /* runtime/graph.h; operators only hand it on */
+typedef struct ox_graph ox_graph; /* frame/graph.h; operators only hand it on */
 typedef struct ox_op ox_op;
 
 /* ---- Attributes --------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #ifndef OX_REWRITE_BUILDER_H
 #define OX_REWRITE_BUILDER_H
 
-#include "runtime/graph.h"
+#include "frame/graph.h"
 #include "names.h"
 
 /* Indices of values: NONE is an omitted input or output, MISSING a name that means nothing. */

@@ -2,8 +2,8 @@
 #ifndef OX_RUNTIME_BODY_H
 #define OX_RUNTIME_BODY_H
 
-#include "frame.h"
-#include "inner.h"
+#include "frame/frame.h"
+#include "frame/inner.h"
 
 void ox_body_ends(const ox_graph *graph, int *nin, int *nout);
 ox_status ox_body_open(ox_call *call, int number, const ox_graph *graph, int placed_from, ox_body **body);

@@ -2,8 +2,8 @@
 #ifndef OX_RUNTIME_BOUND_H
 #define OX_RUNTIME_BOUND_H
 
-#include "frame.h"
-#include "inner.h"
+#include "frame/frame.h"
+#include "frame/inner.h"
 
 /* Devices leave outputs where the plan places them. */
 #define OX_WITH_BOUND (!OX_SMALL)

@@ -1,11 +1,11 @@
 /* check.c: the self-check of a run, step by step. */
 #include "check.h"
 
+#include "type.h"
+#include "plan/step_run.h"
 #include "check_bounds.h"
 #include "check_copy.h"
 #include "check_node.h"
-#include "step.h"
-#include "type.h"
 
 #if OX_WITH_SELF_CHECK
 

@@ -13,7 +13,7 @@
 #ifndef OX_RUNTIME_CHECK_H
 #define OX_RUNTIME_CHECK_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* Whether runs of a frame are checked. */
 static inline bool ox_checks(const ox_frame *frame) {

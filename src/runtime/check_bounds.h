@@ -6,8 +6,8 @@
 #ifndef OX_RUNTIME_CHECK_BOUNDS_H
 #define OX_RUNTIME_CHECK_BOUNDS_H
 
+#include "frame/frame.h"
 #include "check_differ.h"
-#include "frame.h"
 
 enum {
     /* Sums of k products, in whatever order and with products rounded or not, are within k * u * S of the exact ones,

@@ -2,7 +2,7 @@
 #ifndef OX_RUNTIME_CHECK_COPY_H
 #define OX_RUNTIME_CHECK_COPY_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 #if OX_WITH_SELF_CHECK
 

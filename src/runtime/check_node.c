@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "check_copy.h"
+#include "frame/node.h"
 #include "loops/lanes.h"
-#include "node.h"
-#include "plan.h"
+#include "plan/plan.h"
+#include "check_copy.h"
 
 #if OX_WITH_SELF_CHECK
 

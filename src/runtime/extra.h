@@ -2,7 +2,7 @@
 #ifndef OX_RUNTIME_EXTRA_H
 #define OX_RUNTIME_EXTRA_H
 
-#include "graph.h"
+#include "frame/graph.h"
 
 /* A copy of the model's main graph that has more outputs, by name, in one block of *size bytes; NULL if none are asked
  * for. `temporary` is for what only the search needs. */

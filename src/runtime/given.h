@@ -3,7 +3,7 @@
 #ifndef OX_RUNTIME_GIVEN_H
 #define OX_RUNTIME_GIVEN_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* At the start of a run of the main graph, where data decides on shapes: short inputs are copied, and the run works on
  * the copies. Operators whose shapes depend on long ones see to that themselves. */

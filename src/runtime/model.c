@@ -1,5 +1,5 @@
 /* model.c: what a loaded model says of itself. */
-#include "graph.h"
+#include "frame/graph.h"
 
 size_t ox_model_input_count(const ox_model *model) {
     return model ? (size_t)model->graph->ninputs : 0;

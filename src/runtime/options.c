@@ -2,8 +2,8 @@
 #include "options.h"
 
 #include "config.h"
-#include "loops/builds.h"
 #include "pool.h"
+#include "loops/builds.h"
 
 /* The list's own text of a build's name, NULL if there is none. Small builds have one build, whatever it is called. */
 static const char *own_name(const char *isa) {

@@ -2,7 +2,7 @@
 #ifndef OX_RUNTIME_PROFILE_H
 #define OX_RUNTIME_PROFILE_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* The functions are called before a step and after it. */
 struct ox_profile {

@@ -1,15 +1,16 @@
 /* run.c: running a frame, stage by stage. */
 #include "run.h"
 
+#include "plan/kept.h"
+#include "plan/plan.h"
+#include "plan/stage.h"
+#include "plan/step_run.h"
+#include "plan/target.h"
+#include "plan/update.h"
 #include "body.h"
 #include "check.h"
 #include "given.h"
-#include "kept.h"
-#include "plan.h"
 #include "profile.h"
-#include "stage.h"
-#include "target.h"
-#include "update.h"
 
 static ox_status run_stage(ox_frame *frame, const ox_stage *stage) {
     ox_status (*const run)(ox_frame *, int) = ox_checks(frame) ? ox_check_step : ox_step_run;

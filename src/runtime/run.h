@@ -2,7 +2,7 @@
 #ifndef OX_RUNTIME_RUN_H
 #define OX_RUNTIME_RUN_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* Plans the first stage, if there is none. */
 ox_status ox_run_plan(ox_frame *frame);

@@ -1,12 +1,12 @@
 /* session.c: the public face of the runtime. */
+#include "host.h"
+#include "value.h"
+#include "plan/kept.h"
 #include "bound.h"
 #include "extra.h"
-#include "host.h"
-#include "kept.h"
 #include "options.h"
 #include "profile.h"
 #include "run.h"
-#include "value.h"
 #include "visit.h"
 
 #include <string.h>

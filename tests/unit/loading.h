@@ -2,7 +2,7 @@
 #ifndef OX_TEST_LOADING_H
 #define OX_TEST_LOADING_H
 
-#include "src/runtime/graph.h"
+#include "src/frame/graph.h"
 #include "tests/unit/onnx_bytes.h"
 
 extern ox_error error;

@@ -1,5 +1,5 @@
 /* test_times.c: what lives at the same time as something else, beside comparing all with each other. */
-#include "runtime/times.h"
+#include "plan/times.h"
 
 #include <check.h>
 

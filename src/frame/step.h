@@ -1,6 +1,6 @@
-/* step.h: what a plan knows of a node, and what the run does with it. */
-#ifndef OX_RUNTIME_STEP_H
-#define OX_RUNTIME_STEP_H
+/* step.h: what a plan knows of a node. */
+#ifndef OX_FRAME_STEP_H
+#define OX_FRAME_STEP_H
 
 #include "graph.h"
 
@@ -69,9 +69,5 @@ static inline bool ox_step_runs(const ox_step *step) {
 static inline ox_view ox_step_view(const ox_step *step, int k) {
     return step->outputs ? step->outputs[k].view : OX_VIEW_NONE;
 }
-/* Prepares a step, or the group that ends there. Errors say where they are. */
-ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile);
-/* Runs a step, or the group that ends there, in the arena. Errors say where they are. */
-ox_status ox_step_run(ox_frame *frame, int n);
 
 #endif

@@ -1,6 +1,6 @@
 /* life.h: what planning alone knows of the values of a frame: who reads them, and how long their buffers live. */
-#ifndef OX_RUNTIME_LIFE_H
-#define OX_RUNTIME_LIFE_H
+#ifndef OX_FRAME_LIFE_H
+#define OX_FRAME_LIFE_H
 
 #include "ops/op.h"
 

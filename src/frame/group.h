@@ -1,6 +1,6 @@
 /* group.h: nodes that run as one pass (fuse.c makes groups, group.c runs them). */
-#ifndef OX_RUNTIME_GROUP_H
-#define OX_RUNTIME_GROUP_H
+#ifndef OX_FRAME_GROUP_H
+#define OX_FRAME_GROUP_H
 
 #include "ops/elementwise.h"
 #include "ops/epilogue.h"

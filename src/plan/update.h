@@ -3,10 +3,10 @@
  * as a new plan would decide it: which nodes run, which outputs are views, what runs as one pass, which values share a
  * buffer. Where it does not, the plan is given up. Buffers that grow get room ahead, so that places stay for a while.
  */
-#ifndef OX_RUNTIME_UPDATE_H
-#define OX_RUNTIME_UPDATE_H
+#ifndef OX_PLAN_UPDATE_H
+#define OX_PLAN_UPDATE_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 #if OX_WITH_UPDATES
 /* Makes the plan in force, of which planning knows all, one for the sources as they are, whose data is hidden. False if

@@ -1,8 +1,8 @@
 /* plan.h: planning one node: shapes, views, the prepared operator. */
-#ifndef OX_RUNTIME_PLAN_H
-#define OX_RUNTIME_PLAN_H
+#ifndef OX_PLAN_PLAN_H
+#define OX_PLAN_PLAN_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* Infers node n into the results of frame->planning. live: the data of all its inputs is there. OX_DEFER if some is
  * wanted. */

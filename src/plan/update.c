@@ -6,13 +6,13 @@
 #if OX_WITH_UPDATES
 #include <string.h>
 
-#include "check.h"
 #include "fold.h"
 #include "fuse.h"
 #include "kept.h"
 #include "place.h"
 #include "plan.h"
 #include "stage.h"
+#include "step_run.h"
 
 enum {
     MOST_LEFT = 2,                  /* times the memory of a new plan, ... */

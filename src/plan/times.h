@@ -1,7 +1,7 @@
 /* times.h: what lives at the same time as something else, found by the steps that it lives through, so that not all
  * have to be compared with each other. */
-#ifndef OX_RUNTIME_TIMES_H
-#define OX_RUNTIME_TIMES_H
+#ifndef OX_PLAN_TIMES_H
+#define OX_PLAN_TIMES_H
 
 #include "alloc.h"
 

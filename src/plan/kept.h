@@ -1,8 +1,8 @@
 /* kept.h: plans for shapes that the sources of a frame had before. */
-#ifndef OX_RUNTIME_KEPT_H
-#define OX_RUNTIME_KEPT_H
+#ifndef OX_PLAN_KEPT_H
+#define OX_PLAN_KEPT_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 #if OX_WITH_KEPT
 /* Lets a frame without a plan keep `most` plans besides the one in force. */

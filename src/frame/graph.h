@@ -1,11 +1,11 @@
 /* graph.h: a model in memory, as the loader leaves it and the runtime reads it. Immutable once loaded. */
-#ifndef OX_RUNTIME_GRAPH_H
-#define OX_RUNTIME_GRAPH_H
+#ifndef OX_FRAME_GRAPH_H
+#define OX_FRAME_GRAPH_H
 
-#include "type.h"
 #include "meter.h"
-#include "ops/op.h"
 #include "store.h"
+#include "type.h"
+#include "ops/op.h"
 
 /* Numbers of values, and how many there are of something: devices make do with 16 bits. */
 #if OX_SMALL

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "node.h"
-#include "plan.h"
 #include "store.h"
+#include "frame/node.h"
+#include "plan.h"
 
 /* ---- What is folded ----------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* fuse.h: runs of nodes that are lane programs become groups, and groups become passes. */
-#ifndef OX_RUNTIME_FUSE_H
-#define OX_RUNTIME_FUSE_H
+#ifndef OX_PLAN_FUSE_H
+#define OX_PLAN_FUSE_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* Puts the nodes of a stage that are lane programs, described already, into groups that run as one pass each. */
 ox_status ox_fuse_stage(ox_frame *frame, int first, int end);

@@ -1,8 +1,8 @@
 /* stage.h: planning a stage, a run of nodes up to one whose shapes depend on data. */
-#ifndef OX_RUNTIME_STAGE_H
-#define OX_RUNTIME_STAGE_H
+#ifndef OX_PLAN_STAGE_H
+#define OX_PLAN_STAGE_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* Plans the stage that starts at node `first`; inferred: its results are in frame->planning.results already. */
 ox_status ox_stage_plan(ox_frame *frame, int first, bool inferred);

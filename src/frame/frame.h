@@ -6,12 +6,12 @@
  *
  * The files of this folder call each other in one direction: run.c runs stages and lets stage.c plan them; that uses
  * plan.c, fuse.c, share.c and place.c, then step.c, which prepares and runs steps by node.c and group.c. */
-#ifndef OX_RUNTIME_FRAME_H
-#define OX_RUNTIME_FRAME_H
+#ifndef OX_FRAME_FRAME_H
+#define OX_FRAME_FRAME_H
 
+#include "pool.h"
 #include "group.h"
 #include "life.h"
-#include "pool.h"
 #include "step.h"
 
 /* Outputs may go elsewhere than into the arena: those of subgraphs, and where a caller wants them (bound.h). */

@@ -1,6 +1,6 @@
 /* group.c: running nodes that are one pass. */
-#include "node.h"
 #include "ops/pass_parts.h"
+#include "node.h"
 
 /* Runs a pass by itself. */
 static ox_status run_pass(ox_frame *frame, const ox_group *group, unsigned char *workspace) {

@@ -1,6 +1,6 @@
 /* node.h: running one node that is prepared. */
-#ifndef OX_RUNTIME_NODE_H
-#define OX_RUNTIME_NODE_H
+#ifndef OX_FRAME_NODE_H
+#define OX_FRAME_NODE_H
 
 #include "frame.h"
 

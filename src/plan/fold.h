@@ -3,10 +3,10 @@
  * What only nodes that are folded too read is computed in memory of its own, and given back when the last of them is.
  * What is left when the nodes of the stage are described goes where the run reads it: into the store of the model, or
  * into plan memory. Until then no step has been prepared, so that nothing but slots knows where it lies. */
-#ifndef OX_RUNTIME_FOLD_H
-#define OX_RUNTIME_FOLD_H
+#ifndef OX_PLAN_FOLD_H
+#define OX_PLAN_FOLD_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* Computes node n, whose outputs are described, if these depend on constants and shapes only and that does not take too
  * much; then the step is skipped. To be called for each node of a stage in turn. */

@@ -1,8 +1,8 @@
-/* step.c: preparing and running a step of a plan: a node, or the group that ends there. */
-#include "step.h"
+/* step_run.c: preparing and running a step of a plan. */
+#include "step_run.h"
 
+#include "frame/node.h"
 #include "fuse.h"
-#include "node.h"
 #include "plan.h"
 
 ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {

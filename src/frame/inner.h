@@ -1,6 +1,6 @@
 /* inner.h: a frame of a subgraph, as the operator that runs it sees it (body.c). */
-#ifndef OX_RUNTIME_INNER_H
-#define OX_RUNTIME_INNER_H
+#ifndef OX_FRAME_INNER_H
+#define OX_FRAME_INNER_H
 
 #include "ops/control.h"
 

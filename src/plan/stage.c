@@ -3,12 +3,13 @@
 
 #include <string.h>
 
+#include "iterate/bcast.h"
 #include "fold.h"
 #include "fuse.h"
-#include "iterate/bcast.h"
 #include "place.h"
 #include "plan.h"
 #include "share.h"
+#include "step_run.h"
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* placed.h: what is true of buffers once they have their places; builds with assertions look. */
-#ifndef OX_RUNTIME_PLACED_H
-#define OX_RUNTIME_PLACED_H
+#ifndef OX_PLAN_PLACED_H
+#define OX_PLAN_PLACED_H
 
-#include "frame.h"
+#include "frame/frame.h"
 
 /* Asserts that no two buffers of a stage that live at once overlap, that parts lie within what they are parts of, and
  * that what a step reads lives until it has run. Lives and places are known, and the arena has `size` bytes. */
