@@ -270,6 +270,32 @@ START_TEST(test_limited) {
 }
 END_TEST
 
+/* What a round makes and no other reads is given back: an optional of a copy takes the memory of one round. The
+ * condition lies in a sequence of the round before. */
+START_TEST(test_forgotten) {
+    ox_bytes body = {0};
+    float wanted[64];
+    begin_body(&body);
+    m.options.limits.bytes = 1 << 20;
+    ox_put_node(&body, "SequenceConstruct", "c", "conditions", NULL);
+    ox_put_node(&body, "SequenceAt", "conditions,i0", "goes_on", NULL);
+    ox_put_node(&body, "Sub", "i,i", "i0", NULL);
+    ox_put_node(&body, "Optional", "a", "o", NULL);
+    ox_put_node(&body, "OptionalGetElement", "o", "e", NULL);
+    ox_put_node(&body, "Neg", "e", "b", NULL);
+    ox_put_output(&body, "goes_on", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "b", OX_FLOAT, 1, dims);
+    load_loop(&body, "m,,x", "y");
+    for (trips[0] = 4999; trips[0] < 5002; trips[0]++) {
+        for (int i = 0; i < 64; i++)
+            wanted[i] = trips[0] % 2 ? -x[i] : x[i];
+        ck_assert_msg(own_run(&m, 2, loop_inputs) == OX_OK, "%s", m.error.text);
+        own_check(&m, 1, dims, wanted);
+    }
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_control(void);
 Suite *ox_suite_control(void) {
     Suite *suite = suite_create("control");
@@ -281,6 +307,7 @@ Suite *ox_suite_control(void) {
     tcase_add_test(test, test_given_back_shape);
     tcase_add_loop_test(test, test_endless, 0, 2);
     tcase_add_test(test, test_limited);
+    tcase_add_test(test, test_forgotten);
     suite_add_tcase(suite, test);
     return suite;
 }

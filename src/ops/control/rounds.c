@@ -214,8 +214,28 @@ ox_status ox_rounds_carry(ox_rounds *r, int j, const ox_tensor *initial) {
     return set_carried(r, j);
 }
 
+/* True if no result of a round is made of strings or is no tensor: all of it lies in places of its own. */
+static bool forgets(const ox_rounds *r) {
+    for (int k = 0; k < r->body->nout; k++) {
+        const ox_dtype dtype = r->body->results[k].dtype;
+        if (dtype == OX_STRING || ox_is_value(dtype))
+            return false;
+    }
+    return true;
+}
+
+/* Gives back what the round before made for itself: rounds, however many, then take the memory of one. What it gave
+ * besides carried values and slices, Loop's condition, has been read. */
+static void forget_round(ox_rounds *r) {
+    if (r->forgets)
+        ox_pile_restore(r->call->strings, r->made);
+    r->made = ox_pile_save(r->call->strings);
+    r->forgets = false;
+}
+
 ox_status ox_rounds_run(ox_rounds *r) {
     const ox_bodies *bodies = r->call->bodies;
+    forget_round(r);
     for (int j = 0; r->done && j < r->ncarried; j++)
         OX_TRY(set_carried(r, j));
     ox_status status = bodies->run(r->body);
@@ -231,6 +251,7 @@ ox_status ox_rounds_run(ox_rounds *r) {
         take_value(c, result, result->data);
         c->place = c->place == 0;
     }
+    r->forgets = forgets(r);
     r->done++;
     return OX_OK;
 }
