@@ -116,6 +116,8 @@ ox_status ox_build_append(ox_builder *b, ox_scope *scope, const ox_node *node, c
 
 /* scope.c: values. A name is interned. */
 ox_status ox_scope_add(ox_builder *b, ox_scope *scope, const char *name, ox_origin origin, int32_t *index);
+/* What an initializer holds, of the scope or one around it; NULL if the value is none. */
+const ox_tensor *ox_scope_initializer(const ox_scope *scope, int32_t value);
 /* A name like `wanted` that no value of the scope has. */
 ox_status ox_scope_unique(ox_builder *b, ox_scope *scope, const char *wanted, const char **name);
 

@@ -48,7 +48,7 @@ typedef struct ox_emitter {
 } ox_emitter;
 
 enum {
-    OX_EMIT_VALUES = 4,
+    OX_EMIT_VALUES = 9,
     OX_EMIT_LETTERS = 26
 };
 

@@ -17,11 +17,14 @@ typedef struct function {
     const char *name, *outputs, *body;
     const activation *activations;                                      /* what Activate is one of; NULL for none */
     void (*write)(ox_emitter *e, const ox_node *node, int32_t *values); /* in place of `body` */
+    /* Letters of images, whose channels may be last, and of what has as many dimensions as they. */
+    const char *images, *alike;
 } function;
 
 #define EPSILON "epsilon=@epsilon:0.000000000001"
 #define CONV_ATTRS "auto_pad=@,dilations=@,group=@,kernel_shape=@,pads=@,strides=@"
 #define POOL_ATTRS "auto_pad=@,ceil_mode=@,count_include_pad=@,kernel_shape=@,pads=@,strides=@"
+#define FUSED_CONV "y = Activate?activation(Add?d(Conv<" CONV_ATTRS ">(a, b, c), d))"
 #define GEMM_ATTRS "alpha=@,beta=@,transA=@,transB=@"
 
 static const activation conv_activations[] = {
@@ -53,6 +56,9 @@ static const activation gemm_activations[] = {
  */
 static const ox_macro shared[] = {{"De", "DequantizeLinear(a, Squeeze(b), Squeeze?c(c))"},
                                   {"Inverse", "Reciprocal(Sqrt(Add(ReduceMean<keepdims=1>(a, b), c)))"},
+                                  {"Count", "ReduceProd<keepdims=1>(Middle(a))"},
+                                  {"Last", "Slice(Shape(a), [-1], [64])"},
+                                  {"Middle", "Slice(Shape(a), [1], [-1])"},
                                   {"Numbers", "Range(Squeeze(a), Squeeze(b), Squeeze([1]))"},
                                   {"Positions", "Numbers([0], Slice(Shape(a), [1], [2]))"},
                                   {"Qu", "QuantizeLinear(a, Squeeze(b), Squeeze(c|0))"},
@@ -94,32 +100,19 @@ static void write_concat(ox_emitter *e, const ox_node *node, int32_t *values) {
     values['y' - 'a'] = out;
 }
 
-/* Moves the channels from one end of an image's dimensions to the other. */
-static int32_t move_channels(ox_emitter *e, int32_t image, size_t rank, bool to_last, int32_t out) {
-    int64_t *order = NULL;
-    if (!e->status)
-        e->status = ox_build_get(e->b, e->b->pile, rank, sizeof *order, &order);
-    if (e->status)
-        return OX_NONE;
-    order[0] = 0;
-    for (size_t d = 1; d < rank; d++)
-        order[d] = 1 + (int64_t)((d - 1 + (to_last ? 1 : rank - 2)) % (rank - 1));
-    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = rank, .u.ints = order};
-    ox_emit_to(e, "Transpose", 1, &perm, 1, &image, 1, &out);
-    return out;
+/* A constant out of a list, which may be missing: its infer function refuses that. */
+static int32_t emit_list(ox_emitter *e, const char *as, const ox_attr *list) {
+    ox_attr value = list ? *list : (ox_attr){.kind = OX_ATTR_INTS};
+    int32_t made;
+    value.name = as;
+    ox_emit_op(e, "Constant", 1, &value, 0, NULL, 1, &made);
+    return e->status ? OX_NONE : made;
 }
 
-/* The kernel says how many dimensions an image has. */
-static void write_average_pool(ox_emitter *e, const ox_node *node, int32_t *values) {
-    const ox_attr *kernel = ox_emit_attr(node, "kernel_shape", OX_ATTR_INTS);
-    const size_t rank = (kernel ? kernel->count : 0) + 2;
-    const bool last = ox_emit_int(node, "channels_last", 0) != 0;
-    const ox_index out = node->nout ? node->out[0] : OX_NONE, pooled = last ? OX_NONE : out;
-    if (last)
-        values[0] = move_channels(e, values[0], rank, false, OX_NONE);
-    ox_emit_body(e, "y = Qu(AveragePool<" POOL_ATTRS ">(De(a, b, c)), d, e)", values, "y", 1, &pooled);
-    if (last)
-        values['y' - 'a'] = move_channels(e, values['y' - 'a'], rank, true, out);
+/* The mean over some axes, all of them if none is listed. */
+static void write_mean(ox_emitter *e, const ox_node *node, int32_t *values) {
+    values['x' - 'a'] = emit_list(e, "value_ints", ox_emit_attr(node, "axes", OX_ATTR_INTS));
+    ox_emit_body(e, "y = Qu(ReduceMean<keepdims=@>(De(a, b, c), x), d, e)", values, "y", node->nout, node->out);
 }
 
 /* The mean of all but images and channels, wherever these are. */
@@ -142,15 +135,6 @@ static void write_simplified_norm(ox_emitter *e, const ox_node *node, int32_t *v
 }
 
 /* ---- Experimental operators of ONNX's first opsets, which old converters wrote ------------------------------- */
-
-/* A constant out of a list, which may be missing: its infer function refuses that. */
-static int32_t emit_list(ox_emitter *e, const char *as, const ox_attr *list) {
-    ox_attr value = list ? *list : (ox_attr){.kind = OX_ATTR_INTS};
-    int32_t made;
-    value.name = as;
-    ox_emit_op(e, "Constant", 1, &value, 0, NULL, 1, &made);
-    return e->status ? OX_NONE : made;
-}
 
 /* A factor for all elements, and a term for each channel. */
 static void write_image_scaler(ox_emitter *e, const ox_node *node, int32_t *values) {
@@ -201,52 +185,61 @@ static void write_mean_variance(ox_emitter *e, const ox_node *node, int32_t *val
                  values, "y", node->nout, node->out);
 }
 
+#define BODY(name, outputs, body)                                                                                      \
+    { name, outputs, body, NULL, NULL, NULL, NULL }
+#define WRITTEN(name, outputs, write)                                                                                  \
+    { name, outputs, NULL, NULL, write, NULL, NULL }
+#define ACTIVATED(name, outputs, body, activations)                                                                    \
+    { name, outputs, body, activations, NULL, NULL, NULL }
+#define IMAGES(name, body, activations, images, alike)                                                                 \
+    { name, "y", body, activations, NULL, images, alike }
 static const function functions[] = {
-    {"Affine", "y", "y = Add(Mul(a, @alpha:1.0), @beta:0.0)", NULL, NULL},
-    {"BiasGelu", "y", "y = Gelu(Add(a, b))", NULL, NULL},
-    {"Crop", "y", NULL, NULL, write_crop},
-    {"DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)", NULL, NULL},
-    {"DynamicQuantizeMatMul", "y",
-     "q,s,z = DynamicQuantizeLinear(a); y = Add?e(Mul(Cast<to=1>(MatMulInteger(q, b, z, d)), Mul(s, c)), e)", NULL,
-     NULL},
-    {"DynamicSlice", "y", "y = Slice(a, b, c, d)", NULL, NULL},
-    {"EmbedLayerNormalization", "yms",
-     "s = Add?b(Add(Gather(c, a), Gather(d, i|Positions(a))), Gather(e, b)); "
-     "y = LayerNormalization<axis=-1," EPSILON ">(s, f, g); "
-     "m ?= ReduceSum<keepdims=0>(Cast<to=6>(Equal(h|Expand(0, Shape(a)), 1)), [1])",
-     NULL, NULL},
-    {"FastGelu", "y", "y = Gelu<approximate=\"tanh\">(Add?b(a, b))", NULL, NULL},
-    {"FusedConv", "y", "y = Activate?activation(Add?d(Conv<" CONV_ATTRS ">(a, b, c), d))", conv_activations, NULL},
-    {"FusedGemm", "y", "y = Activate?activation(Gemm<" GEMM_ATTRS ">(a, b, c))", gemm_activations, NULL},
-    {"Gelu", "y", "y = Gelu(a)", NULL, NULL},
-    {"ImageScaler", "y", NULL, NULL, write_image_scaler},
-    {"MatMulIntegerToFloat", "y", "y = Add?g(Mul(Cast<to=1>(MatMulInteger(a, b, e, f)), Mul(c, d)), g)", NULL, NULL},
-    {"MeanVarianceNormalization", "y", NULL, NULL, write_mean_variance},
-    {"ParametricSoftplus", "y", "y = Mul(Softplus(Mul(a, @beta:1.0)), @alpha:1.0)", NULL, NULL},
-    {"QGemm", "y",
-     "p = Add?g(MatMulInteger(Transpose?transA(a), Transpose?transB(d), c, f), g); "
-     "y = Qu?h(Mul(Cast<to=1>(p), Mul(Mul(Constant<value_float=@alpha:1.0>(), b), e)), h, i)",
-     NULL, NULL},
-    {"QLinearAdd", "y", "y = Qu(Add(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
-    {"QLinearAveragePool", "y", NULL, NULL, write_average_pool},
-    {"QLinearConcat", "y", NULL, NULL, write_concat},
-    {"QLinearGlobalAveragePool", "y", NULL, NULL, write_global_pool},
-    {"QLinearLeakyRelu", "y", "y = Qu(LeakyRelu<alpha=@>(De(a, b, c)), d, e)", NULL, NULL},
-    {"QLinearMul", "y", "y = Qu(Mul(De(a, b, c), De(d, e, f)), g, h)", NULL, NULL},
-    {"QLinearSigmoid", "y", "y = Qu(Sigmoid(De(a, b, c)), d, e)", NULL, NULL},
-    {"QLinearSoftmax", "y", NULL, NULL, write_softmax},
-    {"QLinearWhere", "y", "y = Where(a, Qu(De(b, c, d), h, i), Qu(De(e, f, g), h, i))", NULL, NULL},
-    {"QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)", NULL, NULL},
-    {"QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)", NULL, NULL},
-    {"Scale", "y", "y = Mul(a, @scale:1.0)", NULL, NULL},
-    {"ScaledTanh", "y", "y = Mul(Tanh(Mul(a, @beta:1.0)), @alpha:1.0)", NULL, NULL},
-    {"SimplifiedLayerNormalization", "yv", NULL, NULL, write_simplified_norm},
-    {"SkipLayerNormalization", "ymvs",
-     "s = Add?e(Add(a, b), e); y,m,v = LayerNormalization<axis=-1," EPSILON ">(s, c, d)", NULL, NULL},
-    {"SkipSimplifiedLayerNormalization", "ymvs",
-     "s = Add?d(Add(a, b), d); y = RMSNormalization<axis=-1," EPSILON ">(s, c); "
-     "v ?= Inverse(Square(Cast<to=1>(s)), [-1], Constant<value_float=@epsilon:0.000000000001>())",
-     NULL, NULL},
+    BODY("Affine", "y", "y = Add(Mul(a, @alpha:1.0), @beta:0.0)"),
+    BODY("BiasGelu", "y", "y = Gelu(Add(a, b))"),
+    WRITTEN("Crop", "y", write_crop),
+    BODY("DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)"),
+    BODY("DynamicQuantizeMatMul", "y",
+         "q,s,z = DynamicQuantizeLinear(a); y = Add?e(Mul(Cast<to=1>(MatMulInteger(q, b, z, d)), Mul(s, c)), e)"),
+    BODY("DynamicSlice", "y", "y = Slice(a, b, c, d)"),
+    BODY("EmbedLayerNormalization", "yms",
+         "s = Add?b(Add(Gather(c, a), Gather(d, i|Positions(a))), Gather(e, b)); "
+         "y = LayerNormalization<axis=-1," EPSILON ">(s, f, g); "
+         "m ?= ReduceSum<keepdims=0>(Cast<to=6>(Equal(h|Expand(0, Shape(a)), 1)), [1])"),
+    BODY("FastGelu", "y", "y = Gelu<approximate=\"tanh\">(Add?b(a, b))"),
+    ACTIVATED("FusedConv", "y", FUSED_CONV, conv_activations),
+    ACTIVATED("FusedGemm", "y", "y = Activate?activation(Gemm<" GEMM_ATTRS ">(a, b, c))", gemm_activations),
+    BODY("Gelu", "y", "y = Gelu(a)"),
+    WRITTEN("ImageScaler", "y", write_image_scaler),
+    BODY("MatMulIntegerToFloat", "y", "y = Add?g(Mul(Cast<to=1>(MatMulInteger(a, b, e, f)), Mul(c, d)), g)"),
+    WRITTEN("MeanVarianceNormalization", "y", write_mean_variance),
+    IMAGES("NhwcConv", "y = Conv<" CONV_ATTRS ">(a, b, c)", NULL, "a", "b"),
+    IMAGES("NhwcFusedConv", FUSED_CONV, conv_activations, "ad", "b"),
+    IMAGES("NhwcMaxPool", "y = MaxPool<" POOL_ATTRS ",dilations=@>(a)", NULL, "a", ""),
+    BODY("ParametricSoftplus", "y", "y = Mul(Softplus(Mul(a, @beta:1.0)), @alpha:1.0)"),
+    BODY("QGemm", "y",
+         "p = Add?g(MatMulInteger(Transpose?transA(a), Transpose?transB(d), c, f), g); "
+         "y = Qu?h(Mul(Cast<to=1>(p), Mul(Mul(Constant<value_float=@alpha:1.0>(), b), e)), h, i)"),
+    BODY("QLinearAdd", "y", "y = Qu(Add(De(a, b, c), De(d, e, f)), g, h)"),
+    IMAGES("QLinearAveragePool", "y = Qu(AveragePool<" POOL_ATTRS ">(De(a, b, c)), d, e)", NULL, "a", ""),
+    WRITTEN("QLinearConcat", "y", write_concat),
+    IMAGES("QLinearConv", "y = QLinearConv<" CONV_ATTRS ">(a, b, c, d, e, f, g, h, i)", NULL, "a", "d"),
+    WRITTEN("QLinearGlobalAveragePool", "y", write_global_pool),
+    BODY("QLinearLeakyRelu", "y", "y = Qu(LeakyRelu<alpha=@>(De(a, b, c)), d, e)"),
+    BODY("QLinearMul", "y", "y = Qu(Mul(De(a, b, c), De(d, e, f)), g, h)"),
+    WRITTEN("QLinearReduceMean", "y", write_mean),
+    BODY("QLinearSigmoid", "y", "y = Qu(Sigmoid(De(a, b, c)), d, e)"),
+    WRITTEN("QLinearSoftmax", "y", write_softmax),
+    BODY("QLinearWhere", "y", "y = Where(a, Qu(De(b, c, d), h, i), Qu(De(e, f, g), h, i))"),
+    BODY("QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)"),
+    BODY("QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)"),
+    BODY("Scale", "y", "y = Mul(a, @scale:1.0)"),
+    BODY("ScaledTanh", "y", "y = Mul(Tanh(Mul(a, @beta:1.0)), @alpha:1.0)"),
+    WRITTEN("SimplifiedLayerNormalization", "yv", write_simplified_norm),
+    BODY("SkipLayerNormalization", "ymvs",
+         "s = Add?e(Add(a, b), e); y,m,v = LayerNormalization<axis=-1," EPSILON ">(s, c, d)"),
+    BODY("SkipSimplifiedLayerNormalization", "ymvs",
+         "s = Add?d(Add(a, b), d); y = RMSNormalization<axis=-1," EPSILON ">(s, c); "
+         "v ?= Inverse(Square(Cast<to=1>(s)), [-1], Constant<value_float=@epsilon:0.000000000001>())"),
 };
 
 static const function *find(const ox_node *node) {
@@ -302,6 +295,85 @@ static ox_status keep_missing(ox_builder *b, ox_scope *scope, const function *f,
     return OX_OK;
 }
 
+/* ---- Images with their channels last -------------------------------------------------------------------------- */
+
+/* As many dimensions as an image has: the kernel tells, or else a shape; 0 where none does. */
+static size_t rank_of_images(const ox_emitter *e, const function *f, const ox_node *node) {
+    const ox_attr *kernel = ox_emit_attr(node, "kernel_shape", OX_ATTR_INTS);
+    if (kernel)
+        return kernel->count + 2;
+    for (int part = 0; part < 2; part++)
+        for (const char *letter = part ? f->images : f->alike; *letter; letter++) {
+            const int32_t value = input_of(node, *letter - 'a');
+            const ox_tensor *tensor = ox_scope_initializer(e->scope, value);
+            const ox_shape *shape = value < 0 ? NULL : e->scope->values[value].shape;
+            const int rank = tensor ? tensor->rank : shape ? shape->rank : 0;
+            if (rank > 2)
+                return (size_t)rank;
+        }
+    return 0;
+}
+
+/* Two dimensions behind the first one, which some of an image make, change their places. */
+static int32_t swap(ox_emitter *e, const char *flat, int32_t image) {
+    static const int64_t order[] = {0, 2, 1};
+    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = 3, .u.ints = order};
+    const int32_t made = OX_EMIT(e, flat, image);
+    int32_t swapped = OX_NONE;
+    ox_emit_to(e, "Transpose", 1, &perm, 1, &made, 1, &swapped);
+    return swapped;
+}
+
+/* The same as move_channels for any number of dimensions. */
+static int32_t move_in_any(ox_emitter *e, int32_t image, bool to_last, int32_t out) {
+    int32_t values[OX_EMIT_LETTERS] = {image, OX_NONE};
+#define FIRST "Slice(Shape(a), [0], [1])"
+#define SECOND "Slice(Shape(a), [1], [2])"
+#define BEHIND "Slice(Shape(a), [2], [64])"
+    values[1] = to_last ? swap(e,
+                               "Reshape<allowzero=1>(a, Concat<axis=0>(" FIRST ", " SECOND
+                               ", ReduceProd<keepdims=1>(" BEHIND ")))",
+                               image)
+                        : swap(e, "Reshape<allowzero=1>(a, Concat<axis=0>(" FIRST ", Count(a), Last(a)))", image);
+    ox_emit_body(e,
+                 to_last ? "y = Reshape<allowzero=1>(b, Concat<axis=0>(" FIRST ", " BEHIND ", " SECOND "))"
+                         : "y = Reshape<allowzero=1>(b, Concat<axis=0>(" FIRST ", Last(a), Middle(a)))",
+                 values, "y", 1, (const ox_index[]){(ox_index)out});
+    return values['y' - 'a'];
+}
+
+/* Moves the channels from one end of an image's dimensions to the other. */
+static int32_t move_channels(ox_emitter *e, int32_t image, size_t rank, bool to_last, int32_t out) {
+    int64_t *order = NULL;
+    if (!rank)
+        return move_in_any(e, image, to_last, out);
+    if (!e->status)
+        e->status = ox_build_get(e->b, e->b->pile, rank, sizeof *order, &order);
+    if (e->status)
+        return OX_NONE;
+    order[0] = 0;
+    for (size_t d = 1; d < rank; d++)
+        order[d] = 1 + (int64_t)((d - 1 + (to_last ? 1 : rank - 2)) % (rank - 1));
+    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = rank, .u.ints = order};
+    ox_emit_to(e, "Transpose", 1, &perm, 1, &image, 1, &out);
+    return out;
+}
+
+/* The operator works on images whose channels come first, which may be views of those that are given. */
+static void write_channels_last(ox_emitter *e, const function *f, const ox_node *node, int32_t *values) {
+    const size_t rank = rank_of_images(e, f, node);
+    const ox_index out = node->nout ? node->out[0] : OX_NONE, first = OX_NONE;
+    for (const char *letter = f->images; *letter; letter++)
+        if (values[*letter - 'a'] != OX_NONE)
+            values[*letter - 'a'] = move_channels(e, values[*letter - 'a'], rank, false, OX_NONE);
+    ox_emit_body(e, f->body, values, f->outputs, 1, &first);
+    values['y' - 'a'] = move_channels(e, values['y' - 'a'], rank, true, out);
+}
+
+static bool has_channels_last(const function *f, const ox_node *node) {
+    return f->images && (!strncmp(f->name, "Nhwc", 4) || ox_emit_int(node, "channels_last", 0));
+}
+
 ox_status ox_rewrite_function(ox_builder *b, ox_scope *scope, const ox_node *node, const char *name) {
     const function *f = find(node);
     ox_macro macros[SHARED + 2] = {{NULL, NULL}};
@@ -324,6 +396,8 @@ ox_status ox_rewrite_function(ox_builder *b, ox_scope *scope, const ox_node *nod
     OX_TRY(ox_build_append(b, scope, &check, e.name));
     if (f->write)
         f->write(&e, node, values);
+    else if (has_channels_last(f, node))
+        write_channels_last(&e, f, node, values);
     else
         ox_emit_body(&e, f->body, values, f->outputs, node->nout, node->out);
     return e.status ? e.status : keep_missing(b, scope, f, node, values, at);

@@ -42,15 +42,9 @@ const ox_node *ox_quant_made_by(const ox_requantizer *r, int32_t value, const ch
 
 /* A value that is the same in every run; NULL if it is not known. */
 const ox_tensor *ox_quant_known(const ox_requantizer *r, int32_t value) {
-    const ox_scope *scope = r->scope;
     const ox_node *constant = ox_quant_made_by(r, value, "Constant");
     const ox_attr *attr = ox_emit_attr(constant, "value", OX_ATTR_TENSOR);
-    while (value >= 0 && scope->notes[value].origin == OX_FROM_OUTER) {
-        value = scope->values[value].outer;
-        scope = scope->outer;
-    }
-    const bool kept = value >= 0 && scope->notes[value].origin == OX_FROM_INITIALIZER;
-    const ox_tensor *tensor = attr ? attr->u.tensor : kept ? scope->values[value].initializer : NULL;
+    const ox_tensor *tensor = attr ? attr->u.tensor : ox_scope_initializer(r->scope, value);
     return tensor && tensor->data ? tensor : NULL;
 }
 

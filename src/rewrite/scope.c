@@ -32,3 +32,11 @@ ox_status ox_scope_unique(ox_builder *b, ox_scope *scope, const char *wanted, co
     }
     return OX_OK;
 }
+
+const ox_tensor *ox_scope_initializer(const ox_scope *scope, int32_t value) {
+    while (value >= 0 && scope->notes[value].origin == OX_FROM_OUTER) {
+        value = scope->values[value].outer;
+        scope = scope->outer;
+    }
+    return value >= 0 && scope->notes[value].origin == OX_FROM_INITIALIZER ? scope->values[value].initializer : NULL;
+}

@@ -88,6 +88,7 @@ def all_mistakes():
     yield at("channels that are last twice", "QLinearGlobalAveragePool x,s,z,s,z y",
              {"x": BYTES.reshape(1, 2, 3), "s": ONE, "z": BYTES[0, :1]}, MODEL,
              "attribute 'channels_last' must be 0 or 1, not 2", "y uint8 ?", channels_last=2)
+    yield from with_channels_last()
     yield at("a condition of bytes", "QLinearWhere x,x,s,z,x,s,z,s,z y", {"x": BYTES, "s": ONE, "z": BYTES[0, :1]},
              UNSUPPORTED, "input 0 'x' (uint8 [2,3]): type uint8 is not supported here; bool is", "y uint8 ?")
     yield at("nothing to concatenate", "QLinearConcat s,z,x y", {"s": ONE, "z": BYTES[0, :1], "x": BYTES}, MODEL,
@@ -102,6 +103,39 @@ def all_mistakes():
     yield at("a bias that does not fit", "QGemm a,s,z,b,s,w,c y", {**gemm, "c": np.zeros(3, np.int32)}, SHAPE,
              "input 6 'c' (int32 [3]) does not fit the output of shape [2,4]")
     yield from of_blocks()
+
+
+def with_channels_last():
+    image, kernel = np.zeros((1, 4, 4, 2), np.uint8), np.zeros((3, 2, 2, 2), np.int8)
+    given = {"x": image, "s": ONE, "z": BYTES[0, :1], "w": kernel, "v": np.zeros((), np.int8)}
+    def conv(title, status, said, inputs=(), text="x,s,z,w,s,v,s,z", **attributes):
+        return at(title, f"QLinearConv {text} y", {**given, **dict(inputs)}, status, said, "y uint8 ?",
+                  **{"channels_last": 1} | attributes)
+    yield conv("channels that are neither first nor last", MODEL, "attribute 'channels_last' must be 0 or 1, not -1",
+               channels_last=-1)
+    yield conv("channels first in spite of the attribute", SHAPE, "input 0 'x' (uint8 [1,2,4,4]) has 4 channels, "
+               "input 3 'w' (int8 [3,2,2,2]) takes 2 in each of 1 groups", {"x": image.reshape(1, 2, 4, 4)})
+    yield conv("a kernel of another rank", SHAPE, "input 3 'w' (int8 [3,2,2]) must have as many dimensions as input 0 'x' "
+               "(uint8 [1,4,4,2])", {"w": kernel[..., 0]})
+    yield conv("bytes of floats", UNSUPPORTED, "input 0 'x' (float [1,4,4,2]): type float is not supported here; "
+               "uint8, int8 are", {"x": floats(1, 4, 4, 2)})
+    yield conv("a zero point of another type", UNSUPPORTED, "input 2 'v' (int8 []): type int8 is not supported here; uint8 is",
+               text="x,s,v,w,s,v,s,z")
+    yield conv("scales for channels that there are not", SHAPE, "input 4 'r' (float [2]): one value is expected, or one "
+               "for each of 3 output channels",
+               {"r": floats(2)}, "x,s,z,w,r,v,s,z")
+    yield conv("a bias of another length", SHAPE, "input 8 'c' (int32 [2]): one value for each of 3 output channels is "
+               "expected",
+               {"c": np.zeros(2, np.int32)}, "x,s,z,w,s,v,s,z,c")
+    yield at("a pool of rows", "NhwcMaxPool x y", {"x": BYTES}, SHAPE, "input 0 'x' (uint8 [2,3]): images are expected",
+             "y uint8 ?", kernel_shape=[2])
+    yield at("a kernel for an image of one dimension more", "NhwcMaxPool x y", {"x": image}, SHAPE,
+             "does not fit input 0 'x' (uint8 [1,4,4,2])", "y uint8 ?", kernel_shape=[2])
+    yield at("something added with its channels first", "NhwcFusedConv x,w,,z y",
+             {"x": floats(1, 4, 4, 2), "w": floats(3, 2, 2, 2), "z": floats(1, 3, 3, 4)}, SHAPE,
+             "input 3 'z' (float [1,3,3,4]) must have the shape of the output")
+    yield at("an axis that a mean lacks", "QLinearReduceMean x,s,z,s,z y", {"x": BYTES, "s": ONE, "z": BYTES[0, :1]},
+             SHAPE, "axis 2 is out of range for rank 2 (-2 to 1)", "y uint8 ?", axes=[2], keepdims=1)
 
 
 def of_blocks():

@@ -261,6 +261,17 @@ class Case:
         return attrs, with_offsets(attrs, *inputs) if self.op == "DeformConv" else inputs
 
 
+def channels_last(define):
+    """The same of images whose channels are last."""
+    def moved(attrs, x, *others):
+        if attrs.get("channels_last", 1) not in (0, 1):
+            raise Nothing
+        if not attrs.get("channels_last", 1):
+            return define(attrs, x, *others)
+        return np.moveaxis(define(attrs, np.moveaxis(x, -1, 1), *others), 1, -1)
+    return moved
+
+
 def image_cases():
     """Of one and of two dimensions."""
     for sizes, kernel in (((6,), (3,)), ((5, 4), (2, 3)), ((1, 3), (1, 1))):
@@ -282,6 +293,11 @@ def image_cases():
         yield Case("LpPool", lp_pool, [x], kernels, p=2)
         yield Case("QLinearAveragePool", quantized_average_pool, [bytes_in[0], one, zero, one, zero], undilated,
                    "com.microsoft")
+        last, last_bytes = np.moveaxis(x, 1, -1).copy(), np.moveaxis(bytes_in[0], 1, -1).copy()
+        yield Case("NhwcConv", channels_last(conv), [last, w], lists, "com.microsoft")
+        yield Case("NhwcMaxPool", channels_last(max_pool), [last_bytes], kernels, "com.microsoft")
+        yield Case("QLinearConv", channels_last(quantized_conv), [last_bytes, one, zero, bytes_in[1], one, zero, one, zero],
+                   lists, "com.microsoft", channels_last=1)
         yield Case("ConvTranspose", conv_transpose, [x, numbers(3, 4, *kernel, first=3)],
                    lists | {"output_padding": [0] * rank})
         counts = [n - k + 1 for n, k in zip(sizes, kernel)]

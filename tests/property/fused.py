@@ -108,6 +108,17 @@ def fused_conv(rng):
         ["float"], attributes
 
 
+def nhwc_conv(rng):
+    """FusedConv and Conv of images whose channels are last: ONNX Runtime has no such kernels here, but those."""
+    _, inputs, outputs, attributes = fused_conv(rng)
+    activated = rng.random() < 0.7
+    if not activated:
+        inputs = inputs[:3]
+        attributes = {k: v for k, v in attributes.items() if "activation" not in k}
+    images = [i and (i[0], np.moveaxis(i[1], 1, -1)) if k in (0, 3) else i for k, i in enumerate(inputs)]
+    return "NhwcFusedConv" if activated else "NhwcConv", images, outputs, attributes
+
+
 def skip_norm(rng):
     simple = bool(rng.random() < 0.4)
     kind = str(rng.choice(["float", "float", "float16"]))
@@ -195,6 +206,55 @@ def quantized_window(rng):
     dims = [batch, *spatial, channels] if attributes.get("channels_last") else [batch, channels, *spatial]
     return "QLinearAveragePool", [bytes_of(rng, kind, *dims), scale(rng), maybe(rng, zero(rng, kind), 0.7), scale(rng),
                                   maybe(rng, zero(rng, kind), 0.7)], [kind], attributes
+
+
+def nhwc_pool(rng):
+    kind, rank = str(rng.choice(["uint8", "int8"])), int(rng.integers(1, 4))
+    kernel, strides, dilations = ([int(d) for d in rng.integers(1, 4, rank)] for _ in range(3))
+    spatial = [int(d) for d in rng.integers(7, 20 if rank < 3 else 9, rank)]
+    attributes = {"kernel_shape": kernel, "strides": strides, **some_of(rng, {"dilations": dilations})}
+    if rng.random() < 0.3:
+        attributes = {"kernel_shape": kernel, "auto_pad": str(rng.choice(["VALID", "SAME_UPPER", "SAME_LOWER"]))}
+    elif rng.random() < 0.6:
+        attributes["pads"] = [int(rng.integers(0, d)) for d in kernel * 2]
+    dims = [int(rng.integers(1, 3)), *spatial, int(rng.integers(1, 40))]
+    return "NhwcMaxPool", [bytes_of(rng, kind, *dims)], [kind], attributes
+
+
+def quantized_conv(rng):
+    left, right = [("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")][int(rng.integers(0, 3))]
+    rank, group = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2, 5]))
+    inner, outer = int(rng.integers(1, 9)), int(rng.integers(1, 9)) * group
+    if rng.random() < 0.2:
+        inner = 1
+    kernel, strides, dilations = ([int(d) for d in rng.integers(1, 4, rank)] for _ in range(3))
+    spatial = [int(d) for d in rng.integers(7, 16 if rank < 3 else 9, rank)]
+    attributes = {"group": group, "strides": strides, **some_of(rng, {"kernel_shape": kernel, "dilations": dilations})}
+    if rng.random() < 0.2:
+        attributes["auto_pad"] = str(rng.choice(["VALID", "SAME_UPPER", "SAME_LOWER"]))
+        attributes = {"group": group, "auto_pad": attributes["auto_pad"]}
+    elif rng.random() < 0.6:
+        attributes["pads"] = [int(rng.integers(0, d)) for d in kernel * 2]
+    last = int(rng.random() < 0.7)
+    batch, channels = int(rng.integers(1, 3)), inner * group
+    dims = [batch, *spatial, channels] if last else [batch, channels, *spatial]
+    count = outer if rng.random() < 0.5 else None
+    number = np.float32(rng.uniform(0.5, 2) * np.sqrt(inner * np.prod(kernel)))
+    point = np.zeros([count or 1] if count else [], right) if right == "int8" else None
+    inputs = [bytes_of(rng, left, *dims), scale(rng), zero(rng, left), bytes_of(rng, right, outer, inner, *kernel),
+              scale(rng, count=count), zero(rng, right) if point is None else (right, point),
+              ("float", number), zero(rng, left),
+              maybe(rng, ("int32", rng.integers(-9999, 9999, outer).astype(np.int32)))]
+    return "QLinearConv", inputs, [left], {"channels_last": last, **attributes} if last or rng.random() < 0.5 else attributes
+
+
+def quantized_mean(rng):
+    kind, dims = str(rng.choice(["uint8", "int8"])), dims_of(rng)
+    axes = [int(a) for a in rng.permutation(len(dims))[:int(rng.integers(1, len(dims) + 1))]]
+    axes = [a - len(dims) if rng.random() < 0.3 else a for a in axes]
+    inputs = [bytes_of(rng, kind, *dims), scale(rng), maybe(rng, zero(rng, kind), 0.7), scale(rng),
+              maybe(rng, zero(rng, kind), 0.7)]
+    return "QLinearReduceMean", inputs, [kind], {"axes": axes, "keepdims": int(rng.integers(0, 2))}
 
 
 def quantized_where(rng):
@@ -337,7 +397,7 @@ def early_slice(rng):
 
 DRAW = [gelu, early_map, early_image, early_slice, fused_matmul, fused_gemm, fused_conv, skip_norm, simple_norm, quantized_two, quantized_one,
         quantizing_matmul, integer_matmul, convert, quantized_pool, quantized_softmax, quantized_concat, quantized_gemm,
-        quantized_window, quantized_where, embed_norm]
+        quantized_window, quantized_where, embed_norm, nhwc_conv, nhwc_pool, quantized_conv, quantized_mean]
 
 
 # ---- Cases -----------------------------------------------------------------------------------------------------------
@@ -351,9 +411,24 @@ def by_runtime(data, inputs, fixed):
     return session.run(None, {f"x{k}": i[1] for k, i in enumerate(inputs) if i is not None and k not in fixed})
 
 
+def by_others(op, inputs, outputs, attributes):
+    """Operators without a kernel in ONNX Runtime, by others; None for those that it has."""
+    if op == "QLinearReduceMean":
+        x, by, point, to, other = ((0 if i is None else np.squeeze(i[1]) if k else i[1]) for k, i in enumerate(inputs + [None] * (5 - len(inputs))))
+        axes = tuple(attributes["axes"])
+        mean = ((x.astype(np.float64) - point) * by).mean(axes, keepdims=bool(attributes["keepdims"]))
+        limits = np.iinfo(outputs[0])
+        return [np.clip(np.rint(mean / to) + other, limits.min, limits.max).astype(outputs[0])]
+    if op in ("NhwcConv", "NhwcFusedConv"):
+        first = [i and (i[0], np.moveaxis(i[1], -1, 1)) if k in (0, 3) else i for k, i in enumerate(inputs)]
+        data = one_node.model("FusedConv", 21, first, set(), outputs, attributes, DOMAIN)
+        return [np.moveaxis(by_runtime(data, first, set())[0], 1, -1)]
+    return None
+
+
 def given(op, inputs, outputs):
     """Zero points, where ONNX Runtime fails without them."""
-    if not op.startswith("QLinear"):
+    if not op.startswith("QLinear") or op == "QLinearConv":
         return inputs
     last = -(-len(inputs) // 3) * 3 - 1 # that of the result is the last one
     full = [i or (outputs[0], np.zeros([], outputs[0])) for i in inputs + [None] * (last - len(inputs))]
@@ -382,6 +457,8 @@ def case(rng, turn):
         fixed = set()
     if op == "EmbedLayerNormalization": # ONNX Runtime looks at shapes that this model does not state
         fixed = {2, 3, 4, 5, 6}
+    if op == "QLinearConv": # ONNX Runtime takes none of these from a run
+        fixed |= {1, 2, 4, 5, 6, 7}
     if op == "QLinearWhere" and fixed & {7, 8}: # ONNX Runtime crashes where some of them alone are weights
         fixed |= {2, 3, 5, 6, 7, 8}
     if len(fixed) == len(inputs):
@@ -391,7 +468,7 @@ def case(rng, turn):
     data = one_node.model(op, version, inputs, fixed, outputs, attributes, domain)
     what = f"{op} {[i and (i[0], i[1].shape) for i in inputs]} weights {sorted(fixed)} {attributes} {outputs}"
     full = given(op, inputs, outputs)
-    right = by_runtime(one_node.model(op, version, full, fixed, outputs, attributes, domain), full, fixed)
+    right = by_others(op, inputs, outputs, attributes) or by_runtime(one_node.model(op, version, full, fixed, outputs, attributes, domain), full, fixed)
     kinds = [kind for kind in outputs if kind]
     try:
         first, again = one_node.results(data, inputs, fixed, 1)
@@ -408,4 +485,4 @@ def case(rng, turn):
 
 
 if __name__ == "__main__":
-    sys.exit(trials.run(case, 1100))
+    sys.exit(trials.run(case, 1250))

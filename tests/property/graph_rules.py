@@ -607,9 +607,10 @@ WITHOUT = {
         "Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh")},
     **{f"com.microsoft.{name}": "of a domain of its own; tests/property/fused.py has it" for name in (
         "BiasGelu", "DequantizeLinear", "DynamicQuantizeMatMul", "EmbedLayerNormalization", "FastGelu",
-        "FusedConv", "FusedGemm", "FusedMatMul", "Gelu", "MatMulIntegerToFloat", "QGemm", "QLinearAdd",
-        "QLinearAveragePool", "QLinearConcat", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul",
-        "QLinearSigmoid", "QLinearSoftmax", "QLinearWhere", "QuantizeLinear", "QuickGelu", "SkipLayerNormalization",
+        "FusedConv", "FusedGemm", "FusedMatMul", "Gelu", "MatMulIntegerToFloat", "NhwcConv", "NhwcFusedConv",
+        "NhwcMaxPool", "QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearConv",
+        "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul", "QLinearReduceMean", "QLinearSigmoid",
+        "QLinearSoftmax", "QLinearWhere", "QuantizeLinear", "QuickGelu", "SkipLayerNormalization",
         "SkipSimplifiedLayerNormalization")},
     "Scatter": "older than the versions of these graphs; it is ScatterElements",
     "Upsample": "the same; it is Resize",

@@ -39,14 +39,51 @@ ox_status ox_infer_bias_gelu(ox_call *call) {
     return x->rank ? check_vector(call, 1, x->dims[x->rank - 1]) : OX_OK;
 }
 
-/* FusedConv: what is added has the shape of the result, which broadcasting would hide but for the windows. */
-ox_status ox_infer_fused_conv(ox_call *call) {
+/* What is added has the shape of the result, which broadcasting would hide but for the windows. */
+static ox_status check_added(ox_call *call, bool last) {
     const ox_tensor *x = call->in[0], *w = call->in[1], *z = ox_call_given(call, 3) ? call->in[3] : NULL;
-    OX_TRY(ox_infer_same_types(call));
-    if (!z ||
-        (z->rank == x->rank && z->rank > 2 && w->rank > 0 && z->dims[0] == x->dims[0] && z->dims[1] == w->dims[0]))
+    if (!z || (z->rank == x->rank && z->rank > 2 && w->rank > 0 && z->dims[0] == x->dims[0] &&
+               z->dims[last ? z->rank - 1 : 1] == w->dims[0]))
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have the shape of the output", OX_INPUT(call, 3));
+}
+
+/* FusedConv. */
+ox_status ox_infer_fused_conv(ox_call *call) {
+    OX_TRY(ox_infer_same_types(call));
+    return check_added(call, false);
+}
+
+static ox_status check_image(ox_call *call) {
+    return call->in[0]->rank > 2 ? OX_OK
+                                 : ox_call_fail(call, OX_ERROR_SHAPE, "%s: images are expected", OX_INPUT(call, 0));
+}
+
+/* Weights of an image: as many dimensions, and channels where they are. */
+static ox_status check_weights(ox_call *call, int i, bool last) {
+    const ox_tensor *x = call->in[0], *w = call->in[i];
+    OX_TRY(check_image(call));
+    if (w->rank != x->rank)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have as many dimensions as %s", OX_INPUT(call, i),
+                            OX_INPUT(call, 0));
+    const int64_t channels = x->dims[last ? x->rank - 1 : 1], group = ox_call_int(call, "group", 1);
+    if (group < 1 || channels % group || channels / group != w->dims[1])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s has %lld channels, %s takes %lld in each of %lld groups",
+                            OX_INPUT(call, 0), (long long)channels, OX_INPUT(call, i), (long long)w->dims[1],
+                            (long long)group);
+    return OX_OK;
+}
+
+/* NhwcConv and NhwcFusedConv: channels are last in images, and first in weights. */
+ox_status ox_infer_nhwc_conv(ox_call *call) {
+    OX_TRY(ox_infer_same_types(call));
+    OX_TRY(check_weights(call, 1, true));
+    return check_added(call, true);
+}
+
+ox_status ox_infer_nhwc_pool(ox_call *call) {
+    OX_TRY(ox_infer_first_type(call));
+    return check_image(call);
 }
 
 /* SkipLayerNormalization and SkipSimplifiedLayerNormalization: batch (which may be missing), sequence, hidden size. */
@@ -143,14 +180,25 @@ ox_status ox_infer_quantized(ox_call *call) {
     return check_parameters(call, end, call->in[0]->dtype);
 }
 
-ox_status ox_infer_quantized_pool(ox_call *call) {
+static ox_status check_channels_last(ox_call *call) {
     const int64_t last = ox_call_int(call, "channels_last", 0);
+    if (last == 0 || last == 1)
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'channels_last' must be 0 or 1, not %lld", (long long)last);
+}
+
+ox_status ox_infer_quantized_pool(ox_call *call) {
     OX_TRY(ox_infer_quantized(call));
-    if (last != 0 && last != 1)
-        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'channels_last' must be 0 or 1, not %lld",
-                            (long long)last);
-    return call->in[0]->rank > 2 ? OX_OK
-                                 : ox_call_fail(call, OX_ERROR_SHAPE, "%s: images are expected", OX_INPUT(call, 0));
+    OX_TRY(check_channels_last(call));
+    return check_image(call);
+}
+
+/* QLinearConv, which ONNX has for channels that come first: the node that computes checks all but the image. */
+ox_status ox_infer_quantized_conv(ox_call *call) {
+    OX_TRY(ox_infer_first_type(call));
+    OX_TRY(check_channels_last(call));
+    OX_TRY(check_parameters(call, 1, call->in[0]->dtype));
+    return check_weights(call, 3, ox_call_int(call, "channels_last", 0) != 0);
 }
 
 /* QLinearWhere: a condition, two triples, and then scale and zero point of the result. */
