@@ -119,6 +119,7 @@ help:
 	@echo 'make bench-arm  instructions of kernels on aarch64, counted under qemu; writes docs/benchmarks-arm.md'
 	@echo 'make bench-python calls from Python beside those of ONNX Runtime'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
+	@echo 'make packages   a library for Arduino, PlatformIO, ESP-IDF and Zephyr (OPS: tools/device/device.mk)'
 	@echo 'make release    source archive, wheel and source distribution in dist/, checked and with checksums'
 	@echo 'make amalgamation   the library as one file, build/amalgamation/ox.c'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
@@ -276,6 +277,7 @@ FORCE:
 -include tests/cross/cross.mk
 -include tests/cross/systems.mk
 -include examples/firmware/firmware.mk
+-include tools/device/packages.mk
 -include tests/embedded/embedded.mk
 -include tests/bench/bench.mk
 -include tests/bench/arm/arm.mk

@@ -9,7 +9,7 @@ ONNX_DATA ?= /usr/share/libonnx-testdata/data
 CHECK_PARTS := \
   header compat operators versions strict \
   plugin \
-  ops-list check-device check-install check-setup check-cmake check-cpp \
+  ops-list check-device check-packages check-install check-setup check-cmake check-cpp \
   check-digits check-filetype check-speech $(if $(SANITIZE),,pages) \
   check-python \
   models-check
@@ -26,7 +26,7 @@ CHECK_BESIDE := \
 
 # What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
 # code looks at what it relies on (src/asserts.h). Sanitized builds look by themselves.
-PLAIN_PARTS := plugin ops-list check-device check-install check-setup check-cmake pages check-python
+PLAIN_PARTS := plugin ops-list check-device check-packages check-install check-setup check-cmake pages check-python
 CHECKED     := $(if $(SANITIZE)$(ASSERTIONS),$(BUILD),$(BUILD)/checked)
 # What no compiler flag changes is shared: $(call SHARE,name of a build in $(BUILD)).
 SHARE = mkdir -p $(BUILD)/$(1) $(BUILD)/node $(BUILD)/models $(BUILD)/device && \
@@ -387,7 +387,7 @@ valgrind: $(BUILD)/unit
 	@CK_FORK=no CK_DEFAULT_TIMEOUT=0 CK_EXCLUDE_TAGS=long valgrind --quiet --error-exitcode=1 --leak-check=full $(BUILD)/unit
 
 # Formatting, then everything compiled by two compilers that treat warnings as errors, then static analysis.
-LINT_FILES = $(shell find src tools plugins tests examples python -name '*.[ch]' -o -name '*.[ch]pp' | sort)
+LINT_FILES = $(shell find src tools plugins tests examples python packaging -name '*.[ch]' -o -name '*.[ch]pp' | sort)
 
 lint: lint-rooms lint-texts lint-about lint-abi lint-reference lint-format lint-build lint-cppcheck
 

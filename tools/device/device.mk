@@ -77,10 +77,11 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) $(WARNINGS) -I$(BUILD)/device/proto $(DEPFLAGS) -c -o $@ $<
 
-# Loops that networks spend their time in.
-$(DEVICE)/obj/src/bare/conv_bytes.o: DEVICE_CFLAGS += -O2
-# Products and sums may be rounded together, as on other machines.
-$(addprefix $(DEVICE)/obj/src/bare/,conv_depth.o dots.o): DEVICE_CFLAGS += -O2 -ffp-contract=fast
+# Loops that networks spend their time in; in the latter, products and sums may be rounded together, as on other machines.
+DEVICE_FAST  := src/bare/conv_bytes.c
+DEVICE_FUSED := src/bare/conv_depth.c src/bare/dots.c
+$(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2
+$(DEVICE_FUSED:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -ffp-contract=fast
 
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 	@mkdir -p $(@D)

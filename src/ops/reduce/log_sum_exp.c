@@ -22,7 +22,7 @@ static ox_dtype real_of(ox_dtype dtype) {
     return OX_BIT(dtype) & OX_SET_INT ? OX_DOUBLE : ox_dtype_compute(dtype);
 }
 
-static ox_reg finite(ox_pass_builder *b, ox_reg x) {
+static ox_reg to_finite(ox_pass_builder *b, ox_reg x) {
     x = apply(b, OX_LANES_Max, x, ox_own_pass_number(b, x, -FLT_MAX));
     return x < 0 ? -1 : apply(b, OX_LANES_Min, x, ox_own_pass_number(b, x, FLT_MAX));
 }
@@ -30,7 +30,7 @@ static ox_reg finite(ox_pass_builder *b, ox_reg x) {
 /* A pass over rows. */
 static ox_reg emit(ox_pass_builder *b, ox_reg x, bool softmax) {
     x = x < 0 ? -1 : ox_pass_convert(b, x, real_of(ox_pass_dtype(b, x)));
-    const ox_reg most = x < 0 ? -1 : finite(b, ox_pass_fold(b, OX_FOLD_MAX, x));
+    const ox_reg most = x < 0 ? -1 : to_finite(b, ox_pass_fold(b, OX_FOLD_MAX, x));
     const ox_reg less = most < 0 ? -1 : apply(b, OX_LANES_Sub, x, most);
     const ox_reg log = less < 0 ? -1 : ox_pass_fold(b, OX_FOLD_LOG, apply_one(b, OX_LANES_Exp, less));
     return log < 0 ? -1 : softmax ? apply(b, OX_LANES_Sub, less, log) : apply(b, OX_LANES_Add, log, most);
@@ -116,7 +116,7 @@ static ox_reg load(ox_pass_builder *b, const ox_tensor *tensor, ox_dtype real) {
 /* Elements less the greatest. */
 static ox_reg load_less(const ox_call *call, ox_pass_builder *b, const log_state *s) {
     const ox_reg x = load(b, call->in[0], s->logs.dtype), most = x < 0 ? -1 : load(b, &s->most, s->logs.dtype);
-    return most < 0 ? -1 : apply(b, OX_LANES_Sub, x, finite(b, most));
+    return most < 0 ? -1 : apply(b, OX_LANES_Sub, x, to_finite(b, most));
 }
 
 static ox_status plan_powers(ox_call *call, log_state *s) {
@@ -135,7 +135,7 @@ static ox_status plan_result(ox_call *call, log_state *s, bool softmax) {
     const ox_reg other = logs < 0 ? -1 : softmax ? load_less(call, b, s) : load(b, &s->most, s->logs.dtype);
     ox_reg result = -1;
     if (other >= 0)
-        result = softmax ? apply(b, OX_LANES_Sub, other, logs) : apply(b, OX_LANES_Add, logs, finite(b, other));
+        result = softmax ? apply(b, OX_LANES_Sub, other, logs) : apply(b, OX_LANES_Add, logs, to_finite(b, other));
     return ox_own_pass_end(call, b, result, &s->result, &s->finish);
 }
 

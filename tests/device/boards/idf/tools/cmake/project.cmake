@@ -1,0 +1,30 @@
+# project.cmake: in place of ESP-IDF's, what a component and a project use of it. CONFIG_... options come from the command line, in place of
+# Kconfig.
+include(${CMAKE_CURRENT_LIST_DIR}/../../../board.cmake)
+
+function(idf_component_register)
+  cmake_parse_arguments(PARSE_ARGV 0 one "" "" "SRCS;INCLUDE_DIRS")
+  get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(COMPONENT_LIB __idf_${name})
+  add_library(${COMPONENT_LIB} STATIC ${one_SRCS})
+  target_include_directories(${COMPONENT_LIB} PUBLIC ${one_INCLUDE_DIRS})
+  set(COMPONENT_LIB ${COMPONENT_LIB} PARENT_SCOPE)
+  set_property(GLOBAL APPEND PROPERTY COMPONENTS ${COMPONENT_LIB})
+endfunction()
+
+macro(project name)
+  _project(${name} C)
+  set(PROJECT_DIR ${CMAKE_SOURCE_DIR})
+  foreach(component IN LISTS EXTRA_COMPONENT_DIRS ITEMS ${CMAKE_SOURCE_DIR}/main)
+    get_filename_component(component ${component} ABSOLUTE)
+    get_filename_component(part ${component} NAME)
+    add_subdirectory(${component} ${CMAKE_BINARY_DIR}/components/${part})
+  endforeach()
+  # main sees all components.
+  get_property(components GLOBAL PROPERTY COMPONENTS)
+  list(REMOVE_ITEM components __idf_main)
+  target_link_libraries(__idf_main PRIVATE ${components})
+  add_executable(app ${OX_BOARD_STUBS}/start.c)
+  target_link_libraries(app PRIVATE __idf_main)
+  ox_board_program(app)
+endmacro()

@@ -1,0 +1,2 @@
+/* printk.h: in place of Zephyr's. */
+void printk(const char *format, ...);
