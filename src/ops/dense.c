@@ -126,6 +126,36 @@ ox_status ox_packed_once(ox_store *store, const ox_loops *loops, const ox_tensor
 #endif
 }
 
+#if !OX_SMALL
+/* The elements of a packed weight in the type that is computed in: where they are, or widened, in the pile. */
+static ox_status widen_weight(ox_call *call, const ox_tensor *weight, const void **wide) {
+    *wide = weight->data;
+    if (is_native(weight))
+        return OX_OK;
+    const int64_t count = ox_tensor_count(weight),
+                  step[] = {(int64_t)sizeof(float), (int64_t)ox_dtype_size(weight->dtype)};
+    float *to = ox_pile_array(call->pile, (size_t)count, sizeof *to);
+    if (!to)
+        return ox_fail_memory(call->error, "laying out weights", (size_t)count * sizeof *to);
+    call->loops->widen(count, (char *[]){(char *)to, weight->data}, step, &weight->dtype);
+    *wide = to;
+    return OX_OK;
+}
+
+ox_status ox_laid_once(ox_call *call, const ox_tensor *weight, const ox_store_key *key, size_t size, ox_store_fn *make,
+                       const void *context, const void **from, const void **block) {
+    OX_TRY(ox_store_get(call->store, key, size, NULL, NULL, block, call->error));
+    if (*block)
+        return OX_OK;
+    const ox_pile_mark mark = ox_pile_save(call->pile);
+    ox_status status = widen_weight(call, weight, from);
+    if (status == OX_OK)
+        status = ox_store_get(call->store, key, size, make, context, block, call->error);
+    ox_pile_restore(call->pile, mark);
+    return status;
+}
+#endif
+
 ox_status ox_dense_plan(ox_call *call, const ox_tensor *tensor) {
     if (is_native(tensor))
         return OX_OK;

@@ -40,6 +40,13 @@ ox_store_key ox_packed_key(ox_layout layout, const void *build, const ox_tensor 
 ox_status ox_packed_once(struct ox_store *store, const struct ox_loops *loops, const ox_tensor *weight,
                          const void **packed, ox_error *error);
 
+#if !OX_SMALL
+/* Prepare: what `make` lays out of a packed weight, once for all sessions; NULL if there is no room for it. *from, which
+ * `context` has, is where it finds the weight's elements in the type that is computed in. */
+ox_status ox_laid_once(ox_call *call, const ox_tensor *weight, const ox_store_key *key, size_t size, ox_store_fn *make,
+                       const void *context, const void **from, const void **block);
+#endif
+
 /* Prepare: workspace for ox_dense_in. */
 ox_status ox_dense_plan(ox_call *call, const ox_tensor *tensor);
 

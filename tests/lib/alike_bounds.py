@@ -1,6 +1,7 @@
 """alike_bounds.py: how far results may be apart where weights are laid out for one of two runs alone, and other loops
 than for given ones add up products in another order. u is half a unit in the last place of the type that is computed in;
-results of 16 bits are rounded once more, to a unit of their own.
+results of 16 bits are rounded once more, to a unit of their own. Where other nodes follow a product, its own results
+are rounded so, too, and may cancel behind that: they are S at most.
 
 - Sums of k products, in any order and with products rounded or not, are within k * u * S of the exact ones, where S is
   the sum of the products' absolute values: the same operators on absolute values give S, and on ones k.
@@ -100,17 +101,22 @@ def of(sample, chosen, wanted, algorithms):
         return [bound(w, LINE_ERRORS * s) for w, s in zip(wanted, sizes)]
     times = [BEHIND + np.max(k, initial=0) for k in sums(sample, np.ones_like, lambda _: 1)]
     if any("Winograd" in text for text in algorithms):
-        return [bound(w, WINOGRAD * k * np.max(s, initial=0)) for w, s, k in zip(wanted, sizes, times)]
-    return [bound(w, 2 * k * s) for w, s, k in zip(wanted, sizes, times)]
+        return [bound(w, WINOGRAD * k * np.max(s, initial=0), between(sample, s)) for w, s, k in zip(wanted, sizes, times)]
+    return [bound(w, 2 * k * s, between(sample, s)) for w, s, k in zip(wanted, sizes, times)]
 
 
-def bound(wanted, units):
+def between(sample, sums_of_absolutes):
+    """How large a result between two nodes may be; 0 where there is one node."""
+    return sums_of_absolutes if len(sample.nodes) > 1 else 0
+
+
+def bound(wanted, units, between_nodes=0):
     """So many half units, of both results' type; 0 for integers."""
     type_name, array = wanted
     if type_name not in HALF_UNIT:
         return 0
     with np.errstate(invalid="ignore"):  # of infinities, which have to be the same in both
-        size = np.abs(array.astype(np.float64))
+        size = np.abs(array.astype(np.float64)) + between_nodes
         return HALF_UNIT[type_name] * units * 1.02 + UNIT[type_name] * size + SMALLEST[type_name]
 
 

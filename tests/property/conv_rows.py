@@ -12,7 +12,10 @@ import trials
 from convs import ISAS, any_way, number, sums_of
 from onnx import TensorProto, helper, numpy_helper
 
-TYPES = {"float": (np.float32, TensorProto.FLOAT, 2.0**-24), "double": (np.float64, TensorProto.DOUBLE, 2.0**-53)}
+# Type, and the rounding errors of sums, and of each node's result.
+TYPES = {"float": (np.float32, TensorProto.FLOAT, 2.0**-24, 0), "double": (np.float64, TensorProto.DOUBLE, 2.0**-53, 0),
+         "float16": (arrays.DTYPES["float16"][1], TensorProto.FLOAT16, 2.0**-24, 2.0**-11),
+         "bfloat16": (arrays.DTYPES["bfloat16"][1], TensorProto.BFLOAT16, 2.0**-24, 2.0**-8)}
 FACTOR = 100  # of a unit in the last place times the root of the number of products
 
 
@@ -54,7 +57,7 @@ def run(model, dtype, inputs, **options):
 
 def check(rng, _):
     """None, or what is wrong with one random case."""
-    dtype = "float" if rng.random() < 0.8 else "double"
+    dtype = str(rng.choice(["float"] * 6 + ["double", "float16", "float16", "bfloat16"]))
     rank, groups = [2, 2, 2, 1, 3][number(rng, 0, 4)], number(rng, 1, 4) if rng.random() < 0.3 else 1
     most = {1: 300, 2: [7, 14, 40][number(rng, 0, 2)], 3: 8}[rank]
     sizes = [number(rng, 1, most) for _ in range(rank)]
@@ -76,7 +79,7 @@ def check(rng, _):
         pads = [d * (k - 1) // 2 for d, k in zip(dilations, kernel)] * 2
     for d in range(rank):
         pads[d + rank] = max(pads[d + rank], dilations[d] * (kernel[d] - 1) + 1 - sizes[d] - pads[d])
-    numpy_type, _, unit = TYPES[dtype]
+    numpy_type, _, unit, narrow = TYPES[dtype]
     images = number(rng, 1, 4)
     x = rng.standard_normal([images, groups * ins, *sizes]).astype(numpy_type)
     given = {"w": rng.standard_normal([groups * outs, ins, *kernel]).astype(numpy_type)}
@@ -90,9 +93,11 @@ def check(rng, _):
     if "b" in given:
         exact += given["b"].astype(np.float64).reshape(-1, *[1] * rank)
     tail, inputs = number(rng, 0, 2), [x]
+    largest = np.abs(exact[np.isfinite(exact)]).max(initial=0)
     if tail:
         inputs.append(rng.standard_normal(exact.shape).astype(numpy_type))
-        exact += inputs[1]
+        exact += inputs[1].astype(np.float64)
+        largest += 2 * np.abs(inputs[1].astype(np.float64)).max(initial=0)
     if tail > 1:
         exact = np.clip(exact, -1, 2)
     attributes = {"group": groups, "pads": pads, "strides": strides, "dilations": dilations}
@@ -101,7 +106,7 @@ def check(rng, _):
     ways = ["rows", "columns"] + (["beside", "direct"] if ins <= 32 else [])
     text = f"{dtype} {x.shape} {given['w'].shape} {attributes} tail {tail} {isa} " \
            f"{any_way(rng, *ways)}"
-    bound = FACTOR * unit * np.sqrt(ins * np.prod(kernel) + 1)
+    bound = FACTOR * unit * np.sqrt(ins * np.prod(kernel) + 1) + 2 * narrow * largest
     first = {}
     for way in WAYS:
         model = oxlib.Model(model_of(dtype, given, attributes, tail, way))
@@ -118,7 +123,7 @@ def check(rng, _):
             return f"{text}: weights {way}: other bits in several threads"
         if kept != kept_again:
             return f"{text}: weights {way}: {kept} bytes for one session, {kept_again} for two"
-        known = np.isfinite(exact)
+        known, result = np.isfinite(exact), result.astype(np.float64)
         if not np.array_equal(result[~known], exact[~known], equal_nan=True):
             return f"{text}: weights {way}: infinities and NaN are elsewhere"
         error = np.abs(result[known] - exact[known]).max(initial=0)

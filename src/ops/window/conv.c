@@ -198,20 +198,25 @@ ox_status ox_prepare_conv(ox_call *call) {
     OX_TRY(ox_conv_describe(call, c, WEIGHTS, BIAS));
     c->adds_bias = ox_call_given(call, BIAS) && !ox_epilogue_reads(call->epilogue, BIAS);
     c->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
-    for (int i = 0; i < BIAS + c->adds_bias; i++)
-        OX_TRY(ox_dense_plan(call, call->in[i]));
+    OX_TRY(ox_dense_plan(call, call->in[0]));
+    if (c->adds_bias)
+        OX_TRY(ox_dense_plan(call, call->in[BIAS]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
-    return ox_conv_choose(call, c, ways, WAYS);
+    OX_TRY(ox_conv_choose(call, c, ways, WAYS));
+    c->wide = call->workspace_size;
+    return c->way->lays_weights ? OX_OK : ox_dense_plan(call, call->in[WEIGHTS]);
 }
 
 ox_status ox_run_conv(ox_call *call) {
     const ox_conv *c = call->state;
     const int64_t count = ox_tensor_count(call->out[0]);
-    ox_tensor in[BIAS + 1] = {{0}};
-    size_t used = 0;
-    for (int i = 0; i < BIAS + c->adds_bias; i++)
-        in[i] = ox_dense_in(call, &used, call->in[i]);
-    const ox_conv_operands operands = {in[0].data, in[WEIGHTS].data, in[BIAS].data, ox_dense_out(call, &used, count)};
+    size_t used = 0, wide = c->wide;
+    ox_conv_operands operands = {.x = ox_dense_in(call, &used, call->in[0]).data};
+    if (c->adds_bias)
+        operands.bias = ox_dense_in(call, &used, call->in[BIAS]).data;
+    operands.to = ox_dense_out(call, &used, count);
+    operands.weights =
+        c->way->lays_weights ? call->in[WEIGHTS]->data : ox_dense_in(call, &wide, call->in[WEIGHTS]).data;
     c->way->run(call, c, &used, &operands);
     ox_dense_store(call, count, operands.to);
     return OX_OK;

@@ -11,7 +11,7 @@ typedef struct ox_conv ox_conv;
 
 /* ---- Ways --------------------------------------------------------------------------------------------------- */
 
-/* Where the operands of a run are, in the type that is computed in. */
+/* Where the operands of a run are, in the type that is computed in; weights of a way that lays them out as they are. */
 typedef struct ox_conv_operands {
     const void *x, *weights, *bias; /* no bias: NULL */
     void *to;                       /* NULL where an epilogue takes the result */
@@ -31,6 +31,7 @@ enum {
 typedef struct ox_conv_way {
     const char *name; /* for the environment's OX_CONV, by which tests take a way wherever it can */
     int sums;
+    bool lays_weights; /* floats of 16 bits are widened where weights are laid out: others come as a whole, widened */
     const char *(*algorithm)(const ox_conv *conv);         /* once it is prepared: for ox_call_name */
     bool (*can)(const ox_call *call, const ox_conv *conv); /* NULL: always */
     /* Prepare: the time that it takes, as a part of what the ways behind it take; INFINITY or 0 where that was measured
@@ -102,6 +103,7 @@ struct ox_conv {
     int weights;                       /* the number of that input */
     bool pointwise;                    /* every output element sees one input element, in order */
     bool adds_bias;                    /* it has one, which is not left to the epilogue */
+    size_t wide;                       /* where the workspace has weights that are widened in each run */
     const ox_conv_way *way;
     ox_gemm_plan plan;
     const ox_lanes *add; /* the bias */

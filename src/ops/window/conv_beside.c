@@ -29,7 +29,8 @@ static int64_t panel_size(const ox_conv *c) {
 static bool can(const ox_call *call, const ox_conv *c) {
     const ox_tensor *w = call->in[c->weights];
     return OX_BUILD_OF(call->loops, ox_beside_builds)->products && call->store && (call->weights >> c->weights & 1) &&
-           w->dtype == OX_FLOAT && w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && ox_conv_may_be_direct(c);
+           ox_dtype_compute(w->dtype) == OX_FLOAT && w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) &&
+           ox_conv_may_be_direct(c);
 }
 
 double ox_conv_beside_steps(const ox_call *call, const ox_conv *c) {
@@ -52,7 +53,7 @@ static ox_status cost(ox_call *call, ox_conv *c, double *part) {
 
 typedef struct beside_weights {
     const ox_conv *conv;
-    const ox_f32 *from;
+    const void *from;
 } beside_weights;
 
 /* An ox_store_fn: the panels of all blocks. */
@@ -60,14 +61,14 @@ static void lay_weights(const void *context, void *to) {
     const beside_weights *weights = context;
     const ox_conv *c = weights->conv;
     const int64_t each = c->in_channels * c->window.taps;
+    const ox_f32 *from = weights->from;
     ox_f32 *panel = to;
     for (int64_t group = 0; group < c->groups; group++)
         for (int64_t block = 0; block < count_blocks(c); block++)
             for (int64_t k = 0; k < each; k++)
                 for (int64_t i = 0; i < OX_BESIDE; i++) {
                     const int64_t output = block * OX_BESIDE + i;
-                    *panel++ =
-                        output < c->out_channels ? weights->from[(group * c->out_channels + output) * each + k] : 0;
+                    *panel++ = output < c->out_channels ? from[(group * c->out_channels + output) * each + k] : 0;
                 }
 }
 
@@ -81,8 +82,8 @@ static ox_status find_panels(ox_call *call, ox_conv *c) {
         !ox_mul_size(size, (size_t)c->groups, &size) || !ox_mul_size(size, sizeof(float), &size))
         return OX_OK;
     key.groups = c->groups;
-    const beside_weights made = {c, w->data};
-    OX_TRY(ox_store_get(call->store, &key, size, lay_weights, &made, &panels, call->error));
+    beside_weights made = {c, NULL};
+    OX_TRY(ox_laid_once(call, w, &key, size, lay_weights, &made, &made.from, &panels));
     c->direct.beside.panels = panels;
     return OX_OK;
 }
@@ -150,6 +151,7 @@ static ox_status prepare(ox_call *call, ox_conv *c, bool *ready) {
 
 const ox_conv_way ox_conv_beside_way = {.name = "beside",
                                         .sums = OX_CONV_ADDS_BIAS,
+                                        .lays_weights = true,
                                         .algorithm = algorithm,
                                         .can = can,
                                         .cost = cost,

@@ -69,13 +69,13 @@ static int64_t product_count(const ox_conv *c) {
 
 void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *weights, const void *extra,
                  int64_t extra_size, void *workspace) {
-    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype);
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype), w_width = (int64_t)ox_dtype_size(g->a.dtype);
     const conv_places places = {.groups = c->groups,
                                 .x = x,
                                 .w = weights,
                                 .extra = extra,
                                 .x_step = step_of(step_of(c->in_channels, c->window.in_count), width),
-                                .w_step = step_of(step_of(g->m, g->k), width),
+                                .w_step = step_of(step_of(g->m, g->k), w_width),
                                 .extra_step = g->m * extra_size};
     ox_gemm_run(&c->plan, g, product_count(c), place, &places, workspace);
 }
@@ -84,6 +84,10 @@ void ox_conv_run(const ox_conv *c, const ox_gemm *g, const void *x, const void *
 
 ox_gemm ox_conv_float_product(const ox_call *call, const ox_conv *c, const void *bias) {
     ox_gemm g = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
+#if !OX_SMALL /* devices widen weights as a whole */
+    const ox_dtype dtype = call->in[c->weights]->dtype;
+    g.a = (ox_gemm_matrix){dtype, NULL, step_of(g.k, (int64_t)ox_dtype_size(dtype)), (int64_t)ox_dtype_size(dtype)};
+#endif
     OX_ASSERT(!c->adds_bias || !call->epilogue); /* which would take the place of what finishes sums */
     if (c->adds_bias && !ox_gemm_add_to_rows(call->loops, bias, c->out_channels * c->groups, &g))
         g.end = ox_conv_add_bias;
@@ -134,5 +138,8 @@ static void run(const ox_call *call, const ox_conv *c, size_t *used, const ox_co
                 ox_gemm_take(call, used, &c->plan));
 }
 
-const ox_conv_way ox_conv_columns_way = {
-    .name = "columns", .algorithm = ox_conv_product_algorithm, .prepare = prepare, .run = run};
+const ox_conv_way ox_conv_columns_way = {.name = "columns",
+                                         .lays_weights = !OX_SMALL,
+                                         .algorithm = ox_conv_product_algorithm,
+                                         .prepare = prepare,
+                                         .run = run};

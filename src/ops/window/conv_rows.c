@@ -174,15 +174,16 @@ static ox_status plan_seen(ox_call *call, ox_conv *c, const ox_gemm_kernel *kern
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
 
 static const ox_gemm_kernel *kernel_of(const ox_call *call) {
-    return OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype);
+    return OX_BUILD_OF(call->loops, ox_gemm_builds)(ox_dtype_compute(call->in[0]->dtype));
 }
 
 static bool can(const ox_call *call, const ox_conv *c) {
     const ox_gemm_kernel *kernel = kernel_of(call);
     const ox_tensor *w = call->in[c->weights];
-    return call->store && (call->weights >> c->weights & 1) && kernel->group == 1 && w->dtype == kernel->b &&
-           w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) && c->images > 0 && c->window.in_count > 0 &&
-           c->window.out_count > 0 && c->window.taps > 0 && c->in_channels > 0 && c->out_channels > 1;
+    return call->store && (call->weights >> c->weights & 1) && kernel->group == 1 &&
+           ox_dtype_compute(w->dtype) == kernel->b && w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) &&
+           c->images > 0 && c->window.in_count > 0 && c->window.out_count > 0 && c->window.taps > 0 &&
+           c->in_channels > 0 && c->out_channels > 1;
 }
 
 /* Steps that a product takes besides its own, each as long as one for a vector of sums: for an element of the result,
@@ -232,7 +233,7 @@ static ox_status prepare(ox_call *call, ox_conv *c, bool *ready) {
     *ready = r->panels != NULL;
     if (!*ready)
         return OX_OK;
-    const int64_t image = channels_of(c) * c->window.in_count * (int64_t)ox_dtype_size(call->in[0]->dtype);
+    const int64_t image = channels_of(c) * c->window.in_count * (int64_t)ox_dtype_size(kernel_of(call)->b);
     r->together = c->pointwise ? c->images : ox_least(c->images, ox_quotient(TOGETHER, image) + 1);
     r->bytes = c->pointwise ? 0 : (size_t)(r->together * image);
     r->pool = ox_pool_for(call->pool, (double)image);
@@ -418,5 +419,10 @@ static const char *algorithm(const ox_conv *c) {
                         : "product of gathered pixels as rows, channels first";
 }
 
-const ox_conv_way ox_conv_rows_way = {
-    .name = "rows", .algorithm = algorithm, .can = can, .cost = cost, .prepare = prepare, .run = run};
+const ox_conv_way ox_conv_rows_way = {.name = "rows",
+                                      .lays_weights = true,
+                                      .algorithm = algorithm,
+                                      .can = can,
+                                      .cost = cost,
+                                      .prepare = prepare,
+                                      .run = run};

@@ -276,6 +276,7 @@ static const char *algorithm(const ox_conv *c) {
 
 const ox_conv_way ox_conv_winograd_way = {.name = "winograd",
                                           .sums = OX_CONV_TRANSFORMS,
+                                          .lays_weights = true,
                                           .algorithm = algorithm,
                                           .can = ox_winograd_can,
                                           .cost = ox_winograd_cost,

@@ -37,8 +37,9 @@ static ox_winograd_shape shape_of(const ox_conv *c) {
 bool ox_winograd_can(const ox_call *call, const ox_conv *c) {
     const ox_window *w = &c->window;
     const ox_tensor *weights = call->in[c->weights];
-    if (!call->store || !(call->weights >> c->weights & 1) || w->spatial != 2 || weights->dtype != OX_FLOAT ||
-        !ox_tensor_is_packed(weights) || c->images < 1 || c->in_channels < 1 || c->out_channels < 1 || w->out_count < 1)
+    if (!call->store || !(call->weights >> c->weights & 1) || w->spatial != 2 ||
+        ox_dtype_compute(weights->dtype) != OX_FLOAT || !ox_tensor_is_packed(weights) || c->images < 1 ||
+        c->in_channels < 1 || c->out_channels < 1 || w->out_count < 1)
         return false;
     for (int d = 0; d < 2; d++)
         if (w->kernel[d] != KERNEL || w->stride[d] != 1 || w->dilation[d] != 1)
@@ -178,11 +179,10 @@ static ox_status find_weights(ox_call *call, const ox_tensor *weights, ox_winogr
     const int64_t all = p->shape.groups * p->shape.out_channels;
     ox_store_key key = ox_packed_key(OX_LAYOUT_WINOGRAD, p->loops, weights);
     key.variant = p->size;
-    made.weights = weights->data;
     if (!ox_mul_size((size_t)(p->points * p->depths), (size_t)all, &size) ||
         !ox_mul_size(size, (size_t)p->a_row, &size))
         return OX_OK;
-    return ox_store_get(call->store, &key, size, lay_weights, &made, &p->weights, call->error);
+    return ox_laid_once(call, weights, &key, size, lay_weights, &made, &made.weights, &p->weights);
 }
 
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
