@@ -20,14 +20,32 @@ static ptrdiff_t quads(const ox_shape *s) {
     return (s->k + QUAD - 1) / QUAD;
 }
 
+/* What becomes of the sums of an output channel. */
+typedef struct channel_end {
+    ox_factor factor;
+    uint32_t more;
+} channel_end;
+
+typedef struct job {
+    const ox_conv_bytes *c;
+    ox_shape s;
+    ox_channel_scales scales;
+    channel_end *ends; /* of all output channels, unless kernels are depthwise */
+} job;
+
+static size_t ends_room(const ox_conv *conv) {
+    return sizeof(channel_end) * (size_t)(conv->groups * conv->out_channels);
+}
+
 size_t ox_conv_bytes_room(const ox_conv *conv) {
     if (!ox_shape_fits(conv, sizeof(int16_t)))
         return 0;
     const ox_shape s = ox_shape_of(conv);
-    if (!is_depthwise(&s) && conv->in_channels > (1 << 24) / (s.rows * s.columns))
+    if (is_depthwise(&s))
+        return sizeof(int16_t) * (size_t)ox_band_count(&s, sizeof(int16_t));
+    if (conv->in_channels > (1 << 24) / (s.rows * s.columns) || conv->out_channels > (1 << 24) / conv->groups)
         return 0;
-    return sizeof(int16_t) *
-           (size_t)(is_depthwise(&s) ? ox_band_count(&s, sizeof(int16_t)) : quads(&s) * QUAD * AT_ONCE);
+    return sizeof(int16_t) * (size_t)(quads(&s) * QUAD * AT_ONCE) + ends_room(conv);
 }
 
 /* ---- Four columns ------------------------------------------------------------------------------------------------ */
@@ -74,62 +92,82 @@ static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_
 }
 
 #if OX_DSP
-static inline uint32_t load_word(const void *from) {
-    uint32_t word;
-    memcpy(&word, from, sizeof word);
+/* Lays a quad out of four columns, of which each word has an element. */
+static inline uint32_t *lay_words(const uint32_t *words, reading how, uint32_t *to) {
+    const uint32_t zeros = ox_bottoms((uint32_t)how.zero, (uint32_t)how.zero);
+    uint32_t even[QUAD], odd[QUAD];
+#pragma GCC unroll 4
+    for (int i = 0; i < QUAD; i++) {
+        const uint32_t word = words[i] ^ how.flip;
+        even[i] = ox_less(ox_even_bytes(word), zeros);
+        odd[i] = ox_less(ox_odd_bytes(word), zeros);
+    }
+    *to++ = ox_bottoms(even[0], even[2]), *to++ = ox_bottoms(even[1], even[3]);
+    *to++ = ox_bottoms(odd[0], odd[2]), *to++ = ox_bottoms(odd[1], odd[3]);
+    *to++ = ox_tops(even[0], even[2]), *to++ = ox_tops(even[1], even[3]);
+    *to++ = ox_tops(odd[0], odd[2]), *to++ = ox_tops(odd[1], odd[3]);
+    return to;
+}
+
+/* Words of bytes that stand for 0. */
+static uint32_t empty_word(reading how) {
+    return (uint32_t)(uint8_t)how.zero * 0x01010101 ^ how.flip;
+}
+
+/* Four elements of each channel that lie side by side, channel by channel. */
+static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int16_t *room) {
+    uint32_t *to = (uint32_t *)(void *)room;
+    ptrdiff_t left = s->channels;
+    for (; left >= QUAD; left -= QUAD, x += QUAD * s->in_count) {
+        const uint32_t words[] = {ox_word_at(x), ox_word_at(x + s->in_count), ox_word_at(x + 2 * s->in_count),
+                                  ox_word_at(x + 3 * s->in_count)};
+        to = lay_words(words, how, to);
+    }
+    if (left) {
+        uint32_t words[QUAD];
+        for (int i = 0; i < QUAD; i++)
+            words[i] = i < left ? ox_word_at(x + i * s->in_count) : empty_word(how);
+        lay_words(words, how, to);
+    }
+}
+
+/* What one tap sees in a row of `seen` columns: four elements, `stride` apart from column `at` on. */
+static inline uint32_t gather(const int8_t *from, ptrdiff_t at, ptrdiff_t seen, ptrdiff_t stride, uint32_t empty) {
+    if (stride == 1 && at >= 0 && at <= seen - AT_ONCE)
+        return ox_word_at(from + at);
+    uint32_t word = empty;
+    for (int j = 0; j < AT_ONCE; j++, at += stride)
+        if ((size_t)at < (size_t)seen)
+            word ^= (uint32_t)(uint8_t)(from[at] ^ (int8_t)empty) << (8 * j);
     return word;
 }
 
-/* Bytes 0 and 2 of a word as numbers of 16 bits, and bytes 1 and 3. */
-static inline uint32_t even_bytes(uint32_t word) {
-    return (uint32_t)__builtin_arm_sxtb16((int32_t)word);
-}
-static inline uint32_t odd_bytes(uint32_t word) {
-    uint32_t odd;
-    __asm__("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(word));
-    return odd;
-}
-static inline uint32_t less(uint32_t a, uint32_t b) {
-    return (uint32_t)__builtin_arm_ssub16((int32_t)a, (int32_t)b);
-}
-/* The lower, or the upper, halves of two words. */
-static inline uint32_t bottoms(uint32_t a, uint32_t b) {
-    uint32_t both;
-    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(both) : "r"(a), "r"(b));
-    return both;
-}
-static inline uint32_t tops(uint32_t a, uint32_t b) {
-    uint32_t both;
-    __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(both) : "r"(b), "r"(a));
-    return both;
-}
-
-/* The same of four elements of each channel that lie side by side, channel by channel. */
-static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int16_t *room) {
-    const uint32_t zeros = bottoms((uint32_t)how.zero, (uint32_t)how.zero);
-    uint32_t *to = (uint32_t *)(void *)room;
-    for (ptrdiff_t left = s->channels; left > 0; left -= QUAD) {
-        uint32_t even[QUAD] = {0}, odd[QUAD] = {0};
-#pragma GCC unroll 4
-        for (int i = 0; i < QUAD; i++)
-            if (i < left) {
-                const uint32_t word = load_word(x) ^ how.flip;
-                even[i] = less(even_bytes(word), zeros);
-                odd[i] = less(odd_bytes(word), zeros);
-                x += s->in_count;
+/* Four columns side by side. */
+static void lay_beside(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t row, ptrdiff_t column,
+                       int16_t *room) {
+    const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
+    const ptrdiff_t step = s->column_step, end = left + s->columns * step;
+    const uint32_t empty = empty_word(how);
+    uint32_t words[QUAD], *to = (uint32_t *)(void *)room;
+    int i = 0;
+    for (ptrdiff_t c = 0; c < s->channels; c++, x += s->in_count)
+        for (ptrdiff_t r = 0, y = top; r < s->rows; r++, y += s->row_step) {
+            const ptrdiff_t seen = (size_t)y < (size_t)s->in_rows ? s->in_columns : 0; /* below 0 is far above */
+            for (ptrdiff_t at = left; at < end; at += step) {
+                words[i++] = gather(x + y * s->in_columns, at, seen, s->column_stride, empty);
+                if (i == QUAD) {
+                    to = lay_words(words, how, to);
+                    i = 0;
+                }
             }
-        *to++ = bottoms(even[0], even[2]), *to++ = bottoms(even[1], even[3]);
-        *to++ = bottoms(odd[0], odd[2]), *to++ = bottoms(odd[1], odd[3]);
-        *to++ = tops(even[0], even[2]), *to++ = tops(even[1], even[3]);
-        *to++ = tops(odd[0], odd[2]), *to++ = tops(odd[1], odd[3]);
-    }
+        }
+    if (!i)
+        return;
+    for (; i < QUAD; i++)
+        words[i] = empty;
+    lay_words(words, how, to);
 }
 #endif
-
-/* Sums wrap. */
-static inline int32_t plus(int32_t a, int32_t b) {
-    return (int32_t)((uint32_t)a + (uint32_t)b);
-}
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
@@ -142,34 +180,59 @@ static inline uint32_t last_weights(const int8_t *w, ptrdiff_t count, uint32_t f
 }
 
 static inline const uint32_t *multiply(const uint32_t *x, uint32_t word, int32_t *sums) {
-    const uint32_t even = even_bytes(word), odd = odd_bytes(word);
+    const uint32_t even = ox_even_bytes(word), odd = ox_odd_bytes(word);
 #pragma GCC unroll 4
-    for (int j = 0; j < AT_ONCE; j++) {
-        sums[j] = __builtin_arm_smlad((int32_t)even, (int32_t)x[2 * j], sums[j]);
-        sums[j] = __builtin_arm_smlad((int32_t)odd, (int32_t)x[2 * j + 1], sums[j]);
-    }
+    for (int j = 0; j < AT_ONCE; j++)
+        sums[j] = ox_both(odd, x[2 * j + 1], ox_both(even, x[2 * j], sums[j]));
     return x + 2 * AT_ONCE;
 }
 
-static void multiply_row(const int16_t *columns, const int8_t *w, ptrdiff_t k, uint32_t flip, int32_t sums[AT_ONCE]) {
+#if defined(__ARM_FEATURE_SIMD32) && defined(__OPTIMIZE__)
+/* Two quads at a time; compilers load no four words by one instruction. All registers are taken: not inlined. */
+static __attribute__((noinline)) const uint32_t *multiply_pairs(const uint32_t *x, const int8_t *w, const int8_t *end,
+                                                                int32_t *sums) {
+    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    uint32_t even, odd;
+#define QUAD_OF_FOUR                                                                                                    \
+    "ldr %[odd], [%[w]], #4\n ldmia %[x]!, {r0, r1, r2, r3}\n sxtb16 %[even], %[odd]\n sxtb16 %[odd], %[odd], ror #8\n" \
+    "smlad %[a], %[even], r0, %[a]\n smlad %[b], %[even], r2, %[b]\n"                                                   \
+    "smlad %[a], %[odd], r1, %[a]\n smlad %[b], %[odd], r3, %[b]\n ldmia %[x]!, {r0, r1, r2, r3}\n"                     \
+    "smlad %[c], %[even], r0, %[c]\n smlad %[d], %[even], r2, %[d]\n"                                                   \
+    "smlad %[c], %[odd], r1, %[c]\n smlad %[d], %[odd], r3, %[d]\n"
+    __asm__("1:\n" QUAD_OF_FOUR QUAD_OF_FOUR "cmp %[w], %[end]\n bne 1b\n"
+            : [x] "+r"(x), [w] "+r"(w), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [even] "=&r"(even),
+              [odd] "=&r"(odd)
+            : [end] "r"(end)
+            : "r0", "r1", "r2", "r3", "cc", "memory");
+#undef QUAD_OF_FOUR
+    sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d;
+    return x;
+}
+#else
+static inline const uint32_t *multiply_pairs(const uint32_t *x, const int8_t *w, const int8_t *end, int32_t *sums) {
+    for (; w < end; w += QUAD)
+        x = multiply(x, ox_word_at(w), sums);
+    return x;
+}
+#endif
+
+static inline void multiply_row(const int16_t *columns, const int8_t *w, ptrdiff_t k, uint32_t flip, int32_t *sums) {
     const uint32_t *x = (const uint32_t *)(const void *)columns;
-    int32_t of[AT_ONCE] = {sums[0], sums[1], sums[2], sums[3]};
-    const int8_t *end = w + (k & ~(QUAD - 1));
-    if (flip)
-        for (; w < end; w += QUAD)
-            x = multiply(x, load_word(w) ^ flip, of);
-    else
-        for (; w < end; w += QUAD)
-            x = multiply(x, load_word(w), of);
+    const int8_t *end = w + (k & ~(QUAD - 1)), *pairs = w + (k & ~(2 * QUAD - 1));
+    if (!flip && pairs > w) {
+        x = multiply_pairs(x, w, pairs, sums);
+        w = pairs;
+    }
+    for (; w < end; w += QUAD)
+        x = multiply(x, ox_word_at(w) ^ flip, sums);
     if (k & (QUAD - 1))
-        multiply(x, last_weights(w, k & (QUAD - 1), flip), of);
-    memcpy(sums, of, sizeof of);
+        multiply(x, last_weights(w, k & (QUAD - 1), flip), sums);
 }
 #else
 static inline void multiply(const int16_t *x, int32_t w, int32_t *sums) {
 #pragma GCC unroll 4
     for (int j = 0; j < AT_ONCE; j++)
-        sums[j] = plus(sums[j], w * x[j * QUAD]);
+        sums[j] = ox_plus(sums[j], w * x[j * QUAD]);
 }
 
 static void multiply_row(const int16_t *x, const int8_t *w, ptrdiff_t k, uint32_t flip, int32_t sums[AT_ONCE]) {
@@ -191,7 +254,7 @@ static void sum_columns(const int16_t *columns, ptrdiff_t k, int32_t sums[AT_ONC
         const int16_t *x = columns + j * QUAD;
         sums[j] = 0;
         for (ptrdiff_t left = k; left > 0; left -= QUAD, x += QUAD * AT_ONCE)
-            sums[j] = plus(sums[j], x[0] + x[1] + x[2] + x[3]);
+            sums[j] = ox_plus(sums[j], x[0] + x[1] + x[2] + x[3]);
     }
 }
 
@@ -201,44 +264,78 @@ static int32_t weight_zero(const ox_conv_bytes *c, ptrdiff_t channel) {
     return reading_of(c->w_dtype, zero).zero;
 }
 
-/* Results of the first output channel `first` on, from four columns of which `count` are there. */
-static void finish_columns(const ox_conv_bytes *c, const ox_shape *s, const int16_t *columns, ptrdiff_t first,
-                           ptrdiff_t count, uint8_t *to) {
+static uint32_t bias_of(const ox_conv_bytes *c, ptrdiff_t channel) {
+    return c->bias ? (uint32_t)ox_tensor_int(c->bias, channel) : 0;
+}
+
+/* Four results of a channel, of which `count` are there. */
+static inline void store_four(const ox_channel_scales *scales, const ox_requantizer *q, ptrdiff_t channel,
+                              const int32_t *sums, ptrdiff_t count, uint8_t *to) {
+    int32_t y[AT_ONCE];
+#pragma GCC unroll 4
+    for (int j = 0; j < AT_ONCE; j++)
+        y[j] = ox_requantize_one(q, scales, channel, sums[j]);
+    const uint32_t word = ox_four_bytes(y[0], y[1], y[2], y[3]) ^ scales->flip;
+    if (count == AT_ONCE)
+        memcpy(to, &word, sizeof word);
+    else
+        memcpy(to, &word, (size_t)count);
+}
+
+/* Results of the output channels of a group, from four columns of which `count` are there. */
+static void finish_columns(const job *of, const int16_t *columns, ptrdiff_t first, ptrdiff_t count, uint8_t *to) {
+    const ox_conv_bytes *c = of->c;
     const uint32_t flip = reading_of(c->w_dtype, 0).flip;
     const bool zeros = c->w_zeros || flip;
-    ox_requantizer q = ox_requantizer_of(c->y_dtype, c->y_zero);
+    const ptrdiff_t k = of->s.k, step = of->s.out_count, end = first + of->s.outputs;
     int32_t seen[AT_ONCE];
     if (zeros)
-        sum_columns(columns, s->k, seen);
-    const int8_t *w = (const int8_t *)c->w + first * s->k;
-    for (ptrdiff_t o = first; o < first + s->outputs; o++, w += s->k, to += s->out_count) {
-        const uint32_t more = c->ends[o].more;
-        int32_t sums[AT_ONCE] = {(int32_t)more, (int32_t)more, (int32_t)more, (int32_t)more};
+        sum_columns(columns, k, seen);
+    const int8_t *w = (const int8_t *)c->w + first * k;
+    for (ptrdiff_t o = first; o < end; o++, w += k, to += step) {
+        const int32_t more = (int32_t)of->ends[o].more;
+        int32_t sums[AT_ONCE] = {more, more, more, more};
         if (zeros) {
             const uint32_t zero = (uint32_t)weight_zero(c, o);
             for (int j = 0; j < AT_ONCE; j++)
-                sums[j] = (int32_t)(more - zero * (uint32_t)seen[j]);
+                sums[j] = (int32_t)((uint32_t)more - zero * (uint32_t)seen[j]);
         }
-        multiply_row(columns, w, s->k, flip, sums);
-        ox_requantizer_scale(&q, c->ends[o].scale);
-        for (ptrdiff_t j = 0; j < count; j++)
-            to[j] = ox_requantize_one(&q, sums[j]);
+        multiply_row(columns, w, k, flip, sums);
+        const ox_requantizer q = ox_requantizer_of(&of->scales, of->ends[o].factor);
+        store_four(&of->scales, &q, o, sums, count, to);
     }
 }
 
-static void run_columns(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x, ptrdiff_t group, uint8_t *to,
-                        int16_t *room) {
+static void find_ends(const job *of) {
+    const ptrdiff_t channels = (ptrdiff_t)of->c->conv->groups * of->s.outputs;
+    for (ptrdiff_t i = 0; i < channels; i++)
+        of->ends[i] = (channel_end){ox_factor_of(&of->scales, i), bias_of(of->c, i)};
+}
+
+static void lay_four(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x, ptrdiff_t out, ptrdiff_t count,
+                     int16_t *room) {
     const reading how = reading_of(c->x_dtype, c->x_zero);
+#if OX_DSP
+    const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
+    if (c->conv->pointwise && count == AT_ONCE) {
+        lay_pixels(s, x + out, how, room);
+        return;
+    }
+    if (column + AT_ONCE <= s->out_columns) {
+        lay_beside(s, x, how, row, column, room);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < AT_ONCE; j++) /* those that are not there are never stored */
+        lay_column(s, x, how, j < count ? out + j : out, room + j * QUAD);
+}
+
+static void run_columns(const job *of, const int8_t *x, ptrdiff_t group, uint8_t *to, int16_t *room) {
+    const ox_shape *s = &of->s;
     for (ptrdiff_t out = 0; out < s->out_count; out += AT_ONCE) {
         const ptrdiff_t count = s->out_count - out < AT_ONCE ? s->out_count - out : AT_ONCE;
-#if OX_DSP
-        if (c->conv->pointwise && count == AT_ONCE)
-            lay_pixels(s, x + out, how, room);
-        else
-#endif
-            for (ptrdiff_t j = 0; j < AT_ONCE; j++) /* those that are not there are never stored */
-                lay_column(s, x, how, j < count ? out + j : out, room + j * QUAD);
-        finish_columns(c, s, room, group * s->outputs, count, to + out);
+        lay_four(of->c, s, x, out, count, room);
+        finish_columns(of, room, group * s->outputs, count, to + out);
     }
 }
 
@@ -246,16 +343,20 @@ static void run_columns(const ox_conv_bytes *c, const ox_shape *s, const int8_t 
 
 /* Rows [y, y + rows) of a channel, less the zero point, between zeros. */
 static void lay_band(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t y, ptrdiff_t rows, int16_t *to) {
-    const ptrdiff_t width = ox_band_row(s);
-    const ptrdiff_t columns = s->in_columns < width - s->left ? s->in_columns : width - s->left;
+    const ptrdiff_t width = ox_band_row(s), room = width - s->left;
+    const ptrdiff_t columns = room < 0 ? 0 : s->in_columns < room ? s->in_columns : room;
     const int8_t flip = (int8_t)how.flip;
-    for (; rows > 0; rows--, y++, to += width) {
-        memset(to, 0, (size_t)width * sizeof *to);
-        if (y < 0 || y >= s->in_rows)
-            continue;
+    for (; rows > 0; rows--, y++) {
         const int8_t *from = x + y * s->in_columns, *end = from + columns;
-        for (int16_t *at = to + s->left; from < end; from++)
-            *at++ = (int16_t)((int8_t)(*from ^ flip) - how.zero);
+        int16_t *last = to + width;
+        if ((size_t)y < (size_t)s->in_rows && columns) { /* below 0 is far above */
+            for (ptrdiff_t i = s->left; i; i--)
+                *to++ = 0;
+            while (from < end)
+                *to++ = (int16_t)((int8_t)(*from++ ^ flip) - how.zero);
+        }
+        while (to < last)
+            *to++ = 0;
     }
 }
 
@@ -267,8 +368,8 @@ typedef struct taps {
 static taps taps_of(const int16_t w[9]) {
     taps t;
     for (int r = 0; r < 3; r++) {
-        t.first[r] = bottoms((uint32_t)w[3 * r], (uint32_t)w[3 * r + 1]);
-        t.last[r] = bottoms((uint32_t)w[3 * r + 1], (uint32_t)w[3 * r + 2]);
+        t.first[r] = ox_bottoms((uint32_t)w[3 * r], (uint32_t)w[3 * r + 1]);
+        t.last[r] = ox_bottoms((uint32_t)w[3 * r + 1], (uint32_t)w[3 * r + 2]);
     }
     return t;
 }
@@ -277,16 +378,15 @@ static taps taps_of(const int16_t w[9]) {
 static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int32_t *one, int32_t *other) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; r++, x += step) {
-        const int32_t a = (int32_t)load_word(x), b = (int32_t)load_word(x + 2);
-        *one = __builtin_arm_smlatb((int32_t)t->last[r], b, __builtin_arm_smlad(a, (int32_t)t->first[r], *one));
-        *other = __builtin_arm_smlad(b, (int32_t)t->last[r], __builtin_arm_smlatb(a, (int32_t)t->first[r], *other));
+        const uint32_t a = ox_word_at(x), b = ox_word_at(x + 2);
+        *one = ox_top_bottom(t->last[r], b, ox_both(a, t->first[r], *one));
+        *other = ox_both(b, t->last[r], ox_top_bottom(a, t->first[r], *other));
     }
 }
 static inline int32_t sum_one(const taps *t, const int16_t *x, ptrdiff_t step, int32_t sum) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; r++, x += step)
-        sum = __builtin_arm_smlatb((int32_t)t->last[r], x[2],
-                                   __builtin_arm_smlad((int32_t)load_word(x), (int32_t)t->first[r], sum));
+        sum = ox_plus(ox_both(ox_word_at(x), t->first[r], sum), (int16_t)(t->last[r] >> 16) * x[2]);
     return sum;
 }
 #else
@@ -302,7 +402,7 @@ static taps taps_of(const int16_t w[9]) {
 static inline int32_t sum_one(const taps *t, const int16_t *x, ptrdiff_t step, int32_t sum) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; r++, x += step)
-        sum = plus(sum, x[0] * t->w[3 * r] + x[1] * t->w[3 * r + 1] + x[2] * t->w[3 * r + 2]);
+        sum = ox_plus(sum, x[0] * t->w[3 * r] + x[1] * t->w[3 * r + 1] + x[2] * t->w[3 * r + 2]);
     return sum;
 }
 static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int32_t *one, int32_t *other) {
@@ -311,51 +411,63 @@ static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int3
 }
 #endif
 
-static void run_row(const ox_shape *s, const taps *weights, const int16_t *x, int32_t more,
-                    const ox_requantizer *requantizer, uint8_t *to) {
+static void run_row(const job *of, const taps *weights, const ox_requantizer *requantizer, ptrdiff_t channel,
+                    int32_t more, const int16_t *x, uint8_t *to) {
+    const ox_shape *s = &of->s;
+    const ox_channel_scales *scales = &of->scales;
     const ptrdiff_t step = s->row_step * ox_band_row(s), stride = s->column_stride;
     const taps t = *weights;
     const ox_requantizer q = *requantizer;
+    const uint8_t flip = (uint8_t)scales->flip;
     ptrdiff_t left = s->out_columns;
     for (; stride == 1 && left > 1; left -= 2, x += 2) {
         int32_t one = more, other = more;
         sum_two(&t, x, step, &one, &other);
-        *to++ = ox_requantize_one(&q, one);
-        *to++ = ox_requantize_one(&q, other);
+        *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, one) ^ flip;
+        *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, other) ^ flip;
     }
     for (; left; left--, x += stride)
-        *to++ = ox_requantize_one(&q, sum_one(&t, x, step, more));
+        *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, sum_one(&t, x, step, more)) ^ flip;
 }
 
-static void run_depthwise(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x, ptrdiff_t channel, uint8_t *to,
-                          int16_t *room) {
+static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uint8_t *to, int16_t *room,
+                          ptrdiff_t results) {
+    const ox_conv_bytes *c = of->c;
+    const ox_shape *s = &of->s;
     const reading how = reading_of(c->x_dtype, c->x_zero);
-    const ptrdiff_t results = ox_band_results(s, sizeof(int16_t));
     const int8_t *w = (const int8_t *)c->w + channel * 9, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
+    const ox_requantizer q = ox_requantizer_of(&of->scales, ox_factor_of(&of->scales, channel));
+    const int32_t zero = weight_zero(c, channel), more = (int32_t)bias_of(c, channel);
+    const ptrdiff_t pitch = s->row_stride * ox_band_row(s);
     int16_t wide[9];
-    ox_requantizer q = ox_requantizer_of(c->y_dtype, c->y_zero);
-    ox_requantizer_scale(&q, c->ends[channel].scale);
     for (int i = 0; i < 9; i++)
-        wide[i] = (int16_t)((int8_t)(w[i] ^ flip) - weight_zero(c, channel));
+        wide[i] = (int16_t)((int8_t)(w[i] ^ flip) - zero);
     const taps t = taps_of(wide);
-    for (ptrdiff_t row = 0; row < s->out_rows; row++) {
-        const ptrdiff_t within = row % results;
+    for (ptrdiff_t row = 0, within = 0; row < s->out_rows; row++, within++, to += s->out_columns) {
+        if (within == results)
+            within = 0;
         if (!within)
             lay_band(s, x, how, row * s->row_stride - s->top, ox_band_rows(s, results), room);
-        run_row(s, &t, room + within * s->row_stride * ox_band_row(s), (int32_t)c->ends[channel].more, &q, to);
-        to += s->out_columns;
+        run_row(of, &t, &q, channel, more, room + within * pitch, to);
     }
 }
 
 void ox_conv_bytes_run(const ox_conv_bytes *c, void *room) {
-    const ox_shape s = ox_shape_of(c->conv);
+    const job of = {c, ox_shape_of(c->conv),
+                    ox_channel_scales_of(c->x_scale, c->w_scales, c->y_scale, false, c->y_dtype, c->y_zero), room};
+    const ox_shape *s = &of.s;
     const ptrdiff_t groups = (ptrdiff_t)c->conv->groups, count = (ptrdiff_t)c->conv->images * groups;
-    for (ptrdiff_t i = 0; i < count && s.out_count; i++) {
-        const int8_t *x = (const int8_t *)c->x + i * s.channels * s.in_count;
-        uint8_t *to = (uint8_t *)c->y + i * s.outputs * s.out_count;
-        if (is_depthwise(&s))
-            run_depthwise(c, &s, x, i % groups, to, room);
+    const bool deep = is_depthwise(s);
+    const ptrdiff_t results = deep ? ox_band_results(s, sizeof(int16_t)) : 0;
+    int16_t *laid = (int16_t *)(void *)((char *)room + (deep ? 0 : ends_room(c->conv)));
+    if (!deep)
+        find_ends(&of);
+    for (ptrdiff_t i = 0, group = 0; i < count && s->out_count; i++, group = group + 1 < groups ? group + 1 : 0) {
+        const int8_t *x = (const int8_t *)c->x + i * s->channels * s->in_count;
+        uint8_t *to = (uint8_t *)c->y + i * s->outputs * s->out_count;
+        if (deep)
+            run_depthwise(&of, x, group, to, laid, results);
         else
-            run_columns(c, &s, x, i % groups, to, room);
+            run_columns(&of, x, group, to, laid);
     }
 }

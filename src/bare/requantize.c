@@ -1,23 +1,66 @@
-/* requantize.c: sums whose rounding integers of 32 bits do not tell. */
+/* requantize.c: factors of sums, and sums whose rounding integers of 32 bits do not tell. */
 #include "requantize.h"
 
+#include "loops/element.h"
+
+enum {
+    LEAST_SHIFT = 2, /* so that some upper halves are sure */
+    MOST_SHIFT = 20  /* so that sums beyond 2^30, whose upper halves are further off, saturate */
+};
+
+static float scale_of(const ox_channel_scales *s, ptrdiff_t channel) {
+    return ((const ox_f32 *)s->w->data)[ox_tensor_count(s->w) == 1 ? 0 : channel];
+}
+
+ox_channel_scales ox_channel_scales_of(float x, const ox_tensor *w, float y, bool divides_first, ox_dtype dtype,
+                                       int32_t zero) {
+    const bool is_signed = dtype == OX_INT8;
+    ox_channel_scales s = {.x = x, .y = y, .w = w, .divides_first = divides_first};
+    s.zero = zero - (is_signed ? 0 : 128);
+    s.flip = is_signed ? 0 : 0x80808080;
+    const double ratio = (double)x / (double)y;
+    uint64_t bits;
+    memcpy(&bits, &ratio, sizeof bits);
+    const int32_t exponent = (int32_t)(bits >> 52); /* with the sign */
+    if (exponent > 0 && exponent < 0x7ff) {
+        s.ratio = (uint32_t)(bits >> 21) | (uint32_t)1 << 31;
+        s.exponent = exponent - 1023 - 31;
+    }
+    return s;
+}
+
+ox_factor ox_factor_of(const ox_channel_scales *s, ptrdiff_t channel) {
+    const float scale = scale_of(s, channel);
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    const int32_t exponent = (int32_t)(bits >> 23); /* with the sign */
+    if (!s->ratio || exponent < 1 || exponent >= 0xff)
+        return (ox_factor){0, 0};
+    const uint64_t product = (uint64_t)s->ratio * ((bits & 0x7fffff) | 0x800000); /* from 2^54 to 2^56 */
+    const int32_t more = product >> 55 ? 25 : 24;
+    const int32_t shift = -32 - (s->exponent + exponent - 127 - 23 + more);
+    if (shift < LEAST_SHIFT || shift > MOST_SHIFT)
+        return (ox_factor){0, 0};
+    return (ox_factor){(int32_t)(product >> more), (uint32_t)shift};
+}
+
 /* As ox_integer_loops.requantize has it, within limits that saturation is well inside of. */
-static int32_t by_doubles(double scale, int32_t sum) {
+static int32_t by_doubles(const ox_channel_scales *s, ptrdiff_t channel, int32_t sum) {
+    const double x = (double)s->x, y = (double)s->y, w = (double)scale_of(s, channel);
     const double magic = 0x1.8p52, most = 1024;
-    double value = (double)sum * scale + magic;
+    double value = (double)sum * (s->divides_first ? x / y * w : x * w / y) + magic;
     value = value > magic - most ? value : magic - most;
     value = value < magic + most ? value : magic + most;
     return (int32_t)(value - magic);
 }
 
-int32_t ox_requantize_surely(const ox_requantizer *q, int32_t sum) {
-    if (q->mask) {
-        const int64_t product = (int64_t)sum * q->factor;
-        const int64_t unsure = (sum < 0 ? -(int64_t)sum : sum) + ((int64_t)1 << 12);
-        const int64_t moved = product + ((int64_t)1 << (31 + q->shift));
-        const int64_t rest = moved & (((int64_t)1 << (32 + q->shift)) - 1);
-        if (rest > unsure && rest < ((int64_t)1 << (32 + q->shift)) - unsure)
-            return (int32_t)(moved >> (32 + q->shift));
+int32_t ox_requantize_surely(const ox_channel_scales *s, ptrdiff_t channel, int32_t sum) {
+    const ox_factor f = ox_factor_of(s, channel);
+    if (f.shift) {
+        const int64_t one = (int64_t)1 << (32 + f.shift), moved = (int64_t)sum * f.factor + one / 2;
+        const int64_t unsure = 2 * (sum < 0 ? -(int64_t)sum : sum) + ((int64_t)1 << 12), rest = moved & (one - 1);
+        if (rest > unsure && rest < one - unsure)
+            return (int32_t)(moved >> (32 + f.shift)) + s->zero;
     }
-    return by_doubles(q->scale, sum);
+    return by_doubles(s, channel, sum) + s->zero;
 }

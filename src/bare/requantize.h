@@ -3,62 +3,62 @@
 #ifndef OX_BARE_REQUANTIZE_H
 #define OX_BARE_REQUANTIZE_H
 
-#include "loops/integer_loops.h"
+#include "dsp.h"
+#include "tensor.h"
 
-#include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
-#define OX_DSP 1
-#else
-#define OX_DSP 0
-#endif
+/* What sums of products x * w become: bytes y. */
+typedef struct ox_channel_scales {
+    float x, y;         /* scales of x and y */
+    const ox_tensor *w; /* floats, one or one for each channel */
+    bool divides_first; /* whether other machines round x / y * w, or x * w / y */
+    uint32_t ratio;     /* x / y is about ratio * 2^exponent, and ratio at least 2^31; 0: it is no such number */
+    int32_t exponent;
+    int32_t zero;  /* of y, less 128 if that is unsigned */
+    uint32_t flip; /* 0x80808080 then, otherwise 0 */
+} ox_channel_scales;
 
-/* The factor is about `factor` * 2^-(32 + shift). The upper half of a sum's product with it is known to less than 2 at
- * either side, so that it does not tell where it is so near to a boundary of rounding. */
+ox_channel_scales ox_channel_scales_of(float x, const ox_tensor *w, float y, bool divides_first, ox_dtype dtype,
+                                       int32_t zero);
+
+/* The scale of a channel's sums is factor * 2^-(32 + shift), where the factor is less than 2 too small. A shift of 0:
+ * there are none of those. */
+typedef struct ox_factor {
+    int32_t factor;
+    uint32_t shift;
+} ox_factor;
+
+ox_factor ox_factor_of(const ox_channel_scales *s, ptrdiff_t channel);
+
+/* The upper half of a sum's product with the factor is less than 2 below, or 1 above, that with the scale, so that it
+ * does not tell where it is so near to a boundary of rounding. */
 typedef struct ox_requantizer {
-    int32_t factor, shift;
-    uint32_t half, mask; /* mask 0: never sure */
-    int32_t zero;        /* of the result less 128, if that is unsigned */
-    uint32_t flip;       /* 0x80 then, otherwise 0 */
-    double scale;
+    int32_t factor;
+    uint32_t shift, half, mask; /* mask 0: never sure */
 } ox_requantizer;
 
-static inline ox_requantizer ox_requantizer_of(ox_dtype dtype, int32_t zero) {
-    const bool is_signed = dtype == OX_INT8;
-    return (ox_requantizer){.zero = zero - (is_signed ? 0 : 128), .flip = is_signed ? 0 : 0x80};
-}
-
-/* The factor of the sums that follow. */
-static inline void ox_requantizer_scale(ox_requantizer *q, double scale) {
-    uint64_t bits;
-    memcpy(&bits, &scale, sizeof bits);
-    q->scale = scale;
-    q->mask = 0;
-    q->factor = (int32_t)(bits >> 23 & 0x1fffffff) + (1 << 29); /* without the sign, which is 0 */
-    q->shift = 1020 - (int32_t)(bits >> 52);
-    if (q->shift < 3 || q->shift > 28) {
-        q->shift = 0;
-        return;
+static inline ox_requantizer ox_requantizer_of(const ox_channel_scales *s, ox_factor f) {
+    ox_requantizer q = {.factor = f.factor, .shift = f.shift};
+    if (f.shift) {
+        q.half = ((uint32_t)(2 * s->zero + 1) << (f.shift - 1)) + 1;
+        q.mask = ((uint32_t)1 << f.shift) - 2;
     }
-    q->half = ((uint32_t)1 << (q->shift - 1)) + 2;
-    q->mask = ((uint32_t)1 << q->shift) - 1;
+    return q;
 }
 
-/* The result less q->zero, before it is saturated. */
-int32_t ox_requantize_surely(const ox_requantizer *q, int32_t sum);
+/* The result, before it is saturated, of a sum of which the integers are not sure. */
+int32_t ox_requantize_surely(const ox_channel_scales *s, ptrdiff_t channel, int32_t sum);
 
-static inline uint8_t ox_requantize_one(const ox_requantizer *q, int32_t sum) {
+/* The result as a signed byte, whose bits are to be turned by s->flip. */
+static inline int32_t ox_requantize_one(const ox_requantizer *q, const ox_channel_scales *s, ptrdiff_t channel,
+                                        int32_t sum) {
     const uint32_t upper = (uint32_t)(int32_t)(((int64_t)sum * q->factor) >> 32) + q->half;
     int32_t value = (int32_t)upper >> q->shift;
-    if ((upper & q->mask) <= 4)
-        value = ox_requantize_surely(q, sum);
-    value += q->zero;
-#if OX_DSP
-    __asm__("ssat %0, #8, %1" : "=r"(value) : "r"(value));
-#else
-    value = value < -128 ? -128 : value > 127 ? 127 : value;
-#endif
-    return (uint8_t)((uint32_t)value ^ q->flip);
+    if (__builtin_expect(!(upper & q->mask), 0))
+        value = ox_requantize_surely(s, channel, sum);
+    return ox_saturated(value);
 }
 
 #endif

@@ -131,12 +131,13 @@ expect 'its program' $CC -std=c11 -Wall -Wextra -Werror -Isrc -I"$rewritten" -o 
 computes() { "$rewritten/main" | grep -qx 'y: 0.75 1.75 -1 -1.5'; }
 expect 'its program computes what it should' computes
 
-# Convolutions of bytes, and products of floats, in many forms, by the loops that devices have: the bits that the whole
-# library gives.
+# Operators of bytes, and products of floats, in many forms, by the loops that devices have: the bits that the whole
+# library gives. OX_DSP takes those for two products in an instruction, which is computed in C here.
 same_bits() {
     windows=$dir/networks/$1
+    rm -rf "$windows/lib"
     "$BUILD/ox" embed "$windows/model.onnx" -o "$windows" || return 1
-    device OPS="$windows/ops.txt" DEVICE="$windows/lib" || return 1
+    device OPS="$windows/ops.txt" DEVICE="$windows/lib" DEVICE_DEFINES="$SANITIZE $3" || return 1
     for library in "$windows/lib/libox.a" "$BUILD/libox.a"; do
         $CC $SANITIZE -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I"$windows" -Iexamples/firmware/board -DNETWORK_BUFFER='(4 << 20)' \
             -o "$windows/main" tests/embedded/network.c tests/embedded/host_board.c "$windows/model.c" "$library" -lprotobuf-c -lm &&
@@ -146,8 +147,9 @@ same_bits() {
 }
 if [ -x "$BUILD/venv/bin/python" ]; then
     expect 'networks of many forms' sh tests/venv_run.sh "$BUILD/venv" 0 tests/embedded/networks.py "$dir/networks"
-    expect 'convolutions of bytes give the same bits' same_bits windows 10000
-    expect 'products of floats give the same bits' same_bits products 10000
+    expect 'operators of bytes give the same bits' same_bits windows 10000 -DOX_DSP=0
+    expect 'operators of bytes give the same bits with instructions for two products' same_bits windows 10000 -DOX_DSP=1
+    expect 'products of floats give the same bits' same_bits products 10000 -DOX_DSP=0
 fi
 
 mkdir -p "$dir/none"

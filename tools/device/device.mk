@@ -37,7 +37,7 @@ DEVICE_AR    = $(DEVICE_TOOLS)$(if $(DEVICE_TOOLS),gcc-ar,ar)
 # when it links them, 6 % less code; other linkers take the objects as they are.
 DEVICE_LTO    = $(if $(DEVICE_TOOLS),-flto=auto -ffat-lto-objects)
 DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_LTO) $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno \
-  -fno-trapping-math -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare
+  -fno-trapping-math -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare $(DEVICE_DEFINES)
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
 # What devices do without: threads, files and what needs malloc; weights that are laid out once for all sessions; passes
 # of several nodes, and tables of one byte; products for caches, and convolutions and pools with loops of their own.
@@ -77,10 +77,10 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 	@mkdir -p $(@D)
 	$(DEVICE_COMPILE) $(WARNINGS) -I$(BUILD)/device/proto $(DEPFLAGS) -c -o $@ $<
 
-# Loops that networks spend their time in; in the latter, products and sums may be rounded together, as on other machines.
+# Loops that networks spend their time in, whose short ones are no calls of memset; in the latter, products and sums may be rounded together, as on other machines.
 DEVICE_FAST  := src/bare/conv_bytes.c
 DEVICE_FUSED := src/bare/conv_depth.c src/bare/dots.c
-$(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2
+$(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -fno-tree-loop-distribute-patterns
 $(DEVICE_FUSED:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -ffp-contract=fast
 
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c

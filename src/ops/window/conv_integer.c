@@ -550,7 +550,6 @@ static ox_status prepare_in_place(ox_call *call, ox_conv *conv, bool *ready) {
     conv_integer *c = call->state;
     *ready = true;
     c->is_wide = true; /* zero points are taken off before */
-    OX_TRY(keep_ends(call, c));
     return ox_workspace_add(call, 1, ox_conv_bytes_room(conv));
 }
 
@@ -566,7 +565,10 @@ static void run_in_place(const ox_call *call, const ox_conv *conv, size_t *used,
                                  .w_zeros = c->w_zeros ? input(call, in->w_zero) : NULL,
                                  .x = of->x,
                                  .w = of->weights,
-                                 .ends = of->bias,
+                                 .x_scale = (float)scale_of(call->in[in->x_scale], 0),
+                                 .y_scale = (float)scale_of(call->in[in->y_scale], 0),
+                                 .w_scales = call->in[in->w_scale],
+                                 .bias = input(call, in->bias),
                                  .y = of->to};
     ox_conv_bytes_run(&bytes, ox_workspace_take(call, used, 1, ox_conv_bytes_room(conv)));
 }
@@ -604,7 +606,7 @@ ox_status ox_run_conv_integer(ox_call *call) {
     const int w = inputs_of(call)->w;
     size_t used = c->behind;
     const ox_channel_end *ends = c->ends;
-    if (!ends) {
+    if (!ends && !(OX_SMALL && c->is_wide)) {
         ox_channel_end *found = ox_workspace_take(call, &used, call->in[w]->dims[0], sizeof *found);
         find_ends(call, c, found);
         ends = found;

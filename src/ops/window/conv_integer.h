@@ -13,7 +13,9 @@ typedef struct ox_conv_bytes {
     int32_t x_zero, y_zero;
     const ox_tensor *w_zeros; /* NULL: all are 0 */
     const void *x, *w;
-    const ox_channel_end *ends;
+    float x_scale, y_scale;
+    const ox_tensor *w_scales; /* one, or one for each channel */
+    const ox_tensor *bias;     /* NULL: there is none */
     void *y;
 } ox_conv_bytes;
 
