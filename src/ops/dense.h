@@ -41,8 +41,8 @@ ox_status ox_packed_once(struct ox_store *store, const struct ox_loops *loops, c
                          const void **packed, ox_error *error);
 
 #if !OX_SMALL
-/* Prepare: what `make` lays out of a packed weight, once for all sessions; NULL if there is no room for it. *from, which
- * `context` has, is where it finds the weight's elements in the type that is computed in. */
+/* Prepare: what `make` lays out of a packed weight, once for all sessions; NULL if there is no room for it. *from,
+ * which `context` has, is where it finds the weight's elements in the type that is computed in. */
 ox_status ox_laid_once(ox_call *call, const ox_tensor *weight, const ox_store_key *key, size_t size, ox_store_fn *make,
                        const void *context, const void **from, const void **block);
 #endif
