@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "align.h"
+#include "embed.h"
 #include "file.h"
 #include "inputs.h"
 #include "kind.h"
@@ -12,25 +13,13 @@
 #include "slim.h"
 #include "tool.h"
 
-/* An operator that some model uses, and the element types that it is used with. */
-typedef struct op_need {
-    char *name; /* with its domain */
-    int64_t version;
-    uint32_t types;
-} op_need;
-
-typedef struct op_needs {
-    op_need *at;
-    size_t count;
-    bool functions, external, quantized, depth, means;
-} op_needs;
-
 typedef struct embedding {
     const char *directory;
     const ox_bindings *bindings;
     ox_limits limits;
     bool names; /* models keep them, and all that they have */
-    op_needs needs;
+    bool plan;  /* plans in place of models */
+    ox_needs needs;
     ox_text written; /* what to say of the files */
     ox_error error;
 } embedding;
@@ -44,82 +33,6 @@ typedef struct embedded {
     ox_session *session;
     size_t peak; /* bytes of a fixed buffer that loading and running took here */
 } embedded;
-
-/* ---- Operators -------------------------------------------------------------------------------------------------- */
-
-static int compare_needs(const void *a, const void *b) {
-    const op_need *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->version > y->version) - (x->version < y->version);
-}
-
-static void add_need(op_needs *needs, const char *name, int64_t version, uint32_t types) {
-    for (size_t i = 0; i < needs->count; i++)
-        if (!strcmp(needs->at[i].name, name) && needs->at[i].version == version) {
-            needs->at[i].types |= types;
-            return;
-        }
-    needs->at = ox_tool_resize(needs->at, (needs->count + 1) * sizeof *needs->at);
-    char *copy = ox_tool_alloc(strlen(name) + 1);
-    memcpy(copy, name, strlen(name) + 1);
-    needs->at[needs->count++] = (op_need){copy, version, types};
-}
-
-/* An ox_node_fn: average pools, and convolutions whose groups have one input channel. */
-static void add_node_needs(void *context, const ox_node_info *node) {
-    op_needs *needs = context;
-    const bool is_quantized = !strcmp(node->op, "QLinearConv");
-    ox_value_info weights;
-    needs->means |= !*node->domain && (!strcmp(node->op, "AveragePool") || !strcmp(node->op, "GlobalAveragePool"));
-    if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
-        return;
-    needs->depth |= !ox_node_input(node, is_quantized ? 3 : 1, &weights) && weights.rank > 1 && weights.dims[1] == 1;
-}
-
-static void add_model_needs(op_needs *needs, const embedded *e) {
-    ox_model_info info;
-    ox_model_get_info(e->model, &info);
-    needs->functions |= info.function_count > 0;
-    for (size_t i = 0; i < ox_model_op_use_count(e->model); i++) {
-        ox_op_use use;
-        ox_text name = {0};
-        if (ox_model_op_use(e->model, i, &use))
-            continue;
-        needs->quantized |= !*use.domain && !strcmp(use.name, "QuantizeLinear");
-        ox_text_format(&name, "%s%s%s", use.domain, *use.domain ? "." : "", use.name);
-        add_need(needs, name.data, use.version, ox_session_op_types(e->session, i));
-        ox_text_free(&name);
-    }
-    ox_model_visit(e->model, e->session, add_node_needs, needs);
-}
-
-static void put_needs(ox_text *out, const op_needs *needs) {
-    ox_text_put(out, "# Operators, their versions and the element types that they are used with; lists of several\n"
-                     "# models can be joined. `with texts` keeps the whole texts of errors.\n");
-    if (needs->functions)
-        ox_text_put(out, "with functions\n");
-    if (needs->external)
-        ox_text_put(out, "with external\n");
-    if (needs->quantized)
-        ox_text_put(out, "with quantized\n");
-    if (needs->quantized && needs->means)
-        ox_text_put(out, "with means\n");
-    if (needs->depth)
-        ox_text_put(out, "with depth\n");
-    for (size_t i = 0; i < needs->count; i++) {
-        ox_text_format(out, "%s %" PRId64, needs->at[i].name, needs->at[i].version);
-        for (int type = 1; type < OX_DTYPE_COUNT; type++)
-            if (needs->at[i].types >> type & 1)
-                ox_text_format(out, " %s", ox_dtype_name((ox_dtype)type));
-        ox_text_put(out, "\n");
-    }
-}
-
-static void free_needs(op_needs *needs) {
-    for (size_t i = 0; i < needs->count; i++)
-        free(needs->at[i].name);
-    free(needs->at);
-}
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
 
@@ -195,7 +108,7 @@ static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
     return status;
 }
 
-static ox_status write_header(embedding *all, const embedded *e, size_t size) {
+static ox_status write_model_header(embedding *all, const embedded *e, size_t size) {
     ox_text out = {0};
     ox_text_format(&out,
                    "/* %s.h: written by ox embed. */\n"
@@ -227,31 +140,8 @@ static void put_input(ox_text *out, const ox_array *array, size_t index) {
     ox_text_put(out, t->rank ? "};\n" : "0};\n");
 }
 
-/* What main.c prints, unless a board has no printf. */
+/* What main.c prints besides elements. */
 static const char printing[] =
-    "#ifndef NO_PRINTF /* a board without it: result and buffer_peak are there all the same */\n"
-    "#include <stdio.h>\n\n"
-    "/* The first elements of a tensor. */\n"
-    "static void print_elements(const ox_tensor *tensor) {\n"
-    "    const int64_t count = ox_tensor_count(tensor);\n"
-    "    const void *data = tensor->data;\n"
-    "    for (int64_t i = 0; i < count && i < 16; i++)\n"
-    "        switch (tensor->dtype) {\n"
-    "        case OX_FLOAT: printf(\" %g\", (double)((const float *)data)[i]); break;\n"
-    "        case OX_DOUBLE: printf(\" %g\", ((const double *)data)[i]); break;\n"
-    "        case OX_INT8: printf(\" %d\", ((const int8_t *)data)[i]); break;\n"
-    "        case OX_BOOL:\n"
-    "        case OX_UINT8: printf(\" %u\", ((const uint8_t *)data)[i]); break;\n"
-    "        case OX_INT16: printf(\" %d\", ((const int16_t *)data)[i]); break;\n"
-    "        case OX_UINT16: printf(\" %u\", ((const uint16_t *)data)[i]); break;\n"
-    "        case OX_INT32: printf(\" %ld\", (long)((const int32_t *)data)[i]); break;\n"
-    "        case OX_UINT32: printf(\" %lu\", (unsigned long)((const uint32_t *)data)[i]); break;\n"
-    "        case OX_INT64: printf(\" %ld\", (long)((const int64_t *)data)[i]); break;\n"
-    "        case OX_UINT64: printf(\" %lu\", (unsigned long)((const uint64_t *)data)[i]); break;\n"
-    "        default: printf(\" ?\"); break;\n"
-    "        }\n"
-    "    printf(count > 16 ? \" ...\\n\" : \"\\n\");\n"
-    "}\n\n"
     "static void print_outputs(const ox_model *model, const ox_session *session) {\n"
     "    ox_value_info info;\n"
     "    ox_tensor output;\n"
@@ -276,7 +166,7 @@ static void put_inputs(ox_text *out, const embedded *e) {
                 i, (int)e->inputs.arrays[i].tensor.dtype, e->inputs.arrays[i].tensor.rank, i, i, i, i);
 }
 
-static ox_status write_main(embedding *all, const embedded *e) {
+static ox_status write_model_main(embedding *all, const embedded *e) {
     ox_text out = {0};
     ox_text_format(
         &out,
@@ -293,6 +183,7 @@ static ox_status write_main(embedding *all, const embedded *e) {
                    "size_t buffer_peak;   /* bytes of the buffer that it takes */\n"
                    "const void *result;   /* elements of the first output */\n\n",
                    e->name);
+    ox_text_put(&out, ox_embed_printing);
     ox_text_put(&out, printing);
     ox_text_format(&out,
                    "static ox_status run(const ox_options *options, ox_model **model, ox_session **session) {\n"
@@ -352,8 +243,23 @@ static ox_status write_model(embedding *all, const embedded *e, bool first) {
     size_t size;
     ox_status status = write_bytes(all, e, &size);
     if (!status)
-        status = write_header(all, e, size);
-    return status || !first ? status : write_main(all, e);
+        status = write_model_header(all, e, size);
+    return status || !first ? status : write_model_main(all, e);
+}
+
+static ox_status write_plan(embedding *all, const embedded *e, bool first) {
+    ox_plan_file file = {.name = e->name, .session = e->session, .inputs = &e->inputs, .needs = &all->needs};
+    ox_status status = ox_embed_plan(&file, first, &all->error);
+    if (!status)
+        status = write_file(all, e->name, ".c", &file.source);
+    if (!status)
+        status = write_file(all, e->name, ".h", &file.header);
+    if (!status && first)
+        status = write_file(all, "main", ".c", &file.program);
+    ox_text_free(&file.source);
+    ox_text_free(&file.header);
+    ox_text_free(&file.program);
+    return status;
 }
 
 /* Loads and runs in a fixed buffer that grows until it is enough. */
@@ -366,7 +272,7 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
         ox_fixed fixed;
         ox_allocator allocator = ox_fixed_allocator(&fixed, buffer, room);
         const ox_options options = {
-            .allocator = &allocator, .limits = all->limits, .no_fuse = true}; /* as in a firmware */
+            .allocator = &allocator, .limits = all->limits, .no_fuse = true, .isa = "base"}; /* as in a firmware */
         e.session = NULL;
         status = ox_model_load_file(path, &options, &e.model, &all->error);
         if (status)
@@ -375,8 +281,8 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
             status = run_on_zeros(all, &e);
         e.peak = fixed.peak;
         if (!status) {
-            add_model_needs(&all->needs, &e);
-            status = write_model(all, &e, first);
+            ox_needs_of_model(&all->needs, e.model, e.session, all->plan);
+            status = all->plan ? write_plan(all, &e, first) : write_model(all, &e, first);
         }
         ox_session_free(e.session);
         ox_inputs_free(&e.inputs);
@@ -404,16 +310,14 @@ static int embed(embedding *all, char **paths, size_t count) {
     for (size_t i = 0; i < count && !status; i++)
         status = embed_model(all, paths[i], i == 0);
     if (!status) {
-        if (all->needs.count)
-            qsort(all->needs.at, all->needs.count, sizeof *all->needs.at, compare_needs);
-        put_needs(&out, &all->needs);
+        ox_needs_put(&out, &all->needs);
         status = write_file(all, "ops", ".txt", &out);
     }
     if (!status)
         fputs(ox_text_get(&all->written), stdout);
     ox_text_free(&out);
     ox_text_free(&all->written);
-    free_needs(&all->needs);
+    ox_needs_free(&all->needs);
     return status ? ox_options_failed(&all->error) : OX_EXIT_OK;
 }
 
@@ -431,6 +335,10 @@ int ox_command_embed(ox_args *args) {
             all.names = true;
             continue;
         }
+        if (ox_args_flag(args, "--plan")) {
+            all.plan = true;
+            continue;
+        }
         if (ox_args_option(args, "-d", &value) || ox_args_option(args, "--dim", &value)) {
             if (!ox_bindings_add(&bindings, value))
                 status = ox_tool_usage(args->command, "-d wants DIM=N, not '%s'", value);
@@ -443,6 +351,8 @@ int ox_command_embed(ox_args *args) {
     }
     if (!status && args->failed)
         status = OX_EXIT_USAGE;
+    if (!status && all.plan && all.names)
+        status = ox_tool_usage(args->command, "a plan has no names: --names or --plan, not both");
     if (!status && (!count || !all.directory))
         status = ox_tool_usage(args->command, "which models, and where to? ox embed MODEL... -o DIR");
     if (!status)

@@ -135,8 +135,8 @@ const ox_subcommand ox_subcommands[] = {
      "  ox info model.onnx -d batch=1 --nodes\n"
      "  ox info model.onnx --json\n"},
     {"embed", ox_command_embed, "write what a firmware needs to run models",
-     "usage: ox embed MODEL... -o DIR [-d DIM=N]... [--names] [--max-memory SIZE]\n"
-     "                [--timeout SECONDS]\n"
+     "usage: ox embed MODEL... -o DIR [-d DIM=N]... [--names | --plan]\n"
+     "                [--max-memory SIZE] [--timeout SECONDS]\n"
      "\n"
      "Writes into DIR: ops.txt, the operators and element types that the models need,\n"
      "for `make device OPS=DIR/ops.txt`; NAME.c and NAME.h for each model, its bytes\n"
@@ -146,6 +146,8 @@ const ox_subcommand ox_subcommands[] = {
      "  -d DIM=N       binds a symbolic dimension, as in -d batch=1\n"
      "  --names        keeps the names of nodes and values, documentation and equal\n"
      "                 weights, which are left out otherwise\n"
+     "  --plan         writes plans for these shapes in place of models: constants of\n"
+     "                 C, which need no loader and no planning on the device\n"
      "  --max-memory SIZE, --timeout SECONDS   as of ox run: each model runs once\n"
      "\n"
      "Examples:\n"

@@ -58,6 +58,7 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
                   control_flags)                                                                                       \
     ox_call_fn ox_infer_##infer, ox_prepare_##prepare, ox_run_##run, ox_control_##control;
 #define GONE(domain, name, since)
+#define PLANNED(symbol)
 #include OX_TABLE
 #undef GONE
 #undef OP_IN
@@ -91,22 +92,25 @@ ox_status ox_run_none(ox_call *call) {
 #define BIT(version) ((uint64_t)1 << (version))
 
 static const ox_op table[] = {
+#define INFER(infer) ox_infer_##infer
+#define END ,
 /* An operator with what its kind knows besides. */
 #define ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, detail, flags)         \
     {                                                                                                                  \
-        domain, #name, FIRST since, VERSIONS since, min_in, max_in, min_out, max_out, dtypes, ox_infer_##infer,        \
+        domain, #name, FIRST since, VERSIONS since, min_in, max_in, min_out, max_out, dtypes, INFER(infer),            \
             ox_prepare_##prepare, ox_run_##run, detail, flags                                                          \
     }
 #define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
-    ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, NULL, flags),
+    ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, NULL, flags) END
 #define DETAILED(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run, detail, flags)                     \
-    ROW("", name, since, min_in, max_in, 1, max_out, dtypes, infer, prepare, run, detail, flags),
+    ROW("", name, since, min_in, max_in, 1, max_out, dtypes, infer, prepare, run, detail, flags) END
 #define BODIES_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags, control,  \
                   control_flags)                                                                                       \
     ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run,                            \
         (&(const ox_op)ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, none, none,           \
                            (&(const ox_control){ox_control_##control}), control_flags)),                               \
-        flags),
+        flags)                                                                                                         \
+    END
 #define PROGRAM(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run, flags, ...)                         \
     DETAILED(name, since, min_in, max_in, max_out, dtypes, infer, prepare, run,                                        \
              (&(const ox_elementwise){__VA_ARGS__}), OX_OP_STRIDED | OX_OP_IN_PLACE | OX_OP_PASS | (flags))
@@ -124,7 +128,8 @@ static const ox_op table[] = {
 #if OX_WITH_EPILOGUES
 #define DENSE_IN(domain, name, since, min_in, max_in, dtypes, run, emit, flags)                                        \
     ROW(domain, name, since, min_in, max_in, 1, 1, dtypes, run, run, run, (&(const ox_dense){ox_emit_##emit}),         \
-        OX_OP_EPILOGUE | (flags)),
+        OX_OP_EPILOGUE | (flags))                                                                                      \
+    END
 #endif
 #define CONTROL(name, since, min_in, max_in, dtypes, run, flags)                                                       \
     DETAILED(name, since, min_in, max_in, OX_ANY, dtypes, run, none, none, (&(const ox_control){ox_control_##run}),    \
@@ -133,6 +138,22 @@ static const ox_op table[] = {
 #define GONE(domain, name, since) {domain, #name, FIRST since, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0},
 #include OX_TABLE
 };
+
+/* Plans name the rows that their steps are of (planned.h), so that nothing else is linked, and what infers is not. Of
+ * those the list says the symbols (select.awk). */
+#ifdef OX_SELECTION
+#undef INFER
+#undef END
+#undef GONE
+#undef PLANNED
+#define INFER(infer) NULL
+#define END ;
+#define GONE(domain, name, since)
+#define PLANNED(symbol)                                                                                                \
+    extern const ox_op symbol;                                                                                         \
+    const ox_op symbol =
+#include OX_TABLE
+#endif
 
 enum {
     TABLE_ROWS = sizeof table / sizeof *table

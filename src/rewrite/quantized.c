@@ -77,8 +77,10 @@ static ox_status rewrite(ox_requantizer *r, int32_t n) {
 }
 
 ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
-    ox_requantizer r = {
-        .b = b, .scope = scope, .own = OX_WITH_BYTE_MEANS && !b->model->options.no_fuse, .bytes = {OX_NONE, OX_NONE}};
+    ox_requantizer r = {.b = b,
+                        .scope = scope,
+                        .own = OX_WITH_OWN_OPERATORS && !b->model->options.no_fuse,
+                        .bytes = {OX_NONE, OX_NONE}};
     int32_t first = 0;
     while (first < scope->nnodes && !ox_build_is_op(&scope->nodes[first], "QuantizeLinear"))
         first++;

@@ -118,13 +118,13 @@ ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const o
     if (to->zero < 0 || !ox_quant_is_byte(to))
         return OX_OK;
     if (arithmetic)
-        return rewrite_arithmetic(r, n, value, node, arithmetic, to);
+        return !r->own ? OX_OK : rewrite_arithmetic(r, n, value, node, arithmetic, to);
     if (ox_build_is_op(node, "AveragePool"))
         return rewrite_mean(r, n, value, node, &ox_op_qlinear_average_pool, to);
     if (ox_build_is_op(node, "GlobalAveragePool"))
         return rewrite_mean(r, n, value, node, &ox_op_qlinear_global_average_pool, to);
 #if OX_WITH_OWN_OPERATORS
-    if (ox_build_is_op(node, "ReduceMean"))
+    if (r->own && ox_build_is_op(node, "ReduceMean"))
         return rewrite_reduce_mean(r, n, value, node, to);
 #endif
     return OX_OK;

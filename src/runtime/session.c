@@ -5,6 +5,7 @@
 #include "bound.h"
 #include "extra.h"
 #include "options.h"
+#include "plan_text.h"
 #include "profile.h"
 #include "run.h"
 #include "visit.h"
@@ -359,6 +360,18 @@ uint32_t ox_session_op_types(const ox_session *session, size_t use_index) {
         return 0;
     return ox_model_op_use(session->model, use_index, &use) ? 0 : frame_op_types(session->frame, &use);
 }
+
+#if !OX_SMALL
+ox_status ox_session_write_plan(ox_session *session, ox_plan_writer *writer, ox_error *error) {
+    ox_error_clear(error);
+    OX_NEED(session, error);
+    OX_NEED(writer, error);
+    if (!writer->name || !writer->text || !writer->op)
+        return ox_fail(error, OX_ERROR_ARGUMENT, "a plan is written by a name and two functions, and one is NULL");
+    session->frame->error = error;
+    return ox_meter_explain(&session->meter, ox_frame_write(session->frame, &session->temporary, writer), error);
+}
+#endif
 
 /* Where nobody is told of steps, the frame knows of no profile. */
 static void watch(ox_session *session) {

@@ -145,12 +145,65 @@ same_bits() {
     done
     [ "$(wc -l <"$windows/lib.txt")" -gt "$2" ] && cmp "$windows/lib.txt" "$windows/$(basename "$BUILD").txt"
 }
+# What the whole library gives.
+whole_library() {
+    windows=$dir/networks/$1
+    "$BUILD/ox" embed "$windows/model.onnx" -o "$windows" &&
+        $CC $SANITIZE -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I"$windows" -Iexamples/firmware/board -DNETWORK_BUFFER='(4 << 20)' \
+            -o "$windows/main" tests/embedded/network.c tests/embedded/host_board.c "$windows/model.c" "$BUILD/libox.a" -lprotobuf-c -lm &&
+        "$windows/main" | grep '^result: ' >"$windows/lib.txt"
+}
+# The same by a plan.
+same_plan() {
+    windows=$dir/networks/$1
+    # shellcheck disable=SC2086
+    $CC $SANITIZE -std=c11 -Wall -Wextra -Werror -D_POSIX_C_SOURCE=200809L -Isrc -I"$windows/plan" -Iexamples/firmware/board -Wl,--gc-sections \
+        -o "$windows/planned" tests/embedded/planned.c tests/embedded/host_board.c "$windows/plan/model.c" "$dir/planned/libox.a" -lm &&
+        "$windows/planned" >"$windows/planned.txt" || return 1
+    [ -s "$windows/lib.txt" ] || whole_library "$1" || return 1
+    grep '^result: ' "$windows/planned.txt" | cmp - "$windows/lib.txt"
+}
+damaged() {
+    windows=$dir/networks/$1
+    $CC $SANITIZE -std=c11 -Wall -Wextra -Werror -Isrc -I"$windows/plan" -Iexamples/firmware/board -o "$windows/damaged" \
+        tests/embedded/damaged.c tests/embedded/host_board.c "$windows/plan/model.c" "$dir/planned/libox.a" -lm && "$windows/damaged"
+}
+no_loader() { [ -n "$SANITIZE" ] || ! nm "$1" | grep -Eq 'protobuf_c|ox_load_|ox_stage_|ox_model_load|ox_infer_(conv|gemm|qlinear_conv)$'; }
 if [ -x "$BUILD/venv/bin/python" ]; then
     expect 'networks of many forms' sh tests/venv_run.sh "$BUILD/venv" 0 tests/embedded/networks.py "$dir/networks"
     expect 'operators of bytes give the same bits' same_bits windows 10000 -DOX_DSP=0
     expect 'operators of bytes give the same bits with instructions for two products' same_bits windows 10000 -DOX_DSP=1
     expect 'products of floats give the same bits' same_bits products 10000 -DOX_DSP=0
+
+    # The same by plans as constants, in one library of what all of them need, whose code the sanitizers watch, too.
+    plans='windows products kws_qdq resnet'
+    for network in $plans; do
+        expect "a plan of $network" "$BUILD/ox" embed --plan "$dir/networks/$network/model.onnx" -o "$dir/networks/$network/plan"
+    done
+    # shellcheck disable=SC2086 # a list of words
+    lists=$(printf "$dir/networks/%s/plan/ops.txt " $plans)
+    expect 'a library for plans' device OPS="$lists" DEVICE="$dir/planned" \
+        DEVICE_DEFINES="-DOX_ASSERTIONS=1 $SANITIZE"
+    for network in $plans; do
+        expect "a plan gives the same bits: $network" same_plan "$network"
+        expect "a plan needs no loader: $network" no_loader "$dir/networks/$network/planned"
+        expect "a damaged plan is refused: $network" damaged "$network"
+    done
+    expect 'a plan of a random forest' "$BUILD/ox" embed --plan tests/embedded/forest.onnx -d rows=1 -o "$dir/networks/forest"
+    expect 'a program that ox embed writes for a plan' $CC -std=c11 -Wall -Wextra -Werror $SANITIZE -Isrc -I"$dir/networks/kws_qdq/plan" \
+        -o "$dir/networks/main" "$dir/networks/kws_qdq/plan/main.c" "$dir/networks/kws_qdq/plan/model.c" "$dir/planned/libox.a" -lm
+    tells() { "$dir/networks/main" | grep -Eqx '[0-9]+ bytes of the arena of [0-9]+ are enough'; }
+    expect 'it says how much memory it takes' tells
 fi
+
+# What a plan cannot be of.
+refuses() {
+    "$BUILD/ox" embed --plan "$1" -o "$dir/refused" >"$dir/out" 2>&1
+    grep -q "$2" "$dir/out"
+}
+for case in 'test_loop11/no such operators' 'test_nonzero_example/a shape depends on data' 'test_string_concat/of numbers'; do
+    expect "no plan: ${case%/*}" refuses "$BUILD/node/${case%/*}/model.onnx" "${case#*/}"
+done
 
 mkdir -p "$dir/none"
 printf '\010\010B\002\020\021:\003\022\001g' >"$dir/none/none.onnx"

@@ -96,6 +96,28 @@ $(DEVICE)/network.elf: $(DEVICE)/obj/tests/embedded/network.o $(DEVICE)/obj/netw
 $(NETWORKS_DIR)/%/host: tests/embedded/network.c tests/embedded/host_board.c $(NETWORKS_DIR)/%/model.c $(BUILD)/libox.a
 	$(COMPILE) -I$(BOARD) -I$(NETWORKS_DIR)/$* -DNETWORK_BUFFER='(4 << 20)' -o $@ $(filter %.c,$^) $(LIBS_STATIC)
 
+# The same networks by plans as constants.
+$(NETWORKS_DIR)/%/plan/ops.txt $(NETWORKS_DIR)/%/plan/model.c $(NETWORKS_DIR)/%/plan/model.h &: $(NETWORKS_DIR)/%/model.onnx $(BUILD)/ox
+	$(BUILD)/ox embed --plan $< -o $(NETWORKS_DIR)/$*/plan
+
+PLAN_COMPILE = $(DEVICE_COMPILE) -I$(NETWORK_DIR)/plan -I$(BOARD) $(PLAN_FLAGS)
+$(DEVICE)/obj/plan_model.o: $(NETWORK_DIR)/plan/model.c $(NETWORK_DIR)/plan/model.h src/runtime/planned.h $(DEVICE)/gen/selection.h
+	@mkdir -p $(@D)
+	$(PLAN_COMPILE) $(WARNINGS) -c -o $@ $<
+
+$(DEVICE)/obj/planned.o: tests/embedded/planned.c $(NETWORK_DIR)/plan/model.h src/runtime/planned.h $(DEVICE)/gen/selection.h
+	@mkdir -p $(@D)
+	$(PLAN_COMPILE) $(WARNINGS) -c -o $@ $<
+
+$(DEVICE)/planned.elf: $(DEVICE)/obj/planned.o $(DEVICE)/obj/plan_model.o $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+device-plan: machine_cortex-m0 := $(machine_cortex-m3)
+device-plan: hz_cortex-m0 := $(hz_cortex-m3)
+$(DEVICE)/planned.elf: MEMORY = $(if $(filter cortex-m0,$(TARGET)),$(memory_cortex-m3),$(memory_$(TARGET)))
+device-plan: $(DEVICE)/planned.elf $(NETWORK_DIR)/host
+	@sh tests/embedded/network.sh $(NETWORK_DIR)/host $(EMULATE) -kernel $<
+
 # A Cortex-M0 with more memory than the microbit has; it takes the same instructions.
 device-network: machine_cortex-m0 := $(machine_cortex-m3)
 device-network: hz_cortex-m0 := $(hz_cortex-m3)
@@ -104,7 +126,8 @@ device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 	@sh tests/embedded/network.sh $(NETWORK_DIR)/host $(EMULATE) -kernel $<
 
 # What inferences take: docs/devices-bench.md.
-DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows products,$(NETWORKS)))
+DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows products,$(NETWORKS))) \
+  $(patsubst %,%@cortex-m4@plan,kws_float kws_qdq kws_qop mobilenet resnet)
 device-bench: $(BUILD)/ox
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tests/embedded/bench.sh $(BUILD)/device/bench.md $(DEVICE_BENCH)
 	@cat tests/embedded/bench_head.md $(BUILD)/device/bench.md >docs/devices-bench.md
@@ -113,7 +136,8 @@ device-bench: $(BUILD)/ox
 # microbit has 16 KB of RAM.
 DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
   device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 device-network@windows-cortex-m4 \
-  device-network@products-cortex-m4 device-network@products-rv32 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
+  device-network@products-cortex-m4 device-network@products-rv32 device-plan@kws_qdq-cortex-m4 device-plan@windows-rv32 \
+  device-plan@products-cortex-m0 $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(DEVICE_PARTS)
@@ -141,7 +165,14 @@ device-network@%:
 device-network@%: NETWORK_NAME = $(firstword $(subst -, ,$*))
 device-network@%: NETWORK_TARGET = $(patsubst $(NETWORK_NAME)-%,%,$*)
 
+# The same, with a library of what the plan needs.
+device-plan@%:
+	+@$(MAKE) --no-print-directory TARGET='$(NETWORK_TARGET)' NETWORK='$(NETWORK_NAME)' \
+	  DEVICE='$(BUILD)/device/$(NETWORK_TARGET)-$(NETWORK_NAME)-plan' OPS='$(NETWORKS_DIR)/$(NETWORK_NAME)/plan/ops.txt' device-plan
+device-plan@%: NETWORK_NAME = $(firstword $(subst -, ,$*))
+device-plan@%: NETWORK_TARGET = $(patsubst $(NETWORK_NAME)-%,%,$*)
+
 device-node@%:
 	+@$(MAKE) --no-print-directory TARGET=$* DEVICE='$(BUILD)/device/$*' device-node
 
-.PHONY: device-cases device-node device-forest device-digits device-exact device-network device-bench device-test
+.PHONY: device-cases device-node device-forest device-digits device-exact device-network device-plan device-bench device-test

@@ -107,7 +107,9 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTR
             delete wanted[full, version[i]]
         }
     if (keep) {
-        print >table
+        symbol = domain "_" name "_" version[1]
+        gsub(/[^A-Za-z0-9]/, "_", symbol)
+        print "PLANNED(ox_row_" symbol ") " $0 >table
         if (/^(LANES|MIXED)/ || /OX_OP_LOADS/)
             features["passes"] = 1
         if (!/OX_OP_NO_ATTRS/)

@@ -1,0 +1,86 @@
+/* needs.c: the list of operators and element types that models need, as "make device" takes it. */
+#include "needs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+static int compare_needs(const void *a, const void *b) {
+    const ox_need *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->version > y->version) - (x->version < y->version);
+}
+
+void ox_needs_add(ox_needs *needs, const char *name, int64_t version, uint32_t types) {
+    for (size_t i = 0; i < needs->count; i++)
+        if (!strcmp(needs->at[i].name, name) && needs->at[i].version == version) {
+            needs->at[i].types |= types;
+            return;
+        }
+    needs->at = ox_tool_resize(needs->at, (needs->count + 1) * sizeof *needs->at);
+    char *copy = ox_tool_alloc(strlen(name) + 1);
+    memcpy(copy, name, strlen(name) + 1);
+    needs->at[needs->count++] = (ox_need){copy, version, types};
+}
+
+/* An ox_node_fn: average pools, and convolutions whose groups have one input channel. */
+static void add_node_needs(void *context, const ox_node_info *node) {
+    ox_needs *needs = context;
+    const bool is_quantized = !strcmp(node->op, "QLinearConv");
+    ox_value_info weights;
+    needs->means |= !*node->domain && strstr(node->op, "AveragePool") != NULL;
+    if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
+        return;
+    needs->depth |= !ox_node_input(node, is_quantized ? 3 : 1, &weights) && weights.rank > 1 && weights.dims[1] == 1;
+}
+
+void ox_needs_of_model(ox_needs *needs, const ox_model *model, const ox_session *session, bool planned) {
+    ox_model_info info;
+    ox_model_get_info(model, &info);
+    needs->functions |= !planned && info.function_count > 0;
+    for (size_t i = 0; i < ox_model_op_use_count(model); i++) {
+        ox_op_use use;
+        ox_text name = {0};
+        if (ox_model_op_use(model, i, &use))
+            continue;
+        needs->quantized |= !*use.domain && !strcmp(use.name, "QuantizeLinear");
+        if (planned)
+            continue;
+        ox_text_format(&name, "%s%s%s", use.domain, *use.domain ? "." : "", use.name);
+        ox_needs_add(needs, name.data, use.version, ox_session_op_types(session, i));
+        ox_text_free(&name);
+    }
+    ox_model_visit(model, session, add_node_needs, needs);
+}
+
+void ox_needs_put(ox_text *out, ox_needs *needs) {
+    if (needs->count)
+        qsort(needs->at, needs->count, sizeof *needs->at, compare_needs);
+    ox_text_put(out, "# Operators, their versions and the element types that they are used with; lists of several\n"
+                     "# models can be joined. `with texts` keeps the whole texts of errors.\n");
+    if (needs->functions)
+        ox_text_put(out, "with functions\n");
+    if (needs->external)
+        ox_text_put(out, "with external\n");
+    if (needs->quantized)
+        ox_text_put(out, "with quantized\n");
+    if (needs->quantized && needs->means)
+        ox_text_put(out, "with means\n");
+    if (needs->depth)
+        ox_text_put(out, "with depth\n");
+    for (size_t i = 0; i < needs->count; i++) {
+        ox_text_format(out, "%s %" PRId64, needs->at[i].name, needs->at[i].version);
+        for (int type = 1; type < OX_DTYPE_COUNT; type++)
+            if (needs->at[i].types >> type & 1)
+                ox_text_format(out, " %s", ox_dtype_name((ox_dtype)type));
+        ox_text_put(out, "\n");
+    }
+}
+
+void ox_needs_free(ox_needs *needs) {
+    for (size_t i = 0; i < needs->count; i++)
+        free(needs->at[i].name);
+    free(needs->at);
+}
