@@ -120,6 +120,14 @@
 #endif
 #define OX_WITH_BYTE_MEANS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_MEANS))
 
+/* Gemm between quantizations becomes QLinearGemm, on devices, too, if their list has Gemm. */
+#ifndef OX_WITH_GEMMS
+#define OX_WITH_GEMMS 1
+#endif
+#define OX_WITH_BYTE_GEMMS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_GEMMS))
+/* Some operator that no file can name is there. */
+#define OX_WITH_SOME_OWN (OX_WITH_BYTE_MEANS || OX_WITH_BYTE_GEMMS)
+
 /* The nodes as the model has them stay beside, for sessions that want them. */
 #ifndef OX_KEEP_WRITTEN
 #define OX_KEEP_WRITTEN (OX_WITH_QUANTIZED && !OX_SMALL)

@@ -1,21 +1,20 @@
 /* requantize.c: factors of sums, and sums whose rounding integers of 32 bits do not tell. */
 #include "requantize.h"
 
-#include "loops/element.h"
-
 enum {
     LEAST_SHIFT = 2, /* so that some upper halves are sure */
     MOST_SHIFT = 20  /* so that sums beyond 2^30, whose upper halves are further off, saturate */
 };
 
 static float scale_of(const ox_channel_scales *s, ptrdiff_t channel) {
-    return ((const ox_f32 *)s->w->data)[ox_tensor_count(s->w) == 1 ? 0 : channel];
+    return s->w[channel * s->step];
 }
 
 ox_channel_scales ox_channel_scales_of(float x, const ox_tensor *w, float y, bool divides_first, ox_dtype dtype,
                                        int32_t zero) {
     const bool is_signed = dtype == OX_INT8;
-    ox_channel_scales s = {.x = x, .y = y, .w = w, .divides_first = divides_first};
+    ox_channel_scales s = {
+        .x = x, .y = y, .w = w->data, .step = ox_tensor_count(w) > 1, .divides_first = divides_first};
     s.zero = zero - (is_signed ? 0 : 128);
     s.flip = is_signed ? 0 : 0x80808080;
     const double ratio = (double)x / (double)y;

@@ -4,6 +4,7 @@
 #define OX_BARE_REQUANTIZE_H
 
 #include "dsp.h"
+#include "loops/element.h"
 #include "tensor.h"
 
 #include <stdbool.h>
@@ -12,7 +13,8 @@
 /* What sums of products x * w become: bytes y. */
 typedef struct ox_channel_scales {
     float x, y;         /* scales of x and y */
-    const ox_tensor *w; /* floats, one or one for each channel */
+    const ox_f32 *w;    /* one for each channel, */
+    ptrdiff_t step;     /* or 0: all have the same */
     bool divides_first; /* whether other machines round x / y * w, or x * w / y */
     uint32_t ratio;     /* x / y is about ratio * 2^exponent, and ratio at least 2^31; 0: it is no such number */
     int32_t exponent;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#if OX_WITH_BYTE_MEANS
+#if OX_WITH_SOME_OWN
 static ox_status check_one(ox_call *call, int i, ox_dtypes dtypes) {
     OX_TRY(ox_call_check_dtype(call, i, dtypes));
     return ox_tensor_count(call->in[i]) == 1

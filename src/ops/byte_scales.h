@@ -6,7 +6,7 @@
 #include "loops/byte_loops.h"
 #include "op.h"
 
-#if OX_WITH_BYTE_MEANS
+#if OX_WITH_SOME_OWN
 #define OX_BYTE_TYPES (OX_BIT(OX_INT8) | OX_BIT(OX_UINT8))
 
 /* Infer: inputs x (bytes), x + 1 (its scale, one float) and x + 2 (its zero point, of the type of x, which may be

@@ -173,13 +173,16 @@ static ox_status rewrite_matmul(ox_requantizer *r, int32_t n, int32_t value, con
 }
 
 #if OX_WITH_OWN_OPERATORS
-/* Puts the transpose of constant weights in front of node n. */
+/* Puts the transpose of constant weights in front of node n; devices read weights as they lie. */
 static ox_status put_transpose(ox_requantizer *r, int32_t n, int32_t weights, int32_t *out) {
     ox_node node = {.version = (ox_index)ox_newest_opset("")};
     node.op = ox_op_find("", "Transpose", node.version, NULL);
     return ox_quant_put(r, n, &node, 1, &weights, r->scope->nodes[n].out[0], out);
 }
 
+#endif
+
+#if OX_WITH_BYTE_GEMMS
 /* Weights [n,k] or [k,n], a scale for each of n, and a bias for each, if any. */
 static bool fits_gemm(const ox_requantizer *r, const ox_node *gemm, const ox_quantization *a, const ox_quantization *b,
                       const ox_tensor **bias) {
@@ -208,13 +211,16 @@ static ox_status rewrite_gemm(ox_requantizer *r, int32_t n, int32_t value, const
         !read_matrix(r, ox_quant_input(gemm, 1), &b) || !fits_gemm(r, gemm, &a, &b, &bias))
         return OX_OK;
     int32_t weights = b.node->in[0];
+#if OX_WITH_OWN_OPERATORS
     if (ox_emit_int(gemm, "transB", 0))
         OX_TRY(put_transpose(r, n, weights, &weights));
+#endif
     const ox_node *more = ox_quant_maker(r, ox_quant_input(gemm, 2));
     const ox_index in[] = {a.node->in[0], a.scale,   a.zero,   (ox_index)weights,           b.scale,
                            b.zero,        to->scale, to->zero, bias ? more->in[0] : OX_NONE};
     OX_TRY(ox_quant_replace(r, n, value, gemm, &ox_op_qlinear_gemm, bias ? 9 : 8, in));
-    r->scope->nodes[n].nattrs = 0;
+    if (OX_WITH_OWN_OPERATORS)
+        r->scope->nodes[n].nattrs = 0;
     return OX_OK;
 }
 #endif
@@ -226,8 +232,8 @@ ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox
         return OX_OK;
     if (ox_build_is_op(node, "Conv"))
         return rewrite_conv(r, n, value, node, to);
-#if OX_WITH_OWN_OPERATORS
-    if (r->own && ox_build_is_op(node, "Gemm"))
+#if OX_WITH_BYTE_GEMMS
+    if ((OX_SMALL || r->own) && ox_build_is_op(node, "Gemm"))
         return rewrite_gemm(r, n, value, node, to);
 #endif
     if (ox_build_is_op(node, "MatMul"))

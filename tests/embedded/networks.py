@@ -1,6 +1,6 @@
 """networks.py DIR: writes small networks with random weights, DIR/NAME/model.onnx: a keyword spotter of depthwise and
 1x1 convolutions (floats, QDQ and QOperator form), and in QDQ form a MobileNet of a quarter of the width, a ResNet of
-eight layers and an autoencoder, and convolutions of bytes, and products of floats, in many forms. The same bytes each time."""
+eight layers and an autoencoder, and operators of bytes, and products of floats, in many forms. The same bytes each time."""
 import os
 import sys
 
@@ -152,7 +152,7 @@ def autoencoder():
 
 
 def windows():
-    """QLinearConv and average pools in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
+    """QLinearConv, average pools and Gemm of bytes in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
     padding at one side, kernels of one and two dimensions."""
     net = Network("qop", (1, 4, 11, 13), 7)
     rng, outputs = net.rng, []
@@ -211,7 +211,35 @@ def windows():
             else:
                 name = net.node("GlobalAveragePool", [given])
             outputs.append(net.node("DequantizeLinear", [net.node("QuantizeLinear", [name] + last)] + last))
+    for m, k in (1, 572), (2, 286), (44, 13), (4, 143):
+        for n in 1, 2, 3, 4, 5, 11:
+            for turned in 0, 1:
+                outputs.append(gemm(net, types, m, k, n, turned))
     return net, outputs
+
+
+def gemm(net, types, m, k, n, turned):
+    """A Gemm of bytes, whose types, zero points and scales are random; turned: its weights are [n, k]."""
+    rng = net.rng
+    (x_type, x_low), (w_type, w_low), (y_type, y_low) = [types["iu"[rng.integers(2)]] for _ in range(3)]
+    x_scale, y_scale = numpy.float32(rng.choice([0.03125, 0.0437])), numpy.float32(rng.choice([0.5, 0.171, 0.03125]))
+    first = [net.const(x_scale), net.const(x_type(x_low + rng.integers(60, 200)))]
+    last = [net.const(y_scale), net.const(y_type(y_low + rng.integers(0, 256)))]
+    given = net.node("QuantizeLinear", [net.node("Reshape", ["x", net.const(numpy.array([m, k], numpy.int64))])] + first)
+    shape = n if rng.integers(2) else ()
+    scales = numpy.broadcast_to(numpy.float32(rng.choice([0.25, 0.013], shape) / k ** 0.5), shape).copy()
+    zeros = rng.integers(0, 256, shape) + w_low if rng.integers(2) else numpy.zeros(shape)
+    w = (rng.integers(0, 256, (n, k) if turned else (k, n)) + w_low).astype(w_type)
+    axis = dict(axis=0 if turned else 1)
+    inputs = [net.node("DequantizeLinear", [given] + first),
+              net.node("DequantizeLinear", [net.const(w), net.const(scales), net.const(numpy.array(zeros, w_type))], **axis)]
+    if rng.integers(2):
+        steps = numpy.array(x_scale * scales, numpy.float32)
+        bias = rng.integers(-3000, 3000, n).astype(numpy.int32)
+        inputs.append(net.node("DequantizeLinear", [net.const(bias), net.const(steps),
+                                                    net.const(numpy.zeros(steps.shape, numpy.int32))], axis=0))
+    name = net.node("QuantizeLinear", [net.node("Gemm", inputs, transB=turned)] + last)
+    return net.node("DequantizeLinear", [name] + last)
 
 
 def products():

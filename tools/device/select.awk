@@ -33,7 +33,7 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external quantized depth means attributes subgraphs values runs passes", feature, " ")
+    nfeatures = split("texts operators functions external quantized depth means gemms attributes subgraphs values runs passes", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -110,6 +110,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTR
         symbol = domain "_" name "_" version[1]
         gsub(/[^A-Za-z0-9]/, "_", symbol)
         print "PLANNED(ox_row_" symbol ") " $0 >table
+        if (full == "Gemm")
+            features["gemms"] = 1
         if (/^(LANES|MIXED)/ || /OX_OP_LOADS/)
             features["passes"] = 1
         if (!/OX_OP_NO_ATTRS/)

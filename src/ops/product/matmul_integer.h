@@ -12,9 +12,10 @@ typedef struct ox_integer_inputs {
 
 const ox_integer_inputs *ox_integer_inputs_of(const ox_call *call);
 
-#if OX_WITH_OWN_OPERATORS
+#if OX_WITH_BYTE_GEMMS
 /* Operators that no model names. QLinearGemm: QLinearMatMul of two matrices, and input 8, one int32 for each column, is
- * added to the sums. A product whose sums may be too large for an int32: they are floats then. */
+ * added to the sums; on devices it has Gemm's attribute transB, too. A product whose sums may be too large for an
+ * int32: they are floats then. */
 extern const ox_op ox_op_qlinear_gemm, ox_op_qlinear_product;
 #endif
 

@@ -1,0 +1,232 @@
+/* gemm_bytes.c: QLinearGemm where weights lie, in place of src/ops/product/matmul_own.c: a row of A is widened to 16
+ * bits less its zero point, and multiplied by the weights of each column of the result. */
+#include "ops/byte_scales.h"
+#include "ops/dense.h"
+#include "ops/product/matmul_integer.h"
+
+#include "requantize.h"
+
+#if OX_WITH_BYTE_GEMMS
+enum {
+    A,
+    A_SCALE,
+    A_ZERO,
+    B,
+    B_SCALE,
+    B_ZERO,
+    Y_SCALE,
+    Y_ZERO,
+    BIAS,
+    QUAD = 4 /* products that are added at a time */
+};
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
+
+/* Weights are [n,k], as Gemm's attribute transB says, or [k,n]. */
+static bool is_by_rows(ox_call *call) {
+    return ox_call_int(call, "transB", 0) != 0;
+}
+
+static int64_t columns_of(ox_call *call) {
+    return call->in[B]->dims[is_by_rows(call) ? 0 : 1];
+}
+
+/* One value, or one for each column of the result, if they are given. */
+static ox_status check_entries(ox_call *call, int i, ox_dtypes dtypes) {
+    if (!ox_call_given(call, i))
+        return OX_OK;
+    OX_TRY(ox_call_check_dtype(call, i, dtypes));
+    const int64_t count = ox_tensor_count(call->in[i]), columns = columns_of(call);
+    if (call->in[i]->rank <= 1 && (count == columns || (count == 1 && i != BIAS)))
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have an entry for each column of %s", OX_INPUT(call, i),
+                        OX_INPUT(call, B));
+}
+
+static ox_status infer(ox_call *call) {
+    const ox_tensor *a = call->in[A], *b = call->in[B];
+    OX_TRY(ox_check_bytes(call, A));
+    OX_TRY(ox_check_bytes_out(call, Y_SCALE));
+    OX_TRY(ox_call_check_dtype(call, B, OX_BYTE_TYPES));
+    if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[is_by_rows(call) ? 1 : 0])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must be matrices of as many columns as rows",
+                            OX_INPUT(call, A), OX_INPUT(call, B));
+    OX_TRY(check_entries(call, B_SCALE, OX_BIT(OX_FLOAT)));
+    OX_TRY(check_entries(call, B_ZERO, OX_BIT(b->dtype)));
+    OX_TRY(check_entries(call, BIAS, OX_BIT(OX_INT32)));
+    return ox_call_output(call, 0, call->in[Y_ZERO]->dtype, 2, (const int64_t[]){a->dims[0], columns_of(call)});
+}
+
+/* Elements of a row of A, with zeros behind up to whole quads. */
+static int64_t room_of(const ox_call *call) {
+    return (call->in[A]->dims[1] + QUAD - 1) & ~(int64_t)(QUAD - 1);
+}
+
+static ox_status prepare(ox_call *call) {
+    return ox_workspace_add(call, room_of(call), sizeof(int16_t));
+}
+
+/* ---- Products ---------------------------------------------------------------------------------------------------- */
+
+typedef struct gemm_bytes {
+    const int8_t *b;
+    const char *zeros;           /* of columns; NULL: there are none */
+    const ox_i32 *bias;          /* the same */
+    ptrdiff_t step;              /* of the zero points: 0 where all columns have the same */
+    uint32_t flip;               /* of four bytes of B, so that they are signed */
+    ptrdiff_t k, n, row, column; /* the last two: bytes of B to the next element of a column, and to the next column */
+    ox_channel_scales scales;
+    const int16_t *a; /* a row, whose quads are in the order in which bytes are widened where B is by rows */
+    int32_t sum;      /* of that */
+} gemm_bytes;
+
+static int32_t weight(const gemm_bytes *g, const int8_t *at) {
+    return (int8_t)(*at ^ (int8_t)g->flip);
+}
+
+#if OX_DSP
+#define PLACE(i) (((i)&1) << 1 | (i) >> 1)
+
+static inline void add_quad(const uint32_t *a, uint32_t word, int32_t *sum) {
+    *sum = ox_both(ox_odd_bytes(word), a[1], ox_both(ox_even_bytes(word), a[0], *sum));
+}
+
+/* Sums of two columns, whose elements lie side by side. */
+static void multiply_rows(const gemm_bytes *g, const int8_t *b, const int8_t *other, int32_t sums[2]) {
+    const uint32_t *a = (const uint32_t *)(const void *)g->a, flip = g->flip;
+    const int8_t *end = b + (g->k & ~(ptrdiff_t)(QUAD - 1));
+    const size_t rest = (size_t)g->k & (QUAD - 1);
+    int32_t first = 0, second = 0;
+#pragma GCC unroll 2
+    for (; b < end; b += QUAD, other += QUAD, a += 2) {
+        add_quad(a, ox_word_at(b) ^ flip, &first);
+        add_quad(a, ox_word_at(other) ^ flip, &second);
+    }
+    if (rest) { /* zeros of A take off what is behind */
+        uint32_t words[2] = {0, 0};
+        memcpy(&words[0], b, rest);
+        memcpy(&words[1], other, rest);
+        add_quad(a, words[0] ^ flip, &first);
+        add_quad(a, words[1] ^ flip, &second);
+    }
+    sums[0] = first, sums[1] = second;
+}
+
+/* Sums of four columns that lie side by side. */
+static void multiply_four(const gemm_bytes *g, const int8_t *b, int32_t sums[QUAD]) {
+    const uint32_t *a = (const uint32_t *)(const void *)g->a, flip = g->flip;
+    const ptrdiff_t row = g->row;
+    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (ptrdiff_t left = g->k; left > 0; left -= 2, b += 2 * row, a++) {
+        const uint32_t one = ox_word_at(b) ^ flip, other = left > 1 ? ox_word_at(b + row) ^ flip : 0;
+        const uint32_t even[] = {ox_even_bytes(one), ox_even_bytes(other)};
+        const uint32_t odd[] = {ox_odd_bytes(one), ox_odd_bytes(other)};
+        s0 = ox_both(ox_bottoms(even[0], even[1]), *a, s0);
+        s1 = ox_both(ox_bottoms(odd[0], odd[1]), *a, s1);
+        s2 = ox_both(ox_tops(even[0], even[1]), *a, s2);
+        s3 = ox_both(ox_tops(odd[0], odd[1]), *a, s3);
+    }
+    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+}
+#else
+#define PLACE(i) (i)
+#endif
+
+/* Where element i of a row of A goes. */
+static ptrdiff_t place_of(const gemm_bytes *g, ptrdiff_t i) {
+    return g->row == 1 ? (i & ~(ptrdiff_t)(QUAD - 1)) + PLACE(i & (QUAD - 1)) : i;
+}
+
+static int32_t multiply_one(const gemm_bytes *g, const int8_t *b) {
+    int32_t sum = 0;
+    for (ptrdiff_t i = 0; i < g->k; i++, b += g->row)
+        sum = ox_plus(sum, g->a[place_of(g, i)] * weight(g, b));
+    return sum;
+}
+
+/* Sums from column j on; how many. */
+static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[QUAD]) {
+    const int8_t *b = g->b + j * g->column;
+#if OX_DSP
+    if (g->row == 1) {
+        const bool both = j + 1 < g->n;
+        multiply_rows(g, b, both ? b + g->column : b, sums);
+        return both ? 2 : 1;
+    }
+    if (g->column == 1 && g->n - j >= QUAD) {
+        multiply_four(g, b, sums);
+        return QUAD;
+    }
+#endif
+    sums[0] = multiply_one(g, b);
+    return 1;
+}
+
+static uint8_t finish(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
+    const ox_requantizer q = ox_requantizer_of(&g->scales, ox_factor_of(&g->scales, j));
+    const char *at = g->zeros + j * g->step;
+    const int32_t zero = !g->zeros ? 0 : g->flip ? (int32_t)OX_GET(ox_u8, at) : (int32_t)OX_GET(ox_i8, at);
+    const uint32_t more = g->bias ? (uint32_t)g->bias[j] : 0, off = (uint32_t)(zero - (g->flip ? 128 : 0));
+    const int32_t all = (int32_t)((uint32_t)sum + more - off * (uint32_t)g->sum);
+    return (uint8_t)((uint32_t)ox_requantize_one(&q, &g->scales, j, all) ^ g->scales.flip);
+}
+
+/* A row of A. */
+static void lay_row(gemm_bytes *g, const ox_byte_scale *scale, const char *from, ptrdiff_t room, int16_t *to) {
+    g->a = to;
+    g->sum = 0;
+    for (ptrdiff_t i = 0; i < room; i++) {
+        int32_t value = 0;
+        if (i < g->k)
+            value =
+                (scale->is_signed ? (int32_t)OX_GET(ox_i8, from + i) : (int32_t)OX_GET(ox_u8, from + i)) - scale->zero;
+        to[place_of(g, i)] = (int16_t)value;
+        g->sum = ox_plus(g->sum, value);
+    }
+}
+
+static ox_status run(ox_call *call) {
+    const ox_tensor *a = call->in[A], *b = call->in[B], *zeros = ox_call_given(call, B_ZERO) ? call->in[B_ZERO] : NULL;
+    const ox_byte_scale from = ox_byte_scale_of(call, a->dtype, A_SCALE);
+    const ox_byte_scale y = ox_byte_scale_of(call, call->out[0]->dtype, Y_SCALE);
+    gemm_bytes g = {.b = b->data,
+                    .zeros = zeros ? zeros->data : NULL,
+                    .step = zeros && ox_tensor_count(zeros) > 1,
+                    .bias = ox_call_given(call, BIAS) ? call->in[BIAS]->data : NULL,
+                    .flip = b->dtype == OX_INT8 ? 0 : 0x80808080,
+                    .k = (ptrdiff_t)a->dims[1],
+                    .n = (ptrdiff_t)columns_of(call)};
+    const bool by_rows = is_by_rows(call);
+    g.row = by_rows ? 1 : g.n;
+    g.column = by_rows ? g.k : 1;
+    g.scales = ox_channel_scales_of(from.scale, call->in[B_SCALE], y.scale, true, call->out[0]->dtype, y.zero);
+    size_t used = 0;
+    int16_t *room = ox_workspace_take(call, &used, room_of(call), sizeof *room);
+    uint8_t *to = call->out[0]->data;
+    const char *row = a->data;
+    for (int64_t m = a->dims[0]; m > 0; m--, row += g.k) {
+        lay_row(&g, &from, row, (ptrdiff_t)room_of(call), room);
+        for (ptrdiff_t j = 0, count; j < g.n; j += count) {
+            int32_t sums[QUAD];
+            count = multiply(&g, j, sums);
+            for (ptrdiff_t i = 0; i < count; i++)
+                *to++ = finish(&g, j + i, sums[i]);
+        }
+    }
+    return OX_OK;
+}
+
+const ox_op ox_op_qlinear_gemm = {.domain = "",
+                                  .name = "QLinearGemm",
+                                  .since = 21,
+                                  .versions = (uint64_t)1 << 21,
+                                  .min_in = 8,
+                                  .max_in = 9,
+                                  .min_out = 1,
+                                  .max_out = 1,
+                                  .dtypes = OX_BYTE_TYPES,
+                                  .infer = infer,
+                                  .prepare = prepare,
+                                  .run = run,
+                                  .flags = OX_OP_QUANTIZED | OX_OP_GAPS};
+#endif
