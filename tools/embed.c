@@ -17,10 +17,12 @@ typedef struct embedding {
     const char *directory;
     const ox_bindings *bindings;
     ox_limits limits;
-    bool names; /* models keep them, and all that they have */
-    bool plan;  /* plans in place of models */
+    bool names;      /* models keep them, and all that they have */
+    bool plan;       /* plans in place of models */
+    size_t most_ram; /* bytes, SIZE_MAX where nobody says */
+    size_t ram;      /* that the arenas of plans take so far */
     ox_needs needs;
-    ox_text written; /* what to say of the files */
+    ox_text written, told; /* what to say of the files, and of sizes */
     ox_error error;
 } embedding;
 
@@ -239,23 +241,67 @@ static ox_status run_on_zeros(embedding *all, embedded *e) {
     return status ? status : ox_session_run(e->session, &all->error);
 }
 
+/* Inputs and results of steps are alive whatever the device is: what they take has to fit. */
+static ox_status check_ram(embedding *all, const embedded *e, const ox_plan_writer *sizes) {
+    if (sizes->value_bytes <= all->most_ram - all->ram)
+        return OX_OK;
+    ox_text before = {0};
+    if (all->ram)
+        ox_text_format(&before, ", behind the %zu of other plans", all->ram);
+    ox_tool_fail(&all->error, OX_ERROR_LIMIT,
+                 "%s: inputs and what steps give take %zu bytes of RAM at once%s: more than the %zu of --max-ram",
+                 e->path, sizes->value_bytes, ox_text_get(&before), all->most_ram);
+    ox_text_free(&before);
+    return OX_ERROR_LIMIT;
+}
+
 static ox_status write_model(embedding *all, const embedded *e, bool first) {
     size_t size;
-    ox_status status = write_bytes(all, e, &size);
+    ox_plan_writer sizes;
+    ox_error error;
+    ox_status status = ox_embed_sizes(e->session, &sizes, &error);
+    const bool known = !status; /* of graphs that no plan as constants can be of, nothing is known before they run */
+    if (status == OX_ERROR_MEMORY)
+        return status;
+    status = known ? check_ram(all, e, &sizes) : OX_OK;
+    if (!status)
+        status = write_bytes(all, e, &size);
     if (!status)
         status = write_model_header(all, e, size);
+    if (!status)
+        ox_text_format(&all->told, "%s: flash: %zu bytes of model, and the library's code; RAM: ", e->name, size);
+    if (!status && known)
+        ox_text_format(&all->told, "%zu bytes of inputs and results of steps, and graph, plan, workspaces and stack\n",
+                       sizes.value_bytes);
+    else if (!status)
+        ox_text_put(&all->told, "known when it has run\n");
     return status || !first ? status : write_model_main(all, e);
 }
 
 static ox_status write_plan(embedding *all, const embedded *e, bool first) {
-    ox_plan_file file = {.name = e->name, .session = e->session, .inputs = &e->inputs, .needs = &all->needs};
+    ox_plan_file file = {.name = e->name,
+                         .session = e->session,
+                         .inputs = &e->inputs,
+                         .needs = &all->needs,
+                         .most_bytes = all->most_ram - all->ram};
     ox_status status = ox_embed_plan(&file, first, &all->error);
+    if (!status)
+        status = check_ram(all, e, &file.sizes);
     if (!status)
         status = write_file(all, e->name, ".c", &file.source);
     if (!status)
         status = write_file(all, e->name, ".h", &file.header);
     if (!status && first)
         status = write_file(all, "main", ".c", &file.program);
+    if (!status)
+        ox_text_format(
+            &all->told,
+            "%s: flash: %zu bytes of weights and other constants, %zu of %zu steps and their tensors, and the "
+            "code of their operators; RAM: %zu bytes of inputs and results of steps, %zu for work, and stack\n",
+            e->name, file.sizes.constant_bytes, file.sizes.table_bytes, file.sizes.step_count, file.sizes.value_bytes,
+            file.arena_bytes - file.sizes.value_bytes);
+    if (!status)
+        all->ram += file.arena_bytes;
     ox_text_free(&file.source);
     ox_text_free(&file.header);
     ox_text_free(&file.program);
@@ -314,9 +360,10 @@ static int embed(embedding *all, char **paths, size_t count) {
         status = write_file(all, "ops", ".txt", &out);
     }
     if (!status)
-        fputs(ox_text_get(&all->written), stdout);
+        printf("%s%s", ox_text_get(&all->written), ox_text_get(&all->told));
     ox_text_free(&out);
     ox_text_free(&all->written);
+    ox_text_free(&all->told);
     ox_needs_free(&all->needs);
     return status ? ox_options_failed(&all->error) : OX_EXIT_OK;
 }
@@ -326,13 +373,18 @@ int ox_command_embed(ox_args *args) {
     size_t count = 0;
     const char *value;
     ox_bindings bindings = {0};
-    embedding all = {.bindings = &bindings};
+    embedding all = {.bindings = &bindings, .most_ram = SIZE_MAX};
     int status = OX_EXIT_OK;
     while (*args->at && !status) {
         if (ox_args_option(args, "-o", &all.directory) || ox_options_take_limits(args, &all.limits, &status))
             continue;
         if (ox_args_flag(args, "--names")) {
             all.names = true;
+            continue;
+        }
+        if (ox_args_option(args, "--max-ram", &value)) {
+            if (!ox_options_read_size(value, &all.most_ram))
+                status = ox_tool_usage(args->command, "--max-ram wants bytes, such as 64K, not '%s'", value);
             continue;
         }
         if (ox_args_flag(args, "--plan")) {

@@ -146,10 +146,25 @@ ox_status ox_embed_plan(ox_plan_file *file, bool with_program, ox_error *error) 
                    file->name, file->name);
     const ox_status status = ox_session_write_plan(file->session, &file->sizes, error);
     file->arena_bytes = file->sizes.value_bytes + WORK_BYTES;
+    if (file->arena_bytes > file->most_bytes)
+        file->arena_bytes = file->most_bytes;
     put_header(file);
     list_outputs(file->inputs, &names);
     if (with_program)
         put_program(file, ox_text_get(&names));
     ox_text_free(&names);
     return status;
+}
+
+static void drop_text(void *context, const char *text, size_t size) {
+    (void)context, (void)text, (void)size;
+}
+
+static void drop_op(void *context, const char *domain, const char *name, int64_t version, uint32_t types) {
+    (void)context, (void)domain, (void)name, (void)version, (void)types;
+}
+
+ox_status ox_embed_sizes(ox_session *session, ox_plan_writer *sizes, ox_error *error) {
+    *sizes = (ox_plan_writer){.name = "", .text = drop_text, .op = drop_op};
+    return ox_session_write_plan(session, sizes, error);
 }

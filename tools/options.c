@@ -21,7 +21,7 @@ static int parse_threads(const ox_args *args, const char *text, int *threads) {
 }
 
 /* "4096", "64K", "512M" or "2G" */
-static bool read_size(const char *text, size_t *size) {
+bool ox_options_read_size(const char *text, size_t *size) {
     static const char units[] = "KMG";
     char *end;
     errno = 0;
@@ -85,7 +85,7 @@ bool ox_options_take_limits(ox_args *args, ox_limits *limits, int *status) {
         *status = parse_timeout(args, value, limits);
     else if (!ox_args_option(args, "--max-memory", &value))
         return false;
-    else if (!read_size(value, &limits->bytes))
+    else if (!ox_options_read_size(value, &limits->bytes))
         *status = ox_tool_usage(args->command, "--max-memory wants bytes, such as 512M, not '%s'", value);
     return true;
 }

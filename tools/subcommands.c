@@ -136,7 +136,7 @@ const ox_subcommand ox_subcommands[] = {
      "  ox info model.onnx --json\n"},
     {"embed", ox_command_embed, "write what a firmware needs to run models",
      "usage: ox embed MODEL... -o DIR [-d DIM=N]... [--names | --plan]\n"
-     "                [--max-memory SIZE] [--timeout SECONDS]\n"
+     "                [--max-ram SIZE] [--max-memory SIZE] [--timeout SECONDS]\n"
      "\n"
      "Writes into DIR: ops.txt, the operators and element types that the models need,\n"
      "for `make device OPS=DIR/ops.txt`; NAME.c and NAME.h for each model, its bytes\n"
@@ -148,6 +148,8 @@ const ox_subcommand ox_subcommands[] = {
      "                 weights, which are left out otherwise\n"
      "  --plan         writes plans for these shapes in place of models: constants of\n"
      "                 C, which need no loader and no planning on the device\n"
+     "  --max-ram SIZE  fails where inputs and results of steps take more bytes of the\n"
+     "                 device, such as 64K; arenas of plans take no more\n"
      "  --max-memory SIZE, --timeout SECONDS   as of ox run: each model runs once\n"
      "\n"
      "Examples:\n"

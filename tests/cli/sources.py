@@ -342,8 +342,17 @@ def check_terminal():
 
 def check_embed():
     done = says(0, "wrote made/ops.txt", "embed", "one.onnx", "-o", "made")
-    files = [line.split()[1] for line in done.stdout.decode().splitlines()]
+    lines = done.stdout.decode().splitlines()
+    files = [line.split()[1] for line in lines if line.startswith("wrote ")]
+    check("embed says what it takes", lines[-1].startswith("one: flash: ") and " RAM: " in lines[-1], lines)
     check("embed says what it wrote", sorted(files) == sorted(f"made/{p.name}" for p in (DIR / "made").iterdir()), files)
+    says(0, " of weights and other constants, ", "embed", "--plan", "one.onnx", "-o", "planned")
+    check("a plan has no file of its model", "_model[" not in (DIR / "planned/one.c").read_text())
+    for kind in (), ("--plan",):
+        says(1, "of RAM at once: more than the 1 of --max-ram", "embed", *kind, "one.onnx", "--max-ram", "1", "-o", "unmade")
+        says(0, " RAM: ", "embed", *kind, "one.onnx", "--max-ram", "1M", "-o", "planned")
+    says(2, "--max-ram wants bytes, such as 64K, not 'x'", "embed", "one.onnx", "--max-ram", "x", "-o", "unmade")
+    says(2, "--names or --plan, not both", "embed", "one.onnx", "--plan", "--names", "-o", "unmade")
     says(1, "wants a folder, not a file like 'out/x.h'", "embed", "one.onnx", "-o", "out/x.h")
     says(1, "cannot create the folder 'no/folder': No such file", "embed", "one.onnx", "-o", "no/folder")
     says(1, "cannot create the folder 'one.onnx'", "embed", "one.onnx", "-o", "one.onnx")
