@@ -293,9 +293,10 @@ typedef struct ox_limits {
  * valid while the model lives, NULL if there are none. */
 typedef const void *ox_external_data_fn(void *context, const char *location, size_t offset, size_t length);
 
-/* Told of what does no harm to the results, but is not as the model states it: today, an output of the model or of a
- * subgraph of another shape. Once for each output in a session, by the thread that runs it, with a text like that of an
- * error, which is gone when the function returns. It must not use the session. */
+/* Told of what is not as the model states it, but does no harm to the results: an output of the model or of a subgraph
+ * of another shape, once for each output in a session, by the thread that runs it. Told by the loader of what it cannot
+ * know: of how many channels the blocks are in which ONNX Runtime saved images, where all shapes fit 8 and 16. The text
+ * is like that of an error, and gone when the function returns. It must not use the session. */
 typedef void ox_warn_fn(void *context, const char *text);
 
 /* Options for loading models and creating sessions. Start from a zeroed struct: 0 or NULL means the default. A build of

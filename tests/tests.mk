@@ -15,7 +15,7 @@ CHECK_PARTS := \
   models-check
 CHECK_BESIDE := \
   changing unit epilogues cli products \
-  convs trained loops winograds attentions property fused allocations \
+  convs trained loops winograds attentions property fused saved allocations \
   conformance tolerances \
   hostile hostile-values errors addresses regression \
   nbits expand-forms views casts shrinks \
@@ -164,6 +164,9 @@ graphs: $(BUILD)/ox $(BUILD)/libox.so $(BUILD)/same.so venv
 
 fused: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1600 tests/property/fused.py --cases 1600
+
+saved: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 240 tests/property/saved.py --cases 240
 
 nbits: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/nbits.py --cases 400

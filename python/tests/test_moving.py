@@ -252,7 +252,8 @@ def test_fused_operators():
 
 def test_saved_models(tmp_path):
     model, x = network(), rows()
-    for level in (onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED):
+    levels = onnxruntime.GraphOptimizationLevel
+    for level in (levels.ORT_ENABLE_BASIC, levels.ORT_ENABLE_EXTENDED, levels.ORT_ENABLE_ALL):
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = level
         options.optimized_model_filepath = str(tmp_path / f"{int(level)}.onnx")

@@ -214,7 +214,7 @@ static ox_status build_operator(ox_loader *l, ox_env *env, const Onnx__NodeProto
         node.op = node.op->detail;
     if (ox_op_has(node.op, OX_OP_DERIVED) && !l->b.for_info)
         return build_gradient(l, env, &node, name);
-    if (ox_op_has(node.op, OX_OP_FUNCTION))
+    if (ox_op_has(node.op, OX_OP_FUNCTION) && !ox_op_has(node.op, OX_OP_BLOCKS))
         return ox_rewrite_function(&l->b, env->scope, &node, name);
     return ox_build_append(&l->b, env->scope, &node, name);
 }

@@ -165,6 +165,7 @@ int ox_newest_opset(const char *domain) {
                                       {"ai.onnx.preview", 1},
                                       {"ai.onnx.preview.training", 1},
                                       {"com.microsoft", 1},
+                                      {"com.microsoft.nchwc", 1},
                                       {"onednn.graph", 1}};
     for (size_t i = 0; i < sizeof newest / sizeof *newest; i++)
         if (!ox_text_order(newest[i].domain, domain))

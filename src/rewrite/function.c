@@ -23,6 +23,7 @@ typedef struct function {
 
 #define EPSILON "epsilon=@epsilon:0.000000000001"
 #define CONV_ATTRS "auto_pad=@,dilations=@,group=@,kernel_shape=@,pads=@,strides=@"
+#define MAX_POOL "y = MaxPool<" POOL_ATTRS ",dilations=@>(a)"
 #define POOL_ATTRS "auto_pad=@,ceil_mode=@,count_include_pad=@,kernel_shape=@,pads=@,strides=@"
 #define FUSED_CONV "y = Activate?activation(Add?d(Conv<" CONV_ATTRS ">(a, b, c), d))"
 #define GEMM_ATTRS "alpha=@,beta=@,transA=@,transB=@"
@@ -83,6 +84,70 @@ static int32_t input_of(const ox_node *node, int i) {
     return i < node->nin ? node->in[i] : OX_NONE;
 }
 
+/* ---- Images ---------------------------------------------------------------------------------------------------- */
+
+/* As many dimensions as an image has: the kernel tells, or else a shape; 0 where none does. */
+static size_t rank_of_images(const ox_emitter *e, const function *f, const ox_node *node) {
+    const ox_attr *kernel = ox_emit_attr(node, "kernel_shape", OX_ATTR_INTS);
+    if (kernel)
+        return kernel->count + 2;
+    for (int part = 0; part < 2; part++)
+        for (const char *letter = part ? f->images : f->alike; *letter; letter++) {
+            const int32_t value = input_of(node, *letter - 'a');
+            const ox_tensor *tensor = ox_scope_initializer(e->scope, value);
+            const ox_shape *shape = value < 0 ? NULL : e->scope->values[value].shape;
+            const int rank = tensor ? tensor->rank : shape ? shape->rank : 0;
+            if (rank > 2)
+                return (size_t)rank;
+        }
+    return 0;
+}
+
+/* Two dimensions behind the first one, which some of an image make, change their places. */
+static int32_t swap(ox_emitter *e, const char *flat, int32_t image) {
+    static const int64_t order[] = {0, 2, 1};
+    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = 3, .u.ints = order};
+    const int32_t made = OX_EMIT(e, flat, image);
+    int32_t swapped = OX_NONE;
+    ox_emit_to(e, "Transpose", 1, &perm, 1, &made, 1, &swapped);
+    return swapped;
+}
+
+/* The same as move_channels for any number of dimensions. */
+static int32_t move_in_any(ox_emitter *e, int32_t image, bool to_last, int32_t out) {
+    int32_t values[OX_EMIT_LETTERS] = {image, OX_NONE};
+#define FIRST "Slice(Shape(a), [0], [1])"
+#define SECOND "Slice(Shape(a), [1], [2])"
+#define BEHIND "Slice(Shape(a), [2], [64])"
+    values[1] = to_last ? swap(e,
+                               "Reshape<allowzero=1>(a, Concat<axis=0>(" FIRST ", " SECOND
+                               ", ReduceProd<keepdims=1>(" BEHIND ")))",
+                               image)
+                        : swap(e, "Reshape<allowzero=1>(a, Concat<axis=0>(" FIRST ", Count(a), Last(a)))", image);
+    ox_emit_body(e,
+                 to_last ? "y = Reshape<allowzero=1>(b, Concat<axis=0>(" FIRST ", " BEHIND ", " SECOND "))"
+                         : "y = Reshape<allowzero=1>(b, Concat<axis=0>(" FIRST ", Last(a), Middle(a)))",
+                 values, "y", 1, (const ox_index[]){(ox_index)out});
+    return values['y' - 'a'];
+}
+
+/* Moves the channels from one end of an image's dimensions to the other. */
+static int32_t move_channels(ox_emitter *e, int32_t image, size_t rank, bool to_last, int32_t out) {
+    int64_t *order = NULL;
+    if (!rank)
+        return move_in_any(e, image, to_last, out);
+    if (!e->status)
+        e->status = ox_build_get(e->b, e->b->pile, rank, sizeof *order, &order);
+    if (e->status)
+        return OX_NONE;
+    order[0] = 0;
+    for (size_t d = 1; d < rank; d++)
+        order[d] = 1 + (int64_t)((d - 1 + (to_last ? 1 : rank - 2)) % (rank - 1));
+    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = rank, .u.ints = order};
+    ox_emit_to(e, "Transpose", 1, &perm, 1, &image, 1, &out);
+    return out;
+}
+
 /* Scale and zero point of the result, and then each tensor with its own. */
 static void write_concat(ox_emitter *e, const ox_node *node, int32_t *values) {
     const int count = node->nin / 3; /* what is omitted at the end is not counted */
@@ -107,6 +172,36 @@ static int32_t emit_list(ox_emitter *e, const char *as, const ox_attr *list) {
     value.name = as;
     ox_emit_op(e, "Constant", 1, &value, 0, NULL, 1, &made);
     return e->status ? OX_NONE : made;
+}
+
+/* ReorderInput of com.microsoft.nchwc (nchwc.c): zeros fill the last block of channels. */
+static void write_block_start(ox_emitter *e, const ox_node *node, int32_t *values) {
+    if (ox_emit_int(node, "channels_last", 0))
+        values[0] = move_channels(e, values[0], 4, false, OX_NONE);
+    ox_emit_body(
+        e, "y = Pad(a, Concat<axis=0>([0,0,0,0], [0], Mod(Neg(Slice(Shape(a), [1], [2])), [@block_size:8]), [0,0]))",
+        values, "y", node->nout, node->out);
+}
+
+/* ReorderOutput: without them. */
+static void write_block_end(ox_emitter *e, const ox_node *node, int32_t *values) {
+    const bool last = ox_emit_int(node, "channels_last", 0) != 0;
+    const ox_index out = node->nout ? node->out[0] : (ox_index)OX_NONE, cut = last ? (ox_index)OX_NONE : out;
+    ox_emit_body(e, "y = Slice(a, [0], [@channels:0], [1])", values, "y", 1, &cut);
+    if (last)
+        values['y' - 'a'] = move_channels(e, values['y' - 'a'], 4, true, out);
+}
+
+/* Upsample of com.microsoft.nchwc: whole factors for all dimensions. */
+static void write_upsample(ox_emitter *e, const ox_node *node, int32_t *values) {
+    values['s' - 'a'] = emit_list(e, "value_ints", ox_emit_attr(node, "scales", OX_ATTR_INTS));
+    const bool given = ox_emit_attr(node, "coordinate_transformation_mode", OX_ATTR_STRING) != NULL;
+    ox_emit_body(e,
+                 given
+                     ? "y = Resize<mode=@,coordinate_transformation_mode=@,nearest_mode=\"floor\">(a, z, Cast<to=1>(s))"
+                     : "y = Resize<mode=@,coordinate_transformation_mode=\"asymmetric\",nearest_mode=\"floor\">(a, z, "
+                       "Cast<to=1>(s))",
+                 values, "y", node->nout, node->out);
 }
 
 /* The mean over some axes, all of them if none is listed. */
@@ -195,7 +290,9 @@ static void write_mean_variance(ox_emitter *e, const ox_node *node, int32_t *val
     { name, "y", body, activations, NULL, images, alike }
 static const function functions[] = {
     BODY("Affine", "y", "y = Add(Mul(a, @alpha:1.0), @beta:0.0)"),
+    BODY("AveragePool", "y", "y = AveragePool<" POOL_ATTRS ",dilations=@>(a)"),
     BODY("BiasGelu", "y", "y = Gelu(Add(a, b))"),
+    ACTIVATED("Conv", "y", FUSED_CONV, conv_activations),
     WRITTEN("Crop", "y", write_crop),
     BODY("DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)"),
     BODY("DynamicQuantizeMatMul", "y",
@@ -209,12 +306,15 @@ static const function functions[] = {
     ACTIVATED("FusedConv", "y", FUSED_CONV, conv_activations),
     ACTIVATED("FusedGemm", "y", "y = Activate?activation(Gemm<" GEMM_ATTRS ">(a, b, c))", gemm_activations),
     BODY("Gelu", "y", "y = Gelu(a)"),
+    BODY("GlobalAveragePool", "y", "y = GlobalAveragePool(a)"),
+    BODY("GlobalMaxPool", "y", "y = GlobalMaxPool(a)"),
     WRITTEN("ImageScaler", "y", write_image_scaler),
     BODY("MatMulIntegerToFloat", "y", "y = Add?g(Mul(Cast<to=1>(MatMulInteger(a, b, e, f)), Mul(c, d)), g)"),
+    BODY("MaxPool", "y", MAX_POOL),
     WRITTEN("MeanVarianceNormalization", "y", write_mean_variance),
     IMAGES("NhwcConv", "y = Conv<" CONV_ATTRS ">(a, b, c)", NULL, "a", "b"),
     IMAGES("NhwcFusedConv", FUSED_CONV, conv_activations, "ad", "b"),
-    IMAGES("NhwcMaxPool", "y = MaxPool<" POOL_ATTRS ",dilations=@>(a)", NULL, "a", ""),
+    IMAGES("NhwcMaxPool", MAX_POOL, NULL, "a", ""),
     BODY("ParametricSoftplus", "y", "y = Mul(Softplus(Mul(a, @beta:1.0)), @alpha:1.0)"),
     BODY("QGemm", "y",
          "p = Add?g(MatMulInteger(Transpose?transA(a), Transpose?transB(d), c, f), g); "
@@ -232,6 +332,8 @@ static const function functions[] = {
     BODY("QLinearWhere", "y", "y = Where(a, Qu(De(b, c, d), h, i), Qu(De(e, f, g), h, i))"),
     BODY("QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)"),
     BODY("QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)"),
+    WRITTEN("ReorderInput", "y", write_block_start),
+    WRITTEN("ReorderOutput", "y", write_block_end),
     BODY("Scale", "y", "y = Mul(a, @scale:1.0)"),
     BODY("ScaledTanh", "y", "y = Mul(Tanh(Mul(a, @beta:1.0)), @alpha:1.0)"),
     WRITTEN("SimplifiedLayerNormalization", "yv", write_simplified_norm),
@@ -240,6 +342,7 @@ static const function functions[] = {
     BODY("SkipSimplifiedLayerNormalization", "ymvs",
          "s = Add?d(Add(a, b), d); y = RMSNormalization<axis=-1," EPSILON ">(s, c); "
          "v ?= Inverse(Square(Cast<to=1>(s)), [-1], Constant<value_float=@epsilon:0.000000000001>())"),
+    WRITTEN("Upsample", "y", write_upsample),
 };
 
 static const function *find(const ox_node *node) {
@@ -295,69 +398,7 @@ static ox_status keep_missing(ox_builder *b, ox_scope *scope, const function *f,
     return OX_OK;
 }
 
-/* ---- Images with their channels last -------------------------------------------------------------------------- */
-
-/* As many dimensions as an image has: the kernel tells, or else a shape; 0 where none does. */
-static size_t rank_of_images(const ox_emitter *e, const function *f, const ox_node *node) {
-    const ox_attr *kernel = ox_emit_attr(node, "kernel_shape", OX_ATTR_INTS);
-    if (kernel)
-        return kernel->count + 2;
-    for (int part = 0; part < 2; part++)
-        for (const char *letter = part ? f->images : f->alike; *letter; letter++) {
-            const int32_t value = input_of(node, *letter - 'a');
-            const ox_tensor *tensor = ox_scope_initializer(e->scope, value);
-            const ox_shape *shape = value < 0 ? NULL : e->scope->values[value].shape;
-            const int rank = tensor ? tensor->rank : shape ? shape->rank : 0;
-            if (rank > 2)
-                return (size_t)rank;
-        }
-    return 0;
-}
-
-/* Two dimensions behind the first one, which some of an image make, change their places. */
-static int32_t swap(ox_emitter *e, const char *flat, int32_t image) {
-    static const int64_t order[] = {0, 2, 1};
-    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = 3, .u.ints = order};
-    const int32_t made = OX_EMIT(e, flat, image);
-    int32_t swapped = OX_NONE;
-    ox_emit_to(e, "Transpose", 1, &perm, 1, &made, 1, &swapped);
-    return swapped;
-}
-
-/* The same as move_channels for any number of dimensions. */
-static int32_t move_in_any(ox_emitter *e, int32_t image, bool to_last, int32_t out) {
-    int32_t values[OX_EMIT_LETTERS] = {image, OX_NONE};
-#define FIRST "Slice(Shape(a), [0], [1])"
-#define SECOND "Slice(Shape(a), [1], [2])"
-#define BEHIND "Slice(Shape(a), [2], [64])"
-    values[1] = to_last ? swap(e,
-                               "Reshape<allowzero=1>(a, Concat<axis=0>(" FIRST ", " SECOND
-                               ", ReduceProd<keepdims=1>(" BEHIND ")))",
-                               image)
-                        : swap(e, "Reshape<allowzero=1>(a, Concat<axis=0>(" FIRST ", Count(a), Last(a)))", image);
-    ox_emit_body(e,
-                 to_last ? "y = Reshape<allowzero=1>(b, Concat<axis=0>(" FIRST ", " BEHIND ", " SECOND "))"
-                         : "y = Reshape<allowzero=1>(b, Concat<axis=0>(" FIRST ", Last(a), Middle(a)))",
-                 values, "y", 1, (const ox_index[]){(ox_index)out});
-    return values['y' - 'a'];
-}
-
-/* Moves the channels from one end of an image's dimensions to the other. */
-static int32_t move_channels(ox_emitter *e, int32_t image, size_t rank, bool to_last, int32_t out) {
-    int64_t *order = NULL;
-    if (!rank)
-        return move_in_any(e, image, to_last, out);
-    if (!e->status)
-        e->status = ox_build_get(e->b, e->b->pile, rank, sizeof *order, &order);
-    if (e->status)
-        return OX_NONE;
-    order[0] = 0;
-    for (size_t d = 1; d < rank; d++)
-        order[d] = 1 + (int64_t)((d - 1 + (to_last ? 1 : rank - 2)) % (rank - 1));
-    const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = rank, .u.ints = order};
-    ox_emit_to(e, "Transpose", 1, &perm, 1, &image, 1, &out);
-    return out;
-}
+/* ---- Writing a node ------------------------------------------------------------------------------------------ */
 
 /* The operator works on images whose channels come first, which may be views of those that are given. */
 static void write_channels_last(ox_emitter *e, const function *f, const ox_node *node, int32_t *values) {

@@ -28,6 +28,10 @@ ox_status ox_rewrite_waiting(ox_builder *b, ox_scope *scope);
  */
 ox_status ox_rewrite_unpools(ox_builder *b, ox_scope *scope);
 
+/* nchwc.c: writes the operators of com.microsoft.nchwc, whose images and weights lie in blocks of channels, as those
+ * that they were. The nodes are sorted, and the outputs known. */
+ox_status ox_rewrite_blocks(ox_builder *b, ox_scope *scope);
+
 /* quantized.c: makes integer operators of nodes between DequantizeLinear and QuantizeLinear, where they compute the
  * same. The nodes are sorted, and the outputs known. */
 ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope);

@@ -102,6 +102,7 @@ def all_mistakes():
              "inputs 7 and 8, scale and zero point of the result, must be given together")
     yield at("a bias that does not fit", "QGemm a,s,z,b,s,w,c y", {**gemm, "c": np.zeros(3, np.int32)}, SHAPE,
              "input 6 'c' (int32 [3]) does not fit the output of shape [2,4]")
+    yield from in_blocks()
     yield from of_blocks()
 
 
@@ -136,6 +137,43 @@ def with_channels_last():
              "input 3 'z' (float [1,3,3,4]) must have the shape of the output")
     yield at("an axis that a mean lacks", "QLinearReduceMean x,s,z,s,z y", {"x": BYTES, "s": ONE, "z": BYTES[0, :1]},
              SHAPE, "axis 2 is out of range for rank 2 (-2 to 1)", "y uint8 ?", axes=[2], keepdims=1)
+
+
+def in_blocks():
+    """com.microsoft.nchwc: images and weights in blocks of channels."""
+    x, kernel = floats(1, 16, 4, 4), floats(24, 16, 1, 1)
+    def wrong(title, nodes, status, said, place="node 'n' (", weights=(("w", kernel),), given=(("x", x),), outputs="y float ?"):
+        made = [node(("" if text.startswith(":") else "com.microsoft.nchwc.") + text.lstrip(":"), **attributes)
+                for text, attributes in nodes]
+        kept = [numpy_helper.from_array(array, name) for name, array in weights]
+        described = ",".join(f"{name} {KINDS[str(array.dtype)]} ?" for name, array in given)
+        return Mistake(title, model(made, described, outputs, kept, domains=["com.microsoft.nchwc"]), status, said,
+                       [array for _, array in given], place=place)
+    start, end = ("ReorderInput x a", {}), ("ReorderOutput b y", {"channels": 24})
+    conv = ("Conv a,w b", {"kernel_shape": [1, 1]})
+    yield wrong("weights of blocks that a run gives", [start, conv, end], UNSUPPORTED, "weights that are no initializer of "
+                "floats of four dimensions are not supported", weights=(), given=(("x", x), ("w", kernel)))
+    yield wrong("weights in no blocks", [start, conv, end], MODEL, "the shapes of com.microsoft.nchwc's operators fit neither "
+                "blocks of 8 nor of 16 channels", "", weights=(("w", kernel[:20]),))
+    yield wrong("an image that is in no blocks", [("Conv x,w b", {}), end], MODEL, "the shapes of com.microsoft.nchwc's operators "
+                "fit neither blocks of 8 nor of 16 channels", "")
+    yield wrong("a pool of an image in no blocks", [("MaxPool x b", {"kernel_shape": [2, 2]}), end], UNSUPPORTED,
+                "input 0 is no image in blocks of channels")
+    yield wrong("blocks in blocks", [start, ("ReorderInput a b", {}), end], UNSUPPORTED,
+                "input 0 is in blocks of channels already")
+    yield wrong("somebody else who reads blocks", [start, conv, (":Softmax b y", {})], UNSUPPORTED,
+                "it reads an image in blocks of channels, which only com.microsoft.nchwc's operators, those that work element "
+                "by element, and Concat of channels read here")
+    yield wrong("blocks that are given out", [start, ("Conv a,w y", {})], UNSUPPORTED,
+                "output 0 of the graph is an image in blocks of channels", "")
+    yield wrong("more channels than there are", [start, conv, ("ReorderOutput b y", {"channels": 25})], SHAPE,
+                "attribute 'channels' is 25, input 0 'b' (float [1,24,4,4]) has 24")
+    yield wrong("no number of channels", [start, conv, ("ReorderOutput b y", {})], SHAPE,
+                "attribute 'channels' is 0, input 0 'b' (float [1,24,4,4]) has 24")
+    yield wrong("rows in blocks", [start, conv, end], SHAPE, "input 0 'x' (float [1,16,4]) must have 4 dimensions",
+                given=(("x", x[..., 0]),))
+    yield wrong("something of another shape added in blocks", [start, ("ReorderInput z c", {}), ("Conv a,w,,c b", {}), end],
+                SHAPE, "input 3 'c' (float [1,16,4,4]) must have the shape of the output", given=(("x", x), ("z", x)))
 
 
 def of_blocks():

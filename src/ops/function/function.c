@@ -140,6 +140,23 @@ ox_status ox_infer_embed_norm(ox_call *call) {
     return OX_OK;
 }
 
+/* Operators of com.microsoft.nchwc: images of floats with two dimensions. */
+ox_status ox_infer_block_image(ox_call *call) {
+    OX_TRY(ox_infer_same_types(call));
+    OX_TRY(check_rank(call, 0, 4));
+    return call->nin > 1 ? check_added(call, false) : OX_OK;
+}
+
+/* ReorderOutput: the channels of the image but those that fill its last block. */
+ox_status ox_infer_block_end(ox_call *call) {
+    OX_TRY(ox_infer_block_image(call));
+    const int64_t channels = ox_call_int(call, "channels", 0);
+    if (channels > 0 && channels <= call->in[0]->dims[1])
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_SHAPE, "attribute 'channels' is %lld, %s has %lld", (long long)channels,
+                        OX_INPUT(call, 0), (long long)call->in[0]->dims[1]);
+}
+
 /* ---- Quantised tensors -------------------------------------------------------------------------------------- */
 
 /* A scale or a zero point of `dtype` for a whole tensor, or for its columns (columns > 0). */
