@@ -4,6 +4,8 @@
 #include "asserts.h"
 #include "meter.h"
 
+static const size_t WHOLE_CHUNK = 2 << 20;
+
 struct ox_chunk {
     ox_chunk *below;
     size_t size, fill; /* bytes of data, and how many are given out */
@@ -37,8 +39,8 @@ static bool pile_extend(ox_pile *pile, size_t size) {
 static bool pile_grow(ox_pile *pile, size_t size) {
     /* Chunks grow with the pile, so that their number stays logarithmic. */
     size_t data = pile->used / 4 > OX_CHUNK_BYTES ? pile->used / 4 : OX_CHUNK_BYTES;
-    if (data > ((size_t)1 << 20))
-        data = (size_t)1 << 20;
+    if (data > WHOLE_CHUNK / 2) /* what is mapped by itself takes a large page */
+        data = WHOLE_CHUNK - sizeof(ox_chunk);
     if (data < size)
         data = size;
     const size_t total = sizeof(ox_chunk) + data;

@@ -19,13 +19,17 @@ typedef struct buffer {
     size_t *place;
 } buffer;
 
-typedef struct placing {
+typedef struct placing placing;
+typedef bool order_fn(const placing *p, size_t a, size_t b); /* whether buffer a comes before buffer b */
+
+struct placing {
     buffer *buffers; /* [0, fixed) are placed already, by earlier stages */
     size_t count, fixed;
-    size_t *order;  /* scratch of `count` entries */
+    size_t *order;  /* scratch of `count` entries, ... */
+    size_t *merged; /* ... and as many, while they are sorted */
     int first, end; /* nodes of the stage */
     size_t high_water;
-} placing;
+};
 
 typedef enum outcome {
     IS_PLACED,
@@ -95,26 +99,32 @@ static size_t most_buffers(const ox_frame *frame, const ox_stage *stage) {
 
 /* ---- Placing ------------------------------------------------------------------------------------------------ */
 
-/* Heap sort of indices: no recursion, no memory. */
-static void sort_order(placing *p, size_t count, bool (*before)(const placing *, size_t, size_t)) {
-    size_t *order = p->order;
-    for (size_t end = count, start = count / 2; end > 1;) {
-        if (start) {
-            start--;
-        } else {
-            size_t top = order[--end];
-            order[end] = order[0];
-            order[0] = top;
+/* Where the run of indices that lie in order ends which begins at `at`. */
+static size_t run_end(const placing *p, size_t at, size_t count, order_fn *before) {
+    while (at + 1 < count && before(p, p->order[at], p->order[at + 1]))
+        at++;
+    return at < count ? at + 1 : count;
+}
+
+/* Merges runs [at, middle) and [middle, end). */
+static void merge_runs(placing *p, size_t at, size_t middle, size_t end, order_fn *before) {
+    size_t a = at, b = middle;
+    for (; at < end; at++)
+        p->merged[at] = b == end || (a < middle && before(p, p->order[a], p->order[b])) ? p->order[a++] : p->order[b++];
+}
+
+/* Sorts indices by merging neighbouring runs until there is one: those of a chain are few, and long. */
+static void sort_order(placing *p, size_t count, order_fn *before) {
+    for (size_t runs = 2; runs > 1;) {
+        runs = 0;
+        for (size_t at = 0, end; at < count; at = end, runs++) {
+            const size_t middle = run_end(p, at, count, before);
+            end = run_end(p, middle, count, before);
+            merge_runs(p, at, middle, end, before);
         }
-        for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
-            if (child + 1 < end && before(p, order[child], order[child + 1]))
-                child++;
-            if (!before(p, order[root], order[child]))
-                break;
-            size_t swapped = order[root];
-            order[root] = order[child];
-            order[child] = swapped;
-        }
+        size_t *order = p->order;
+        p->order = p->merged;
+        p->merged = order;
     }
 }
 
@@ -373,7 +383,8 @@ static void begin_high_water(placing *p) {
 
 static ox_status place_buffers(placing *p, ox_frame *frame) {
     ox_pile *pile = &frame->planning.scratch;
-    p->order = ox_pile_array(pile, p->count, sizeof *p->order);
+    p->order = ox_pile_array(pile, 2 * p->count, sizeof *p->order);
+    p->merged = p->order ? p->order + p->count : NULL;
     begin_high_water(p);
     outcome found = p->order ? place_near(p, pile) : LACKS_MEMORY;
     if (!OX_SMALL && found == HAS_TOO_MANY) {
