@@ -1,4 +1,5 @@
 /* test_math.c: the loops of math functions against long double, over all exponents and at the edges. */
+#include "src/loops/angle.h"
 #include "src/loops/lanes.h"
 #include "builds.h"
 
@@ -16,13 +17,20 @@ static long double exact_sigmoid(long double x) {
 static long double exact_acosh(long double x) {
     return x < 1 ? (long double)NAN : log1pl(x - 1 + sqrtl((x - 1) * (x + 1)));
 }
-/* mingw's long double gives up on large angles. */
-static long double exact_tan(long double x) {
+/* mingw's functions lose digits of large angles: there, those that are compared with good ones below. */
 #ifdef _WIN32
-    return tan((double)x);
+#define EXACT_ANGLE(fn) ox_##fn##_f64((double)x)
 #else
-    return tanl(x);
+#define EXACT_ANGLE(fn) fn##l(x)
 #endif
+static long double exact_sin(long double x) {
+    return EXACT_ANGLE(sin);
+}
+static long double exact_cos(long double x) {
+    return EXACT_ANGLE(cos);
+}
+static long double exact_tan(long double x) {
+    return EXACT_ANGLE(tan);
 }
 static long double exact_gelu(long double x) {
     return x < -100 ? 0 : x / 2 * erfcl(-x * 0.70710678118654752440084436210485L);
@@ -46,8 +54,8 @@ static const math_case cases[] = {
     {"Gelu", OX_LANES_Gelu, exact_gelu, 8},
     {"Sigmoid", OX_LANES_Sigmoid, exact_sigmoid, 4},
     {"Sqrt", OX_LANES_Sqrt, exact_sqrt, 0.5},
-    {"Sin", OX_LANES_Sin, sinl, 4},
-    {"Cos", OX_LANES_Cos, cosl, 4},
+    {"Sin", OX_LANES_Sin, exact_sin, 4},
+    {"Cos", OX_LANES_Cos, exact_cos, 4},
     {"Tan", OX_LANES_Tan, exact_tan, 4},
     {"Asin", OX_LANES_Asin, asinl, 4},
     {"Acos", OX_LANES_Acos, acosl, 4},
@@ -245,6 +253,75 @@ START_TEST(whole_powers_among_others) {
 }
 END_TEST
 
+/* Sine, cosine and tangent near whole quarters of a turn, and of very large angles. */
+static const struct {
+    double x, right[3];
+} angles[] = {
+    {0x1.921fb54442d18p+1, {0x1.1a62633145c07p-53, -0x1p+0, -0x1.1a62633145c07p-53}},
+    {0x1.6p+3, {-0x1.fffeb762e93ebp-1, 0x1.220ae41ee2fdfp-8, -0x1.c3e6d558b0924p+7}},
+    {-0x1.86a08p+16, {0x1.ca7e13c8a7c7fp-2, -0x1.c9cf67d7425b8p-1, -0x1.0061ac6d6e98dp-1}},
+    {0x1.0f0cf064dd592p+73, {-0x1.b453ab76bf397p-1, 0x1.0be2cef01c8f4p-1, -0x1.a0f79c1b6b257p+0}},
+    {-0x1.5p+63, {0x1.4ae666c739879p-1, 0x1.86b41553de1a7p-1, 0x1.b1a152b52b912p-1}},
+    {0x1.7e43c8800759cp+996, {-0x1.a2c16b010e385p-1, -0x1.2699022adc4c1p-1, 0x1.6be411f37ac77p+0}},
+    {0x1.fffffffffffffp+1023, {0x1.452fc98b34e97p-8, -0x1.fffe62ecfab75p-1, -0x1.4530cfe729484p-8}},
+    /* The double that is nearest to quarters of a turn. glibc's cosine of vectors is eight units off there. */
+    {0x1.6ac5b262ca1ffp+849, {0x1p+0, -0x1.14ae72e6ba22fp-61, -0x1.d9ba9a7975636p+60}},
+};
+enum {
+    ANGLES = sizeof angles / sizeof *angles
+};
+
+/* Units in the last place of the double nearest to `right`. */
+static double double_distance(double got, long double right) {
+    int exponent;
+    frexpl(right, &exponent);
+    return isnan(got) ? INFINITY : (double)(fabsl(got - right) / ldexpl(1, exponent - 53));
+}
+
+START_TEST(angles_within_four_units) {
+    static const ox_lane_set sets[] = {OX_LANES_Sin, OX_LANES_Cos, OX_LANES_Tan};
+    const int64_t step[] = {sizeof(double), sizeof(double)};
+    double x[ANGLES], y[ANGLES];
+    for (int k = 0; k < ANGLES - 1; k++)
+        x[k] = angles[k].x;
+    for (int set = 0; set < 3; set++) {
+        char *arg[] = {(char *)y, (char *)x};
+        OX_BUILD_OF(ox_loops_find(builds[_i]), sets[set])->fn[OX_DOUBLE](ANGLES - 1, arg, step, NULL);
+        for (int k = 0; k < ANGLES - 1; k++)
+            ck_assert_msg(double_distance(y[k], angles[k].right[set]) <= 4, "function %d of %a, build %s: %a", set,
+                          x[k], builds[_i], y[k]);
+    }
+}
+END_TEST
+
+/* The functions of angle.h, which only some C libraries need, on all. */
+START_TEST(own_angles_within_four_units) {
+    for (int k = 0; k < ANGLES; k++) {
+        const double x = angles[k].x, got[] = {ox_sin_f64(x), ox_cos_f64(x), ox_tan_f64(x)};
+        for (int set = 0; set < 3; set++)
+            ck_assert_msg(double_distance(got[set], angles[k].right[set]) <= 4, "function %d of %a: %a", set, x,
+                          got[set]);
+    }
+    ck_assert(signbit(ox_sin_f64(-0.0)) && isnan(ox_sin_f64(INFINITY)) && isnan(ox_tan_f64(-INFINITY)));
+#if LDBL_MANT_DIG >= 64 &&                                                                                             \
+    !defined(_WIN32) /* with what is exact there: of all exponents, and beside quarters of a turn */
+    uint64_t bits = 1;
+    for (int k = 0; k < 100000; k++) {
+        double x;
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        memcpy(&x, &bits, sizeof x);
+        if (k % 2)
+            x = nextafter(OX_QUARTER * (double)(bits >> 40), (double)(k % 3) * 1e9);
+        if (!isfinite(x) || fabs(x) < 0x1p-1000)
+            continue;
+        ck_assert_msg(double_distance(ox_sin_f64(x), sinl(x)) <= 4 && double_distance(ox_cos_f64(x), cosl(x)) <= 4 &&
+                          double_distance(ox_tan_f64(x), tanl(x)) <= 4,
+                      "%a", x);
+    }
+#endif
+}
+END_TEST
+
 Suite *ox_suite_math(void);
 Suite *ox_suite_math(void) {
     Suite *suite = suite_create("math");
@@ -255,6 +332,8 @@ Suite *ox_suite_math(void) {
     tcase_add_test(tests, powers_within_four_units);
     tcase_add_test(tests, powers_at_the_edges);
     tcase_add_loop_test(tests, whole_powers_among_others, 0, BUILDS);
+    tcase_add_loop_test(tests, angles_within_four_units, 0, BUILDS);
+    tcase_add_test(tests, own_angles_within_four_units);
     suite_add_tcase(suite, tests);
     return suite;
 }

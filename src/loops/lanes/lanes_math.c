@@ -60,6 +60,13 @@ static inline float acosh_f32(float a) {
 #define ACOSH(a) _Generic((a), float : acosh_f32, default : acosh_f64)(a)
 #endif
 
+#ifdef _WIN32
+#include "loops/angle.h"
+#define ANGLE(fn, a) _Generic((a), float : ox_##fn##_f32, default : ox_##fn##_f64)(a)
+#else
+#define ANGLE(fn, a) MATH(fn, a)
+#endif
+
 MATH_MAPS(MATH_UNARY)
 MATH_UNARY(Acos, MATH(acos, a))
 MATH_UNARY(Acosh, ACOSH(a))
@@ -67,11 +74,11 @@ MATH_UNARY(Asin, MATH(asin, a))
 MATH_UNARY(Asinh, MATH(asinh, a))
 MATH_UNARY(Atan, MATH(atan, a))
 MATH_UNARY(Atanh, MATH(atanh, a))
-MATH_UNARY(Cos, MATH(cos, a))
+MATH_UNARY(Cos, ANGLE(cos, a))
 MATH_UNARY(Cosh, MATH(cosh, a))
-MATH_UNARY(Sin, MATH(sin, a))
+MATH_UNARY(Sin, ANGLE(sin, a))
 MATH_UNARY(Sinh, MATH(sinh, a))
-MATH_UNARY(Tan, MATH(tan, a))
+MATH_UNARY(Tan, ANGLE(tan, a))
 #ifdef OX_LOOKUP
 /* Of OX_SOME floats at a time. */
 #define SOME_VECTORS(name, some)                                                                                       \

@@ -223,7 +223,7 @@ bool ox_letters_next(ox_letters *x, uint32_t *letter) {
 
 ox_language ox_language_of(ox_string locale) {
     static const struct {
-        char name[2];
+        char name[3];
         ox_language language;
     } languages[] = {{"tr", OX_LANGUAGE_TURKIC}, {"az", OX_LANGUAGE_TURKIC}, {"lt", OX_LANGUAGE_LITHUANIAN}};
     if (locale.size < 2 || (locale.size > 2 && !strchr("_-.@", locale.data[2])))
