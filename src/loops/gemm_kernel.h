@@ -9,13 +9,23 @@
 
 struct ox_loops; /* lanes.h */
 
+/* Rows of tiles: six, or four in WebAssembly, where six would leave no register for products. OX_ROWS_5_6 is for what
+ * tiles of more rows need. */
+#if defined(__wasm_simd128__)
+#define OX_GEMM_MOST_ROWS 4
+#define OX_ROWS_5_6(...)
+#else
+#define OX_GEMM_MOST_ROWS 6
+#define OX_ROWS_5_6(...) __VA_ARGS__
+#endif
+
 enum {
     OX_GEMM_DEPTH = 256, /* most groups of elements along k in a block */
     OX_GEMM_PAD = 64,    /* bytes between the rows of a block of A: neighbours fall into different cache sets */
     OX_GEMM_SAME_PLACES = 1 << 10, /* bytes between rows that share places in the caches, as do multiples of it */
     OX_GEMM_PANEL_ROW = 256,       /* most bytes that one k takes in a panel of B */
-    OX_GEMM_TILE_ROWS = 6,         /* most rows of a tile */
-    OX_GEMM_STEPS = 4              /* groups of k that a tile adds in a turn of its loop */
+    OX_GEMM_TILE_ROWS = OX_GEMM_MOST_ROWS, /* most rows of a tile */
+    OX_GEMM_STEPS = 4                      /* groups of k that a tile adds in a turn of its loop */
 };
 
 /* A matrix that somebody else owns: data, and bytes from row to row and from column to column. */

@@ -7,6 +7,8 @@
 #include "simd_x86.h"
 #elif defined(__aarch64__)
 #include "simd_neon.h"
+#elif defined(__wasm_simd128__)
+#include "simd_wasm.h"
 #endif
 #include "simd_generic.h"
 

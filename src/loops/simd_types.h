@@ -1,4 +1,4 @@
-/* simd_types.h: the types that simd_x86.h, simd_neon.h and simd_generic.h have functions for. A header of a processor
+/* simd_types.h: the types that the headers of processors and simd_generic.h have functions for. A header of a processor
  * says before how many bytes its registers have; others have 16. */
 #ifndef OX_LOOPS_SIMD_TYPES_H
 #define OX_LOOPS_SIMD_TYPES_H

@@ -64,8 +64,10 @@ typedef ox_dot_lanes __attribute__((may_alias, aligned(4))) loose_lanes;
 
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
-#ifdef OX_INT8_NEON
+#if defined(OX_INT8_NEON)
 #define multiply neon_multiply
+#elif defined(__wasm_simd128__)
+#include "gemm_int8_wasm.h"
 #else
 /* Adds the product for one group of k. */
 static inline __attribute__((always_inline)) void add_group(const bool is_signed, const int rows, const int vectors,
@@ -123,11 +125,10 @@ static inline __attribute__((always_inline)) void multiply(const bool is_signed,
     TILE(kind, is_signed, 2, vectors)                                                                                  \
     TILE(kind, is_signed, 3, vectors)                                                                                  \
     TILE(kind, is_signed, 4, vectors)                                                                                  \
-    TILE(kind, is_signed, 5, vectors)                                                                                  \
-    TILE(kind, is_signed, 6, vectors)
+    OX_ROWS_5_6(TILE(kind, is_signed, 5, vectors) TILE(kind, is_signed, 6, vectors))
 #define TILE_NAMES(kind, is_signed, vectors)                                                                           \
-    {tile_##kind##_1_##vectors, tile_##kind##_2_##vectors, tile_##kind##_3_##vectors,                                  \
-     tile_##kind##_4_##vectors, tile_##kind##_5_##vectors, tile_##kind##_6_##vectors},
+    {tile_##kind##_1_##vectors, tile_##kind##_2_##vectors, tile_##kind##_3_##vectors, tile_##kind##_4_##vectors,       \
+     OX_ROWS_5_6(tile_##kind##_5_##vectors, tile_##kind##_6_##vectors)},
 
 /* An ox_gemm_tile_fn. Where C ends within a vector, the tile is computed beside it. */
 static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS],

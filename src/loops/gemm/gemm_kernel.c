@@ -166,6 +166,9 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 #if defined(__aarch64__)
 #include "gemm_neon.h"
 #define GEMM_ADD_STEPS add_steps_f32
+#elif defined(__wasm_simd128__)
+#include "gemm_wasm.h"
+#define GEMM_ADD_STEPS add_steps_f32
 #endif
 #include "gemm_types.inc"
 
