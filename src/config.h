@@ -125,8 +125,13 @@
 #define OX_WITH_GEMMS 1
 #endif
 #define OX_WITH_BYTE_GEMMS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_GEMMS))
+/* Add, Sub, Mul and Div of two tensors of bytes, the same if their list says so. */
+#ifndef OX_WITH_ARITHMETIC
+#define OX_WITH_ARITHMETIC 1
+#endif
+#define OX_WITH_BYTE_ARITHMETIC (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_ARITHMETIC))
 /* Some operator that no file can name is there. */
-#define OX_WITH_SOME_OWN (OX_WITH_BYTE_MEANS || OX_WITH_BYTE_GEMMS)
+#define OX_WITH_SOME_OWN (OX_WITH_BYTE_MEANS || OX_WITH_BYTE_GEMMS || OX_WITH_BYTE_ARITHMETIC)
 
 /* The nodes as the model has them stay beside, for sessions that want them. */
 #ifndef OX_KEEP_WRITTEN

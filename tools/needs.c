@@ -25,12 +25,22 @@ void ox_needs_add(ox_needs *needs, const char *name, int64_t version, uint32_t t
     needs->at[needs->count++] = (ox_need){copy, version, types};
 }
 
-/* An ox_node_fn: average pools, and convolutions whose groups have one input channel. */
+/* Arithmetic of bytes, which the loader makes of nodes between quantizations. */
+static bool is_arithmetic(const ox_node_info *node) {
+    static const char *const names[] = {"QLinearAdd", "QLinearSub", "QLinearMul", "QLinearDiv"};
+    for (size_t i = 0; !*node->domain && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(node->op, names[i]))
+            return true;
+    return false;
+}
+
+/* An ox_node_fn: average pools and arithmetic of bytes, and convolutions whose groups have one input channel. */
 static void add_node_needs(void *context, const ox_node_info *node) {
     ox_needs *needs = context;
     const bool is_quantized = !strcmp(node->op, "QLinearConv");
     ox_value_info weights;
     needs->means |= !*node->domain && strstr(node->op, "AveragePool") != NULL;
+    needs->arithmetic |= is_arithmetic(node);
     if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
         return;
     needs->depth |= !ox_node_input(node, is_quantized ? 3 : 1, &weights) && weights.rank > 1 && weights.dims[1] == 1;
@@ -68,6 +78,8 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         ox_text_put(out, "with quantized\n");
     if (needs->quantized && needs->means)
         ox_text_put(out, "with means\n");
+    if (needs->quantized && needs->arithmetic)
+        ox_text_put(out, "with arithmetic\n");
     if (needs->depth)
         ox_text_put(out, "with depth\n");
     for (size_t i = 0; i < needs->count; i++) {

@@ -17,7 +17,7 @@ typedef struct ox_need {
 typedef struct ox_needs {
     ox_need *at;
     size_t count;
-    bool functions, external, quantized, depth, means;
+    bool functions, external, quantized, depth, means, arithmetic;
 } ox_needs;
 
 /* Adds an operator, by its name with the domain. */

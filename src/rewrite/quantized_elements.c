@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#if OX_WITH_BYTE_MEANS
+#if OX_WITH_BYTE_MEANS || OX_WITH_BYTE_ARITHMETIC
 /* A tensor of bytes with one scale. */
 static bool read_bytes(const ox_requantizer *r, int32_t value, ox_quantization *q) {
     return ox_quant_source(r, value, q) && ox_quant_is_single(q) && ox_quant_is_byte(q);
@@ -15,7 +15,7 @@ static bool read_bytes(const ox_requantizer *r, int32_t value, ox_quantization *
 
 /* ---- Arithmetic --------------------------------------------------------------------------------------------- */
 
-#if OX_WITH_OWN_OPERATORS
+#if OX_WITH_BYTE_ARITHMETIC
 static const ox_op *arithmetic_of(const ox_node *node) {
     static const struct {
         const char *name;
@@ -90,6 +90,7 @@ static ox_status put_axes(ox_requantizer *r, int32_t n, const ox_node *from, con
 
 #endif
 
+#if OX_WITH_BYTE_MEANS
 static ox_status rewrite_mean(ox_requantizer *r, int32_t n, int32_t value, const ox_node *node, const ox_op *op,
                               const ox_quantization *to) {
     ox_quantization x;
@@ -98,6 +99,7 @@ static ox_status rewrite_mean(ox_requantizer *r, int32_t n, int32_t value, const
     const ox_index in[] = {x.node->in[0], x.scale, x.zero, to->scale, to->zero};
     return ox_quant_replace(r, n, value, node, op, 5, in);
 }
+#endif
 
 #if OX_WITH_OWN_OPERATORS
 static ox_status rewrite_reduce_mean(ox_requantizer *r, int32_t n, int32_t value, const ox_node *node,
@@ -118,11 +120,13 @@ ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const o
     if (to->zero < 0 || !ox_quant_is_byte(to))
         return OX_OK;
     if (arithmetic)
-        return !r->own ? OX_OK : rewrite_arithmetic(r, n, value, node, arithmetic, to);
+        return rewrite_arithmetic(r, n, value, node, arithmetic, to);
+#if OX_WITH_BYTE_MEANS
     if (ox_build_is_op(node, "AveragePool"))
         return rewrite_mean(r, n, value, node, &ox_op_qlinear_average_pool, to);
     if (ox_build_is_op(node, "GlobalAveragePool"))
         return rewrite_mean(r, n, value, node, &ox_op_qlinear_global_average_pool, to);
+#endif
 #if OX_WITH_OWN_OPERATORS
     if (r->own && ox_build_is_op(node, "ReduceMean"))
         return rewrite_reduce_mean(r, n, value, node, to);

@@ -238,5 +238,5 @@ ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox
 #endif
     if (ox_build_is_op(node, "MatMul"))
         return rewrite_matmul(r, n, value, node, to);
-    return OX_WITH_BYTE_MEANS ? ox_quant_elements(r, n, value, node, to) : OX_OK;
+    return OX_WITH_BYTE_MEANS || OX_WITH_BYTE_ARITHMETIC ? ox_quant_elements(r, n, value, node, to) : OX_OK;
 }

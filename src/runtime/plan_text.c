@@ -6,6 +6,7 @@
 
 #include "iterate/bcast.h"
 #include "ops/reduce/byte_mean.h"
+#include "ops/elementwise/byte_arithmetic.h"
 #include "ops/window/byte_pool.h"
 #include "plan_text.h"
 
@@ -281,6 +282,14 @@ static size_t end_of_values(const plan_writer *w, int n) {
 /* The symbol of a row that is not in the table, NULL for those that are. */
 static const char *own_row(const ox_op *op) {
 #if OX_WITH_BYTE_MEANS
+    if (op == &ox_op_qlinear_add)
+        return "ox_op_qlinear_add";
+    if (op == &ox_op_qlinear_sub)
+        return "ox_op_qlinear_sub";
+    if (op == &ox_op_qlinear_mul)
+        return "ox_op_qlinear_mul";
+    if (op == &ox_op_qlinear_div)
+        return "ox_op_qlinear_div";
     if (op == &ox_op_qlinear_average_pool)
         return "ox_op_qlinear_average_pool";
     if (op == &ox_op_qlinear_global_average_pool)

@@ -17,8 +17,8 @@ import tally
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
-FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "means", "attributes", "subgraphs", "values", "runs",
-            "passes"]
+FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "means", "gemms", "arithmetic", "attributes", "subgraphs",
+            "values", "runs", "passes"]
 # All that selection.h may have, line by line.
 LINES = re.compile(r'/\* Written by tools/device/select\.awk\. \*/|#define OX_TABLE "selected\.inc"'
                    r"|#define OX_TYPES \(0(?: \| 1u << OX_[A-Z0-9]+)*\)"

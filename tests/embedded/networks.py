@@ -152,7 +152,7 @@ def autoencoder():
 
 
 def windows():
-    """QLinearConv, average pools and Gemm of bytes in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
+    """QLinearConv, average pools, Gemm and arithmetic of bytes in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
     padding at one side, kernels of one and two dimensions."""
     net = Network("qop", (1, 4, 11, 13), 7)
     rng, outputs = net.rng, []
@@ -215,7 +215,24 @@ def windows():
         for n in 1, 2, 3, 4, 5, 11:
             for turned in 0, 1:
                 outputs.append(gemm(net, types, m, k, n, turned))
+    for op in "Add", "Sub", "Mul", "Div":
+        for shape in [1, 4, 11, 13], [13], [4, 1, 1], [1], [11, 1]:
+            outputs.append(arithmetic(net, types, op, shape, rng.integers(2)))
     return net, outputs
+
+
+def arithmetic(net, types, op, shape, relu):
+    """An operation on x and an array of that shape, both of bytes, whose types, zero points and scales are random."""
+    rng = net.rng
+    (x_type, x_low), (w_type, w_low), (y_type, y_low) = [types["iu"[rng.integers(2)]] for _ in range(3)]
+    x = [net.const(numpy.float32(rng.choice([0.03125, 0.0437]))), net.const(x_type(x_low + rng.integers(60, 200)))]
+    w = [net.const(numpy.float32(rng.choice([0.25, 0.013]))), net.const(w_type(w_low + rng.integers(60, 200)))]
+    y = [net.const(numpy.float32(rng.choice([0.5, 0.171, 0.03125]))), net.const(y_type(y_low + (0 if relu else rng.integers(0, 256))))]
+    a = net.node("DequantizeLinear", [net.node("QuantizeLinear", ["x"] + x)] + x)
+    b = net.node("DequantizeLinear", [net.const((rng.integers(0, 256, shape) + w_low).astype(w_type))] + w)
+    name = net.node(op, [a, b] if op == "Div" or rng.integers(2) else [b, a])
+    name = net.node("QuantizeLinear", [net.node("Relu", [name]) if relu else name] + y)
+    return net.node("DequantizeLinear", [name] + y)
 
 
 def gemm(net, types, m, k, n, turned):

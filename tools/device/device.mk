@@ -78,7 +78,7 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 	$(DEVICE_COMPILE) $(WARNINGS) -I$(BUILD)/device/proto $(DEPFLAGS) -c -o $@ $<
 
 # Loops that networks spend their time in, whose short ones are no calls of memset; in the latter, products and sums may be rounded together, as on other machines.
-DEVICE_FAST  := src/bare/conv_bytes.c src/bare/gemm_bytes.c
+DEVICE_FAST  := src/bare/conv_bytes.c src/bare/gemm_bytes.c src/bare/byte_arithmetic.c
 DEVICE_FUSED := src/bare/conv_depth.c src/bare/dots.c
 $(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -fno-tree-loop-distribute-patterns
 $(DEVICE_FUSED:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -ffp-contract=fast

@@ -6,7 +6,7 @@
 #include "ops/byte_scales.h"
 #include "ops/dense.h"
 
-#if OX_WITH_OWN_OPERATORS
+#if OX_WITH_BYTE_ARITHMETIC
 enum {
     A = 0,
     B = 3,
@@ -87,6 +87,12 @@ static void arithmetic_part(void *context, int part, int parts) {
     }
 }
 
+#if OX_SMALL
+#define LOOP_OF(call) ox_byte_arithmetic_small
+#else
+#define LOOP_OF(call) OX_BUILD_OF(call->loops, ox_byte_builds)->arithmetic
+#endif
+
 static ox_status run(ox_call *call) {
     const ox_bcast *plan = call->state;
     const ox_tensor *y = call->out[0];
@@ -95,7 +101,7 @@ static ox_status run(ox_call *call) {
                           {operation_of(call), ox_byte_scale_of(call, call->in[A]->dtype, A + 1),
                            ox_byte_scale_of(call, call->in[B]->dtype, B + 1),
                            ox_byte_scale_of(call, y->dtype, Y_SCALE)},
-                          OX_BUILD_OF(call->loops, ox_byte_builds)->arithmetic,
+                          LOOP_OF(call),
                           1};
     for (int d = 1; d < plan->ndim; d++)
         job.outer *= plan->dim[d];
