@@ -76,7 +76,7 @@ static bool fits_weights(const reordered *r, const ox_node *node, const ox_tenso
 }
 
 /* Elements of the last `count` from place `from` of each `step` are zeros. */
-static bool are_zeros(const float *end, int64_t count, int64_t step, int64_t from) {
+static bool are_zeros(const ox_f32 *end, int64_t count, int64_t step, int64_t from) {
     for (int64_t i = 0; i < count; i += step)
         for (int64_t k = from; k < step; k++)
             if (end[i - count + k] != 0)
@@ -92,7 +92,7 @@ static void look_at_zeros(reordered *r, const ox_node *node, const ox_tensor *w)
     if (!w->data || !row || w->dims[0] % 16 || !bias || !bias->data || bias->dtype != OX_FLOAT ||
         ox_tensor_count(bias) != w->dims[0])
         return;
-    const float *end = (const float *)w->data + count, *last = (const float *)bias->data + w->dims[0];
+    const ox_f32 *end = (const ox_f32 *)w->data + count, *last = (const ox_f32 *)bias->data + w->dims[0];
     if (are_zeros(end, row * 16, 16, 0))
         return;
     if (are_zeros(end, row * 16, 16, 8) && are_zeros(last, 16, 16, 8))
@@ -309,7 +309,7 @@ static ox_status look_at_all(reordered *r) {
 
 /* Weights in order: those of a block's outputs, and of a block's inputs in front of these, lie side by side. */
 static void put_in_order(const ox_tensor *w, int64_t block, int64_t inner, float *to) {
-    const float *from = w->data;
+    const ox_f32 *from = w->data;
     const int64_t in = w->dims[1], taps = w->dims[2] * w->dims[3];
     for (int64_t o = 0; o < w->dims[0]; o++)
         for (int64_t i = 0; i < in; i++)
