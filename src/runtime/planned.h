@@ -19,7 +19,7 @@ typedef struct ox_planned_step {
 
 /* A whole plan. */
 typedef struct ox_planned {
-    uint32_t format;    /* OX_PLANNED_FORMAT of whoever compiled it */
+    uint32_t format;    /* OX_PLANNED_FORMAT as its compiler had it */
     uint32_t alignment; /* of the arena and of all that lies in it */
     unsigned char *arena;
     size_t arena_bytes, value_bytes; /* all, and those that values take */

@@ -55,7 +55,7 @@ $(BUILD)/foreign/%.o: $(SOURCES)/%.c
 
 # What computes nothing is built for size where a file is fetched before it runs.
 ifeq ($(SYSTEM),wasm)
-$(filter $(patsubst %,$(BUILD)/obj/%/%,proto src/loader src/rewrite src/runtime src/host tools),$(LIB_OBJ) $(TOOL_OBJ)): CFLAGS += -Os
+$(filter $(patsubst %,$(BUILD)/obj/%/%,proto src/loader src/rewrite src/frame src/plan src/runtime src/host tools),$(LIB_OBJ) $(TOOL_OBJ)): CFLAGS += -Os
 endif
 
 # The unit tests, with a stand-in for libcheck. Left out are those that need what the system has not got: links,
