@@ -117,6 +117,7 @@ help:
 	@echo 'make models     fetch pinned real models into build/models'
 	@echo 'make bench      measure ox against its peers; writes docs/benchmarks.md (PEERS=1: also rten and tract)'
 	@echo '                TABLE=elementwise, products, layers, quantized, nbits, loops, trees, planning or models'
+	@echo 'make bench-wasm ox beside onnxruntime-web, both in Node; writes docs/benchmarks-wasm.md'
 	@echo 'make bench-arm  instructions of kernels on aarch64, counted under qemu; writes docs/benchmarks-arm.md'
 	@echo 'make bench-python calls from Python beside those of ONNX Runtime'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
@@ -282,6 +283,7 @@ FORCE:
 -include tests/embedded/embedded.mk
 -include tests/bench/bench.mk
 -include tests/bench/arm/arm.mk
+-include tests/bench/wasm/wasm.mk
 -include $(LIB_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(IMAGE_OBJ:.o=.d) $(REGEX_OBJ:.o=.d)
 
 .PHONY: FORCE all help reference release deb amalgamation install uninstall clean

@@ -53,9 +53,10 @@ $(BUILD)/foreign/%.o: $(SOURCES)/%.c
 	@mkdir -p $(@D)
 	$(call SHORT,CC) $(CC) -O2 $(PIC) -DPNG_NO_SETJMP_WARNING -c -w -o $@ $<
 
-# What computes nothing is built for size where a file is fetched before it runs.
+# A file that is fetched before it runs is small: what computes nothing is built for size, and most of what calls loops.
 ifeq ($(SYSTEM),wasm)
-$(filter $(patsubst %,$(BUILD)/obj/%/%,proto src/loader src/rewrite src/frame src/plan src/runtime src/host tools),$(LIB_OBJ) $(TOOL_OBJ)): CFLAGS += -Os
+$(filter $(patsubst %,$(BUILD)/obj/%/%,proto src/loader src/rewrite src/frame src/plan src/runtime src/host tools),$(LIB_OBJ) $(TOOL_OBJ)): CFLAGS += -Oz
+$(filter-out $(BUILD)/obj/src/ops/window/%,$(filter $(BUILD)/obj/src/ops/%,$(LIB_OBJ))): CFLAGS += -Os
 endif
 
 # The unit tests, with a stand-in for libcheck. Left out are those that need what the system has not got: links,
