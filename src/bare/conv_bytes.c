@@ -48,6 +48,13 @@ size_t ox_conv_bytes_room(const ox_conv *conv) {
     return sizeof(int16_t) * (size_t)(quads(&s) * QUAD * AT_ONCE) + ends_room(conv);
 }
 
+/* What results depend on is laid out before the first of them is written where it was: the same pixels of all channels,
+ * or all of a channel. */
+bool ox_conv_bytes_overwrites(const ox_conv *conv) {
+    const ox_shape s = ox_shape_of(conv);
+    return conv->pointwise || (is_depthwise(&s) && ox_band_results(&s, sizeof(int16_t)) == s.out_rows);
+}
+
 /* ---- Four columns ------------------------------------------------------------------------------------------------ */
 
 /* Bytes are taken as signed ones: unsigned ones move by 128, as their zero points do. */

@@ -56,7 +56,9 @@ typedef struct ox_step {
     bool skip : 1;  /* nothing to do in a run: its outputs are constants */
     bool runs : 1;  /* the run function is called: some output is not a view, ... */
     bool empty : 1; /* ... unless no output has an element, and the operator then does nothing */
-#if !OX_SMALL
+#if OX_SMALL
+    bool overwrites : 1; /* as of ox_call */
+#else
     uint32_t types; /* ox_call.types of when it was prepared, also to be folded */
 #endif
 } ox_step;

@@ -108,7 +108,9 @@ struct ox_call {
     uint64_t weights;       /* prepare: a bit for each of the first inputs whose data stays as long as the store */
     uint64_t constants;     /* prepare: the same for inputs whose data stays as long as the plan */
     void *state;            /* what prepare left for run */
-#if !OX_SMALL
+#if OX_SMALL
+    bool overwrites; /* prepare: output 0 may be written over input 0, if that has its shape and element size */
+#else
     const char *algorithm; /* prepare: ox_call_name */
     uint32_t types;        /* prepare: element types that programs of the node's own compute in, a bit each */
     bool plain_products;   /* prepare: convolutions are sums of products of their inputs, not of transformed ones */

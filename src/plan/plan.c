@@ -328,7 +328,9 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
         return OX_OK;
     call->state = NULL;
     ox_call_name(call, NULL);
-#if !OX_SMALL
+#if OX_SMALL
+    call->overwrites = false;
+#else
     call->types = 0;
     call->is_transformed = false;
 #endif
@@ -349,7 +351,9 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
     prepared->is_program = OX_WITH_FUSION && ox_elementwise_fits(call);
     OX_TRY(prepared->is_program ? ox_prepare_elementwise(call) : call->op->prepare(call));
     prepared->state = call->state;
-#if !OX_SMALL
+#if OX_SMALL
+    step->overwrites = call->overwrites;
+#else
     prepared->algorithm = call->algorithm;
     prepared->is_transformed = call->is_transformed;
     step->types = call->types;

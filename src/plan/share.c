@@ -75,6 +75,17 @@ static bool can_replace(const ox_frame *frame, int n, int m, int i) {
     return group ? group_allows(frame, group, m, v) : !reads_otherwise(frame, m, v);
 }
 
+#if OX_SMALL
+/* True if node n says that it may write its output over input 0, which is none of its other inputs. */
+static bool overwrites(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int i = 1; i < node->nin; i++)
+        if (node->in[i] == node->in[0])
+            return false;
+    return frame->plan.steps[n].overwrites && can_replace(frame, n, n, 0);
+}
+#endif
+
 /* The buffer of what node m computes as output k. */
 static void place_result(ox_frame *frame, int n, int m, int k) {
     const ox_node *node = &frame->graph->nodes[m];
@@ -87,6 +98,13 @@ static void place_result(ox_frame *frame, int n, int m, int k) {
             live_until(frame, life->owner, life->read_until);
             return;
         }
+#if OX_SMALL
+    if (OX_WITH_RUNS && k == 0 && life->bytes && overwrites(frame, n)) {
+        life->owner = owner_of_input(frame, node, 0);
+        live_until(frame, life->owner, life->read_until);
+        return;
+    }
+#endif
     own_buffer(frame, node->out[k], n);
 }
 

@@ -86,8 +86,13 @@ static ox_status prepare_node(ox_frame *frame, int n) {
         return OX_OK;
     }
     const ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);
+#if OX_SMALL
+    OX_TRY(prepare_step(frame, n)); /* which says what may be overwritten */
+    OX_TRY(share_node(frame, n));
+#else
     OX_TRY(share_node(frame, n));
     OX_TRY(prepare_step(frame, n));
+#endif
     ox_pile_restore(&frame->planning.scratch, mark);
     return OX_OK;
 }

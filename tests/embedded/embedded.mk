@@ -74,7 +74,7 @@ device-forest: $(DEVICE)/forest.elf $(FOREST_EMBED)/host
 NETWORK        ?= kws_qdq
 NETWORKS_DIR   := $(BUILD)/device/networks
 NETWORK_DIR     = $(NETWORKS_DIR)/$(NETWORK)
-NETWORK_BUFFER ?= 393216
+NETWORK_BUFFER ?= 524288
 NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows products
 $(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py | venv
 	@mkdir -p $(NETWORKS_DIR)

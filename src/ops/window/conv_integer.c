@@ -550,6 +550,7 @@ static ox_status prepare_in_place(ox_call *call, ox_conv *conv, bool *ready) {
     conv_integer *c = call->state;
     *ready = true;
     c->is_wide = true; /* zero points are taken off before */
+    call->overwrites = ox_conv_bytes_overwrites(conv);
     return ox_workspace_add(call, 1, ox_conv_bytes_room(conv));
 }
 

@@ -21,6 +21,8 @@ typedef struct ox_conv_bytes {
 
 /* Prepare: the bytes of workspace that it takes; 0: it is not for this convolution. */
 size_t ox_conv_bytes_room(const ox_conv *conv);
+/* Whether results may be written over the image, if that has their shape. */
+bool ox_conv_bytes_overwrites(const ox_conv *conv);
 void ox_conv_bytes_run(const ox_conv_bytes *c, void *room);
 #endif
 
