@@ -103,7 +103,7 @@ help:
 	@echo 'make scopes     tiny graphs, all of a kind, fused and plain (a part of check); ALL=1: 20 rounds'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make cross-test unit tests and the node suite on s390x, armhf and arm64, emulated'
-	@echo 'make windows, musl, wasm: for other systems; with -test: tests under wine, here, in Node'
+	@echo 'make windows, musl, wasm, macos, freebsd: for other systems; with -test: tests under wine, here, in Node, or a look'
 	@echo 'make device-test the reduced library on microcontrollers, emulated'
 	@echo 'make tsan       threads under the thread sanitizer'
 	@echo 'make nightly    all that takes too long for every change (tests/nightly.txt; NIGHTLY=FILE: another list)'
@@ -122,6 +122,7 @@ help:
 	@echo 'make bench-python calls from Python beside those of ONNX Runtime'
 	@echo 'make device     the library for a machine without an operating system (TARGET, OPS: tools/device/device.mk)'
 	@echo 'make packages   a library for Arduino, PlatformIO, ESP-IDF and Zephyr (OPS: tools/device/device.mk)'
+	@echo 'make wheels     wheels for Linux, macOS and Windows, into dist/'
 	@echo 'make release    source archive, wheel and source distribution in dist/, checked and with checksums'
 	@echo 'make amalgamation   the library as one file, build/amalgamation/ox.c'
 	@echo 'make install    into $$(DESTDIR)$$(PREFIX); make uninstall removes it'
@@ -277,6 +278,7 @@ FORCE:
 -include tests/tests.mk
 -include tests/fuzz/fuzz.mk
 -include tests/cross/cross.mk
+-include python/wheels.mk
 -include tests/cross/systems.mk
 -include examples/firmware/firmware.mk
 -include tools/device/packages.mk

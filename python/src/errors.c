@@ -3,27 +3,40 @@
 
 #include <stdarg.h>
 
-/* A row names the exception, its base of Python's own, and what it is for. */
+/* A row names the exception, its base of Python's own, and what it is for. On Windows, where Python's variables are is
+ * known late. */
 typedef struct error_row {
     const char *name;
-    PyObject **base; /* the address of Python's variable, NULL for none */
+    PyObject *(*base)(void); /* NULL for none */
     const char *doc;
 } error_row;
 
+#define BASE(name)                                                                                                     \
+    static PyObject *base_##name(void) {                                                                               \
+        return PyExc_##name;                                                                                           \
+    }
+BASE(ArithmeticError)
+BASE(AssertionError)
+BASE(MemoryError)
+BASE(NotImplementedError)
+BASE(OSError)
+BASE(RuntimeError)
+BASE(ValueError)
+
 static const error_row rows[] = {
     [OX_OK] = {"oxrt.Error", NULL, "The base of all exceptions of oxrt; `status` is the library's name of the kind."},
-    [OX_ERROR_ARGUMENT] = {"oxrt.ArgumentError", &PyExc_ValueError, "Options, names or calls that mean nothing."},
-    [OX_ERROR_FILE] = {"oxrt.FileError", &PyExc_OSError, "A file could not be opened or read."},
-    [OX_ERROR_MODEL] = {"oxrt.ModelError", &PyExc_ValueError, "The bytes are not a valid ONNX model."},
-    [OX_ERROR_UNSUPPORTED] = {"oxrt.UnsupportedError", &PyExc_NotImplementedError,
+    [OX_ERROR_ARGUMENT] = {"oxrt.ArgumentError", base_ValueError, "Options, names or calls that mean nothing."},
+    [OX_ERROR_FILE] = {"oxrt.FileError", base_OSError, "A file could not be opened or read."},
+    [OX_ERROR_MODEL] = {"oxrt.ModelError", base_ValueError, "The bytes are not a valid ONNX model."},
+    [OX_ERROR_UNSUPPORTED] = {"oxrt.UnsupportedError", base_NotImplementedError,
                               "Valid ONNX, but ox lacks the operator, version or type."},
-    [OX_ERROR_SHAPE] = {"oxrt.ShapeError", &PyExc_ValueError, "Shapes, types or values of tensors do not fit."},
-    [OX_ERROR_VALUE] = {"oxrt.DataError", &PyExc_ArithmeticError,
+    [OX_ERROR_SHAPE] = {"oxrt.ShapeError", base_ValueError, "Shapes, types or values of tensors do not fit."},
+    [OX_ERROR_VALUE] = {"oxrt.DataError", base_ArithmeticError,
                         "The data asks for something undefined, such as an integer division by zero."},
-    [OX_ERROR_LIMIT] = {"oxrt.LimitError", &PyExc_RuntimeError, "A limit was met; the model stays usable."},
-    [OX_ERROR_MEMORY] = {"oxrt.OutOfMemoryError", &PyExc_MemoryError, "An allocation failed; the model stays usable."},
-    [OX_ERROR_CANCELLED] = {"oxrt.CancelledError", &PyExc_RuntimeError, "A run was ended by a flag or its time."},
-    [OX_ERROR_CHECK] = {"oxrt.CheckError", &PyExc_AssertionError,
+    [OX_ERROR_LIMIT] = {"oxrt.LimitError", base_RuntimeError, "A limit was met; the model stays usable."},
+    [OX_ERROR_MEMORY] = {"oxrt.OutOfMemoryError", base_MemoryError, "An allocation failed; the model stays usable."},
+    [OX_ERROR_CANCELLED] = {"oxrt.CancelledError", base_RuntimeError, "A run was ended by a flag or its time."},
+    [OX_ERROR_CHECK] = {"oxrt.CheckError", base_AssertionError,
                         "Two ways to compute a step differ (check=True): a fault of ox."},
 };
 
@@ -39,7 +52,7 @@ static PyObject *make_class(size_t row) {
     const char *status = row ? ox_status_name((ox_status)row) : "";
     PyObject *members = Py_BuildValue("{ss}", "status", status), *bases = NULL, *made = NULL;
     if (row && rows[row].base)
-        bases = PyTuple_Pack(2, classes[OX_OK], *rows[row].base);
+        bases = PyTuple_Pack(2, classes[OX_OK], rows[row].base());
     else
         bases = PyTuple_Pack(1, row ? classes[OX_OK] : PyExc_Exception);
     if (members && bases)

@@ -1,11 +1,14 @@
 # systems.mk: the library and the command for other systems than Linux with glibc: Windows by mingw-w64, musl by musl-gcc,
-# WebAssembly's system (WASI) by clang. Included by the Makefile. `sh tools/setup.sh cross` installs the compilers, wine and
-# Node. protobuf-c, zlib and libpng are built from Debian's sources, and go into libox.a, the shared library and the command.
+# WebAssembly's system (WASI) by clang, macOS and FreeBSD by clang with the headers of the Python package ziglang. Included by
+# the Makefile. `sh tools/setup.sh cross` installs the compilers, wine and Node. protobuf-c, zlib and libpng are built from
+# Debian's sources, and go into libox.a, the shared library and the command.
 #   make windows     build/windows/port: libox.a, ox.dll with libox.dll.a, ox.exe
 #   make musl        build/musl/port: libox.a, libox.so, ox (static)
 #   make wasm        build/wasm/port: libox.a, ox.wasm
-#   make windows-test, musl-test, wasm-test
-SYSTEMS := windows musl wasm
+#   make macos       build/macos/port: libox.a, libox.dylib, ox, for arm64; nothing runs here
+#   make freebsd     build/freebsd/port: libox.a, libox.so, ox; nothing runs here
+#   make windows-test, musl-test, wasm-test, macos-test, freebsd-test
+SYSTEMS := windows musl wasm macos freebsd
 COMMA   := ,
 $(SOURCES)/.stamp: tests/cross/sources.sh
 	sh $< $(@D)
@@ -28,6 +31,16 @@ RUN_wasm    := node --no-warnings tests/cross/wasi.mjs
 EXE_wasm    := .wasm
 OPT_wasm    := -O2
 WARNINGS_wasm := $(WARNINGS) -Wno-enum-float-conversion
+# macOS and FreeBSD, by zig.
+ZIG_VENV    := $(BUILD)/zig-venv
+ZIG          = $(firstword $(shell ls $(abspath $(ZIG_VENV))/lib/python*/site-packages/ziglang/zig 2>/dev/null))
+CC_ZIG       = sh $(CURDIR)/tests/cross/zig.sh $(ZIG) $(1)
+CC_macos     = $(call CC_ZIG,aarch64-macos)
+CC_freebsd   = $(call CC_ZIG,x86_64-freebsd)
+$(foreach s,macos freebsd,$(eval AR_$(s) = $$(ZIG) ar))
+$(foreach s,macos freebsd,$(eval OPT_$(s) := -O2))
+# A newer clang than that of lint, which counts the numbers of an enumeration as numbers no more.
+$(foreach s,macos freebsd,$(eval WARNINGS_$(s) := $(WARNINGS) -Wno-enum-float-conversion))
 WARNINGS_windows := $(filter-out -Wconversion,$(WARNINGS)) -Wno-format -Wno-unused-const-variable
 INCLUDES    := -isystem $(SOURCES)/protobuf-c -isystem $(SOURCES)/zlib -isystem $(SOURCES)/png -I$(SOURCES)
 
@@ -36,22 +49,41 @@ define SYSTEM_RULES
 $(1): $(SOURCES)/.stamp
 	+@$$(MAKE) --no-print-directory SYSTEM=$(1) BUILD='$$(BUILD)/$(1)' SOURCES='$$(SOURCES)' CC='$$(CC_$(1)) $$(INCLUDES)' \
 	  AR='$$(AR_$(1))' PIC='$$(if $$(filter undefined,$$(origin PIC_$(1))),$$(PIC),)' WARNINGS='$$(or $$(WARNINGS_$(1)),$$(WARNINGS))' \
-	  OPT='$$(or $$(OPT_$(1)),$$(OPT))' EXE=$$(EXE_$(1)) system
+	  OPT='$$(or $$(OPT_$(1)),$$(OPT))' EXE=$$(EXE_$(1)) $$(or $$(SYSTEM_GOAL),system)
+endef
+# What is run and compared with what this machine says; what is only looked at.
+define RUN_RULES
 $(1)-test: $(1) $(BUILD)/ox node-cases
 	@BUILD='$$(BUILD)' sh tests/cross/systems.sh '$$(RUN_$(1))' $$(BUILD)/$(1)/port/ox$$(EXE_$(1)) $$(if $$(filter wasm,$(1)),,$$(BUILD)/$(1)/port/unit$$(EXE_$(1)))
 endef
 PIC_wasm :=
+$(foreach s,macos freebsd,$(eval $(s): zig))
 $(foreach s,$(SYSTEMS),$(eval $(call SYSTEM_RULES,$(s))))
+$(foreach s,$(filter-out macos freebsd,$(SYSTEMS)),$(eval $(call RUN_RULES,$(s))))
+FORMAT_macos   := mach-o arm64
+FORMAT_freebsd := elf64-x86-64
+macos-test freebsd-test: %-test: %
+	@sh tests/cross/linked.sh $(BUILD)/$*/port '$(FORMAT_$*)'
+
+zig:
+	@sh tests/venv.sh '$(PYTHON)' '$(ZIG_VENV)' tests/cross/requirements.txt
+	@ls $(ZIG_VENV)/lib/python*/site-packages/ziglang/zig >/dev/null
 
 ifdef SYSTEM
-STATICALLY  := $(if $(filter wasm,$(SYSTEM)),-Wl$(COMMA)-z$(COMMA)stack-size=1048576 -Wl$(COMMA)-s,-static)
+# A compiler that fails may leave an empty file.
+.DELETE_ON_ERROR:
+DARWIN      := $(filter macos,$(SYSTEM))
+# zlib and libpng take every system with this macro for the one of the last century.
+FOREIGN_FLAGS := $(if $(DARWIN),-UTARGET_OS_MAC)
+HOSTED      := $(DARWIN)$(filter freebsd,$(SYSTEM))
+STATICALLY  := $(if $(HOSTED),,$(if $(filter wasm,$(SYSTEM)),-Wl$(COMMA)-z$(COMMA)stack-size=1048576 -Wl$(COMMA)-s,-static))
 FOREIGN_SRC := $(wildcard $(SOURCES)/protobuf-c/*.c $(SOURCES)/zlib/*.c $(if $(filter wasm,$(SYSTEM)),,$(SOURCES)/png/*.c))
 FOREIGN_OBJ := $(FOREIGN_SRC:$(SOURCES)/%.c=$(BUILD)/foreign/%.o)
 RUNTIME_OBJ := $(BUILD)/foreign/protobuf-c/protobuf-c.o
 
 $(BUILD)/foreign/%.o: $(SOURCES)/%.c
 	@mkdir -p $(@D)
-	$(call SHORT,CC) $(CC) -O2 $(PIC) -DPNG_NO_SETJMP_WARNING -c -w -o $@ $<
+	$(call SHORT,CC) $(CC) -O2 $(PIC) -fvisibility=hidden $(FOREIGN_FLAGS) -DPNG_NO_SETJMP_WARNING -DPNG_ARM_NEON_OPT=0 -c -w -o $@ $<
 
 # A file that is fetched before it runs is small: what computes nothing is built for size, and most of what calls loops.
 ifeq ($(SYSTEM),wasm)
@@ -70,8 +102,9 @@ $(BUILD)/port/unit$(EXE): $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOO
 	@mkdir -p $(@D)
 	$(call SHORT,LD) $(CC) $(STATICALLY) -o $@ $(filter %.o,$^) $(if $(filter windows,$(SYSTEM)),-lpthread,-lm)
 
-system: $(if $(filter windows,$(SYSTEM)),$(BUILD)/port/ox.dll) $(if $(filter musl,$(SYSTEM)),$(BUILD)/port/libox.so) \
-  $(BUILD)/port/libox.a $(BUILD)/port/ox$(EXE) $(if $(filter wasm,$(SYSTEM)),,$(BUILD)/port/unit$(EXE))
+system: $(if $(filter windows,$(SYSTEM)),$(BUILD)/port/ox.dll) $(if $(filter musl freebsd,$(SYSTEM)),$(BUILD)/port/libox.so) \
+  $(if $(DARWIN),$(BUILD)/port/libox.dylib) $(BUILD)/port/libox.a $(BUILD)/port/ox$(EXE) \
+  $(if $(filter wasm $(HOSTED),$(SYSTEM)),,$(BUILD)/port/unit$(EXE))
 
 $(BUILD)/port/libox.a: $(LIB_OBJ) $(RUNTIME_OBJ)
 	@mkdir -p $(@D)
@@ -81,6 +114,10 @@ $(BUILD)/port/libox.a: $(LIB_OBJ) $(RUNTIME_OBJ)
 $(BUILD)/port/libox.so: $(LIB_OBJ) $(RUNTIME_OBJ)
 	@mkdir -p $(@D)
 	$(call SHORT,LD) $(CC) -shared -Wl,-soname,$(SONAME) -o $@ $^ -lm
+
+$(BUILD)/port/libox.dylib: $(LIB_OBJ) $(RUNTIME_OBJ)
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) -dynamiclib -install_name @rpath/libox.0.dylib -o $@ $^
 
 # The functions of ox.h, which are what the library shows.
 $(BUILD)/ox.def: src/ox.h
@@ -93,7 +130,22 @@ $(BUILD)/port/ox.dll: $(LIB_OBJ) $(RUNTIME_OBJ) $(BUILD)/ox.def
 
 $(BUILD)/port/ox$(EXE): $(TOOL_OBJ) $(LIB_OBJ) $(FOREIGN_OBJ)
 	@mkdir -p $(@D)
-	$(call SHORT,LD) $(CC) $(STATICALLY) -o $@ $(filter %.o,$^) $(if $(filter windows,$(SYSTEM)),,-lm)
+	$(call SHORT,LD) $(CC) $(STATICALLY) -o $@ $(filter %.o,$^) $(if $(filter windows,$(SYSTEM)),,-lm) $(if $(filter freebsd,$(SYSTEM)),-lpthread)
+
+# The extension module of a wheel: python/wheels.mk. Of python3.dll, the library that stands for it on Windows has what the module asks for.
+EXTENSION := $(BUILD)/port/_ox$(if $(filter windows,$(SYSTEM)),.pyd,.abi3.so)
+MODULE_FLAGS := $(if $(DARWIN),-shared -undefined dynamic_lookup -install_name _ox.abi3.so,-shared $(if $(filter windows,$(SYSTEM)),-static-libgcc -Wl$(COMMA)--exclude-all-symbols,-Wl$(COMMA)--version-script=python/exports.map))
+$(PY_OBJ): | $(FOREIGN_HEADERS)/python/Python.h
+# numpy hides what it shares between files, and formats of Python are its own.
+$(PY_OBJ): CFLAGS += $(if $(filter windows,$(SYSTEM)),-Wno-attributes -Wno-format-extra-args)
+$(EXTENSION): $(PY_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(LIB_OBJ) $(FOREIGN_OBJ) $(if $(filter windows,$(SYSTEM)),$(BUILD)/libpython3.dll.a)
+	@mkdir -p $(@D)
+	$(call SHORT,LD) $(CC) $(MODULE_FLAGS) -o $@ $^ -lm
+extension: $(EXTENSION)
+
+$(BUILD)/libpython3.dll.a: $(PY_OBJ)
+	@(echo 'LIBRARY python3.dll'; echo EXPORTS; x86_64-w64-mingw32-nm -u $^ | sed -n 's/.* __imp_\(_*Py[A-Za-z0-9_]*\)$$/\1/p' | sort -u) >$(BUILD)/python3.def
+	$(call SHORT,LD) x86_64-w64-mingw32-dlltool -d $(BUILD)/python3.def -l $@
 endif
 
-.PHONY: system $(SYSTEMS) $(SYSTEMS:%=%-test)
+.PHONY: system extension zig $(SYSTEMS) $(SYSTEMS:%=%-test)

@@ -6,7 +6,7 @@ from amalgamation.names import names_of_text
 from amalgamation.rename import aliases, defining, members_of, rename
 from amalgamation.segment import segment, stem
 from amalgamation.target import outside, target, target_begin, target_end
-from amalgamation.text import directive, lines_of, macros_of, without_guard
+from amalgamation.text import lines_of, macros_of, without_guard
 from amalgamation.tree import Again, Tree
 
 C11 = re.compile(r"#\s*include\s*<(errno|float|limits|math|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time|wchar)\.h>$")
