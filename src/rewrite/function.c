@@ -204,6 +204,69 @@ static void write_upsample(ox_emitter *e, const ox_node *node, int32_t *values) 
                  values, "y", node->nout, node->out);
 }
 
+/* The number of dimensions of a mask, as far as nodes and shapes tell; 0 where they do not. */
+static int rank_of_mask(const ox_emitter *e, int32_t value) {
+    for (int step = 0; value >= 0 && step < 8; step++) {
+        const ox_declared *declared = &e->scope->values[value];
+        const ox_tensor *tensor = ox_scope_initializer(e->scope, value);
+        const int32_t n = e->scope->notes[value].producer;
+        const ox_node *node = n < 0 ? NULL : &e->scope->nodes[n];
+        if (tensor || declared->shape)
+            return tensor ? tensor->rank : declared->shape->rank;
+        if (node && ox_build_is_op(node, "ReduceSum") && !ox_emit_int(node, "keepdims", 1))
+            return 1; /* of a row for each of the batch */
+        value = node && (ox_build_is_op(node, "Cast") || ox_build_is_op(node, "Identity")) ? node->in[0] : OX_NONE;
+    }
+    return 0;
+}
+
+/* What is added to scores: for each of the batch the place where its keys end, and perhaps where they begin; or for
+ * each key, and perhaps each query, whether it is seen. */
+static const char *mask_text(ox_emitter *e, int32_t mask) {
+    const int rank = rank_of_mask(e, mask);
+    if (rank == 1)
+        return "l = Cast<to=7>(f); l = Concat<axis=0>(l, Sub(l, l)); n = Slice(Shape(a), [0], [1]); "
+               "r = Numbers([0], t); s = Unsqueeze(Slice(l, [0], n), [1,2,3]); "
+               "l = Unsqueeze(Slice(l, n, Add(n, n)), [1,2,3]); "
+               "m = Where(And(Less(r, s), GreaterOrEqual(r, l)), 0, @mask_filter_value:-10000)";
+    if (rank == 2 || rank == 3)
+        return "m = Reshape(Where(Greater(Cast<to=1>(f), 0), 0, @mask_filter_value:-10000), "
+               "Concat<axis=0>(Slice(Shape(a), [0], [1]), [1,-1], t))";
+    if (!e->status)
+        e->status =
+            ox_fail(e->b->error, OX_ERROR_UNSUPPORTED,
+                    rank ? "a mask of %d dimensions is not supported"
+                         : "input 5, the mask: its number of dimensions has to be known when the model is loaded",
+                    rank);
+    return NULL;
+}
+
+/* QAttention: queries, keys and values are a product of bytes. */
+static void write_attention(ox_emitter *e, const ox_node *node, int32_t *values) {
+#define ATTENTION(scale)                                                                                               \
+    "y,j,o = Attention<q_num_heads=@num_heads:1,kv_num_heads=@num_heads:1,is_causal=@unidirectional:0" scale           \
+    ">(q, k, v, m, u, w); z ?= Concat<axis=0>(Unsqueeze(j, [0]), Unsqueeze(o, [0]))"
+    const bool masked = values[5] != OX_NONE, after = values[8] != OX_NONE;
+    const int64_t other = ox_emit_int(node, "do_rotary", 0) | ox_emit_int(node, "past_present_share_buffer", 0);
+    if (other && !e->status)
+        e->status = ox_fail(e->b->error, OX_ERROR_UNSUPPORTED,
+                            "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
+    e->like = values[2];
+    ox_emit_body(
+        e,
+        "x = Add(Mul(Cast<to=1>(MatMulInteger(a, b, g, h)), Mul(d, e)), c); "
+        "q,k,v = Split<axis=-1,num_outputs=3>(x); t = Add?i(Slice(Shape(a), [1], [2]), Slice(Shape(i), [3], [4]))",
+        values, "yz", node->nout, node->out);
+    const char *mask = masked ? mask_text(e, values[5]) : NULL;
+    if (mask)
+        ox_emit_body(e, mask, values, "yz", node->nout, node->out);
+    if (after)
+        ox_emit_body(e, "u,w = Split<axis=0,num_outputs=2>(i); u = Squeeze(u, [0]); w = Squeeze(w, [0])", values, "yz",
+                     node->nout, node->out);
+    ox_emit_body(e, ox_emit_float(node, "scale", 0) != 0 ? ATTENTION(",scale=@") : ATTENTION(""), values, "yz",
+                 node->nout, node->out);
+}
+
 /* The mean over some axes, all of them if none is listed. */
 static void write_mean(ox_emitter *e, const ox_node *node, int32_t *values) {
     values['x' - 'a'] = emit_list(e, "value_ints", ox_emit_attr(node, "axes", OX_ATTR_INTS));
@@ -311,11 +374,13 @@ static const function functions[] = {
     WRITTEN("ImageScaler", "y", write_image_scaler),
     BODY("MatMulIntegerToFloat", "y", "y = Add?g(Mul(Cast<to=1>(MatMulInteger(a, b, e, f)), Mul(c, d)), g)"),
     BODY("MaxPool", "y", MAX_POOL),
+    BODY("MatMulInteger16", "y", "y = MatMul(Cast<to=6>(a), Cast<to=6>(b))"),
     WRITTEN("MeanVarianceNormalization", "y", write_mean_variance),
     IMAGES("NhwcConv", "y = Conv<" CONV_ATTRS ">(a, b, c)", NULL, "a", "b"),
     IMAGES("NhwcFusedConv", FUSED_CONV, conv_activations, "ad", "b"),
     IMAGES("NhwcMaxPool", MAX_POOL, NULL, "a", ""),
     BODY("ParametricSoftplus", "y", "y = Mul(Softplus(Mul(a, @beta:1.0)), @alpha:1.0)"),
+    WRITTEN("QAttention", "yz", write_attention),
     BODY("QGemm", "y",
          "p = Add?g(MatMulInteger(Transpose?transA(a), Transpose?transB(d), c, f), g); "
          "y = Qu?h(Mul(Cast<to=1>(p), Mul(Mul(Constant<value_float=@alpha:1.0>(), b), e)), h, i)"),

@@ -5,8 +5,8 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-DTYPES = {"float": T.FLOAT, "double": T.DOUBLE, "float16": T.FLOAT16, "int32": T.INT32, "int64": T.INT64,
-          "uint8": T.UINT8, "int8": T.INT8, "bool": T.BOOL, "string": T.STRING}
+DTYPES = {"float": T.FLOAT, "double": T.DOUBLE, "float16": T.FLOAT16, "int16": T.INT16, "int32": T.INT32,
+          "int64": T.INT64, "uint8": T.UINT8, "int8": T.INT8, "bool": T.BOOL, "string": T.STRING}
 
 
 def values(text):

@@ -5,7 +5,7 @@ from build import model, node
 from mistakes import MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
 from onnx import numpy_helper
 
-KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "int64": "int64", "float64": "double"}
+KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "int64": "int64", "int16": "int16", "float64": "double"}
 BYTES, ONE = np.zeros((2, 3), np.uint8), np.array(0.5, np.float32)
 
 
@@ -103,6 +103,7 @@ def all_mistakes():
     yield at("a bias that does not fit", "QGemm a,s,z,b,s,w,c y", {**gemm, "c": np.zeros(3, np.int32)}, SHAPE,
              "input 6 'c' (int32 [3]) does not fit the output of shape [2,4]")
     yield from in_blocks()
+    yield from attention()
     yield from of_blocks()
 
 
@@ -137,6 +138,48 @@ def with_channels_last():
              "input 3 'z' (float [1,3,3,4]) must have the shape of the output")
     yield at("an axis that a mean lacks", "QLinearReduceMean x,s,z,s,z y", {"x": BYTES, "s": ONE, "z": BYTES[0, :1]},
              SHAPE, "axis 2 is out of range for rank 2 (-2 to 1)", "y uint8 ?", axes=[2], keepdims=1)
+
+
+def attention():
+    given = {"x": np.zeros((2, 3, 4), np.uint8), "w": np.zeros((4, 12), np.int8), "b": floats(12), "s": ONE,
+             "z": np.zeros((), np.uint8), "v": np.zeros((), np.int8)}
+    def wrong(title, status, said, inputs=(), text="x,w,b,s,s", **attributes):
+        return at(title, f"QAttention {text} y", {**given, **dict(inputs)}, status, said, **{"num_heads": 2} | attributes)
+    def masked(title, said, mask, status=SHAPE):
+        made = node("com.microsoft.QAttention x,w,b,s,s,m y", num_heads=2)
+        described = ",".join(f"{name} {KINDS[str(array.dtype)]} ?" for name, array in given.items())
+        return Mistake(title, model(made, described, "y float ?", [numpy_helper.from_array(mask, "m")],
+                                    domains=["com.microsoft"]), status, said, list(given.values()), place="node 'n' (")
+    yield wrong("heads that do not divide", SHAPE, "input 1 'w' (int8 [4,12]) does not give queries, keys and values of 3 heads",
+                num_heads=3)
+    yield wrong("no heads", SHAPE, "input 1 'w' (int8 [4,12]) does not give queries, keys and values of 0 heads", num_heads=0)
+    yield wrong("weights of other rows", SHAPE, "input 1 'w' (int8 [5,12]) must have shape [4,-1], where -1 is any",
+                {"w": np.zeros((5, 12), np.int8)})
+    yield wrong("a bias of other columns", SHAPE, "input 2 'b' (float [11]) must have shape [12]", {"b": floats(11)})
+    yield wrong("scales of other columns of attention", SHAPE, "input 4 'e' (float [11]) must be one element, or one for each column",
+                {"e": floats(11)}, "x,w,b,s,e")
+    yield wrong("a zero point of the weights' type", UNSUPPORTED, "input 6 'v' (int8 []): type int8 is not supported here; uint8 is",
+                text="x,w,b,s,s,,v")
+    yield wrong("keys of other heads before", SHAPE, "input 8 'p' (float [2,2,1,3,2]) must have shape [2,2,2,-1,2], where -1 is any",
+                {"p": floats(2, 2, 1, 3, 2)}, "x,w,b,s,s,,,,p")
+    yield wrong("places that turn", UNSUPPORTED, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported",
+                do_rotary=1)
+    yield wrong("a mask of which nothing is known", UNSUPPORTED, "input 5, the mask: its number of dimensions has to be known when "
+                "the model is loaded", {"m": np.ones((2, 3), np.int32)}, "x,w,b,s,s,m")
+    yield masked("a mask of four dimensions", "a mask of 4 dimensions is not supported", np.ones((2, 1, 3, 3), np.int32),
+                 UNSUPPORTED)
+    yield masked("a mask of other keys", "input 5 'm' (int32 [2,4]) must have shape [2,3], where -1 is any",
+                 np.ones((2, 4), np.int32))
+    yield masked("a mask of other queries", "input 5 'm' (int32 [2,1,3]) must have shape [2,3,3], where -1 is any",
+                 np.ones((2, 1, 3), np.int32))
+    yield masked("ends of keys for another batch", "input 5 'm' (int32 [3]) must have one element for each of the batch of 2, or two",
+                 np.ones(3, np.int32))
+    yield masked("a mask of bytes", "input 5 'm' (uint8 [2,3]): type uint8 is not supported here; int32 is",
+                 np.ones((2, 3), np.uint8), UNSUPPORTED)
+    yield at("words times bytes", "MatMulInteger16 a,b y", {"a": np.zeros((2, 3), np.int16), "b": np.zeros((3, 2), np.int8)},
+             UNSUPPORTED, "input 1 'b' (int8 [3,2]): type int8 is not supported here; uint16, int16 are", "y int32 ?")
+    yield at("words whose rows do not fit", "MatMulInteger16 a,a y", {"a": np.zeros((2, 3), np.int16)}, SHAPE,
+             "inner dimensions 3 and 2 differ", "y int32 ?")
 
 
 def in_blocks():

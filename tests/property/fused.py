@@ -340,6 +340,31 @@ def integer_matmul(rng):
     return "MatMulIntegerToFloat", inputs, ["float"], {}
 
 
+def matmul_words(rng):
+    kinds = [str(rng.choice(["int16", "int16", "uint16"])) for _ in range(2)]
+    a, b, _ = factors(rng)
+    return "MatMulInteger16", [bytes_of(rng, kinds[0], *a), bytes_of(rng, kinds[1], *b)], ["int32"], {}
+
+
+def quantized_attention(rng):
+    kind = str(rng.choice(["uint8", "int8"]))
+    batch, rows, inner, heads, size = (int(d) for d in rng.integers(1, [4, 7, 20, 4, 9]))
+    columns, past = 3 * heads * size, int(rng.integers(1, 6)) if rng.random() < 0.4 else 0
+    keys = rows + past
+    masks = [None, rng.integers(1, keys + 1, [batch]), np.concatenate([rng.integers(keys // 2 + 1, keys + 1, [batch]),
+             rng.integers(0, keys // 2 + 1, [batch])]), rng.integers(0, 2, [batch, keys]),
+             rng.integers(0, 2, [batch, rows, keys])]
+    mask = masks[int(rng.integers(0, 5))]
+    count = columns if rng.random() < 0.5 else None
+    inputs = [bytes_of(rng, "uint8", batch, rows, inner), bytes_of(rng, kind, inner, columns), some(rng, "float", columns),
+              scale(rng, 0.002, 0.01), scale(rng, 0.002, 0.01, count),
+              None if mask is None else ("int32", mask.astype(np.int32)), maybe(rng, zero(rng, "uint8")),
+              maybe(rng, zero(rng, kind, count)), some(rng, "float", 2, batch, heads, past, size) if past else None]
+    attributes = {"num_heads": heads, **some_of(rng, {"unidirectional": int(rng.integers(0, 2))})}
+    attributes |= some_of(rng, {"scale": 0.3, "mask_filter_value": -50.0}, 0.3)
+    return "QAttention", inputs, ["float", "float"] if past else ["float"], attributes
+
+
 def convert(rng):
     kind = str(rng.choice(["uint8", "int8", "int16", "uint16"]))
     dims = dims_of(rng)
@@ -397,7 +422,8 @@ def early_slice(rng):
 
 DRAW = [gelu, early_map, early_image, early_slice, fused_matmul, fused_gemm, fused_conv, skip_norm, simple_norm, quantized_two, quantized_one,
         quantizing_matmul, integer_matmul, convert, quantized_pool, quantized_softmax, quantized_concat, quantized_gemm,
-        quantized_window, quantized_where, embed_norm, nhwc_conv, nhwc_pool, quantized_conv, quantized_mean]
+        quantized_window, quantized_where, embed_norm, nhwc_conv, nhwc_pool, quantized_conv, quantized_mean,
+        matmul_words, quantized_attention]
 
 
 # ---- Cases -----------------------------------------------------------------------------------------------------------
@@ -419,6 +445,8 @@ def by_others(op, inputs, outputs, attributes):
         mean = ((x.astype(np.float64) - point) * by).mean(axes, keepdims=bool(attributes["keepdims"]))
         limits = np.iinfo(outputs[0])
         return [np.clip(np.rint(mean / to) + other, limits.min, limits.max).astype(outputs[0])]
+    if op == "MatMulInteger16" and any(i[0] == "uint16" for i in inputs): # it has one of int16; sums wrap around
+        return [np.matmul(*(i[1].astype(np.int64) for i in inputs)).astype(np.int32)]
     if op in ("NhwcConv", "NhwcFusedConv"):
         first = [i and (i[0], np.moveaxis(i[1], -1, 1)) if k in (0, 3) else i for k, i in enumerate(inputs)]
         data = one_node.model("FusedConv", 21, first, set(), outputs, attributes, DOMAIN)
@@ -457,6 +485,8 @@ def case(rng, turn):
         fixed = set()
     if op == "EmbedLayerNormalization": # ONNX Runtime looks at shapes that this model does not state
         fixed = {2, 3, 4, 5, 6}
+    if op == "QAttention" and len(inputs) > 5 and inputs[5]: # its rank has to be known, and this model states no shapes
+        fixed |= {5}
     if op == "QLinearConv": # ONNX Runtime takes none of these from a run
         fixed |= {1, 2, 4, 5, 6, 7}
     if op == "QLinearWhere" and fixed & {7, 8}: # ONNX Runtime crashes where some of them alone are weights

@@ -607,8 +607,8 @@ WITHOUT = {
         "Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh")},
     **{f"com.microsoft.{name}": "of a domain of its own; tests/property/fused.py has it" for name in (
         "BiasGelu", "DequantizeLinear", "DynamicQuantizeMatMul", "EmbedLayerNormalization", "FastGelu",
-        "FusedConv", "FusedGemm", "FusedMatMul", "Gelu", "MatMulIntegerToFloat", "NhwcConv", "NhwcFusedConv",
-        "NhwcMaxPool", "QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearConv",
+        "FusedConv", "FusedGemm", "FusedMatMul", "Gelu", "MatMulInteger16", "MatMulIntegerToFloat", "NhwcConv",
+        "NhwcFusedConv", "NhwcMaxPool", "QAttention", "QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearConv",
         "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul", "QLinearReduceMean", "QLinearSigmoid",
         "QLinearSoftmax", "QLinearWhere", "QuantizeLinear", "QuickGelu", "SkipLayerNormalization",
         "SkipSimplifiedLayerNormalization")},

@@ -184,6 +184,28 @@ def encoder(g):
     return x
 
 
+def attention(g):
+    """QAttention behind the nodes that give its mask, whose dimensions follow from shapes that the model states."""
+    batch, rows, heads, size = (g.number(1, most) for most in (3, 6, 3, 8))
+    width = heads * size
+    x = g.feed(batch, rows, width)
+    g.inputs["seen"] = g.rng.integers(0, 2, [batch, rows]).astype(np.float32)
+    g.inputs["seen"][:, 0] = 1
+    ends = [g.keep(np.float32(0.05)), g.keep(np.uint8(128))]
+    mask = g.node("Cast", ["seen"], to=onnx.TensorProto.INT32)
+    if g.chance(0.5):
+        mask = g.node("ReduceSum", [mask, g.keep(np.array([1]))], keepdims=0)
+    w = g.keep(g.rng.integers(-127, 128, [width, 3 * width]).astype(np.int8))
+    bias, scale = g.keep(g.rng.normal(size=3 * width).astype(np.float32)), g.keep(np.float32(0.01))
+    y = g.node("QAttention", [g.node("QuantizeLinear", [x, *ends]), w, bias, ends[0], scale, mask, ends[1]], "com.microsoft",
+               num_heads=heads)
+    model = onnx.ModelProto.FromString(g.model([y], ["com.microsoft"]))
+    for value in model.graph.input:
+        value.CopyFrom(helper.make_tensor_value_info(value.name, onnx.TensorProto.FLOAT, g.inputs[value.name].shape))
+    data = model.SerializeToString()
+    return problem(data, g.inputs, by_runtime(data, g.inputs), FLOATS)
+
+
 # ---- Files -----------------------------------------------------------------------------------------------------------
 
 def options(level=LEVELS.ORT_DISABLE_ALL):
@@ -309,7 +331,7 @@ def case(rng, turn):
         return levels(Network(rng, "QDQ"), convolutional)
     if way == 3:
         return levels(Network(rng, "QDQ" if turn % 12 == 3 else None), encoder)
-    return blocks(Network(rng))
+    return attention(Network(rng)) if turn % 12 == 5 else blocks(Network(rng))
 
 
 def main():
