@@ -123,7 +123,7 @@ static void take_op(void *context, const char *domain, const char *name, int64_t
     ox_plan_file *file = context;
     ox_text full = {0};
     ox_text_format(&full, "%s%s%s", domain, *domain ? "." : "", name);
-    ox_needs_add(file->needs, full.data, version, types);
+    ox_needs_add(file->needs, full.data, version, types, true);
     ox_text_free(&full);
 }
 

@@ -13,16 +13,17 @@ static int compare_needs(const void *a, const void *b) {
     return order ? order : (x->version > y->version) - (x->version < y->version);
 }
 
-void ox_needs_add(ox_needs *needs, const char *name, int64_t version, uint32_t types) {
+void ox_needs_add(ox_needs *needs, const char *name, int64_t version, uint32_t types, bool stays) {
     for (size_t i = 0; i < needs->count; i++)
         if (!strcmp(needs->at[i].name, name) && needs->at[i].version == version) {
             needs->at[i].types |= types;
+            needs->at[i].stays |= stays;
             return;
         }
     needs->at = ox_tool_resize(needs->at, (needs->count + 1) * sizeof *needs->at);
     char *copy = ox_tool_alloc(strlen(name) + 1);
     memcpy(copy, name, strlen(name) + 1);
-    needs->at[needs->count++] = (ox_need){copy, version, types};
+    needs->at[needs->count++] = (ox_need){copy, version, types, stays};
 }
 
 /* Arithmetic of bytes, which the loader makes of nodes between quantizations. */
@@ -39,11 +40,32 @@ static void add_node_needs(void *context, const ox_node_info *node) {
     ox_needs *needs = context;
     const bool is_quantized = !strcmp(node->op, "QLinearConv");
     ox_value_info weights;
+    needs->gemms |= !*node->domain && !strcmp(node->op, "QLinearGemm");
     needs->means |= !*node->domain && strstr(node->op, "AveragePool") != NULL;
     needs->arithmetic |= is_arithmetic(node);
     if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
         return;
     needs->depth |= !ox_node_input(node, is_quantized ? 3 : 1, &weights) && weights.rank > 1 && weights.dims[1] == 1;
+}
+
+/* Looks for a node of an operator. */
+typedef struct search {
+    const ox_op_use *use;
+    bool found;
+} search;
+
+/* An ox_node_fn. */
+static void compare_node(void *context, const ox_node_info *node) {
+    search *s = context;
+    s->found |=
+        !strcmp(node->op, s->use->name) && !strcmp(node->domain, s->use->domain) && node->version == s->use->version;
+}
+
+/* Whether there are nodes of an operator where the loader has rewritten the graph. */
+static bool stays(const ox_model *model, const ox_session *session, const ox_op_use *use) {
+    search s = {use, false};
+    ox_model_visit(model, session, compare_node, &s);
+    return s.found;
 }
 
 void ox_needs_of_model(ox_needs *needs, const ox_model *model, const ox_session *session, bool planned) {
@@ -59,7 +81,7 @@ void ox_needs_of_model(ox_needs *needs, const ox_model *model, const ox_session 
         if (planned)
             continue;
         ox_text_format(&name, "%s%s%s", use.domain, *use.domain ? "." : "", use.name);
-        ox_needs_add(needs, name.data, use.version, ox_session_op_types(session, i));
+        ox_needs_add(needs, name.data, use.version, ox_session_op_types(session, i), stays(model, session, &use));
         ox_text_free(&name);
     }
     ox_model_visit(model, session, add_node_needs, needs);
@@ -80,6 +102,8 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         ox_text_put(out, "with means\n");
     if (needs->quantized && needs->arithmetic)
         ox_text_put(out, "with arithmetic\n");
+    if (needs->gemms)
+        ox_text_put(out, "with gemms\n");
     if (needs->depth)
         ox_text_put(out, "with depth\n");
     for (size_t i = 0; i < needs->count; i++) {
@@ -87,7 +111,7 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         for (int type = 1; type < OX_DTYPE_COUNT; type++)
             if (needs->at[i].types >> type & 1)
                 ox_text_format(out, " %s", ox_dtype_name((ox_dtype)type));
-        ox_text_put(out, "\n");
+        ox_text_put(out, needs->at[i].types || needs->at[i].stays ? "\n" : " early\n");
     }
 }
 

@@ -91,14 +91,35 @@ ox_status ox_run_none(ox_call *call) {
     (BIT(a) | BIT(b) | BIT(c) | BIT(d) | BIT(e) | BIT(f) | BIT(g) | BIT(h) | BIT(i) | BIT(j) | BIT(k))
 #define BIT(version) ((uint64_t)1 << (version))
 
+#ifdef OX_SELECTION
+/* Prepare and run of what the loader should have rewritten. */
+__attribute__((unused)) static ox_status refuse(ox_call *call) {
+    return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "this build of the library has %s only until it is rewritten",
+                        call->op->name);
+}
+#endif
+
 static const ox_op table[] = {
 #define INFER(infer) ox_infer_##infer
 #define END ,
+/* How much of a row is there: all of it, or what the loader needs until it rewrites nodes (select.awk). */
+#define HOW WHOLE
+#define PREPARE(prepare) PART(PREPARE, HOW)(prepare)
+#define RUN(run) PART(RUN, HOW)(run)
+#define DETAIL(detail) PART(DETAIL, HOW)(detail)
+#define PART(part, how) PART_(part, how)
+#define PART_(part, how) part##_##how
+#define PREPARE_WHOLE(prepare) ox_prepare_##prepare
+#define RUN_WHOLE(run) ox_run_##run
+#define DETAIL_WHOLE(detail) detail
+#define PREPARE_EARLY(prepare) refuse
+#define RUN_EARLY(run) refuse
+#define DETAIL_EARLY(detail) NULL
 /* An operator with what its kind knows besides. */
 #define ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, detail, flags)         \
     {                                                                                                                  \
         domain, #name, FIRST since, VERSIONS since, min_in, max_in, min_out, max_out, dtypes, INFER(infer),            \
-            ox_prepare_##prepare, ox_run_##run, detail, flags                                                          \
+            PREPARE(prepare), RUN(run), DETAIL(detail), flags                                                          \
     }
 #define OP_IN(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, flags)               \
     ROW(domain, name, since, min_in, max_in, min_out, max_out, dtypes, infer, prepare, run, NULL, flags) END

@@ -233,7 +233,7 @@ ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox
     if (ox_build_is_op(node, "Conv"))
         return rewrite_conv(r, n, value, node, to);
 #if OX_WITH_BYTE_GEMMS
-    if ((OX_SMALL || r->own) && ox_build_is_op(node, "Gemm"))
+    if (ox_build_is_op(node, "Gemm"))
         return rewrite_gemm(r, n, value, node, to);
 #endif
     if (ox_build_is_op(node, "MatMul"))

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "iterate/bcast.h"
-#include "ops/reduce/byte_mean.h"
 #include "ops/elementwise/byte_arithmetic.h"
-#include "ops/window/byte_pool.h"
 #include "plan_text.h"
 
 enum {
@@ -279,24 +277,9 @@ static size_t end_of_values(const plan_writer *w, int n) {
     return end;
 }
 
-/* The symbol of a row that is not in the table, NULL for those that are. */
-static const char *own_row(const ox_op *op) {
-#if OX_WITH_BYTE_MEANS
-    if (op == &ox_op_qlinear_add)
-        return "ox_op_qlinear_add";
-    if (op == &ox_op_qlinear_sub)
-        return "ox_op_qlinear_sub";
-    if (op == &ox_op_qlinear_mul)
-        return "ox_op_qlinear_mul";
-    if (op == &ox_op_qlinear_div)
-        return "ox_op_qlinear_div";
-    if (op == &ox_op_qlinear_average_pool)
-        return "ox_op_qlinear_average_pool";
-    if (op == &ox_op_qlinear_global_average_pool)
-        return "ox_op_qlinear_global_average_pool";
-#endif
-    (void)op;
-    return NULL;
+/* Whether a row is not in the table: those that the rewriter alone uses have symbols of their own. */
+static bool is_own(const ox_op *op) {
+    return ox_op_find(op->domain, op->name, op->since, NULL) != op;
 }
 
 /* ---- Steps -------------------------------------------------------------------------------------------------- */
@@ -393,7 +376,7 @@ static ox_status add_run(plan_writer *w, int n) {
     for (int i = 0; i < node->nin && i < 32; i++)
         if (node->in[i] >= 0 && w->root[node->in[i]] < 0)
             made.constants |= (uint32_t)1 << i;
-    if (!own_row(node->op))
+    if (!is_own(node->op))
         w->to->op(w->to->context, node->op->domain, node->op->name, ox_op_version(node->op, node->version),
                   types_of(w, node->in, node->nin) | types_of(w, node->out, node->nout) |
                       w->frame->plan.steps[n].types);
@@ -578,10 +561,21 @@ static void put_attrs(const plan_writer *w) {
     PUT(w, "    {0}};\n\n");
 }
 
+/* The symbol of an own row: ox_op_qlinear_average_pool of QLinearAveragePool. */
+static void put_own_row(const plan_writer *w, const char *name) {
+    PUT(w, "ox_op_q");
+    for (const char *c = name + 1; *c; c++) {
+        const bool is_capital = *c >= 'A' && *c <= 'Z';
+        if (is_capital && c > name + 1)
+            PUT(w, "_");
+        PUT(w, "%c", is_capital ? *c - 'A' + 'a' : *c);
+    }
+}
+
 /* The symbol of an operator's row, as select.awk makes it. */
 static void put_row(const plan_writer *w, const ox_op *op) {
-    if (own_row(op)) {
-        PUT(w, "%s", own_row(op));
+    if (is_own(op)) {
+        put_own_row(w, op->name);
         return;
     }
     PUT(w, "ox_row_");

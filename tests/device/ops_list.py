@@ -50,8 +50,8 @@ TYPES = [name.lower() for name, number in re.findall(r"^    OX_([A-Z0-9]+) = (\d
 
 
 def read(lists):
-    """What the lists ask for: (operators, features, types, types that are reduced), or None if one is wrong."""
-    operators, features, types, reduced = set(), set(), set(), set()
+    """What the lists ask for: (operators, features, types, types that are reduced, rows that are early), or None if one is wrong."""
+    operators, features, types, reduced, late = set(), set(), set(), set(), set()
     for text in lists:
         for line in text.split(b"\n"):
             line = line.split(b"#")[0]
@@ -65,18 +65,23 @@ def read(lists):
             if tuple(words[:2]) not in ROWS:
                 return None
             operators.add(tuple(words[:2]))
+            if words[2:] == ["early"]:
+                continue
+            late.add(tuple(words[:2]))
             types.update(words[2:])
             if not re.search(r"^(LANES|MIXED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED", ROWS[tuple(words[:2])]):
                 reduced.update(words[2:])
     right = features <= set(FEATURES) and types <= set(TYPES)
-    return (operators, features, types, reduced) if right else None
+    rows = {ROWS[operator] for operator in late}
+    return (operators, features, types, reduced, {ROWS[operator] for operator in operators} - rows) if right else None
 
 
 def draw_list(rng):
     """A list as `ox embed` writes it, in most cases with some damage."""
     lines = [b"# A comment."] if rng.random() < 0.5 else []
     for name, version in rng.sample(sorted(ROWS), rng.randint(0, 6)):
-        lines.append(" ".join([name, version, *rng.sample(TYPES, rng.randint(0, 3))]).encode())
+        types = ["early"] if rng.random() < 0.2 else rng.sample(TYPES, rng.randint(0, 3))
+        lines.append(" ".join([name, version, *types]).encode())
     if rng.random() < 0.3:
         lines.append(b"with " + " ".join(rng.sample(FEATURES, rng.randint(0, 3))).encode())
     rng.shuffle(lines)
@@ -100,7 +105,7 @@ def draw_list(rng):
 
 def problem_of_result(asked, folder):
     """What is wrong with the generated files; None if nothing is."""
-    operators, features, types, reduced = asked
+    operators, features, types, reduced, early = asked
     defined = (folder / "selection.h").read_text()
     for line in defined.splitlines():
         if not LINES.fullmatch(line):
@@ -121,9 +126,13 @@ def problem_of_result(asked, folder):
         if f"#define OX_WITH_{name.upper()} {int(bool(wanted))}" not in defined:
             return f"selection.h is wrong about {name}"
     rows = [re.sub(r"^PLANNED\(ox_row_\w+\) ", "", line) for line in (folder / "selected.inc").read_text().splitlines()
-            if not re.fullmatch(r'GONE\("[\w.]*", \w+, \(\d+\)\)', line)]
+            if not line.startswith("#") and not re.fullmatch(r'GONE\("[\w.]*", \w+, \(\d+\)\)', line)]
     if set(rows) != {ROWS[operator] for operator in operators}:
         return f"selected.inc has {rows}"
+    found = re.findall(r"#undef HOW\n#define HOW EARLY\nPLANNED\(ox_row_\w+\) (.*)\n#undef HOW\n#define HOW WHOLE\n",
+                       (folder / "selected.inc").read_text())
+    if set(found) != early:
+        return f"selected.inc has the early rows {found}"
     if set(re.findall(r"OX_OP_\w+", defined)) != set(re.findall(r"OX_OP_\w+", " ".join(rows))):
         return f"selection.h has other flags than {rows}"
     return None

@@ -53,7 +53,7 @@ FILENAME == types_file && /^ *OX_[A-Z0-9]+ = [0-9]+,/ && !all_types {
     all_types = 1
 }
 
-# "Add 14 float int32", "onednn.graph.StaticExpand 1 float", "with texts functions"; comments start with #.
+# "Add 14 float int32", "Conv 11 early", "onednn.graph.StaticExpand 1 float", "with texts functions"; comments start with #.
 in_list {
     sub(/#.*/, "")
     sub(/\r$/, "")
@@ -69,8 +69,13 @@ in_list {
     }
     if ($2 !~ /^[0-9]+$/)
         fail("not an operator, its version and its element types: " shown($0))
+    if (NF < 3)
+        late[$1, $2] = 1
     wanted[$1, $2] = FILENAME ":" FNR ": ox has no operator " shown($1 "-" $2)
     for (i = 3; i <= NF; i++) {
+        if ($i == "early" && NF == 3) # only until the loader has rewritten its nodes
+            continue
+        late[$1, $2] = 1
         if (!known[$i])
             fail("no element type: " shown($i))
         types[$1, $2] = types[$1, $2] " " $i
@@ -97,9 +102,12 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTR
     count = split(versions, version, /, */)
     full = domain == "" ? name : domain "." name
     keep = !selective
+    early = selective
     for (i = 1; i <= count; i++)
         if ((full, version[i]) in wanted) {
             keep = 1
+            if ((full, version[i]) in late)
+                early = 0
             # What takes every type moves elements, by their size; all others have loops for a type.
             add_types(types[full, version[i]], /OX_SET_ALL[,)]/ ? "moved" : "types")
             if (!/^(LANES|MIXED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED/)
@@ -109,7 +117,11 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTR
     if (keep) {
         symbol = domain "_" name "_" version[1]
         gsub(/[^A-Za-z0-9]/, "_", symbol)
+        if (early)
+            print "#undef HOW\n#define HOW EARLY" >table
         print "PLANNED(ox_row_" symbol ") " $0 >table
+        if (early)
+            print "#undef HOW\n#define HOW WHOLE" >table
         if (full == "Gemm")
             features["gemms"] = 1
         if (/^(LANES|MIXED)/ || /OX_OP_LOADS/)
