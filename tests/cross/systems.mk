@@ -102,9 +102,17 @@ $(BUILD)/port/unit$(EXE): $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOO
 	@mkdir -p $(@D)
 	$(call SHORT,LD) $(CC) $(STATICALLY) -o $@ $(filter %.o,$^) $(if $(filter windows,$(SYSTEM)),-lpthread,-lm)
 
+# The enumeration of small graphs, in one process and by one thread.
+ifeq ($(SYSTEM),wasm)
+SMALL_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/scopes/*.c)))
+$(SMALL_OBJ): CFLAGS += -isystem tests/cross/wasi -D_WASI_EMULATED_PROCESS_CLOCKS '-Dalarm(seconds)=(void)(seconds)'
+$(BUILD)/port/scopes.wasm: $(SMALL_OBJ) $(BUILD)/port/libox.a
+	$(call SHORT,LD) $(CC) $(STATICALLY) -o $@ $^ -lwasi-emulated-process-clocks
+endif
+
 system: $(if $(filter windows,$(SYSTEM)),$(BUILD)/port/ox.dll) $(if $(filter musl freebsd,$(SYSTEM)),$(BUILD)/port/libox.so) \
   $(if $(DARWIN),$(BUILD)/port/libox.dylib) $(BUILD)/port/libox.a $(BUILD)/port/ox$(EXE) \
-  $(if $(filter wasm $(HOSTED),$(SYSTEM)),,$(BUILD)/port/unit$(EXE))
+  $(if $(HOSTED),,$(BUILD)/port/$(if $(filter wasm,$(SYSTEM)),scopes,unit)$(EXE))
 
 $(BUILD)/port/libox.a: $(LIB_OBJ) $(RUNTIME_OBJ)
 	@mkdir -p $(@D)

@@ -79,5 +79,13 @@ if [ -n "$unit" ]; then
     units=$(tail -n 1 "$out/unit" | sed -n 's/ passed, .*//p')
     expect 'its unit tests pass' [ $status = 0 ]
 fi
+scopes=${ox%/*}/scopes.wasm
+if [ -e "$scopes" ]; then
+    $run "$scopes" --threads 1 --every 20 >"$out/scopes" 2>&1
+    status=$?
+    grep -v ': [0-9]*$' "$out/scopes"
+    units=$((units + $(tail -n 1 "$out/scopes" | sed -n 's/ passed, .*//p')))
+    expect 'computes small graphs by all ways alike' [ $status = 0 ]
+fi
 echo "$((passed + ${units:-0})) passed, $failed failed, 0 skipped"
 [ $failed -eq 0 ]

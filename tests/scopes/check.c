@@ -238,8 +238,8 @@ static bool run_ways(scope *s, const ox_model *model, int ninputs, const scope_i
     const scope_place out = scope_draw(s, 3) ? SCOPE_CONSTANT : outs[scope_draw(s, 3)];
     const way ways[] = {{true, 1, isa, false, SCOPE_CONSTANT},
                         {false, 1, isa, !scope_draw(s, 4), out},
-                        {false, 2, isa, true, SCOPE_CONSTANT},
-                        {true, 2, isa, false, out}};
+                        {false, s->threads, isa, true, SCOPE_CONSTANT},
+                        {true, s->threads, isa, false, out}};
     const int nways = scope_draw(s, is_large(s) ? 2 : 6) ? 2 : scope_draw(s, 2) ? 3 : 4;
     outcome plain = {.session = NULL};
     run(s, model, &ways[0], ninputs, inputs, &plain);

@@ -1,6 +1,6 @@
 /* main.c: goes over the families, each in a process of its own, so that one that ends by a signal is counted and the
  * others follow.
- * usage: scopes [--rounds N] [--every N] [--family NAME] [--only INDEX [--round N]] */
+ * usage: scopes [--rounds N] [--every N] [--threads N] [--family NAME] [--only INDEX [--round N]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ enum {
 };
 
 typedef struct arguments {
-    int64_t rounds, every, only, round;
+    int64_t rounds, every, threads, only, round;
     const char *family;
 } arguments;
 
@@ -51,9 +51,13 @@ static void find_builds(scope *s) {
             s->isa[s->nisa++] = names[i];
 }
 
-/* A family from behind graph `after` on, in a process of its own. Returns how that ended. */
+/* A family from behind graph `after` on, in a process of its own, where the system has such. Returns how that ended. */
 static int run_apart(const scope_family *family, scope *s) {
     fflush(stdout);
+#ifdef SCOPES_TOGETHER
+    family->run(s);
+    return 0;
+#else
     const pid_t child = fork();
     if (child < 0) {
         perror("fork");
@@ -67,6 +71,7 @@ static int run_apart(const scope_family *family, scope *s) {
     int status;
     waitpid(child, &status, 0);
     return status;
+#endif
 }
 
 /* Writes the graph at which a process ended. */
@@ -97,7 +102,12 @@ static void run_round(const scope_family *family, scope *s) {
 }
 
 static void run_family(const scope_family *family, const arguments *a, scope_counts *counts) {
-    scope s = {.counts = counts, .family = family->name, .every = a->every, .only = a->only, .round = a->round};
+    scope s = {.counts = counts,
+               .family = family->name,
+               .every = a->every,
+               .only = a->only,
+               .round = a->round,
+               .threads = (int)a->threads};
     const scope_counts before = *counts;
     const double start = seconds();
     counts->told = 0;
@@ -112,7 +122,8 @@ static void run_family(const scope_family *family, const arguments *a, scope_cou
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: scopes [--rounds N] [--every N] [--family NAME] [--only INDEX [--round N]]\n");
+    fprintf(stderr,
+            "usage: scopes [--rounds N] [--every N] [--threads N] [--family NAME] [--only INDEX [--round N]]\n");
     return 2;
 }
 
@@ -120,7 +131,11 @@ static bool read_arguments(int argc, char **argv, arguments *a) {
     const struct {
         const char *name;
         int64_t *number;
-    } numbers[] = {{"--rounds", &a->rounds}, {"--every", &a->every}, {"--only", &a->only}, {"--round", &a->round}};
+    } numbers[] = {{"--rounds", &a->rounds},
+                   {"--every", &a->every},
+                   {"--threads", &a->threads},
+                   {"--only", &a->only},
+                   {"--round", &a->round}};
     for (int i = 1; i < argc; i += 2) {
         bool known = i + 1 < argc && !strcmp(argv[i], "--family");
         if (known)
@@ -133,11 +148,11 @@ static bool read_arguments(int argc, char **argv, arguments *a) {
         if (!known)
             return false;
     }
-    return a->rounds > 0 && a->every > 0;
+    return a->rounds > 0 && a->every > 0 && a->threads > 0;
 }
 
 int main(int argc, char **argv) {
-    arguments a = {.rounds = 1, .every = 1};
+    arguments a = {.rounds = 1, .every = 1, .threads = 2};
     if (!read_arguments(argc, argv, &a))
         return usage();
     scope_counts *counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

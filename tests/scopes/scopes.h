@@ -100,6 +100,7 @@ typedef struct scope {
     int64_t index, after, only; /* graphs up to `after` are left out; of `only`, which is 0 for all, every other one */
     int64_t round;              /* the same graphs, with other types, places and data */
     int64_t every;              /* one of so many */
+    int threads;                /* of sessions that share their work */
     int axis;                   /* in expressions */
     bool tell;                  /* graphs are written as text, and not run */
     uint64_t seed;
