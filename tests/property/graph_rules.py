@@ -410,7 +410,7 @@ def constant(d, op):
 def constant_of_shape(d, op):
     value = graph_draw.random_array(d.rng, d.type_name, [1], d.tame)
     shape = [n for n in d.names if d.type_of(n) == "int64" and d.array(n).ndim == 1 and d.array(n).size < 6 and
-             (d.array(n) >= 0).all() and np.prod(d.array(n).astype(float)) < 2000]
+             (d.array(n) >= 0).all() and np.maximum(d.array(n).astype(float), 1).prod() < 2000]
     dims = d.choose(shape) if shape and d.chance(0.6) else d.ints([int(n) for n in d.rng.integers(0, 5, 2)])
     d.add(op, [dims], **({"value": graph_models.tensor_of("value", value, d.type_name)} if d.chance(0.7) else {}))
 
