@@ -177,13 +177,16 @@ static double largest_of(const scope_value *value, double largest) {
 }
 
 /* The most that an element may be off. Winograd's algorithm is not exact, and its errors are of the largest sums, which
- * a Clip behind them may take away. */
+ * a Clip behind them may take away. A sum of 16 bits that lies between two numbers may become the other one, and so may
+ * what nodes behind it make of that. */
 static double error_of(const scope_graph *g, const scope_value *value) {
+    const bool narrow = value->dtype == OX_FLOAT16 || value->dtype == OX_BFLOAT16;
+    const double step = value->dtype == OX_FLOAT16 ? 0x1p-10 : 0x1p-7;
     double largest = largest_of(value, 1);
     for (int n = 0; n < g->nnodes; n++)
-        if (!strcmp(g->nodes[n].op, "Conv"))
+        if (narrow || !strcmp(g->nodes[n].op, "Conv"))
             largest = largest_of(&g->values[g->nodes[n].outs[0]], largest);
-    return g->rounds ? largest * 1e-4 : 0;
+    return g->rounds ? largest * (narrow ? g->nnodes * step : 1e-4) : 0;
 }
 
 /* Whether a result has the numbers that the evaluation has; the sign of a zero is not looked at. */
