@@ -623,10 +623,19 @@ static void put_plan(const plan_writer *w, size_t inputs, size_t outputs) {
 
 /* ---- The whole ---------------------------------------------------------------------------------------------- */
 
+/* Steps, and what they read and write, have numbers of 16 bits. */
+static ox_status check_count(const plan_writer *w, size_t count) {
+    return count <= UINT16_MAX ? OX_OK
+                               : ox_fail(w->frame->error, OX_ERROR_LIMIT,
+                                         "%s: a written plan has at most %d steps and tensors, not %zu",
+                                         w->frame->model->path, UINT16_MAX, count);
+}
+
 static ox_status write_all(plan_writer *w) {
     const ox_graph *graph = w->frame->graph;
     const size_t count = (size_t)graph->nvalues;
     size_t inputs = 0, outputs = w->ends.count;
+    OX_TRY(check_count(w, (size_t)graph->nnodes));
     w->root = ox_pile_array(&w->pile, count, sizeof *w->root);
     w->offset = ox_pile_array(&w->pile, count, sizeof *w->offset);
     w->homes = ox_pile_array(&w->pile, count, sizeof *w->homes);
@@ -649,6 +658,8 @@ static ox_status write_all(plan_writer *w) {
         OX_TRY(tensor_of(w, graph->outputs[i].value, &position));
         OX_TRY(add_end(w, position));
     }
+    OX_TRY(check_count(w, w->steps.count));
+    OX_TRY(check_count(w, w->ends.count));
     w->to->constant_bytes = w->constants_end;
     w->to->step_count = w->steps.count;
     w->to->table_bytes =

@@ -352,6 +352,9 @@ def check_embed():
         says(1, "of RAM at once: more than the 1 of --max-ram", "embed", *kind, "one.onnx", "--max-ram", "1", "-o", "unmade")
         says(0, " RAM: ", "embed", *kind, "one.onnx", "--max-ram", "1M", "-o", "planned")
     says(2, "--max-ram wants bytes, such as 64K, not 'x'", "embed", "one.onnx", "--max-ram", "x", "-o", "unmade")
+    write_model("long", [helper.make_node("Neg", [f"v{i}"], [f"v{i + 1}"]) for i in range(65536)], [("v0", FLOAT, [1])],
+                [("v65536", FLOAT, [1])])
+    says(1, "at most 65535 steps and tensors, not 65536", "embed", "--plan", "long.onnx", "-o", "unmade")
     says(2, "--names or --plan, not both", "embed", "one.onnx", "--plan", "--names", "-o", "unmade")
     says(1, "wants a folder, not a file like 'out/x.h'", "embed", "one.onnx", "-o", "out/x.h")
     says(1, "cannot create the folder 'no/folder': No such file", "embed", "one.onnx", "-o", "no/folder")
