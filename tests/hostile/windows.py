@@ -91,6 +91,8 @@ def seen(windows, at):
 
 
 def conv(attrs, x, w, *_):
+    if x.shape[1] != w.shape[1]:
+        raise Nothing
     windows = windows_of(x.shape[2:], w.shape[2:], attrs)
     y = np.zeros((x.shape[0], w.shape[0], *counts_of(windows)))
     for at in np.ndindex(*y.shape[2:]):

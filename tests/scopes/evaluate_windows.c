@@ -151,6 +151,7 @@ bool scope_evaluate_pool(scope_graph *g, const scope_node *node) {
     const int64_t plane = scope_count(3, c.in), taps = scope_count(3, c.kernel);
     const double p = (double)scope_find_int(node, "p", 2);
     double *to = out->numbers;
+    g->rounds |= is_power && p > 2; /* no C library's pow is exact, and those of vectors differ from those of numbers */
     for (int64_t channel = 0; channel < c.x->dims[0] * c.x->dims[1]; channel++)
         for (int64_t i = 0; i < scope_count(3, c.out); i++) {
             const int64_t at[] = {i / c.out[2] / c.out[1], i / c.out[2] % c.out[1], i % c.out[2]};
