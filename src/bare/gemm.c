@@ -138,13 +138,12 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     if (g->m == 0 || g->n == 0 || count == 0)
         return OX_OK;
     plan->panel_bytes = g->panel ? DEPTH * PANEL * sum_size(g) : 0;
-    OX_TRY(ox_workspace_add(call, 1, plan->panel_bytes));
-    OX_TRY(ox_workspace_add(call, (int64_t)rows_apart(g), block_columns(g) * sum_size(g)));
-    return ox_workspace_add(call, 1, g->scratch);
+    plan->bytes = plan->panel_bytes + rows_apart(g) * block_columns(g) * sum_size(g) + g->scratch;
+    return ox_workspace_add(call, 1, plan->bytes);
 }
 
 void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan) {
-    return ox_workspace_take(call, used, 1, plan->panel_bytes);
+    return ox_workspace_take(call, used, 1, plan->bytes);
 }
 
 /* What sums begin with. */

@@ -78,12 +78,16 @@ ox_dtype ox_pass_dtype(const ox_pass_builder *b, ox_reg reg) {
 static ox_reg add(ox_pass_builder *b, pass_reg reg) {
     ox_pass *pass = &b->pass;
     if (pass->nregs == b->room) {
-        b->room = b->room ? 2 * b->room : FIRST_ROOM;
-        pass_reg *more = ox_pile_array(b->pile, (size_t)b->room, sizeof *more);
-        b->failed |= !more;
-        if (more && pass->nregs)
+        const int room = b->room ? 2 * b->room : FIRST_ROOM;
+        pass_reg *more = ox_pile_array(b->pile, (size_t)room, sizeof *more);
+        if (!more) { /* callers still ask for the types of registers that there are */
+            b->failed = true;
+            return -1;
+        }
+        if (pass->nregs)
             memcpy(more, pass->regs, (size_t)pass->nregs * sizeof *more);
         pass->regs = more;
+        b->room = room;
     }
     if (b->failed)
         return -1;

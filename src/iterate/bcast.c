@@ -46,7 +46,7 @@ static bool continues(const ox_bcast *plan, int inner, const int64_t *const *str
 }
 
 void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, const int64_t *const *strides) {
-    OX_ASSERT(nargs > 0 && rank >= 0 && rank <= OX_MAX_RANK);
+    OX_ASSERT(nargs >= 0 && rank >= 0 && rank <= OX_MAX_RANK);
     const int64_t count = ox_count(rank, dims);
     plan->nargs = nargs;
     plan->ndim = 0;

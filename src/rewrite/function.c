@@ -31,6 +31,7 @@ typedef struct function {
 static const activation conv_activations[] = {
     {"Clip", 2, "Clip(a, @activation_params/0:0, @activation_params/1:0)"},
     {"HardSigmoid", 2, "HardSigmoid<alpha=@activation_params/0:0.0,beta=@activation_params/1:0.0>(a)"},
+    {"HardSwish", 0, "HardSwish(a)"},
     {"LeakyRelu", 1, "LeakyRelu<alpha=@activation_params/0:0.0>(a)"},
     {"Relu", 0, "Relu(a)"},
     {"Sigmoid", 0, "Sigmoid(a)"},

@@ -29,7 +29,7 @@ typedef struct reordered {
 static const int64_t blocks[2] = {8, 16};
 
 static bool is_of_blocks(const ox_node *node) {
-    return !ox_text_order(node->op->domain, "com.microsoft.nchwc");
+    return ox_op_has(node->op, OX_OP_BLOCKS); /* none that ox lacks, or that is the caller's own */
 }
 
 static bool is_named(const ox_node *node, const char *name) {
@@ -97,7 +97,8 @@ static void look_at_zeros(reordered *r, const ox_node *node, const ox_tensor *w)
         return;
     if (are_zeros(end, row * 16, 16, 8) && are_zeros(last, 16, 16, 8))
         rule_out(r, 0, false);
-    else if (row > 1 && are_zeros(end, row * 8, 8, 7) && are_zeros(last, 8, 8, 7))
+    else if (row > 1 && are_zeros(end, row * 8, 8, 7) && are_zeros(last, 8, 8, 7) &&
+             !are_zeros(end, row * 16, 16, 15)) /* the last one of 16 fills their block, and another one is zero, too */
         rule_out(r, 1, false);
 }
 

@@ -157,8 +157,9 @@ static bool is_planned(const ox_frame *frame, int v) {
 ox_status ox_body_foresee(const ox_inner *inner, int k, bool planned, ox_result *result) {
     const ox_frame *frame = inner->frame;
     const ox_port *port = &frame->graph->outputs[k];
-    const bool known = planned && is_planned(frame, port->value);
     const ox_tensor *tensor = &ox_frame_slot(frame, port->value)->tensor;
+    /* an input that nothing was given to, as in SequenceMap of no items, is not known */
+    const bool known = planned && is_planned(frame, port->value) && tensor->dtype != OX_UNDEFINED;
     const int64_t *dims = known ? tensor->dims : port->shape ? port->shape->dims : NULL;
     *result = (ox_result){.dtype = known ? tensor->dtype : port->dtype,
                           .rank = known         ? tensor->rank

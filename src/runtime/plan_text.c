@@ -422,14 +422,6 @@ static ox_status add_steps(plan_writer *w) {
         (w)->to->text((w)->to->context, text_, ox_format(text_, sizeof text_, __VA_ARGS__));                           \
     } while (0)
 
-/* A list of C ends with one more entry, so that none is empty. */
-static void put_numbers(const plan_writer *w) {
-    PUT(w, "\nstatic const int64_t numbers[] = {");
-    for (size_t i = 0; i < w->numbers.count; i++)
-        PUT(w, i % 16 ? " %lld," : "\n    %lld,", (long long)((int64_t *)w->numbers.at)[i]);
-    PUT(w, " 0};\n");
-}
-
 static uint32_t add_to_checksum(uint32_t sum, unsigned char byte) {
     sum ^= byte;
     for (int bit = 0; bit < 8; bit++)
@@ -437,8 +429,23 @@ static uint32_t add_to_checksum(uint32_t sum, unsigned char byte) {
     return sum;
 }
 
-static uint32_t put_constants(const plan_writer *w) {
+/* A list of C ends with one more entry, so that none is empty. */
+static uint32_t put_numbers(const plan_writer *w) {
+    const int64_t *all = w->numbers.at;
     uint32_t sum = ~(uint32_t)0;
+    PUT(w, "\nstatic const int64_t numbers[] = {");
+    for (size_t i = 0; i <= w->numbers.count; i++) {
+        const int64_t number = i < w->numbers.count ? all[i] : 0;
+        for (int shift = 0; shift < 64; shift += 8)
+            sum = add_to_checksum(sum, (unsigned char)((uint64_t)number >> shift));
+        if (i < w->numbers.count)
+            PUT(w, i % 16 ? " %lld," : "\n    %lld,", (long long)number);
+    }
+    PUT(w, " 0};\n");
+    return sum;
+}
+
+static uint32_t put_constants(const plan_writer *w, uint32_t sum) {
     size_t at = 0;
     PUT(w, "\n_Alignas(%d) static const unsigned char constants[%zu] = {", (int)ALIGNMENT,
         w->constants_end + ALIGNMENT);
@@ -609,16 +616,15 @@ static void put_steps(const plan_writer *w) {
 static void put_plan(const plan_writer *w, size_t inputs, size_t outputs) {
     const char *name = w->to->name;
     PUT(w, "_Alignas(16) static unsigned char arena[%s_ARENA_BYTES];\n", name);
-    put_numbers(w);
-    const uint32_t sum = put_constants(w);
+    const uint32_t sum = put_constants(w, put_numbers(w));
     put_tensors(w);
     put_attrs(w);
     put_steps(w);
     PUT(w,
         "\nconst ox_planned %s_plan = {OX_PLANNED_FORMAT, %d, arena, sizeof arena, %zu, constants, sizeof constants, ",
         name, (int)ALIGNMENT, w->to->value_bytes);
-    PUT(w, "%uu, %zu, %d, %d, steps, ends + %zu, ends + %zu};\n", sum, w->steps.count, w->frame->graph->ninputs,
-        w->frame->graph->noutputs, inputs, outputs);
+    PUT(w, "numbers, sizeof numbers / sizeof *numbers, %uu, %zu, %d, %d, steps, ends + %zu, ends + %zu};\n", sum,
+        w->steps.count, w->frame->graph->ninputs, w->frame->graph->noutputs, inputs, outputs);
 }
 
 /* ---- The whole ---------------------------------------------------------------------------------------------- */

@@ -97,13 +97,20 @@ const ox_tensor *ox_planned_output(const ox_planned *plan, size_t index) {
 
 /* ---- Checking ----------------------------------------------------------------------------------------------- */
 
-static uint32_t checksum(const unsigned char *bytes, size_t size) {
+static uint32_t add_to_checksum(uint32_t sum, unsigned char byte) {
+    sum ^= byte;
+    for (int bit = 0; bit < 8; bit++)
+        sum = sum >> 1 ^ (0xEDB88320u & (0 - (sum & 1)));
+    return sum;
+}
+
+static uint32_t checksum(const ox_planned *plan) {
     uint32_t sum = ~(uint32_t)0;
-    for (size_t i = 0; i < size; i++) {
-        sum ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++)
-            sum = sum >> 1 ^ (0xEDB88320u & (0 - (sum & 1)));
-    }
+    for (size_t i = 0; i < plan->number_count; i++)
+        for (int shift = 0; shift < 64; shift += 8)
+            sum = add_to_checksum(sum, (unsigned char)((uint64_t)plan->numbers[i] >> shift));
+    for (size_t i = 0; i < plan->constant_bytes; i++)
+        sum = add_to_checksum(sum, plan->constants[i]);
     return ~sum;
 }
 
@@ -149,7 +156,7 @@ static bool are_sound(const ox_planned *plan, const ox_tensor *const *list, size
 
 ox_status ox_planned_check(const ox_planned *plan, ox_error *error) {
     OX_TRY(check_format(plan, error));
-    if (checksum(plan->constants, plan->constant_bytes) != plan->checksum)
+    if (checksum(plan) != plan->checksum)
         return refuse(error, "its constants");
     for (size_t i = 0; i < plan->nsteps; i++)
         if (!are_sound(plan, plan->steps[i].in, plan->steps[i].nin, true) ||

@@ -25,7 +25,9 @@ typedef struct ox_planned {
     size_t arena_bytes, value_bytes; /* all, and those that values take */
     const unsigned char *constants;
     size_t constant_bytes;
-    uint32_t checksum; /* CRC-32 of the constants */
+    const int64_t *numbers; /* dims, strides and lists of attributes */
+    size_t number_count;
+    uint32_t checksum; /* CRC-32 of the numbers, their low bytes first, and of the constants */
     uint16_t nsteps, ninputs, noutputs;
     const ox_planned_step *steps;
     const ox_tensor *const *inputs, *const *outputs;
@@ -33,7 +35,7 @@ typedef struct ox_planned {
 
 /* The version of these structs, and how the compiler lays them out. */
 #define OX_PLANNED_FORMAT                                                                                              \
-    ((uint32_t)((1u << 24) | (sizeof(ox_planned_step) << 16) | (sizeof(ox_planned) << 8) |                             \
+    ((uint32_t)((2u << 24) | (sizeof(ox_planned_step) << 16) | (sizeof(ox_planned) << 8) |                             \
                 (sizeof(ox_tensor) + sizeof(ox_attr))))
 
 /* Refuses a plan that is damaged or was compiled for another build of the library: its constants, and where the tensors

@@ -64,6 +64,9 @@ static bool refuses(int damage) {
     case 11:
         tensor.strides = far;
         break;
+    case 13:
+        plan.numbers = huge, plan.number_count = 8, by_run = false;
+        break;
     default:
         steps[0].place = (uint32_t)plan.value_bytes + 8;
     }
@@ -82,7 +85,7 @@ int main(void) {
     size_t bytes;
     int status = ox_planned_check(&model_plan, &error) || ox_planned_bytes(&model_plan, &bytes, &error) ||
                  ox_planned_input(&model_plan, 999) || ox_planned_output(&model_plan, 999);
-    for (int damage = 0; damage <= 12 && !status; damage++)
+    for (int damage = 0; damage <= 13 && !status; damage++)
         if (!refuses(damage)) {
             board_put("taken though damaged in way ");
             board_put_number((uint32_t)damage);

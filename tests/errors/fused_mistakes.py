@@ -207,6 +207,9 @@ def in_blocks():
     yield wrong("somebody else who reads blocks", [start, conv, (":Softmax b y", {})], UNSUPPORTED,
                 "it reads an image in blocks of channels, which only com.microsoft.nchwc's operators, those that work element "
                 "by element, and Concat of channels read here")
+    yield wrong("an operator of blocks that there is not", [start, ("Foo a b", {}), end], UNSUPPORTED,
+                "it reads an image in blocks of channels, which only com.microsoft.nchwc's operators, those that work element "
+                "by element, and Concat of channels read here")
     yield wrong("blocks that are given out", [start, ("Conv a,w y", {})], UNSUPPORTED,
                 "output 0 of the graph is an image in blocks of channels", "")
     yield wrong("more channels than there are", [start, conv, ("ReorderOutput b y", {"channels": 25})], SHAPE,

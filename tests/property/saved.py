@@ -71,7 +71,7 @@ class Network:
         """Weights, which lie in bytes in a quantized network."""
         if not self.form or bias:
             return self.keep(array)
-        kind, scale = np.int8, np.float32(np.abs(array).max() / 127)
+        kind, scale = np.int8, np.float32(max(np.abs(array).max(), 1e-3) / 127)
         return self.node("DequantizeLinear", [self.keep(np.rint(array / scale).astype(kind)), self.keep(scale),
                                               self.keep(np.array(0, kind))])
 
@@ -83,7 +83,7 @@ class Network:
 # ---- Images ----------------------------------------------------------------------------------------------------------
 
 def activate(g, x):
-    op = str(g.rng.choice(["", "Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "Clip"]))
+    op = str(g.rng.choice(["", "Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "HardSwish", "Clip"]))
     if not op or g.form:
         return g.around(g.node("Relu", [x]) if op == "Relu" else x)
     if op == "Clip":
@@ -91,9 +91,17 @@ def activate(g, x):
     return g.node(op, [x], **({"alpha": 0.3} if op in ("LeakyRelu", "HardSigmoid") else {}))
 
 
+def some_dead(g, w, bias):
+    """Now and then some outputs are always 0, which look like those that fill a block."""
+    if g.chance(0.3):
+        dead = g.rng.random(len(w)) < g.rng.choice([0.1, 0.5])
+        w[dead], bias[dead] = 0, 0
+    return w, bias.astype(np.float32)
+
+
 def convolve(g, x, shape, count, kernel, stride=1, groups=1):
-    w = g.weights(count, shape[1] // groups, kernel, kernel)
-    bias = [g.keep(g.rng.normal(size=count).astype(np.float32))] if g.chance(0.7) and not g.form else []
+    w, bias = some_dead(g, g.weights(count, shape[1] // groups, kernel, kernel), g.rng.normal(size=count))
+    bias = [g.keep(bias)] if g.chance(0.7) and not g.form else []
     y = g.node("Conv", [x, g.constant(w), *bias], kernel_shape=[kernel, kernel], strides=[stride, stride],
                pads=[kernel // 2] * 4, group=groups)
     size = [(d + 2 * (kernel // 2) - kernel) // stride + 1 for d in shape[2:]]
@@ -298,7 +306,7 @@ def blocks(g):
             depthwise = way == "depth"
             count = count if way == "conv" else shape[1]
             kernel = int(g.rng.choice([1, 3]))
-            w, bias = g.weights(count, 1 if depthwise else shape[1], kernel, kernel), g.rng.normal(size=count)
+            w, bias = some_dead(g, g.weights(count, 1 if depthwise else shape[1], kernel, kernel), g.rng.normal(size=count))
             attributes = {"kernel_shape": [kernel] * 2, "pads": [kernel // 2] * 4, "group": count if depthwise else 1}
             plain = g.node("Conv", [x, g.keep(w), g.keep(bias.astype(np.float32))], **attributes)
             added = np.pad(bias.astype(np.float32), (0, -count % block))

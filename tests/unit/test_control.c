@@ -296,6 +296,24 @@ START_TEST(test_forgotten) {
 }
 END_TEST
 
+/* SequenceMap of no items, whose body gives back what it is given: the type is what the model states. */
+START_TEST(test_mapped_nothing) {
+    ox_bytes body = {0}, attrs = {0};
+    begin();
+    ox_put_input(&body, "item", OX_FLOAT, 1, dims);
+    ox_put_output(&body, "item", OX_FLOAT, 1, dims);
+    ox_put_attr_graph(&attrs, "body", &body);
+    own_node(&m, "SequenceEmpty", "", "none", NULL);
+    own_node(&m, "SequenceMap", "none", "mapped", &attrs);
+    own_node(&m, "SequenceLength", "mapped", "y", NULL);
+    ox_put_output(&m.graph, "y", OX_INT64, 0, NULL);
+    ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
+    ck_assert_msg(own_run(&m, 0, NULL) == OX_OK, "%s", m.error.text);
+    ck_assert_int_eq(*(const int64_t *)m.output.data, 0);
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_control(void);
 Suite *ox_suite_control(void) {
     Suite *suite = suite_create("control");
@@ -308,6 +326,7 @@ Suite *ox_suite_control(void) {
     tcase_add_loop_test(test, test_endless, 0, 2);
     tcase_add_test(test, test_limited);
     tcase_add_test(test, test_forgotten);
+    tcase_add_test(test, test_mapped_nothing);
     suite_add_tcase(suite, test);
     return suite;
 }

@@ -108,7 +108,7 @@ typedef enum ox_gemm_algorithm {
 /* How products of one shape are cut. */
 #if OX_SMALL
 typedef struct ox_gemm_plan {
-    size_t panel_bytes; /* the workspace: room for a panel */
+    size_t bytes, panel_bytes; /* the workspace, and its start: room for a panel */
 } ox_gemm_plan;
 #else
 typedef struct ox_gemm_plan {
