@@ -8,7 +8,7 @@
 /* Takes a piece of text of `size` bytes. */
 typedef void ox_text_fn(void *context, const char *text, size_t size);
 
-/* Is told of an operator that the steps of a plan have, its version and the element types, bit 1u << ox_dtype each. */
+/* Called for each operator in the steps of a plan, with its version and element types, bit 1u << ox_dtype each. */
 typedef void ox_plan_op_fn(void *context, const char *domain, const char *name, int64_t version, uint32_t types);
 
 /* Where a plan is written to. The sizes are results. */

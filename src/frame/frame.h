@@ -4,8 +4,8 @@
  * A plan is made in stages. Nodes are inferred in order until one needs data that only the run can give; that node
  * starts the next stage, planned when the run gets there, and kept as long as its shapes come out the same.
  *
- * The files of this folder call each other in one direction: run.c runs stages and lets stage.c plan them; that uses
- * plan.c, fuse.c, share.c and place.c, then step.c, which prepares and runs steps by node.c and group.c. */
+ * Files call each other in one direction: runtime/run.c runs stages and lets plan/stage.c plan them; that uses plan.c,
+ * fuse.c, share.c and place.c, then step_run.c, which prepares and runs steps by node.c and group.c of this folder. */
 #ifndef OX_FRAME_FRAME_H
 #define OX_FRAME_FRAME_H
 

@@ -342,7 +342,7 @@ static ox_status add_weights(reordered *r, const ox_node *node, const char *name
     return e.status;
 }
 
-/* A node of these operators: it is written as a function, which is told the size of blocks. */
+/* Writes the nodes that compute one of these operators; the attribute block_size is added for them. */
 static ox_status write_node(reordered *r, const ox_node *old, const char *name) {
     ox_node node = *old;
     ox_attr *attrs;

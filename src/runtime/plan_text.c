@@ -422,13 +422,6 @@ static ox_status add_steps(plan_writer *w) {
         (w)->to->text((w)->to->context, text_, ox_format(text_, sizeof text_, __VA_ARGS__));                           \
     } while (0)
 
-static uint32_t add_to_checksum(uint32_t sum, unsigned char byte) {
-    sum ^= byte;
-    for (int bit = 0; bit < 8; bit++)
-        sum = sum >> 1 ^ (0xEDB88320u & (0 - (sum & 1)));
-    return sum;
-}
-
 /* A list of C ends with one more entry, so that none is empty. */
 static uint32_t put_numbers(const plan_writer *w) {
     const int64_t *all = w->numbers.at;
@@ -437,7 +430,7 @@ static uint32_t put_numbers(const plan_writer *w) {
     for (size_t i = 0; i <= w->numbers.count; i++) {
         const int64_t number = i < w->numbers.count ? all[i] : 0;
         for (int shift = 0; shift < 64; shift += 8)
-            sum = add_to_checksum(sum, (unsigned char)((uint64_t)number >> shift));
+            sum = ox_planned_add(sum, (unsigned char)((uint64_t)number >> shift));
         if (i < w->numbers.count)
             PUT(w, i % 16 ? " %lld," : "\n    %lld,", (long long)number);
     }
@@ -454,12 +447,12 @@ static uint32_t put_constants(const plan_writer *w, uint32_t sum) {
         const size_t padded = ox_round_up(each->size, ALIGNMENT);
         for (size_t i = 0; i < padded; i++, at++) {
             const unsigned char byte = i < each->size ? each->bytes[i] : 0;
-            sum = add_to_checksum(sum, byte);
+            sum = ox_planned_add(sum, byte);
             PUT(w, at % 24 ? " %u," : "\n    %u,", byte);
         }
     }
     for (int i = 0; i < ALIGNMENT; i++)
-        sum = add_to_checksum(sum, 0);
+        sum = ox_planned_add(sum, 0);
     PUT(w, " 0};\n");
     return ~sum;
 }
@@ -654,7 +647,7 @@ static ox_status write_all(plan_writer *w) {
     place_values(w);
     OX_TRY(add_steps(w));
     inputs = w->ends.count;
-    for (int i = 0, position; i < graph->ninputs; i++) { /* one that nobody sets has its default */
+    for (int i = 0, position; i < graph->ninputs; i++) { /* a constant is no input of the program */
         const int v = graph->inputs[i].value;
         OX_TRY(tensor_of(w, w->root[v] < 0 ? NOWHERE : v, &position));
         OX_TRY(add_end(w, position));

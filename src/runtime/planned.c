@@ -97,20 +97,13 @@ const ox_tensor *ox_planned_output(const ox_planned *plan, size_t index) {
 
 /* ---- Checking ----------------------------------------------------------------------------------------------- */
 
-static uint32_t add_to_checksum(uint32_t sum, unsigned char byte) {
-    sum ^= byte;
-    for (int bit = 0; bit < 8; bit++)
-        sum = sum >> 1 ^ (0xEDB88320u & (0 - (sum & 1)));
-    return sum;
-}
-
 static uint32_t checksum(const ox_planned *plan) {
     uint32_t sum = ~(uint32_t)0;
     for (size_t i = 0; i < plan->number_count; i++)
         for (int shift = 0; shift < 64; shift += 8)
-            sum = add_to_checksum(sum, (unsigned char)((uint64_t)plan->numbers[i] >> shift));
+            sum = ox_planned_add(sum, (unsigned char)((uint64_t)plan->numbers[i] >> shift));
     for (size_t i = 0; i < plan->constant_bytes; i++)
-        sum = add_to_checksum(sum, plan->constants[i]);
+        sum = ox_planned_add(sum, plan->constants[i]);
     return ~sum;
 }
 

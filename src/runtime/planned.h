@@ -38,6 +38,14 @@ typedef struct ox_planned {
     ((uint32_t)((2u << 24) | (sizeof(ox_planned_step) << 16) | (sizeof(ox_planned) << 8) |                             \
                 (sizeof(ox_tensor) + sizeof(ox_attr))))
 
+/* A byte more in the checksum, which begins with all bits set and ends with all of them inverted. */
+static inline uint32_t ox_planned_add(uint32_t sum, unsigned char byte) {
+    sum ^= byte;
+    for (int bit = 0; bit < 8; bit++)
+        sum = sum >> 1 ^ (0xEDB88320u & (0 - (sum & 1)));
+    return sum;
+}
+
 /* Refuses a plan that is damaged or was compiled for another build of the library: its constants, and where the tensors
  * of all steps lie. It need not be asked before each run. */
 ox_status ox_planned_check(const ox_planned *plan, ox_error *error);

@@ -98,7 +98,7 @@ def options(root):
     for cmake, kconfig in (("CMakeLists.txt", "Kconfig"), ("zephyr/CMakeLists.txt", "zephyr/Kconfig")):
         known = set(re.findall(r"^config (\w+)$", (root / kconfig).read_text(), re.M))
         for name in set(re.findall(r"\bCONFIG_(\w+)", (root / cmake).read_text())) - known:
-            yield f"{cmake} asks for {name}, which {kconfig} has not"
+            yield f"{cmake} asks for {name}, which {kconfig} does not define"
 
 
 def sources(root):

@@ -38,8 +38,8 @@ typedef struct ox_rounds {
     int64_t before;     /* slices of earlier runs, which stay */
     int64_t total;      /* slices that there will be, -1 if that is not known */
     bool fixed;         /* carried values keep their shapes */
-    bool forgets;       /* what the last round made besides its results is of no use to any other, ... */
-    ox_pile_mark made;  /* ... and begins here in the pile of strings and of what is no tensor */
+    bool forgets;       /* nothing refers any more to what the last round made besides its results, ... */
+    ox_pile_mark made;  /* ... which begins here in the pile of strings, sequences, optionals and maps */
     ox_carried *carried;
     ox_stack *stacks;
     void *own; /* of the operator: zeroed */
