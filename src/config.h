@@ -94,6 +94,11 @@
 #define OX_WITH_SELF_CHECK (!OX_SMALL)
 #endif
 
+/* Floats of 16 bits may stay floats between nodes (ox_options.float16_sums). */
+#ifndef OX_WITH_WIDENING
+#define OX_WITH_WIDENING (!OX_SMALL)
+#endif
+
 /* A model tells which operators it uses (ox_model_op_use). */
 #ifndef OX_WITH_USES
 #define OX_WITH_USES (!OX_SMALL)

@@ -99,6 +99,8 @@ bool ox_options_take(ox_args *args, ox_options *options, int *status) {
         options->no_winograd = true;
     else if (ox_args_flag(args, "--no-integer"))
         options->no_integer = true;
+    else if (ox_args_flag(args, "--float16-sums"))
+        options->float16_sums = true;
     else if (ox_args_flag(args, "--check"))
         options->check = true;
     else if (ox_args_option(args, "--threads", &value))

@@ -13,7 +13,8 @@ bool ox_options_read_size(const char *text, size_t *size);
  * is the exit status, after a usage error. */
 bool ox_options_take_limits(ox_args *args, ox_limits *limits, int *status);
 
-/* Takes these, or --threads N, --no-fuse, --no-winograd, --no-integer, --check. */
+/* Takes these, or --threads N, --no-fuse, --no-winograd, --no-integer, --float16-sums,
+ * --check. */
 bool ox_options_take(ox_args *args, ox_options *options, int *status);
 
 /* Takes --rtol X or --atol X, numbers of 0 and more. */

@@ -66,6 +66,7 @@ class Model:
         limits: Mapping[str, int] | None = None,
         timeout: float | None = None,
         plugins: Sequence[str | PathLike[str]] | None = None,
+        float16_sums: bool = False,
     ) -> Model: ...
     def __call__(self, *values: _Value, **named: _Value) -> Any: ...
     def run(

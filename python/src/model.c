@@ -105,12 +105,12 @@ static int check_source(PyObject *source) {
 
 static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
     static char *keywords[] = {"source",        "threads", "isa",     "fuse",    "integer", "check",
-                               "extra_outputs", "limits",  "timeout", "plugins", NULL};
+                               "extra_outputs", "limits",  "timeout", "plugins", "float16_sums", NULL};
     PyObject *source, *outputs = NULL, *limits = NULL, *timeout = NULL, *plugins = NULL;
-    int threads = 0, fuse = 1, integer = 1, check = 0;
+    int threads = 0, fuse = 1, integer = 1, check = 0, sums = 0;
     const char *isa = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$izpppOOOO:Model", keywords, &source, &threads, &isa, &fuse,
-                                     &integer, &check, &outputs, &limits, &timeout, &plugins))
+    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$izpppOOOOp:Model", keywords, &source, &threads, &isa, &fuse,
+                                     &integer, &check, &outputs, &limits, &timeout, &plugins, &sums))
         return -1;
     self->settings = names ? PyDict_Copy(names) : PyDict_New();
     if (self->settings && PyDict_GetItemString(self->settings, "source"))
@@ -120,6 +120,7 @@ static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
     self->options.no_fuse = !fuse;
     self->options.no_integer = !integer;
     self->options.check = check;
+    self->options.float16_sums = sums;
     self->source = read_source(source);
     if (!self->settings || check_source(self->source) || read_limits(self, limits) || read_timeout(self, timeout) ||
         oxpy_load_plugins(self, plugins))
@@ -247,14 +248,15 @@ static PyObject *represent(PyObject *object) {
 
 static char doc[] =
     "Model(source, *, threads=0, isa=None, fuse=True, integer=True, check=False, extra_outputs=None, limits=None, "
-    "timeout=None, plugins=None)\n--\n\n"
+    "timeout=None, plugins=None, float16_sums=False)\n--\n\n"
     "An ONNX model that is ready to run.\n\n"
     "source is the path of an .onnx file, which is mapped and must not change while the model lives, or bytes, or an\n"
     "onnx.ModelProto. threads is how many a call may use, its own included. isa names a build of the loops (\"base\",\n"
     "\"v3\", \"v4\"; on aarch64 \"neon_dot\", \"neon_i8mm\"; the best by itself). fuse=False runs nodes one by one.\n"
     "integer=False computes in floats between DequantizeLinear and QuantizeLinear; results may differ by one step of\n"
     "the quantization. check=True computes every step in other ways, too, and raises a CheckError where they differ; it\n"
-    "is slow. extra_outputs names values\n"
+    "is slow. float16_sums=True keeps float16 and bfloat16 as floats between nodes, and rounds outputs alone: faster, and\n"
+    "nearer to real numbers than nodes that round, as ONNX has them. extra_outputs names values\n"
     "of the main graph that become outputs behind the model's; those between such nodes imply integer=False. limits is a\n"
     "dict with bytes, tensor_bytes, file_bytes, nodes, depth. timeout is in seconds, for each call. None of the others\n"
     "changes a result. plugins is a list of paths of shared objects\n"

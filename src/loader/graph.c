@@ -403,6 +403,8 @@ static ox_status fill(ox_loader *l, ox_env *env, ox_span graph) {
         OX_TRY(ox_rewrite_waiting(&l->b, env->scope));
     OX_TRY(build_ends(l, env, graph, GRAPH_OUTPUT, build_output, &env->scope->outputs, &made->noutputs));
     OX_TRY(ox_scope_sort(&l->b, env->scope));
+    if (OX_WITH_WIDENING && l->b.model->options.float16_sums && !l->b.for_info)
+        OX_TRY(ox_rewrite_widened(&l->b, env->scope));
     if (ox_ops_have(OX_OP_BLOCKS))
         OX_TRY(ox_rewrite_blocks(&l->b, env->scope));
     if (ox_ops_have(OX_OP_PLACES))

@@ -28,6 +28,10 @@ ox_status ox_rewrite_waiting(ox_builder *b, ox_scope *scope);
  */
 ox_status ox_rewrite_unpools(ox_builder *b, ox_scope *scope);
 
+/* widened.c: ox_options.float16_sums: values of floats of 16 bits become floats, but for those that a caller gives and
+ * gets. The nodes are sorted, and the outputs known. */
+ox_status ox_rewrite_widened(ox_builder *b, ox_scope *scope);
+
 /* nchwc.c: writes the operators of com.microsoft.nchwc, whose images and weights lie in blocks of channels, as those
  * that they were. The nodes are sorted, and the outputs known. */
 ox_status ox_rewrite_blocks(ox_builder *b, ox_scope *scope);

@@ -25,6 +25,8 @@ static bool is_of_this_version(const ox_options *options) {
         set |= options->reserved[i];
     for (size_t i = 0; !OX_SMALL && i < sizeof options->limits.reserved / sizeof *options->limits.reserved; i++)
         set |= options->limits.reserved[i];
+    for (size_t i = 0; !OX_SMALL && i < sizeof options->reserved_flags / sizeof *options->reserved_flags; i++)
+        set |= options->reserved_flags[i];
     return !set;
 }
 
@@ -48,6 +50,8 @@ ox_status ox_options_check(const ox_options *options, ox_error *error) {
         return ox_fail(error, OX_ERROR_ARGUMENT, "the limit of depth is %d, below 0", options->limits.depth);
     if (options->check && !OX_WITH_SELF_CHECK)
         return ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library cannot check runs");
+    if (options->float16_sums && !OX_WITH_WIDENING)
+        return ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library rounds floats of 16 bits after each node");
     if (options->isa && !own_name(options->isa))
         return ox_fail(error, OX_ERROR_ARGUMENT,
                        "isa '%.*s' is no build of the loops:" OX_BUILDS(LISTED, ) OX_SHARING(LISTED, ) " are", 40,

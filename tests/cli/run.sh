@@ -149,6 +149,7 @@ said="ox: warning: stated.onnx: output 'y' has shape [2], the model states [9]"
 expect 'a shape that is not as stated is told once' test "$(grep warning "$err")" = "$said"
 ox 1 'is read where the name ends in .csv' run add.onnx -i text.onnx -i @ones
 ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --threads 2 --no-fuse --no-integer --check --max-memory 1M
+ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --float16-sums
 ox 2 'ox run --check does that' bench add.onnx --check
 ox 1 'beyond the limit of 1024 bytes' run add.onnx -i @ones -i @ones -d n=1000 --max-memory 1K
 ox 1 'beyond the limit of 65536 bytes of memory: ' run add.onnx -i @ones -i @ones -d n=10000 --max-memory 64K

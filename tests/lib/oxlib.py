@@ -65,7 +65,9 @@ class Options(C.Structure):
         ("warn_context", C.c_void_p),
         ("extra_outputs", C.c_void_p),
         ("extra_output_count", C.c_size_t),
-        ("reserved", C.c_size_t * 8),
+        ("float16_sums", C.c_bool),
+        ("reserved_flags", C.c_uint8 * (C.sizeof(C.c_size_t) - 1)),
+        ("reserved", C.c_size_t * 7),
     ]
 
 

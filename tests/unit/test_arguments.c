@@ -170,7 +170,8 @@ START_TEST(options_that_mean_nothing) {
                                          {{.limits = {.depth = -1}}, "depth is -1"},
                                          {{.allocator = &no_function}, "resize is NULL"},
                                          {{.reserved = {1}}, "reserved words of the options are not 0"},
-                                         {{.reserved = {[7] = 1}}, "needs a later version than"},
+                                         {{.reserved = {[6] = 1}}, "needs a later version than"},
+                                         {{.reserved_flags = {[sizeof(size_t) - 2] = 2}}, "needs a later version than"},
                                          {{.limits = {.reserved = {1}}}, "reserved words"},
                                          {{.limits = {.reserved = {[2] = SIZE_MAX}}}, "reserved words"}};
     ox_model *model;

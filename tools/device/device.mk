@@ -42,7 +42,7 @@ DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DE
 # What devices do without: threads, files and what needs malloc; weights that are laid out once for all sessions; passes
 # of several nodes, and tables of one byte; products for caches, and convolutions and pools with loops of their own.
 # src/bare has a plain form of what is needed.
-DEVICE_WITHOUT := src/ops/window/byte_pool.c src/ops/reduce/byte_mean.c src/loops/byte_loops.c src/host/% src/pool.c src/loader/file.c src/store.c src/rewrite/quantized_tables.c src/rewrite/quantized_put.c \
+DEVICE_WITHOUT := src/ops/window/byte_pool.c src/ops/reduce/byte_mean.c src/loops/byte_loops.c src/host/% src/pool.c src/loader/file.c src/store.c src/rewrite/quantized_tables.c src/rewrite/quantized_put.c src/rewrite/widened.c \
   src/ops/index/byte_table.c src/ops/product/matmul_own.c src/loops/lookup_loops.c \
   src/plan/fuse.c src/frame/group.c src/runtime/plan_text.c src/ops/epilogue.c $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))) \
   src/ops/gemm/% src/loops/gemm/% \
