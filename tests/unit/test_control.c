@@ -314,6 +314,33 @@ START_TEST(test_mapped_nothing) {
 }
 END_TEST
 
+/* The item of a sequence that a position picks is a shape: another position is another shape, with all else as it was. */
+START_TEST(test_another_item) {
+    static const int64_t wide[] = {4, 16}, high[] = {16, 4}, two[] = {2};
+    int64_t position[1];
+    const ox_tensor inputs[] = {{OX_FLOAT, 1, dims, NULL, x},
+                                {OX_INT64, 1, two, NULL, (void *)(uintptr_t)wide},
+                                {OX_INT64, 1, two, NULL, (void *)(uintptr_t)high},
+                                {OX_INT64, 0, NULL, NULL, position}};
+    begin();
+    ox_put_input(&m.graph, "x", OX_FLOAT, 1, dims);
+    ox_put_input(&m.graph, "wide", OX_INT64, 1, two);
+    ox_put_input(&m.graph, "high", OX_INT64, 1, two);
+    ox_put_input(&m.graph, "position", OX_INT64, 0, NULL);
+    own_node(&m, "SequenceConstruct", "wide,high", "shapes", NULL);
+    own_node(&m, "SequenceAt", "shapes,position", "shape", NULL);
+    own_node(&m, "Reshape", "x,shape", "y", NULL);
+    ox_put_output(&m.graph, "y", OX_FLOAT, -1, NULL);
+    ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
+    for (int run = 0; run < 5; run++) {
+        position[0] = run & 1;
+        ck_assert_msg(own_run(&m, 4, inputs) == OX_OK, "%s", m.error.text);
+        own_check(&m, 2, run & 1 ? high : wide, x);
+    }
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_control(void);
 Suite *ox_suite_control(void) {
     Suite *suite = suite_create("control");
@@ -327,6 +354,7 @@ Suite *ox_suite_control(void) {
     tcase_add_test(test, test_limited);
     tcase_add_test(test, test_forgotten);
     tcase_add_test(test, test_mapped_nothing);
+    tcase_add_test(test, test_another_item);
     suite_add_tcase(suite, test);
     return suite;
 }
