@@ -45,7 +45,16 @@ def rolled(_rng, array):
     return np.roll(array.reshape(-1), 1).reshape(array.shape)
 
 
-CHANGES = [shorter, longer, shorter, longer, deeper, flatter, of_another_type, rolled, values.lay_out, values.lay_out]
+def nudged(rng, array):
+    """Integers and bools beside what they were, of the same shape: positions, axes, counts and conditions."""
+    if array.dtype.kind not in "iub" or array.size > 64:
+        return array
+    steps = rng.integers(0, 2, array.shape).astype(array.dtype)
+    return np.asarray(array ^ steps if array.dtype.kind == "b" else np.where(array < 1, array + steps, array - steps), array.dtype)
+
+
+CHANGES = [shorter, longer, shorter, longer, deeper, flatter, of_another_type, rolled, nudged, nudged, values.lay_out,
+           values.lay_out]
 
 
 def draw_way(rng, inputs):
