@@ -104,7 +104,7 @@ ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const o
                             const ox_quantization *to);
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to);
 ox_status ox_quant_table(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to);
-/* Gives elements of input 0 (Concat: of all inputs; Where: of inputs 1 and 2) as they are, and no others. */
+/* Each of its results gives elements of input 0 (Concat: of all inputs; Where: of inputs 1 and 2) as they are, and no others. */
 bool ox_quant_is_move(const ox_node *node);
 
 #endif

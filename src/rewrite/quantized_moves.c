@@ -26,7 +26,11 @@ bool ox_quant_is_move(const ox_node *node) {
     static const char *const moves[] = {"Concat",   "DepthToSpace", "Expand",    "Flatten",   "Gather",
                                         "Identity", "MaxPool",      "Reshape",   "Slice",     "SpaceToDepth",
                                         "Squeeze",  "Tile",         "Transpose", "Unsqueeze", "Where"};
-    if (!node || node->nout != 1 || !node->nin)
+    if (!node || !node->nin)
+        return false;
+    if (ox_build_is_op(node, "Split"))
+        return true;
+    if (node->nout != 1)
         return false;
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (ox_build_is_op(node, moves[i]))
@@ -52,6 +56,19 @@ static ox_status put_table(ox_requantizer *r, int32_t n, const ox_quantization *
 }
 #endif
 
+/* Node n, which took the place of a QuantizeLinear, gives one part of several: that which `split` gives as `value`. The
+ * others, which are views, have nodes of their own. */
+static ox_status give_part(ox_requantizer *r, int32_t n, const ox_node *split, int32_t value) {
+    ox_node *node = &r->scope->nodes[n];
+    ox_index *out;
+    OX_TRY(ox_build_get(r->b, r->b->pile, (size_t)split->nout, sizeof *out, &out));
+    for (int k = 0; k < split->nout; k++)
+        out[k] = split->out[k] == value ? node->out[0] : (ox_index)OX_NONE;
+    node->out = out;
+    node->nout = split->nout;
+    return OX_OK;
+}
+
 /* Whether input i can be integers as the result is: by itself (*same), or by a table. */
 static bool fits(const ox_requantizer *r, int32_t value, const ox_quantization *to, ox_quantization *from, bool *same) {
     if (!ox_quant_source(r, value, from) || !ox_quant_is_single(from))
@@ -73,7 +90,8 @@ static bool pads_zeros(const ox_requantizer *r, const ox_node *pad, const ox_qua
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to) {
     const int first = ox_build_is_op(move, "Where") ? 1 : 0, /* behind the condition */
         end = first || ox_build_is_op(move, "Concat") ? move->nin : 1;
-    const bool pads = is_constant_pad(move);
+    const bool pads = is_constant_pad(move), splits = ox_build_is_op(move, "Split");
+    const ox_node split = *move; /* which may be gone afterwards */
     const int count = pads && move->nin < 3 ? 3 : move->nin;
     ox_quantization from;
     ox_index *in;
@@ -83,7 +101,7 @@ ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_no
         return OX_OK;
     OX_TRY(ox_build_get(r->b, &r->scope->pile, (size_t)count, sizeof *in, &in));
     for (int i = first; i < end; i++)
-        if (!fits(r, move->in[i], to, &from, &same))
+        if (!fits(r, move->in[i], to, &from, &same) || (splits && !same))
             return OX_OK;
     for (int i = 0; i < move->nin; i++) {
         in[i] = move->in[i];
@@ -98,5 +116,6 @@ ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_no
     }
     if (pads)
         in[2] = to->zero;
-    return ox_quant_replace(r, n, value, move, move->op, count, in);
+    OX_TRY(ox_quant_replace(r, n, value, move, move->op, count, in));
+    return splits ? give_part(r, n, &split, value) : OX_OK;
 }

@@ -34,7 +34,7 @@ class Network:
         self.rng = rng
         self.opset = int(rng.choice([13, 17, 21]))
         self.nodes, self.kept, self.inputs, self.outputs = [], [], {}, {}
-        self.integer, self.floats = {}, []
+        self.integer, self.floats, self.parts = {}, [], 0 # further QuantizeLinear that a node of several parts stands for
         self.same_bits, self.peer = False, True # whether integers change no bit, and others come within a step
 
     def name(self, stem):
@@ -278,6 +278,28 @@ def move(g):
     expect(g, y, rewritten, op)
 
 
+def split(g):
+    """Split, each of whose parts is quantized as the input is, in another way, read as floats, or left out."""
+    kind, g.same_bits = str(g.rng.choice(BYTES)), True
+    scale, zero, name, parts = g.scale(), g.zero(kind), g.name("split"), g.number(1, 4)
+    x = g.dequantize(g.feed(random_bytes(g, kind, [2, 12, 3]), kind), g.keep(scale), g.keep(zero))
+    ways = [str(g.rng.choice(["same", "same", "same", "other", "float", "none"])) for _ in range(parts)]
+    ways = ways if set(ways) != {"none"} else ["same"] * parts
+    g.peer = "none" not in ways # ONNX Runtime ends with a signal
+    outputs = ["" if way == "none" else f"{name}_out{k or ''}" for k, way in enumerate(ways)]
+    sizes = g.keep(np.array(np.diff([0, *sorted(g.rng.choice(13, parts - 1)), 12]), np.int64))
+    g.nodes.append(helper.make_node("Split", [x, sizes], outputs, name, axis=1))
+    for part, way in zip(outputs, ways):
+        if way == "float":
+            g.outputs[g.node("Neg", [part])] = "float"
+        elif way != "none":
+            q = g.quantize(part, g.keep(scale if way == "same" else np.asarray(scale * np.float32(1.25))), g.keep(zero))
+            g.outputs[q] = kind
+    same = ways.count("same")
+    expect(g, f"{name}_out", same, "Split")
+    g.parts = max(same - 1, 0)
+
+
 # ---- Arithmetic and means --------------------------------------------------------------------------------------------
 
 def operand(g, dims):
@@ -495,7 +517,7 @@ def check_nodes(g, listed):
         if ops.get(name, "gone").startswith(("gone", "QLinear", "ByteTable")):
             return f"{name} became {ops.get(name)}"
     left = [op for op, _ in listed].count("QuantizeLinear")
-    wanted = [node.op_type for node in g.nodes].count("QuantizeLinear") - len(g.integer)
+    wanted = [node.op_type for node in g.nodes].count("QuantizeLinear") - len(g.integer) - g.parts
     if left != wanted:
         return f"{left} QuantizeLinear are left, not {wanted}"
     if not wanted and len(g.outputs) == len(g.integer) and not g.same_bits and "DequantizeLinear" in dict(listed):
@@ -520,7 +542,7 @@ def check_lost(g, data, floats, listed, **options):
 
 def case(rng, turn):
     g = Network(rng)
-    (conv, function, matmul, move, gemm, arithmetic, conv, pool, function, mean, product_of_two, arithmetic)[turn % 12](g)
+    (conv, function, matmul, move, gemm, arithmetic, conv, pool, function, mean, product_of_two, arithmetic, split)[turn % 13](g)
     inside = chance(rng, 0.15)
     data = model_of(g, inside)
     what = f"opset {g.opset}{', in If' if inside else ''}: " + "; ".join(
