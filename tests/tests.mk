@@ -15,7 +15,7 @@ CHECK_PARTS := \
   models-check
 CHECK_BESIDE := \
   changing unit epilogues cli products \
-  convs trained loops winograds attentions property fused saved widened allocations \
+  convs trained loops decided winograds attentions property fused saved widened allocations \
   conformance tolerances \
   hostile hostile-values errors addresses regression \
   nbits expand-forms views casts shrinks \
@@ -167,6 +167,9 @@ fused: $(BUILD)/libox.so venv
 
 saved: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 240 tests/property/saved.py --cases 240
+
+decided: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 700 tests/property/decided.py --cases 700
 
 widened: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 205 tests/property/widened.py --cases 200
