@@ -335,9 +335,9 @@ typedef struct ox_options {
     const char *const *extra_outputs;
     size_t extra_output_count; /* entries of extra_outputs */
     /* Keep values of float16 and bfloat16 as floats between nodes: they are rounded where the model's outputs and its
-     * own Casts are, not after each node as ONNX says. Results lie closer to those of real numbers, runs are faster, and
-     * weights take 4 bytes an element. Of a model, the option is for all of its sessions; extra outputs, and operators
-     * of your own, see floats. The model has to state the types of its inputs and outputs. */
+     * own Casts are, not after each node as ONNX says. Results lie closer to those of real numbers, runs are faster,
+     * and weights take 4 bytes an element. Of a model, the option is for all of its sessions; extra outputs, and
+     * operators of your own, see floats. The model has to state the types of its inputs and outputs. */
     bool float16_sums;
     uint8_t reserved_flags[sizeof(size_t) - 1]; /* 0: room for options of later versions, as `reserved` */
     /* 0: room for options of later versions (docs/versions.md). They take words from here, and 0 means what ox did

@@ -104,7 +104,7 @@ static int check_source(PyObject *source) {
 /* ---- Life --------------------------------------------------------------------------------------------------- */
 
 static int read_arguments(oxpy_model *self, PyObject *args, PyObject *names) {
-    static char *keywords[] = {"source",        "threads", "isa",     "fuse",    "integer", "check",
+    static char *keywords[] = {"source",        "threads", "isa",     "fuse",    "integer",      "check",
                                "extra_outputs", "limits",  "timeout", "plugins", "float16_sums", NULL};
     PyObject *source, *outputs = NULL, *limits = NULL, *timeout = NULL, *plugins = NULL;
     int threads = 0, fuse = 1, integer = 1, check = 0, sums = 0;

@@ -310,39 +310,69 @@ static ox_status walk_packed(walker *w, const level *at, const field *f) {
     return OX_OK;
 }
 
-/* How many fields of the same kind as f follow one another from there; `next` is where the one after them starts. */
-static ox_status measure_run(const walker *w, const level *message, const field *f, size_t *count, size_t *next) {
+/* Numbers of a list that come one by one. */
+typedef struct run {
+    size_t count, content; /* of the numbers, and their bytes */
+    size_t next;           /* where the field after them starts */
+} run;
+
+/* Reads the field at at->at, after one of a list: f is that one. Of a tag of one byte, which comes again, only the
+ * number is looked at. */
+static ox_status read_next(const walker *w, const level *at, field *f, unsigned char tag) {
+    size_t p = at->at + 1;
+    uint64_t value;
+    if (w->bytes[at->at] != tag || p == at->end)
+        return read_field(w, at, f);
+    f->body = p;
+    if (f->kind != OX_VARINT)
+        return read_fixed(w, at, f, p, f->kind == OX_FIXED64 ? 8 : 4);
+    f->next = p + 1;
+    if (w->bytes[p] < 0x80)
+        return OX_OK;
+    if (!ox_read_varint(w->bytes, &p, at->end, &value))
+        return read_field(w, at, f);
+    f->next = p;
+    return OX_OK;
+}
+
+/* The fields of the same kind as f that follow one another from there. Numbers below 16 have tags of one byte. */
+static ox_status measure_run(const walker *w, const level *message, const field *f, run *found) {
+    const unsigned char tag = w->bytes[message->at];
     level at = *message;
     field other = *f;
-    for (*count = 0; other.number == f->number && other.kind == f->kind; ++*count) {
-        *next = at.at = other.next;
+    for (*found = (run){0}; other.number == f->number && other.kind == f->kind; found->count++) {
+        found->content += other.next - other.body;
+        found->next = at.at = other.next;
         if (at.at == at.end)
             other.kind = -1;
         else
-            OX_TRY(read_field(w, &at, &other));
+            OX_TRY(tag < 0x80 ? read_next(w, &at, &other, tag) : read_field(w, &at, &other));
     }
     return OX_OK;
 }
 
 /* The numbers of a list that come one by one are packed into one field: protobuf-c would take notes of each. */
 static ox_status walk_run(walker *w, const level *message, field *f) {
-    size_t count, end = 0;
+    run numbers;
     level at = *message;
-    OX_TRY(measure_run(w, message, f, &count, &end));
-    if (count < MIN_RUN)
+    OX_TRY(measure_run(w, message, f, &numbers));
+    if (numbers.count < MIN_RUN)
         return walk_content(w, message, f);
     if (w->out)
         w->out[w->written] = (unsigned char)((w->bytes[at.at] & ~7) | OX_LENGTH);
     w->written++;
     put(w, at.at + 1, f->body);
     w->written += LENGTH_WIDTH;
-    size_t start = w->written;
-    for (; at.at < end; at.at = f->next) {
-        OX_TRY(read_field(w, &at, f));
+    const size_t start = w->written;
+    const unsigned char tag = w->bytes[at.at];
+    for (; w->out && at.at < numbers.next; at.at = f->next) {
+        OX_TRY(tag < 0x80 ? read_next(w, &at, f, tag) : read_field(w, &at, f));
         put(w, f->body, f->next);
     }
+    w->written = start + numbers.content;
+    f->next = numbers.next;
     patch_length(w, LENGTH_WIDTH, start);
-    w->unpack_bytes += count * element_bytes(f->type->type);
+    w->unpack_bytes += numbers.count * element_bytes(f->type->type);
     return OX_OK;
 }
 

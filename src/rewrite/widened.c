@@ -1,6 +1,6 @@
-/* widened.c: ox_options.float16_sums: values of float16 and bfloat16 become floats. Initializers are widened, inputs and
- * what a node's own attributes make 16 bits are cast to float, outputs are cast to the type that the model states. All
- * nodes between compute in floats then, by the types of what they read. */
+/* widened.c: ox_options.float16_sums: values of float16 and bfloat16 become floats. Initializers are widened, inputs
+ * and what a node's own attributes make 16 bits are cast to float, outputs are cast to the type that the model states.
+ * All nodes between compute in floats then, by the types of what they read. */
 #include "emit.h"
 #include "rewrite.h"
 
@@ -60,8 +60,8 @@ static ox_status check_node(const ox_builder *b, const ox_scope *scope, int32_t 
 /* An input or output of the model: its type has to be known, and that of a tensor. */
 static ox_status check_end(const ox_builder *b, const ox_declared *value, const char *what) {
     if (value->kind == OX_KIND_UNKNOWN || value->dtype == OX_UNDEFINED)
-        return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "float16_sums: the model does not state the type of its %s '%.*s'",
-                       what, 80, value->name);
+        return ox_fail(b->error, OX_ERROR_UNSUPPORTED,
+                       "float16_sums: the model does not state the type of its %s '%.*s'", what, 80, value->name);
     if (is_short(value->dtype) && ox_type_kind(value->dtype) != OX_KIND_TENSOR)
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED,
                        "float16_sums: %s '%.*s' is of type %s: floats of 16 bits in values that are no tensors are not "

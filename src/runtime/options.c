@@ -51,7 +51,8 @@ ox_status ox_options_check(const ox_options *options, ox_error *error) {
     if (options->check && !OX_WITH_SELF_CHECK)
         return ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library cannot check runs");
     if (options->float16_sums && !OX_WITH_WIDENING)
-        return ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library rounds floats of 16 bits after each node");
+        return ox_fail(error, OX_ERROR_UNSUPPORTED,
+                       "this build of the library rounds floats of 16 bits after each node");
     if (options->isa && !own_name(options->isa))
         return ox_fail(error, OX_ERROR_ARGUMENT,
                        "isa '%.*s' is no build of the loops:" OX_BUILDS(LISTED, ) OX_SHARING(LISTED, ) " are", 40,

@@ -314,7 +314,8 @@ START_TEST(test_mapped_nothing) {
 }
 END_TEST
 
-/* The item of a sequence that a position picks is a shape: another position is another shape, with all else as it was. */
+/* The item of a sequence that a position picks is a shape: another position is another shape, with all else as it was.
+ */
 START_TEST(test_another_item) {
     static const int64_t wide[] = {4, 16}, high[] = {16, 4}, two[] = {2};
     int64_t position[1];
