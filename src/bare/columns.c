@@ -3,34 +3,39 @@
 
 #include <string.h>
 
-/* The element of an input channel that one tap of the kernel sees from a corner, -1 in the padding. */
-static int64_t seen(const ox_window *c, const int64_t *index, const int64_t *tap) {
-    int64_t at = 0;
+/* The element of an input channel that one tap of the kernel sees from a corner, -1 in the padding. Sizes of windows
+ * have the size of an address, and so have all steps between them. */
+static ptrdiff_t seen(const ox_window *c, const int64_t *index, const int64_t *tap) {
+    size_t at = 0;
     for (int d = 0; d < c->spatial; d++) {
-        int64_t i = index[d] * c->stride[d] - c->pad[d] + tap[d] * c->dilation[d];
-        if (i < 0 || i >= c->in[d])
+        const size_t in = (size_t)c->in[d], i = (size_t)index[d] * (size_t)c->stride[d] - (size_t)c->pad[d] +
+                                                (size_t)tap[d] * (size_t)c->dilation[d];
+        if (i >= in)
             return -1;
-        at = at * c->in[d] + i;
+        at = at * in + i;
     }
-    return at;
+    return (ptrdiff_t)at;
 }
 
-/* One of the columns. */
-static void lay_column(const ox_window *c, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
-                       char *to, ptrdiff_t to_row) {
+/* What all columns of a panel have in common: the channel and the tap that its rows begin with. */
+typedef struct panel_start {
+    const char *x;
+    ptrdiff_t start;
+    int64_t tap[OX_WINDOW_DIMS];
+} panel_start;
+
+/* The column of the window at `index`. */
+static void lay_column(const ox_window *c, const ox_conv_source *from, const panel_start *panel, const int64_t *index,
+                       ptrdiff_t rows, char *to, ptrdiff_t to_row) {
     const ptrdiff_t taps = (ptrdiff_t)c->taps, width = (ptrdiff_t)from->width, x_step = (ptrdiff_t)c->in_count * width;
-    const ptrdiff_t start = (ptrdiff_t)ox_remainder(row, taps);
-    const char *x = (const char *)from->data + (ptrdiff_t)ox_quotient(row, taps) * x_step;
-    int64_t index[OX_WINDOW_DIMS], tap[OX_WINDOW_DIMS];
-    ox_index_of(c->spatial, c->out, column, index);
-    ox_index_of(c->spatial, c->kernel, start, tap);
-    for (ptrdiff_t first = 0; first < (ptrdiff_t)rows && first < taps;
-         first++, ox_index_next(c->spatial, c->kernel, tap)) {
-        const ptrdiff_t at = (ptrdiff_t)seen(c, index, tap);
-        const char *element = x + at * width;
-        if (start + first >= taps)
+    int64_t tap[OX_WINDOW_DIMS];
+    memcpy(tap, panel->tap, (size_t)c->spatial * sizeof *tap);
+    for (ptrdiff_t first = 0; first < rows && first < taps; first++, ox_index_next(c->spatial, c->kernel, tap)) {
+        const ptrdiff_t at = seen(c, index, tap);
+        const char *element = panel->x + at * width;
+        if (panel->start + first >= taps)
             element += x_step;
-        for (ptrdiff_t r = first; r < (ptrdiff_t)rows; r += taps, element += x_step)
+        for (ptrdiff_t r = first; r < rows; r += taps, element += x_step)
             if (width == sizeof(uint32_t))
                 OX_AT(ox_u32, to + r * to_row) = at < 0 ? 0 : OX_GET(ox_u32, element);
             else if (at < 0)
@@ -42,8 +47,15 @@ static void lay_column(const ox_window *c, const ox_conv_source *from, int64_t r
 
 void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
                      int64_t columns, char *to, int64_t to_row) {
-    for (int64_t j = 0; j < columns; j++)
-        lay_column(&conv->window, from, row, rows, column + j, to + j * from->width, (ptrdiff_t)to_row);
+    const ox_window *c = &conv->window;
+    const int64_t channel = ox_quotient(row, c->taps);
+    panel_start panel = {.start = (ptrdiff_t)(row - channel * c->taps)};
+    int64_t index[OX_WINDOW_DIMS];
+    panel.x = (const char *)from->data + (ptrdiff_t)channel * (ptrdiff_t)c->in_count * (ptrdiff_t)from->width;
+    ox_index_of(c->spatial, c->kernel, panel.start, panel.tap);
+    ox_index_of(c->spatial, c->out, column, index);
+    for (int64_t j = 0; j < columns; j++, ox_index_next(c->spatial, c->out, index))
+        lay_column(c, from, &panel, index, (ptrdiff_t)rows, to + j * from->width, (ptrdiff_t)to_row);
 }
 
 ox_conv_source ox_conv_source_of(const ox_loops *loops, const void *data, ox_dtype dtype, int fill) {

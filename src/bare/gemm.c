@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    DEPTH = 32,      /* of a panel of B, ... */
+    DEPTH = 18,      /* of a panel of B, two channels of a kernel of 3x3, ... */
     PANEL = OX_DOTS, /* ... and its columns: what it takes of a small memory */
     COLUMNS = 8      /* that are finished together, where there are no panels */
 };

@@ -55,14 +55,39 @@ typedef struct ox_slot {
 } ox_slot;
 
 typedef struct ox_node {
-    const ox_op *op;          /* unsupported ones (ox_op_is_known) are in models loaded for info only */
-    const ox_index *in;       /* indices of values, -1 where omitted; trailing omitted ones are dropped */
-    const ox_index *out;      /* likewise, but of operators with any number of outputs all are there */
-    const ox_index *captures; /* values of this graph that the node's subgraphs read, each once */
-    const ox_attr *attrs;     /* references to a function's attributes are resolved */
-    ox_index nin, nout, ncaptures, nattrs;
+    const ox_op *op;      /* unsupported ones (ox_op_is_known) are in models loaded for info only */
+    const ox_index *in;   /* indices of values, -1 where omitted; trailing omitted ones are dropped */
+    const ox_index *out;  /* likewise, but of operators with any number of outputs all are there */
+    const ox_attr *attrs; /* references to a function's attributes are resolved */
+    ox_index nin, nout, nattrs;
     ox_index version; /* opset version of the domain where the node was written (model or function) */
+#if OX_WITH_SUBGRAPHS
+    ox_index ncaptures;
+    const ox_index *captures; /* values of this graph that the node's subgraphs read, each once */
+#endif
 } ox_node;
+
+/* The values that a node's subgraphs read. */
+static inline int ox_node_ncaptures(const ox_node *node) {
+#if OX_WITH_SUBGRAPHS
+    return node->ncaptures;
+#else
+    (void)node;
+    return 0;
+#endif
+}
+
+/* How many values a node names as its inputs, and its subgraphs behind them; and the one at place i of those. */
+static inline int ox_node_named(const ox_node *node) {
+    return node->nin + ox_node_ncaptures(node);
+}
+static inline int ox_node_value(const ox_node *node, int i) {
+#if OX_WITH_SUBGRAPHS
+    if (i >= node->nin)
+        return node->captures[i - node->nin];
+#endif
+    return node->in[i];
+}
 
 /* How many inputs of a node have elements that it reads: who only looks at shapes reads none. */
 static inline int ox_node_reads(const ox_node *node) {

@@ -46,10 +46,8 @@ static void note_uses(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     for (int n = 0; n < graph->nnodes; n++) {
         const ox_node *node = &graph->nodes[n];
-        for (int i = 0; i < node->nin; i++)
-            note_use(frame, node->in[i], n, node->op->flags & OX_OP_STRIDED);
-        for (int i = 0; i < node->ncaptures; i++)
-            note_use(frame, node->captures[i], n, false);
+        for (int i = 0; i < ox_node_named(node); i++)
+            note_use(frame, ox_node_value(node, i), n, i < node->nin && node->op->flags & OX_OP_STRIDED);
     }
     for (int i = 0; i < graph->noutputs; i++) {
         note_use(frame, graph->outputs[i].value, graph->nnodes, false);
@@ -60,7 +58,7 @@ static void note_uses(ox_frame *frame) {
 /* How many values a node reads, with those that its subgraphs do. Who only looks at shapes reads none: elements need
  * not be there for it. */
 static int count_reads(const ox_node *node) {
-    return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : node->nin + node->ncaptures;
+    return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_node_named(node);
 }
 
 /* Lists the readers of every value: counts, then positions, node by node. */
@@ -81,7 +79,7 @@ static ox_status list_readers(ox_frame *frame) {
         for (int n = 0; n < graph->nnodes; n++) {
             const ox_node *node = &graph->nodes[n];
             for (int i = 0; i < count_reads(node); i++) {
-                int v = i < node->nin ? node->in[i] : node->captures[i - node->nin];
+                int v = ox_node_value(node, i);
                 if (v >= 0 && fill)
                     frame->planning.readers[frame->planning.first_reader[v + 1]++] = n;
                 else if (v >= 0)
@@ -116,8 +114,8 @@ static void note_reads(ox_frame *frame, const ox_node *node, const bool *varies)
     for (int i = 0; i < node->nin && runs && !(node->op->flags & OX_OP_SHAPE_ONLY); i++)
         if (node->in[i] >= 0)
             lives[node->in[i]].is_read = true;
-    for (int i = 0; i < node->ncaptures; i++)
-        lives[node->captures[i]].is_read = true;
+    for (int i = node->nin; i < ox_node_named(node); i++)
+        lives[ox_node_value(node, i)].is_read = true;
 }
 
 /* Finds out what runs will read, and of what can be told that it is no constant. Where that is wrong, a constant takes

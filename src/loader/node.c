@@ -79,6 +79,7 @@ static ox_status build_ends(ox_loader *l, ox_env *env, const Onnx__NodeProto *pr
     return OX_OK;
 }
 
+#if OX_WITH_SUBGRAPHS
 static ox_status build_captures(ox_loader *l, ox_scope *scope, ox_node *node) {
     ox_index *captures;
     if (!scope->ncaptures)
@@ -91,6 +92,7 @@ static ox_status build_captures(ox_loader *l, ox_scope *scope, ox_node *node) {
     scope->ncaptures = 0;
     return OX_OK;
 }
+#endif
 
 static ox_status check_branch(ox_loader *l, const ox_node *node, const ox_attr *attr) {
     const ox_graph *graph = attr->u.graph;
@@ -209,7 +211,9 @@ static ox_status build_operator(ox_loader *l, ox_env *env, const Onnx__NodeProto
         OX_TRY(check_branches(l, &node));
     if (OX_WITH_CHECKS && ox_op_has(node.op, OX_OP_CHOOSES) && !l->b.for_info)
         OX_TRY(check_choice(l, &node));
+#if OX_WITH_SUBGRAPHS
     OX_TRY(build_captures(l, env->scope, &node));
+#endif
     if (ox_op_has(node.op, OX_OP_BODIES) && has_graphs(&node))
         node.op = node.op->detail;
     if (ox_op_has(node.op, OX_OP_DERIVED) && !l->b.for_info)

@@ -96,9 +96,9 @@ static ox_status step(path *p, bool within) {
     const int32_t n = p->stack[p->depth - 1], k = p->next[p->depth - 1]++;
     const ox_node *node = &p->scope->nodes[n];
     value_state *state;
-    if (k == node->nin + node->ncaptures)
+    if (k == ox_node_named(node))
         return finish_node(p, n);
-    const int32_t value = k < node->nin ? node->in[k] : node->captures[k - node->nin];
+    const int32_t value = ox_node_value(node, k);
     if (value < 0)
         return OX_OK;
     OX_TRY(state_of(p, value, &state));
@@ -190,8 +190,8 @@ static ox_status write_again(path *p, const ox_node *node, bool active) {
 static ox_status go_forward(path *p, int32_t n) {
     const ox_node node = p->scope->nodes[n]; /* the array may move */
     bool active = false, moved = false;
-    for (int i = 0; i < node.nin + node.ncaptures; i++) {
-        const value_state *state = known(p, i < node.nin ? node.in[i] : node.captures[i - node.nin]);
+    for (int i = 0; i < ox_node_named(&node); i++) {
+        const value_state *state = known(p, ox_node_value(&node, i));
         active |= state && state->active;
         moved |= state && state->here != state->value;
         if (i >= node.nin && state && (state->active || state->here != state->value))

@@ -228,11 +228,8 @@ static uint8_t reshaped(reordered *r, const ox_node *node, int64_t *channels) {
 }
 
 static bool reads_blocks(const reordered *r, const ox_node *node) {
-    for (int i = 0; i < node->nin; i++)
-        if (is_in_blocks(r, node->in[i]))
-            return true;
-    for (int i = 0; i < node->ncaptures; i++)
-        if (is_in_blocks(r, node->captures[i]))
+    for (int i = 0; i < ox_node_named(node); i++)
+        if (is_in_blocks(r, ox_node_value(node, i)))
             return true;
     return false;
 }
@@ -252,7 +249,7 @@ static ox_status look_at_other(reordered *r, const ox_node *node) {
             holds = reshaped(r, node, &channels);
         else if (ox_build_is_op(node, "Concat"))
             holds = concatenated(r, node, &channels);
-        else if (is_by_element(node) && !node->ncaptures)
+        else if (is_by_element(node) && !ox_node_ncaptures(node))
             holds = common(r, node, &channels);
         if (holds == PLAIN)
             return fail_reader(r);

@@ -23,7 +23,9 @@ static ox_status find_readers(ox_requantizer *r) {
     for (int32_t n = 0; n < scope->nnodes; n++) {
         const ox_node *node = &scope->nodes[n];
         count_readers(r, node->in, node->nin);
+#if OX_WITH_SUBGRAPHS
         count_readers(r, node->captures, node->ncaptures);
+#endif
         for (int k = 0; k < node->nout; k++)
             if (node->out[k] >= 0)
                 r->makers[node->out[k]] = n;

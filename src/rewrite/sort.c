@@ -18,14 +18,14 @@ enum {
 /* The node that read k of node n comes from, -1 if from none. */
 static int32_t source_of(const ox_scope *scope, int32_t n, int32_t k) {
     const ox_node *node = &scope->nodes[n];
-    int32_t value = k < node->nin ? node->in[k] : node->captures[k - node->nin];
+    int32_t value = ox_node_value(node, k);
     return value < 0 ? -1 : scope->notes[value].producer;
 }
 
 /* The first node that reads what it, or one behind it, gives; -1 if there is none. */
 static int32_t first_unsorted(const ox_scope *scope) {
     for (int32_t n = 0; n < scope->nnodes; n++)
-        for (int32_t k = 0; k < scope->nodes[n].nin + scope->nodes[n].ncaptures; k++)
+        for (int32_t k = 0; k < ox_node_named(&scope->nodes[n]); k++)
             if (source_of(scope, n, k) >= n)
                 return n;
     return -1;
@@ -45,7 +45,7 @@ static ox_status step(ox_builder *b, walk *w) {
     int32_t n = w->stack[w->depth - 1];
     const ox_node *node = &w->scope->nodes[n];
     int32_t k = w->next[n] - 1;
-    if (k == node->nin + node->ncaptures) {
+    if (k == ox_node_named(node)) {
         w->next[n] = FINISHED;
         w->order[w->done++] = n;
         w->depth--;

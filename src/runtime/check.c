@@ -141,8 +141,8 @@ static ox_status check_inputs(ox_frame *frame, int n) {
 ox_status ox_check_reads(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     ox_status status = OX_OK;
-    for (int i = 0; i < node->nin + node->ncaptures && status == OX_OK; i++) {
-        const int v = i < node->nin ? node->in[i] : node->captures[i - node->nin];
+    for (int i = 0; i < ox_node_named(node) && status == OX_OK; i++) {
+        const int v = ox_node_value(node, i);
         if (v >= 0 && !ox_graph_weight(frame->graph, v) && !ox_frame_own(frame, v)->constant &&
             frame->checking.copies[v].block)
             status = check_value(frame, n, n, v);
@@ -255,13 +255,10 @@ ox_status ox_check_begin(ox_frame *frame) {
         ox_copy_drop(frame, v);
         frame->checking.copies[v].unread = 0;
     }
-    for (int n = 0; n < graph->nnodes; n++) {
-        for (int i = 0; i < graph->nodes[n].nin; i++)
-            if (graph->nodes[n].in[i] >= 0)
-                frame->checking.copies[graph->nodes[n].in[i]].unread++;
-        for (int i = 0; i < graph->nodes[n].ncaptures; i++)
-            frame->checking.copies[graph->nodes[n].captures[i]].unread++;
-    }
+    for (int n = 0; n < graph->nnodes; n++)
+        for (int i = 0; i < ox_node_named(&graph->nodes[n]); i++)
+            if (ox_node_value(&graph->nodes[n], i) >= 0)
+                frame->checking.copies[ox_node_value(&graph->nodes[n], i)].unread++;
     for (int i = 0; i < graph->noutputs; i++)
         frame->checking.copies[graph->outputs[i].value].unread++;
     return OX_OK;

@@ -25,7 +25,9 @@ struct ox_session {
     ox_profile profile;
     bool *set;               /* by graph input */
     const ox_value **values; /* by graph input: those that are no tensors */
+#if OX_WITH_BOUND
     ox_bound bound;
+#endif
     bool ran;
 };
 
@@ -111,8 +113,10 @@ ox_status ox_session_create(const ox_model *model, const ox_options *given, ox_s
 void ox_session_free(ox_session *session) {
     if (!session)
         return;
-    if (OX_WITH_BOUND && session->frame)
+#if OX_WITH_BOUND
+    if (session->frame)
         ox_bound_free(session->frame, &session->bound);
+#endif
     ox_frame_free(session->frame);
     ox_pool_free(session->pool);
     if (session->graph)
@@ -245,28 +249,41 @@ ox_status ox_session_prepare(ox_session *session, ox_error *error) {
     return with_memory(session, plan, error);
 }
 
-static bool is_bound(const ox_session *session) {
-    return OX_WITH_BOUND && session->bound.callback;
-}
-
+#if OX_WITH_BOUND
 static ox_status run_bound(ox_session *session) {
-    if (!is_bound(session))
+    if (!session->bound.callback)
         return ox_run_frame(session->frame);
     ox_bound_begin(session->frame, &session->bound);
     OX_TRY(ox_run_frame(session->frame));
     return ox_bound_finish(session->frame, &session->bound);
 }
 
+static const ox_tensor *output_of(const ox_session *session, size_t index) {
+    return session->bound.callback ? &session->bound.results[index] : session->frame->outputs[index];
+}
+#else
+static ox_status run_bound(ox_session *session) {
+    return ox_run_frame(session->frame);
+}
+
+static const ox_tensor *output_of(const ox_session *session, size_t index) {
+    return session->frame->outputs[index];
+}
+#endif
+
 ox_status ox_session_set_outputs(ox_session *session, ox_output_fn *callback, void *context, ox_error *error) {
     ox_error_clear(error);
     OX_NEED(session, error);
     session->frame->error = error;
     session->ran = false;
-    if (!OX_WITH_BOUND)
-        return callback ? ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: this build leaves outputs in the session's memory",
-                                  session->model->path)
-                        : OX_OK;
+#if OX_WITH_BOUND
     return ox_meter_explain(&session->meter, ox_bound_set(session->frame, &session->bound, callback, context), error);
+#else
+    (void)context;
+    return callback ? ox_fail(error, OX_ERROR_UNSUPPORTED, "%s: this build leaves outputs in the session's memory",
+                              session->model->path)
+                    : OX_OK;
+#endif
 }
 
 ox_status ox_session_run(ox_session *session, ox_error *error) {
@@ -294,7 +311,7 @@ static ox_status find_output(const ox_session *session, size_t index, const ox_t
     if (session->frame->plan.stale && ox_frame_is_source(session->frame, output->value))
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: output '%s' is an input, which has another shape since the run",
                        session->model->path, output->name);
-    *found = is_bound(session) ? &session->bound.results[index] : session->frame->outputs[index];
+    *found = output_of(session, index);
     return OX_OK;
 }
 

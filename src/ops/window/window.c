@@ -119,7 +119,7 @@ static ox_status slide_same(ox_call *call, ox_window *w, int d, int64_t reach) {
     if (!w->out[d])
         return OX_OK;
     /* (out - 1) * stride < in, so that only adding the kernel can overflow. */
-    if (!ox_add_i64((w->out[d] - 1) * w->stride[d], reach, &last))
+    if (!ox_add_i64((w->out[d] - 1) * w->stride[d], reach, &last) || !ox_window_fits(last))
         return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padding overflows", d);
     const int64_t pads = last > w->in[d] ? last - w->in[d] : 0;
     w->pad[d] = w->auto_pad == OX_PAD_UPPER ? pads / 2 : pads - pads / 2;
