@@ -52,6 +52,10 @@
 #ifndef OX_WITH_DEPTH
 #define OX_WITH_DEPTH 1
 #endif
+/* ... trees as attributes describe them: `ox embed` has laid out those of others, ... */
+#ifndef OX_WITH_TREES
+#define OX_WITH_TREES 1
+#endif
 /* ... attributes of nodes, subgraphs among them, values that are no tensors, operators that compute (all others are
  * views), elementwise ones. */
 #ifndef OX_WITH_ATTRIBUTES

@@ -21,7 +21,7 @@ CHECK_BESIDE := \
   nbits expand-forms views casts shrinks \
   picks images suppressions conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
   sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
-  ml-attributes extremes \
+  ml-attributes flat-trees extremes \
   graphs scopes
 
 # What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
@@ -266,6 +266,9 @@ chances: $(BUILD)/libox.so venv
 
 ml: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/ml.py --cases 900
+
+flat-trees: $(BUILD)/libox.so $(BUILD)/ox venv
+	@$(OX_PYTHON) $(VENV_RUN) 121 tests/device/flat.py $(BUILD)/ox $(BUILD)/flat
 
 # Models that other libraries trained, which need an environment of their own.
 TRAINED := $(BUILD)/trained-venv

@@ -6,6 +6,7 @@
 #include "align.h"
 #include "embed.h"
 #include "file.h"
+#include "flat.h"
 #include "inputs.h"
 #include "kind.h"
 #include "memory.h"
@@ -30,6 +31,8 @@ typedef struct embedding {
 typedef struct embedded {
     const char *path;
     char name[64]; /* an identifier */
+    ox_text bytes; /* of the model, with trees that are laid out; empty if it is loaded from its file */
+    size_t flat;   /* nodes with such trees */
     ox_model *model;
     ox_inputs inputs;
     ox_session *session;
@@ -83,18 +86,21 @@ static bool wants_files(const unsigned char *bytes, size_t size) {
 }
 
 static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
-    unsigned char *bytes;
+    unsigned char *bytes = NULL;
     ox_text slim = {0}, aligned = {0}, out = {0};
-    ox_status status = ox_file_read(e->path, &bytes, size, &all->error);
+    ox_status status = e->flat ? OX_OK : ox_file_read(e->path, &bytes, size, &all->error);
     if (status)
         return status;
+    const unsigned char *model = e->flat ? (const unsigned char *)e->bytes.data : bytes;
+    if (e->flat)
+        *size = e->bytes.size;
     if (all->names)
-        ox_text_add(&slim, (const char *)bytes, *size);
-    else if (!ox_slim_model(&slim, bytes, *size))
+        ox_text_add(&slim, (const char *)model, *size);
+    else if (!ox_slim_model(&slim, model, *size))
         status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
     if (!status && !ox_align_model(&aligned, (const unsigned char *)ox_text_get(&slim), slim.size))
         status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
-    all->needs.external |= wants_files(bytes, *size);
+    all->needs.external |= !e->flat && wants_files(model, *size);
     free(bytes);
     *size = aligned.size;
     ox_text_format(&out, "/* %s.c: written by ox embed. */\n#include \"%s.h\"\n\n", e->name, e->name);
@@ -308,6 +314,43 @@ static ox_status write_plan(embedding *all, const embedded *e, bool first) {
     return status;
 }
 
+/* Whether some node has its trees in attributes. */
+static bool has_trees(const embedded *e) {
+    size_t count = 0;
+    ox_op_use use;
+    for (size_t i = 0; !ox_model_op_use(e->model, i, &use); i++)
+        if (!strcmp(use.domain, "ai.onnx.ml") && !strncmp(use.name, "TreeEnsemble", 12))
+            count += use.count;
+    return count > e->flat;
+}
+
+/* Lays the trees of a model out, which is then loaded from these bytes: not if it has data in other files. */
+static ox_status flatten(embedding *all, embedded *e) {
+    unsigned char *bytes;
+    size_t size;
+    if (all->names)
+        return OX_OK;
+    const ox_status status = ox_file_read(e->path, &bytes, &size, &all->error);
+    if (!status && (!ox_flatten_model(&e->bytes, bytes, size, &e->flat) || !e->flat || wants_files(bytes, size))) {
+        ox_text_free(&e->bytes);
+        e->flat = 0;
+    }
+    if (!status)
+        free(bytes);
+    return status;
+}
+
+static ox_status load(embedding *all, embedded *e, const ox_options *options) {
+    ox_status status = flatten(all, e);
+    if (!status && e->flat)
+        return ox_model_load_memory(e->bytes.data, e->bytes.size, options, &e->model, &all->error);
+    if (!status)
+        status = ox_model_load_file(e->path, options, &e->model, &all->error);
+    if (status)
+        ox_kind_explain(e->path, &all->error);
+    return status;
+}
+
 /* Loads and runs in a fixed buffer that grows until it is enough. */
 static ox_status embed_model(embedding *all, const char *path, bool first) {
     embedded e = {.path = path};
@@ -320,19 +363,19 @@ static ox_status embed_model(embedding *all, const char *path, bool first) {
         const ox_options options = {
             .allocator = &allocator, .limits = all->limits, .no_fuse = true, .isa = "base"}; /* as in a firmware */
         e.session = NULL;
-        status = ox_model_load_file(path, &options, &e.model, &all->error);
-        if (status)
-            ox_kind_explain(path, &all->error);
+        status = load(all, &e, &options);
         if (!status)
             status = run_on_zeros(all, &e);
         e.peak = fixed.peak;
         if (!status) {
             ox_needs_of_model(&all->needs, e.model, e.session, all->plan);
+            all->needs.trees |= has_trees(&e);
             status = all->plan ? write_plan(all, &e, first) : write_model(all, &e, first);
         }
         ox_session_free(e.session);
         ox_inputs_free(&e.inputs);
         ox_model_free(e.model);
+        ox_text_free(&e.bytes);
         free(buffer);
         e = (embedded){.path = path};
         name_model(&e);

@@ -104,6 +104,8 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         ox_text_put(out, "with arithmetic\n");
     if (needs->gemms)
         ox_text_put(out, "with gemms\n");
+    if (needs->trees)
+        ox_text_put(out, "with trees\n");
     if (needs->depth)
         ox_text_put(out, "with depth\n");
     for (size_t i = 0; i < needs->count; i++) {

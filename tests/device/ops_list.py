@@ -17,7 +17,7 @@ import tally
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
-FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "means", "gemms", "arithmetic", "attributes", "subgraphs",
+FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "means", "gemms", "arithmetic", "trees", "attributes", "subgraphs",
             "values", "runs", "passes"]
 # All that selection.h may have, line by line.
 LINES = re.compile(r'/\* Written by tools/device/select\.awk\. \*/|#define OX_TABLE "selected\.inc"'

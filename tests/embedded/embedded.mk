@@ -74,7 +74,8 @@ device-forest: $(DEVICE)/forest.elf $(FOREST_EMBED)/host
 NETWORK        ?= kws_qdq
 NETWORKS_DIR   := $(BUILD)/device/networks
 NETWORK_DIR     = $(NETWORKS_DIR)/$(NETWORK)
-NETWORK_BUFFER ?= 524288
+network_buffer_cortex-m55 := 131072
+NETWORK_BUFFER = $(or $(network_buffer_$(TARGET)),524288)
 NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows products
 $(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py | venv
 	@mkdir -p $(NETWORKS_DIR)
@@ -127,7 +128,8 @@ device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 
 # What inferences take: docs/devices-bench.md.
 DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows products,$(NETWORKS))) \
-  $(patsubst %,%@cortex-m4@plan,kws_float kws_qdq kws_qop mobilenet resnet)
+  $(patsubst %,%@cortex-m4@plan,kws_float kws_qdq kws_qop mobilenet resnet) \
+  $(foreach target,cortex-m0 cortex-m55 rv32,kws_qdq@$(target) kws_qdq@$(target)@plan)
 device-bench: $(BUILD)/ox
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tests/embedded/bench.sh $(BUILD)/device/bench.md $(DEVICE_BENCH)
 	@cat tests/embedded/bench_head.md $(BUILD)/device/bench.md >docs/devices-bench.md

@@ -55,6 +55,39 @@ def classifier(title, status, said, without=(), **changed):
     return wrong(title, "TreeEnsembleClassifier", status, said, outputs="y,z", **attributes)
 
 
+def flat(title, status, said, *words):
+    """Trees as ox embed lays them out."""
+    trees = helper.make_tensor("t", T.INT64, [len(words)], [word - (word >> 63 << 64) for word in words])
+    return wrong(title, "TreeEnsembleRegressor", status, said, n_targets=1, __trees=trees)
+
+
+def pair(low, high):
+    return low | (high & 0xffffffff) << 32
+
+
+NAN = 0x7ff8 << 48
+
+
+def flat_trees():
+    where = "attribute '__trees': "
+    yield wrong("laid out trees of floats", "TreeEnsembleRegressor", MODEL, where + "it is no list of int64", n_targets=1,
+                __trees=numbers("t", [1.0] * 6))
+    yield flat("laid out trees without nodes", MODEL, where + "3 words for 1 trees, 1 nodes and 0 votes", pair(1, 1), 0, 1)
+    yield flat("laid out trees without roots", MODEL, where + "6 words for 0 trees, 1 nodes and 0 votes", pair(0, 1), 0, 1,
+               NAN, 0, 0)
+    yield flat("a laid out leaf that is none", MODEL, where + "node 0 leads elsewhere", pair(1, 1), 0, 1, 0, 0, 0)
+    yield flat("a laid out node that leads back", MODEL, where + "node 1 leads elsewhere", pair(1, 3), 0, 1,
+               0, pair(0, 1), 0, pair(0, 0), NAN, pair(0, 2), 0, 0, 0)
+    yield flat("a laid out node of another feature", MODEL, where + "node 0 leads elsewhere", pair(1, 3), 0, 1,
+               0, pair(1, 1), NAN, pair(0, 1), NAN, pair(0, 2), 0, 0, 0)
+    yield flat("a laid out leaf beyond its votes", MODEL, where + "node 0 leads elsewhere", pair(1, 1), pair(1, -1), 1,
+               NAN, 0, pair(0, 2), 0, 0)
+    yield flat("a laid out vote for no target", MODEL, where + "vote 0 leads elsewhere", pair(1, 1), pair(1, -1), 1,
+               NAN, 0, pair(0, 1), 0, pair(1, 0))
+    yield flat("laid out trees of more features", SHAPE, "the trees read 4 features for 1 targets, but input 0 'x0' "
+               "(float [2,3]) has 3", pair(1, 1), 0, 4, NAN, 0, 0)
+
+
 def trees():
     yield regressor("no targets", MODEL, "attribute 'n_targets' is missing", without=["n_targets"])
     yield regressor("too few targets", MODEL, "attribute 'n_targets' is 0, expected 1 to 2147483647", n_targets=0)
@@ -237,4 +270,4 @@ def values():
                 keys_tensor=numbers("k", [1], T.UINT8))
 
 
-MISTAKES = [mistake for group in (trees, models, values) for mistake in group()]
+MISTAKES = [mistake for group in (flat_trees, trees, models, values) for mistake in group()]

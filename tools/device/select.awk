@@ -33,7 +33,7 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external quantized depth means gemms arithmetic attributes subgraphs values runs passes", feature, " ")
+    nfeatures = split("texts operators functions external quantized depth means gemms arithmetic trees attributes subgraphs values runs passes", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"

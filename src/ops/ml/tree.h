@@ -69,9 +69,9 @@ typedef union ox_tree_leaf {
 } ox_tree_leaf;
 
 typedef struct ox_trees {
-    int32_t root_count;
-    const ox_tree_node *nodes;  /* the roots come first */
-    const ox_tree_leaf *leaves; /* by node; empty for others */
+    int32_t root_count, node_count; /* the latter of trees that are laid out here */
+    const ox_tree_node *nodes;      /* the roots come first */
+    const ox_tree_leaf *leaves;     /* by node; empty for others */
     const ox_tree_vote *votes;
     int32_t single;   /* every leaf has one vote, for this target; -1: leaves have lists of votes */
     bool of_floats;   /* limits are floats */
@@ -86,6 +86,29 @@ ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats,
 ox_status ox_tree_read(ox_call *call, int64_t features, int64_t targets, ox_tree_source *source);
 ox_status ox_tree_read_classic(ox_call *call, const char *prefix, int64_t features, int64_t targets,
                                ox_tree_source *source);
+
+/* ---- As ox embed lays them out ------------------------------------------------------------------------------ */
+
+/* What is known of such trees besides. */
+enum {
+    OX_TREE_ONE_CLASS = 1,      /* all votes are for one class */
+    OX_TREE_NEVER_NEGATIVE = 2, /* no vote is below 0 */
+    OX_TREE_NAN_MATTERS = 4     /* as in ox_trees */
+};
+
+/* The tensor with trees that a classifier or a regressor has in place of its attributes; NULL if it has those. */
+const ox_tensor *ox_tree_flat(ox_call *call);
+int32_t ox_tree_flat_flags(const ox_tensor *flat);
+
+/* Prepare: checks all of it; the trees lie there. */
+ox_status ox_tree_take_flat(ox_call *call, const ox_tensor *flat, int64_t columns, int64_t targets, ox_trees *trees);
+
+/* Makes it of the attributes of an older operator, in the call's pile; an error where some walk would go on to a node
+ * that stands before. */
+ox_status ox_tree_flatten(ox_call *call, const char *prefix, int64_t targets, int32_t flags, ox_tensor *flat);
+
+/* Of the two that share it: lays the node's trees out (ox_tree_flatten). */
+ox_status ox_tree_flatten_node(ox_call *call, ox_tensor *flat);
 
 /* How many walks go on side by side. */
 enum {

@@ -220,17 +220,31 @@ static bool is_never_negative(const ox_ml_numbers *weights) {
     return true;
 }
 
-static ox_status read_classifier(ox_call *call, ensemble *e) {
+/* What all votes have in common. */
+static ox_status read_common(ox_call *call, int32_t *flags) {
     ox_ml_numbers weights;
     size_t count;
-    e->how = SUM;
-    OX_TRY(ox_ml_read_labels(call, "classlabels_int64s", "classlabels_strings", &e->labels));
+    const ox_tensor *flat = ox_tree_flat(call);
+    if (flat || !OX_WITH_TREES) {
+        *flags = flat ? ox_tree_flat_flags(flat) : 0;
+        return OX_OK;
+    }
     OX_TRY(ox_ml_read_numbers(call, "class_weights", "class_weights_as_tensor", &weights));
     const int64_t *ids = ox_call_ints(call, "class_ids", &count);
+    *flags =
+        (is_one_class(ids, count) ? OX_TREE_ONE_CLASS : 0) | (is_never_negative(&weights) ? OX_TREE_NEVER_NEGATIVE : 0);
+    return OX_OK;
+}
+
+static ox_status read_classifier(ox_call *call, ensemble *e) {
+    int32_t flags;
+    e->how = SUM;
+    OX_TRY(ox_ml_read_labels(call, "classlabels_int64s", "classlabels_strings", &e->labels));
+    OX_TRY(read_common(call, &flags));
     e->targets = (int64_t)ox_least((int64_t)e->labels.count, INT32_MAX);
     OX_TRY(ox_ml_read_numbers(call, "base_values", "base_values_as_tensor", &e->base));
-    e->is_binary = e->targets == 2 && e->base.count < 2 && is_one_class(ids, count);
-    e->is_share = is_never_negative(&weights);
+    e->is_binary = e->targets == 2 && e->base.count < 2 && flags & OX_TREE_ONE_CLASS;
+    e->is_share = flags & OX_TREE_NEVER_NEGATIVE;
     return e->is_binary ? ox_ml_read_transform(call, &e->transform) : read_base(call, e, "one for each of the classes");
 }
 
@@ -276,7 +290,7 @@ static ox_status plan_scores(ox_call *call, ensemble *e) {
     if (!ox_mul_i64(e->rows, e->targets, &count))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%lld scores for each of %lld rows are too many",
                             (long long)e->targets, (long long)e->rows);
-    OX_TRY(is_of_floats(call->in[0]) ? ox_dense_plan(call, call->in[0]) : ox_ml_plan_doubles(call, call->in[0]));
+    OX_TRY(e->trees.of_floats ? ox_dense_plan(call, call->in[0]) : ox_ml_plan_doubles(call, call->in[0]));
     OX_TRY(ox_workspace_add(call, count, sizeof(double)));
     return ox_workspace_add(call, count, sizeof(bool));
 }
@@ -284,7 +298,14 @@ static ox_status plan_scores(ox_call *call, ensemble *e) {
 /* prefix: of the attributes that hold the votes; NULL for TreeEnsemble. */
 static ox_status plan_trees(ox_call *call, ensemble *e, const char *prefix, ox_pile *pile) {
     ox_tree_source source = {.pile = pile};
+    const ox_tensor *flat = prefix ? ox_tree_flat(call) : NULL;
     OX_TRY(ox_ml_rows(call, 0, &e->rows, &e->columns));
+    if (flat || !OX_WITH_TREES) {
+        if (!flat)
+            return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "this build of the library has no trees of attributes");
+        OX_TRY(ox_tree_take_flat(call, flat, e->columns, e->targets, &e->trees));
+        return plan_scores(call, e);
+    }
     if (prefix)
         OX_TRY(ox_tree_read_classic(call, prefix, e->columns, e->targets, &source));
     else
@@ -340,3 +361,19 @@ ox_status ox_run_tree_ensemble(ox_call *call) {
     ox_pool_run_pieces(call->pool, (double)e->rows * work, tally_part, &t);
     return OX_OK;
 }
+
+/* ---- As ox embed lays trees out ----------------------------------------------------------------------------- */
+
+#if !OX_SMALL
+ox_status ox_tree_flatten_node(ox_call *call, ox_tensor *flat) {
+    ensemble e = {0};
+    int32_t flags = 0;
+    const bool classifies = call->op->prepare == ox_prepare_tree_classifier;
+    if (!classifies && call->op->prepare != ox_prepare_tree_regressor)
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "only trees of the older operators are laid out");
+    OX_TRY(classifies ? read_classifier(call, &e) : read_regressor(call, &e));
+    if (classifies)
+        OX_TRY(read_common(call, &flags));
+    return ox_tree_flatten(call, classifies ? "class" : "target", e.targets, flags, flat);
+}
+#endif

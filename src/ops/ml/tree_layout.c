@@ -188,6 +188,7 @@ ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats,
         if (source->branches[i].mode != OX_TREE_LEAF)
             put_pairs(&l, i);
     *trees = (ox_trees){.root_count = source->root_count,
+                        .node_count = (int32_t)count,
                         .nodes = l.nodes,
                         .leaves = l.leaves,
                         .votes = source->votes,
