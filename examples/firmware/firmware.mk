@@ -68,3 +68,51 @@ run-firmware: firmware
 	@$(EMULATE) -kernel $(DEVICE)/digits.elf
 
 .PHONY: firmware run-firmware
+
+# The networks of examples/tiny: `make example EXAMPLE=spotter TARGET=cortex-m4` says the class of each sample, and what
+# that costs. One library has the operators of all of them.
+TINY          := examples/tiny
+TINY_EMBED    := $(BUILD)/device/tiny
+TINY_NETWORKS := spotter person anomaly
+TINY_LISTS    := $(TINY_NETWORKS:%=$(TINY_EMBED)/%/ops.txt)
+EXAMPLE       ?= spotter
+tiny_numbers_spotter := 4000
+tiny_numbers_person  := 576
+tiny_numbers_anomaly := 64
+TINY_BUFFER   ?= 229376
+TINY_DEFINES   = -I$(TINY_EMBED)/$(EXAMPLE) -DTINY_NUMBERS=$(tiny_numbers_$(EXAMPLE)) -DTINY_BUFFER='($(TINY_BUFFER))'
+
+$(TINY_EMBED)/%/ops.txt $(TINY_EMBED)/%/model.c $(TINY_EMBED)/%/model.h &: $(TINY)/%/model.onnx $(BUILD)/ox
+	$(BUILD)/ox embed $< -o $(TINY_EMBED)/$*
+
+# Sounds are what is behind 44 bytes, pictures what is behind three lines.
+$(TINY_EMBED)/%/samples.inc: $(TINY)/%/model.onnx
+	@mkdir -p $(@D)
+	@{ echo 'static const sample samples[] = {'; for file in $(TINY)/$*/samples/*; do name=$${file##*/}; \
+	  echo "{$${name%%_*}, {"; case $$file in *.wav) od -An -v -td2 -j44 $$file ;; *.pgm) sed 1,3d $$file ;; *) cat $$file ;; esac | \
+	  sed 's/^ *//; s/ *$$/,/; s/  */,/g'; echo '}},'; done; echo '};'; } >$@
+
+$(DEVICE)/obj/$(EXAMPLE)_model.o: $(TINY_EMBED)/$(EXAMPLE)/model.c $(TINY_EMBED)/$(EXAMPLE)/model.h
+	@mkdir -p $(@D)
+	$(DEVICE_COMPILE) -c -o $@ $<
+
+$(DEVICE)/obj/$(EXAMPLE).o: $(FIRMWARE_SRC)/tiny.c $(TINY_EMBED)/$(EXAMPLE)/model.h $(TINY_EMBED)/$(EXAMPLE)/samples.inc $(DEVICE)/gen/selection.h
+	@mkdir -p $(@D)
+	$(DEVICE_COMPILE) $(WARNINGS) -I$(BOARD) $(TINY_DEFINES) -c -o $@ $<
+
+$(DEVICE)/$(EXAMPLE).elf: $(DEVICE)/obj/$(EXAMPLE).o $(DEVICE)/obj/$(EXAMPLE)_model.o $(BOARD_OBJ) $(DEVICE)/libox.a $(BOARD)/firmware.ld
+	$(DEVICE_CC) $(DEVICE_ARCH) $(BOARD_LIBC) $(BOARD_LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+$(TINY_EMBED)/%/host: TINY_BUFFER = 4 << 20
+$(TINY_EMBED)/%/host: $(FIRMWARE_SRC)/tiny.c tests/embedded/host_board.c $(TINY_EMBED)/%/model.c $(TINY_EMBED)/%/samples.inc $(BUILD)/libox.a
+	$(COMPILE) -I$(BOARD) $(TINY_DEFINES) -o $@ $(filter %.c,$^) $(LIBS_STATIC)
+
+# Whether the board says what this machine says.
+
+run-example: $(DEVICE)/$(EXAMPLE).elf $(TINY_EMBED)/$(EXAMPLE)/host
+	@sh tests/embedded/network.sh $(TINY_EMBED)/$(EXAMPLE)/host $(EMULATE) -kernel $<
+
+example:
+	+@$(MAKE) --no-print-directory DEVICE='$(BUILD)/device/$(TARGET)-tiny' OPS='$(TINY_LISTS)' run-example
+
+.PHONY: example run-example
