@@ -51,7 +51,6 @@ include src/sources.mk
 TAKEN       = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null >/dev/null 2>&1 && echo $(1))
 LOOPFLAGS   := $(call TAKEN,$(VECTOR_FLAGS)) $(LOOP_FLAGS)
 UNROLLFLAGS := $(call TAKEN,$(UNROLL_FLAGS))
-FUSEDFLAGS  := $(call TAKEN,$(ALWAYS_FUSED_FLAGS))
 CHAINFLAGS  := $(CHAIN_FLAGS) $(call TAKEN,$(SCHEDULE_FLAGS))
 
 # Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
@@ -142,7 +141,7 @@ $(BUILD)/obj/src/loader/%.o: src/loader/%.c $(BUILD)/proto/onnx.pb-c.h
 
 $(LOOP_ROOMS:%=$(BUILD)/obj/src/%/%.o): CFLAGS += $(LOOPFLAGS) $(if $(VARIANTS)$(DOTS),-DOX_VARIANTS)
 $(VARIANT_ROOMS:%=$(BUILD)/obj/src/%/%.o): CFLAGS += $(if $(VARIANTS)$(DOTS),-DOX_VARIANTS)
-$(FUSED:%=$(BUILD)/obj/src/loops/%%o): CFLAGS += $(FUSED_FLAGS) $(FUSEDFLAGS)
+$(FUSED:%=$(BUILD)/obj/src/loops/%%o): CFLAGS += $(FUSED_FLAGS)
 $(foreach v,$(VARIANTS),$(UNROLLED:%=$(BUILD)/obj/src/loops/%.$(v).o)): CFLAGS += $(UNROLLFLAGS)
 $(CHAINED:%=$(BUILD)/obj/src/loops/%%o): CFLAGS += $(CHAINFLAGS)
 $(TREES:%=$(BUILD)/obj/src/ops/%.o): CFLAGS += $(TREE_FLAGS)

@@ -21,9 +21,6 @@ VECTOR_FLAGS := -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps
 # Files of src/loops. No compiler's choice here: the sums of products are fused wherever the processor can.
 FUSED := gemm/gemm_kernel gemm/block_loops window/beside_loops window/conv_loops window/winograd_loops
 FUSED_FLAGS := -ffp-contract=fast
-# gcc 13 and later takes apart what adds to one vector, for a product and a sum wait less for each other: then sums of a narrow
-# tile would have other bits than those of a wide one, and so those of two threads than those of one.
-ALWAYS_FUSED_FLAGS := --param=avoid-fma-max-bits=0
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
 WIDE := lanes/lanes_chain lanes/lanes_divide lanes/lanes_math lanes/lanes_order lanes/lanes_pow lanes/lanes_tiles cell_loops reduce_loops softmax_loops gemm/gemm_kernel gemm/block_loops byte_loops integer_loops window/beside_loops window/depth_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.

@@ -357,8 +357,10 @@ conan-test:
 	@BUILD='$(BUILD)' sh tests/build/conan.sh
 
 # The library as one file: a part of `make nightly`.
-amalgamation-test: amalgamation all node-cases $(BUILD)/digits
-	@BUILD='$(BUILD)' CC='$(CC)' TOOLS='$(TOOL_OBJ)' sh tests/build/amalgamation.sh
+amalgamation-test: amalgamation all node-cases $(BUILD)/digits $(BUILD)/scopes
+	@BUILD='$(BUILD)' CC='$(CC)' TOOLS='$(TOOL_OBJ)' SCOPES='$(SCOPES_OBJ)' FUSED='$(FUSED:%=src/loops/%.c)' \
+	  FUSED_FLAGS='-std=c11 -O2 -Isrc -DOX_VARIANTS $(LOOPFLAGS) $(FUSED_FLAGS)' \
+	  BUILDS='$(foreach v,$(VARIANTS),-DOX_ISA=$(v) $(call ROW_FLAGS,$(v),2) $(call ROW_FLAGS,$(v),4);)' sh tests/build/amalgamation.sh
 
 # The header for C++, as C++17 and C++20 by the compilers that are here.
 check-cpp: $(BUILD)/libox.a

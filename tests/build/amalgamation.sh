@@ -1,7 +1,8 @@
 #!/bin/sh
 # amalgamation.sh: the library as one file. The compilers that are here look at it for their systems; $CC compiles it, the digits program and
-# the command take it in place of the library, and what they say is compared. A part of make nightly. Needs BUILD, CC, TOOLS (objects of the
-# command).
+# the command take it in place of the library, and what they say is compared; small graphs of products are computed by all ways and builds,
+# for aarch64 under qemu, too. A part of make nightly. Needs BUILD, CC, TOOLS and SCOPES (objects of the command and of make scopes), FUSED and
+# FUSED_FLAGS (files whose products and sums are rounded together, and how they are compiled), BUILDS (flags of each build, with ; behind).
 file=$BUILD/amalgamation/ox.c
 out=$BUILD/amalgamation/test
 passed=0 failed=0 skipped=0
@@ -32,6 +33,7 @@ looks clang
 looks gcc -DOX_SYSTEM_PROTOBUF_C -DOX_ONE_BUILD
 looks musl-gcc
 looks aarch64-linux-gnu-gcc
+looks aarch64-linux-gnu-gcc -DOX_ONE_BUILD
 looks arm-linux-gnueabihf-gcc
 looks s390x-linux-gnu-gcc
 looks x86_64-w64-mingw32-gcc -Wno-format -Wno-conversion -Wno-float-conversion
@@ -62,6 +64,41 @@ for build in base v3 v4; do
         [ ! -d "$1" ] || expect "node cases that begin with $letter, $build" same "$out/ox" "$BUILD/ox" test --quiet "$@"
     done
 done
+# What gcc 13 and later may take apart, sources keep together (gemm_kernel.c): in the one file there are no flags of files for that.
+same_fused() {
+    # shellcheck disable=SC2086 # lists of words
+    for flags in "" '--param=avoid-fma-max-bits=0'; do
+        $CC $FUSED_FLAGS $1 $flags -S -o "$out/fused$flags.s" "$2" || return 1
+    done
+    cmp "$out/fused.s" "$out/fused$flags.s"
+}
+if $CC -Werror --param=avoid-fma-max-bits=0 -c -x c -o /dev/null /dev/null >"$out/log" 2>&1; then
+    echo "$BUILDS" | tr ';' '\n' | grep DOX_ISA >"$out/builds"
+    while read -r flags; do
+        for loops in $FUSED; do
+            expect "a sum of $loops is not fused, $flags" same_fused "$flags" "$loops"
+        done
+    done <"$out/builds"
+else
+    skipped=$((skipped + 1))
+fi
+
+# Sums of one vector have the bits of wider ones: threads cut products anywhere.
+unset OX_ISA
+# shellcheck disable=SC2086 # lists of words
+expect 'the small graphs are linked' $CC -o "$out/scopes" $SCOPES "$out/ox.o" -lm -lpthread
+expect 'small graphs of products' "$out/scopes" --family products --every 20
+expect 'small graphs of convolutions' "$out/scopes" --family convs --every 200
+arm=aarch64-linux-gnu-gcc
+if command -v $arm >/dev/null && command -v qemu-aarch64 >/dev/null; then
+    expect 'it compiles for aarch64' $arm -std=c11 -O2 -c -o "$out/arm.o" "$file"
+    expect 'the small graphs of aarch64 are linked' $arm -std=c11 -D_DEFAULT_SOURCE -Isrc -static -o "$out/arm" tests/scopes/*.c "$out/arm.o" -lm
+    for family in products convs givers; do
+        expect "small graphs of $family, aarch64" qemu-aarch64 "$out/arm" --family $family --every 400
+    done
+else
+    skipped=$((skipped + 1))
+fi
 echo "$(($(wc -c <"$file") / 1000)) kB of C, $(size "$out/ox.o" | awk 'NR == 2 {print int($1 / 1000)}') kB of code and constants"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -27,7 +27,7 @@ def names_of(tokens):
     flat = without_attributes(flat)
     if flat[:1] == ["typedef"]:
         names += typedef_names(flat)
-    elif "static" in flat:
+    elif "static" in flat or flat[:1] == ["OX_INLINED"]:
         names += declared(flat)
     return names
 

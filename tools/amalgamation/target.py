@@ -6,9 +6,17 @@ import subprocess
 COMPILER = []  # the words of the command, which the program sets
 
 
+# What compilers of aarch64 define for words of -march; those of x86-64 are asked.
+ARM_MACROS = {"dotprod": "__ARM_FEATURE_DOTPROD", "i8mm": "__ARM_FEATURE_MATMUL_INT8"}
+
+
 @functools.cache
 def target(flags):
     """gcc's and clang's words for a processor; the macros that clang's do not define, and gcc's do."""
+    if flags.startswith("-march=armv8"):
+        words = flags.removeprefix("-m")
+        return words, words, [ARM_MACROS[word] for word in words.split("+")[1:]]
+
     def predefined(*with_flags):
         command = [*COMPILER, *with_flags, "-dM", "-E", "-x", "c", "/dev/null"]
         done = subprocess.run(command, check=True, capture_output=True, text=True)

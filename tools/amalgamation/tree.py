@@ -77,7 +77,7 @@ class Again:
         if depth == 0:
             self.done.add(path)
         self.seen.add(path)
-        private = re.match(r"simd_|lane_(?!loops)|intrinsics|requantize|copy_run", path.name) # no other code uses its types
+        private = re.match(r"simd_|lane_(?!loops)|intrinsics|requantize|copy_run|gemm_int8_", path.name) # no other code uses its types
 
         def wanted(chunk):
             if directive(chunk[0]):

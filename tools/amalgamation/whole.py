@@ -17,6 +17,8 @@ SYSTEMS = {
     "wasi": "defined(__wasi__)",
     "registers": "defined(__linux__) && defined(__x86_64__)",
 }
+# Compilers that have the intrinsics of processors other than the one that they compile for.
+ARM_BUILDS = "(defined(__aarch64__) && (!defined(__clang__) && __GNUC__ >= 12 || defined(__clang__) && __clang_major__ >= 16))"
 HEAD = """/* ox.c: the library ox {version} as one file, made by `make amalgamation` of its sources; ox.h is its interface.
  *
  *     cc -O2 -c ox.c          and link with -lm, and with -lpthread where the C library needs that
@@ -41,13 +43,13 @@ class Amalgamation:
         self.claimed = self.headers | WINDOWS_TYPES
         self.main()
         self.section("base", "", "", [path for path in loops if path in self.fused], True, False)
-        self.out.append("#if defined(OX_VARIANTS)")
-        for kind, build, machine, flags, wide in read_builds():
-            if machine == "x86_64":
+        for machine in ("x86_64", "aarch64"):
+            self.out.append(f"#if defined(OX_VARIANTS) && defined(__{machine}__)")
+            for kind, build, of, flags, wide in read_builds():
                 files = dot if kind == "DOT" else loops
-                for fused in (False, True):
+                for fused in (False, True) if of == machine else ():
                     self.section(build, flags, wide, [path for path in sorted(files) if (path in self.fused) == fused], fused, kind == "DOT")
-        self.out.append("#endif")
+            self.out.append("#endif")
 
     def own_names(self, path):
         return self.names.get(label(path), set()) | names_of_text(path) if self.names else set()
@@ -70,7 +72,7 @@ class Amalgamation:
     def section(self, build, flags, wide, files, fused, dot):
         """Files of loops for a build, with sums of products fused or not."""
         kind = f"{build}_fused" if fused else build
-        again = Again(self.tree, kind, not fused)
+        again = Again(self.tree, kind, not fused and not dot)
         parts = [(path, list(again.expand(path))) for path in files]
         shared = again.names if self.names else {} # a draft has all names as they are
         for file, found in self.names.items():
@@ -131,7 +133,7 @@ class Amalgamation:
             "#ifndef _GNU_SOURCE", "#define _GNU_SOURCE 1", "#endif",
             "#if defined(__MINGW32__) && !defined(__USE_MINGW_ANSI_STDIO)", "#define __USE_MINGW_ANSI_STDIO 1", "#endif",
             "#ifndef _FILE_OFFSET_BITS", "#define _FILE_OFFSET_BITS 64", "#endif",
-            "#if defined(__x86_64__) && !defined(OX_ONE_BUILD) && !defined(OX_VARIANTS)", "#define OX_VARIANTS 1", "#endif",
+            "#if !defined(OX_ONE_BUILD) && !defined(OX_VARIANTS)", f"#if defined(__x86_64__) || {ARM_BUILDS}", "#define OX_VARIANTS 1", "#endif", "#endif",
             '#include "ox.h"', *common,
             "#if defined(__x86_64__)", "#include <immintrin.h>", "#elif defined(__aarch64__)", "#include <arm_neon.h>", "#endif",
             "#include <assert.h>", "#ifdef OX_SYSTEM_PROTOBUF_C", "#include <protobuf-c/protobuf-c.h>", "#endif",

@@ -46,8 +46,13 @@ enum {
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Where a product and a sum are one instruction, there is nothing between them. */
-#if defined(__FMA__)
+/* Where a product and a sum are one instruction, there is nothing between them. But gcc 13 and later takes apart what a
+ * loop adds to one vector, for a product and a sum wait less for each other, unless something else sees the sum: then
+ * sums of a narrow tile would have other bits than those of a wide one, and so those of two threads than those of one.
+ */
+#if !defined(__clang__) && __GNUC__ >= 13 && (defined(__FMA__) || defined(__aarch64__))
+#define KEEP_REAL OX_ROUND_NOW
+#elif defined(__FMA__)
 #define KEEP_REAL(sum) (void)(sum)
 #else
 #define KEEP_REAL OX_KEEP
@@ -160,6 +165,7 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 #define GEMM_TYPE f32
 #define GEMM_VALUE float
 #define GEMM_KEEP KEEP_REAL
+#define GEMM_KEEP_ONE KEEP_REAL
 #define GEMM_FINISH finish_sums
 #define GEMM_WIDTHS EACH_WIDTH
 #define GEMM(name) name##_f32
@@ -175,6 +181,7 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 #define GEMM_TYPE f64
 #define GEMM_VALUE double
 #define GEMM_KEEP KEEP_REAL
+#define GEMM_KEEP_ONE KEEP_REAL
 #define GEMM_FINISH KEEP_SUMS
 #define GEMM_WIDTHS EACH_WIDTH
 #define GEMM(name) name##_f64
@@ -183,6 +190,7 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 #define GEMM_TYPE u32
 #define GEMM_VALUE uint32_t
 #define GEMM_KEEP OX_KEEP
+#define GEMM_KEEP_ONE KEEP_SUMS
 #define GEMM_FINISH KEEP_SUMS
 #define GEMM_WIDTHS FULL_WIDTH
 #define GEMM(name) name##_u32
@@ -191,6 +199,7 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 #define GEMM_TYPE u64
 #define GEMM_VALUE uint64_t
 #define GEMM_KEEP OX_KEEP
+#define GEMM_KEEP_ONE KEEP_SUMS
 #define GEMM_FINISH KEEP_SUMS
 #define GEMM_WIDTHS FULL_WIDTH
 #define GEMM(name) name##_u64
@@ -201,6 +210,7 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 /* These are widened as they are loaded, so that no more than their own bytes come from memory. */
 #define GEMM_TYPE f32
 #define GEMM_VALUE float
+#define GEMM_KEEP_ONE KEEP_REAL
 #define GEMM(name) name##_f32
 
 static inline float one_half(const char *from) {
