@@ -62,6 +62,8 @@ def check(rng, _):
     strides, dilations = [number(rng, 1, 3) for _ in kernel], [number(rng, 1, 2) for _ in kernel]
     pads = [number(rng, 0, 2) for _ in range(2 * spatial)]
     dims = [(k - 1) * d + number(rng, 1, 9) for k, d in zip(kernel, dilations)]
+    if rng.random() < 0.3: # rows of several vectors
+        dims[-1] += number(rng, 4, 150)
     ins = number(rng, 4, 16) if large else number(rng, 1, rng.choice([1, 5, 90]))
     x = random_bytes(rng, x_type, [number(rng, 1, 2), groups * ins, *dims])
     w = random_bytes(rng, w_type, [groups * number(rng, 1, 5), ins, *kernel])

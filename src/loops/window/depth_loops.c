@@ -16,12 +16,15 @@ ox_depth_find_fn FIND;
 #ifdef OX_SUMS_AT_ONCE
 enum {
     VECTORS = 4, /* that are summed, and made bytes, together */
-    LANES = OX_SUMS_LANES
+    LANES = OX_SUMS_LANES,
+    COLUMNS = VECTORS * LANES,
+    ROWS = 4,                                    /* the most that are gone over together */
+    USUAL_WORDS = OX_DOT_VALUES == 4 ? 3 : 2 * 3 /* of a kernel of 3x3 */
 };
 
-/* Vectors of windows: of some rows each, where these are short. */
+/* Rows of a vector, and lanes of each: several rows where these are short. */
 typedef struct shape {
-    int64_t rows, wide; /* rows of a vector, and lanes of each */
+    int64_t rows, wide;
     ox_picker picker;
 } shape;
 
@@ -35,82 +38,145 @@ static shape shape_of(const ox_depth_tile *t) {
     return s;
 }
 
-/* Which vectors come next, and where they and their results lie. */
-typedef struct place {
-    const uint8_t *line; /* what the first window of a row sees */
-    uint8_t *to;         /* and its result */
-    int64_t left, column;
-    const uint8_t *from[VECTORS];
-    uint8_t *at[VECTORS];
-    int64_t rows[VECTORS];
-} place;
+/* Where vectors begin, from the first window of a row on: in what they see, and among results. */
+typedef struct places {
+    int64_t from[ROWS * VECTORS], to[ROWS * VECTORS];
+} places;
 
-/* The next vectors; how many there are. The last one of a row goes over windows of the one before. */
-OX_INLINED int next_vectors(const ox_depth_tile *t, const shape *s, const bool is_long, place *p) {
-    const int64_t columns = t->columns, last = is_long ? columns - LANES : 0, stride = t->stride;
-    const int64_t rows = is_long ? 1 : s->rows, step = rows * t->high * t->pitch;
-    int count = 0;
-    for (; count < VECTORS && p->left > 0; count++) {
-        const int64_t column = is_long ? LESS_OF(p->column, last) : 0;
-        p->from[count] = p->line + column * stride;
-        p->at[count] = p->to + column;
-        p->rows[count] = is_long ? 1 : LESS_OF(rows, p->left);
-        p->column += LANES;
-        if (is_long && p->column < columns)
-            continue;
-        p->line += step, p->to += rows * columns, p->left -= rows, p->column = 0;
+/* How rows of LANES columns and more are gone over: `whole` columns by as many vectors as are summed together, and what
+ * is behind them by `count` vectors of some rows. The last vectors go over windows of those before. */
+typedef struct layout {
+    int64_t whole, rows, count;
+    places across, behind;
+} layout;
+
+static layout layout_of(const ox_depth_tile *t) {
+    const int64_t columns = t->columns, left = columns % COLUMNS, each = (left + LANES - 1) / LANES;
+    layout l = {.whole = columns - left};
+    for (int v = 0; v < VECTORS; v++)
+        l.across.from[v] = v * LANES * t->stride, l.across.to[v] = v * LANES;
+    if (l.whole && each == VECTORS)
+        l.whole = columns;
+    if (l.whole == columns)
+        return l;
+    /* rows whose vectors come in fours, or all rows and the last vector again */
+    l.rows = LESS_OF(each % 2 ? ROWS : VECTORS / each, t->rows);
+    for (int64_t last = l.rows * each; l.count < last || l.count % VECTORS; l.count++) {
+        const int64_t at = LESS_OF(l.count, last - 1), row = at / each;
+        const int64_t column = LESS_OF(l.whole + at % each * LANES, columns - LANES);
+        l.behind.from[l.count] = row * t->high * t->pitch + column * t->stride;
+        l.behind.to[l.count] = row * columns + column;
     }
-    for (int v = count; v < VECTORS; v++)
-        p->from[v] = p->from[0];
-    return count;
+    return l;
 }
 
-OX_INLINED void sum_words(const ox_depth_tile *t, const ox_picker picker, const uint32_t *weights, const place *p,
+/* What becomes of the sums of a channel. */
+typedef struct channel_end {
+    ox_requantization how;
+    ox_quantizer quantizer;
+    ox_floats scales[VECTORS];
+} channel_end;
+
+OX_INLINED void finish(const channel_end *end, const ox_dot_lanes *sums, ox_dot_lanes *bytes) {
+    if (!ox_quantize_sums(&end->quantizer, sums, end->scales, bytes) || !end->quantizer.is_sure)
+        ox_requantize_exactly(OX_SUMS_AT_ONCE, &end->how, (const ox_i32 *)(const void *)sums, (uint8_t *)bytes);
+}
+
+/* The words of a channel, USUAL_WORDS of which are in registers. */
+typedef struct taps {
+    ox_picker picker;
+    int64_t words;
+    const int64_t *offsets;
+    const uint32_t *weights;
+    ox_dot_lanes usual[USUAL_WORDS];
+    int64_t usual_offsets[USUAL_WORDS];
+} taps;
+
+OX_INLINED void sum_words(const bool is_usual, const taps *k, const uint8_t *from, const int64_t *at,
                           ox_dot_lanes *sums) {
-    const int64_t words = t->words, *offsets = t->offsets;
     OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] = (ox_dot_lanes){0};
-    for (int64_t i = 0; i < words; i++) {
-        const ox_dot_lanes weight = (ox_dot_lanes){0} + weights[i];
+    if (is_usual) {
+        OX_UNROLLED for (int i = 0; i < USUAL_WORDS; i++) OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] =
+            ox_dot(sums[v], ox_pick_taps(&k->picker, from + k->usual_offsets[i] + at[v]), k->usual[i]);
+        return;
+    }
+    for (int64_t i = 0; i < k->words; i++) {
+        const ox_dot_lanes weight = (ox_dot_lanes){0} + k->weights[i];
         OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] =
-            ox_dot(sums[v], ox_pick_taps(&picker, p->from[v] + offsets[i]), weight);
+            ox_dot(sums[v], ox_pick_taps(&k->picker, from + k->offsets[i] + at[v]), weight);
     }
 }
 
-/* Results up to `end`. Short rows are stored as vectors, over which the next ones go. */
-static inline void store_short(const ox_depth_tile *t, const shape *s, const place *p, int count, const uint8_t *end,
+/* Results up to `end`, as vectors over which the next ones go. */
+static inline void store_short(const ox_depth_tile *t, const shape *s, uint8_t *to, int64_t rows, const uint8_t *end,
                                const ox_dot_lanes *bytes) {
     const int64_t columns = t->columns, wide = s->wide;
-    for (int v = 0; v < count; v++) {
-        const char *from = (const char *)bytes + v * LANES;
-        uint8_t *to = p->at[v];
-        for (int64_t r = 0; r < p->rows[v]; r++, from += wide, to += columns)
-            if (to + LANES <= end)
-                memcpy(to, from, LANES);
-            else
-                ox_copy_run((char *)to, from, LESS_OF(columns, end - to));
+    const char *from = (const char *)bytes;
+    for (int64_t r = 0; r < rows; r++, from += wide, to += columns)
+        if (to + LANES <= end)
+            memcpy(to, from, LANES);
+        else
+            ox_copy_run((char *)to, from, LESS_OF(columns, end - to));
+}
+
+/* Rows of fewer columns than lanes. */
+OX_INLINED void run_short(const bool is_usual, const ox_depth_tile *t, const shape *s, const taps *k,
+                          const channel_end *end, uint8_t *to) {
+    const int64_t step = s->rows * t->high * t->pitch, all = t->rows * t->columns;
+    const uint8_t *line = t->room;
+    for (int64_t left = t->rows; left > 0;) {
+        ox_dot_lanes sums[VECTORS], bytes[2];
+        int64_t from[VECTORS];
+        for (int v = 0; v < VECTORS; v++)
+            from[v] = v * s->rows < left ? v * step : 0;
+        sum_words(is_usual, k, line, from, sums);
+        finish(end, sums, bytes);
+        for (int v = 0; v < VECTORS && left > 0; v++, left -= s->rows, line += step) {
+            uint8_t *at = to + (t->rows - left) * t->columns;
+            const int64_t rows = LESS_OF(s->rows, left);
+            store_short(t, s, at, rows, to + all, (const void *)((const char *)bytes + v * LANES));
+        }
     }
 }
 
-OX_INLINED void run_channel(const ox_depth_tile *t, const shape *s, const bool is_long, int64_t channel) {
-    const float one = 1;
-    const ox_requantization how = {t->dtype, t->end[channel].more, t->zero, t->end[channel].scale, &one, 0};
-    const ox_quantizer q = ox_quantizer_of(&how);
-    const ox_picker picker = s->picker;
-    const ox_floats scale = q.scale - (ox_floats){0}, scales[VECTORS] = {scale, scale, scale, scale};
-    const uint32_t *weights = t->weights + channel * t->words;
-    place p = {.line = t->room, .to = t->to + channel * t->to_step, .left = t->rows};
-    const uint8_t *end = p.to + t->rows * t->columns;
-    for (int count; (count = next_vectors(t, s, is_long, &p)) > 0;) {
-        ox_dot_lanes sums[VECTORS], bytes[2];
-        sum_words(t, picker, weights, &p, sums);
-        if (!ox_quantize_sums(&q, sums, scales, bytes) || !q.is_sure)
-            ox_requantize_exactly(OX_SUMS_AT_ONCE, &how, (const ox_i32 *)(const void *)sums, (uint8_t *)bytes);
-        if (!is_long)
-            store_short(t, s, &p, count, end, bytes);
-        else
-            for (int v = 0; v < count; v++)
-                memcpy(p.at[v], (const char *)bytes + v * LANES, LANES);
+OX_INLINED void run_long(const bool is_usual, const ox_depth_tile *t, const layout *l, const taps *k,
+                         const channel_end *end, uint8_t *to) {
+    const int64_t step = t->high * t->pitch, columns = t->columns;
+    ox_dot_lanes sums[VECTORS], bytes[2];
+    for (int64_t r = 0; l->whole && r < t->rows; r++)
+        for (int64_t c = 0; c < l->whole; c += COLUMNS) {
+            const int64_t column = LESS_OF(c, columns - COLUMNS);
+            sum_words(is_usual, k, t->room + r * step + column * t->stride, l->across.from, sums);
+            finish(end, sums, bytes);
+            memcpy(to + r * columns + column, bytes, COLUMNS);
+        }
+    for (int64_t r = 0; l->count && r < t->rows; r += l->rows) {
+        const int64_t row = LESS_OF(r, t->rows - l->rows);
+        for (int64_t i = 0; i < l->count; i += VECTORS) {
+            sum_words(is_usual, k, t->room + row * step, l->behind.from + i, sums);
+            finish(end, sums, bytes);
+            OX_UNROLLED for (int v = 0; v < VECTORS; v++)
+                memcpy(to + row * columns + l->behind.to[i + v], (const char *)bytes + v * LANES, LANES);
+        }
     }
+}
+
+OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const shape *s, const layout *l,
+                            int64_t channel) {
+    const float one = 1;
+    channel_end end = {.how = {t->dtype, t->end[channel].more, t->zero, t->end[channel].scale, &one, 0}};
+    taps k = {s->picker, t->words, t->offsets, t->weights + channel * t->words, {{0}}, {0}};
+    uint8_t *to = t->to + channel * t->to_step;
+    end.quantizer = ox_quantizer_of(&end.how);
+    for (int v = 0; v < VECTORS; v++)
+        end.scales[v] = end.quantizer.scale - (ox_floats){0};
+    if (is_usual)
+        OX_UNROLLED for (int i = 0; i < USUAL_WORDS; i++) k.usual[i] = (ox_dot_lanes){0} + k.weights[i],
+                                                          k.usual_offsets[i] = k.offsets[i];
+    if (t->columns >= LANES)
+        run_long(is_usual, t, l, &k, &end, to);
+    else
+        run_short(is_usual, t, s, &k, &end, to);
 }
 
 /* The rows of a channel, in their places between the padding. */
@@ -123,6 +189,7 @@ static void lay(const ox_depth_tile *t, const uint8_t *image) {
 static void run(const ox_depth_tile *t) {
     OX_ASSERT(t->stride + t->dilation <= OX_DEPTH_STEPS && t->pitch % 4 == 0);
     const shape s = shape_of(t);
+    const layout l = t->columns >= LANES ? layout_of(t) : (layout){0};
     const uint8_t *image = t->image;
     int64_t shared = t->shared;
     for (int64_t i = 0; i < t->channels; i++, shared++) {
@@ -130,10 +197,10 @@ static void run(const ox_depth_tile *t) {
             image += t->image_step, shared = 0;
         if (shared == 0 || i == 0)
             lay(t, image);
-        if (t->columns >= LANES)
-            run_channel(t, &s, true, i);
+        if (t->words == USUAL_WORDS)
+            run_channel(true, t, &s, &l, i);
         else
-            run_channel(t, &s, false, i);
+            run_channel(false, t, &s, &l, i);
     }
 }
 
