@@ -3,7 +3,7 @@
 #define OX_LOOPS_SIMD_X86_H
 
 #if defined(__AVX__)
-#include <immintrin.h>
+#include "simd_x86_header.h"
 #else
 #include <emmintrin.h>
 #endif

@@ -9,7 +9,7 @@
 /* Compilers that know the instructions. */
 #if defined(OX_RUNS_AMX) && (defined(__clang__) || __GNUC__ >= 11)
 #define OX_AMX 1
-#include <immintrin.h>
+#include "loops/simd_x86_header.h"
 
 enum {
     OX_AMX_ROWS = 16,
