@@ -122,10 +122,15 @@ case $0 in */*) folder=${0%/*} ;; *) folder=. ;; esac
 # A file that the caller names stays in force.
 : "${APT_CONFIG:=$(cd "$folder" && pwd)/apt.conf}"
 export APT_CONFIG
-$sudo env APT_CONFIG="$APT_CONFIG" apt-get update -q || echo 'setup: the package index could not be updated' >&2
+# What one call reads out of the index, the next ones find here; it is removed at the end.
+caches=$(mktemp -d /tmp/ox-setup.XXXXXX) || give_up '/tmp cannot be written'
+trap 'rm -rf "$caches"' EXIT
+caching="-o Dir::Cache::pkgcache=$caches/packages -o Dir::Cache::srcpkgcache=$caches/sources"
+# shellcheck disable=SC2086 # lists of words
+$sudo env APT_CONFIG="$APT_CONFIG" apt-get update $caching -q || echo 'setup: the package index could not be updated' >&2
 
-# shellcheck disable=SC2046 # a list of words
-known=" $(apt-cache policy $(echo "$missing" | tr '|' ' ') 2>/dev/null |
+# shellcheck disable=SC2046,SC2086 # lists of words
+known=" $(apt-cache policy $caching $(echo "$missing" | tr '|' ' ') 2>/dev/null |
     sed -n 's/^\([^ ].*\):$/\1/; t name; /Candidate: *[^( ]/ { x; p; }; d; :name; h; d' | tr '\n' ' ')"
 chosen= unknown=
 for package in $missing; do
@@ -140,7 +145,7 @@ if [ -n "$chosen" ]; then
     echo "setup: installing$chosen${sudo:+ (with sudo)}"
     # shellcheck disable=SC2086 # lists of words
     $sudo env APT_CONFIG="$APT_CONFIG" DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends $chosen ||
+        apt-get install $caching -q -y --no-install-recommends $chosen ||
         give_up "could not be installed:$chosen"
 fi
 [ -z "$unknown" ] || give_up "left out, as the package index does not know it:$unknown"

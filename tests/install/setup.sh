@@ -18,7 +18,7 @@ system() {
     bin=$work/$1
     shift
     mkdir -p "$bin"
-    for tool in sh grep sed tr cat id env; do
+    for tool in sh grep sed tr cat id env mktemp rm; do
         ln -s "$(command -v $tool)" "$bin/$tool"
     done
     printf '#!%s\necho 0\n' "$sh" >"$bin/id.new" && mv "$bin/id.new" "$bin/id"
@@ -35,7 +35,9 @@ debian() {
     echo "for last; do :; done; grep -qx \"\$last\" '$work/installed' && echo installed" >>"$bin/dpkg-query"
     echo "for name; do echo \"\$name:\"; if grep -qx -e \"\$name\" '$work/known'; then echo '  Candidate: 1.0-1'; else echo '  Candidate: (none)'; fi; done
         grep -q pkgcache \"\$APT_CONFIG\" || echo 'leaves its cache' >>'$work/called'" >>"$bin/apt-cache"
-    echo "grep -q pkgcache \"\$APT_CONFIG\" || echo 'leaves its cache' >>'$work/called'; echo \"\$*\" >>'$work/called'; [ \"\$1\" != install ] || [ ! -e '$work/broken' ]" >>"$bin/apt-get"
+    echo "grep -q pkgcache \"\$APT_CONFIG\" || echo 'leaves its cache' >>'$work/called'; echo \"\$*\" >>'$work/called'
+        cache=\"\${*#*::pkgcache=}\" && echo >\"\${cache%% *}\"
+        [ \"\$1\" != install ] || [ ! -e '$work/broken' ]" >>"$bin/apt-get"
 }
 
 # setup STATUS PATTERN ARGUMENT...: runs tools/setup.sh there.
@@ -76,6 +78,8 @@ setup 0 'installing' lint
 installs libclang-rt-14-dev cppcheck -check
 
 grep 'leaves its cache' "$work/called" && fail 'apt leaves the binary forms of its index behind' || pass
+cache=$(sed -n 's/.* Dir::Cache::pkgcache=\([^ ]*\).*/\1/p' "$work/called" | head -n 1)
+[ -n "$cache" ] && [ ! -e "${cache%/*}" ] && pass || fail "set-up leaves '${cache%/*}' behind"
 
 debian new
 index $build $tests default-jre-headless libclang-rt-dev
