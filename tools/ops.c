@@ -54,11 +54,40 @@ static void print_row(size_t index, bool markdown) {
     ox_text_free(&types);
 }
 
-static void print_json(void) {
+/* The names among the arguments, one after the other; false behind the last one. */
+static bool next_name(ox_args *args, const char **name) {
+    while (*args->at) {
+        if (ox_args_flag(args, "--markdown") || ox_args_flag(args, "--json"))
+            continue;
+        return ox_args_positional(args, name);
+    }
+    return false;
+}
+
+/* A name is with or without its domain. */
+static bool is_called(const ox_op_info *info, const char *wanted) {
+    ox_text name = {0};
+    add_name(&name, info);
+    const bool is = strcmp(name.data, wanted) == 0 || strcmp(info->name, wanted) == 0;
+    ox_text_free(&name);
+    return is;
+}
+
+/* Those that the arguments name, or all. */
+static void print_json(ox_args names) {
     ox_op_info info;
+    const char *name;
+    size_t count = 0;
+    const bool all = !next_name(&(ox_args){.command = names.command, .at = names.at}, &name);
     fputs("{\"operators\": [", stdout);
     for (size_t i = 0; i < ox_op_count() && !ox_op_get(i, &info); i++) {
-        printf("%s\n  {\"domain\": \"%s\", \"name\": \"%s\", \"versions\": [", i ? "," : "", info.domain, info.name);
+        bool is_wanted = all;
+        for (ox_args rest = names; !is_wanted && next_name(&rest, &name);)
+            is_wanted = is_called(&info, name);
+        if (!is_wanted)
+            continue;
+        printf("%s\n  {\"domain\": \"%s\", \"name\": \"%s\", \"versions\": [", count++ ? "," : "", info.domain,
+               info.name);
         bool more = false;
         for (int v = 1; v < 64; v++)
             if (info.versions >> v & 1) {
@@ -162,28 +191,32 @@ static int fail_unknown(const char *wanted) {
     return status;
 }
 
-/* All rows of the operators of a name, with or without its domain. */
-static int print_op(const char *wanted) {
+static bool is_known(const char *wanted) {
+    ox_op_info info;
+    for (size_t i = 0; !ox_op_get(i, &info); i++)
+        if (is_called(&info, wanted))
+            return true;
+    return false;
+}
+
+/* All rows of the operators of a name. */
+static void print_op(const char *wanted) {
     ox_op_info info, before = {0};
-    size_t found = 0;
+    bool found = false;
     for (size_t i = 0; !ox_op_get(i, &info); i++) {
-        ox_text name = {0};
-        add_name(&name, &info);
-        bool is_wanted = strcmp(name.data, wanted) == 0 || strcmp(info.name, wanted) == 0;
-        bool follows = found && strcmp(before.name, info.name) == 0 && strcmp(before.domain, info.domain) == 0;
-        if (is_wanted && !follows)
-            printf("%s\n", name.data);
-        ox_text_free(&name);
-        if (!is_wanted)
+        if (!is_called(&info, wanted))
             continue;
+        const bool follows = found && strcmp(before.name, info.name) == 0 && strcmp(before.domain, info.domain) == 0;
+        if (!follows)
+            printf("%s%s%s\n", info.domain, *info.domain ? "." : "", info.name);
         print_meaning(&info, follows ? &before : NULL);
         before = info;
-        found++;
+        found = true;
     }
-    return found ? OX_EXIT_OK : fail_unknown(wanted);
 }
 
 int ox_command_ops(ox_args *args) {
+    ox_args names = *args;
     bool markdown = false, json = false, any = false;
     int status = OX_EXIT_OK;
     const char *value;
@@ -194,17 +227,19 @@ int ox_command_ops(ox_args *args) {
             json = true;
         else if (ox_args_positional(args, &value)) {
             any = true;
-            if (print_op(value))
-                status = OX_EXIT_FAILED;
+            if (!is_known(value))
+                status = fail_unknown(value);
         } else if (args->failed)
             return OX_EXIT_USAGE;
     }
-    if (any && (markdown || json))
-        return ox_tool_usage(args->command, "--%s prints the whole table, not some operators",
-                             json ? "json" : "markdown");
+    if (markdown && (any || json))
+        return ox_tool_usage(args->command, "--markdown prints the whole table, without operators and --json");
     if (json)
-        print_json();
+        print_json(names);
     else if (!any)
         print_table(markdown);
+    else
+        while (next_name(&names, &value))
+            print_op(value);
     return status;
 }

@@ -14,7 +14,7 @@ static void print_overview(FILE *to) {
     fputs("usage: ox SUBCOMMAND [ARGUMENT]...\n\n", to);
     for (size_t i = 0; i < ox_subcommand_count; i++)
         fprintf(to, "  %-10s %s\n", ox_subcommands[i].name, ox_subcommands[i].summary);
-    fputs("  version    print the version\n"
+    fputs("  version    print the version, with --json as JSON\n"
           "  help       print this, or 'help SUBCOMMAND' for more\n\n"
           "MODEL is an .onnx file, or - for standard input; 'ox MODEL' is 'ox run MODEL'.\n"
           "Exit status: 0, 1 for a model or an input that is at fault, 2 for wrong usage.\n\n"
@@ -33,8 +33,11 @@ static int fail_unknown(const char *name) {
         ox_nearest_add(&nearest, ox_subcommands[i].name);
     ox_nearest_add(&nearest, "version");
     ox_nearest_add(&nearest, "help");
+    ox_nearest_add(&nearest, "--version");
+    ox_nearest_add(&nearest, "--help");
     ox_nearest_put(&nearest, &near);
-    int status = ox_tool_usage(NULL, "no subcommand '%s'%s", name, ox_text_get(&near));
+    int status =
+        ox_tool_usage(NULL, *name == '-' ? "unknown option '%s'%s" : "no subcommand '%s'%s", name, ox_text_get(&near));
     ox_text_free(&near);
     return status;
 }
@@ -47,6 +50,17 @@ static int help(const char *name) {
         print_overview(stdout);
     else
         return fail_unknown(name);
+    return OX_EXIT_OK;
+}
+
+static int version(const char *argument) {
+    if (argument && strcmp(argument, "--json") == 0)
+        printf("{\"name\": \"%s\", \"version\": \"%s\", \"licence\": \"%s\", \"address\": \"%s\"}\n", OX_NAME,
+               ox_version(), OX_LICENCE, OX_ADDRESS);
+    else if (argument)
+        return ox_tool_usage(NULL, "version takes --json or nothing, not '%s'", argument);
+    else
+        printf("%s %s, %s%s%s\n", OX_NAME, ox_version(), OX_LICENCE, *OX_ADDRESS ? ", " : "", OX_ADDRESS);
     return OX_EXIT_OK;
 }
 
@@ -67,10 +81,8 @@ static int dispatch(char **arguments) {
         print_overview(stderr);
         return OX_EXIT_USAGE;
     }
-    if (is_one_of(name, "version", "--version", "-V")) {
-        printf("%s %s, %s%s%s\n", OX_NAME, ox_version(), OX_LICENCE, *OX_ADDRESS ? ", " : "", OX_ADDRESS);
-        return OX_EXIT_OK;
-    }
+    if (is_one_of(name, "version", "--version", "-V"))
+        return version(arguments[1]);
     if (is_one_of(name, "help", "--help", "-h"))
         return help(arguments[1]);
     const ox_subcommand *found = ox_subcommand_find(name);

@@ -308,6 +308,16 @@ def terminals():
 def as_json():
     ops = json.loads(ox("ops", "--json").stdout)["operators"]
     check("ops as JSON", any(o["name"] == "Add" and 14 in o["versions"] and "float" in o["types"] for o in ops))
+    ops = json.loads(ox("ops", "--json", "ai.onnx.ml.Scaler", "Add").stdout)["operators"]
+    check("some operators as JSON", {o["name"] for o in ops} == {"Add", "Scaler"}, ops)
+    lacking = ox("ops", "Add", "Ad", "--json", status=1)
+    check("an unknown one beside them", "did you mean 'Add'" in lacking.stderr and len(json.loads(lacking.stdout)["operators"]) >= 1,
+          lacking.stderr)
+    ox("ops", "--json", "--markdown", status=2)
+    facts = json.loads(ox("version", "--json").stdout)
+    check("the version as JSON", facts["name"] == "ox" and facts["version"] in ox("version").stdout, facts)
+    check("a version of something", "takes --json or nothing, not 'x'" in ox("version", "x", status=2).stderr)
+    check("an option in front", "unknown option '--verison'; did you mean '--version'" in ox("--verison", status=2).stderr)
     cases = pathlib.Path(sys.argv[2]) / "cases"
     found = json.loads(ox("test", cases, "--json", status=1).stdout)
     check("test as JSON", (found["passed"], found["failed"], found["skipped"]) == (1, 3, 0) and

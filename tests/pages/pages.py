@@ -104,7 +104,7 @@ class Reader:
     """Somebody who follows a page, in a home of its own."""
 
     def __init__(self, home, build, python):
-        self.home, self.state, self.programs = home, home / "state", []
+        self.home, self.state, self.programs, self.python, self.lacking = home, home / "state", [], python, []
         tree = home / "ox"
         tree.mkdir()
         for entry in ROOT.iterdir():
@@ -127,19 +127,32 @@ class Reader:
     def folder(self):
         return pathlib.Path(shlex.split(self.state.read_text().splitlines()[-1])[1])
 
-    def run(self, commands):
+    def python_with(self, module):
+        """A Python that has the module: the page's own, or the system's, which may have packages too large for the tests."""
+        for python in filter(None, (self.python, shutil.which("python3", path="/usr/bin:/bin"))):
+            find = f"import importlib.util as u, sys; sys.exit(not u.find_spec({module!r}))"
+            if subprocess.run([python, "-c", find], capture_output=True, cwd=self.home).returncode == 0:
+                return python
+        return None
+
+    def run(self, commands, python=None):
         """Status and what was printed. Exported variables and the folder stay for the next commands."""
-        script = f". {self.state}\n{commands}\n{{ export -p; echo cd \"'$PWD'\"; }} >{self.state}"
+        chosen = f'python() {{ {shlex.quote(python)} "$@"; }}\n' if python else ""
+        script = f". {self.state}\n{chosen}{commands}\n{{ export -p; echo cd \"'$PWD'\"; }} >{self.state}"
         done = subprocess.run(["bash", "-e", "-c", script], env=self.environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.returncode, done.stdout
 
     def do(self, block, after):
         """Runs a block, or saves it; the error, None if all went well."""
-        if block.needed and not (shutil.which(block.needed) or (self.folder() / block.needed).exists()):
+        module, python = (block.needed or "").partition("module:")[2], None
+        if module:
+            python = self.python_with(module)
+        if block.needed and not (python or shutil.which(block.needed) or (self.folder() / block.needed).exists()):
+            self.lacking.append(f"line {block.line}: no {'Python with ' + module if module else block.needed} here")
             return None
         if block.kind in RUN:
-            return self.follow(block, after)
+            return self.follow(block, after, python)
         if block.kind in FILES and block.name():
             (self.folder() / block.name()).write_text(block.text)
         elif block.kind == "python":
@@ -148,9 +161,9 @@ class Reader:
             return "a program without a name in its first line"
         return None
 
-    def follow(self, block, after):
+    def follow(self, block, after, python=None):
         for commands, shown in steps_of(block):
-            status, printed = self.run(commands)
+            status, printed = self.run(commands, python)
             tolerance = block.tolerance
             if shown is None and after and after.kind == "text":
                 shown, tolerance = after.text, after.tolerance
@@ -189,10 +202,13 @@ def check(page, build, python, counts):
             if error:
                 wrong.append(f"line {block.line}: {error}")
         wrong.extend(filter(None, [reader.finish()]))
+    for text in reader.lacking:
+        print(f"skipped: {name}: {text}")
     for text in wrong:
         print(f"{name}: {text}")
-    counts[0] += max(0, len(active) - len(wrong))
+    counts[0] += max(0, len(active) - len(wrong) - len(reader.lacking))
     counts[1] += len(wrong)
+    counts[2] += len(reader.lacking)
 
 
 def main():

@@ -43,6 +43,12 @@ def main():
     for name, (text, wanted) in FAULTS.items():
         counts, said = found(text, build, python)
         assert counts[1] == 1 and wanted in said, f"{name} is not found: {counts} {said}"
+    needs = "<!-- needs {} -->\n```sh\npython -c 'import {}' && echo a\n```\n\n```text\n{}\n```\n"
+    assert found(needs.format("module:json", "json", "a"), build, python)[0] == [1, 0, 0]
+    assert found(needs.format("module:json", "json", "b"), build, python)[0][1] == 1
+    for lacking in ("module:nowhere", "a-command-that-is-not"):
+        counts, said = found(needs.format(lacking, "nowhere", "a"), build, python)
+        assert counts == [0, 0, 1] and "skipped: " in said and lacking[-7:] in said, (counts, said)
     known = {"a": 1.26, "b": [3, 40]}
     assert figures.compare("p", "x 1.3 y 40", "x {a} y {b:1}", known)[0] == []
     for text in ("x 1.2 y 40", "x 1.26 y 3", "x 1.27 y 40", "y 40"):
