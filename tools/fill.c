@@ -101,7 +101,7 @@ static bool parse_rule(const char *rule, ox_dtype dtype, filling *f) {
 static ox_status fail_rule(const char *rule, ox_dtype dtype, ox_error *error) {
     if (strncmp(rule, "@random:", 8) == 0 && strstr(rule, ".."))
         return ox_tool_fail(error, OX_ERROR_ARGUMENT,
-                            "'%s' is no @random:LO..HI with %s values, LO not above HI (and :SEED behind)", rule,
+                            "'%s' must be @random:LO..HI with %s values, LO at most HI; :SEED may follow", rule,
                             ox_dtype_name(dtype));
     return ox_tool_fail(error, OX_ERROR_ARGUMENT,
                         "'%s' is not one of @zeros, @ones, @random, @random:SEED (a number), @random:LO..HI", rule);

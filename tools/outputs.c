@@ -77,7 +77,7 @@ static ox_status check_path(const ox_outputs *outputs, size_t i, const char *pat
     ox_status status = ox_file_check_target(path, error);
     if (!status && !ox_save_knows(path))
         status = ox_tool_fail(error, OX_ERROR_ARGUMENT,
-                              "'%s' has to be called after what it is to hold: .npy, .npz, .csv or .pb", path);
+                              "the format of '%s' is not known: its name must end in .npy, .npz, .csv or .pb", path);
     return status;
 }
 

@@ -117,7 +117,7 @@ static ox_status fail_kind(const unsigned char *bytes, size_t size, ox_error *er
     const ox_file_kind *kind = ox_kind_of(bytes, size);
     const char *ending = ox_kind_ending(kind);
     if (ending)
-        return ox_tool_fail(error, OX_ERROR_FILE, "this is %s, which is read where the name ends in %s", kind->name,
+        return ox_tool_fail(error, OX_ERROR_FILE, "this is %s; ox reads those whose names end in %s", kind->name,
                             ending);
     return ox_tool_fail(error, OX_ERROR_FILE, "%s%sneither a .npy, .npz, .pb, .csv file nor a picture",
                         kind->name ? kind->name : "", kind->name ? ": " : "");

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -49,6 +50,22 @@ def test_scores_are_those_of_onnxruntime(model, request):
     assert {row[1:4] for row in found} == {(ROWS, "0", found[0][3])}
     for row in found:
         assert float(row[4]) == pytest.approx(float(found[0][4]), rel=1e-4)
+
+
+def commands_of_the_page():
+    """The calls of score.py in docs/spark.md, as lists of arguments."""
+    return [shlex.split(line)[1:] for line in (ROOT / "docs/spark.md").read_text().splitlines() if line.startswith("python score.py ")]
+
+
+def test_the_page(tmp_path):
+    run(ROOT / "python/tests/spark_rows.py", str(tmp_path))
+    known = {"model.onnx": str(ROOT / "examples/digits/model.onnx"), "rows.parquet": str(tmp_path / "digits.parquet"),
+             "scores.parquet": str(tmp_path / "scores.parquet"), "spark://...": "local[2]", "1000000": ROWS}
+    table, drawn = [[known.get(word, word) for word in command] for command in commands_of_the_page()]
+    run(SPARK / table[0], *table[1:])
+    assert (tmp_path / "scores.parquet").exists()
+    text = run(SPARK / drawn[0], *drawn[1:], "--turns", TURNS)
+    assert len(re.findall(rf"^(?:oxrt|onnxruntime): {ROWS} rows, 0 failed", text, re.M)) == 2 * int(TURNS), text
 
 
 def test_rows_that_fail(tmp_path):

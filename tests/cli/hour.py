@@ -176,10 +176,10 @@ def tables():
     (DIR / "array.csv").write_bytes(b"\x93NUMPY\1\0")
     ox("run", "whole.onnx", "-i", "array.csv", status=1, says="this is no text, but a numpy array (.npy)")
     (DIR / "table.txt").write_text("1,2\n")
-    ox("run", "whole.onnx", "-i", "table.txt", status=1, says="this is a text file, which is read where the name ends in .csv")
+    ox("run", "whole.onnx", "-i", "table.txt", status=1, says="this is a text file; ox reads those whose names end in .csv")
     np.savez(DIR / "archive.npz", x=np.zeros((1, 2)))
     (DIR / "archive.npz").rename(DIR / "archive.npy")
-    ox("run", "whole.onnx", "-i", "archive.npy", status=1, says="arrays (.npz), which is read where the name ends in .npz")
+    ox("run", "whole.onnx", "-i", "archive.npy", status=1, says="arrays (.npz); ox reads those whose names end in .npz")
     (DIR / "halves.csv").write_text("1.5,2\n")
     ox("run", "whole.onnx", "-i", "halves.csv", status=1, says="row 1, column 1: '1.5' does not fit the type int64")
     check("a table that is cast", result("whole.onnx", "-i", "halves.csv,cast") == {"x_out": [[1, 2]]})
@@ -206,7 +206,7 @@ def writes():
     check("an .npz of one", list(np.load(DIR / "one.npz")) == ["image"])
     ox("run", "add.onnx", "-i", "one.npz", "-i", "@zeros", "--expect", "y=x.npy", says="as expected")
     for wrong in ("y.txt", "y", "y.onnx", "y.np"):
-        ox("run", "add.onnx", "-i", "@ones", "-i", "@ones", "-o", f"y={wrong}", status=1, says=f"'{wrong}' has to be called after")
+        ox("run", "add.onnx", "-i", "@ones", "-i", "@ones", "-o", f"y={wrong}", status=1, says=f"the format of '{wrong}' is not known: its name must end in .npy")
         check(f"{wrong} is not written", not (DIR / wrong).exists())
     for other in ("two.npy", "./two.npy", "../hour/two.npy"):
         ox("run", "add.onnx", "-i", "@ones", "-i", "@ones", "-o", "y=two.npy", "-o", f"b={other}", status=1, says="cannot hold both")

@@ -189,7 +189,7 @@ def check_random():
     check("integers of a range", set(free) == {0, 1, 2} and set(ids) == {0, 1, 2})
     for rule in ("@random:3..2", "@random:1..", "@random:..", "@random:0..nan", "@random:0..1:x", "@random:1e99..1e99"):
         _, err = ox(1, "run", "inner.onnx", "-i", rule, "-d", "n=2")
-        check(f"{rule} is refused", "is no @random:LO..HI with float values" in err, err)
+        check(f"{rule} is refused", "must be @random:LO..HI with float values" in err, err)
     _, err = ox(1, "run", "lookup.onnx", *["-i", "@random:0..1.5"] * 5)
     check("a fraction for integers", "with int64 values" in err, err)
 
