@@ -116,13 +116,13 @@ static size_t block_rows(const ox_gemm *g) {
 }
 
 /* Elements are multiplied as they lie. */
-const ox_gemm_kernel *ox_gemm_kernel_for_base(ox_dtype dtype) {
+const ox_gemm_kernel *ox_gemm_kernel_for_base(ox_dtype a, ox_dtype b) {
     static const ox_gemm_kernel plain = {.rows = 1, .columns = 1, .unit = 1};
-    (void)dtype;
+    (void)a, (void)b;
     return &plain;
 }
 
-ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
+ox_status ox_gemm_find_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
                           size_t *each) {
     (void)call, (void)input, (void)rank, (void)dims, (void)strides, (void)g, (void)each;
     return OX_OK;

@@ -62,16 +62,34 @@ typedef void ox_gemm_dots_fn(int64_t n, int64_t k, const char *a, const char *b,
 /* Finishes sums that lie in memory: rows of packed columns, c_row bytes apart. */
 typedef void ox_gemm_finish_fn(int64_t rows, int64_t columns, char *c, int64_t c_row, const ox_finish *finish);
 
-/* Lays out rows x columns elements of a matrix (which starts there) in rows of the kernel's operand type, to_row bytes
- * apart; each is filled up with zeros to `width` elements. `stage` has room for OX_GEMM_STAGE bytes. */
+typedef struct ox_gemm_kernel ox_gemm_kernel;
+
+/* Bytes of all of a matrix B of k rows and n columns in panels; false if they overflow. */
+typedef bool ox_gemm_packed_size_fn(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size);
+
+/* A block of a panel, which has some rows of the panel's columns: its first byte, counted from that of all panels, and
+ * how many it has. Behind it lies the block of the same rows in the next panel, or that of the next rows in the first
+ * one. Then the bytes from one k to the next, as tiles count them, from one group of them to the next, and from one
+ * column to the next. */
+typedef struct ox_gemm_span {
+    int64_t start, bytes, row, group, column;
+} ox_gemm_span;
+
+/* Where rows [k, k + depth) of the panel that begins at a column lie in the panels of n columns. */
+typedef ox_gemm_span ox_gemm_find_panel_fn(const ox_gemm_kernel *kernel, int64_t n, int64_t k, int64_t depth,
+                                           int64_t column);
+
+/* Lays out rows x columns elements of a matrix (which starts there) in the kernel's rows, to_row bytes apart: of A,
+ * each filled up with zeros to whole groups; of B, groups of rows of a panel, to_row being its ox_gemm_span.row, each
+ * filled up to that. `stage` has room for OX_GEMM_STAGE bytes. */
 typedef void ox_gemm_pack_fn(const struct ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns,
-                             int64_t width, char *to, int64_t to_row, char *stage);
+                             char *to, int64_t to_row, char *stage);
 enum {
     OX_GEMM_STAGE = 2 * OX_GEMM_DEPTH * OX_GEMM_PANEL_ROW
 };
 
 /* `columns`, `unit` and `group` are powers of two. */
-typedef struct ox_gemm_kernel {
+struct ox_gemm_kernel {
     ox_dtype a, b, c;  /* types of the elements in panels and of C */
     int rows, columns; /* of a full tile */
     int unit;          /* panels are as wide as a multiple of it */
@@ -84,16 +102,22 @@ typedef struct ox_gemm_kernel {
     ox_gemm_finish_fn *finish;   /* NULL if sums are not finished by these loops */
     ox_gemm_rows_fn *row_vector; /* NULL if there is neither this nor dots */
     ox_gemm_dots_fn *dots;
+    ox_gemm_packed_size_fn *packed_size;
+    ox_gemm_find_panel_fn *find_panel;
     ox_gemm_pack_fn *pack_a, *pack_b;
-} ox_gemm_kernel;
+    uint32_t shift; /* what panels hold more than B has, of bytes; it wraps */
+};
 
-/* The kernel for products of a type (of what it is computed in): that of the left matrix, where they differ. */
-typedef const ox_gemm_kernel *ox_gemm_kernel_fn(ox_dtype dtype);
+/* The kernel for products of matrices of these types. Those that are not of bytes are computed in the type of A. */
+typedef const ox_gemm_kernel *ox_gemm_kernel_fn(ox_dtype a, ox_dtype b);
 
 /* Copies `rows` rows of so many bytes; they do not overlap. */
 typedef void ox_gemm_copy_fn(int64_t rows, size_t bytes, char *to, int64_t to_row, const char *from, int64_t from_row);
 
-/* The pack function of kernels that take single elements: any strides; 16-bit floats are widened. */
-ox_gemm_pack_fn ox_gemm_pack_rows;
+/* The layout of all kernels so far: panels that are a tile wide, but for the last one, block of k by block of k. Of
+ * those that take single elements, the pack functions: any strides; 16-bit floats are widened. */
+ox_gemm_packed_size_fn ox_gemm_size_of_panels;
+ox_gemm_find_panel_fn ox_gemm_find_panel;
+ox_gemm_pack_fn ox_gemm_pack_left, ox_gemm_pack_panel;
 
 #endif

@@ -38,7 +38,7 @@ ox_copy_fn OX_VARIANT(ox_copy_bytes), OX_VARIANT(ox_stream);
 OX_FOLDS(FOLD_FINDER)
 #undef FOLD_FINDER
 ox_softmax_fn OX_VARIANT(ox_softmax_f32), OX_VARIANT(ox_softmax_f64);
-const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype);
+ox_gemm_kernel_fn OX_VARIANT(ox_gemm_kernel_for);
 ox_gemm_copy_fn OX_VARIANT(ox_gemm_copy);
 ox_gemm_kernel_fn OX_VARIANT(ox_gemm_int8_find);
 extern const ox_integer_loops OX_VARIANT(ox_integer_loops);

@@ -91,6 +91,11 @@ typedef struct ox_loops {
     ox_gemm_copy_fn *gemm_copy;
 } ox_loops;
 
+/* The kernel of these loops for products of matrices of two types. */
+static inline const ox_gemm_kernel *ox_gemm_kernel_of(const ox_loops *loops, ox_dtype a, ox_dtype b) {
+    return OX_BUILD_OF(loops, ox_gemm_builds)(a, b);
+}
+
 /* The loops of that build (builds.h), or the best ones before it that this processor runs; NULL or an unknown name: the
  * best of all. */
 const ox_loops *ox_loops_find(const char *name);

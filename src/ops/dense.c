@@ -127,9 +127,10 @@ ox_status ox_packed_once(ox_store *store, const ox_loops *loops, const ox_tensor
 }
 
 #if !OX_SMALL
-/* The elements of a packed weight in the type that is computed in: where they are, or widened, in the pile. */
-static ox_status widen_weight(ox_call *call, const ox_tensor *weight, const void **wide) {
-    *wide = weight->data;
+ox_status ox_widen_weight(ox_call *call, void *context) {
+    ox_wide_weight *wide = context;
+    const ox_tensor *weight = wide->weight;
+    wide->from = weight->data;
     if (is_native(weight))
         return OX_OK;
     const int64_t count = ox_tensor_count(weight),
@@ -138,20 +139,20 @@ static ox_status widen_weight(ox_call *call, const ox_tensor *weight, const void
     if (!to)
         return ox_fail_memory(call->error, "laying out weights", (size_t)count * sizeof *to);
     call->loops->widen(count, (char *[]){(char *)to, weight->data}, step, &weight->dtype);
-    *wide = to;
+    wide->from = to;
     return OX_OK;
 }
 
-ox_status ox_laid_once(ox_call *call, const ox_tensor *weight, const ox_store_key *key, size_t size, ox_store_fn *make,
-                       const void *context, const void **from, const void **block) {
-    OX_TRY(ox_store_get(call->store, key, size, NULL, NULL, block, call->error));
+ox_status ox_lay_once(ox_call *call, const ox_laying *l, const void **block) {
+    OX_TRY(ox_store_get(call->store, l->key, l->size, NULL, NULL, block, call->error));
     if (*block)
         return OX_OK;
     const ox_pile_mark mark = ox_pile_save(call->pile);
-    ox_status status = widen_weight(call, weight, from);
+    ox_status status = l->begin(call, l->context);
     if (status == OX_OK)
-        status = ox_store_get(call->store, key, size, make, context, block, call->error);
+        status = ox_store_get(call->store, l->key, l->size, l->make, l->context, block, call->error);
     ox_pile_restore(call->pile, mark);
+    OX_ASSERT(ox_is_aligned(*block));
     return status;
 }
 #endif

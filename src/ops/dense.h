@@ -41,10 +41,27 @@ ox_status ox_packed_once(struct ox_store *store, const struct ox_loops *loops, c
                          const void **packed, ox_error *error);
 
 #if !OX_SMALL
-/* Prepare: what `make` lays out of a packed weight, once for all sessions; NULL if there is no room for it. *from,
- * which `context` has, is where it finds the weight's elements in the type that is computed in. */
-ox_status ox_laid_once(ox_call *call, const ox_tensor *weight, const ox_store_key *key, size_t size, ox_store_fn *make,
-                       const void *context, const void **from, const void **block);
+/* What is laid out once for all sessions. */
+typedef struct ox_laying {
+    const ox_store_key *key;
+    size_t size;
+    ox_status (*begin)(ox_call *call, void *context); /* before `make`: takes what that works with from call->pile,
+                                                       * which gets it back behind it */
+    ox_store_fn *make;
+    void *context; /* of both */
+} ox_laying;
+
+/* Prepare: that block, which is made if it is not there; NULL if there is no room for it. */
+ox_status ox_lay_once(ox_call *call, const ox_laying *laying, const void **block);
+
+/* A packed weight, whose elements lie at `from` in the type that is computed in: where they are, or widened. */
+typedef struct ox_wide_weight {
+    const ox_tensor *weight;
+    const void *from;
+} ox_wide_weight;
+
+/* A `begin` whose context begins with an ox_wide_weight: sets its `from`. */
+ox_status ox_widen_weight(ox_call *call, void *context);
 #endif
 
 /* Prepare: workspace for ox_dense_in. */

@@ -97,7 +97,7 @@ static void check_tile(const ox_gemm_kernel *kernel, const char *build) {
 
 START_TEST(as_step_by_step) {
     for (int b = 0; b < BUILDS; b++) {
-        const ox_gemm_kernel *kernel = OX_BUILD_OF(ox_loops_find(builds[b]), ox_gemm_builds)(OX_FLOAT);
+        const ox_gemm_kernel *kernel = ox_gemm_kernel_of(ox_loops_find(builds[b]), OX_FLOAT, OX_FLOAT);
         for (int i = 0; i < TILES; i++)
             check_tile(kernel, builds[b]);
     }
@@ -110,7 +110,7 @@ START_TEST(rows_by_parts) {
         ALL = 3 * COLUMNS
     };
     for (int b = 0; b < BUILDS; b++) {
-        const ox_gemm_kernel *kernel = OX_BUILD_OF(ox_loops_find(builds[b]), ox_gemm_builds)(OX_FLOAT);
+        const ox_gemm_kernel *kernel = ox_gemm_kernel_of(ox_loops_find(builds[b]), OX_FLOAT, OX_FLOAT);
         for (int n = 1; n <= ALL; n++) {
             static float a[DEPTH], panels[DEPTH * ALL], whole[ALL], part[ALL];
             const int64_t size = sizeof(float);

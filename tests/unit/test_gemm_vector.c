@@ -25,7 +25,7 @@ static void check_value(const char *build, ox_dtype dtype, int bits, float have)
 
 /* 1 times each value, along rows of WIDTH of them. */
 static void check_rows(const char *build, ox_dtype dtype) {
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(ox_loops_find(build), ox_gemm_builds)(dtype);
+    const ox_gemm_kernel *kernel = ox_gemm_kernel_of(ox_loops_find(build), dtype, dtype);
     const float one = 1;
     for (int first = 0; first < VALUES; first += WIDTH) {
         uint16_t row[WIDTH];
@@ -43,7 +43,7 @@ static void check_columns(const char *build, ox_dtype dtype) {
     enum {
         COLUMNS = 5 /* four together, and one */
     };
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(ox_loops_find(build), ox_gemm_builds)(dtype);
+    const ox_gemm_kernel *kernel = ox_gemm_kernel_of(ox_loops_find(build), dtype, dtype);
     float ones[WIDTH];
     for (int i = 0; i < WIDTH; i++)
         ones[i] = 1;

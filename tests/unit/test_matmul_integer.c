@@ -162,20 +162,25 @@ static int32_t byte_of(ox_dtype dtype, uint8_t byte) {
     return dtype == OX_INT8 ? (int8_t)byte : byte;
 }
 
+/* The types of two matrices. */
+typedef struct byte_types {
+    ox_dtype a, b;
+} byte_types;
+
 /* A tile with its C between other bytes, which stay. */
-static void check_tile(const ox_loops *loops, ox_dtype dtype, int64_t rows, int64_t columns, int64_t depth, bool add) {
+static void check_tile(const ox_loops *loops, byte_types types, int64_t rows, int64_t columns, int64_t depth,
+                       bool add) {
     static uint8_t a[MOST_ROWS * MOST_DEPTH], b[MOST_DEPTH * MOST_COLUMNS];
     static char packed_a[MOST_ROWS * (4 * MOST_DEPTH)] __attribute__((aligned(64))),
         packed_b[2 * MOST_DEPTH * MOST_COLUMNS * 2] __attribute__((aligned(64)));
     static int32_t c[MOST_ROWS + 1][MOST_COLUMNS + 1];
-    const ox_gemm_kernel *k = OX_BUILD_OF(loops, ox_gemm_builds)(dtype);
-    const ox_gemm_matrix from_a = {dtype, a, depth, 1}, from_b = {k->b, b, columns, 1};
-    const int64_t width = (columns + k->unit - 1) & -(int64_t)k->unit,
-                  whole = (depth + k->group - 1) & -(int64_t)k->group;
+    const ox_gemm_kernel *k = ox_gemm_kernel_of(loops, types.a, types.b);
+    const ox_gemm_matrix from_a = {types.a, a, depth, 1}, from_b = {types.b, b, columns, 1};
+    const int64_t row = k->find_panel(k, columns, 0, depth, 0).row;
     fill_bytes((size_t)(rows * depth), (unsigned)(rows + columns), a);
     fill_bytes((size_t)(depth * columns), (unsigned)depth, b);
-    k->pack_a(loops, &from_a, rows, depth, whole, packed_a, k->a_row, NULL);
-    k->pack_b(loops, &from_b, depth, columns, width, packed_b, width, NULL);
+    k->pack_a(loops, &from_a, rows, depth, packed_a, k->a_row, NULL);
+    k->pack_b(loops, &from_b, depth, columns, packed_b, row, NULL);
     for (int64_t i = 0; i <= MOST_ROWS * (MOST_COLUMNS + 1); i++)
         c[i / (MOST_COLUMNS + 1)][i % (MOST_COLUMNS + 1)] = (int32_t)i * 1001;
     k->tile(&(ox_gemm_tile){.rows = rows,
@@ -184,7 +189,7 @@ static void check_tile(const ox_loops *loops, ox_dtype dtype, int64_t rows, int6
                             .a = packed_a,
                             .b = packed_b,
                             .a_row = k->a_row,
-                            .b_row = width,
+                            .b_row = row,
                             .c = (char *)c,
                             .c_row = sizeof *c,
                             .add = add,
@@ -194,9 +199,10 @@ static void check_tile(const ox_loops *loops, ox_dtype dtype, int64_t rows, int6
             const bool inside = i < rows && j < columns;
             int32_t wanted = inside && !add ? 0 : (int32_t)(i * (MOST_COLUMNS + 1) + j) * 1001;
             for (int64_t l = 0; l < depth && inside; l++)
-                wanted += byte_of(dtype, a[i * depth + l]) * byte_of(k->b, b[l * columns + j]);
-            ck_assert_msg(c[i][j] == wanted, "%s %dx%dx%d at %d, %d: %d is not %d", ox_dtype_name(dtype), (int)rows,
-                          (int)columns, (int)depth, (int)i, (int)j, c[i][j], wanted);
+                wanted +=
+                    byte_of(types.a, a[i * depth + l]) * (byte_of(types.b, b[l * columns + j]) + (int32_t)k->shift);
+            ck_assert_msg(c[i][j] == wanted, "%s %s %dx%dx%d at %d, %d: %d is not %d", ox_dtype_name(types.a),
+                          ox_dtype_name(types.b), (int)rows, (int)columns, (int)depth, (int)i, (int)j, c[i][j], wanted);
         }
 }
 
@@ -205,15 +211,15 @@ START_TEST(tiles_of_bytes_give_exact_sums) {
     static const int64_t depths[] = {1, 4, 30, 32, 36, 64, 68, 96, 97, 148, 160, 512, MOST_DEPTH};
     static const int64_t widths[] = {1, 15, 16, 17, 40, 48, MOST_COLUMNS};
     const ox_loops *loops = ox_loops_find(builds[_i]);
-    for (int kind = 0; kind < 2; kind++) {
-        const ox_dtype dtype = kind ? OX_INT8 : OX_UINT8;
-        const ox_gemm_kernel *k = OX_BUILD_OF(loops, ox_gemm_builds)(dtype);
+    for (int kind = 0; kind < 4; kind++) {
+        const byte_types types = {kind & 1 ? OX_INT8 : OX_UINT8, kind & 2 ? OX_INT8 : OX_UINT8};
+        const ox_gemm_kernel *k = ox_gemm_kernel_of(loops, types.a, types.b);
         ck_assert_int_lt(k->rows, MOST_ROWS);
         for (int64_t rows = 1; rows <= k->rows; rows++)
             for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
                 for (size_t d = (size_t)rows % 2; d < sizeof depths / sizeof *depths; d += 2)
                     if (widths[w] <= k->columns && depths[d] <= k->depth)
-                        check_tile(loops, dtype, rows, widths[w], depths[d], (rows + (int64_t)w) % 2);
+                        check_tile(loops, types, rows, widths[w], depths[d], (rows + (int64_t)w) % 2);
     }
 }
 END_TEST

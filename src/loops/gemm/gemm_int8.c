@@ -210,9 +210,10 @@ static inline void pack_row(const uint8_t *from, int64_t step, int64_t count, bo
 }
 
 /* An ox_gemm_pack_fn. Zeros beyond `columns` make what B has there count nothing. */
-static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width,
-                   char *to, int64_t to_row, char *stage) {
+static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, char *to,
+                   int64_t to_row, char *stage) {
     const uint8_t *data = from->data;
+    const int64_t width = (columns + GROUP - 1) & -(int64_t)GROUP;
     const bool is_signed = from->dtype == OX_INT8;
     (void)loops, (void)stage;
     for (int64_t i = 0; i < rows; i++, data += from->row, to += to_row) {
@@ -255,7 +256,7 @@ static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t co
 }
 
 /* Rows beyond the last are as that one, since A has zeros there. */
-static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns, int64_t width, uint8_t flip, char *to,
+static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns, uint8_t flip, char *to,
                       int64_t to_row) {
     for (int64_t k = 0; k < rows; k += GROUP, to += GROUP * to_row) {
         const uint8_t *at[GROUP], *first = (const uint8_t *)from->data + k * from->row;
@@ -267,90 +268,85 @@ static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns,
             pack_group(at, 1, columns, flip, words);
         else
             pack_group(at, from->col, columns, flip, words);
-        if (width > columns)
-            memset(words + columns, 0, (size_t)(width - columns) * sizeof *words);
+        if (to_row > columns)
+            memset(words + columns, 0, (size_t)(to_row - columns) * sizeof *words);
     }
 }
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------- */
 
+static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, char *to,
+                   int64_t to_row, char *stage) {
+    (void)loops, (void)stage;
+    pack_rows(from, rows, columns, 0, to, to_row);
+}
+static void pack_b_moved(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, char *to,
+                         int64_t to_row, char *stage) {
+    (void)loops, (void)stage;
+    pack_rows(from, rows, columns, 0x80, to, to_row);
+}
+
+#define ROW(left, right, row_count, row_tile, row_pack, row_shift)                                                     \
+    {                                                                                                                  \
+        .a = left, .b = right, .c = OX_INT32, .rows = row_count, .columns = COLUMNS, .unit = LANES, .depth = DEPTH,    \
+        .group = GROUP, .a_row = A_ROW, .tile = row_tile, .packed_size = ox_gemm_size_of_panels,                       \
+        .find_panel = ox_gemm_find_panel, .pack_a = pack_a, .pack_b = row_pack, .shift = row_shift                     \
+    }
+
+/* Of right matrices that are of the panels' kind, and of the other one. */
+#define ROWS(left, right, rows, tile)                                                                                  \
+    {                                                                                                                  \
+        ROW(left, right, rows, tile, pack_b, 0),                                                                       \
+            ROW(left, right, rows, tile, pack_b_moved, (right) == OX_INT8 ? 0U - 128 : 128)                            \
+    }
+
 #if defined(OX_AMX) && OX_DOT_VALUES == 4
-#define LARGE_KERNEL(kind, is_signed, left, right)                                                                     \
+#define LARGE_KERNELS(kind, is_signed, left, right)                                                                    \
     static void large_tile_##kind(const ox_gemm_tile *t) {                                                             \
         large_tile(is_signed, tile_##kind, t);                                                                         \
     }                                                                                                                  \
-    static const ox_gemm_kernel large_kernel_##kind = {                                                                \
-        .a = left,                                                                                                     \
-        .b = right,                                                                                                    \
-        .c = OX_INT32,                                                                                                 \
-        .rows = AMX_TILE_ROWS,                                                                                         \
-        .columns = COLUMNS,                                                                                            \
-        .unit = LANES,                                                                                                 \
-        .depth = DEPTH,                                                                                                \
-        .group = GROUP,                                                                                                \
-        .a_row = A_ROW,                                                                                                \
-        .tile = large_tile_##kind,                                                                                     \
-        .pack_a = pack_a,                                                                                              \
-        .pack_b = pack_b_##kind,                                                                                       \
-    };
+    static const ox_gemm_kernel large_kernels_##kind[] = ROWS(left, right, AMX_TILE_ROWS, large_tile_##kind);
 #else
-#define LARGE_KERNEL(kind, is_signed, left, right)
+#define LARGE_KERNELS(kind, is_signed, left, right)
 #endif
 
 /* Of left matrices of one kind of bytes, and panels of another. */
-#define KERNEL(kind, is_signed, left, right)                                                                           \
+#define KERNELS(kind, is_signed, left, right)                                                                          \
     EACH_WIDTH(kind, is_signed, TILES)                                                                                 \
     static void tile_##kind(const ox_gemm_tile *t) {                                                                   \
         static ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(kind, is_signed, TILE_NAMES)};          \
         tile(tiles, t);                                                                                                \
     }                                                                                                                  \
-    static void pack_b_##kind(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns,        \
-                              int64_t width, char *to, int64_t to_row, char *stage) {                                  \
-        (void)loops, (void)stage;                                                                                      \
-        pack_rows(from, rows, columns, width, from->dtype == right ? 0 : 0x80, to, to_row);                            \
-    }                                                                                                                  \
-    LARGE_KERNEL(kind, is_signed, left, right)                                                                         \
-    static const ox_gemm_kernel kernel_##kind = {                                                                      \
-        .a = left,                                                                                                     \
-        .b = right,                                                                                                    \
-        .c = OX_INT32,                                                                                                 \
-        .rows = OX_GEMM_TILE_ROWS,                                                                                     \
-        .columns = COLUMNS,                                                                                            \
-        .unit = LANES,                                                                                                 \
-        .depth = DEPTH,                                                                                                \
-        .group = GROUP,                                                                                                \
-        .a_row = A_ROW,                                                                                                \
-        .tile = tile_##kind,                                                                                           \
-        .pack_a = pack_a,                                                                                              \
-        .pack_b = pack_b_##kind,                                                                                       \
-    };
+    LARGE_KERNELS(kind, is_signed, left, right)                                                                        \
+    static const ox_gemm_kernel kernels_##kind[] = ROWS(left, right, OX_GEMM_TILE_ROWS, tile_##kind);
 
 ox_gemm_kernel_fn FIND;
 #if OX_INT8_GROUP > 2
 #if !defined(OX_INT8_NEON)
-KERNEL(unsigned, false, OX_UINT8, OX_INT8)
-KERNEL(signed, true, OX_INT8, OX_UINT8)
+KERNELS(unsigned, false, OX_UINT8, OX_INT8)
+KERNELS(signed, true, OX_INT8, OX_UINT8)
 #elif defined(OX_INT8_MIXED)
-KERNEL(unsigned, false, OX_UINT8, OX_INT8)
-KERNEL(signed, true, OX_INT8, OX_INT8)
+KERNELS(unsigned, false, OX_UINT8, OX_INT8)
+KERNELS(signed, true, OX_INT8, OX_INT8)
 #else
-KERNEL(unsigned, false, OX_UINT8, OX_UINT8)
-KERNEL(signed, true, OX_INT8, OX_INT8)
+KERNELS(unsigned, false, OX_UINT8, OX_UINT8)
+KERNELS(signed, true, OX_INT8, OX_INT8)
 #endif
 
-const ox_gemm_kernel *FIND(ox_dtype dtype) {
+const ox_gemm_kernel *FIND(ox_dtype a, ox_dtype b) {
+    const ox_gemm_kernel *kernels = a == OX_INT8 ? kernels_signed : kernels_unsigned;
 #ifdef OX_AMX
     if (OX_RUNS_AMX)
-        return dtype == OX_INT8 ? &large_kernel_signed : &large_kernel_unsigned;
+        kernels = a == OX_INT8 ? large_kernels_signed : large_kernels_unsigned;
 #endif
-    return dtype == OX_INT8 ? &kernel_signed : &kernel_unsigned;
+    return &kernels[b != kernels->b];
 }
 #else
-KERNEL(words, false, OX_INT16, OX_INT8)
+KERNELS(words, false, OX_INT16, OX_INT8)
 
-const ox_gemm_kernel *FIND(ox_dtype dtype) {
-    (void)dtype;
-    return &kernel_words;
+const ox_gemm_kernel *FIND(ox_dtype a, ox_dtype b) {
+    (void)a;
+    return &kernels_words[b != kernels_words->b];
 }
 #endif
 
@@ -359,20 +355,20 @@ const ox_gemm_kernel *FIND(ox_dtype dtype) {
 OX_DOTS(DECLARE, )
 OX_SHARING(DECLARE, )
 
-const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(ox_dtype dtype) {
+const ox_gemm_kernel *OX_VARIANT(ox_gemm_int8_find)(ox_dtype a, ox_dtype b) {
 #define CHOOSE(name, machine, flags, build, runs, ...)                                                                 \
     if (OX_BUILD_##build == OX_JOIN(OX_BUILD, OX_ISA) && runs)                                                         \
-        return ox_gemm_int8_##name(dtype);
+        return ox_gemm_int8_##name(a, b);
     OX_DOTS(CHOOSE, )
-    return FIND(dtype);
+    return FIND(a, b);
 }
 
 /* Builds that share the loops of this one have the same products of other types. */
 #define SHARING(name, machine, flags, build, runs, ...)                                                                \
     extern ox_gemm_kernel_fn ox_gemm_kernel_for_##name;                                                                \
-    const ox_gemm_kernel *ox_gemm_kernel_for_##name(ox_dtype dtype) {                                                  \
-        const bool is_byte = dtype == OX_INT8 || dtype == OX_UINT8;                                                    \
-        return is_byte ? ox_gemm_int8_##name(dtype) : ox_gemm_kernel_for_##build(dtype);                               \
+    const ox_gemm_kernel *ox_gemm_kernel_for_##name(ox_dtype a, ox_dtype b) {                                          \
+        const bool is_byte = a == OX_INT8 || a == OX_UINT8;                                                            \
+        return is_byte ? ox_gemm_int8_##name(a, b) : ox_gemm_kernel_for_##build(a, b);                                 \
     }
 OX_SHARING(SHARING, )
 #endif

@@ -270,8 +270,10 @@ static inline vector_f32 load_bf16(const char *from) {
         .finish = finishes,                                                                                            \
         .row_vector = row_vector_##stored,                                                                             \
         .dots = dots_##stored,                                                                                         \
-        .pack_a = ox_gemm_pack_rows,                                                                                   \
-        .pack_b = ox_gemm_pack_rows,                                                                                   \
+        .packed_size = ox_gemm_size_of_panels,                                                                         \
+        .find_panel = ox_gemm_find_panel,                                                                              \
+        .pack_a = ox_gemm_pack_left,                                                                                   \
+        .pack_b = ox_gemm_pack_panel,                                                                                  \
     };
 KERNEL(f32, OX_FLOAT, f32, finish_floats)
 KERNEL(half, OX_FLOAT, f32, finish_floats)
@@ -280,12 +282,12 @@ KERNEL(f64, OX_DOUBLE, f64, NULL)
 KERNEL(u32, OX_UINT32, u32, NULL)
 KERNEL(u64, OX_UINT64, u64, NULL)
 
-const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype) {
-    if (dtype == OX_FLOAT16)
+const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype a, ox_dtype b) {
+    if (a == OX_FLOAT16)
         return &kernel_half;
-    if (dtype == OX_BFLOAT16)
+    if (a == OX_BFLOAT16)
         return &kernel_bf16;
-    switch ((int)ox_dtype_compute(dtype)) {
+    switch ((int)ox_dtype_compute(a)) {
     case OX_FLOAT:
         return &kernel_f32;
     case OX_DOUBLE:
@@ -295,7 +297,7 @@ const ox_gemm_kernel *OX_VARIANT(ox_gemm_kernel_for)(ox_dtype dtype) {
         return &kernel_u32;
     case OX_INT8:
     case OX_UINT8:
-        return OX_VARIANT(ox_gemm_int8_find)(dtype);
+        return OX_VARIANT(ox_gemm_int8_find)(a, b);
     default:
         return &kernel_u64;
     }

@@ -6,6 +6,7 @@
 #include "ops/epilogue.h"
 #include "loops/lanes.h"
 #include "ops/op.h"
+#include "store.h"
 
 typedef struct ox_gemm ox_gemm;
 
@@ -68,13 +69,6 @@ struct ox_gemm {
     int64_t start;               /* elements of C in the products before this one; ox_gemm_run adds to it */
     const ox_gemm_sides *sides;  /* if not NULL, C is several matrices side by side */
 };
-
-/* What a kernel adds to bytes of a type, in panels of type `panels`; it wraps. */
-static inline uint32_t ox_gemm_shift(ox_dtype panels, ox_dtype given) {
-    if (panels == OX_UINT8 && given == OX_INT8)
-        return 128;
-    return panels == OX_INT8 && given == OX_UINT8 ? 0U - 128 : 0;
-}
 
 /* True if something follows the sums. */
 static inline bool ox_gemm_is_ended(const ox_gemm *g) {
@@ -218,11 +212,21 @@ void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, o
 /* True if tiles can read B where it is. */
 bool ox_gemm_reads_in_place(const ox_gemm_kernel *kernel, const ox_gemm *g);
 
-/* Bytes of all of a matrix B in panels; false if they overflow. */
-bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size);
-
 /* Lays all of a product's B out in panels. `stage` has OX_GEMM_STAGE bytes. */
 void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_gemm *g, char *panels, char *stage);
+
+/* The matrices B of `count` products, of which `gemm` says n and k, and `place` the rest. */
+typedef struct ox_gemm_weights {
+    const ox_gemm_kernel *kernel;
+    const ox_gemm *gemm;
+    int64_t count;
+    ox_gemm_place_fn *place;
+    const void *places;
+    const ox_store_key *key;
+} ox_gemm_weights;
+
+/* Prepare: their panels, laid out once for all sessions, *each bytes apart; NULL if there is no room for them. */
+ox_status ox_gemm_lay_once(ox_call *call, const ox_gemm_weights *weights, size_t *each, const void **panels);
 
 /* Whether weights are worth panels for a product of so many rows. One row reads them once: what caches keep from run to
  * run is read faster from panels, but not where panels are wider, and the rest is not worth a copy. */
@@ -234,7 +238,7 @@ static inline bool ox_gemm_wants_panels(const ox_gemm *g, int64_t rows) {
 /* Prepare: operand B of a product laid out in panels, if it is input `input` and the model's own: then g->panels is
  * set, for the first of its matrices, which lies where g->b.data says (NULL: where the input begins). `rank` dims and
  * byte strides lead to the others, whose panels are *each bytes apart. */
-ox_status ox_gemm_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
-                          size_t *each);
+ox_status ox_gemm_find_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides,
+                               ox_gemm *g, size_t *each);
 
 #endif

@@ -107,7 +107,7 @@ bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
 }
 
 bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
-    if (!OX_BUILD_OF(loops, ox_gemm_builds)(g->a.dtype)->finish)
+    if (!ox_gemm_kernel_of(loops, g->a.dtype, g->b.dtype)->finish)
         return false;
     g->finish = (ox_finish){.is_used = true, .add = add, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
     g->finish_count = count;
@@ -141,16 +141,6 @@ static void choose_way(const ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     plan->transposed = plan->algorithm != OX_GEMM_PANELS;
 }
 
-bool ox_gemm_packed_size(const ox_gemm_kernel *kernel, int64_t k, int64_t n, size_t *size) {
-    int64_t depth, width, bytes;
-    if (!ox_add_i64(k, kernel->group - 1, &depth) || !ox_add_i64(n, kernel->unit - 1, &width) ||
-        !ox_mul_i64(width / kernel->unit * kernel->unit, (int64_t)ox_dtype_size(kernel->b), &width) ||
-        !ox_mul_i64(depth / kernel->group * kernel->group, width, &bytes) || (uint64_t)bytes > SIZE_MAX / 4)
-        return false;
-    *size = (size_t)bytes;
-    return true;
-}
-
 /* Rows that are `row` bytes apart begin in so many different places of the first-level cache, in turn. */
 static int64_t places_of(int64_t row) {
     int64_t places = 1;
@@ -176,12 +166,19 @@ static bool is_read_soon(const ox_gemm *g, size_t bytes, size_t column, int64_t 
     return g->m < FEW_ROWS || (g->panel && fitting(bytes, column, unit, g->n) >= g->m / 2);
 }
 
+/* Bytes that a column of B takes in whole panels. */
+static size_t column_bytes(const ox_gemm_kernel *kernel, int64_t k) {
+    size_t bytes = SIZE_MAX;
+    kernel->packed_size(kernel, k, kernel->columns, &bytes);
+    return bytes / (size_t)kernel->columns;
+}
+
 /* The columns that lie in panels at a time. Panels in the second-level cache are read by the thread that lays them out,
  * as the other one's cache is far away: each thread has chunks of its own then, where there are enough for all. */
 static void plan_chunks(const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t cache = ox_host_cache(2) ? ox_host_cache(2) : OX_CACHE_BYTES;
-    const size_t column = (size_t)(g->k < INT32_MAX ? g->k : INT32_MAX) * ox_dtype_size(kernel->b);
+    const size_t column = column_bytes(kernel, g->k);
     const bool alone = plan->batched || !plan->pool, soon = is_read_soon(g, cache / 2, column, kernel->columns);
     const int64_t parts = ox_pool_parts(plan->pool), units = (g->n - 1) / kernel->columns + 1;
     plan->strips = soon && !alone && !g->panels && !plan->direct && units >= PANELS_EACH * parts;
@@ -206,7 +203,7 @@ static void plan_block(const ox_gemm *g, ox_gemm_plan *plan) {
                         fitting(c_bytes, (size_t)ox_least(g->n, STRIP_COLUMNS) * c_size, kernel->rows, g->m));
     }
     plan->rows = even(g->m, rows, kernel->rows);
-    const bool kept = (double)g->k * (double)plan->chunk * (double)ox_dtype_size(kernel->b) <= (double)(cache / 2);
+    const bool kept = (double)column_bytes(kernel, g->k) * (double)plan->chunk <= (double)(cache / 2);
     plan->whole = (double)g->m * (double)plan->chunk * (double)g->k < (double)LONG_WORK;
     plan->taken = plan->whole ? g->m : kept ? kernel->rows : plan->rows;
     plan->columns = plan->chunk;
@@ -237,7 +234,7 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     if (g->sides)
         plan->side_bytes = (size_t)plan->rows * (size_t)ox_least(g->sides->columns, plan->columns) * c_size;
     const int64_t laid = plan->direct ? plan->edge : plan->chunk;
-    if (!g->panels && laid && !ox_gemm_packed_size(kernel, g->k, laid, &plan->panel_bytes))
+    if (!g->panels && laid && !kernel->packed_size(kernel, g->k, laid, &plan->panel_bytes))
         return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",
                             (long long)g->k);
     return OX_OK;
@@ -270,7 +267,7 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     ox_gemm finished;
     const size_t after = ox_epilogue_scratch(g->epilogue);
     *plan = (ox_gemm_plan){.loops = call->loops,
-                           .kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(g->a.dtype),
+                           .kernel = ox_gemm_kernel_of(call->loops, g->a.dtype, g->b.dtype),
                            .scratch = after > g->scratch ? after : g->scratch};
     if (g->m == 0 || g->n == 0 || count == 0) {
         plan->scratch = 0;

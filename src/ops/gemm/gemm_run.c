@@ -78,26 +78,15 @@ static int64_t depth_range(const ox_gemm_kernel *kernel, int64_t k, int64_t i, i
 
 /* ---- Panels ------------------------------------------------------------------------------------------------- */
 
-/* Where the panel that starts at `column` has its rows from k on; rows of all panels for one k take `all` columns. */
-static int64_t panel_offset(const ox_gemm_kernel *kernel, int64_t all, int64_t k, int64_t depth, int64_t column) {
-    return (k * round_up(all, kernel->unit) + round_up(depth, kernel->group) * column) *
-           (int64_t)ox_dtype_size(kernel->b);
-}
-
-static int64_t panel_row(const ox_gemm_kernel *kernel, int64_t columns) {
-    return round_up(columns, kernel->unit) * (int64_t)ox_dtype_size(kernel->b);
-}
-
-/* `rows` rows of B, from k on, of one panel. */
-static void pack_rows(const ox_gemm_plan *plan, const ox_gemm *g, int64_t k, int64_t rows, int64_t column,
-                      int64_t columns, char *to, char *stage) {
-    const int64_t row = panel_row(plan->kernel, columns);
+/* Rows [k, k + rows) of B, of some columns, where a panel has them. */
+static void pack_rows(const gemm_job *job, const ox_gemm_block *from, char *to, int64_t to_row, char *stage) {
+    const ox_gemm *g = job->transposed;
     if (g->panel) {
-        g->panel(g, k, rows, column, columns, to, row, stage);
+        g->panel(g, from->row, from->rows, from->column, from->columns, to, to_row, stage);
         return;
     }
-    const ox_gemm_matrix from = {g->b.dtype, offset(&g->b, k, column), g->b.row, g->b.col};
-    plan->kernel->pack_b(plan->loops, &from, rows, columns, round_up(columns, plan->kernel->unit), to, row, stage);
+    const ox_gemm_matrix b = {g->b.dtype, offset(&g->b, from->row, from->column), g->b.row, g->b.col};
+    job->plan->kernel->pack_b(job->plan->loops, &b, from->rows, from->columns, to, to_row, stage);
 }
 
 /* Panels [first, end) of the columns of a job. Where B has packed rows, a few of them are read from start to end. */
@@ -110,10 +99,13 @@ static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *s
         int64_t k, depth = depth_range(kernel, g->k, d, plan->depths, &k), step = flat ? PACKED_ROWS : depth;
         for (int64_t r = 0; r < depth; r += step)
             for (int64_t p = first; p < end; p++) {
-                int64_t column = p * kernel->columns, columns = ox_least(kernel->columns, job->columns - column);
-                char *panel = job->panels + panel_offset(kernel, job->columns, k, depth, column);
-                pack_rows(plan, g, k + r, ox_least(step, depth - r), job->column + column, columns,
-                          panel + r * panel_row(kernel, columns), stage);
+                const int64_t column = p * kernel->columns;
+                const ox_gemm_span panel = kernel->find_panel(kernel, job->columns, k, depth, column);
+                const ox_gemm_block rows = {.row = k + r,
+                                            .rows = ox_least(step, depth - r),
+                                            .column = job->column + column,
+                                            .columns = ox_least(kernel->columns, job->columns - column)};
+                pack_rows(job, &rows, job->panels + panel.start + r * panel.row, panel.row, stage);
             }
     }
 }
@@ -159,8 +151,7 @@ static void lay_rows(const gemm_job *job, const gemm_room *room, int64_t k, int6
     if (g->gather)
         g->gather(job->gemm, k, depth, row, rows, to, kernel->a_row);
     else
-        kernel->pack_a(job->plan->loops, &from, rows, depth, round_up(depth, kernel->group), to, kernel->a_row,
-                       room->stage);
+        kernel->pack_a(job->plan->loops, &from, rows, depth, to, kernel->a_row, room->stage);
 }
 
 /* Where a block of rows of A lies, from k on, and in *a_row the bytes from one of them to the next. */
@@ -181,36 +172,46 @@ static const char *find_rows(const gemm_job *job, const gemm_room *room, int64_t
     return room->a;
 }
 
-/* Where a tile reads the panel that starts at `column`, of `all` columns, and the one that is read next, of which it
- * gives the bytes of a row: behind the last one that is the first again. What lies behind the panels may be no memory,
- * and prefetching that takes long. */
-static int64_t find_panel(const gemm_job *job, int64_t k, int64_t depth, int64_t column, int64_t all,
-                          ox_gemm_tile *tile) {
+/* Columns of the panel in which a column of the job lies, `within` columns from its start. */
+static int64_t panel_columns(const gemm_job *job, int64_t column, int64_t within) {
+    return ox_least(job->plan->kernel->columns, job->columns - column + within);
+}
+
+/* Where a tile reads B as it lies, from a column of the job on, or the panel of the last columns. */
+static void find_direct(const gemm_job *job, int64_t k, int64_t column, int64_t within, ox_gemm_tile *tile) {
     const ox_gemm *g = job->transposed;
     const ox_gemm_kernel *kernel = job->plan->kernel;
-    const int64_t behind = job->columns - column - all;
-    if (job->plan->direct) {
-        const bool is_edge = !behind && job->plan->edge;
-        tile->b = tile->ahead =
-            is_edge ? job->panels + panel_offset(kernel, all, k, depth, 0) : offset(&g->b, k, column);
-        tile->b_row = is_edge ? panel_row(kernel, all) : g->b.row;
-        return 0;
+    const int64_t all = panel_columns(job, column, within);
+    tile->b = tile->ahead = offset(&g->b, k, column);
+    tile->b_row = g->b.row;
+    if (column - within + all == job->columns && job->plan->edge) {
+        const ox_gemm_span panel = kernel->find_panel(kernel, all, k, tile->depth, 0);
+        tile->b = tile->ahead = job->panels + panel.start + within * panel.column;
+        tile->b_row = panel.row;
     }
-    tile->b = job->panels + panel_offset(kernel, job->columns, k, depth, column);
-    tile->b_row = panel_row(kernel, all);
-    tile->ahead = behind || k + depth < g->k ? tile->b + round_up(depth, kernel->group) * tile->b_row : job->panels;
-    return panel_row(kernel, ox_least(kernel->columns, behind ? behind : job->columns));
+}
+
+/* Where a tile reads its panel, and the one that is read next, which it gives: behind the last one that is the first
+ * again. What lies behind the panels may be no memory, and prefetching that takes long. */
+static ox_gemm_span find_panel(const gemm_job *job, int64_t k, int64_t column, int64_t within, ox_gemm_tile *tile) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const int64_t first = column - within, next = first + panel_columns(job, column, within);
+    const ox_gemm_span panel = kernel->find_panel(kernel, job->columns, k, tile->depth, first);
+    const bool is_last = next == job->columns;
+    tile->b = job->panels + panel.start + within * panel.column;
+    tile->b_row = panel.row;
+    tile->ahead = job->panels + (is_last && k + tile->depth == job->transposed->k ? 0 : panel.start + panel.bytes);
+    return kernel->find_panel(kernel, job->columns, k, tile->depth, is_last ? 0 : next);
 }
 
 /* The lines of the next panel, evenly spread over the tiles that read this one; where tiles wait for memory, in several
  * streams, in each of which the processor fetches more by itself. */
-static void look_ahead(const gemm_job *job, int64_t tiles, int64_t row, ox_gemm_tile *tile) {
-    const int64_t group = job->plan->kernel->group;
-    tile->ahead_stream = job->plan->direct ? 0 : pieces(row * group, tiles);
+static void look_ahead(int64_t tiles, const ox_gemm_span *next, ox_gemm_tile *tile) {
+    tile->ahead_stream = pieces(next->group, tiles);
     tile->ahead_step = OX_GEMM_STEPS * tile->ahead_stream;
-    if (!job->plan->direct && tiles <= FEW_TILES) {
+    if (tiles <= FEW_TILES) {
         tile->ahead_step = tile->ahead_stream;
-        tile->ahead_stream = row * round_up(tile->depth, group) / OX_GEMM_STEPS;
+        tile->ahead_stream = next->bytes / OX_GEMM_STEPS;
     }
 }
 
@@ -267,7 +268,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm *g = job->transposed;
     int64_t k, depth = depth_range(kernel, g->k, d, job->plan->depths, &k);
     const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles),
-                  b_size = (int64_t)ox_dtype_size(kernel->b), c_size = (int64_t)ox_dtype_size(kernel->c);
+                  c_size = (int64_t)ox_dtype_size(kernel->c);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
     ox_finish finish = g->finish;
     if (finish.is_used && d + 1 == job->plan->depths)
@@ -275,13 +276,16 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const char *left = find_rows(job, room, k, depth, block, &tile.a_row);
     const int64_t width = block_width(job, block);
     for (int64_t j = 0; j < width; j += tile.columns) {
-        const int64_t at = block->column + j - job->column, within = at & (kernel->columns - 1), panel = at - within,
-                      all = ox_least(kernel->columns, job->columns - panel);
-        const int64_t next_row = find_panel(job, k, depth, panel, all, &tile);
-        look_ahead(job, tiles, next_row, &tile);
-        tile.b += within * kernel->group * b_size;
+        const int64_t at = block->column + j - job->column, within = at & (kernel->columns - 1),
+                      all = panel_columns(job, at, within);
+        ox_gemm_span panel = {0}; /* the next one */
+        if (job->plan->direct)
+            find_direct(job, k, at, within, &tile);
+        else
+            panel = find_panel(job, k, at, within, &tile);
+        look_ahead(tiles, &panel, &tile);
         tile.columns = ox_least(columns_at_once(job, block, at, all), width - j);
-        const char *next = tile.ahead, *last = next + round_up(depth, kernel->group) * next_row;
+        const char *next = tile.ahead, *last = next + panel.bytes;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         for (int64_t i = 0; i < block->rows; i += height) {
             OX_ASSERT(within + tile.columns <= round_up(all, kernel->unit) || job->plan->tile == kernel->row_tile);

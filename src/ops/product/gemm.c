@@ -257,7 +257,7 @@ ox_status ox_prepare_gemm(ox_call *call) {
     }
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
     if (ox_gemm_wants_panels(g, g->m))
-        OX_TRY(ox_gemm_weights(call, 1, 0, NULL, NULL, g, &(size_t){0}));
+        OX_TRY(ox_gemm_find_weights(call, 1, 0, NULL, NULL, g, &(size_t){0}));
     OX_TRY(ox_gemm_prepare(call, g, 1, &state->plan));
     ox_gemm_name(call, g, &state->plan);
     return OX_OK;

@@ -143,7 +143,7 @@ ox_status ox_prepare_matmul(ox_call *call) {
     g->b = (ox_gemm_matrix){dtype, NULL, sb[b_rank > 1 ? b_rank - 2 : 0], b_rank > 1 ? sb[b_rank - 1] : 0};
     size_t each = 0;
     if (ox_gemm_wants_panels(g, s.n ? ox_tensor_count(out) / s.n : 0))
-        OX_TRY(ox_gemm_weights(call, 1, b_batch, b.dims, sb, g, &each));
+        OX_TRY(ox_gemm_find_weights(call, 1, b_batch, b.dims, sb, g, &each));
     if (g->panels) {
         ox_packed_strides(b_batch, b.dims, each, sb);
         ox_matmul_batch_strides(&s, b_batch, b.dims, sb, batch_b);

@@ -160,7 +160,7 @@ static ox_status prepare_weights(ox_call *call, matmul_integer *state, size_t *e
     if (state->is_float)
         return OX_OK;
     ox_tensor_strides(b, strides);
-    OX_TRY(ox_gemm_weights(call, input, outer, b->dims, strides, &state->product, each));
+    OX_TRY(ox_gemm_find_weights(call, input, outer, b->dims, strides, &state->product, each));
     if (!state->product.panels)
         return OX_OK;
     const sum_job job = columns_of(call, state, NULL);
@@ -199,8 +199,7 @@ static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_int
     state->is_float = (OX_BIT(a) | OX_BIT(b)) & OX_SET_FLOAT8 || may_overflow(call, s);
     if (state->is_float)
         a = b = OX_FLOAT;
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(a);
-    state->b_shift = ox_gemm_shift(kernel->b, b);
+    state->b_shift = ox_gemm_kernel_of(call->loops, a, b)->shift;
     const int64_t size = (int64_t)ox_dtype_size(a);
     *g = (ox_gemm){.m = s->m, .n = s->n, .k = s->k, .c_row = s->n * (int64_t)ox_dtype_size(call->out[0]->dtype)};
     g->a = (ox_gemm_matrix){a, NULL, s->k * size, size};

@@ -68,11 +68,11 @@ ox_status ox_quantized_product(ox_call *call, const ox_recurrent *r, int number,
     const ox_tensor *weights = call->in[weights_of[number]];
     ox_gemm *g = &p->gemm;
     const int64_t directions = r->shape.directions, stride = g->k * g->n;
-    p->shift = ox_gemm_shift(OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_UINT8)->b, weights->dtype);
+    p->shift = ox_gemm_kernel_of(call->loops, OX_UINT8, weights->dtype)->shift;
     p->each = (size_t)(g->k * g->n);
     g->a = (ox_gemm_matrix){OX_UINT8, NULL, g->k, 1};
     g->b = (ox_gemm_matrix){weights->dtype, NULL, g->n, 1};
-    OX_TRY(ox_gemm_weights(call, weights_of[number], 1, &directions, &stride, g, &p->each));
+    OX_TRY(ox_gemm_find_weights(call, weights_of[number], 1, &directions, &stride, g, &p->each));
     if (g->panels) {
         const ox_store_key key = {.layout = OX_LAYOUT_COLUMN_SUMS,
                                   .dtype = weights->dtype,

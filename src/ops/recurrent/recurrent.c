@@ -63,7 +63,7 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
     g->b = (ox_gemm_matrix){dtype, within(call->in[input]->data, p->offset), width, row};
     /* Matrices of 16 bits are widened in every run. */
     if (is_native(call->in[0]->dtype))
-        OX_TRY(ox_gemm_weights(call, input, 1, &directions, &all, g, &p->each));
+        OX_TRY(ox_gemm_find_weights(call, input, 1, &directions, &all, g, &p->each));
     return ox_gemm_prepare(call, g, 1, &p->plan);
 }
 

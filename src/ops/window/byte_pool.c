@@ -16,11 +16,9 @@ enum {
 typedef struct byte_pool {
     ox_window window;
     ox_pool_place *places;
-    int64_t channels;    /* of all images */
-    int64_t whole;       /* one window sees all of an image: how many elements count; else 0 */
-    bool wide;           /* each window by itself */
-    int64_t rows, parts; /* of a channel of the result; and those that a row is cut into, of ... */
-    int64_t some;        /* ... so many windows */
+    int64_t whole; /* one window sees all of an image: how many elements count; else 0 */
+    bool wide;     /* each window by itself */
+    ox_pool_cut cut;
 } byte_pool;
 
 /* ---- Shapes and plans ----------------------------------------------------------------------------------------- */
@@ -35,14 +33,14 @@ static ox_status infer(ox_call *call) {
     return ox_pool_infer(call, call->in[4]->dtype, w.out);
 }
 
-static void cut_rows(byte_pool *p) {
+static void cut_rows(int64_t channels, byte_pool *p) {
     const ox_window *w = &p->window;
     const int last = w->spatial - 1;
     p->wide = w->kernel[last] > TILE / 2 || (w->kernel[last] - 1) * w->dilation[last] >= TILE / 2 ||
               ox_least(w->taps, w->in_count) > OX_MOST_BYTES_SUMMED;
-    p->some = p->wide ? TILE : ox_quotient(TILE - (w->kernel[last] - 1) * w->dilation[last] - 1, w->stride[last]) + 1;
-    p->parts = ox_quotient(w->out[last] - 1, p->some) + 1;
-    p->rows = ox_count(last, w->out);
+    p->cut = ox_pool_cut_of(
+        w, channels,
+        p->wide ? TILE : ox_quotient(TILE - (w->kernel[last] - 1) * w->dilation[last] - 1, w->stride[last]) + 1);
 }
 
 static ox_status prepare(ox_call *call) {
@@ -54,9 +52,8 @@ static ox_status prepare(ox_call *call) {
     if (!ox_tensor_count(call->out[0]))
         return OX_OK;
     OX_TRY(ox_pool_find_places(call, &p->window, ox_call_int(call, "count_include_pad", 0) != 0, &p->places));
-    p->channels = x->dims[0] * x->dims[1];
     p->whole = ox_pool_count_whole(&p->window, p->places);
-    cut_rows(p);
+    cut_rows(x->dims[0] * x->dims[1], p);
     ox_call_name(call, p->whole  ? "whole images of bytes, channels first"
                        : p->wide ? "bytes, window by window, channels first"
                                  : "rows of bytes, then columns, channels first");
@@ -133,32 +130,13 @@ static void pool_each(const pool_job *job, const ox_pool_rows *rows, int64_t i, 
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-/* A part of the parts of all rows. */
-static void pool_part(void *context, int part, int parts) {
+/* Some windows of a row. */
+static void take_windows(const void *context, const ox_pool_stretch *s) {
     const pool_job *job = context;
-    const byte_pool *p = job->p;
-    const ox_window *w = &p->window;
-    const int outer = w->spatial - 1;
-    int64_t at, end, index[OX_WINDOW_DIMS], row = -1;
-    ox_pool_rows rows;
-    ox_pool_range(p->channels * p->rows * p->parts, part, parts, &at, &end);
-    for (; at < end; at++) {
-        const int64_t next = ox_quotient(at, p->parts), first = (at - next * p->parts) * p->some;
-        const int64_t channel = ox_quotient(next, p->rows);
-        if (row < 0)
-            ox_index_of(outer, w->out, next - channel * p->rows, index);
-        else if (next != row)
-            ox_index_next(outer, w->out, index);
-        if (next != row)
-            ox_pool_find_rows(w, p->places, 1, index, job->from + channel * w->in_count, &rows);
-        row = next;
-        const int64_t n = ox_least(p->some, w->out[outer] - first);
-        char *to = job->to + row * w->out[outer] + first;
-        if (p->wide)
-            pool_each(job, &rows, first, n, to);
-        else
-            pool_together(job, &rows, first, n, to);
-    }
+    if (job->p->wide)
+        pool_each(job, &s->rows, s->first, s->count, job->to + s->result);
+    else
+        pool_together(job, &s->rows, s->first, s->count, job->to + s->result);
 }
 
 /* Whole images of n channels, each a row. */
@@ -181,7 +159,7 @@ static void whole_part(void *context, int part, int parts) {
     const byte_pool *p = job->p;
     const double factor = ox_byte_mean_factor(&job->means, (double)p->whole);
     int64_t at, end;
-    ox_pool_range(p->channels, part, parts, &at, &end);
+    ox_pool_range(p->cut.channels, part, parts, &at, &end);
     for (int64_t n; at < end; at += n) {
         n = ox_least(TILE, end - at);
         pool_whole(job, factor, n, job->from + at * p->window.in_count, job->to + at);
@@ -192,9 +170,10 @@ static ox_status run(ox_call *call) {
     const byte_pool *p = call->state;
     pool_job job = {p, ox_byte_means_of(call), call->in[0]->data, call->out[0]->data};
     const double count = (double)ox_tensor_count(call->out[0]);
+    ox_pool_walk walk = {&p->window, p->places, &p->cut, 1, job.from, take_windows, &job};
     if (p->places)
         ox_pool_run_pieces(call->pool, count * (double)ox_least(p->window.taps, p->window.in_count),
-                           p->whole ? whole_part : pool_part, &job);
+                           p->whole ? whole_part : ox_pool_walk_part, p->whole ? (void *)&job : (void *)&walk);
     return OX_OK;
 }
 

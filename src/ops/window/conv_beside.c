@@ -52,8 +52,8 @@ static ox_status cost(ox_call *call, ox_conv *c, double *part) {
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
 
 typedef struct beside_weights {
+    ox_wide_weight wide;
     const ox_conv *conv;
-    const void *from;
 } beside_weights;
 
 /* An ox_store_fn: the panels of all blocks. */
@@ -61,7 +61,7 @@ static void lay_weights(const void *context, void *to) {
     const beside_weights *weights = context;
     const ox_conv *c = weights->conv;
     const int64_t each = c->in_channels * c->window.taps;
-    const ox_f32 *from = weights->from;
+    const ox_f32 *from = weights->wide.from;
     ox_f32 *panel = to;
     for (int64_t group = 0; group < c->groups; group++)
         for (int64_t block = 0; block < count_blocks(c); block++)
@@ -76,14 +76,15 @@ static void lay_weights(const void *context, void *to) {
 static ox_status find_panels(ox_call *call, ox_conv *c) {
     const ox_tensor *w = call->in[c->weights];
     const void *panels = NULL;
-    size_t size;
     ox_store_key key = ox_packed_key(OX_LAYOUT_BESIDE, c->direct.beside.loops, w);
-    if (!ox_mul_size((size_t)panel_size(c), (size_t)count_blocks(c), &size) ||
-        !ox_mul_size(size, (size_t)c->groups, &size) || !ox_mul_size(size, sizeof(float), &size))
+    beside_weights made = {{.weight = w}, c};
+    ox_laying laying = {.key = &key, .begin = ox_widen_weight, .make = lay_weights, .context = &made};
+    if (!ox_mul_size((size_t)panel_size(c), (size_t)count_blocks(c), &laying.size) ||
+        !ox_mul_size(laying.size, (size_t)c->groups, &laying.size) ||
+        !ox_mul_size(laying.size, sizeof(float), &laying.size))
         return OX_OK;
     key.groups = c->groups;
-    beside_weights made = {c, NULL};
-    OX_TRY(ox_laid_once(call, w, &key, size, lay_weights, &made, &made.from, &panels));
+    OX_TRY(ox_lay_once(call, &laying, &panels));
     c->direct.beside.panels = panels;
     return OX_OK;
 }

@@ -237,7 +237,7 @@ static bool can_be_wide(const ox_call *call, const ox_conv *conv) {
 
 /* Words of bytes may take less. */
 static ox_status cost_wide(ox_call *call, ox_conv *conv, double *part) {
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[conv->weights]->dtype);
+    const ox_gemm_kernel *kernel = ox_gemm_kernel_of(call->loops, call->in[conv->weights]->dtype, call->in[0]->dtype);
     if (kernel->group < WORD || conv->in_channels == 1 || conv->out_channels < MANY_OUTPUTS)
         return ox_conv_direct_way.cost(call, conv, part);
     *part = INFINITY;
@@ -303,7 +303,7 @@ static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t colum
 #else
     const ox_gemm_matrix staged = {g->b.dtype, stage, columns, 1};
     ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, stage, columns);
-    job->c->conv.plan.kernel->pack_b(job->call->loops, &staged, rows, columns, panel_row, panel, panel_row, NULL);
+    job->c->conv.plan.kernel->pack_b(job->call->loops, &staged, rows, columns, panel, panel_row, NULL);
 #endif
 }
 
@@ -596,7 +596,7 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
     c->dtype = call->out[0]->dtype;
-    c->x_shift = ox_gemm_shift(OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[in->w]->dtype)->b, call->in[0]->dtype);
+    c->x_shift = ox_gemm_kernel_of(call->loops, call->in[in->w]->dtype, call->in[0]->dtype)->shift;
     c->w_zeros = has_weight_zeros(call);
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
     return ox_conv_choose(call, &c->conv, ways, sizeof ways / sizeof *ways);

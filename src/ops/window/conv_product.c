@@ -113,7 +113,7 @@ static void join_images(const ox_call *call, ox_conv *c) {
     (void)call, (void)c;
 #else
     const int64_t columns = c->window.out_count,
-                  unit = OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[0]->dtype)->unit;
+                  unit = ox_gemm_kernel_of(call->loops, call->in[0]->dtype, call->in[0]->dtype)->unit;
     const int64_t empty = unit - 1 - ox_remainder(columns - 1, unit);
     if (!call->plain && c->images > 1 && columns > 0 && empty > ox_quotient(columns, WASTE))
         c->sides = (ox_gemm_sides){columns, c->out_channels * c->groups * columns};

@@ -1,7 +1,6 @@
 /* conv_rows.c: convolutions as products with pixels as rows: the weights lie in panels that are made once for all
  * sessions, and each pixel is a row of what its window sees, tap by tap with all channels of a tap side by side. The
  * image has its channels last for that, so that a row is gathered in few runs. Devices leave this out. */
-#include "store.h"
 #include "loops/reduce_loops.h"
 #include "ops/dense.h"
 #include "conv.h"
@@ -28,65 +27,46 @@ static bool joins_taps(const ox_conv *c) {
 
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
 
-/* The weights of a group, whose row k is that of channel k % channels of tap k / channels. */
 typedef struct rows_weights {
     const ox_conv *conv;
     const ox_loops *loops;
     const ox_gemm_kernel *kernel;
-    ox_dtype dtype;
-    const char *data;
-    char *stage;
+    const ox_tensor *all;
 } rows_weights;
 
-/* An ox_gemm_panel_fn. */
+/* An ox_gemm_panel_fn: of a group, whose row k is that of channel k % channels of tap k / channels. */
 static void lay_weights(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
                         int64_t panel_row, char *stage) {
     const rows_weights *w = g->context;
-    const int64_t width = (int64_t)ox_dtype_size(w->dtype), taps = w->conv->window.taps,
-                  channels = w->conv->in_channels, each = taps * channels * width, unit = w->kernel->unit,
-                  wide = ox_quotient(columns + unit - 1, unit) * unit;
+    const int64_t width = (int64_t)ox_dtype_size(w->all->dtype), taps = w->conv->window.taps,
+                  channels = w->conv->in_channels, each = taps * channels * width;
     for (int64_t k = row; k < row + rows;) {
         const int64_t tap = ox_quotient(k, channels), channel = k - tap * channels,
                       count = ox_least(row + rows - k, channels - channel);
-        const ox_gemm_matrix from = {w->dtype, w->data + column * each + (channel * taps + tap) * width, taps * width,
-                                     each};
-        w->kernel->pack_b(w->loops, &from, count, columns, wide, panel + (k - row) * panel_row, panel_row, stage);
+        const ox_gemm_matrix from = {w->all->dtype,
+                                     (const char *)g->b.data + column * each + (channel * taps + tap) * width,
+                                     taps * width, each};
+        w->kernel->pack_b(w->loops, &from, count, columns, panel + (k - row) * panel_row, panel_row, stage);
         k += count;
     }
 }
 
-/* An ox_store_fn: the panels of all groups. */
-static void lay_groups(const void *context, void *block) {
-    const rows_weights *all = context;
-    const ox_conv *c = all->conv;
-    const int64_t k = c->in_channels * c->window.taps, width = (int64_t)ox_dtype_size(all->dtype);
-    for (int64_t i = 0; i < c->groups; i++) {
-        rows_weights w = *all;
-        w.data += i * c->out_channels * k * width;
-        const ox_gemm g = {.n = c->out_channels, .k = k, .panel = lay_weights, .context = &w};
-        ox_gemm_pack(w.loops, w.kernel, &g, (char *)block + (size_t)i * c->rows.each, w.stage);
-    }
+/* An ox_gemm_place_fn: the weights of a group. */
+static void place_weights(const void *places, int64_t group, ox_gemm *g) {
+    const rows_weights *w = places;
+    g->b.data = (const char *)w->all->data + group * g->n * g->k * (int64_t)ox_dtype_size(w->all->dtype);
 }
 
 /* The panels; NULL if there is no room for them. */
 static ox_status find_panels(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel) {
     const ox_tensor *w = call->in[c->weights];
-    size_t size;
+    const rows_weights all = {c, call->loops, kernel, w};
+    const ox_gemm g = {
+        .n = c->out_channels, .k = c->in_channels * c->window.taps, .panel = lay_weights, .context = &all};
     ox_store_key key = ox_packed_key(OX_LAYOUT_ROWS, kernel, w);
-    if (!ox_gemm_packed_size(kernel, c->in_channels * c->window.taps, c->out_channels, &c->rows.each) ||
-        !ox_mul_size(c->rows.each = ox_aligned(c->rows.each), (size_t)c->groups, &size))
-        return OX_OK;
     key.groups = c->groups;
-    OX_TRY(ox_store_get(call->store, &key, size, NULL, NULL, &c->rows.panels, call->error));
-    if (c->rows.panels)
-        return OX_OK;
-    const ox_pile_mark mark = ox_pile_save(call->pile);
-    const rows_weights made = {c, call->loops, kernel, w->dtype, w->data, ox_pile_get(call->pile, OX_GEMM_STAGE)};
-    const ox_status status =
-        made.stage ? ox_store_get(call->store, &key, size, lay_groups, &made, &c->rows.panels, call->error)
-                   : ox_fail_memory(call->error, "laying out weights", OX_GEMM_STAGE);
-    ox_pile_restore(call->pile, mark);
-    return status;
+    const ox_gemm_weights weights = {kernel, &g, c->groups, place_weights, &all, &key};
+    return ox_gemm_lay_once(call, &weights, &c->rows.each, &c->rows.panels);
 }
 
 /* ---- Padding ------------------------------------------------------------------------------------------------ */
@@ -174,7 +154,8 @@ static ox_status plan_seen(ox_call *call, ox_conv *c, const ox_gemm_kernel *kern
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
 
 static const ox_gemm_kernel *kernel_of(const ox_call *call) {
-    return OX_BUILD_OF(call->loops, ox_gemm_builds)(ox_dtype_compute(call->in[0]->dtype));
+    const ox_dtype dtype = ox_dtype_compute(call->in[0]->dtype);
+    return ox_gemm_kernel_of(call->loops, dtype, dtype);
 }
 
 static bool can(const ox_call *call, const ox_conv *c) {

@@ -45,7 +45,7 @@ static ox_status find_weights(ox_call *call, const ox_conv *c, const ox_tensor *
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
 
 static const ox_gemm_kernel *kernel_of(const ox_call *call, const ox_conv *c) {
-    return OX_BUILD_OF(call->loops, ox_gemm_builds)(call->in[c->weights]->dtype);
+    return ox_gemm_kernel_of(call->loops, call->in[c->weights]->dtype, call->in[0]->dtype);
 }
 
 bool ox_conv_words_can(const ox_call *call, const ox_conv *c) {
@@ -94,7 +94,7 @@ static void image_part(void *context, int part, int parts) {
         const ox_tensor *x = job->call->in[0];
         const ox_gemm_matrix rows = {x->dtype, (const char *)x->data + (product * c->in_channels + first) * pixels,
                                      pixels, 1};
-        c->plan.kernel->pack_b(job->call->loops, &rows, ox_least(w->group, c->in_channels - first), pixels, pixels,
+        c->plan.kernel->pack_b(job->call->loops, &rows, ox_least(w->group, c->in_channels - first), pixels,
                                job->to + at * w->group * pixels, pixels, NULL);
     }
 }
@@ -109,7 +109,7 @@ char *ox_conv_words_take(const ox_call *call, const ox_conv *c, const ox_conv_wo
 void ox_conv_words_columns(const ox_conv *c, const ox_conv_words *w, const ox_gemm *g, const char *all, int fill,
                            int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel, int64_t panel_row) {
     const int64_t product = ox_quotient(g->start, g->m * g->n);
-    const int seen = ox_gemm_shift(c->plan.kernel->b, g->b.dtype) ? fill ^ 0x80 : fill; /* as the kernel does */
+    const int seen = c->plan.kernel->shift ? fill ^ 0x80 : fill; /* as the kernel does */
     const ox_conv_source from = ox_conv_source_of(ox_gemm_loops(&c->plan), all + product * (int64_t)w->bytes,
                                                   w->group == sizeof(uint64_t)   ? OX_UINT64
                                                   : w->group == sizeof(uint32_t) ? OX_UINT32

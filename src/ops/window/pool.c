@@ -31,14 +31,12 @@ typedef enum pool_kind {
 typedef struct pool {
     ox_window window;
     pool_kind kind;
-    bool wide;            /* each window by itself */
-    int64_t whole;        /* one window sees all of an image: how many elements count; else 0 */
-    bool column_major;    /* the order that Indices count in */
-    double p;             /* of norms */
-    int64_t width;        /* bytes of an element */
-    int64_t channels;     /* of all images */
-    int64_t rows, parts;  /* of a channel of the result; and those that a row is cut into, of ... */
-    int64_t some;         /* ... so many windows */
+    bool wide;         /* each window by itself */
+    int64_t whole;     /* one window sees all of an image: how many elements count; else 0 */
+    bool column_major; /* the order that Indices count in */
+    double p;          /* of norms */
+    int64_t width;     /* bytes of an element */
+    ox_pool_cut cut;
     ox_pool_place *place; /* for each window of each dimension, one dimension after the other */
     double *counts;       /* of the last dimension */
     ox_folder folder;
@@ -112,15 +110,14 @@ static ox_status find_places(ox_call *call, pool *p, bool padded) {
 }
 
 /* How many windows are folded together. */
-static void cut_rows(pool *p) {
+static void cut_rows(int64_t channels, pool *p) {
     const ox_window *w = &p->window;
     const int last = w->spatial - 1;
     const int64_t kernel = w->kernel[last], windows = w->out[last], dilation = w->dilation[last];
     p->wide = kernel > POOL_TILE / 2 || (kernel - 1) * dilation >= POOL_TILE / 2 ||
               (kernel > POOL_WIDE_TAPS && windows < POOL_FEW);
-    p->some = p->wide ? POOL_FEW : ox_quotient(POOL_TILE - (kernel - 1) * dilation - 1, w->stride[last]) + 1;
-    p->parts = ox_quotient(windows - 1, p->some) + 1;
-    p->rows = ox_count(last, w->out);
+    p->cut = ox_pool_cut_of(
+        w, channels, p->wide ? POOL_FEW : ox_quotient(POOL_TILE - (kernel - 1) * dilation - 1, w->stride[last]) + 1);
 }
 
 /* How many elements windows count: the product of what each dimension counts. */
@@ -129,7 +126,7 @@ static void count_directly(const pool *p) {
     const int outer = w->spatial - 1;
     int64_t index[OX_WINDOW_DIMS];
     ox_index_of(outer, w->out, 0, index);
-    for (int64_t row = 0; row < p->rows; row++, ox_index_next(outer, w->out, index)) {
+    for (int64_t row = 0; row < p->cut.rows; row++, ox_index_next(outer, w->out, index)) {
         const ox_pool_place *places = p->place;
         p->direct.row_counts[row] = 1;
         for (int d = 0; d < outer; places += w->out[d++])
@@ -143,13 +140,12 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, ox_fold fo
     const ox_tensor *x = call->in[0];
     ox_dtype dtype = ox_dtype_compute(x->dtype);
     p->kind = kind;
-    p->channels = x->dims[0] * x->dims[1];
     p->width = (int64_t)ox_dtype_size(dtype);
     if (!OX_BUILD_OF(call->loops, fold)(kind == POOL_NORM ? OX_DOUBLE : dtype, &p->folder) || !p->loops.slide)
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no pool for this type", OX_INPUT(call, 0));
     p->fill = call->loops->move((size_t)p->folder.width);
     OX_TRY(find_places(call, p, padded));
-    cut_rows(p);
+    cut_rows(x->dims[0] * x->dims[1], p);
     p->whole = kind == POOL_NORM || call->nout > 1 ? 0 : ox_pool_count_whole(&p->window, p->place);
     OX_TRY(ox_dense_plan(call, x));
     if (call->out[0])
@@ -336,57 +332,40 @@ static int64_t column_major(const ox_window *w, int64_t at) {
     return number;
 }
 
-/* The greatest elements of windows [i, i + n) of a row, unless `to` is NULL, and where they are. */
-static void find_windows(const pool_job *job, const ox_pool_rows *rows, int64_t channel, int64_t i, int64_t n, char *to,
-                         int64_t *places) {
+/* The greatest elements of some windows, unless `to` is NULL, and where they are. */
+static void find_windows(const pool_job *job, const ox_pool_stretch *s, char *to, int64_t *places) {
     const pool *p = job->p;
     const ox_window *w = &p->window;
     const int64_t dilation = w->dilation[w->spatial - 1];
-    const char *start = job->from + channel * w->in_count * p->width;
-    const ox_pool_place *place = ox_pool_last_places(&p->window, p->place) + i;
-    for (int64_t j = 0; j < n; j++, place++) {
-        const char *from = rows->from + place->from * p->width;
+    const ox_bcast *rows = &s->rows.plan;
+    const char *start = job->from + s->channel * w->in_count * p->width;
+    const ox_pool_place *place = ox_pool_last_places(&p->window, p->place) + s->first;
+    for (int64_t j = 0; j < s->count; j++, place++) {
+        const char *from = s->rows.from + place->from * p->width;
         int64_t index[OX_WINDOW_DIMS], at = -1;
-        memset(index, 0, (size_t)rows->plan.ndim * sizeof *index);
+        memset(index, 0, (size_t)rows->ndim * sizeof *index);
         double most = 0; /* of any type */
         do
             p->loops.find(place->taps, from, dilation * p->width, ox_quotient(from - start, p->width), dilation, &most,
                           &at);
-        while (ox_walk(&rows->plan, 0, index, &from));
+        while (ox_walk(rows, 0, index, &from));
         if (to)
             memcpy(to + j * p->width, &most, (size_t)p->width);
-        places[j] = channel * w->in_count + (p->column_major ? column_major(w, at) : at);
+        places[j] = s->channel * w->in_count + (p->column_major ? column_major(w, at) : at);
     }
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-/* A part of the parts of all rows. */
-static void pool_part(void *context, int part, int parts) {
+/* Some windows of a row. */
+static void take_windows(const void *context, const ox_pool_stretch *s) {
     const pool_job *job = context;
     const pool *p = job->p;
-    const ox_window *w = &p->window;
-    const int outer = w->spatial - 1;
-    int64_t at, end, index[OX_WINDOW_DIMS], row = -1;
-    ox_pool_rows rows;
-    ox_pool_range(p->channels * p->rows * p->parts, part, parts, &at, &end);
-    for (; at < end; at++) {
-        const int64_t next = ox_quotient(at, p->parts), first = (at - next * p->parts) * p->some;
-        const int64_t channel = ox_quotient(next, p->rows);
-        if (row < 0)
-            ox_index_of(outer, w->out, next - channel * p->rows, index);
-        else if (next != row)
-            ox_index_next(outer, w->out, index);
-        if (next != row)
-            ox_pool_find_rows(w, p->place, p->width, index, job->from + channel * w->in_count * p->width, &rows);
-        row = next;
-        const int64_t n = ox_least(p->some, w->out[outer] - first), result = row * w->out[outer] + first;
-        if (job->places)
-            find_windows(job, &rows, channel, first, n, job->to ? job->to + result * p->width : NULL,
-                         job->places + result);
-        else
-            pool_windows(p, &rows, first, n, job->to + result * p->width);
-    }
+    char *to = job->to ? job->to + s->result * p->width : NULL;
+    if (job->places)
+        find_windows(job, s, to, job->places + s->result);
+    else
+        pool_windows(p, &s->rows, s->first, s->count, to);
 }
 
 /* Whole images of some channels, each a row. */
@@ -395,7 +374,7 @@ static void whole_part(void *context, int part, int parts) {
     const pool *p = job->p;
     const int64_t elements = p->window.in_count, next = elements * p->width;
     int64_t at, end;
-    ox_pool_range(p->channels, part, parts, &at, &end);
+    ox_pool_range(p->cut.channels, part, parts, &at, &end);
     for (int64_t n; at < end; at += n) {
         pool_tile sums;
         n = ox_least(end - at, POOL_TILE);
@@ -414,12 +393,14 @@ ox_status ox_run_pool(ox_call *call) {
     if (call->nout > 1 && call->out[1])
         job.places = call->out[1]->data;
     if (p->direct.is_used) {
-        ox_pool_direct_run(call, &p->direct, &used, p->channels, x.data, job.to);
+        ox_pool_direct_run(call, &p->direct, &used, p->cut.channels, x.data, job.to);
         ox_dense_store(call, count, job.to);
         return OX_OK;
     }
     const double bytes = (double)count * (double)ox_least(p->window.taps, p->window.in_count) * (double)p->width;
-    ox_pool_run_pieces(call->pool, bytes, p->whole ? whole_part : pool_part, &job);
+    ox_pool_walk walk = {&p->window, p->place, &p->cut, p->width, x.data, take_windows, &job};
+    ox_pool_run_pieces(call->pool, bytes, p->whole ? whole_part : ox_pool_walk_part,
+                       p->whole ? (void *)&job : (void *)&walk);
     if (job.to)
         ox_dense_store(call, count, job.to);
     return OX_OK;

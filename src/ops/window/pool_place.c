@@ -78,3 +78,34 @@ void ox_pool_find_rows(const ox_window *w, const ox_pool_place *places, int64_t 
             rows->from += place->from * stride;
     }
 }
+
+ox_pool_cut ox_pool_cut_of(const ox_window *w, int64_t channels, int64_t some) {
+    const int last = w->spatial - 1;
+    return (ox_pool_cut){channels, ox_count(last, w->out), ox_quotient(w->out[last] - 1, some) + 1, some};
+}
+
+void ox_pool_walk_part(void *context, int part, int parts) {
+    const ox_pool_walk *walk = context;
+    const ox_window *w = walk->window;
+    const ox_pool_cut *cut = walk->cut;
+    const int outer = w->spatial - 1;
+    int64_t at, end, index[OX_WINDOW_DIMS], row = -1;
+    ox_pool_stretch s;
+    ox_pool_range(cut->channels * cut->rows * cut->parts, part, parts, &at, &end);
+    for (; at < end; at++) {
+        const int64_t next = ox_quotient(at, cut->parts);
+        s.first = (at - next * cut->parts) * cut->some;
+        s.channel = ox_quotient(next, cut->rows);
+        if (row < 0)
+            ox_index_of(outer, w->out, next - s.channel * cut->rows, index);
+        else if (next != row)
+            ox_index_next(outer, w->out, index);
+        if (next != row)
+            ox_pool_find_rows(w, walk->places, walk->width, index, walk->from + s.channel * w->in_count * walk->width,
+                              &s.rows);
+        row = next;
+        s.count = ox_least(cut->some, w->out[outer] - s.first);
+        s.result = row * w->out[outer] + s.first;
+        walk->take(walk->context, &s);
+    }
+}

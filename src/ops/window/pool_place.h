@@ -2,6 +2,7 @@
 #ifndef OX_OPS_WINDOW_POOL_PLACE_H
 #define OX_OPS_WINDOW_POOL_PLACE_H
 
+#include "pool.h"
 #include "window.h"
 
 /* What a window sees in one dimension: its first tap inside the image, how many there are, and how many count. */
@@ -37,5 +38,35 @@ typedef struct ox_pool_rows {
 /* Those of the row of windows at an index, in a channel of elements of `width` bytes. The plan points into *rows. */
 void ox_pool_find_rows(const ox_window *window, const ox_pool_place *places, int64_t width, const int64_t *index,
                        const char *channel, ox_pool_rows *rows);
+
+/* How the rows of results of all channels are cut. */
+typedef struct ox_pool_cut {
+    int64_t channels;    /* of all images */
+    int64_t rows, parts; /* of a channel of the result; and those that a row is cut into, of ... */
+    int64_t some;        /* ... so many windows */
+} ox_pool_cut;
+
+/* The cut of these windows, `some` at a time. */
+ox_pool_cut ox_pool_cut_of(const ox_window *window, int64_t channels, int64_t some);
+
+/* Windows [first, first + count) of a row of results, the rows that they see, and the number of the first result. */
+typedef struct ox_pool_stretch {
+    ox_pool_rows rows;
+    int64_t channel, first, count, result;
+} ox_pool_stretch;
+
+/* What takes all of them; elements have `width` bytes. */
+typedef struct ox_pool_walk {
+    const ox_window *window;
+    const ox_pool_place *places;
+    const ox_pool_cut *cut;
+    int64_t width;
+    const char *from; /* the images */
+    void (*take)(const void *context, const ox_pool_stretch *windows);
+    const void *context;
+} ox_pool_walk;
+
+/* Goes over a part of the pool's work: for ox_pool_run_pieces, `context` being an ox_pool_walk. */
+void ox_pool_walk_part(void *context, int part, int parts);
 
 #endif

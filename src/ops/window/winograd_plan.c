@@ -132,7 +132,7 @@ static double steps_to_save(const ox_winograd *p, const ox_winograd *other) {
 static double find_size(const ox_call *call, const ox_conv *c, double least, ox_winograd *best) {
     const ox_winograd_shape shape = shape_of(c);
     const ox_winograd_loops *loops = OX_BUILD_OF(call->loops, ox_winograd_builds);
-    const ox_gemm_kernel *kernel = OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_FLOAT);
+    const ox_gemm_kernel *kernel = ox_gemm_kernel_of(call->loops, OX_FLOAT, OX_FLOAT);
     *best = (ox_winograd){0};
     for (int i = 0; i < SIZES; i++) {
         ox_winograd p = {.kernel = kernel, .loops = loops, .transforms = i ? &loops->four : &loops->two};
@@ -147,7 +147,7 @@ static double find_size(const ox_call *call, const ox_conv *c, double least, ox_
 /* Beside the product of gathered columns, and direct sums of outputs side by side. */
 ox_status ox_winograd_cost(ox_call *call, ox_conv *c, double *part) {
     const ox_winograd_shape shape = shape_of(c);
-    const double unit = (double)OX_BUILD_OF(call->loops, ox_gemm_builds)(OX_FLOAT)->unit,
+    const double unit = (double)ox_gemm_kernel_of(call->loops, OX_FLOAT, OX_FLOAT)->unit,
                  others = fmin(product_steps(&shape, (int64_t)unit),
                                ox_conv_beside_steps(call, c) * (double)c->images / unit);
     *part = has_many(c) ? find_size(call, c, others, &c->winograd) / others : INFINITY;
@@ -156,14 +156,20 @@ ox_status ox_winograd_cost(ox_call *call, ox_conv *c, double *part) {
 
 /* ---- Weights ------------------------------------------------------------------------------------------------ */
 
+typedef struct winograd_weights {
+    ox_wide_weight wide;
+    const ox_winograd *plan;
+} winograd_weights;
+
 /* An ox_store_fn: for each point and block of input channels, the rows of all output channels. */
 static void lay_weights(const void *context, void *to) {
-    const ox_winograd *p = context;
+    const winograd_weights *weights = context;
+    const ox_winograd *p = weights->plan;
     const ox_winograd_shape *shape = &p->shape;
     const int64_t all = shape->groups * shape->out_channels, row = ox_quotient(p->a_row, (int64_t)sizeof(float));
     OX_ASSERT(ox_is_aligned(to) && p->a_row % OX_ALIGN == 0 && row >= p->depth);
     OX_ASSERT(p->depth > 0 && (p->depths - 1) * p->depth < shape->in_channels);
-    const ox_f32 *from = p->weights;
+    const ox_f32 *from = weights->wide.from;
     for (int64_t k = 0; k < all; k++)
         for (int64_t d = 0; d < p->depths; d++) {
             const int64_t first = d * p->depth, count = ox_least(p->depth, shape->in_channels - first);
@@ -174,15 +180,15 @@ static void lay_weights(const void *context, void *to) {
 
 /* The transformed weights, once for all sessions of a model; NULL if there is no room for them. */
 static ox_status find_weights(ox_call *call, const ox_tensor *weights, ox_winograd *p) {
-    ox_winograd made = *p;
-    size_t size;
+    winograd_weights made = {{.weight = weights}, p};
     const int64_t all = p->shape.groups * p->shape.out_channels;
     ox_store_key key = ox_packed_key(OX_LAYOUT_WINOGRAD, p->loops, weights);
+    ox_laying laying = {.key = &key, .begin = ox_widen_weight, .make = lay_weights, .context = &made};
     key.variant = p->size;
-    if (!ox_mul_size((size_t)(p->points * p->depths), (size_t)all, &size) ||
-        !ox_mul_size(size, (size_t)p->a_row, &size))
+    if (!ox_mul_size((size_t)(p->points * p->depths), (size_t)all, &laying.size) ||
+        !ox_mul_size(laying.size, (size_t)p->a_row, &laying.size))
         return OX_OK;
-    return ox_laid_once(call, weights, &key, size, lay_weights, &made, &made.weights, &p->weights);
+    return ox_lay_once(call, &laying, &p->weights);
 }
 
 /* ---- Prepare ------------------------------------------------------------------------------------------------ */
