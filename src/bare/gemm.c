@@ -122,15 +122,15 @@ const ox_gemm_kernel *ox_gemm_kernel_for_base(ox_dtype a, ox_dtype b) {
     return &plain;
 }
 
-ox_status ox_gemm_find_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides, ox_gemm *g,
-                          size_t *each) {
+ox_status ox_gemm_find_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides,
+                               ox_gemm *g, size_t *each) {
     (void)call, (void)input, (void)rank, (void)dims, (void)strides, (void)g, (void)each;
     return OX_OK;
 }
 
 /* Rows of a block that is finished elsewhere than in C, otherwise 0. */
 static size_t rows_apart(const ox_gemm *g) {
-    return g->end && !g->end_in_place ? block_rows(g) : 0;
+    return g->after.end && !g->after.in_place ? block_rows(g) : 0;
 }
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
@@ -138,7 +138,7 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     if (g->m == 0 || g->n == 0 || count == 0)
         return OX_OK;
     plan->panel_bytes = g->panel ? DEPTH * PANEL * sum_size(g) : 0;
-    plan->bytes = plan->panel_bytes + rows_apart(g) * block_columns(g) * sum_size(g) + g->scratch;
+    plan->bytes = plan->panel_bytes + rows_apart(g) * block_columns(g) * sum_size(g) + g->after.scratch;
     return ox_workspace_add(call, 1, plan->bytes);
 }
 
@@ -148,7 +148,7 @@ void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan) 
 
 /* What sums begin with. */
 static void begin_block(const ox_gemm *g, size_t row, const block *p) {
-    const ox_u32 *more = g->finish.is_used ? (const ox_u32 *)g->extra + row : NULL;
+    const ox_u32 *more = g->after.finish.is_used ? (const ox_u32 *)g->extra + row : NULL;
     const size_t words = p->columns * (sum_size(g) / sizeof *more);
     for (size_t i = 0; i < p->rows; i++)
         for (size_t j = 0; j < words; j++)
@@ -191,9 +191,9 @@ static void run_product(const ox_gemm_plan *plan, const ox_gemm *g, gemm_fn *run
                 p.c = (char *)g->c + row * p.c_row + column * size;
             }
             run_block(g, run, row, column, p, workspace);
-            if (g->end)
-                g->end(g, &(ox_gemm_block){(int64_t)row, (int64_t)rows, (int64_t)column, (int64_t)columns, p.c,
-                                           (int64_t)p.c_row, scratch});
+            if (g->after.end)
+                g->after.end(g, &(ox_gemm_block){(int64_t)row, (int64_t)rows, (int64_t)column, (int64_t)columns, p.c,
+                                                 (int64_t)p.c_row, scratch});
         }
     }
 }

@@ -154,7 +154,7 @@ static ox_status plan_blocks(ox_call *call, attention *a) {
     a->scores = (ox_gemm){.m = a->rows, .n = keys, .k = s->size, .c_row = keys * a->width};
     a->scores.a = (ox_gemm_matrix){a->dtype, NULL, q.step, a->width};
     a->scores.b = (ox_gemm_matrix){a->dtype, NULL, a->width, k.step};
-    a->sums = (ox_gemm){.m = a->rows, .n = s->values, .k = keys, .end = finish_sums};
+    a->sums = (ox_gemm){.m = a->rows, .n = s->values, .k = keys, .after.end = finish_sums};
     a->sums.a = (ox_gemm_matrix){a->dtype, NULL, keys * a->width, a->width};
     a->sums.b = (ox_gemm_matrix){a->dtype, NULL, v.step, a->width};
     OX_TRY(ox_workspace_add(call, ox_count(3, (const int64_t[]){a->round, a->rows, keys}), (size_t)a->width));

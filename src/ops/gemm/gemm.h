@@ -44,35 +44,41 @@ typedef struct ox_gemm_sides {
     int64_t columns, step;
 } ox_gemm_sides;
 
+/* What becomes of the sums of a product, in this order; what is not there changes nothing. */
+typedef struct ox_gemm_after {
+    ox_finish finish;      /* if it is used, what tiles of floats do with them, */
+    int64_t finish_count;  /* and if not 0, rows of all products after which scale and add begin again: a multiple of m,
+                            * so that they do not within a product */
+    ox_gemm_end_fn *end;   /* if not NULL, it takes C block by block; */
+    bool in_place;         /* it may receive the memory of C itself, */
+    size_t scratch;        /* and wants so many bytes */
+    ox_epilogue *epilogue; /* if not NULL, it takes C after that; `c` is not used. Where tiles can do what it does, it
+                            * becomes `finish` when the product is prepared */
+} ox_gemm_after;
+
 /* C[m,n] = A[m,k] * B[k,n]. Integers wrap; floats of 16 bits are widened and summed as floats. */
 struct ox_gemm {
     int64_t m, n, k;
     ox_gemm_matrix a, b;
-    bool left_is_weights;        /* and B is data, whose columns the next step shares out, too */
-    const void *panels;          /* if not NULL, all of B as ox_gemm_pack left it */
-    ox_gemm_panel_fn *panel;     /* if not NULL, it gives B panel by panel */
-    const void *left_panels;     /* if not NULL, all of A, transposed, as ox_gemm_pack left it: the transposed product
-                                  * is computed, with the rows of B along the registers */
-    ox_gemm_columns_fn *gather;  /* of such a product: if not NULL, it gives B column by column */
-    ox_gemm_seen_fn *seen;       /* if not NULL, zeros of gathered columns are left out; no element of A may be infinite
-                                  * or NaN */
-    void *c;                     /* without `end`: in the type that is computed in, packed columns, */
-    int64_t c_row;               /* so many bytes between rows; one product of a batch behind the other */
-    ox_gemm_end_fn *end;         /* if not NULL, it takes C block by block */
-    ox_epilogue *epilogue;       /* if not NULL, it takes C after that; `c` is not used */
-    ox_finish finish;            /* if it is used, what tiles of floats do with their sums, */
-    int64_t finish_count;        /* and if not 0, rows of all products after which scale and add begin again: a
-                                  * multiple of m, so that they do not within a product */
-    bool end_in_place;           /* `end` may receive the memory of C itself */
-    size_t scratch;              /* bytes that `end` wants */
-    const void *context, *extra; /* for panel and end */
+    bool left_is_weights;       /* and B is data, whose columns the next step shares out, too */
+    const void *panels;         /* if not NULL, all of B as ox_gemm_pack left it */
+    ox_gemm_panel_fn *panel;    /* if not NULL, it gives B panel by panel */
+    const void *left_panels;    /* if not NULL, all of A, transposed, as ox_gemm_pack left it: the transposed product
+                                 * is computed, with the rows of B along the registers */
+    ox_gemm_columns_fn *gather; /* of such a product: if not NULL, it gives B column by column */
+    ox_gemm_seen_fn *seen;      /* if not NULL, zeros of gathered columns are left out; no element of A may be infinite
+                                 * or NaN */
+    void *c;                    /* without after.end: in the type that is computed in, packed columns, */
+    int64_t c_row;              /* so many bytes between rows; one product of a batch behind the other */
+    ox_gemm_after after;
+    const void *context, *extra; /* for panel and after.end */
     int64_t start;               /* elements of C in the products before this one; ox_gemm_run adds to it */
     const ox_gemm_sides *sides;  /* if not NULL, C is several matrices side by side */
 };
 
 /* True if something follows the sums. */
 static inline bool ox_gemm_is_ended(const ox_gemm *g) {
-    return g->end || g->epilogue;
+    return g->after.end || g->after.epilogue;
 }
 
 /* True if C is made block by block, and taken from there. */
@@ -80,10 +86,10 @@ static inline bool ox_gemm_is_taken(const ox_gemm *g) {
     return ox_gemm_is_ended(g) || g->sides || g->left_panels;
 }
 
-/* Where `end` writes row i of a block, of elements of `size` bytes: over the block itself if more follows. */
+/* Where after.end writes row i of a block, of elements of `size` bytes: over the block itself if more follows. */
 static inline char *ox_gemm_out(const ox_gemm *g, const ox_gemm_block *block, int64_t i, int64_t size) {
-    return g->epilogue ? block->data + i * block->data_row
-                       : (char *)g->c + (block->row + i) * g->c_row + block->column * size;
+    return g->after.epilogue ? block->data + i * block->data_row
+                             : (char *)g->c + (block->row + i) * g->c_row + block->column * size;
 }
 
 enum {
@@ -113,9 +119,12 @@ typedef struct ox_gemm_plan {
     bool batched;    /* threads take whole products */
     bool transposed; /* the transposed product is computed: of one column as one row, or with panels of A */
     bool direct;     /* tiles read B as it lies, not in panels, ... */
-    bool finishes;   /* tiles do what the epilogue does */
-    int64_t edge;    /* ... but for so many columns, whose last vector is not full */
-    bool strips;     /* threads take whole chunks of columns, and lay out panels of their own for them */
+    bool finishes;   /* tiles do what the epilogue does, ... */
+    bool by_column;  /* ... with a value for each column, */
+    int64_t finish_count;
+    ox_pass_affine affine; /* which is this */
+    int64_t edge;          /* ... but for so many columns, whose last vector is not full */
+    bool strips;           /* threads take whole chunks of columns, and lay out panels of their own for them */
     ox_gemm_algorithm algorithm;
     int64_t depths;        /* blocks along k, of even size */
     int64_t rows, columns; /* the most of a block of C */
@@ -162,15 +171,15 @@ void ox_gemm_vector(const ox_gemm_plan *plan, const ox_gemm *g, int64_t column, 
 #if OX_SMALL
 static inline bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
     (void)loops, (void)add, (void)count;
-    g->finish.is_used = OX_HAS(OX_FLOAT) && (!OX_HAS(OX_DOUBLE) || g->b.dtype == OX_FLOAT);
-    return g->finish.is_used;
+    g->after.finish.is_used = OX_HAS(OX_FLOAT) && (!OX_HAS(OX_DOUBLE) || g->b.dtype == OX_FLOAT);
+    return g->after.finish.is_used;
 }
 #else
 bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g);
 #endif
 
-/* The same products without an epilogue, where tiles can do with their sums what that does; false if they cannot. */
-bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished);
+/* The same products without an epilogue, where plan->finishes. Data is NULL before it is known. */
+ox_gemm ox_gemm_finished(const ox_gemm_plan *plan, const ox_gemm *g);
 
 /* Moves what sums are finished with to the first row of a product of a batch. */
 void ox_gemm_place_finish(ox_gemm *product);
@@ -188,7 +197,7 @@ void *ox_gemm_take(const ox_call *call, size_t *used, const ox_gemm_plan *plan);
 /* Hands on a block of the product, whose rows are packed. */
 void ox_gemm_take_block(const ox_gemm *g, const ox_gemm_block *block);
 
-/* Where `end` has its scratch memory in part `part` of the pool. */
+/* Where after.end has its scratch memory in part `part` of the pool. */
 void *ox_gemm_scratch(const ox_gemm_plan *plan, void *workspace, int part);
 
 /* Sets operands and extra of product i of a batch. */

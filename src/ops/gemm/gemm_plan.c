@@ -57,7 +57,7 @@ ox_gemm ox_gemm_transpose(const ox_gemm *g) {
     t.b = (ox_gemm_matrix){g->a.dtype, g->a.data, g->a.col, g->a.row};
     t.panels = g->left_panels;
     t.left_is_weights = !g->left_is_weights;
-    t.finish.by_column = !g->finish.by_column;
+    t.after.finish.by_column = !g->after.finish.by_column;
     return t;
 }
 
@@ -85,40 +85,44 @@ static bool has_value_for_column(const ox_gemm *g, const ox_pass_period *period)
     return period->each == 1 && period->count == g->n && !g->sides;
 }
 
-bool ox_gemm_find_finish(const ox_gemm *g, ox_gemm *finished) {
-    ox_pass_affine affine;
-    const int64_t row = row_of_result(g);
-    if (g->end || !ox_epilogue_is_affine(g->epilogue, &affine))
+/* Whether tiles can do with their sums what the epilogue does. */
+static bool find_finish(const ox_gemm *g, ox_gemm_plan *plan) {
+    ox_pass_affine *affine = &plan->affine;
+    if (!plan->kernel->finish || g->after.end || !ox_epilogue_is_affine(g->after.epilogue, affine))
         return false;
-    const bool by_row = has_value_for_row(g, &affine.period), by_column = has_value_for_column(g, &affine.period);
-    if (affine.period.count && !by_row && !by_column)
+    const bool by_row = has_value_for_row(g, &affine->period);
+    plan->by_column = !by_row && has_value_for_column(g, &affine->period);
+    plan->finish_count = by_row ? affine->period.count : 0;
+    if (affine->period.count && !by_row && !plan->by_column)
         return false;
-    if (affine.plus && !is_added_in_place(g))
-        return false;
-    *finished = *g;
-    finished->epilogue = NULL;
-    finished->c = affine.out->data ? (char *)affine.out->data + g->start * (int64_t)sizeof(float) : NULL;
-    finished->c_row = row * (int64_t)sizeof(float);
-    finished->finish = ox_epilogue_finish(&affine);
-    finished->finish.by_column = !by_row && by_column;
-    finished->finish.plus_row = finished->c_row;
-    finished->finish_count = by_row ? affine.period.count : 0;
-    return true;
+    return !affine->plus || is_added_in_place(g);
+}
+
+ox_gemm ox_gemm_finished(const ox_gemm_plan *plan, const ox_gemm *g) {
+    const ox_pass_affine *affine = &plan->affine;
+    ox_gemm finished = *g;
+    OX_ASSERT(plan->finishes && !g->after.end);
+    finished.c = affine->out->data ? (char *)affine->out->data + g->start * (int64_t)sizeof(float) : NULL;
+    finished.c_row = row_of_result(g) * (int64_t)sizeof(float);
+    finished.after = (ox_gemm_after){.finish = ox_epilogue_finish(affine), .finish_count = plan->finish_count};
+    finished.after.finish.by_column = plan->by_column;
+    finished.after.finish.plus_row = finished.c_row;
+    return finished;
 }
 
 bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g) {
     if (!ox_gemm_kernel_of(loops, g->a.dtype, g->b.dtype)->finish)
         return false;
-    g->finish = (ox_finish){.is_used = true, .add = add, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
-    g->finish_count = count;
+    g->after.finish = (ox_finish){.is_used = true, .add = add, .low = -INFINITY, .behind = -0.0F, .high = INFINITY};
+    g->after.finish_count = count;
     return true;
 }
 
 void ox_gemm_place_finish(ox_gemm *g) {
-    const char *plus = g->finish.plus ? g->finish.plus + g->start * (int64_t)sizeof(float) : NULL;
-    if (g->finish_count)
-        g->finish = ox_finish_from(&g->finish, g->start / row_of_result(g) % g->finish_count, 0);
-    g->finish.plus = plus;
+    const char *plus = g->after.finish.plus ? g->after.finish.plus + g->start * (int64_t)sizeof(float) : NULL;
+    if (g->after.finish_count)
+        g->after.finish = ox_finish_from(&g->after.finish, g->start / row_of_result(g) % g->after.finish_count, 0);
+    g->after.finish.plus = plus;
 }
 
 static void choose_way(const ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
@@ -265,10 +269,10 @@ int ox_gemm_panel_copies(const ox_gemm_plan *plan) {
 
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
     ox_gemm finished;
-    const size_t after = ox_epilogue_scratch(g->epilogue);
+    const size_t after = ox_epilogue_scratch(g->after.epilogue);
     *plan = (ox_gemm_plan){.loops = call->loops,
                            .kernel = ox_gemm_kernel_of(call->loops, g->a.dtype, g->b.dtype),
-                           .scratch = after > g->scratch ? after : g->scratch};
+                           .scratch = after > g->after.scratch ? after : g->after.scratch};
     if (g->m == 0 || g->n == 0 || count == 0) {
         plan->scratch = 0;
         return OX_OK;
@@ -277,9 +281,11 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     const double work = (double)g->m * (double)g->n * (double)(g->k ? g->k : 1);
     plan->pool = ox_pool_for(call->pool, work * (double)count);
     plan->batched = !ox_pool_for(call->pool, work) || count >= BATCHES_EACH * ox_pool_parts(plan->pool);
-    plan->finishes = plan->kernel->finish && ox_gemm_find_finish(g, &finished);
-    if (plan->finishes)
+    plan->finishes = find_finish(g, plan);
+    if (plan->finishes) {
+        finished = ox_gemm_finished(plan, g);
         g = &finished;
+    }
     choose_way(call, g, plan);
     const ox_gemm transposed = ox_gemm_transpose(g);
     if (plan->algorithm == OX_GEMM_PANELS) {

@@ -218,9 +218,9 @@ static void look_ahead(int64_t tiles, const ox_gemm_span *next, ox_gemm_tile *ti
 /* Finishes sums that no tile has finished. */
 static void finish_block(const gemm_job *job, const ox_gemm_block *block) {
     const ox_gemm *g = job->transposed;
-    if (!g->finish.is_used)
+    if (!g->after.finish.is_used)
         return;
-    const ox_finish finish = ox_finish_from(&g->finish, block->row, block->column);
+    const ox_finish finish = ox_finish_from(&g->after.finish, block->row, block->column);
     job->plan->kernel->finish(block->rows, block->columns, block->data, block->data_row, &finish);
 }
 
@@ -246,8 +246,8 @@ static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_
  * What is done last with sums is for the columns of C alone. */
 static int64_t block_width(const gemm_job *job, const ox_gemm_block *block) {
     const ox_gemm *g = job->gemm;
-    const bool handed_on = job->plan->transposed || g->sides || (g->end && !g->epilogue);
-    return handed_on && !g->finish.is_used ? round_up(block->columns, job->plan->kernel->unit) : block->columns;
+    const bool handed_on = job->plan->transposed || g->sides || (g->after.end && !g->after.epilogue);
+    return handed_on && !g->after.finish.is_used ? round_up(block->columns, job->plan->kernel->unit) : block->columns;
 }
 
 /* Columns from `column` of the job on, in a panel of `all`, that a tile of the block takes: a tile of one row takes all
@@ -270,7 +270,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles),
                   c_size = (int64_t)ox_dtype_size(kernel->c);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
-    ox_finish finish = g->finish;
+    ox_finish finish = g->after.finish;
     if (finish.is_used && d + 1 == job->plan->depths)
         tile.finish = &finish;
     const char *left = find_rows(job, room, k, depth, block, &tile.a_row);
@@ -294,7 +294,7 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
             tile.a = left + i * tile.a_row;
             tile.c = block->data + j * c_size + i * block->data_row;
             if (tile.finish)
-                finish = ox_finish_from(&g->finish, block->row + i, block->column + j);
+                finish = ox_finish_from(&g->after.finish, block->row + i, block->column + j);
             run_tile(job, k, block->row + i, &tile);
             tile.ahead += fetched;
             if (tile.ahead + fetched > last) /* more tiles than bytes of a row */
@@ -308,15 +308,15 @@ void ox_gemm_take_block(const ox_gemm *g, const ox_gemm_block *block) {
     OX_ASSERT(block->row >= 0 && block->rows > 0 && block->row + block->rows <= g->m);
     OX_ASSERT(block->column >= 0 && block->columns > 0 && block->column + block->columns <= g->n);
     ox_pass_part part = {g->start + block->row * g->n + block->column, block->columns, block->rows, g->n};
-    if (g->end)
-        g->end(g, block);
-    if (!g->epilogue)
+    if (g->after.end)
+        g->after.end(g, block);
+    if (!g->after.epilogue)
         return;
     if (part.count == part.step) { /* whole rows are one stretch */
         part.count *= part.rows;
         part.rows = 1;
     }
-    ox_epilogue_take(g->epilogue, &part, block->data, block->scratch);
+    ox_epilogue_take(g->after.epilogue, &part, block->data, block->scratch);
 }
 
 /* The same for a block of matrices side by side, each of which takes its columns. */
@@ -622,8 +622,10 @@ void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, o
     ox_gemm finished;
     if (gemm->m == 0 || gemm->n == 0)
         return;
-    if (plan->finishes && ox_gemm_find_finish(gemm, &finished))
+    if (plan->finishes) {
+        finished = ox_gemm_finished(plan, gemm);
         gemm = &finished;
+    }
     if (plan->batched) {
         ox_pool_share(plan->pool, count, 1, batch_share, &(batch_job){plan, gemm, place, places, workspace});
         return;

@@ -43,13 +43,13 @@ static size_t columns_bytes(const ox_gemm *g) {
 
 ox_status ox_block_few_prepare(ox_call *call, const ox_gemm *g, ox_block_few *few) {
     const ox_block_loops *loops = few->loops;
-    const size_t after = ox_epilogue_scratch(g->epilogue);
+    const size_t after = ox_epilogue_scratch(g->after.epilogue);
     /* Zero points that are no integers would leave rounding errors of what cancels out. */
     const ox_tensor *zeros = ox_call_given(call, OX_BLOCKS_ZEROS) ? call->in[OX_BLOCKS_ZEROS] : NULL;
     few->by_bytes = few->rounds && loops->bytes_dots && (!zeros || zeros->dtype == OX_UINT8);
     const size_t floats = loops->size(&few->row), bytes = few->by_bytes ? loops->bytes_size(&few->row) : 0;
     few->laid = (int64_t)ox_aligned(floats > bytes ? floats : bytes);
-    few->scratch = ox_aligned(after > g->scratch ? after : g->scratch);
+    few->scratch = ox_aligned(after > g->after.scratch ? after : g->after.scratch);
     few->pool = ox_pool_for(call->pool, (double)g->n * (double)few->row.bytes * (double)g->m);
     few->room = (int64_t)ox_pool_room(ox_pool_parts(few->pool), lists_bytes(few) + columns_bytes(g) + few->scratch);
     ox_call_name(call, few->by_bytes ? "bytes by blocks of weights" : "rows of blocks of weights");

@@ -222,9 +222,9 @@ static void plan_finish(const ox_call *call, gemm *s) {
     s->sum = OX_BUILD_OF(loops, OX_LANES_Add);
     s->move = loops->move((size_t)s->width);
     if (s->add || s->alpha != 1) {
-        s->product.end = finish;
-        s->product.end_in_place = true;
-        s->product.scratch = (size_t)(PIECE * s->width);
+        s->product.after.end = finish;
+        s->product.after.in_place = true;
+        s->product.after.scratch = (size_t)(PIECE * s->width);
     }
 }
 
@@ -249,7 +249,7 @@ ox_status ox_prepare_gemm(ox_call *call) {
     g->b = (ox_gemm_matrix){b->dtype, NULL, sb[s.trans_b], sb[!s.trans_b]};
     g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(a->dtype));
     g->context = state;
-    g->epilogue = call->epilogue;
+    g->after.epilogue = call->epilogue;
     plan_finish(call, state);
     if (state->add) {
         plan_c(call->in[2], &s, state);

@@ -101,8 +101,8 @@ static void plan_alpha(ox_call *call, ox_dtype dtype, matmul *mm) {
     mm->mul = OX_BUILD_OF(call->loops, OX_LANES_Mul);
     mm->dtype = dtype;
     mm->product.context = mm;
-    mm->product.end = finish;
-    mm->product.end_in_place = true;
+    mm->product.after.end = finish;
+    mm->product.after.in_place = true;
 }
 
 /* Rows of A over a repeated B, as of a batch of activations times weights: one product with more rows. */
@@ -153,7 +153,7 @@ ox_status ox_prepare_matmul(ox_call *call) {
         merge_batch(mm);
     mm->count = ox_count(mm->batch.ndim, mm->batch.dim);
     g->c_row = g->n * (int64_t)ox_dtype_size(ox_dtype_compute(dtype));
-    g->epilogue = call->epilogue;
+    g->after.epilogue = call->epilogue;
     plan_alpha(call, ox_dtype_compute(dtype), mm);
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(out)));
     OX_TRY(ox_gemm_prepare(call, g, mm->count, &mm->plan));

@@ -188,8 +188,8 @@ static void describe_product(const ox_call *call, const ox_block_shape *s, ox_ge
     g->b = (ox_gemm_matrix){OX_FLOAT, NULL, sizeof(float), g->k * (int64_t)sizeof(float)};
     g->panel = fill_panel;
     g->c_row = g->n * (int64_t)sizeof(float);
-    g->end_in_place = true;
-    g->epilogue = call->epilogue;
+    g->after.in_place = true;
+    g->after.epilogue = call->epilogue;
 }
 
 /* Scales, zero points, groups and bias, in the order of run. */
@@ -211,7 +211,7 @@ ox_status ox_prepare_matmul_blocks(ox_call *call) {
     state->has_bias = ox_call_given(call, OX_BLOCKS_BIAS) && !call->epilogue;
     state->add = OX_BUILD_OF(call->loops, OX_LANES_Add);
     if (state->has_bias)
-        state->product.end = add_bias;
+        state->product.after.end = add_bias;
 #if !OX_SMALL
     choose_way(call, state);
 #endif

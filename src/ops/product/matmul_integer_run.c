@@ -204,8 +204,8 @@ static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_int
     *g = (ox_gemm){.m = s->m, .n = s->n, .k = s->k, .c_row = s->n * (int64_t)ox_dtype_size(call->out[0]->dtype)};
     g->a = (ox_gemm_matrix){a, NULL, s->k * size, size};
     g->b = (ox_gemm_matrix){b, NULL, s->n * size, size};
-    g->end = is_plain(call, state) ? NULL : finish;
-    g->epilogue = call->epilogue;
+    g->after.end = is_plain(call, state) ? NULL : finish;
+    g->after.epilogue = call->epilogue;
 }
 
 ox_status ox_prepare_matmul_integer(ox_call *call) {

@@ -54,7 +54,7 @@ static ox_status plan_product(ox_call *call, const ox_recurrent *r, int input, i
     g->n = gates * r->shape.hidden, g->k = depth;
     g->c_row = r->cell->gates * r->shape.hidden * width;
     if (r->cell->is_quantized) {
-        g->end = scale_sums;
+        g->after.end = scale_sums;
         return ox_quantized_product(call, r, input == W ? OX_INPUT_PRODUCT : OX_STATE_PRODUCT, p);
     }
     p->offset = (size_t)(p->first * r->shape.hidden * row);

@@ -89,10 +89,9 @@ ox_status ox_conv_direct_bands(ox_call *call, ox_conv *conv) {
 
 ox_status ox_conv_direct_plan(ox_call *call, ox_conv *conv) {
     ox_conv_direct *d = &conv->direct;
-    ox_pass_affine affine;
     d->together = plan_together(conv);
     plan_rooms(conv);
-    d->finishes = find_finish(conv, call->epilogue, &affine);
+    d->finishes = find_finish(conv, call->epilogue, &d->affine);
     if (call->epilogue && !d->finishes)
         d->block = ox_aligned((size_t)(d->together * d->band.rows * d->band.columns) * sizeof(float));
     d->scratch = d->finishes ? 0 : ox_aligned(ox_epilogue_scratch(call->epilogue));
@@ -264,14 +263,13 @@ static void direct_share(void *context, ox_share *share) {
 
 void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
     const ox_conv_direct *d = &conv->direct;
-    ox_pass_affine affine;
     direct_job job = {
         .conv = conv, .epilogue = call->epilogue, .x = of->x, .w = of->weights, .bias = of->bias, .to = of->to};
-    if (d->finishes && find_finish(conv, call->epilogue, &affine)) {
+    if (d->finishes) {
         job.epilogue = NULL;
-        job.finish = ox_epilogue_finish(&affine);
-        job.finish_count = affine.period.count;
-        job.to = affine.out->data;
+        job.finish = ox_epilogue_finish(&d->affine);
+        job.finish_count = d->affine.period.count;
+        job.to = d->affine.out->data;
     }
     job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
     ox_pool_share(d->pool, (ox_quotient(channels_of(conv) - 1, d->together) + 1) * d->band.count, d->band.count,

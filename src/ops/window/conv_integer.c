@@ -184,7 +184,7 @@ static ox_gemm byte_product(const ox_call *call, const conv_integer *c) {
     g.c_row = g.n * (int64_t)ox_dtype_size(c->dtype);
     g.panel = c->conv.pointwise ? NULL : lay_bytes;
     if (c->requantize || c->w_zeros || c->x_shift || input(call, in->x_zero))
-        g.end = finish;
+        g.after.end = finish;
     return g;
 }
 

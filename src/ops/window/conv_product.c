@@ -90,9 +90,9 @@ ox_gemm ox_conv_float_product(const ox_call *call, const ox_conv *c, const void 
 #endif
     OX_ASSERT(!c->adds_bias || !call->epilogue); /* which would take the place of what finishes sums */
     if (c->adds_bias && !ox_gemm_add_to_rows(call->loops, bias, c->out_channels * c->groups, &g))
-        g.end = ox_conv_add_bias;
-    g.epilogue = call->epilogue;
-    g.end_in_place = true;
+        g.after.end = ox_conv_add_bias;
+    g.after.epilogue = call->epilogue;
+    g.after.in_place = true;
     return g;
 }
 

@@ -93,8 +93,8 @@ static ox_gemm product_of(const ox_call *call, const ox_conv *c, const void *con
     ox_gemm g = ox_conv_product(c, ox_dtype_compute(call->in[0]->dtype));
     g.panel = lay_samples;
     g.context = context;
-    g.end = ox_call_given(call, 3) ? ox_conv_add_bias : NULL;
-    g.end_in_place = true;
+    g.after.end = ox_call_given(call, 3) ? ox_conv_add_bias : NULL;
+    g.after.in_place = true;
     return g;
 }
 
