@@ -82,7 +82,23 @@ static double recurrent(const ox_node_info *node) {
 /* Queries times keys, and what comes of that times values, for keys of the past, too. */
 static double attention(const ox_node_info *node) {
     const double keys = size_of(input_of(node, 1), -2) + size_of(input_of(node, 4), -2);
-    return 2 * keys * (count_of(input_of(node, 0)) + count_of(output_of(node)));
+    const double given = count_of(output_of(node)); /* 0 of a node that only checks */
+    return given > 0 ? 2 * keys * (count_of(input_of(node, 0)) + given) : 0;
+}
+
+/* The same for heads of com.microsoft, whose keys are in input 1, or beside queries. */
+static double heads_behind(const ox_node_info *node, size_t past) {
+    const shape q = input_of(node, 0), k = input_of(node, 1);
+    const double keys = size_of(k.rank ? k : q, k.rank == 4 ? 2 : 1) + size_of(input_of(node, past), -2);
+    return 4 * keys * count_of(output_of(node));
+}
+
+static double many_heads(const ox_node_info *node) {
+    return heads_behind(node, 6);
+}
+
+static double grouped_heads(const ox_node_info *node) {
+    return heads_behind(node, 3);
 }
 
 static const struct {
@@ -98,11 +114,13 @@ static const struct {
     {"FusedMatMul", fused_matmul},
     {"GRU", recurrent},
     {"Gemm", gemm},
+    {"GroupQueryAttention", grouped_heads},
     {"LSTM", recurrent},
     {"MatMul", matmul},
     {"MatMulBnb4", matmul},
     {"MatMulInteger", matmul},
     {"MatMulNBits", matmul},
+    {"MultiHeadAttention", many_heads},
     {"QLinearConv", quantized_conv},
     {"QLinearMatMul", matmul},
     {"RNN", recurrent},

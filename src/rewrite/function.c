@@ -205,67 +205,27 @@ static void write_upsample(ox_emitter *e, const ox_node *node, int32_t *values) 
                  values, "y", node->nout, node->out);
 }
 
-/* The number of dimensions of a mask, as far as nodes and shapes tell; 0 where they do not. */
-static int rank_of_mask(const ox_emitter *e, int32_t value) {
-    for (int step = 0; value >= 0 && step < 8; step++) {
-        const ox_declared *declared = &e->scope->values[value];
-        const ox_tensor *tensor = ox_scope_initializer(e->scope, value);
-        const int32_t n = e->scope->notes[value].producer;
-        const ox_node *node = n < 0 ? NULL : &e->scope->nodes[n];
-        if (tensor || declared->shape)
-            return tensor ? tensor->rank : declared->shape->rank;
-        if (node && ox_build_is_op(node, "ReduceSum") && !ox_emit_int(node, "keepdims", 1))
-            return 1; /* of a row for each of the batch */
-        value = node && (ox_build_is_op(node, "Cast") || ox_build_is_op(node, "Identity")) ? node->in[0] : OX_NONE;
-    }
-    return 0;
-}
+/* Queries, keys and values are side by side in `x`; a mask, what is added to scores, keys and values of before, and how
+ * many of these count. */
+#define PROJECTED(mask, added, past, length)                                                                           \
+    "y,z = MultiHeadAttention<__projected=1,num_heads=@,unidirectional=@,scale=@,mask_filter_value=@,"                 \
+    "qkv_hidden_sizes=@>(x, r, r, r, " mask ", " added ", " past ", r, " length ")"
 
-/* What is added to scores: for each of the batch the place where its keys end, and perhaps where they begin; or for
- * each key, and perhaps each query, whether it is seen. */
-static const char *mask_text(ox_emitter *e, int32_t mask) {
-    const int rank = rank_of_mask(e, mask);
-    if (rank == 1)
-        return "l = Cast<to=7>(f); l = Concat<axis=0>(l, Sub(l, l)); n = Slice(Shape(a), [0], [1]); "
-               "r = Numbers([0], t); s = Unsqueeze(Slice(l, [0], n), [1,2,3]); "
-               "l = Unsqueeze(Slice(l, n, Add(n, n)), [1,2,3]); "
-               "m = Where(And(Less(r, s), GreaterOrEqual(r, l)), 0, @mask_filter_value:-10000)";
-    if (rank == 2 || rank == 3)
-        return "m = Reshape(Where(Greater(Cast<to=1>(f), 0), 0, @mask_filter_value:-10000), "
-               "Concat<axis=0>(Slice(Shape(a), [0], [1]), [1,-1], t))";
-    if (!e->status)
-        e->status =
-            ox_fail(e->b->error, OX_ERROR_UNSUPPORTED,
-                    rank ? "a mask of %d dimensions is not supported"
-                         : "input 5, the mask: its number of dimensions has to be known when the model is loaded",
-                    rank);
-    return NULL;
-}
-
-/* QAttention: queries, keys and values are a product of bytes. */
+/* QAttention: they are a product of bytes. Attention: of floats. */
 static void write_attention(ox_emitter *e, const ox_node *node, int32_t *values) {
-#define ATTENTION(scale)                                                                                               \
-    "y,j,o = Attention<q_num_heads=@num_heads:1,kv_num_heads=@num_heads:1,is_causal=@unidirectional:0" scale           \
-    ">(q, k, v, m, u, w); z ?= Concat<axis=0>(Unsqueeze(j, [0]), Unsqueeze(o, [0]))"
-    const bool masked = values[5] != OX_NONE, after = values[8] != OX_NONE;
-    const int64_t other = ox_emit_int(node, "do_rotary", 0) | ox_emit_int(node, "past_present_share_buffer", 0);
-    if (other && !e->status)
-        e->status = ox_fail(e->b->error, OX_ERROR_UNSUPPORTED,
-                            "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
-    e->like = values[2];
-    ox_emit_body(
-        e,
-        "x = Add(Mul(Cast<to=1>(MatMulInteger(a, b, g, h)), Mul(d, e)), c); "
-        "q,k,v = Split<axis=-1,num_outputs=3>(x); t = Add?i(Slice(Shape(a), [1], [2]), Slice(Shape(i), [3], [4]))",
-        values, "yz", node->nout, node->out);
-    const char *mask = masked ? mask_text(e, values[5]) : NULL;
-    if (mask)
-        ox_emit_body(e, mask, values, "yz", node->nout, node->out);
-    if (after)
-        ox_emit_body(e, "u,w = Split<axis=0,num_outputs=2>(i); u = Squeeze(u, [0]); w = Squeeze(w, [0])", values, "yz",
-                     node->nout, node->out);
-    ox_emit_body(e, ox_emit_float(node, "scale", 0) != 0 ? ATTENTION(",scale=@") : ATTENTION(""), values, "yz",
-                 node->nout, node->out);
+    const bool bytes = !ox_text_order(node->op->name, "QAttention"),
+               is_shared = ox_emit_int(node, "past_present_share_buffer", 0) != 0;
+    if (!e->status && (ox_emit_int(node, "do_rotary", 0) || (bytes && is_shared)))
+        e->status = ox_fail(e->b->error, OX_ERROR_UNSUPPORTED, "attribute%s not supported",
+                            bytes ? "s 'do_rotary' and 'past_present_share_buffer' are" : " 'do_rotary' is");
+    if (bytes) {
+        ox_emit_body(
+            e, "x = Add(Mul(Cast<to=1>(MatMulInteger(a, b, g, h)), Mul(d, e)), c); " PROJECTED("f", "r", "i", "r"),
+            values, "yz", node->nout, node->out);
+        return;
+    }
+    values['s' - 'a'] = is_shared ? values[6] : OX_NONE;
+    ox_emit_body(e, "x = Add?c(MatMul(a, b), c); " PROJECTED("d", "f", "e", "s"), values, "yz", node->nout, node->out);
 }
 
 /* The mean over some axes, all of them if none is listed. */
@@ -354,6 +314,7 @@ static void write_mean_variance(ox_emitter *e, const ox_node *node, int32_t *val
     { name, "y", body, activations, NULL, images, alike }
 static const function functions[] = {
     BODY("Affine", "y", "y = Add(Mul(a, @alpha:1.0), @beta:0.0)"),
+    WRITTEN("Attention", "yz", write_attention),
     BODY("AveragePool", "y", "y = AveragePool<" POOL_ATTRS ",dilations=@>(a)"),
     BODY("BiasGelu", "y", "y = Gelu(Add(a, b))"),
     ACTIVATED("Conv", "y", FUSED_CONV, conv_activations),

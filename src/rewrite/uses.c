@@ -32,8 +32,11 @@ bool ox_build_is_op(const ox_node *node, const char *name) {
 }
 
 ox_status ox_build_own_op(ox_builder *b, const char *op, const char *name, ox_node *node) {
-    node->version = (ox_index)ox_newest_opset("");
-    node->op = ox_op_find("", op, node->version, NULL);
+    static const char *const domains[] = {"", "com.microsoft"};
+    for (size_t i = 0; i < sizeof domains / sizeof *domains && !node->op; i++) {
+        node->version = (ox_index)ox_newest_opset(domains[i]);
+        node->op = ox_op_find(domains[i], op, node->version, NULL);
+    }
     if (!node->op)
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED, "it needs %s, which this build of the library leaves out", op);
     return OX_WITH_USES ? ox_build_count_use(b, node, name, OX_KEY(node->op)) : OX_OK;

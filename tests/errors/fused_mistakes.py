@@ -104,6 +104,8 @@ def all_mistakes():
              "input 6 'c' (int32 [3]) does not fit the output of shape [2,4]")
     yield from in_blocks()
     yield from attention()
+    yield from heads()
+    yield from groups()
     yield from of_blocks()
 
 
@@ -164,9 +166,7 @@ def attention():
                 {"p": floats(2, 2, 1, 3, 2)}, "x,w,b,s,s,,,,p")
     yield wrong("places that turn", UNSUPPORTED, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported",
                 do_rotary=1)
-    yield wrong("a mask of which nothing is known", UNSUPPORTED, "input 5, the mask: its number of dimensions has to be known when "
-                "the model is loaded", {"m": np.ones((2, 3), np.int32)}, "x,w,b,s,s,m")
-    yield masked("a mask of four dimensions", "a mask of 4 dimensions is not supported", np.ones((2, 1, 3, 3), np.int32),
+    yield masked("a mask of four dimensions", "input 5 'm' (int32 [2,1,3,3]): masks of 4 dimensions are not supported", np.ones((2, 1, 3, 3), np.int32),
                  UNSUPPORTED)
     yield masked("a mask of other keys", "input 5 'm' (int32 [2,4]) must have shape [2,3], where -1 is any",
                  np.ones((2, 4), np.int32))
@@ -283,6 +283,102 @@ def of_blocks():
     yield gather("an axis too far", SHAPE, "quantize_axis 2 is out of range for rank 2 (-2 to 1)", quantize_axis=2)
     yield gather("a number of a table", SHAPE, "input 0 't' (uint8 []): at least one dimension is expected",
                  {"t": np.zeros((), np.uint8)})
+
+
+
+def heads():
+    """MultiHeadAttention and Attention."""
+    q, past = floats(2, 3, 8), floats(2, 2, 4, 4)
+    def wrong(title, status, said, text="q,q,q", inputs=(), **attributes):
+        return at(title, f"MultiHeadAttention {text} y", {"q": q, **dict(inputs)}, status, said, "y float ?",
+                  **{"num_heads": 2} | attributes)
+    yield wrong("heads that do not divide queries", SHAPE, "attribute 'num_heads' is 3, which does not divide 8 of input 0 'q' (float [2,3,8])",
+                num_heads=3)
+    yield wrong("no heads of queries", MODEL, "attribute 'num_heads' must be above 0, not 0", num_heads=0)
+    yield wrong("queries of two dimensions", SHAPE, "input 0 'q' (float [3,8]) must have 3 or 5 dimensions", inputs={"q": floats(3, 8)})
+    yield wrong("keys of another width", SHAPE, "input 1 'k' (float [2,3,6]) must have shape [2,-1,8], where -1 is any", "q,k,q",
+                {"k": floats(2, 3, 6)})
+    yield wrong("values of other steps", SHAPE, "input 2 'v' (float [2,4,8]) must have shape [2,3,-1], where -1 is any", "q,q,v",
+                {"v": floats(2, 4, 8)})
+    yield wrong("values without keys", MODEL, "values are given without keys", "q,,q")
+    yield wrong("keys alone that are not packed", SHAPE, "input 1 'q' (float [2,3,8]) must have shape [2,-1,2,2,4], where -1 is any", "q,q")
+    yield wrong("packed queries of other heads", SHAPE, "input 0 'p' (float [2,3,3,3,4]) must have shape [-1,-1,2,3,-1], where -1 is any",
+                "p", {"p": floats(2, 3, 3, 3, 4)})
+    yield wrong("a bias of another width", SHAPE, "input 3 'b' (float [23]) must have shape [24], where -1 is any", "q,q,q,b",
+                {"b": floats(23)})
+    yield wrong("a mask of other keys of heads", SHAPE, "input 4 'm' (int32 [2,4]) must have shape [2,3], where -1 is any", "q,q,q,,m",
+                {"m": np.ones((2, 4), np.int32)})
+    yield wrong("a mask of four dimensions of heads", UNSUPPORTED, "input 4 'm' (int32 [2,1,3,3]): masks of 4 dimensions are not supported",
+                "q,q,q,,m", {"m": np.ones((2, 1, 3, 3), np.int32)})
+    yield wrong("lengths for another batch", SHAPE, "input 4 'm' (int32 [3]) must have one element for each of the batch of 2, or two",
+                "q,q,q,,m", {"m": np.ones(3, np.int32)})
+    yield wrong("scores of other keys", SHAPE, "input 5 'a' (float [1,1,3,2]) must have an element for each of 3 keys", "q,q,q,,,a",
+                {"a": floats(1, 1, 3, 2)})
+    yield wrong("keys of before without values", MODEL, "past_key and past_value must be given together", "q,q,q,,,,p", {"p": past})
+    yield wrong("a past of other heads", SHAPE, "input 7 'v' (float [2,3,4,4]) must have shape [2,2,4,4]", "q,q,q,,,,p,v",
+                {"p": past, "v": floats(2, 3, 4, 4)})
+    yield wrong("a shared past that is full", SHAPE, "3 steps behind 2 do not fit into input 6 'p' (float [2,2,4,4])", "q,q,q,,,,p,p,n",
+                {"p": past, "n": np.array([2], np.int32)})
+    yield wrong("a past of less than nothing", SHAPE, "-1 steps before 3 are not possible", "q,q,q,,,,p,p,n",
+                {"p": past, "n": np.array([-1], np.int32)})
+    yield wrong("caches of beams", UNSUPPORTED, "input 9 'c' (int32 [2,1,4]): caches of beams are not supported", "q,q,q,,,,,,,c",
+                {"c": np.zeros((2, 1, 4), np.int32)})
+
+    def projected(title, status, said, text="x,w", inputs=(), **attributes):
+        return at(title, f"Attention {text} y", {"x": floats(2, 3, 5), "w": floats(5, 12), **dict(inputs)}, status, said, "y float ?",
+                  **{"num_heads": 2} | attributes)
+    yield projected("a rotation without angles", UNSUPPORTED, "attribute 'do_rotary' is not supported", do_rotary=1)
+    yield projected("weights of other inputs", SHAPE, "input 1 'w' (float [4,12]) must have shape [5,-1], where -1 is any",
+                    inputs={"w": floats(4, 12)})
+    yield projected("sizes that do not add up", SHAPE, "input 0 'n/Add' (float [2,3,12]) does not give queries, keys and values of sizes 4, 4 and 5",
+                    "x,w,b", {"b": floats(12)}, qkv_hidden_sizes=[4, 4, 5])
+    yield projected("a shared past without its length", MODEL,
+                    "attribute 'past_present_share_buffer' needs inputs 4 and 6, the past and its length", past_present_share_buffer=1)
+
+
+def groups():
+    """GroupQueryAttention."""
+    q, k, past = floats(2, 3, 8), floats(2, 3, 4), floats(2, 1, 4, 4)
+    given = {"q": q, "k": k, "p": past, "n": np.array([6, 6], np.int32), "t": np.array(7, np.int32)}
+    def wrong(title, status, said, text="q,k,k,p,p,n,t", inputs=(), **attributes):
+        return at(title, f"GroupQueryAttention {text} y", {**given, **dict(inputs)}, status, said, "y float ?",
+                  **{"num_heads": 2, "kv_num_heads": 1} | attributes)
+    yield wrong("heads that are shared unevenly", MODEL, "attribute 'num_heads' is 3, which is no multiple of 'kv_num_heads', 2",
+                num_heads=3, kv_num_heads=2)
+    yield wrong("keys without their values", MODEL, "inputs 1 and 2, keys and values, must be given together", "q,k,,p,p,n,t")
+    yield wrong("keys of other steps", SHAPE, "input 1 'k' (float [2,2,4]) must have shape [2,3,4]", inputs={"k": floats(2, 2, 4)})
+    yield wrong("packed heads that do not divide", SHAPE, "5 heads do not divide the last dimension of input 0 'q' (float [2,3,8])",
+                "q,,,p,p,n,t", num_heads=3)
+    yield wrong("one cache of two", MODEL, "inputs 3 and 4, the caches, must be given together", "q,k,k,p,,n,t")
+    yield wrong("caches of other heads", SHAPE, "input 3 'p' (float [2,2,4,4]) must have shape [2,1,4,4]", inputs={"p": floats(2, 2, 4, 4)})
+    yield wrong("lengths of another batch", SHAPE, "input 5 'n' (int32 [3]) must have shape [2]", inputs={"n": np.zeros(3, np.int32)})
+    yield wrong("fewer keys than queries", SHAPE, "input 6 't' (int32 []) must be one number of at least the 3 steps of input 0 'q' (float [2,3,8])",
+                inputs={"t": np.array(2, np.int32)})
+    yield wrong("more keys than caches have", SHAPE, "8 keys of input 6 't' (int32 []) need 5 of before, but caches have 4",
+                inputs={"t": np.array(8, np.int32)})
+    yield wrong("a length beyond all keys", VALUE, "element 1 of input 5 'n' (int32 [2]) is 7, not 2 to 6",
+                inputs={"n": np.array([6, 7], np.int32)})
+    yield wrong("a length of fewer keys than queries", VALUE, "element 0 of input 5 'n' (int32 [2]) is 1, not 2 to 6",
+                inputs={"n": np.array([1, 6], np.int32)})
+    angles = {"c": floats(9, 2), "s": floats(9, 2)}
+    yield wrong("a rotation without cosines", MODEL, "attribute 'do_rotary' needs inputs 7 and 8, cosines and sines", do_rotary=1)
+    yield wrong("angles of too large heads", SHAPE, "input 7 'c' (float [9,3]) must have 2 dimensions, the last of 1 to 2",
+                "q,k,k,p,p,n,t,c,s", {**angles, "c": floats(9, 3)}, do_rotary=1)
+    yield wrong("sines of other angles", SHAPE, "input 8 's' (float [8,2]) must have shape [9,2]", "q,k,k,p,p,n,t,c,s",
+                {**angles, "s": floats(8, 2)}, do_rotary=1)
+    yield wrong("a position without an angle", VALUE, "position 6 is out of range for the 6 rows of input 7 'c' (float [6,2])",
+                "q,k,k,p,p,n,t,c,s", {"c": floats(6, 2), "s": floats(6, 2)}, do_rotary=1)
+    yield wrong("positions of other steps", SHAPE, "input 9 'i' (int64 [2,2]) must have shape [2,3]", "q,k,k,p,p,n,t,c,s,i",
+                {**angles, "i": np.zeros((2, 2), np.int64)}, do_rotary=1)
+    yield wrong("a window of nothing", MODEL, "attributes 'causal', 1, and 'local_window_size', 0, do not fit together", local_window_size=0)
+    yield wrong("a window that looks ahead", MODEL, "attributes 'causal', 0, and 'local_window_size', 2, do not fit together",
+                local_window_size=2, causal=0)
+    yield wrong("a sink for other heads", SHAPE, "input 11 's' (float [3]) must have shape [2]", "q,k,k,p,p,n,t,,,,,s", {"s": floats(3)})
+    yield wrong("a norm of queries alone", MODEL, "inputs 14 and 15, the norms, must be given together", "q,k,k,p,p,n,t,,,,,,,,w",
+                {"w": floats(4)})
+    yield wrong("caches of bytes", UNSUPPORTED, "quantized caches are not supported", k_quant_type="PER_TENSOR")
+    yield wrong("a cache that slides", UNSUPPORTED, "attribute 'sliding_window_cache' is not supported", sliding_window_cache=1)
+    yield wrong("scores of another kind", MODEL, "attribute 'qk_output' must be 1 or 2 where output 3 is given, not 3", qk_output=3)
 
 
 MISTAKES = list(all_mistakes())

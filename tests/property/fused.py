@@ -485,8 +485,6 @@ def case(rng, turn):
         fixed = set()
     if op == "EmbedLayerNormalization": # ONNX Runtime looks at shapes that this model does not state
         fixed = {2, 3, 4, 5, 6}
-    if op == "QAttention" and len(inputs) > 5 and inputs[5]: # its rank has to be known, and this model states no shapes
-        fixed |= {5}
     if op == "QLinearConv": # ONNX Runtime takes none of these from a run
         fixed |= {1, 2, 4, 5, 6, 7}
     if op == "QLinearWhere" and fixed & {7, 8}: # ONNX Runtime crashes where some of them alone are weights

@@ -646,6 +646,8 @@ WITHOUT = {
         "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor")},
     "Attention": "tests/property/attentions.py has it", "LinearAttention": "the same", "RotaryEmbedding": "the same",
     "ai.onnx.preview.FlexAttention": "the same",
+    **{f"com.microsoft.{name}": "tests/property/heads.py has it" for name in (
+        "Attention", "GroupQueryAttention", "MultiHeadAttention")},
     "SwiGLU": "the same", "TensorScatter": "the same", "Einsum": "tests/property/einsums.py has it",
     "GRU": "tests/property/recurrent.py has it", "LSTM": "the same", "RNN": "the same",
     "com.microsoft.DynamicQuantizeLSTM": "the same",

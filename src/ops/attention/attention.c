@@ -1,6 +1,7 @@
 /* attention.c: Attention. A block holds some queries of some heads. Its scores are computed, become weights row by row,
  * and are multiplied by the values while they lie in a cache. */
 #include "attention.h"
+#include "attention_lay.h"
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"
 #include "ops/retype.h"
@@ -25,95 +26,28 @@ typedef struct attention {
     ox_attention_shape shape;
     ox_dtype dtype; /* that is computed in */
     int64_t width;
+    int64_t across;       /* places of a row of scores: all keys, and a sink */
+    ox_attention_lay lay; /* of queries, keys and values */
     int64_t rows, blocks; /* of a block, and blocks for all queries of a head; the last may begin before it has to */
     int64_t units, round; /* all blocks, and those that are computed at a time */
     ox_gemm scores, sums; /* Q * K, and weights * V */
     ox_gemm_plan score_plan, sum_plan;
     ox_lane *mul, *add, *tanh;
     ox_softmax_fn *softmax;
-    number scale, cap, uncap, hidden; /* hidden: what a key that is not seen adds */
+    number scale, cap, uncap, hidden, unseen; /* hidden: what a mask of bools adds where it says no */
 } attention;
-
-/* Keys or values: bytes from one batch, head and step to the next. */
-typedef struct stretch {
-    const char *data;
-    int64_t batch, head, step;
-} stretch;
 
 typedef struct attention_run {
     const ox_call *call;
     const attention *a;
-    stretch q, k, v;
-    const char *mask; /* in the type that is computed in, or NULL */
-    const int64_t *valid;
+    ox_stretch laid[OX_LAID];
+    const char *mask, *key_mask; /* in the type that is computed in, or NULL */
+    const char *sinks;           /* the same */
+    const int64_t *valid;        /* keys of each of the batch; NULL: all */
+    int64_t *before;             /* steps before those of this call, of each of the batch, if it counts them */
     char *scores;
     int64_t first, count; /* blocks of this round */
 } attention_run;
-
-/* ---- Operands ----------------------------------------------------------------------------------------------- */
-
-/* A past and what is added to it, as one tensor of the cache's shape; without a past, the input itself. */
-static ox_tensor joined(const ox_attention_shape *s, const ox_tensor *input, int64_t *dims, int64_t size) {
-    dims[0] = s->batch, dims[1] = ox_attention_key_heads(s), dims[2] = ox_attention_keys(s), dims[3] = size;
-    return s->past ? (ox_tensor){input->dtype, 4, dims, NULL, NULL} : *input;
-}
-
-static ox_status plan_joined(ox_call *call, const attention *a, int input, int64_t size) {
-    int64_t dims[4];
-    const ox_tensor t = joined(&a->shape, call->in[input], dims, size);
-    if (a->shape.past)
-        OX_TRY(ox_workspace_add(call, ox_tensor_count(&t), ox_dtype_size(t.dtype)));
-    return ox_retype_plan(call, &t, a->dtype);
-}
-
-/* Steps of an input with heads x steps x size, or steps x heads x size, in bytes. */
-static stretch stretch_of(bool flat, int64_t heads, int64_t steps, int64_t size, int64_t width) {
-    const int64_t element = ox_wrapping(size, width);
-    return (stretch){.batch = ox_wrapping(ox_wrapping(heads, steps), element),
-                     .head = ox_wrapping(flat ? 1 : steps, element),
-                     .step = ox_wrapping(flat ? heads : 1, element)};
-}
-
-/* Copies the steps of an input to where they belong in a cache, `at` steps from its start. */
-static void move_steps(const ox_call *call, const attention *a, const ox_tensor *from, bool flat, int64_t steps,
-                       int64_t size, int64_t at, char *to) {
-    const ox_attention_shape *s = &a->shape;
-    const int64_t heads = ox_attention_key_heads(s), width = (int64_t)ox_dtype_size(from->dtype);
-    const int64_t dims[] = {s->batch, heads, steps, size};
-    const stretch in = stretch_of(flat, heads, steps, size, width),
-                  out = stretch_of(false, heads, ox_attention_keys(s), size, width);
-    if (ox_count(4, dims) > 0)
-        ox_move(call->loops, call->pool, 4, dims, (size_t)width, to + ox_wrapping(at, out.step),
-                (const int64_t[]){out.batch, out.head, out.step, width}, from->data,
-                (const int64_t[]){in.batch, in.head, in.step, width});
-}
-
-static void join(const ox_call *call, const attention *a, int input, int past, int64_t size, char *to) {
-    const ox_attention_shape *s = &a->shape;
-    if (s->past)
-        move_steps(call, a, call->in[past], false, s->past, size, 0, to);
-    move_steps(call, a, call->in[input], s->flat, s->added, size, s->past, to);
-}
-
-/* Keys or values in the type that is computed in, and the cache if somebody asked for it. */
-static stretch take_joined(const ox_call *call, size_t *used, const attention *a, int input, int past, int output,
-                           int64_t size) {
-    const ox_attention_shape *s = &a->shape;
-    int64_t dims[4];
-    ox_tensor t = joined(s, call->in[input], dims, size);
-    ox_tensor *present = output < call->nout ? call->out[output] : NULL;
-    if (s->past) {
-        t.data = ox_workspace_take(call, used, ox_tensor_count(&t), ox_dtype_size(t.dtype));
-        if (present)
-            t.data = present->data;
-        join(call, a, input, past, size, t.data);
-    } else if (present) {
-        join(call, a, input, past, size, present->data);
-    }
-    stretch result = stretch_of(s->flat && !s->past, ox_attention_key_heads(s), ox_attention_keys(s), size, a->width);
-    result.data = ox_retype_in(call, used, &t, a->dtype);
-    return result;
-}
 
 /* ---- Plans -------------------------------------------------------------------------------------------------- */
 
@@ -137,57 +71,87 @@ static void plan_loops(const ox_call *call, attention *a) {
     a->cap = number_of(a->dtype, s->cap);
     a->uncap = number_of(a->dtype, 1 / s->cap);
     a->hidden = number_of(a->dtype, -(double)INFINITY);
+    a->unseen = number_of(a->dtype, s->unseen);
 }
 
 static void finish_sums(const ox_gemm *g, const ox_gemm_block *block);
 
 static ox_status plan_blocks(ox_call *call, attention *a) {
     const ox_attention_shape *s = &a->shape;
-    const int64_t keys = ox_attention_keys(s), fitting = BLOCK_BYTES / a->width / keys;
-    const stretch q = stretch_of(s->flat, s->heads, s->queries, s->size, a->width),
-                  k = stretch_of(s->flat && !s->past, ox_attention_key_heads(s), keys, s->size, a->width),
-                  v = stretch_of(s->flat && !s->past, ox_attention_key_heads(s), keys, s->values, a->width);
+    const int64_t keys = s->keys, row = a->across * a->width, fitting = BLOCK_BYTES / row;
+    ox_stretch laid[OX_LAID];
+    for (int i = 0; i < OX_LAID; i++)
+        laid[i] = ox_attention_stretch(s, &a->lay, i);
     a->rows = ox_least(s->queries, fitting > FEWEST_ROWS ? fitting : FEWEST_ROWS);
     a->blocks = (s->queries - 1) / a->rows + 1;
     a->units = s->batch * s->heads * a->blocks;
     a->round = ox_least(a->units, (int64_t)BLOCKS_EACH * ox_pool_parts(call->pool));
-    a->scores = (ox_gemm){.m = a->rows, .n = keys, .k = s->size, .c_row = keys * a->width};
-    a->scores.a = (ox_gemm_matrix){a->dtype, NULL, q.step, a->width};
-    a->scores.b = (ox_gemm_matrix){a->dtype, NULL, a->width, k.step};
+    a->scores = (ox_gemm){.m = a->rows, .n = keys, .k = s->size, .c_row = row};
+    a->scores.a = (ox_gemm_matrix){a->dtype, NULL, laid[OX_LAID_Q].step, a->width};
+    a->scores.b = (ox_gemm_matrix){a->dtype, NULL, a->width, laid[OX_LAID_K].step};
     a->sums = (ox_gemm){.m = a->rows, .n = s->values, .k = keys, .after.end = finish_sums};
-    a->sums.a = (ox_gemm_matrix){a->dtype, NULL, keys * a->width, a->width};
-    a->sums.b = (ox_gemm_matrix){a->dtype, NULL, v.step, a->width};
-    OX_TRY(ox_workspace_add(call, ox_count(3, (const int64_t[]){a->round, a->rows, keys}), (size_t)a->width));
+    a->sums.a = (ox_gemm_matrix){a->dtype, NULL, row, a->width};
+    a->sums.b = (ox_gemm_matrix){a->dtype, NULL, laid[OX_LAID_V].step, a->width};
+    OX_TRY(ox_workspace_add(call, ox_count(3, (const int64_t[]){a->round, a->rows, a->across}), (size_t)a->width));
     OX_TRY(ox_gemm_prepare(call, &a->scores, a->round, &a->score_plan));
     return ox_gemm_prepare(call, &a->sums, a->round, &a->sum_plan);
 }
 
 /* True if there are scores. */
 static bool has_scores(const ox_attention_shape *s) {
-    return s->batch && s->heads && s->queries && ox_attention_keys(s);
+    return s->batch && s->heads && s->queries && s->keys;
 }
 
-ox_status ox_prepare_attention(ox_call *call) {
+/* What is added to scores, in the order of run. */
+static ox_status plan_masks(ox_call *call, const attention *a) {
+    const ox_attention_shape *s = &a->shape;
+    const int added[] = {OX_ATTENTION_MASK, OX_ATTENTION_SINK};
+    for (int i = 0; i < 2; i++)
+        if (ox_attention_has(call, s, added[i]))
+            OX_TRY(ox_retype_plan(call, call->in[s->in[added[i]]], a->dtype));
+    return ox_attention_has(call, s, OX_ATTENTION_KEY_MASK) ? ox_attention_plan_key_mask(call, s) : OX_OK;
+}
+
+/* Lists of integers, in the order of run. */
+static ox_status plan_lists(ox_call *call, const ox_attention_shape *s) {
+    OX_TRY(ox_list_plan(call, s->in[OX_ATTENTION_VALID]));
+    OX_TRY(ox_list_plan(call, s->in[OX_ATTENTION_POSITIONS]));
+    if (!s->counted)
+        return OX_OK;
+    OX_TRY(ox_workspace_add(call, s->batch, 2 * sizeof(int64_t)));
+    return s->half ? ox_workspace_add(call, ox_count(2, (const int64_t[]){s->batch, s->queries}), sizeof(int64_t))
+                   : OX_OK;
+}
+
+static ox_status prepare(ox_call *call, ox_attention_shape_fn *shape_of) {
     attention *a = ox_call_state(call, sizeof *a);
     if (!a)
         return OX_ERROR_MEMORY;
-    OX_TRY(ox_attention_shape_of(call, &a->shape));
-    a->dtype = ox_dtype_compute(call->in[OX_ATTENTION_Q]->dtype);
+    ox_attention_shape *s = &a->shape;
+    OX_TRY(shape_of(call, s));
+    a->dtype = ox_dtype_compute(call->in[s->rows[OX_LAID_Q].input]->dtype);
     a->width = (int64_t)ox_dtype_size(a->dtype);
-    plan_loops(call, a);
-    OX_TRY(ox_list_plan(call, OX_ATTENTION_VALID));
-    OX_TRY(ox_retype_plan(call, call->in[OX_ATTENTION_Q], a->dtype));
-    OX_TRY(plan_joined(call, a, OX_ATTENTION_K, a->shape.size));
-    OX_TRY(plan_joined(call, a, OX_ATTENTION_V, a->shape.values));
-    if (ox_call_given(call, OX_ATTENTION_MASK))
-        OX_TRY(ox_retype_plan(call, call->in[OX_ATTENTION_MASK], a->dtype));
-    if (!has_scores(&a->shape))
-        return OX_OK;
-    const ox_attention_shape *s = &a->shape;
-    if (ox_count(4, (const int64_t[]){s->batch, s->heads, s->queries, ox_attention_keys(s)}) < 0)
+    if (!ox_add_i64(s->keys, s->sinks, &a->across) ||
+        ox_count(4, (const int64_t[]){s->batch, s->heads, s->queries, a->across}) < 0)
         return ox_call_fail(call, OX_ERROR_LIMIT, "the scores of %lld queries and %lld keys are too many",
-                            (long long)s->queries, (long long)ox_attention_keys(s));
-    return plan_blocks(call, a);
+                            (long long)s->queries, (long long)s->keys);
+    plan_loops(call, a);
+    OX_TRY(plan_lists(call, s));
+    OX_TRY(ox_attention_plan_lay(call, s, a->dtype, &a->lay));
+    OX_TRY(plan_masks(call, a));
+    return has_scores(s) ? plan_blocks(call, a) : OX_OK;
+}
+
+ox_status ox_prepare_attention(ox_call *call) {
+    return prepare(call, ox_attention_shape_of);
+}
+
+ox_status ox_prepare_multi_head(ox_call *call) {
+    return prepare(call, ox_multi_head_shape_of);
+}
+
+ox_status ox_prepare_group_query(ox_call *call) {
+    return prepare(call, ox_group_query_shape_of);
 }
 
 /* ---- Products ----------------------------------------------------------------------------------------------- */
@@ -203,7 +167,7 @@ static unit unit_of(const attention *a, int64_t i) {
     return (unit){head / a->shape.heads, head % a->shape.heads, start, block * a->rows - start};
 }
 
-static const char *at(const stretch *s, int64_t batch, int64_t head, int64_t step) {
+static const char *at(const ox_stretch *s, int64_t batch, int64_t head, int64_t step) {
     return s->data + batch * s->batch + head * s->head + step * s->step;
 }
 
@@ -211,8 +175,8 @@ static const char *at(const stretch *s, int64_t batch, int64_t head, int64_t ste
 static void place_scores(const void *places, int64_t i, ox_gemm *g) {
     const attention_run *run = places;
     const unit u = unit_of(run->a, run->first + i);
-    g->a.data = at(&run->q, u.batch, u.head, u.query);
-    g->b.data = at(&run->k, u.batch, u.head / run->a->shape.shared, 0);
+    g->a.data = at(&run->laid[OX_LAID_Q], u.batch, u.head, u.query);
+    g->b.data = at(&run->laid[OX_LAID_K], u.batch, u.head / run->a->shape.shared, 0);
 }
 
 /* An ox_gemm_place_fn of sums. */
@@ -220,7 +184,7 @@ static void place_sums(const void *places, int64_t i, ox_gemm *g) {
     const attention_run *run = places;
     const unit u = unit_of(run->a, run->first + i);
     g->a.data = run->scores + i * run->a->rows * g->a.row;
-    g->b.data = at(&run->v, u.batch, u.head / run->a->shape.shared, 0);
+    g->b.data = at(&run->laid[OX_LAID_V], u.batch, u.head / run->a->shape.shared, 0);
     g->extra = g->a.data;
 }
 
@@ -249,8 +213,10 @@ typedef struct key_range {
 
 static key_range keys_of(const attention_run *run, int64_t batch, int64_t query) {
     const ox_attention_shape *s = &run->a->shape;
-    const int64_t all = ox_attention_keys(s), most = all + s->queries;
-    const int64_t own = query + (run->valid ? run->valid[batch] - s->queries : s->past);
+    const int64_t all = s->keys, most = all + s->queries;
+    const int64_t own = query + (run->before  ? run->before[batch]
+                                 : run->valid ? run->valid[batch] - s->queries
+                                              : s->before);
     key_range k = {0, run->valid ? run->valid[batch] : all};
     if (run->mask)
         k.end = ox_least(k.end, s->mask_row);
@@ -287,10 +253,9 @@ static bool any_seen(const attention *a, int64_t n, const char *x) {
 static void show(const attention_run *run, const unit *u, int64_t query, int mode, const char *row) {
     const ox_attention_shape *s = &run->a->shape;
     const ox_call *call = run->call;
-    if (s->mode == mode && call->nout > OX_ATTENTION_SCORES && call->out[OX_ATTENTION_SCORES])
-        ox_store_row(call, call->out[OX_ATTENTION_SCORES],
-                     ((u->batch * s->heads + u->head) * s->queries + query) * ox_attention_keys(s),
-                     ox_attention_keys(s), row);
+    if (s->mode == mode && call->nout > s->scores && call->out[s->scores])
+        ox_store_row(call, call->out[s->scores], ((u->batch * s->heads + u->head) * s->queries + query) * s->keys,
+                     s->keys, row);
 }
 
 static void cap_scores(const attention *a, int64_t n, char *row) {
@@ -301,10 +266,15 @@ static void cap_scores(const attention *a, int64_t n, char *row) {
     apply(a, a->mul, n, row, &a->cap, 0);
 }
 
-/* Adds the mask; false if it leaves no key. */
+/* Adds the masks; false if one of them leaves no key. */
 static bool add_mask(const attention_run *run, const unit *u, int64_t query, key_range k, char *row) {
     const attention *a = run->a;
-    const int64_t *step = a->shape.mask;
+    const ox_attention_shape *s = &a->shape;
+    const int64_t *step = s->mask;
+    if (run->key_mask) {
+        const int64_t at = (u->batch * s->key_mask_rows + (s->key_mask_rows > 1 ? query : 0)) * s->keys + k.first;
+        apply(a, a->add, k.end - k.first, row + k.first * a->width, run->key_mask + at * a->width, a->width);
+    }
     if (!run->mask)
         return k.first < k.end;
     const char *mask =
@@ -313,23 +283,33 @@ static bool add_mask(const attention_run *run, const unit *u, int64_t query, key
     return any_seen(a, k.end - k.first, mask);
 }
 
+/* Softmax of the scores of keys that are seen; a sink stands behind them as one more. */
+static void soften(const attention_run *run, const unit *u, key_range k, char *row) {
+    const attention *a = run->a;
+    const number zero = {0};
+    char *seen = row + k.first * a->width, *end = row + k.end * a->width;
+    if (a->shape.sinks)
+        memcpy(end, run->sinks ? run->sinks + u->head * a->width : (const char *)&zero, (size_t)a->width);
+    a->softmax(k.end - k.first + a->shape.sinks, 1, 1, seen, seen);
+}
+
 /* Scores of one query become its weights. */
 static void weigh(const attention_run *run, const unit *u, int64_t query, char *row) {
     const attention *a = run->a;
     const number zero = {0};
-    const int64_t all = ox_attention_keys(&a->shape);
+    const int64_t all = a->shape.keys;
     const key_range k = keys_of(run, u->batch, query);
     char *seen = row + k.first * a->width;
     apply(a, a->mul, all, row, &a->scale, 0);
     show(run, u, query, OX_SCORES_RAW, row);
     cap_scores(a, all, row);
     show(run, u, query, OX_SCORES_CAPPED, row);
-    fill(run, 0, k.first, row, &a->hidden);
-    fill(run, k.end, all, row, &a->hidden);
+    fill(run, 0, k.first, row, &a->unseen);
+    fill(run, k.end, all, row, &a->unseen);
     const bool any = add_mask(run, u, query, k, row) && any_seen(a, k.end - k.first, seen);
     show(run, u, query, OX_SCORES_BIASED, row);
     if (any)
-        a->softmax(k.end - k.first, 1, 1, seen, seen);
+        soften(run, u, k, row);
     fill(run, 0, any ? k.first : all, row, &zero);
     fill(run, k.end, all, row, &zero);
     show(run, u, query, OX_SCORES_SOFTMAX, row);
@@ -351,12 +331,32 @@ static void weigh_part(void *context, int part, int parts) {
 
 static ox_status read_valid(const ox_call *call, size_t *used, attention_run *run) {
     const ox_attention_shape *s = &run->a->shape;
-    run->valid = ox_list_take(call, used, OX_ATTENTION_VALID);
-    for (int64_t i = 0; run->valid && i < s->batch; i++)
-        if (run->valid[i] < 0 || run->valid[i] > ox_attention_keys(s))
+    const int input = s->in[OX_ATTENTION_VALID];
+    const int64_t *given = ox_list_take(call, used, input);
+    for (int64_t i = 0; given && !s->counted && i < s->batch; i++)
+        if (given[i] < 0 || given[i] > s->keys)
             return ox_call_fail(call, OX_ERROR_VALUE, "element %lld of %s is %lld, but there are %lld keys",
-                                (long long)i, OX_INPUT(call, OX_ATTENTION_VALID), (long long)run->valid[i],
-                                (long long)ox_attention_keys(s));
+                                (long long)i, OX_INPUT(call, input), (long long)given[i], (long long)s->keys);
+    run->valid = given;
+    return OX_OK;
+}
+
+/* Reads what says where steps are: how many keys there are, how many of them from before, and positions. */
+static ox_status read_steps(const ox_call *call, size_t *used, attention_run *run, ox_attention_steps *steps) {
+    const ox_attention_shape *s = &run->a->shape;
+    OX_TRY(read_valid(call, used, run));
+    steps->positions = ox_list_take(call, used, s->in[OX_ATTENTION_POSITIONS]);
+    if (!s->counted)
+        return OX_OK;
+    int64_t *counts = ox_workspace_take(call, used, s->batch, 2 * sizeof *counts), *positions = NULL;
+    if (s->half)
+        positions = ox_workspace_take(call, used, s->batch * s->queries, sizeof *positions);
+    OX_TRY(ox_group_query_count(call, s, run->valid, counts));
+    run->valid = counts, run->before = counts + s->batch;
+    steps->before = run->before;
+    if (s->half)
+        OX_TRY(ox_group_query_place(call, s, run->before, steps->positions, positions));
+    steps->positions = positions;
     return OX_OK;
 }
 
@@ -369,24 +369,26 @@ static void hide(const attention *a, int64_t n, char *mask) {
             OX_AT(ox_f32, mask + i * 4) = OX_GET(ox_f32, mask + i * 4) != 0 ? 0 : a->hidden.f32;
 }
 
-static void take_operands(const ox_call *call, size_t *used, attention_run *run) {
+/* What is added to scores. */
+static void take_masks(const ox_call *call, size_t *used, attention_run *run) {
     const attention *a = run->a;
     const ox_attention_shape *s = &a->shape;
-    const ox_tensor *mask = ox_call_given(call, OX_ATTENTION_MASK) ? call->in[OX_ATTENTION_MASK] : NULL;
-    run->q = stretch_of(s->flat, s->heads, s->queries, s->size, a->width);
-    run->q.data = ox_retype_in(call, used, call->in[OX_ATTENTION_Q], a->dtype);
-    run->k = take_joined(call, used, a, OX_ATTENTION_K, OX_ATTENTION_PAST_KEY, OX_ATTENTION_PRESENT_KEY, s->size);
-    run->v = take_joined(call, used, a, OX_ATTENTION_V, OX_ATTENTION_PAST_VALUE, OX_ATTENTION_PRESENT_VALUE, s->values);
-    char *taken = mask ? ox_retype_in(call, used, mask, a->dtype) : NULL;
-    if (mask && mask->dtype == OX_BOOL)
-        hide(a, ox_tensor_count(mask), taken);
-    run->mask = taken;
+    const int i = s->in[OX_ATTENTION_MASK];
+    if (ox_call_given(call, i)) {
+        char *taken = ox_retype_in(call, used, call->in[i], a->dtype);
+        if (call->in[i]->dtype == OX_BOOL)
+            hide(a, ox_tensor_count(call->in[i]), taken);
+        run->mask = taken;
+    }
+    if (ox_attention_has(call, s, OX_ATTENTION_SINK))
+        run->sinks = ox_retype_in(call, used, call->in[s->in[OX_ATTENTION_SINK]], a->dtype);
+    if (ox_attention_has(call, s, OX_ATTENTION_KEY_MASK))
+        run->key_mask = ox_attention_take_key_mask(call, used, s);
 }
 
 static void run_blocks(const ox_call *call, size_t used, attention_run *run) {
     const attention *a = run->a;
-    const int64_t keys = ox_attention_keys(&a->shape);
-    run->scores = ox_workspace_take(call, &used, a->round * a->rows * keys, (size_t)a->width);
+    run->scores = ox_workspace_take(call, &used, a->round * a->rows * a->across, (size_t)a->width);
     void *score_room = ox_gemm_take(call, &used, &a->score_plan), *sum_room = ox_gemm_take(call, &used, &a->sum_plan);
     ox_gemm scores = a->scores, sums = a->sums;
     scores.c = run->scores;
@@ -394,7 +396,7 @@ static void run_blocks(const ox_call *call, size_t used, attention_run *run) {
     for (run->first = 0; run->first < a->units && !ox_pool_poll(call->pool); run->first += a->round) {
         run->count = ox_least(a->round, a->units - run->first);
         ox_gemm_run(&a->score_plan, &scores, run->count, place_scores, run, score_room);
-        ox_pool_run_pieces(call->pool, 16 * (double)run->count * (double)a->rows * (double)keys, weigh_part, run);
+        ox_pool_run_pieces(call->pool, 16 * (double)run->count * (double)a->rows * (double)a->across, weigh_part, run);
         if (call->out[OX_ATTENTION_Y])
             ox_gemm_run(&a->sum_plan, &sums, run->count, place_sums, run, sum_room);
     }
@@ -403,9 +405,11 @@ static void run_blocks(const ox_call *call, size_t used, attention_run *run) {
 ox_status ox_run_attention(ox_call *call) {
     attention_run run = {.call = call, .a = call->state};
     const ox_tensor *y = call->out[OX_ATTENTION_Y];
+    ox_attention_steps steps = {NULL, NULL};
     size_t used = 0;
-    OX_TRY(read_valid(call, &used, &run));
-    take_operands(call, &used, &run);
+    OX_TRY(read_steps(call, &used, &run, &steps));
+    ox_attention_lay_out(call, &used, &run.a->shape, &run.a->lay, &steps, run.laid);
+    take_masks(call, &used, &run);
     if (has_scores(&run.a->shape))
         run_blocks(call, used, &run);
     else if (y && ox_tensor_count(y) > 0)

@@ -33,6 +33,13 @@ static ox_status check_ranks(ox_call *call) {
     return OX_OK;
 }
 
+ox_attention_rows ox_attention_rows_of(int input, bool flat, int64_t heads, int64_t steps, int64_t size) {
+    return (ox_attention_rows){.input = input,
+                               .batch = ox_wrapping(ox_wrapping(heads, steps), size),
+                               .head = ox_wrapping(flat ? 1 : steps, size),
+                               .step = ox_wrapping(flat ? heads : 1, size)};
+}
+
 static ox_status read_operands(ox_call *call, ox_attention_shape *s) {
     operand q, k, v;
     OX_TRY(check_ranks(call));
@@ -43,6 +50,9 @@ static ox_status read_operands(ox_call *call, ox_attention_shape *s) {
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s, %s and %s do not fit together", OX_INPUT(call, OX_ATTENTION_Q),
                             OX_INPUT(call, OX_ATTENTION_K), OX_INPUT(call, OX_ATTENTION_V));
     s->flat = call->in[OX_ATTENTION_Q]->rank == 3;
+    s->rows[0] = ox_attention_rows_of(OX_ATTENTION_Q, s->flat, q.heads, q.steps, q.size);
+    s->rows[1] = ox_attention_rows_of(OX_ATTENTION_K, s->flat, k.heads, k.steps, k.size);
+    s->rows[2] = ox_attention_rows_of(OX_ATTENTION_V, s->flat, v.heads, v.steps, v.size);
     s->batch = call->in[OX_ATTENTION_Q]->dims[0];
     s->heads = q.heads, s->shared = k.heads && q.heads ? q.heads / k.heads : 1;
     s->queries = q.steps, s->added = k.steps;
@@ -50,10 +60,9 @@ static ox_status read_operands(ox_call *call, ox_attention_shape *s) {
     return OX_OK;
 }
 
-/* What was there before has the shape of a cache. */
-static ox_status check_past(ox_call *call, const ox_attention_shape *s, int i, int64_t size) {
+ox_status ox_attention_check_past(ox_call *call, const ox_attention_shape *s, int i, int64_t steps, int64_t size) {
     const ox_tensor *past = call->in[i];
-    const int64_t dims[] = {s->batch, ox_attention_key_heads(s), s->past, size};
+    const int64_t dims[] = {s->batch, ox_attention_key_heads(s), steps, size};
     if (ox_same_dims(past->rank, past->dims, 4, dims))
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s", OX_INPUT(call, i), OX_DIMS(4, dims));
@@ -61,28 +70,31 @@ static ox_status check_past(ox_call *call, const ox_attention_shape *s, int i, i
 
 static ox_status read_past(ox_call *call, ox_attention_shape *s) {
     const bool given = ox_call_given(call, OX_ATTENTION_PAST_KEY), valid = ox_call_given(call, OX_ATTENTION_VALID);
-    int64_t keys;
     if (given != ox_call_given(call, OX_ATTENTION_PAST_VALUE) || (given && valid))
         return ox_call_fail(call, OX_ERROR_MODEL,
                             "past_key and past_value must be given together, and without nonpad_kv_seqlen");
     if (valid && !ox_same_dims(call->in[OX_ATTENTION_VALID]->rank, call->in[OX_ATTENTION_VALID]->dims, 1, &s->batch))
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have %lld elements, one for each batch",
                             OX_INPUT(call, OX_ATTENTION_VALID), (long long)s->batch);
+    s->room = s->keys = s->added;
     if (!given)
         return OX_OK;
     s->past = call->in[OX_ATTENTION_PAST_KEY]->rank == 4 ? call->in[OX_ATTENTION_PAST_KEY]->dims[2] : 0;
-    if (!ox_add_i64(s->past, s->added, &keys))
+    s->before = s->past;
+    if (!ox_add_i64(s->past, s->added, &s->keys))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%lld steps before these are too many", (long long)s->past);
-    OX_TRY(check_past(call, s, OX_ATTENTION_PAST_KEY, s->size));
-    return check_past(call, s, OX_ATTENTION_PAST_VALUE, s->values);
+    s->room = s->keys;
+    OX_TRY(ox_attention_check_past(call, s, OX_ATTENTION_PAST_KEY, s->past, s->size));
+    return ox_attention_check_past(call, s, OX_ATTENTION_PAST_VALUE, s->past, s->values);
 }
 
-/* The mask broadcasts to batch x heads x queries x keys; what it lacks of the keys is not seen. */
-static ox_status read_mask(ox_call *call, ox_attention_shape *s) {
-    if (!ox_call_given(call, OX_ATTENTION_MASK))
+/* What the mask lacks of the keys is not seen. */
+ox_status ox_attention_read_mask(ox_call *call, ox_attention_shape *s) {
+    const int i = s->in[OX_ATTENTION_MASK];
+    if (!ox_call_given(call, i))
         return OX_OK;
-    const ox_tensor *mask = call->in[OX_ATTENTION_MASK];
-    const int64_t keys = ox_attention_keys(s), all[] = {s->batch, s->heads, s->queries, keys};
+    const ox_tensor *mask = call->in[i];
+    const int64_t keys = s->keys, all[] = {s->batch, s->heads, s->queries, keys};
     bool fits = mask->rank >= 1 && mask->rank <= 4 && mask->dims[mask->rank - 1] <= keys;
     int64_t step = 1;
     for (int d = mask->rank - 1, to = 3; fits && d >= 0; d--, to--) {
@@ -92,8 +104,8 @@ static ox_status read_mask(ox_call *call, ox_attention_shape *s) {
     }
     s->mask_row = fits ? mask->dims[mask->rank - 1] : 0;
     return fits ? OX_OK
-                : ox_call_fail(call, OX_ERROR_SHAPE, "%s does not broadcast to shape %s",
-                               OX_INPUT(call, OX_ATTENTION_MASK), OX_DIMS(4, all));
+                : ox_call_fail(call, OX_ERROR_SHAPE, "%s does not broadcast to shape %s", OX_INPUT(call, i),
+                               OX_DIMS(4, all));
 }
 
 static ox_status read_window(ox_call *call, ox_attention_shape *s) {
@@ -121,10 +133,14 @@ static ox_status read_numbers(ox_call *call, ox_attention_shape *s) {
 }
 
 ox_status ox_attention_shape_of(ox_call *call, ox_attention_shape *s) {
-    *s = (ox_attention_shape){0};
+    *s = (ox_attention_shape){.present = {OX_ATTENTION_PRESENT_KEY, OX_ATTENTION_PRESENT_VALUE},
+                              .scores = OX_ATTENTION_SCORES,
+                              .unseen = -(double)INFINITY};
+    for (int i = 0; i < OX_ATTENTION_INPUTS; i++)
+        s->in[i] = (signed char)(i <= OX_ATTENTION_VALID ? i : -1);
     OX_TRY(read_operands(call, s));
     OX_TRY(read_past(call, s));
-    OX_TRY(read_mask(call, s));
+    OX_TRY(ox_attention_read_mask(call, s));
     OX_TRY(read_window(call, s));
     return read_numbers(call, s);
 }
@@ -146,23 +162,24 @@ static ox_status check_types(ox_call *call) {
                                                    : OX_OK;
 }
 
-static ox_status describe(ox_call *call, const ox_attention_shape *s) {
-    const ox_dtype type = call->in[OX_ATTENTION_Q]->dtype, value_type = call->in[OX_ATTENTION_V]->dtype;
-    const int64_t heads = ox_attention_key_heads(s), keys = ox_attention_keys(s);
+ox_status ox_attention_describe(ox_call *call, const ox_attention_shape *s) {
+    const ox_dtype type = call->in[s->rows[0].input]->dtype, value_type = call->in[s->rows[2].input]->dtype;
+    const int64_t heads = ox_attention_key_heads(s);
     int64_t width;
     if (!ox_mul_i64(s->heads, s->values, &width))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%lld heads are too many", (long long)s->heads);
-    const int64_t flat[] = {s->batch, s->queries, width}, y[] = {s->batch, s->heads, s->queries, s->values};
+    const int64_t flat[] = {s->batch, s->queries, width}, y[] = {s->batch, s->heads, s->queries, s->values},
+                  both[] = {2, s->batch, heads, s->room, s->size};
     OX_TRY(ox_call_output(call, OX_ATTENTION_Y, type, s->flat ? 3 : 4, s->flat ? flat : y));
-    if (call->nout > OX_ATTENTION_PRESENT_KEY)
+    if (s->stacked)
+        return call->nout > s->present[0] ? ox_call_output(call, s->present[0], type, 5, both) : OX_OK;
+    if (call->nout > s->present[0])
+        OX_TRY(ox_call_output(call, s->present[0], type, 4, (const int64_t[]){s->batch, heads, s->room, s->size}));
+    if (call->nout > s->present[1])
         OX_TRY(
-            ox_call_output(call, OX_ATTENTION_PRESENT_KEY, type, 4, (const int64_t[]){s->batch, heads, keys, s->size}));
-    if (call->nout > OX_ATTENTION_PRESENT_VALUE)
-        OX_TRY(ox_call_output(call, OX_ATTENTION_PRESENT_VALUE, value_type, 4,
-                              (const int64_t[]){s->batch, heads, keys, s->values}));
-    if (call->nout > OX_ATTENTION_SCORES)
-        OX_TRY(ox_call_output(call, OX_ATTENTION_SCORES, type, 4,
-                              (const int64_t[]){s->batch, s->heads, s->queries, keys}));
+            ox_call_output(call, s->present[1], value_type, 4, (const int64_t[]){s->batch, heads, s->room, s->values}));
+    if (call->nout > s->scores)
+        OX_TRY(ox_call_output(call, s->scores, type, 4, (const int64_t[]){s->batch, s->heads, s->queries, s->keys}));
     return OX_OK;
 }
 
@@ -170,7 +187,7 @@ ox_status ox_infer_attention(ox_call *call) {
     ox_attention_shape s;
     OX_TRY(check_types(call));
     OX_TRY(ox_attention_shape_of(call, &s));
-    return describe(call, &s);
+    return ox_attention_describe(call, &s);
 }
 
 static const char *const mod_names[] = {"score_mod", "prob_mod"};

@@ -46,7 +46,7 @@ static ox_status plan_operand(ox_call *call, int i, ox_dtype wide) {
 /* Heads of queries that share keys lie behind each other, and so are one matrix. */
 static ox_status plan_products(flex *f) {
     const ox_attention_shape *s = &f->shape;
-    const int64_t rows = s->shared * s->queries, keys = ox_attention_keys(s);
+    const int64_t rows = s->shared * s->queries, keys = s->keys;
     f->products = s->batch * ox_attention_key_heads(s);
     f->score_product = (ox_gemm){.m = rows, .n = keys, .k = s->size, .c_row = keys * f->width};
     f->score_product.a = (ox_gemm_matrix){f->wide, NULL, s->size * f->width, f->width};
@@ -71,14 +71,14 @@ static int64_t result_count(const flex *f) {
 static ox_status plan(flex *f) {
     ox_call *call = f->call;
     const ox_attention_shape *s = &f->shape;
-    f->count = ox_count(4, (const int64_t[]){s->batch, s->heads, s->queries, ox_attention_keys(s)});
+    f->count = ox_count(4, (const int64_t[]){s->batch, s->heads, s->queries, s->keys});
     if (f->count < 0)
         return ox_call_fail(call, OX_ERROR_LIMIT, "the scores of %lld queries and %lld keys are too many",
-                            (long long)s->queries, (long long)ox_attention_keys(s));
+                            (long long)s->queries, (long long)s->keys);
     call->workspace_size = 0;
     if (!f->count)
         return OX_OK;
-    f->rows = f->count / ox_attention_keys(s);
+    f->rows = f->count / s->keys;
     for (int i = OX_ATTENTION_Q; i <= OX_ATTENTION_V; i++)
         OX_TRY(plan_operand(call, i, f->wide));
     OX_TRY(ox_workspace_add(call, work_count(f, f->shown, f->count), (size_t)f->width));
@@ -162,7 +162,7 @@ static void weigh_part(void *context, int part, int parts) {
     const flex *f = context;
     const bool single = !OX_HAS(OX_DOUBLE) || f->wide == OX_FLOAT;
     ox_softmax_fn *softmax = OX_BUILD_OF(f->call->loops, single ? ox_softmax_f32_builds : ox_softmax_f64_builds);
-    const int64_t keys = ox_attention_keys(&f->shape);
+    const int64_t keys = f->shape.keys;
     int64_t i, end;
     ox_pool_range(f->rows, part, parts, &i, &end);
     for (; i < end; i++) {
@@ -199,7 +199,7 @@ static ox_status modify(flex *f, int which) {
     ox_body *body = f->mods[which];
     if (!body)
         return OX_OK;
-    run r = {f, ox_attention_mod(f->call, which)->name, {s->batch, s->heads, s->queries, ox_attention_keys(s)}};
+    run r = {f, ox_attention_mod(f->call, which)->name, {s->batch, s->heads, s->queries, s->keys}};
     const bool same = f->shown == f->wide;
     if (!same)
         ox_retype_floats(f->call, f->wide, f->scores, f->shown, f->rooms[f->at], f->count);

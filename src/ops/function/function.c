@@ -324,6 +324,9 @@ static ox_status check_mask(ox_call *call, int64_t keys) {
     const ox_tensor *x = call->in[0], *mask = call->in[5];
     const int64_t seen[3] = {x->dims[0], x->dims[1], keys};
     OX_TRY(ox_call_check_dtype(call, 5, OX_BIT(OX_INT32)));
+    if (mask->rank == 4)
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: masks of 4 dimensions are not supported",
+                            OX_INPUT(call, 5));
     if (mask->rank == 3)
         return check_dims(call, 5, 3, seen);
     if (mask->rank == 2)
@@ -332,6 +335,22 @@ static ox_status check_mask(ox_call *call, int64_t keys) {
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have one element for each of the batch of %lld, or two",
                         OX_INPUT(call, 5), (long long)seen[0]);
+}
+
+/* Attention: A and B, and what the node that computes it checks. */
+ox_status ox_infer_projected_attention(ox_call *call) {
+    static const int floats[] = {1, 2, 4, 5};
+    const ox_tensor *x = call->in[0], *w = call->in[1];
+    OX_TRY(ox_infer_first_type(call));
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+        if (ox_call_given(call, floats[i]))
+            OX_TRY(ox_call_check_dtype(call, floats[i], OX_BIT(x->dtype)));
+    OX_TRY(check_rank(call, 0, 3));
+    OX_TRY(check_dims(call, 1, 2, (const int64_t[]){x->dims[2], -1}));
+    if (ox_call_int(call, "past_present_share_buffer", 0) && (!ox_call_given(call, 4) || !ox_call_given(call, 6)))
+        return ox_call_fail(call, OX_ERROR_MODEL,
+                            "attribute 'past_present_share_buffer' needs inputs 4 and 6, the past and its length");
+    return check_vector(call, 2, w->dims[1]);
 }
 
 /* QAttention: A and B, bias, scales, mask, zero points, keys and values of before. */
