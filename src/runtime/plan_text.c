@@ -177,6 +177,58 @@ static int find_overwritten(const plan_writer *w, const ox_node *node, int v) {
     return NOWHERE;
 }
 
+/* Whether a list attribute is there and has another number than this. */
+static bool has_other(const ox_node *node, const char *name, int64_t number) {
+    for (int i = 0; i < node->nattrs; i++)
+        for (size_t k = 0; !strcmp(node->attrs[i].name, name) && k < node->attrs[i].count; k++)
+            if (node->attrs[i].u.ints[k] != number)
+                return true;
+    return false;
+}
+
+/* Whether a device's convolution of bytes says that it overwrites its image (src/bare/conv_bytes.c), as far as can be
+ * told here; what it says is looked at in each run. */
+static bool overwrites_image(const plan_writer *w, const ox_node *node) {
+    enum {
+        ROOM = 2048 / sizeof(int16_t) /* of a channel with its padding, in elements */
+    };
+    if (*node->op->domain || strcmp(node->op->name, "QLinearConv") || node->nin < 4)
+        return false;
+    const ox_tensor *x = &ox_frame_slot(w->frame, node->in[0])->tensor,
+                    *k = &ox_frame_slot(w->frame, node->in[3])->tensor;
+    if (x->rank != 4 || has_other(node, "strides", 1) || has_other(node, "dilations", 1))
+        return false;
+    if (k->dims[2] == 1 && k->dims[3] == 1)
+        return !has_other(node, "pads", 0);
+    return k->dims[0] == x->dims[1] && k->dims[1] == 1 && k->dims[2] == 3 && k->dims[3] == 3 && x->dims[2] <= ROOM &&
+           x->dims[3] <= ROOM && (x->dims[2] + 2) * (x->dims[3] + 5) <= ROOM;
+}
+
+/* Whether something reads what lies in that home behind node n, or with an input of it but the first. */
+static bool is_read_behind(const plan_writer *w, int root, int n) {
+    const ox_graph *graph = w->frame->graph;
+    for (int m = n; m < graph->nnodes; m++)
+        for (int i = m == n; i < graph->nodes[m].nin; i++)
+            if (graph->nodes[m].in[i] >= 0 && w->root[graph->nodes[m].in[i]] == root)
+                return true;
+    for (int i = 0; i < graph->noutputs; i++)
+        if (w->root[graph->outputs[i].value] == root)
+            return true;
+    return false;
+}
+
+/* The home of the image that a device overwrites with value v, which node n gives; NOWHERE if it cannot. */
+static int find_image(const plan_writer *w, int n, int v) {
+    const ox_node *node = &w->frame->graph->nodes[n];
+    const int from = node->nin ? node->in[0] : NOWHERE;
+    if (from < 0 || w->root[from] < 0 || w->offset[from] || !overwrites_image(w, node))
+        return NOWHERE;
+    const ox_tensor *x = &ox_frame_slot(w->frame, from)->tensor, *y = &ox_frame_own(w->frame, v)->tensor;
+    const bool fits = ox_same_dims(x->rank, x->dims, y->rank, y->dims) && w->homes[v].bytes &&
+                      w->homes[w->root[from]].bytes == w->homes[v].bytes;
+    return fits && !is_read_behind(w, w->root[from], n) ? w->root[from] : NOWHERE;
+}
+
 static ox_status refuse(const plan_writer *w, int n, const char *why) {
     ox_fail(w->frame->error, OX_ERROR_UNSUPPORTED, "%s: run it by the loader", why);
     return ox_frame_explain(w->frame, n, OX_ERROR_UNSUPPORTED);
@@ -198,7 +250,8 @@ static ox_status settle_output(plan_writer *w, int n, int k) {
         w->root[v] = w->root[from];
         w->offset[v] = w->offset[from] + (size_t)step->outputs[k].offset;
     } else if (view == OX_VIEW_NONE && k == 0) {
-        const int over = find_overwritten(w, node, v);
+        int over = find_overwritten(w, node, v);
+        over = over >= 0 ? over : find_image(w, n, v);
         w->root[v] = over >= 0 ? over : v;
     }
     return OX_OK;

@@ -13,6 +13,12 @@ static ox_status refuse(ox_error *error, const char *what) {
 
 /* ---- Running ------------------------------------------------------------------------------------------------ */
 
+/* Whether a step writes its result where its input lies, though its operator does not always work in place. */
+static bool writes_over(const ox_planned_step *step) {
+    return step->nin && step->nout && step->in[0] && step->out[0] && step->in[0]->data == step->out[0]->data &&
+           ox_tensor_count(step->in[0]) && ox_tensor_count(step->out[0]) && !(step->op->flags & OX_OP_IN_PLACE);
+}
+
 /* Prepares a step behind the values that are alive; *need is where its memory ends in the arena. */
 static ox_status prepare_step(const ox_planned *plan, const ox_planned_step *step, ox_call *call, ox_pile *pile,
                               size_t *need) {
@@ -22,6 +28,8 @@ static ox_status prepare_step(const ox_planned *plan, const ox_planned_step *ste
         return ox_fail_memory(call->error, "a step of the plan", ox_pile_size(0));
     ox_pile_over(pile, memory, size);
     OX_TRY(step->op->prepare(call));
+    if (writes_over(step) && !call->overwrites)
+        return refuse(call->error, "a step would write over what it reads");
     const size_t kept = ox_aligned(ox_pile_size(pile->given));
     if (kept > size || call->workspace_size > size - kept)
         return ox_fail_memory(call->error, "a step of the plan", call->workspace_size);
