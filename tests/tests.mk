@@ -15,7 +15,7 @@ CHECK_PARTS := \
   models-check
 CHECK_BESIDE := \
   changing unit epilogues cli products \
-  convs trained loops decided winograds attentions heads property fused saved widened allocations \
+  convs trained loops decided winograds attentions heads experts property fused saved widened allocations \
   conformance tolerances \
   hostile hostile-values errors addresses regression \
   nbits expand-forms views casts shrinks \
@@ -182,6 +182,9 @@ attentions: $(BUILD)/libox.so venv
 
 heads: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/heads.py --cases 900
+
+experts: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/experts.py --cases 400
 
 gradients: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/gradients.py --cases 1200
@@ -387,7 +390,7 @@ tsan:
 	  exit 1; done
 
 # The random tests of operators, each run of which is repeated with constants: tests/lib/alike.py.
-ALIKE_PARTS := winograds loops attentions heads property products epilogues fused nbits expand-forms views casts shrinks picks images \
+ALIKE_PARTS := winograds loops attentions heads experts property products epilogues fused nbits expand-forms views casts shrinks picks images \
   suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines folds recurrent \
   gradients einsums signals texts sequences maps chances ml
 alike: $(BUILD)/libox.so venv

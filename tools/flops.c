@@ -93,6 +93,26 @@ static double heads_behind(const ox_node_info *node, size_t past) {
     return 4 * keys * count_of(output_of(node));
 }
 
+/* The products of as many experts as each token goes through: weights are inputs `first`, and every `apart`-th from
+ * there. Those of QMoE are packed. */
+static double experts(const ox_node_info *node, size_t first, size_t apart) {
+    const shape x = input_of(node, 0), router = input_of(node, 1);
+    double rows = 0;
+    for (size_t i = 0; i < 3; i++)
+        rows += i == 1 ? 0 : size_of(input_of(node, first + i * apart), 1);
+    const shape down = input_of(node, first + apart), up = input_of(node, first);
+    const double packs = size_of(up, 2) > 0 ? size_of(x, -1) / size_of(up, 2) : 0, inner = size_of(down, 2) * packs;
+    return 2 * size_of(router, 0) * (double)ox_node_int(node, "k", 1) * size_of(x, -1) * (rows + inner);
+}
+
+static double mixture(const ox_node_info *node) {
+    return experts(node, 2, 2);
+}
+
+static double packed_mixture(const ox_node_info *node) {
+    return experts(node, 2, 3);
+}
+
 static double many_heads(const ox_node_info *node) {
     return heads_behind(node, 6);
 }
@@ -120,9 +140,11 @@ static const struct {
     {"MatMulBnb4", matmul},
     {"MatMulInteger", matmul},
     {"MatMulNBits", matmul},
+    {"MoE", mixture},
     {"MultiHeadAttention", many_heads},
     {"QLinearConv", quantized_conv},
     {"QLinearMatMul", matmul},
+    {"QMoE", packed_mixture},
     {"RNN", recurrent},
 };
 

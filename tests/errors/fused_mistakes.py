@@ -106,6 +106,7 @@ def all_mistakes():
     yield from attention()
     yield from heads()
     yield from groups()
+    yield from experts()
     yield from of_blocks()
 
 
@@ -379,6 +380,52 @@ def groups():
     yield wrong("caches of bytes", UNSUPPORTED, "quantized caches are not supported", k_quant_type="PER_TENSOR")
     yield wrong("a cache that slides", UNSUPPORTED, "attribute 'sliding_window_cache' is not supported", sliding_window_cache=1)
     yield wrong("scores of another kind", MODEL, "attribute 'qk_output' must be 1 or 2 where output 3 is given, not 3", qk_output=3)
+
+
+def experts():
+    """MoE and QMoE."""
+    x, router, up, down = floats(3, 32), floats(3, 2), floats(2, 64, 32), floats(2, 32, 64)
+    def wrong(title, status, said, text="x,r,u,,d", inputs=(), **attributes):
+        return at(title, f"MoE {text} y", {"x": x, "r": router, "u": up, "d": down, **dict(inputs)}, status, said, **attributes)
+    yield wrong("tokens of one dimension", SHAPE, "input 0 'x' (float [32]) must have 2 or 3 dimensions", inputs={"x": floats(32)})
+    yield wrong("a router of other tokens", SHAPE, "input 1 'r' (float [4,2]) must have shape [3,2]", inputs={"r": floats(4, 2)})
+    yield wrong("more experts for a token than there are", MODEL, "attribute 'k' is 3, but there are 2 experts", k=3)
+    yield wrong("an activation of another name", MODEL,
+                "attribute 'activation_type' must be relu, gelu, silu, swiglu or identity, not 'tanh'", activation_type="tanh")
+    yield wrong("a fusion of another number", MODEL, "attribute 'swiglu_fusion' must be 0 to 2, not 3", activation_type="swiglu",
+                swiglu_fusion=3)
+    yield wrong("SwiGLU without its second product", MODEL,
+                "attribute 'swiglu_fusion' is 0, with which input 6, fc3_experts_weights, must be given", activation_type="swiglu")
+    yield wrong("fused SwiGLU with a third product", MODEL,
+                "attribute 'swiglu_fusion' is 1, with which input 6, fc3_experts_weights, must not be given", "x,r,u,,d,,u",
+                activation_type="swiglu", swiglu_fusion=1)
+    yield wrong("weights for unfused SwiGLU", SHAPE, "input 2 'u' (float [2,64,32]) must have shape [2,128,32]",
+                activation_type="swiglu", swiglu_fusion=2)
+    yield wrong("weights of two dimensions", SHAPE, "input 4 'd' (float [32,64]) must have 3 dimensions", inputs={"d": floats(32, 64)})
+    yield wrong("a bias of another expert", SHAPE, "input 3 'b' (float [3,64]) must have shape [2,64]", "x,r,u,b,d", {"b": floats(3, 64)})
+    yield wrong("a sparse mixer", UNSUPPORTED, "attribute 'use_sparse_mixer' is not supported", use_sparse_mixer=1)
+
+    packed = {"x": x, "r": router, "u": np.zeros((2, 64, 16), np.uint8), "s": floats(2, 64, 2),
+              "d": np.zeros((2, 32, 32), np.uint8), "t": floats(2, 32, 4)}
+    def packed_wrong(title, status, said, text="x,r,u,s,,d,t", inputs=(), **attributes):
+        return at(title, f"QMoE {text} y", {**packed, **dict(inputs)}, status, said, **{"block_size": 16} | attributes)
+    yield packed_wrong("weights of three bits", MODEL, "weights of 3 bits are not possible, but of 2, 4 or 8", expert_weight_bits=3)
+    yield packed_wrong("blocks of eight", MODEL, "attribute block_size is 8, which is no power of two from 16 on", block_size=8)
+    yield packed_wrong("blocks that do not divide rows", SHAPE, "blocks of 64 weights do not divide rows of 32 in input 2 'u' (uint8 [2,64,16])",
+                       block_size=64)
+    yield packed_wrong("rows of experts that are short", SHAPE, "input 2 'u' (uint8 [2,64,15]) must have shape [2,64,16]",
+                       inputs={"u": np.zeros((2, 64, 15), np.uint8)})
+    yield packed_wrong("no scales", MODEL, "input 3, the scales of input 2 'u' (uint8 [2,64,16]), is missing", "x,r,u,,,d,t")
+    yield packed_wrong("scales of other blocks", SHAPE, "input 3 's' (float [2,64,4]) must have shape [2,64,2]", inputs={"s": floats(2, 64, 4)})
+    yield packed_wrong("zero points that are short", SHAPE, "input 11 'z' (uint8 [2,64,2]) must have shape [2,64,1]", "x,r,u,s,,d,t,,,,,z",
+                       {"z": np.zeros((2, 64, 2), np.uint8)})
+    yield packed_wrong("zero points that do not fill bytes", SHAPE,
+                       "1 zero points of 4 bits do not fill bytes of input 11 'z' (uint8 [2,64,1])", "x,r,u,s,,d,t,,,,,z",
+                       {"z": np.zeros((2, 64, 1), np.uint8), "s": floats(2, 64, 1)}, block_size=32)
+    yield packed_wrong("floats of four bits", UNSUPPORTED, "attribute 'quant_type': 'fp4' is not supported", quant_type="fp4")
+    yield packed_wrong("weights that are laid out", UNSUPPORTED, "weights that are laid out for a GPU are not supported", weights_prepacked=1)
+    yield packed_wrong("weights of a router for other tokens", SHAPE, "input 14 'w' (float [3,3]) must have shape [3,2]",
+                       "x,r,u,s,,d,t,,,,,,,,w", {"w": floats(3, 3)})
 
 
 MISTAKES = list(all_mistakes())

@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE.parent / "property"))
 MOST_BYTES = 2048  # of an input
 LEAST_CASES = 800
 # Tests of what has no node cases, or few.
-DRAWN = ["ml", "texts", "regions", "picks", "images", "attentions", "heads", "recurrent", "fused", "transposed", "suppressions",
+DRAWN = ["ml", "texts", "regions", "picks", "images", "attentions", "heads", "experts", "recurrent", "fused", "transposed", "suppressions",
          "quantized", "signals", "deforms", "integer_convs", "lines", "maps"]
 SECONDS = 300 if "OX_SANITIZED" in os.environ else 60
 RUN = C.CFUNCTYPE(C.c_int, C.c_void_p, C.c_void_p)

@@ -45,7 +45,12 @@ def parameters_known(sample, chosen):
 
 
 def is_laid_out(sample):
-    return bool(sample.ops & LAID_OUT)
+    return bool(sample.ops & LAID_OUT) or any(is_projected(n) for n in sample.nodes)
+
+
+def is_projected(node):
+    """Attention of com.microsoft is a product and attention behind it."""
+    return node.op_type == "Attention" and node.domain == "com.microsoft"
 
 
 def of_whole(sample, wanted):
@@ -88,10 +93,10 @@ def checked(sample, chosen):
 
 def of(sample, chosen, wanted, algorithms):
     """How far each output may be away, as arrays; None where the bits are promised; True where steps are checked."""
-    products = [n.op_type for n in sample.nodes if n.op_type in SUMS | COMPOSED]
+    products = [n.op_type for n in sample.nodes if n.op_type in SUMS | COMPOSED or is_projected(n)]
     if not products and not parameters_known(sample, chosen):
         return None
-    if len(products) == 1 and products[0] in COMPOSED and sample.ops == {products[0]}:
+    if len(products) == 1 and products[0] not in SUMS and sample.ops == {products[0]}:
         return [share_of(w) for w in wanted]
     if len(products) + (LINE in sample.ops) > 1 or not sample.ops <= MONOTONE:
         checked(sample, chosen)

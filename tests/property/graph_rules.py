@@ -648,6 +648,7 @@ WITHOUT = {
     "ai.onnx.preview.FlexAttention": "the same",
     **{f"com.microsoft.{name}": "tests/property/heads.py has it" for name in (
         "Attention", "GroupQueryAttention", "MultiHeadAttention")},
+    "com.microsoft.MoE": "tests/property/experts.py has it", "com.microsoft.QMoE": "the same",
     "SwiGLU": "the same", "TensorScatter": "the same", "Einsum": "tests/property/einsums.py has it",
     "GRU": "tests/property/recurrent.py has it", "LSTM": "the same", "RNN": "the same",
     "com.microsoft.DynamicQuantizeLSTM": "the same",
