@@ -17,7 +17,6 @@ enum {
 
 typedef struct experts {
     ox_experts x;
-    const ox_op *op[OX_EXPERT_PRODUCTS]; /* what computes each product */
     ox_attr attrs[OX_EXPERT_PRODUCTS][MOST_ATTRS];
     int64_t sizes[OX_EXPERT_SIZES]; /* tokens of blocks, ascending */
     int nsizes;
@@ -27,6 +26,23 @@ typedef struct experts {
     int64_t scales; /* the most scales of an expert that are widened */
     const ox_lanes *sigmoid, *gelu;
 } experts;
+
+ox_call_fn ox_prepare_gemm, ox_run_gemm, ox_prepare_matmul_blocks, ox_run_matmul_blocks;
+
+#define ROW(of, text, version, most, X)                                                                                \
+    {                                                                                                                  \
+        .domain = of, .name = text, .since = version, .versions = (uint64_t)1 << version, .min_in = 2, .max_in = most, \
+        .min_out = 1, .max_out = 1, .dtypes = OX_BIT(OX_FLOAT) | OX_BIT(OX_FLOAT16) | OX_BIT(OX_BFLOAT16),             \
+        .prepare = ox_prepare_##X, .run = ox_run_##X                                                                   \
+    }
+
+/* What computes products of floats, and of packed weights. */
+static const ox_op computing[] = {ROW("", "Gemm", 13, 3, gemm),
+                                  ROW("com.microsoft", "MatMulNBits", 1, 6, matmul_blocks)};
+
+static const ox_op *row_of(const ox_expert_product *p) {
+    return &computing[p->bits > 0];
+}
 
 /* A product as a node of its own. */
 typedef struct inner {
@@ -61,7 +77,7 @@ static void open_product(const ox_call *call, const experts *e, int which, int64
     node->result = (ox_tensor){e->x.dtype, 2, node->result_dims, NULL, NULL};
     node->out[0] = &node->result;
     ox_call *c = &node->call;
-    c->op = e->op[which], c->version = e->op[which]->since;
+    c->op = row_of(p), c->version = c->op->since;
     c->in = node->in, c->nin = p->bits ? (ox_call_given(call, p->zeros) ? 4 : 3) : 2;
     c->out = node->out, c->nout = 1;
     c->attrs = e->attrs[which], c->nattrs = p->bits ? 5 : 1;
@@ -79,23 +95,15 @@ static ox_attr attr_of(const char *name, int64_t value) {
     return (ox_attr){.name = name, .kind = OX_ATTR_INT, .u.i = value};
 }
 
-static ox_status find_operators(ox_call *call, experts *e) {
+static void write_attrs(experts *e) {
     for (int i = 0; i < OX_EXPERT_PRODUCTS; i++) {
         const ox_expert_product *p = &e->x.products[i];
-        const char *domain = p->bits ? "com.microsoft" : "", *name = p->bits ? "MatMulNBits" : "Gemm";
-        e->op[i] = ox_op_find(domain, name, ox_newest_opset(domain), NULL);
-        if (!e->op[i])
-            return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "it needs %s, which this build of the library leaves out",
-                                name);
-        if (p->bits) {
-            const ox_attr attrs[MOST_ATTRS] = {attr_of("N", p->n), attr_of("K", p->k), attr_of("bits", p->bits),
-                                               attr_of("block_size", p->block), attr_of("accuracy_level", e->x.level)};
-            memcpy(e->attrs[i], attrs, sizeof attrs);
-        } else {
+        const ox_attr packed[MOST_ATTRS] = {attr_of("N", p->n), attr_of("K", p->k), attr_of("bits", p->bits),
+                                            attr_of("block_size", p->block), attr_of("accuracy_level", e->x.level)};
+        memcpy(e->attrs[i], packed, sizeof packed);
+        if (!p->bits)
             e->attrs[i][0] = attr_of("transB", 1);
-        }
     }
-    return OX_OK;
 }
 
 static ox_status prepare_product(ox_call *call, experts *e, int which, int size) {
@@ -156,7 +164,7 @@ ox_status ox_prepare_experts(ox_call *call) {
     e->sigmoid = OX_BUILD_OF(call->loops, OX_LANES_Sigmoid);
     e->gelu = OX_BUILD_OF(call->loops, OX_LANES_GeluTanh);
     choose_sizes(e);
-    OX_TRY(find_operators(call, e));
+    write_attrs(e);
     OX_TRY(prepare_products(call, e));
     OX_TRY(ox_dense_plan(call, call->in[ROUTER]));
     if (e->x.mixing >= 0)
