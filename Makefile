@@ -1,7 +1,6 @@
 # make          the command, the static and the shared library, in build/
 # make check    every test; make help lists the rest
 # make ASSERTIONS=1 BUILD=build/checked   looks at what the code relies on while it runs
-# make BLAS=openblas BUILD=build/blas   lets a CBLAS that pkg-config knows multiply matrices of float and double
 # On all processors, unless -j says on how many; not where clean has company, whose order counts.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(filter clean,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
@@ -53,17 +52,7 @@ LOOPFLAGS   := $(call TAKEN,$(VECTOR_FLAGS)) $(LOOP_FLAGS)
 UNROLLFLAGS := $(call TAKEN,$(UNROLL_FLAGS))
 CHAINFLAGS  := $(CHAIN_FLAGS) $(call TAKEN,$(SCHEDULE_FLAGS))
 
-# Files are linked in the order of these lists. First comes what every `ox run` executes, then what some models need and
-# what belongs to other subcommands, so that a short run has few pages of the file in memory.
-RUN_SRC  := $(sort $(wildcard src/*.c src/host/*.c src/loader/*.c src/rewrite/*.c src/frame/*.c src/plan/*.c src/runtime/*.c src/pass/*.c) src/iterate/bcast.c \
-              src/loops/isa.c $(addprefix src/ops/,call.c custom.c elementwise.c pass_parts.c table.c))
-LIB_SRC  := $(RUN_SRC) $(filter-out $(RUN_SRC),$(sort $(wildcard $(LIB_PATTERNS))))
-ifdef BLAS
-BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS)),$(error pkg-config does not know $(BLAS)))
-CFLAGS    += -DOX_BLAS $(shell pkg-config --cflags $(BLAS))
-else
-LIB_SRC   := $(filter-out $(BLAS_FILES),$(LIB_SRC))
-endif
+LIB_SRC  := $(sort $(wildcard $(LIB_PATTERNS)))
 LIB_OBJ  := $(BUILD)/obj/proto/onnx.pb-c.o $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 
 # The loops are built again for newer processors, and chosen when a session starts. src/loops/builds.h lists the builds:
@@ -79,11 +68,6 @@ LIB_OBJ    += $(foreach v,$(VARIANTS),$(LOOP_SRC:%.c=$(BUILD)/obj/%.$(v).o))
 LIB_OBJ    += $(foreach dot,$(DOTS),$(LOOPS_DOT:%=$(BUILD)/obj/src/loops/%.$(dot).o))
 TOOL_SRC := $(sort $(wildcard $(TOOL_PATTERNS)))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/obj/%.o)
-LATE_OBJ := $(filter $(addprefix $(BUILD)/obj/tools/,align.o attributes.o bench.o case% compare.o completion.o csv.o embed.o fill.o image% info.o \
-              inputs_npz.o kind.o npz.o ops.o picture.o shape.o subcommands.o test.o trace.o usage.o zip.o zip_write.o),$(TOOL_OBJ))
-# Every run calls a function of one of these, and the one that ends a process, which the linker puts behind all others.
-LAST_OBJ := $(filter $(BUILD)/obj/src/loops/moves.%,$(LIB_OBJ))
-RUN_OBJ  := $(filter-out $(LATE_OBJ),$(TOOL_OBJ)) $(BUILD)/obj/proto/onnx.pb-c.o $(RUN_SRC:%.c=$(BUILD)/obj/%.o)
 
 # Operators that need libraries: plug-ins, which the command finds by itself. Each is built where pkg-config knows what
 # it needs, and the compiler links that: it may be one for another machine.
@@ -185,15 +169,14 @@ STATIC = $(foreach lib,$(1),$(or $(call LINKS,-l:lib$(lib).a),-l$(lib)))
 PACKED = $(call LINKS,-z pack-relative-relocs,enum { known = 1 / (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 36) };)
 
 $(BUILD)/libox.so: $(LIB_OBJ)
-	$(call SHORT,LD) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(PACKED) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
+	$(call SHORT,LD) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(PACKED) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
 
 # protobuf-c, png and zlib go into the command itself: starting it should not cost more than running a small model. Of
 # the constants, tables come first and strings last (by name of their sections): few strings are read.
 # Plug-ins find the functions of ox.h in the command.
 $(BUILD)/ox: $(TOOL_OBJ) $(LIB_OBJ) tools/exports.txt
-	$(call SHORT,LD) $(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -Wl,--sort-section=name $(PACKED) -o $@ $(RUN_OBJ) \
-	  $(call STATIC,protobuf-c) $(filter-out $(RUN_OBJ) $(LAST_OBJ),$(LIB_OBJ)) $(LATE_OBJ) \
-	  $(call STATIC,png16 z) $(LAST_OBJ) $(BLAS_LIBS) -lm -lpthread -ldl
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -Wl,--dynamic-list=tools/exports.txt -Wl,--sort-section=name $(PACKED) -o $@ $(TOOL_OBJ) $(LIB_OBJ) \
+	  $(call STATIC,protobuf-c png16 z) -lm -lpthread -ldl
 
 IMAGE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard plugins/image/*.c)))
 REGEX_OBJ := $(patsubst %,$(BUILD)/obj/plugins/regex/%.o,plugin re2 tokenizer)
@@ -215,7 +198,7 @@ $(BUILD)/plugins/regex.so: $(REGEX_OBJ)
 # Rewritten when it changes, as PREFIX may from one call to the next.
 $(BUILD)/ox.pc: tools/ox.pc.in FORCE
 	@mkdir -p $(@D)
-	@$(FILL) -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,lib,' -e 's,@BLAS_LIBS@,$(BLAS_LIBS),' $< >$@.new
+	@$(FILL) -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,lib,' $< >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(BUILD)/ox.1: tools/ox.1 tools/about.h src/ox.h

@@ -1,5 +1,5 @@
 # examples.mk: the programs in examples/, their models and their tests. Included by the Makefile.
-LIBS_STATIC   = $(BUILD)/libox.a -lprotobuf-c $(BLAS_LIBS) -lm
+LIBS_STATIC   = $(BUILD)/libox.a -lprotobuf-c -lm
 DIGITS        := examples/digits
 MODELS        := $(BUILD)/models
 MAGIKA        := $(MODELS)/magika

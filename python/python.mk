@@ -20,7 +20,7 @@ $(BUILD)/obj/python/command.o: tools/ox.c
 $(PY_PACKAGE)/_ox.abi3.so: $(PY_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(LIB_OBJ) python/exports.map
 	@mkdir -p $(@D)
 	$(call SHORT,LD) $(CC) -shared $(LDFLAGS) -Wl,--version-script=python/exports.map -o $@ $(filter %.o,$^) \
-	  $(call STATIC,protobuf-c) -lpng16 -lz $(BLAS_LIBS) -lm -lpthread -ldl
+	  $(call STATIC,protobuf-c) -lpng16 -lz -lm -lpthread -ldl
 
 # The package as it is imported from build/python.
 python: $(PY_PACKAGE)/_ox.abi3.so $(PLUGINS:%=$(BUILD)/plugins/%.so)

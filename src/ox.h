@@ -497,7 +497,7 @@ OX_API void ox_session_free(ox_session *session);
  * until ox_session_run returns, and as long as an output is read that is this very input. The element type must be
  * the model's, the rank and the fixed dimensions too; strides may be anything: they change no bit of the
  * results, but for products of floating types with one row or one column (MatMul, Gemm), whose sums are taken in the
- * order in which the matrix lies, and for all products of a build with a BLAS; those may differ by what rounding does.
+ * order in which the matrix lies, and may differ by what rounding does.
  * An input stays set until it is set again; NULL takes it back. */
 OX_API ox_status ox_session_set_input(ox_session *session, size_t index, const ox_tensor *tensor, ox_error *error);
 

@@ -4,8 +4,6 @@
 # Folders of the library, as patterns.
 LIB_PATTERNS := src/*.c src/host/*.c src/loader/*.c src/rewrite/*.c src/frame/*.c src/plan/*.c src/runtime/*.c src/pass/*.c src/iterate/*.c src/ops/*.c src/ops/*/*.c src/loops/*.c src/loops/*/*.c
 TOOL_PATTERNS := tools/*.c tools/host/*.c
-# Only with BLAS.
-BLAS_FILES := src/ops/gemm/gemm_blas.c
 
 # Files of src/loops that are the same for all builds of the loops, and those that DOT rows of builds.h build again.
 LOOPS_ONCE := gemm/gemm_pack isa lane_math

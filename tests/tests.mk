@@ -82,7 +82,7 @@ $(BUILD)/obj/tests/unit/main.o: $(BUILD)/gen/suites.inc
 $(UNIT_OBJ): $(BUILD)/proto/onnx.pb-c.h
 
 $(BUILD)/unit: $(UNIT_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL_OBJ)) $(BUILD)/obj/libox.a
-	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt $(BLAS_LIBS) -lm
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lpng16 -lz -lcheck_pic -lsubunit -lrt -lm
 
 # The sanitizers keep little of what the runner freed: each test is a process of its own, which copies and searches it.
 # Without libcheck there is nothing to build them with.
@@ -370,7 +370,7 @@ amalgamation-test: amalgamation all node-cases $(BUILD)/digits $(BUILD)/scopes
 
 # The header for C++, as C++17 and C++20 by the compilers that are here.
 check-cpp: $(BUILD)/libox.a
-	@BUILD='$(BUILD)' CXX='$(CXX) $(SANITIZE)' LIBS='-lprotobuf-c $(BLAS_LIBS) -lm -lpthread -ldl' sh tests/cpp/run.sh
+	@BUILD='$(BUILD)' CXX='$(CXX) $(SANITIZE)' LIBS='-lprotobuf-c -lm -lpthread -ldl' sh tests/cpp/run.sh
 
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
 # They watch what malloc gives.
@@ -411,10 +411,11 @@ LINT_FILES = $(shell find src tools plugins tests examples python packaging -nam
 
 lint: lint-rooms lint-texts lint-about lint-abi lint-reference lint-format lint-build lint-cppcheck
 
-# What includes what, headers of systems among it, the table of rooms in docs/design.md, and the test that a fault of that kind is found, or a circle of
+# What includes what, headers of systems among it, the table of rooms in docs/design.md, how long functions, structs and parameter lists are, and the test that a fault of that kind is found, or a circle of
 # calls (circles.py in lint-build).
 lint-rooms:
 	@$(PYTHON) tests/lint/rooms.py tests/lint/rooms.txt src docs/design.md
+	@$(PYTHON) tests/lint/sizes.py tests/lint/sizes.txt src tools plugins
 	@$(PYTHON) tests/lint/hosts.py .
 	@$(PYTHON) tests/lint/planted.py
 	@$(PYTHON) tests/lint/parts.py tests/tests.mk docs/testing.md

@@ -45,17 +45,16 @@ static void lay_column(const ox_window *c, const ox_conv_source *from, const pan
     }
 }
 
-void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
-                     int64_t columns, char *to, int64_t to_row) {
+void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, const ox_gemm_block *to) {
     const ox_window *c = &conv->window;
-    const int64_t channel = ox_quotient(row, c->taps);
-    panel_start panel = {.start = (ptrdiff_t)(row - channel * c->taps)};
+    const int64_t channel = ox_quotient(to->row, c->taps);
+    panel_start panel = {.start = (ptrdiff_t)(to->row - channel * c->taps)};
     int64_t index[OX_WINDOW_DIMS];
     panel.x = (const char *)from->data + (ptrdiff_t)channel * (ptrdiff_t)c->in_count * (ptrdiff_t)from->width;
     ox_index_of(c->spatial, c->kernel, panel.start, panel.tap);
-    ox_index_of(c->spatial, c->out, column, index);
-    for (int64_t j = 0; j < columns; j++, ox_index_next(c->spatial, c->out, index))
-        lay_column(c, from, &panel, index, (ptrdiff_t)rows, to + j * from->width, (ptrdiff_t)to_row);
+    ox_index_of(c->spatial, c->out, to->column, index);
+    for (int64_t j = 0; j < to->columns; j++, ox_index_next(c->spatial, c->out, index))
+        lay_column(c, from, &panel, index, (ptrdiff_t)to->rows, to->data + j * from->width, (ptrdiff_t)to->data_row);
 }
 
 ox_conv_source ox_conv_source_of(const ox_loops *loops, const void *data, ox_dtype dtype, int fill) {

@@ -166,8 +166,10 @@ static void run_block(const ox_gemm *g, gemm_fn *run, size_t row, size_t column,
         p.a.data = (const char *)g->a.data + (ptrdiff_t)row * (ptrdiff_t)g->a.row + (ptrdiff_t)k * (ptrdiff_t)g->a.col;
         p.b = g->b;
         if (g->panel) {
-            g->panel(g, (int64_t)k, (int64_t)p.depth, (int64_t)column, (int64_t)p.columns, panel,
-                     (int64_t)(PANEL * width), NULL);
+            const ox_gemm_block rows = {
+                (int64_t)k, (int64_t)p.depth, (int64_t)column, (int64_t)p.columns, panel, (int64_t)(PANEL * width),
+                NULL};
+            g->panel(g, &rows, NULL);
             p.b = (ox_gemm_matrix){g->b.dtype, panel, (int64_t)(PANEL * width), (int64_t)width};
         } else {
             p.b.data = (const char *)g->b.data + (ptrdiff_t)column * (ptrdiff_t)g->b.col;

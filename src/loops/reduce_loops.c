@@ -30,9 +30,9 @@ enum {
 #endif
 
 #define LOAD_PARTS(LOOP, type, sum, of, width)                                                                         \
-    LOOP for (int p = 0; p < width; p++) part[p] = (sum)of(OX_GET(type, from + p * step), less)
+    LOOP for (int p = 0; p < width; p++) part[p] = (sum)of(OX_GET(type, from + p * step))
 #define FOLD_PARTS(LOOP, type, sum, of, op, width)                                                                     \
-    LOOP for (int p = 0; p < width; p++) part[p] = op(part[p], (sum)of(OX_GET(type, from + (i + p) * step), less))
+    LOOP for (int p = 0; p < width; p++) part[p] = op(part[p], (sum)of(OX_GET(type, from + (i + p) * step)))
 
 /* The same of DEPTH elements for each partial result, which is loaded and stored once for all of them: one after the
  * other, or as pairs, for operations whose result does not depend on that. */
@@ -44,7 +44,7 @@ enum {
 #define FOLD_DEEP(type, sum, of, op, deep)                                                                             \
     for (int p = 0; p < WIDE; p++) {                                                                                   \
         sum x[DEPTH], s = part[p];                                                                                     \
-        UNROLLED for (int d = 0; d < DEPTH; d++) x[d] = (sum)of(OX_GET(type, from + (i + d * WIDE + p) * step), less); \
+        UNROLLED for (int d = 0; d < DEPTH; d++) x[d] = (sum)of(OX_GET(type, from + (i + d * WIDE + p) * step));       \
         if (deep == IN_PAIRS)                                                                                          \
             s = op(s, op(op(x[0], x[1]), op(x[2], x[3])));                                                             \
         else                                                                                                           \
@@ -52,15 +52,13 @@ enum {
         part[p] = s;                                                                                                   \
     }
 
-/* One row into one accumulator, of its elements, of their squares, or of those of their differences from one. */
-#define ITSELF(a, less) a
-#define SQUARE(a, less) ((a) * (a))
-#define DEVIATION(a, less) (((a) - (less)) * ((a) - (less)))
+/* One row into one accumulator, of its elements or of their squares. */
+#define ITSELF(a) a
+#define SQUARE(a) ((a) * (a))
 #define FOLD_ROW(name, type, sum, of, op, LOOP, deep)                                                                  \
-    static inline sum name(sum first, const char *from, int64_t length, int64_t step, type less) {                     \
+    static inline sum name(sum first, const char *from, int64_t length, int64_t step) {                                \
         _Alignas(OX_WIDEST) sum part[WIDE];                                                                            \
         int64_t i = 0;                                                                                                 \
-        (void)less;                                                                                                    \
         if (length >= WIDE) {                                                                                          \
             LOAD_PARTS(LOOP, type, sum, of, WIDE);                                                                     \
             for (i = WIDE; deep != SHALLOW && i + DEPTH * WIDE <= length; i += DEPTH * WIDE)                           \
@@ -82,7 +80,7 @@ enum {
             first = op(first, rest);                                                                                   \
         }                                                                                                              \
         for (; i < length; i++)                                                                                        \
-            first = op(first, (sum)of(OX_GET(type, from + i * step), less));                                           \
+            first = op(first, (sum)of(OX_GET(type, from + i * step)));                                                 \
         return first;                                                                                                  \
     }
 
@@ -106,9 +104,9 @@ enum {
         sum *to = sums;                                                                                                \
         OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof(sum) == 0);                                         \
         for (int64_t i = 0; !OX_SMALL && step == width && i < n; i++, from += next)                                    \
-            to[i] = packed_##name(to[i], from, length, width, 0);                                                      \
+            to[i] = packed_##name(to[i], from, length, width);                                                         \
         for (int64_t i = 0; (OX_SMALL || step != width) && i < n; i++, from += next)                                   \
-            to[i] = strided_##name(to[i], from, length, step, 0);                                                      \
+            to[i] = strided_##name(to[i], from, length, step);                                                         \
     }
 
 #define FOLD_COLUMNS(name, type, sum, of, op)                                                                          \
@@ -120,14 +118,14 @@ enum {
         (void)next;                                                                                                    \
         for (; k + 4 <= length; k += 4, from += 4 * step)                                                              \
             for (int64_t i = 0; i < n; i++) {                                                                          \
-                sum s = op(to[i], (sum)of(OX_GET(type, from + i * width), 0));                                         \
-                s = op(s, (sum)of(OX_GET(type, from + step + i * width), 0));                                          \
-                s = op(s, (sum)of(OX_GET(type, from + 2 * step + i * width), 0));                                      \
-                to[i] = op(s, (sum)of(OX_GET(type, from + 3 * step + i * width), 0));                                  \
+                sum s = op(to[i], (sum)of(OX_GET(type, from + i * width)));                                            \
+                s = op(s, (sum)of(OX_GET(type, from + step + i * width)));                                             \
+                s = op(s, (sum)of(OX_GET(type, from + 2 * step + i * width)));                                         \
+                to[i] = op(s, (sum)of(OX_GET(type, from + 3 * step + i * width)));                                     \
             }                                                                                                          \
         for (; k < length; k++, from += step)                                                                          \
             for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i] = op(to[i], (sum)of(OX_GET(type, from + i * width), 0));                                         \
+                to[i] = op(to[i], (sum)of(OX_GET(type, from + i * width)));                                            \
     }
 
 #define MULTIPLY(a, b) ((a) * (b))
@@ -148,22 +146,20 @@ OR_NAN(lesser_f64, double, LESS_OF)
     FOLD(prod_##name, type, sum, MULTIPLY, UNROLLED, SHALLOW)
 #if OX_SMALL
 #define SQUARES_F32 NULL
-#define DEVIATIONS_F32 NULL
 #define EIGHTS_F32 NULL
 FOLD_WIDE(f32, ox_f32, double)
 #else
 /* The first element last: compilers load the operands of a sum from the last one on, and memory is read nearly twice as
  * fast upwards. */
-#define AT(of, first, k, step) of(OX_GET(ox_f32, (first) + (k) * (step)), less)
+#define AT(of, first, k, step) of(OX_GET(ox_f32, (first) + (k) * (step)))
 #define SUM_OF_FOUR(of, first, k, step)                                                                                \
     ((AT(of, first, k + 3, step) + AT(of, first, k + 2, step)) + (AT(of, first, k + 1, step) + AT(of, first, k, step)))
 #define SUM_OF_EIGHT(of, first, step) (double)(SUM_OF_FOUR(of, first, 4, step) + SUM_OF_FOUR(of, first, 0, step))
 /* A vector of partial results at a time: compilers would keep those of a loop over several vectors in memory. */
 #define SUM_BLOCKS(name, of)                                                                                           \
-    static inline double name(const char *from, int64_t length, int64_t step, ox_f32 less) {                           \
+    static inline double name(const char *from, int64_t length, int64_t step) {                                        \
         double part[BESIDE] = {0};                                                                                     \
         int64_t i = 0;                                                                                                 \
-        (void)less;                                                                                                    \
         do                                                                                                             \
             UNROLLED for (int first = 0; first < BESIDE; first += LANES) for (int p = first; p < first + LANES; p++)   \
                 part[p] += SUM_OF_EIGHT(of, from + (i + p) * step, BESIDE * step);                                     \
@@ -177,12 +173,11 @@ FOLD_WIDE(f32, ox_f32, double)
 #define SUM_ROW(name, of, LOOP)                                                                                        \
     FOLD_ROW(wide_##name, ox_f32, double, of, SUM_OF, LOOP, SHALLOW)                                                   \
     SUM_BLOCKS(blocks_##name, of)                                                                                      \
-    static inline double name(double first, const char *from, int64_t length, int64_t step, ox_f32 less) {             \
+    static inline double name(double first, const char *from, int64_t length, int64_t step) {                          \
         const int64_t whole = length & -(int64_t)BLOCK;                                                                \
-        const double start = whole ? first + blocks_##name(from, whole, step, less) : first;                           \
-        const double total =                                                                                           \
-            whole < length ? wide_##name(start, from + whole * step, length - whole, step, less) : start;              \
-        return whole && !isfinite(total) ? wide_##name(first, from, length, step, less) : total;                       \
+        const double start = whole ? first + blocks_##name(from, whole, step) : first;                                 \
+        const double total = whole < length ? wide_##name(start, from + whole * step, length - whole, step) : start;   \
+        return whole && !isfinite(total) ? wide_##name(first, from, length, step) : total;                             \
     }
 #define SUM_FLOATS(name, of)                                                                                           \
     SUM_ROW(packed_##name, of, UNROLLED)                                                                               \
@@ -191,20 +186,10 @@ FOLD_WIDE(f32, ox_f32, double)
 SUM_FLOATS(sum_f32, ITSELF)
 SUM_FLOATS(squares_f32, SQUARE)
 #define SQUARES_F32 rows_squares_f32
-SUM_ROW(deviations, DEVIATION, UNROLLED)
-static void deviations_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, const char *less,
-                           int64_t less_step) {
-    double *to = sums;
-    OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof *to == 0);
-    for (int64_t i = 0; i < n; i++, from += next, less += less_step)
-        to[i] = deviations(to[i], from, length, sizeof(ox_f32), OX_GET(ox_f32, less));
-}
-#define DEVIATIONS_F32 deviations_f32
 static void eights_f32(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step) {
     double *to = sums;
-    const ox_f32 less = 0;
     OX_ASSERT(n >= 0 && length > 0 && (uintptr_t)sums % sizeof *to == 0);
-    (void)next, (void)less;
+    (void)next;
     for (int64_t k = 0; k < length; k++, from += 8 * step)
         for (int64_t i = 0; i < n; i++)
             to[i] += SUM_OF_EIGHT(ITSELF, from + i * (int64_t)sizeof(ox_f32), step);
@@ -221,11 +206,11 @@ FOLD(sum_u32, ox_u32, uint64_t, SUM_OF, UNROLLED, SHALLOW)
 FOLD_WIDE(i64, ox_u64, uint64_t)
 
 /* Absolute values and squares as they are summed up; integers for the roots and logarithms of their sums as reals. */
-#define ABSOLUTE(a, less) fabs((double)(a))
-#define ABSOLUTE_64(a, less) ((a) < 0 ? 0 - (uint64_t)(a) : (uint64_t)(a))
-#define SQUARE_REAL(a, less) ((double)(a) * (double)(a))
-#define SQUARE_64(a, less) ((uint64_t)(a) * (uint64_t)(a))
-#define AS_REAL(a, less) ((double)(a))
+#define ABSOLUTE(a) fabs((double)(a))
+#define ABSOLUTE_64(a) ((a) < 0 ? 0 - (uint64_t)(a) : (uint64_t)(a))
+#define SQUARE_REAL(a) ((double)(a) * (double)(a))
+#define SQUARE_64(a) ((uint64_t)(a) * (uint64_t)(a))
+#define AS_REAL(a) ((double)(a))
 FOLD_OF(absolute_f32, ox_f32, double, ABSOLUTE)
 FOLD_OF(absolute_f64, ox_f64, double, ABSOLUTE)
 FOLD_OF(absolute_i32, ox_i32, uint64_t, ABSOLUTE_64)
@@ -328,7 +313,7 @@ END_COPY(8)
 /* Integers of both signs and 64 bits have the same sums. */
 static bool find_sum(ox_dtype type, ox_folder *f, bool mean) {
     if (type == OX_FLOAT)
-        f->squares = SQUARES_F32, f->deviations = DEVIATIONS_F32, f->eights = EIGHTS_F32;
+        f->squares = SQUARES_F32, f->eights = EIGHTS_F32;
     switch ((int)type) {
         LOOPS(OX_FLOAT, OX_REDUCES, sum, f32, mean ? end_mean_f32 : end_f32)
         LOOPS(OX_DOUBLE, HAS_SUMS, sum, f64, mean ? end_mean_f64 : end_f64)

@@ -25,10 +25,6 @@ enum {
  * `next` bytes further. Never called with length 0. What an accumulator gets does not depend on n. */
 typedef void ox_fold_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, int64_t step);
 
-/* Sums of (x - center)² of packed elements; each accumulator has a center, `less_step` bytes behind the one before. */
-typedef void ox_fold_from_fn(void *sums, int64_t n, const char *from, int64_t next, int64_t length, const char *less,
-                             int64_t less_step);
-
 /* Turns n accumulators into packed elements of the compute type; `count` elements went into each. */
 typedef void ox_fold_end_fn(int64_t n, const void *sums, int64_t count, void *to);
 
@@ -38,8 +34,7 @@ typedef struct ox_folder {
     ox_fold_fn *rows;    /* one accumulator after the other */
     ox_fold_fn *columns; /* side by side, each in order; next is the size of an element */
     ox_fold_fn *squares; /* as `rows`, of the elements' squares in their type; NULL where there is no such loop */
-    ox_fold_from_fn *deviations; /* the same for differences; NULL where `squares` is */
-    ox_fold_fn *eights; /* as `columns`, of 8 * length floats, eight of which are added first; NULL for others */
+    ox_fold_fn *eights;  /* as `columns`, of 8 * length floats, eight of which are added first; NULL for others */
     ox_fold_end_fn *end;
     bool (*joins)(ox_dtype,
                   struct ox_folder *); /* an ox_folder_fn: what accumulators of partial results are folded by */

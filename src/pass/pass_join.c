@@ -13,13 +13,6 @@ ox_link_kind ox_pass_link_of(const ox_pass_builder *b, const pass_instruction *i
     return (ox_link_kind)kind;
 }
 
-/* Whether an instruction is the difference of rows that lie one behind the other from one element for each. */
-static bool is_deviation(const ox_pass_builder *b, const pass_instruction *in) {
-    const pass_reg *regs = b->pass.regs;
-    return ox_pass_link_of(b, in) == OX_LINK_Sub && regs[in->reg[1]].level == PASS_EACH &&
-           !regs[in->reg[1]].same_rows && regs[in->reg[2]].level != PASS_EACH;
-}
-
 /* Whether a fold can take what the squares that `in` gives are of. */
 static bool folds_squares(const ox_pass_builder *b, const pass_instruction *in, const pass_instruction *fold) {
     const pass_rows *rows = fold->attr;
@@ -27,7 +20,7 @@ static bool folds_squares(const ox_pass_builder *b, const pass_instruction *in, 
            in->reg[1] == in->reg[2] && !b->pass.regs[in->reg[1]].same_rows;
 }
 
-/* A sum of squares, and one of squares of differences: the last instruction but one. */
+/* A sum of squares. */
 static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_instruction *in) {
     if (!folds_squares(b, first, in))
         return false;
@@ -41,15 +34,6 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
     joined->short_rows = NULL;
     in->attr = joined;
     in->reg[1] = first->reg[1];
-    const pass_instruction *before = b->pass.ncode > 1 ? first - 1 : NULL;
-    const pass_reg *between = &b->pass.regs[in->reg[1]];
-    joined->deviates = before && before->reg[0] == in->reg[1] && between->readers == 2 && between->store < 0 &&
-                       is_deviation(b, before);
-    if (joined->deviates) {
-        in->reg[in->nargs = 2] = before->reg[2];
-        in->reg[1] = before->reg[1];
-        b->pass.ncode--;
-    }
     return true;
 }
 
@@ -143,27 +127,6 @@ static bool reads(const pass_instruction *in, ox_reg reg) {
         if (in->reg[k] == reg)
             return true;
     return false;
-}
-
-bool ox_pass_is_again(const ox_pass_builder *b, int i) {
-    const pass_draft *pass = &b->pass;
-    const pass_instruction *in = &pass->written[i];
-    int readers = 0;
-    if (!b->row_axes || pass->row < OX_ROW_MIN || !is_deviation(b, in) || pass->regs[in->reg[0]].store >= 0)
-        return false;
-    const int operand = pass->regs[in->reg[1]].operand;
-    if (operand < 0 || pass->operands[operand].gathered)
-        return false;
-    for (int j = i + 1; j < pass->nwritten; j++) {
-        const pass_instruction *reader = &pass->written[j];
-        if (!reads(reader, in->reg[0]))
-            continue;
-        readers++;
-        if (reader->reg[1] == reader->reg[2] ? j + 1 == pass->nwritten || !folds_squares(b, reader, reader + 1)
-                                             : ox_pass_link_of(b, reader) == OX_LINKS)
-            return false;
-    }
-    return readers > 1;
 }
 
 /* Whether `in` reads what the instruction before gives, which is no result of the program. */

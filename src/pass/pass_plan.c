@@ -147,27 +147,8 @@ static void take_rows(const pass_draft *pass, pass_instruction *in) {
     }
 }
 
-static bool plan_instruction(ox_pass_builder *b, pass_instruction in);
-
-/* What gives a register that `in` reads, once more before `in`. */
-static bool repeat(ox_pass_builder *b, pass_instruction *in, ox_reg reg) {
-    pass_instruction again = *b->pass.regs[reg].again;
-    again.reg[0] = ox_pass_new_reg(b, b->pass.regs[reg].dtype);
-    if (again.reg[0] < 0)
-        return false;
-    for (int k = 1; k <= in->nargs; k++)
-        if (in->reg[k] == reg) {
-            in->reg[k] = again.reg[0];
-            b->pass.regs[again.reg[0]].readers++;
-        }
-    return plan_instruction(b, again);
-}
-
 static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
     pass_draft *pass = &b->pass;
-    for (int k = 1; k <= in.nargs; k++)
-        if (pass->regs[in.reg[k]].again && !repeat(b, &in, in.reg[k]))
-            return false;
     in.level = result_level(pass, &in);
     ox_pass_join(b, &in);
     pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
@@ -210,9 +191,7 @@ static bool plan_code(ox_pass_builder *b) {
     const pass_instruction *code = b->pass.written = take_code(b, &b->pass.nwritten);
     int count = b->pass.nwritten;
     for (int i = 0; i < count; i++)
-        if (ox_pass_is_again(b, i))
-            b->pass.regs[code[i].reg[0]].again = &code[i];
-        else if (!plan_instruction(b, code[i]))
+        if (!plan_instruction(b, code[i]))
             return false;
     code = take_code(b, &count);
     for (int i = 0; i < count; i++)

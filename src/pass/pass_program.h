@@ -42,9 +42,8 @@ typedef struct pass_reg {
     int readers;          /* operands of instructions that it is */
     int store;            /* the store that takes it, -1 if none */
     pass_level level;
-    bool same_rows;                       /* an operand that is the same in each row: one of them is there */
-    ox_reg spread;                        /* the same laid out for each element, -1 if that is not wanted */
-    const struct pass_instruction *again; /* recomputed by each reader instead of stored; NULL if it is stored */
+    bool same_rows; /* an operand that is the same in each row: one of them is there */
+    ox_reg spread;  /* the same laid out for each element, -1 if that is not wanted */
 } pass_reg;
 
 /* A chain that may still grow. */
@@ -90,7 +89,6 @@ typedef struct pass_rows {
     int64_t row;                /* elements in a row */
     ox_folder folder, joins;    /* ox_pass_fold: of elements, and of their accumulators */
     const ox_loops *short_rows; /* for rows that are folded many at a time; NULL for others */
-    bool deviates;              /* it folds squares of differences from another operand */
     ox_softmax_fn *softmax;
     ox_spread_fn *spread;
 } pass_rows;
@@ -212,10 +210,6 @@ bool ox_pass_is_affine(const ox_pass_builder *builder, pass_affine *affine);
 
 /* pass_join.c: which operation on floats an instruction is; OX_LINKS if it is none that can be a link. */
 ox_link_kind ox_pass_link_of(const ox_pass_builder *builder, const pass_instruction *in);
-
-/* pass_join.c: whether instruction i of those that were written is done faster with each of its readers than once: the
- * difference of an operand from one element for each row, which would be kept for a whole row. */
-bool ox_pass_is_again(const ox_pass_builder *builder, int i);
 
 /* The most elements of a tile, but for those of a row. */
 enum {

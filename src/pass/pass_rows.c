@@ -14,13 +14,11 @@ static int fold_lane(int64_t n, char *const arg[], const int64_t step[], const v
         ox_fold_sums sums;
         ox_fold_start(folder, count, &sums);
         const char *from = arg[1] + i * next;
-        if (rows->deviates)
-            folder->deviations(&sums, count, from, next, rows->row, arg[2] + i * step[2], step[2]);
 #if !OX_SMALL
-        else if (rows->short_rows)
+        if (rows->short_rows)
             ox_fold_short_rows(rows->short_rows, folder, &rows->joins, &sums, count, from, width, next, rows->row);
-#endif
         else
+#endif
             folder->rows(&sums, count, from, next, rows->row, width);
         folder->end(count, &sums, rows->row, arg[0] + i * step[0]);
     }

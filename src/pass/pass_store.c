@@ -28,14 +28,11 @@ void ox_pass_stream(ox_pass_builder *b, const ox_tensor *out) {
         store->streamed = true;
 }
 
-/* True if an instruction behind the writer of register `written` reads `reg`. once_more: or reads a register that is
- * recomputed from `reg` (ox_pass_is_again). */
-static bool reads_behind(const pass_draft *pass, ox_reg reg, ox_reg written, bool once_more) {
-    const int store = pass->regs[written].writer;
-    for (int i = 0; i < pass->ncode; i++)
+/* True if an instruction behind the writer of register `written` reads `reg`. */
+static bool reads_behind(const pass_draft *pass, ox_reg reg, ox_reg written) {
+    for (int i = pass->regs[written].writer + 1; i < pass->ncode; i++)
         for (int k = 1; k <= pass->code[i].nargs; k++)
-            if (pass->code[i].reg[k] == reg &&
-                (i > store || (once_more && reads_behind(pass, pass->code[i].reg[0], written, false))))
+            if (pass->code[i].reg[k] == reg)
                 return true;
     return false;
 }
@@ -43,8 +40,7 @@ static bool reads_behind(const pass_draft *pass, ox_reg reg, ox_reg written, boo
 bool ox_pass_reads_later(const ox_pass_builder *b, const ox_tensor *in, const ox_tensor *out) {
     const pass_store *store = store_of(b, out);
     for (int a = 0; store && a < b->pass.noperands; a++)
-        if (b->pass.operands[a].tensor == in &&
-            reads_behind(&b->pass, b->pass.operands[a].reg, store->reg, b->row_axes > 0))
+        if (b->pass.operands[a].tensor == in && reads_behind(&b->pass, b->pass.operands[a].reg, store->reg))
             return true;
     return false;
 }

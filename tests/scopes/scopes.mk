@@ -4,7 +4,7 @@ SCOPES_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/scopes/*.c
 $(SCOPES_OBJ): CFLAGS += -D_DEFAULT_SOURCE
 
 $(BUILD)/scopes: $(SCOPES_OBJ) $(BUILD)/libox.a
-	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c $(BLAS_LIBS) -lm -lpthread
+	$(call SHORT,LD) $(CC) $(LDFLAGS) -o $@ $^ -lprotobuf-c -lm -lpthread
 
 scopes: $(BUILD)/scopes
 	@$(EMULATOR) $(BUILD)/scopes --rounds $(if $(ALL),20,1) --every $(if $(SANITIZE)$(EMULATOR),20,1)

@@ -18,8 +18,7 @@ def read_builds():
 
 
 def library_files(lists):
-    files = {path for pattern in lists["LIB_PATTERNS"] for path in ROOT.glob(pattern)}
-    return sorted(files - {ROOT / name for name in lists["BLAS_FILES"]})
+    return sorted({path for pattern in lists["LIB_PATTERNS"] for path in ROOT.glob(pattern)})
 
 
 def label(path):

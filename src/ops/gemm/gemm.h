@@ -10,31 +10,30 @@
 
 typedef struct ox_gemm ox_gemm;
 
-/* Writes rows [row, row + rows) of columns [column, column + columns) of a matrix B to a panel with panel_row bytes a
- * row. The panel holds zeros before; what is beyond `columns` must stay finite. Where the kernel takes groups of rows,
- * `stage` has room for all of them side by side. Threads call it at the same time. */
-typedef void ox_gemm_panel_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
-                              char *panel, int64_t panel_row, char *stage);
+/* Rows [row, row + rows) of columns [column, column + columns) of a matrix: where they lie, and the bytes between rows,
+ * of packed columns. */
+typedef struct ox_gemm_block {
+    int64_t row, rows, column, columns;
+    char *data;
+    int64_t data_row;
+    void *scratch; /* of a finished block of C: the bytes that the product asked for, the same for all blocks of a part
+                    * of the pool */
+} ox_gemm_block;
 
-/* Writes columns [column, column + columns) of rows [row, row + rows) of a matrix B as packed rows, to_row bytes apart.
- * Threads call it at the same time. */
-typedef void ox_gemm_columns_fn(const ox_gemm *gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
-                                char *to, int64_t to_row);
+/* Writes a block of a matrix B to a panel. What is beyond `columns` must stay finite. Where the kernel takes groups of
+ * rows, `stage` has room for all of them side by side. Threads call it at the same time. */
+typedef void ox_gemm_panel_fn(const ox_gemm *gemm, const ox_gemm_block *panel, char *stage);
+
+/* Writes a block of a matrix B as packed rows of its columns, so that columns are data_row bytes apart. Threads call it
+ * at the same time. */
+typedef void ox_gemm_columns_fn(const ox_gemm *gemm, const ox_gemm_block *to);
 
 /* Narrows rows [*k, *k + *depth) of a matrix B to those where columns [column, column + columns) may hold something
  * else than zeros. Threads call it at the same time. */
 typedef void ox_gemm_seen_fn(const ox_gemm *gemm, int64_t column, int64_t columns, int64_t *k, int64_t *depth);
 
-/* A finished block of C: rows [row, row + rows) of columns [column, column + columns), in the kernel's type, packed
- * columns and data_row bytes between rows. It lies in a cache and may be changed. */
-typedef struct ox_gemm_block {
-    int64_t row, rows, column, columns;
-    char *data;
-    int64_t data_row;
-    void *scratch; /* the bytes that the product asked for, the same for all blocks of a part of the pool */
-} ox_gemm_block;
-
-/* Takes a finished block, to bring it where ox_gemm_out says; every element comes once. Threads call it at the same
+/* Takes a finished block of C, in the kernel's type, to bring it where ox_gemm_out says. It lies in a cache and may be
+ * changed; every element comes once. Threads call it at the same
  * time. */
 typedef void ox_gemm_end_fn(const ox_gemm *gemm, const ox_gemm_block *block);
 
@@ -101,8 +100,7 @@ enum {
 typedef enum ox_gemm_algorithm {
     OX_GEMM_PANELS = 0, /* panels of A and B, tiles of C */
     OX_GEMM_ROW_VECTOR, /* one row, along the rows of B */
-    OX_GEMM_DOTS,       /* one row, along the columns of B */
-    OX_GEMM_BLAS        /* by the library of gemm_blas.h */
+    OX_GEMM_DOTS        /* one row, along the columns of B */
 } ox_gemm_algorithm;
 
 /* How products of one shape are cut. */

@@ -1,7 +1,7 @@
 /* gemm_plan.c: how products are cut into blocks that fit the caches. */
+#include "gemm.h"
 #include "host.h"
 #include "ops/dense.h"
-#include "gemm_blas.h"
 
 #include <math.h>
 
@@ -68,8 +68,7 @@ static int64_t row_of_result(const ox_gemm *g) {
 
 /* Whether each element of C is written once, by a tile, which may read what is added from that very place before. */
 static bool is_added_in_place(const ox_gemm *g) {
-    return g->k > 0 && g->k <= OX_GEMM_DEPTH && g->m > 1 && g->n > 1 && !g->sides && !g->left_panels &&
-           !ox_gemm_blas_fits(g);
+    return g->k > 0 && g->k <= OX_GEMM_DEPTH && g->m > 1 && g->n > 1 && !g->sides && !g->left_panels;
 }
 
 /* Whether each row of the result has one value. The values must not begin again within the rows of a product, and
@@ -128,10 +127,6 @@ void ox_gemm_place_finish(ox_gemm *g) {
 static void choose_way(const ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     if (g->left_panels) {
         plan->transposed = true;
-        return;
-    }
-    if (ox_gemm_blas_fits(g)) {
-        plan->algorithm = OX_GEMM_BLAS;
         return;
     }
     if (call->plain)
@@ -244,20 +239,6 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     return OX_OK;
 }
 
-/* The library has threads of its own; the pool only asks whether to go on. */
-static ox_status plan_blas(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
-    int64_t count;
-    if (!plan->batched && !ox_pool_is_polled(plan->pool))
-        plan->pool = NULL;
-    if (!ox_gemm_is_taken(g))
-        return OX_OK;
-    if (!ox_mul_i64(g->m, g->n, &count) ||
-        !ox_mul_size((size_t)count, ox_dtype_size(plan->kernel->c), &plan->c_bytes) || plan->c_bytes > SIZE_MAX / 4)
-        return ox_call_fail(call, OX_ERROR_LIMIT, "a product of %lld x %lld elements is too large for this machine",
-                            (long long)g->m, (long long)g->n);
-    return OX_OK;
-}
-
 size_t ox_gemm_part_bytes(const ox_gemm_plan *plan) {
     return ox_pool_room(ox_pool_parts(plan->pool), plan->stage + plan->a_bytes + plan->c_bytes + plan->back_bytes +
                                                        plan->side_bytes + plan->scratch);
@@ -290,8 +271,6 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     const ox_gemm transposed = ox_gemm_transpose(g);
     if (plan->algorithm == OX_GEMM_PANELS) {
         OX_TRY(plan_panels(call, plan->transposed ? &transposed : g, plan));
-    } else if (plan->algorithm == OX_GEMM_BLAS) {
-        OX_TRY(plan_blas(call, g, plan));
     } else {
         plan->columns = OX_GEMM_VECTOR_COLUMNS;
         plan->c_bytes = ox_gemm_is_taken(g) ? OX_GEMM_VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;
@@ -322,12 +301,10 @@ static const char *name_of_panels(const ox_gemm *g, const ox_gemm_plan *plan) {
 
 void ox_gemm_name(ox_call *call, const ox_gemm *g, const ox_gemm_plan *plan) {
     static const char *const
-        rows[] = {[OX_GEMM_ROW_VECTOR] = "one row along rows of B",
-                  [OX_GEMM_DOTS] = "one row of dot products",
-                  [OX_GEMM_BLAS] = "BLAS"},
+        rows[] = {[OX_GEMM_ROW_VECTOR] = "one row along rows of B", [OX_GEMM_DOTS] = "one row of dot products"},
         *const columns[] = {
             [OX_GEMM_ROW_VECTOR] = "one column along columns of A", [OX_GEMM_DOTS] = "one column of dot products"};
-    if (!plan->columns && plan->algorithm != OX_GEMM_BLAS)
+    if (!plan->columns)
         return; /* without elements */
     ox_call_name(call, plan->algorithm == OX_GEMM_PANELS ? name_of_panels(g, plan)
                        : plan->transposed                ? columns[plan->algorithm]

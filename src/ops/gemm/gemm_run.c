@@ -1,5 +1,5 @@
 /* gemm_run.c: products and batches of them, split over threads. */
-#include "gemm_blas.h"
+#include "gemm.h"
 
 #include <string.h>
 
@@ -78,15 +78,15 @@ static int64_t depth_range(const ox_gemm_kernel *kernel, int64_t k, int64_t i, i
 
 /* ---- Panels ------------------------------------------------------------------------------------------------- */
 
-/* Rows [k, k + rows) of B, of some columns, where a panel has them. */
-static void pack_rows(const gemm_job *job, const ox_gemm_block *from, char *to, int64_t to_row, char *stage) {
+/* Some rows of B, where a panel has them. */
+static void pack_rows(const gemm_job *job, const ox_gemm_block *to, char *stage) {
     const ox_gemm *g = job->transposed;
     if (g->panel) {
-        g->panel(g, from->row, from->rows, from->column, from->columns, to, to_row, stage);
+        g->panel(g, to, stage);
         return;
     }
-    const ox_gemm_matrix b = {g->b.dtype, offset(&g->b, from->row, from->column), g->b.row, g->b.col};
-    job->plan->kernel->pack_b(job->plan->loops, &b, from->rows, from->columns, to, to_row, stage);
+    const ox_gemm_matrix b = {g->b.dtype, offset(&g->b, to->row, to->column), g->b.row, g->b.col};
+    job->plan->kernel->pack_b(job->plan->loops, &b, to->rows, to->columns, to->data, to->data_row, stage);
 }
 
 /* Panels [first, end) of the columns of a job. Where B has packed rows, a few of them are read from start to end. */
@@ -104,8 +104,10 @@ static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *s
                 const ox_gemm_block rows = {.row = k + r,
                                             .rows = ox_least(step, depth - r),
                                             .column = job->column + column,
-                                            .columns = ox_least(kernel->columns, job->columns - column)};
-                pack_rows(job, &rows, job->panels + panel.start + r * panel.row, panel.row, stage);
+                                            .columns = ox_least(kernel->columns, job->columns - column),
+                                            .data = job->panels + panel.start + r * panel.row,
+                                            .data_row = panel.row};
+                pack_rows(job, &rows, stage);
             }
     }
 }
@@ -149,7 +151,7 @@ static void lay_rows(const gemm_job *job, const gemm_room *room, int64_t k, int6
     const ox_gemm *g = job->transposed;
     const ox_gemm_matrix from = rows_from(g, row, k);
     if (g->gather)
-        g->gather(job->gemm, k, depth, row, rows, to, kernel->a_row);
+        g->gather(job->gemm, &(const ox_gemm_block){k, depth, row, rows, to, kernel->a_row, NULL});
     else
         kernel->pack_a(job->plan->loops, &from, rows, depth, to, kernel->a_row, room->stage);
 }
@@ -553,29 +555,6 @@ static void vector_share(void *context, ox_share *share) {
         compute_vector(job, &room, first * unit, ox_least(end * unit, job->transposed->n));
 }
 
-/* ---- The library's products ---------------------------------------------------------------------------------- */
-
-/* The whole product, or a few rows at a time where somebody may cancel it. */
-static void run_blas(const gemm_job *job) {
-    const ox_gemm *g = job->gemm;
-    const gemm_room room = job_room(job, 0);
-    const int64_t rows = ox_pool_piece(job->plan->pool, g->m, (double)g->n * (double)g->k);
-    const bool taken = ox_gemm_is_taken(g);
-    char *c = taken ? room.c : g->c;
-    const int64_t c_row = taken ? g->n * (int64_t)ox_dtype_size(job->plan->kernel->c) : g->c_row;
-    for (int64_t row = 0; row < g->m; row += rows) {
-        ox_gemm strip = *g;
-        strip.m = ox_least(rows, g->m - row);
-        strip.a.data = (const char *)g->a.data + row * g->a.row;
-        if (ox_pool_poll(job->plan->pool))
-            return;
-        ox_gemm_blas(&strip, c + row * c_row, c_row);
-    }
-    const ox_gemm_block block = {0, g->m, 0, g->n, c, c_row, room.scratch};
-    finish_block(job, &block);
-    ox_gemm_take_block(g, &block);
-}
-
 /* ---- Products ----------------------------------------------------------------------------------------------- */
 
 /* One product; part: of the pool that computes it alone, -1 if the pool shares it. */
@@ -591,8 +570,6 @@ static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, in
     ox_pool *pool = part < 0 ? plan->pool : NULL;
     if (plan->algorithm == OX_GEMM_PANELS)
         run_panels(&job, pool);
-    else if (plan->algorithm == OX_GEMM_BLAS)
-        run_blas(&job);
     else
         ox_pool_share(pool, pieces(transposed.n, plan->kernel->columns), pieces(plan->columns, plan->kernel->columns),
                       vector_share, &job);

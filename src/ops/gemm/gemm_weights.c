@@ -1,6 +1,6 @@
 /* gemm_weights.c: weights, laid out in panels once for all sessions of a model. */
 #include "ops/dense.h"
-#include "gemm_blas.h"
+#include "gemm.h"
 
 /* ---- Panels of the store ---------------------------------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ static void place(const void *places, int64_t number, ox_gemm *g) {
 static bool describe(const ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides,
                      const ox_gemm *g, matrices *m) {
     if (!call->store || !(call->weights >> input & 1) || rank > OX_STORE_DIMS - 2 || ox_count(rank, dims) == 0 ||
-        g->k == 0 || g->n < 2 || ox_gemm_blas_fits(g))
+        g->k == 0 || g->n < 2)
         return false;
     const char *data = call->in[input]->data, *first = g->b.data ? g->b.data : data;
     m->rank = rank;

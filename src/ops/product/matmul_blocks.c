@@ -55,15 +55,14 @@ float ox_block_weight(const ox_block_weights *w, int64_t n, int64_t k) {
 }
 
 /* An ox_gemm_panel_fn. */
-static void fill_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                       int64_t panel_row, char *stage) {
+static void fill_panel(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const ox_block_weights *w = &((const blocks_run *)g->context)->weights;
     (void)stage;
-    for (int64_t j = 0; j < columns; j++)
-        for (int64_t i = 0; i < rows; i++)
-            OX_AT(ox_f32, panel + i * panel_row + j * (int64_t)sizeof(float)) =
-                w->shape.is_transposed ? ox_block_weight(w, row + i, column + j)
-                                       : ox_block_weight(w, column + j, row + i);
+    for (int64_t j = 0; j < panel->columns; j++)
+        for (int64_t i = 0; i < panel->rows; i++)
+            OX_AT(ox_f32, panel->data + i * panel->data_row + j * (int64_t)sizeof(float)) =
+                w->shape.is_transposed ? ox_block_weight(w, panel->row + i, panel->column + j)
+                                       : ox_block_weight(w, panel->column + j, panel->row + i);
 }
 
 #if !OX_SMALL
@@ -76,8 +75,8 @@ enum {
 };
 
 /* Rows of a panel that begin with a whole word of weights. */
-static void widen_words(const blocks_run *run, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                        int64_t panel_row) {
+static void widen_words(const blocks_run *run, const ox_gemm_block *panel) {
+    const int64_t row = panel->row, rows = panel->rows, column = panel->column, columns = panel->columns;
     const ox_block_weights *w = &run->weights;
     const ox_block_row *packed = &run->few->row;
     const int64_t block = row / packed->block, count = (row + rows - 1) / packed->block - block + 1;
@@ -98,17 +97,19 @@ static void widen_words(const blocks_run *run, int64_t row, int64_t rows, int64_
                 (float)ox_bits_at(w->packed_zeros + (column + j) * w->zeros_row, block + b, packed->bits);
     if (w->packed_zeros)
         from.zeros = zeros, from.zeros_apart = count;
-    run->few->loops->widen(&from, rows, panel, panel_row);
+    run->few->loops->widen(&from, rows, panel->data, panel->data_row);
 }
 
 /* An ox_gemm_panel_fn. */
-static void widen_panel(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                        int64_t panel_row, char *stage) {
+static void widen_panel(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const blocks_run *run = g->context;
-    const int64_t each = 32 / run->few->row.bits, before = ox_least(rows, (each - row % each) % each);
-    fill_panel(g, row, before, column, columns, panel, panel_row, stage);
-    if (rows > before)
-        widen_words(run, row + before, rows - before, column, columns, panel + before * panel_row, panel_row);
+    const int64_t each = 32 / run->few->row.bits, before = ox_least(panel->rows, (each - panel->row % each) % each);
+    ox_gemm_block first = *panel, rest = *panel;
+    first.rows = before;
+    fill_panel(g, &first, stage);
+    rest.row += before, rest.rows -= before, rest.data += before * rest.data_row;
+    if (rest.rows > 0)
+        widen_words(run, &rest);
 }
 
 static void round_part(void *context, int part, int parts) {

@@ -156,14 +156,12 @@ typedef struct ox_conv_source {
 
 ox_conv_source ox_conv_source_of(const ox_loops *loops, const void *data, ox_dtype dtype, int fill);
 
-/* Rows [row, row + rows) of columns [column, column + columns) of the product's second matrix: the input elements that
- * each output element sees, row k those of tap k % taps of channel k / taps; filled up with padding to to_row bytes.
- * At most OX_CONV_COLUMNS columns. */
+/* Writes a block of the product's second matrix: the input elements that each output element sees, row k those of tap
+ * k % taps of channel k / taps; filled up with padding to data_row bytes. At most OX_CONV_COLUMNS columns. */
 enum {
     OX_CONV_COLUMNS = OX_SMALL ? 4 : OX_GEMM_PANEL_ROW / (int)sizeof(float)
 };
-void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
-                     int64_t columns, char *to, int64_t to_row);
+void ox_conv_columns(const ox_conv *conv, const ox_conv_source *from, const ox_gemm_block *to);
 
 /* The product of floats, with what becomes of its sums. */
 ox_gemm ox_conv_float_product(const ox_call *call, const ox_conv *conv, const void *bias);

@@ -82,22 +82,22 @@ static ox_run *find_runs(const ox_window *w, const piece *p, const int64_t *tap,
     return add_run(first, end, p->at + before + inside, p->count - before - inside, -1, stride);
 }
 
-void ox_conv_columns(const ox_conv *c, const ox_conv_source *from, int64_t row, int64_t rows, int64_t column,
-                     int64_t columns, char *to, int64_t to_row) {
+void ox_conv_columns(const ox_conv *c, const ox_conv_source *from, const ox_gemm_block *to) {
     const ox_window *w = &c->window;
+    const int64_t rows = to->rows, columns = to->columns, to_row = to->data_row;
     const int64_t channel = w->in_count * from->width, stride = w->stride[w->spatial - 1];
     int64_t tap[OX_WINDOW_DIMS];
     piece pieces[COLUMNS];
     ox_run runs[RUNS * COLUMNS + 1];
-    const int64_t count = find_pieces(c, column, columns, pieces);
-    ox_index_of(w->spatial, w->kernel, ox_remainder(row, w->taps), tap);
+    const int64_t count = find_pieces(c, to->column, columns, pieces);
+    ox_index_of(w->spatial, w->kernel, ox_remainder(to->row, w->taps), tap);
     for (int64_t first = 0; first < rows && first < w->taps; first++, ox_index_next(w->spatial, w->kernel, tap)) {
         ox_run *end = runs;
         for (int64_t i = 0; i < count; i++)
             end = find_runs(w, &pieces[i], tap, runs, end);
         end = add_run(runs, end, columns, ox_quotient(to_row, from->width) - columns, -1, stride);
-        from->gather(ox_quotient(rows - first - 1, w->taps) + 1, to + first * to_row, w->taps * to_row,
-                     (const char *)from->data + ox_quotient(row + first, w->taps) * channel, channel, stride,
+        from->gather(ox_quotient(rows - first - 1, w->taps) + 1, to->data + first * to_row, w->taps * to_row,
+                     (const char *)from->data + ox_quotient(to->row + first, w->taps) * channel, channel, stride,
                      end - runs, runs, from->fill);
     }
 }

@@ -275,7 +275,8 @@ static void sum_columns(const ox_call *call, const conv_integer *c, const char *
         for (int64_t tap = 0; tap < w->taps; tap += SUM_ROWS) {
             const int64_t taps = ox_least(SUM_ROWS, w->taps - tap);
             const int64_t columns = ox_least(OX_CONV_COLUMNS, w->out_count - column);
-            ox_conv_columns(&c->conv, &from, tap, taps, column, columns, (char *)gathered, sizeof *gathered);
+            const ox_gemm_block to = {tap, taps, column, columns, (char *)gathered, sizeof *gathered, NULL};
+            ox_conv_columns(&c->conv, &from, &to);
             for (int64_t r = 0; r < taps; r++)
                 for (int64_t j = 0; j < columns; j++)
                     sums[column + j] += gathered[r][j];
@@ -293,28 +294,28 @@ typedef struct integer_job {
 } integer_job;
 
 /* An ox_gemm_panel_fn. */
-static void lay_bytes(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                      int64_t panel_row, char *stage) {
+static void lay_bytes(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const integer_job *job = g->context;
     const ox_conv_source from = ox_conv_source_of(job->call->loops, g->b.data, g->b.dtype, job->fill);
 #if OX_SMALL
     (void)stage;
-    ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, panel, panel_row);
+    ox_conv_columns(&job->c->conv, &from, panel);
 #else
-    const ox_gemm_matrix staged = {g->b.dtype, stage, columns, 1};
-    ox_conv_columns(&job->c->conv, &from, row, rows, column, columns, stage, columns);
-    job->c->conv.plan.kernel->pack_b(job->call->loops, &staged, rows, columns, panel, panel_row, NULL);
+    const ox_gemm_matrix staged = {g->b.dtype, stage, panel->columns, 1};
+    ox_gemm_block rows = *panel;
+    rows.data = stage, rows.data_row = panel->columns;
+    ox_conv_columns(&job->c->conv, &from, &rows);
+    job->c->conv.plan.kernel->pack_b(job->call->loops, &staged, panel->rows, panel->columns, panel->data,
+                                     panel->data_row, NULL);
 #endif
 }
 
 #if !OX_SMALL
 /* An ox_gemm_panel_fn. */
-static void lay_words(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                      int64_t panel_row, char *stage) {
+static void lay_words(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const integer_job *job = g->context;
     (void)stage;
-    ox_conv_words_columns(&job->c->conv, &job->c->words, g, job->words, job->fill, row, rows, column, columns, panel,
-                          panel_row);
+    ox_conv_words_columns(&job->c->conv, &job->c->words, g, job->words, job->fill, panel);
 }
 #endif
 

@@ -43,12 +43,11 @@ static int64_t step_of(int64_t count, int64_t width) {
 }
 
 /* An ox_gemm_panel_fn. */
-static void lay_columns(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                        int64_t panel_row, char *stage) {
+static void lay_columns(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const ox_conv *c = g->context;
     const ox_conv_source from = ox_conv_source_of(ox_gemm_loops(&c->plan), g->b.data, g->b.dtype, 0);
     (void)stage;
-    ox_conv_columns(c, &from, row, rows, column, columns, panel, panel_row);
+    ox_conv_columns(c, &from, panel);
 }
 
 ox_gemm ox_conv_product(const ox_conv *c, ox_dtype dtype) {

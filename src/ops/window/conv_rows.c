@@ -35,18 +35,18 @@ typedef struct rows_weights {
 } rows_weights;
 
 /* An ox_gemm_panel_fn: of a group, whose row k is that of channel k % channels of tap k / channels. */
-static void lay_weights(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                        int64_t panel_row, char *stage) {
+static void lay_weights(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const rows_weights *w = g->context;
     const int64_t width = (int64_t)ox_dtype_size(w->all->dtype), taps = w->conv->window.taps,
-                  channels = w->conv->in_channels, each = taps * channels * width;
-    for (int64_t k = row; k < row + rows;) {
+                  channels = w->conv->in_channels, each = taps * channels * width, end = panel->row + panel->rows;
+    for (int64_t k = panel->row; k < end;) {
         const int64_t tap = ox_quotient(k, channels), channel = k - tap * channels,
-                      count = ox_least(row + rows - k, channels - channel);
+                      count = ox_least(end - k, channels - channel);
         const ox_gemm_matrix from = {w->all->dtype,
-                                     (const char *)g->b.data + column * each + (channel * taps + tap) * width,
+                                     (const char *)g->b.data + panel->column * each + (channel * taps + tap) * width,
                                      taps * width, each};
-        w->kernel->pack_b(w->loops, &from, count, columns, panel + (k - row) * panel_row, panel_row, stage);
+        w->kernel->pack_b(w->loops, &from, count, panel->columns, panel->data + (k - panel->row) * panel->data_row,
+                          panel->data_row, stage);
         k += count;
     }
 }
@@ -314,24 +314,24 @@ static void copy_line(const row_run *run, const char *line, int64_t x, int64_t w
 }
 
 /* An ox_gemm_columns_fn. */
-static void gather_rows(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *to,
-                        int64_t to_row) {
+static void gather_rows(const ox_gemm *g, const ox_gemm_block *to) {
     const ox_conv *c = g->context;
     const ox_window *w = &c->window;
     const int last = w->spatial - 1;
-    const int64_t taps = joins_taps(c) ? w->kernel[last] : 1, length = taps * c->in_channels;
+    const int64_t taps = joins_taps(c) ? w->kernel[last] : 1, length = taps * c->in_channels, end = to->row + to->rows;
     row_run run = {c, g->b.data, (int64_t)ox_dtype_size(g->b.dtype), 0, 0, {0}};
-    for (int64_t k = row; k < row + rows; k += run.count) {
+    for (int64_t k = to->row; k < end; k += run.count) {
         const int64_t number = ox_quotient(k, length);
         int64_t index[OX_WINDOW_DIMS], count;
         run.first = k - number * length;
-        run.count = ox_least(row + rows - k, length - run.first);
+        run.count = ox_least(end - k, length - run.first);
         ox_index_of(w->spatial, w->kernel, number * taps, run.tap);
-        ox_index_of(w->spatial, w->out, column, index);
-        for (int64_t i = 0; i < columns; i += count) {
+        ox_index_of(w->spatial, w->out, to->column, index);
+        for (int64_t i = 0; i < to->columns; i += count) {
             const int64_t x = index[last] * w->stride[last] - w->pad[last] + run.tap[last] * w->dilation[last];
-            count = ox_least(columns - i, w->out[last] - index[last]);
-            copy_line(&run, find_line(&run, index), x, count, to + (k - row) * run.width + i * to_row, to_row);
+            count = ox_least(to->columns - i, w->out[last] - index[last]);
+            copy_line(&run, find_line(&run, index), x, count, to->data + (k - to->row) * run.width + i * to->data_row,
+                      to->data_row);
             index[last] = 0;
             ox_index_next(last, w->out, index);
         }

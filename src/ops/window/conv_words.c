@@ -107,7 +107,7 @@ char *ox_conv_words_take(const ox_call *call, const ox_conv *c, const ox_conv_wo
 }
 
 void ox_conv_words_columns(const ox_conv *c, const ox_conv_words *w, const ox_gemm *g, const char *all, int fill,
-                           int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel, int64_t panel_row) {
+                           const ox_gemm_block *panel) {
     const int64_t product = ox_quotient(g->start, g->m * g->n);
     const int seen = c->plan.kernel->shift ? fill ^ 0x80 : fill; /* as the kernel does */
     const ox_conv_source from = ox_conv_source_of(ox_gemm_loops(&c->plan), all + product * (int64_t)w->bytes,
@@ -115,7 +115,9 @@ void ox_conv_words_columns(const ox_conv *c, const ox_conv_words *w, const ox_ge
                                                   : w->group == sizeof(uint32_t) ? OX_UINT32
                                                                                  : OX_UINT16,
                                                   seen);
-    ox_conv_columns(c, &from, ox_quotient(row, w->group), ox_quotient(rows, w->group), column, columns, panel,
-                    panel_row * w->group);
+    ox_gemm_block words = *panel;
+    words.row = ox_quotient(panel->row, w->group), words.rows = ox_quotient(panel->rows, w->group);
+    words.data_row = panel->data_row * w->group;
+    ox_conv_columns(c, &from, &words);
 }
 #endif

@@ -31,7 +31,7 @@ char *ox_conv_words_take(const ox_call *call, const ox_conv *conv, const ox_conv
 
 /* What an ox_gemm_panel_fn does: `all` are these words, and `fill` is the byte of the image that padding is made of. */
 void ox_conv_words_columns(const ox_conv *conv, const ox_conv_words *words, const ox_gemm *g, const char *all, int fill,
-                           int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel, int64_t panel_row);
+                           const ox_gemm_block *panel);
 #endif
 
 #endif

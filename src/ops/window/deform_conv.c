@@ -163,10 +163,15 @@ static void list_samples(const deform_job *job, int64_t first, int64_t tap, int6
     }
 }
 
-/* One tap of `windows` windows for channels side by side of a group of offsets, each of which has a row of samples. */
-static void sample(const ox_gemm *g, int64_t channel, int64_t channels, int64_t tap, int64_t window, int64_t windows,
-                   char *to, int64_t to_row) {
+/* What one tap sees of windows side by side, for channels side by side of a group of offsets. */
+typedef struct samples {
+    int64_t channel, channels, tap, window, windows;
+} samples;
+
+/* A row of samples for each channel. */
+static void sample(const ox_gemm *g, const samples *s, char *to, int64_t to_row) {
     const deform_job *job = g->context;
+    const int64_t channel = s->channel, channels = s->channels, tap = s->tap, window = s->window, windows = s->windows;
     const ox_window *w = &job->conv.window;
     const int64_t width = (int64_t)ox_dtype_size(job->dtype), step[] = {width, width, width};
     const int64_t cell = ox_quotient(job->channel + channel, job->d->per_offsets) * w->taps + tap;
@@ -183,18 +188,18 @@ static void sample(const ox_gemm *g, int64_t channel, int64_t channels, int64_t 
 }
 
 /* An ox_gemm_panel_fn. */
-static void lay_samples(const ox_gemm *g, int64_t row, int64_t rows, int64_t column, int64_t columns, char *panel,
-                        int64_t panel_row, char *stage) {
+static void lay_samples(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const deform_job *job = g->context;
     const int64_t each = job->d->per_offsets, all = job->conv.in_channels, width = (int64_t)ox_dtype_size(job->dtype);
     const int64_t most = DEFORM_NEIGHBOURS >> job->conv.window.spatial;
     (void)stage;
-    for (int64_t at = 0, count; at < rows; at += count) {
-        const int64_t tap = ox_quotient(row + at, all), channel = ox_remainder(row + at, all);
-        count = ox_least(each - ox_remainder(job->channel + channel, each), ox_least(all - channel, rows - at));
-        for (int64_t i = 0; i < columns; i += most)
-            sample(g, channel, count, tap, column + i, ox_least(most, columns - i), panel + at * panel_row + i * width,
-                   panel_row);
+    for (int64_t at = 0, count; at < panel->rows; at += count) {
+        const int64_t tap = ox_quotient(panel->row + at, all), channel = ox_remainder(panel->row + at, all);
+        count = ox_least(each - ox_remainder(job->channel + channel, each), ox_least(all - channel, panel->rows - at));
+        for (int64_t i = 0; i < panel->columns; i += most) {
+            const samples s = {channel, count, tap, panel->column + i, ox_least(most, panel->columns - i)};
+            sample(g, &s, panel->data + at * panel->data_row + i * width, panel->data_row);
+        }
     }
 }
 
