@@ -1,4 +1,4 @@
-"""planted.py: rooms.py, hosts.py, circles.py, about.py, texts.py and abi.py find what they are there to find: each fault is
+"""planted.py: rooms.py, sizes.py, hosts.py, circles.py, about.py, texts.py and abi.py find what they are there to find: each fault is
 planted in a small tree of its own."""
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ import tally
 
 HERE = pathlib.Path(__file__).parent
 ROOMS = "loops\nops\nops/a ops/b\n"
-TABLE = "| `src/ops/*/` | a |\n| `src/ops/`, `src/loops/` | b |\n"
+TABLE = "| `src/ops/*/` | a | 3 files, 100 lines |\n| `src/ops/`, `src/loops/` | b | 2 files, 100 lines |\n"
 SOUND = {"src/loops/x.h": "", "src/ops/op.h": '#include "loops/x.h"\n', "src/ops/a/a.h": '#include "ops/op.h"\n#include <stdio.h>\n', "src/ops/b/b.c": '#include "b.h"\n', "src/ops/b/b.h": "", "design.md": TABLE}
 FAULTS = {
     "goes up": ({"src/loops/y.c": '#include "ops/op.h"\n'}, "loops includes ops/op.h"),
@@ -19,6 +19,7 @@ FAULTS = {
     "leads nowhere": ({"src/ops/op.c": '#include "ops/none.h"\n'}, "there is no ops/none.h"),
     "a room without a row": ({"design.md": TABLE.replace(", `src/loops/`", "")}, "what src/loops is for"),
     "a row without a room": ({"design.md": TABLE + "| `src/attic/` | c |\n"}, "src/attic/ is not in the list"),
+    "another number of files": ({"design.md": TABLE.replace("3 files", "9 files")}, "in place of '3 files, 100 lines'"),
     "unknown room": ({"src/attic/x.c": ""}, "attic is not in the list"),
     "conflict marker": ({"NOTES.md": "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"}, "NOTES.md:2: a conflict marker"),
 }
@@ -56,6 +57,26 @@ if circles("xy").returncode:
     failed.append("files that call in one direction are refused")
 if "these files call each other: x z" not in circles("xz").stdout:
     failed.append("two files that call each other: not found")
+
+# A file in C, reasons, and what sizes.py says.
+LONG = "static int f(int a) {\n" + "    a++;\n" * 60 + "    return a;\n}\n"
+SIZES = {
+    "short": ("static int f(int a, int (*b)(int, int)) {\n    return b(a, 1);\n}\n", "", ""),
+    "a long function": (LONG, "", "f has 63 lines, more than 60"),
+    "a long function with a reason": (LONG, "lines 63 f: a test\n", ""),
+    "a longer function than its reason says": (LONG, "lines 62 f: a test\n", "f has 63 lines, more than 62"),
+    "many parameters": ("typedef void ox_fn(int a, int b, int c, int d,\n                   int e, int f, int g[2]);\n", "", "ox_fn has 7 parameters"),
+    "many members": ("typedef struct big {\n    struct {\n        int " + ", ".join("a%d" % i for i in range(20)) + ";\n    } s;\n    int b, c, *d, (*e)(int, int), f;\n} big;\n", "", "big has 25 members"),
+    "a reason for nothing": ("", "lines 63 f: a test\n", "nothing needs a reason for lines of f"),
+    "no reason": (LONG, "lines 63 f:\n", "is not KIND NUMBER NAME"),
+}
+for name, (code, reasons, wanted) in SIZES.items():
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "x.c").write_text(code)
+        (pathlib.Path(folder) / "sizes.txt").write_text(reasons)
+        result = subprocess.run([sys.executable, HERE / "sizes.py", pathlib.Path(folder) / "sizes.txt", folder], capture_output=True, text=True, check=False)
+    if bool(result.returncode) != bool(wanted) or wanted not in result.stdout:
+        failed.append(f"sizes.py: {name}: not as it should be; {result.stdout or result.stderr}")
 
 # Files with headers of a system, and what hosts.py says of them; nothing where they belong.
 HOSTS = {

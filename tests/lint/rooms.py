@@ -1,8 +1,9 @@
-"""rooms.py ROOMS SRC DESIGN: checks the #include lines of a source tree against its list of rooms, and refuses conflict
+"""rooms.py [--write] ROOMS SRC DESIGN: checks the #include lines of a source tree against its list of rooms, and refuses conflict
 markers.
 
 The list names folders of SRC, the lowest line first; a file may include its own room and those of lines before. A folder
-that the list does not name, a header that is nowhere, and an include that goes up or to the side are errors. So is a table of rooms in DESIGN that is not that of the list.
+that the list does not name, a header that is nowhere, and an include that goes up or to the side are errors. So is a table of rooms in DESIGN that is not that of the list, or whose last cells are far from the files and lines that the rooms
+have; --write writes these cells anew.
 """
 import fnmatch
 import pathlib
@@ -54,6 +55,32 @@ def wrong_rows(design, root, levels):
     yield from (f"{design}: no row of a table says what {root.name}/{room} is for" for room in levels if "/" not in room and room not in listed)
 
 
+def sizes_of_rows(lines, root, levels):
+    """(number of a line, what its last cell has to say, files, lines) of each row of DESIGN about rooms."""
+    named = {number: re.findall(rf"`{root.name}/([^`]*)`", line.split("|")[1]) for number, line in enumerate(lines) if line.startswith(f"| `{root.name}/")}
+    exact = {name.rstrip("/") or "." for names in named.values() for name in names if "*" not in name}
+    for number, names in named.items():
+        rooms = {room for name in names for room in fnmatch.filter(levels, name.rstrip("/") or ".") if "*" not in name or room not in exact}
+        files = [path for room in rooms for path in (root / room).iterdir() if path.suffix in (".c", ".h", ".inc")] if rooms else []
+        count = sum(len(path.read_text().splitlines()) for path in files)
+        yield number, f"{len(files)} files, {max(round(count, -2), 100):,} lines", len(files), count
+
+
+def wrong_sizes(design, root, levels, write):
+    """Numbers that are a tenth away from what is there; with `write`, they become that."""
+    lines = design.read_text().splitlines()
+    for number, wanted, files, count in list(sizes_of_rows(lines, root, levels)):
+        head, cell = lines[number].rstrip(" |").rsplit("|", 1)
+        found = re.fullmatch(r" *([\d,]+) files, ([\d,]+) lines *", cell)
+        if write:
+            lines[number] = f"{head if found else head + '|' + cell.rstrip() + ' '}| {wanted} |"
+        elif not found or any(abs(int(have.replace(",", "")) - real) > max(real / 10, least)
+                              for have, real, least in zip(found.groups(), (files, count), (0, 100))):
+            yield f"{design}:{number + 1}: the row ends with '{cell.strip()}' in place of '{wanted}'; rooms.py --write writes it anew"
+    if write:
+        design.write_text("\n".join(lines) + "\n")
+
+
 def conflict_markers(root):
     """Lines that a merge has left, in all files that git knows (all files, where there is no git)."""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout.split(b"\0")
@@ -66,9 +93,10 @@ def conflict_markers(root):
 
 
 def main():
-    rooms, root, design = map(pathlib.Path, sys.argv[1:])
+    write = sys.argv[1] == "--write"
+    rooms, root, design = map(pathlib.Path, sys.argv[1 + write:])
     levels = read_rooms(rooms)
-    wrong = [*wrong_includes(root, levels), *wrong_rows(design, root, levels), *conflict_markers(root.parent)]
+    wrong = [*wrong_includes(root, levels), *wrong_rows(design, root, levels), *wrong_sizes(design, root, levels, write), *conflict_markers(root.parent)]
     print("\n".join(wrong) if wrong else "rooms: every include goes down")
     return bool(wrong)
 
