@@ -1,16 +1,16 @@
-/* ox.hpp: ox.h for C++17 and later, without a library of its own: models, sessions, tensors and values that free what
- * they hold, spans, and errors as exceptions or as results.
+/* ox.hpp: a header-only wrapper of ox.h for C++17 and later: models, sessions, tensors and values that free their
+ * resources, spans, and errors as exceptions or as results.
  *
  *     ox::session session(ox::model::load("model.onnx"));
  *     session.set("image", pixels, {1, 1, 8, 8});
  *     session.run();
  *     for (float probability : session.output("scores").data<float>()) ...
  *
- * A function whose name begins with try_ gives an ox::result, which holds what was asked for or an ox::error, and never
- * throws an ox::error itself; the one without try_ throws it. With -fno-exceptions the latter end the process.
+ * A function whose name begins with try_ returns an ox::result, which holds the value or an ox::error, and never throws
+ * an ox::error; the same function without try_ throws it. With -fno-exceptions the latter ends the process.
  *
- * What is said in ox.h of threads and of lifetimes counts here, too, with one ease: a session keeps its model alive.
- * Objects can be moved; a model can be copied, which shares it. c() gives what ox.h takes.
+ * The rules of ox.h on threads and lifetimes apply here, too, except that a session keeps its model alive. Objects can
+ * be moved; a copy of a model shares it. c() returns the handle that functions of ox.h take.
  *
  * Copyright 2026 the ox authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ namespace ox {
 
 /* ---- Errors ------------------------------------------------------------------------------------------------- */
 
-/* What went wrong: what() names file, node, tensor and the values that disagree. */
+/* An error: what() names file, node, tensor and the values that disagree. */
 class error : public std::runtime_error {
   public:
     explicit error(const ox_error &from) : std::runtime_error(from.text), status_(from.status) {}
@@ -69,7 +69,7 @@ namespace detail {
 
 } // namespace detail
 
-/* A T, or why there is none. */
+/* A T, or the error in its place. */
 template <class T> class [[nodiscard]] result {
   public:
     result(T value) : value_(std::move(value)) {}
@@ -77,7 +77,7 @@ template <class T> class [[nodiscard]] result {
 
     explicit operator bool() const noexcept { return value_.has_value(); }
 
-    /* The T; throws the error if there is none. */
+    /* The T; throws the error if there is one. */
     T &value() & { return value_ ? *value_ : (detail::raise(*error_), *value_); }
     const T &value() const & { return value_ ? *value_ : (detail::raise(*error_), *value_); }
     T &&value() && { return std::move(value()); }
@@ -85,7 +85,7 @@ template <class T> class [[nodiscard]] result {
     T &operator*() & { return value(); }
     T *operator->() { return &value(); }
 
-    /* The error, only where there is no T. */
+    /* The error; call it only on a result without a T. */
     const ox::error &error() const {
         assert(error_);
         return *error_;
@@ -96,7 +96,7 @@ template <class T> class [[nodiscard]] result {
     std::optional<ox::error> error_;
 };
 
-/* That it went well, or why not. */
+/* Success, or an error. */
 template <> class [[nodiscard]] result<void> {
   public:
     result() = default;
@@ -130,8 +130,8 @@ template <class F, class... Arguments> result<void> call(F function, Arguments..
 
 /* ---- Spans -------------------------------------------------------------------------------------------------- */
 
-/* `size` elements from `data` on, which somebody else owns. Made of vectors, arrays, std::span and all else that has
- * data() and size(); std::span is made of it. */
+/* `size` elements from `data` on, not owned. Vectors, arrays, std::span and every other type with data() and size()
+ * convert to it; it converts to std::span. */
 template <class T> class span {
   public:
     using element_type = T;
@@ -218,13 +218,13 @@ template <class F> void each(const ox_tensor &tensor, F visit) {
 
 } // namespace detail
 
-/* A look at a tensor whose dims and elements belong to somebody else: an output of a session, an input. */
+/* A view of a tensor that owns neither dims nor elements: an output of a session, an input. */
 class tensor_view {
   public:
     tensor_view() : tensor_{} {}
     explicit tensor_view(const ox_tensor &from) : tensor_(from) {}
 
-    /* Packed elements; their number has to be that of the dims. Both have to live as long as the view. */
+    /* Packed elements, as many as the dims say. Both have to live as long as the view. */
     template <class T> tensor_view(span<const T> values, span<const std::int64_t> dims) : tensor_{} {
         tensor_.dtype = dtype_of<T>::value;
         tensor_.rank = static_cast<int>(dims.size());
@@ -241,13 +241,13 @@ class tensor_view {
     span<const std::int64_t> dims() const noexcept { return {tensor_.dims, static_cast<std::size_t>(tensor_.rank)}; }
     bool is_packed() const noexcept { return ox_tensor_is_packed(&tensor_); }
 
-    /* The number of elements; 0 where there is no shape. */
+    /* The number of elements; 0 if the shape is invalid. */
     std::size_t count() const noexcept {
         const std::int64_t elements = ox_tensor_count(&tensor_);
         return elements < 0 ? 0 : static_cast<std::size_t>(elements);
     }
 
-    /* The elements where they lie: the type has to be right, and they have to be packed and aligned. */
+    /* The elements, without a copy: T has to be their type, and they have to be packed and aligned. */
     template <class T> span<const T> data() const {
         expect<T>();
         if (!is_packed())
@@ -259,7 +259,7 @@ class tensor_view {
         return {static_cast<const T *>(tensor_.data), count()};
     }
 
-    /* A copy of the elements, in row-major order, however they lie. */
+    /* A copy of the elements in row-major order, for any strides. */
     template <class T> std::vector<T> to_vector() const {
         expect<T>();
         std::vector<T> values;
@@ -294,7 +294,7 @@ class tensor_view {
 /* A packed tensor that owns its dims and elements. */
 class tensor {
   public:
-    /* Zeros; of strings, empty ones. */
+    /* Zeros, or empty strings. */
     tensor(ox_dtype dtype, std::vector<std::int64_t> dims) : dtype_(dtype), dims_(std::move(dims)) {
         const ox_tensor shape = describe(nullptr);
         const std::int64_t count = ox_tensor_count(&shape);
@@ -360,7 +360,7 @@ class tensor {
     ox_dtype dtype() const noexcept { return dtype_; }
     span<const std::int64_t> dims() const noexcept { return dims_; }
 
-    /* The elements; the type has to be right. */
+    /* The elements; T has to be their type. */
     template <class T> span<const T> data() const { return view().template data<T>(); }
     template <class T> span<T> data() {
         static_assert(!std::is_same_v<T, ox_string>, "strings do not change");
@@ -413,9 +413,9 @@ class tensor {
     std::unique_ptr<std::vector<std::string>> texts_; // the bytes of strings
 };
 
-/* ---- Values that are no tensors ----------------------------------------------------------------------------- */
+/* ---- Values other than tensors ------------------------------------------------------------------------------ */
 
-/* A look at a value that somebody else owns: an output of a session, an item of another value. */
+/* A view of a value that it does not own: an output of a session, an item of another value. */
 class value_view {
   public:
     explicit value_view(const ox_value *from = nullptr) : value_(from) {}
@@ -428,7 +428,7 @@ class value_view {
         return ox_value_type(value_, text);
     }
 
-    /* The tensor that the value is; throws if it is none. */
+    /* The value's tensor; throws if the value has another kind. */
     tensor_view tensor() const { return look(ox_value_tensor(value_), "tensor"); }
 
     /* Items of a sequence, an optional or a map. */
@@ -438,7 +438,7 @@ class value_view {
         return value_view(ox_value_item(value_, index));
     }
 
-    /* The keys of a map; throws if it is none. */
+    /* The keys of a map; throws for other kinds. */
     tensor_view keys() const { return look(ox_value_keys(value_), "map"); }
 
   private:
@@ -451,7 +451,7 @@ class value_view {
     const ox_value *value_;
 };
 
-/* A value that owns all that is in it. */
+/* A value that owns its contents. */
 class value {
   public:
     static result<value> try_of(const tensor_view &tensor) {
@@ -505,19 +505,19 @@ struct options : ox_options {
     options() : ox_options{} {}
 };
 
-/* A loaded model, which never changes. Copies are the same model; it is freed with the last one, sessions counted. */
+/* A loaded model, which never changes. Copies share it; it is freed with the last copy, and the last session of it. */
 class model {
   public:
     static result<model> try_load(const std::string &path, const options &with = {}) {
         return make(ox_model_load_file, path.c_str(), &with);
     }
 
-    /* Of bytes that stay where they are, and as they are, while the model lives. */
+    /* From bytes that must stay valid and unchanged while the model lives. */
     static result<model> try_load(span<const unsigned char> bytes, const options &with = {}) {
         return make(ox_model_load_memory, bytes.data(), bytes.size(), &with);
     }
 
-    /* To describe a model that may have operators that ox does not have. */
+    /* For a description of a model, also of one with operators that ox does not support. */
     static result<model> try_load_for_info(const std::string &path, const options &with = {}) {
         return make(ox_model_load_for_info, path.c_str(), &with);
     }
@@ -532,11 +532,11 @@ class model {
 
     const ox_model *c() const noexcept { return model_.get(); }
 
-    /* What can be set, and what comes out; pointers in it live as long as the model. */
+    /* Descriptions of inputs and outputs; their pointers live as long as the model. */
     std::vector<ox_value_info> inputs() const { return list(ox_model_input_count(c()), ox_model_input); }
     std::vector<ox_value_info> outputs() const { return list(ox_model_output_count(c()), ox_model_output); }
 
-    /* The place of an input or output of that name. */
+    /* The index of the input or output of that name. */
     std::optional<std::size_t> find_input(std::string_view name) const {
         return find(name, ox_model_input_count(c()), ox_model_input);
     }
@@ -580,7 +580,7 @@ class model {
 
 /* ---- Sessions ----------------------------------------------------------------------------------------------- */
 
-/* An input or output: its place, or its name. */
+/* An input or output: its index, or its name. */
 class which {
   public:
     template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
@@ -596,7 +596,7 @@ class which {
     bool named_ = false;
 };
 
-/* What runs a model: its own working memory, for one thread at a time. */
+/* Runs a model in its own working memory; one thread may use it at a time. */
 class session {
   public:
     static result<session> try_create(const ox::model &of, const options &with = {}) {
@@ -621,8 +621,8 @@ class session {
     ox_session *c() const noexcept { return session_.get(); }
     const ox::model &model() const noexcept { return model_; }
 
-    /* Sets an input. Elements are not copied: they have to stay as they are until the run has ended, and while an
-     * output is read that is this very input. */
+    /* Sets an input. Elements are not copied: they have to stay unchanged until the run has ended, and, if an output is
+     * this very input, as long as that output is read. */
     result<void> try_set(const which &input, const tensor_view &tensor) {
         const result<std::size_t> index = find_input(input);
         if (!index)
@@ -652,17 +652,17 @@ class session {
         set(input, tensor_view(span<const T>(std::data(values), std::size(values)), dims));
     }
 
-    /* Takes an input back. */
+    /* Unsets an input. */
     void unset(const which &input) {
         detail::call(ox_session_set_input, c(), find_input(input).value(), static_cast<const ox_tensor *>(nullptr))
             .value();
     }
 
-    /* Places all memory for the inputs that are set, as the first run does. */
+    /* Plans memory for the inputs that are set, as the first run would do. */
     result<void> try_prepare() { return detail::call(ox_session_prepare, c()); }
     void prepare() { try_prepare().value(); }
 
-    /* Runs the model on the inputs that are set. Throws what a function of on_step or into threw, at its end. */
+    /* Runs the model on the inputs that are set. At its end, rethrows an exception of a function of on_step or into. */
     result<void> try_run() {
         const result<void> ended = detail::call(ox_session_run, c());
         calls_->rethrow();
@@ -683,7 +683,7 @@ class session {
     }
     tensor_view output(const which &output) const { return try_output(output).value(); }
 
-    /* The same of an output that is no tensor; an empty view where it is one. */
+    /* The same for an output that is not a tensor; an empty view if it is one. */
     result<value_view> try_output_value(const which &output) const {
         const result<std::size_t> index = find_output(output);
         if (!index)
@@ -702,13 +702,13 @@ class session {
         return bytes;
     }
 
-    /* Calls `step` after each step of a run; nothing with an empty function. */
+    /* Makes runs call `step` after each step; an empty function turns that off. */
     void on_step(std::function<void(const ox_profile_event &)> step) {
         calls_->step = std::move(step);
         ox_session_set_profile(c(), calls_->step ? callbacks::call_step : nullptr, calls_.get());
     }
 
-    /* Asks `place` in each run for memory for each output, as ox_session_set_outputs says. */
+    /* Makes runs call `place` for the memory of each output, as described at ox_session_set_outputs. */
     void into(std::function<void *(std::size_t index, const tensor_view &output, std::size_t bytes)> place) {
         calls_->place = std::move(place);
         detail::call(ox_session_set_outputs, c(), calls_->place ? callbacks::call_place : nullptr, calls_.get())
@@ -720,8 +720,8 @@ class session {
         void operator()(ox_session *from) const { ox_session_free(from); }
     };
 
-    /* Functions of C++ that the library calls. No exception passes through it: the first one waits for the end of the
-     * run. */
+    /* C++ functions that the library calls. No exception passes through the library: the first one is kept until the
+     * run has ended. */
     struct callbacks {
         std::function<void(const ox_profile_event &)> step;
         std::function<void *(std::size_t, const tensor_view &, std::size_t)> place;
@@ -765,7 +765,7 @@ class session {
             extra_.emplace_back(with.extra_outputs[i]);
     }
 
-    /* The place of an input. The session itself checks a place that is given by a number. */
+    /* The index of an input. The session itself checks an index given as a number. */
     result<std::size_t> find_input(const which &of) const {
         const std::optional<std::size_t> found = of.named_ ? model_.find_input(of.name_) : of.index_;
         return found ? result<std::size_t>(*found) : missing("input", of);
