@@ -395,7 +395,7 @@ def _dtype_of(element_type):
     if isinstance(element_type, (int, np.integer)):
         names = dict(enumerate(_ELEMENT_TYPES, 1))
         if element_type not in names:
-            raise InvalidArgument(f"{element_type} is no element type")
+            raise InvalidArgument(f"{element_type} is not an element type")
         return _convert.dtype_of(names[element_type])
     return np.dtype(element_type)
 

@@ -23,7 +23,7 @@ static const char *text_of(DWORD code) {
     case ERROR_COMMITMENT_LIMIT:
         return "Cannot allocate memory";
     case ERROR_NO_UNICODE_TRANSLATION:
-        return "the path is no UTF-8";
+        return "the path is not UTF-8";
     default:
         return NULL;
     }

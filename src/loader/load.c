@@ -65,7 +65,7 @@ ox_status ox_load_create(const ox_options *options, const char *path, ox_model *
         status =
             ox_custom_rows(&made->pile, made->options.operators, made->options.operator_count, &made->operators, error);
     else if (!status && made->options.operator_count)
-        status = ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library takes no operators of its caller's");
+        status = ox_fail(error, OX_ERROR_UNSUPPORTED, "this build of the library does not support custom operators");
     if (status) {
         status = ox_meter_explain(&made->meter, status, error);
         ox_error_prefix(error, "%s: ", path);

@@ -13,8 +13,9 @@ static ox_status check_version(ox_loader *l, const char *domain, int64_t version
     int newest = newest_opset(l->b.model, domain);
     const char *shown = *domain ? domain : "ai.onnx";
     if (version < 1 || version > OX_MOST_VALUES || version > OX_MOST_IDS)
-        return ox_fail(l->b.error, OX_ERROR_MODEL, "opset_import: %lld is no version of domain '%.*s': they start at 1",
-                       (long long)version, 80, shown);
+        return ox_fail(l->b.error, OX_ERROR_MODEL,
+                       "opset_import: %lld is not a version of domain '%.*s': they start at 1", (long long)version, 80,
+                       shown);
     if (newest && version > newest && !l->b.for_info)
         return ox_fail(l->b.error, OX_ERROR_UNSUPPORTED,
                        "opset %lld of domain '%.*s' is newer than %d, the newest known: convert the model to that",

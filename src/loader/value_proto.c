@@ -65,7 +65,7 @@ static ox_status put_key(reader *r, ox_dtype dtype, int64_t key, void *to) {
     const bool has_sign = OX_BIT(dtype) & OX_SET_SINT;
     const int64_t top = size < 8 ? (int64_t)1 << (8 * size - has_sign) : 0;
     if (size < 8 && (key >= top || key < (has_sign ? -top : 0)))
-        return ox_fail(r->error, OX_ERROR_MODEL, "key %lld is no %s", (long long)key, ox_dtype_name(dtype));
+        return ox_fail(r->error, OX_ERROR_MODEL, "key %lld does not fit %s", (long long)key, ox_dtype_name(dtype));
     const int8_t k8 = (int8_t)key;
     const int16_t k16 = (int16_t)key;
     const int32_t k32 = (int32_t)key;
@@ -249,7 +249,7 @@ ox_status ox_value_from_proto(ox_kind kind, const void *bytes, size_t size, cons
     if (size)
         OX_NEED(bytes, error);
     if (!type)
-        return ox_fail(error, OX_ERROR_ARGUMENT, "there are no files of values of kind %d", (int)kind);
+        return ox_fail(error, OX_ERROR_ARGUMENT, "there is no file format for values of kind %d", (int)kind);
     OX_TRY(ox_own_begin(options, &owned, error));
     const ox_allocator temporary = ox_temporary(&owned->allocator);
     ox_status status = ox_parse(type, bytes, size, &temporary, &parsed, error);

@@ -302,7 +302,7 @@ static ox_status walk_packed(walker *w, const level *at, const field *f) {
     } else {
         size_t width = kind == OX_FIXED64 ? 8 : 4;
         if ((size_t)f->length % width)
-            return FAIL(w, at, "%llu bytes are no whole number of elements", (unsigned long long)f->length);
+            return FAIL(w, at, "%llu bytes are not a multiple of the element size", (unsigned long long)f->length);
         count = (size_t)f->length / width;
     }
     w->unpack_bytes += count * element_bytes(f->type->type);

@@ -5,8 +5,8 @@ ox_status ox_block_size(ox_call *call, int64_t otherwise, int64_t *size) {
     *size = ox_call_int(call, "block_size", otherwise);
     if (*size >= 16 && !(*size & (*size - 1)))
         return OX_OK;
-    return ox_call_fail(call, OX_ERROR_MODEL, "attribute block_size is %lld, which is no power of two from 16 on",
-                        (long long)*size);
+    return ox_call_fail(call, OX_ERROR_MODEL,
+                        "attribute block_size is %lld, which is not a power of two of at least 16", (long long)*size);
 }
 
 ox_status ox_block_bits(ox_call *call, int *bits) {

@@ -34,7 +34,7 @@ static ox_status call_function(ox_call *call, ox_call_fn *fn, ox_call_phase phas
     if (status == OX_DEFER && fn == given(call)->infer)
         return status;
     if ((unsigned)status > OX_ERROR_CANCELLED)
-        return ox_fail(call->error, OX_ERROR_ARGUMENT, "its %s function returned %d, which is no status", what,
+        return ox_fail(call->error, OX_ERROR_ARGUMENT, "its %s function returned %d, which is not a status", what,
                        (int)status);
     if (call->error && !call->error->text[0])
         return ox_fail(call->error, status, "its %s function failed: %s", what, ox_status_name(status));
@@ -50,7 +50,7 @@ static ox_status infer(ox_call *call) {
 static ox_status prepare(ox_call *call) {
     const ox_operator *op = given(call);
     if (!op->run)
-        return ox_call_fail(call, OX_ERROR_ARGUMENT, "an output is no view, but the operator has no run function");
+        return ox_call_fail(call, OX_ERROR_ARGUMENT, "an output is not a view, but the operator has no run function");
     call->state = NULL;
     return op->prepare ? call_function(call, op->prepare, OX_CALL_PREPARE) : OX_OK;
 }
@@ -105,7 +105,7 @@ static const char *lanes_fault(const ox_operator *op) {
     if (op->run || op->flags)
         return "it has loops, and with them no run function and no flags";
     if (op->min_inputs < 1 || op->max_inputs != op->min_inputs || op->max_inputs > OX_LANE_INPUTS)
-        return "its loops want a fixed number of inputs, from 1 to 3";
+        return "its loops need a fixed number of inputs, from 1 to 3";
     if (op->min_outputs != 1 || op->max_outputs != 1)
         return "its loops give exactly one output";
     for (size_t i = 0; i < op->lane_count; i++) {
@@ -122,7 +122,7 @@ static const char *fault_of(const ox_operator *op) {
     if (op->since < 1 || op->since > INT16_MAX)
         return "its version is not between 1 and 32767";
     if (!is_range(op->min_inputs, op->max_inputs) || !is_range(op->min_outputs, op->max_outputs))
-        return "its numbers of inputs or outputs are no range";
+        return "its numbers of inputs or outputs are not a range";
     if (op->flags & ~(unsigned)FLAGS)
         return "it has unknown flags";
     if (!*op->domain && ox_op_find("", op->name, INT16_MAX, NULL))

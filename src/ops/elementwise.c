@@ -128,7 +128,8 @@ ox_status ox_infer_prelu(ox_call *call) {
     bool by_channel = slope->rank == 1 && x->rank > 2 && slope->dims[0] == x->dims[1];
     return ox_call_fail(call, OX_ERROR_SHAPE, "the slope, %s, does not broadcast to the shape of %s%s",
                         OX_INPUT(call, 1), OX_INPUT(call, 0),
-                        by_channel ? ": slopes for channels need a 1 for each axis behind them" : "");
+                        by_channel ? ": slopes per channel need a dimension of 1 for each axis after the channels"
+                                   : "");
 }
 
 ox_status ox_infer_like(ox_call *call) {
@@ -393,7 +394,8 @@ ox_status ox_elementwise_fault(ox_error *error, int fault) {
         return ox_fail(error, OX_ERROR_VALUE, "integer division by zero");
     if (fault & OX_LANE_FAULT)
         return ox_fail(error, OX_ERROR_VALUE, "the operator has no result for an element of its inputs");
-    return fault ? ox_fail(error, OX_ERROR_VALUE, "a string is no number, or none that the type holds") : OX_OK;
+    return fault ? ox_fail(error, OX_ERROR_VALUE, "a string cannot be converted to a number of the output's type")
+                 : OX_OK;
 }
 
 void ox_elementwise_note(ox_call *call, const ox_pass *pass) {

@@ -106,7 +106,7 @@ static ox_status look_at_conv(reordered *r, const ox_node *node) {
     const ox_tensor *w = ox_scope_initializer(r->scope, node->in[1]);
     if (!w || w->rank != 4 || w->dtype != OX_FLOAT || !ox_tensor_is_packed(w))
         return ox_fail(r->b->error, OX_ERROR_UNSUPPORTED,
-                       "weights that are no initializer of floats of four dimensions "
+                       "weights other than an initializer of floats of four dimensions "
                        "are not supported");
     for (int i = 0; i < 2; i++)
         rule_out(r, i, fits_weights(r, node, w, blocks[i]));
@@ -269,7 +269,7 @@ static ox_status look_at(reordered *r, const ox_node *node) {
                end = is_named(node, "ReorderOutput");
     for (int i = 0; i < node->nin; i++)
         if (node->in[i] >= 0 && held(r, node->in[i]) != IN_BLOCKS && (!conv || i == 3) && !start)
-            return ox_fail(r->b->error, OX_ERROR_UNSUPPORTED, "input %d is no image in blocks of channels", i);
+            return ox_fail(r->b->error, OX_ERROR_UNSUPPORTED, "input %d is not an image in blocks of channels", i);
     if (start && is_in_blocks(r, node->in[0]))
         return ox_fail(r->b->error, OX_ERROR_UNSUPPORTED, "input 0 is in blocks of channels already");
     if (output_of(node) >= 0) {

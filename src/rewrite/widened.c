@@ -53,7 +53,7 @@ static ox_status check_node(const ox_builder *b, const ox_scope *scope, int32_t 
         return fail_node(b, scope, n, "reads bits that may be those of a float of 16 bits");
     if (ox_build_is_op(node, "SequenceEmpty") || ox_build_is_op(node, "Optional"))
         if (has_short_result(node))
-            return fail_node(b, scope, n, "makes a value of floats of 16 bits that is no tensor");
+            return fail_node(b, scope, n, "has an output of 16-bit floats that is not a tensor");
     return OX_OK;
 }
 
@@ -64,7 +64,7 @@ static ox_status check_end(const ox_builder *b, const ox_declared *value, const 
                        "float16_sums: the model does not state the type of its %s '%.*s'", what, 80, value->name);
     if (is_short(value->dtype) && ox_type_kind(value->dtype) != OX_KIND_TENSOR)
         return ox_fail(b->error, OX_ERROR_UNSUPPORTED,
-                       "float16_sums: %s '%.*s' is of type %s: floats of 16 bits in values that are no tensors are not "
+                       "float16_sums: %s '%.*s' is of type %s: 16-bit floats in values other than tensors are not "
                        "supported",
                        what, 80, value->name, OX_TYPE(value->dtype));
     return OX_OK;

@@ -55,7 +55,7 @@ ox_status ox_options_check(const ox_options *options, ox_error *error) {
                        "this build of the library rounds floats of 16 bits after each node");
     if (options->isa && !own_name(options->isa))
         return ox_fail(error, OX_ERROR_ARGUMENT,
-                       "isa '%.*s' is no build of the loops:" OX_BUILDS(LISTED, ) OX_SHARING(LISTED, ) " are", 40,
+                       "isa '%.*s' is not a build of the loops:" OX_BUILDS(LISTED, ) OX_SHARING(LISTED, ) " are", 40,
                        options->isa);
     return OX_OK;
 }

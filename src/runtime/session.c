@@ -144,7 +144,7 @@ static ox_status check_input(const ox_session *session, const ox_port *input, co
         return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s' has rank %d, but its dims are NULL", path, input->name,
                        tensor->rank);
     if (!ox_dtype_size(tensor->dtype) || ox_is_value(tensor->dtype))
-        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': %d is no element type", path, input->name,
+        return ox_fail(error, OX_ERROR_ARGUMENT, "%s: input '%s': %d is not an element type", path, input->name,
                        (int)tensor->dtype);
     int64_t count = ox_tensor_count(tensor);
     if (count < 0 || (count > 0 && !tensor->data))

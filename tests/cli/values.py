@@ -284,7 +284,7 @@ def check_casts():
         out, _ = ox(0, "run", f"{model}.onnx", "-i", given)
         check(f"{model} {given}", out.decode() == "y: " + wanted, out)
     for to, given in (("FLOAT", "1,5"), ("INT64", "9223372036854775808"), ("INT64", "nan")):
-        fails(f"'{given}' is no number of type {to.lower()}", "run", f"texts_to_{to}.onnx", "-i", f'{{1: "{given}"}}')
+        fails(f"'{given}' is not a number of type {to.lower()}", "run", f"texts_to_{to}.onnx", "-i", f'{{1: "{given}"}}')
 
 
 def main():

@@ -94,7 +94,7 @@ def scans():
     yield wrong("a scalar that is scanned", "Scan s,x y", SHAPE, "the scan axis 0 is out of range for rank 0 (0 to -1)",
                 {**given, "x": np.zeros((), np.float32)}, num_scan_inputs=1, body=step())
     yield wrong("a direction that is none", "Scan s,x y", MODEL,
-                "attribute 'scan_input_directions': 2 is no direction, 0 or 1", given, num_scan_inputs=1,
+                "attribute 'scan_input_directions': 2 is not a direction (0 or 1)", given, num_scan_inputs=1,
                 scan_input_directions=[2], body=step())
     yield wrong("lengths that differ", "Scan x,s y", SHAPE,
                 "input 0 'x' (float [3,2]) and input 1 's' (float [2]), scanned along axes 0 and 0, differ in length",

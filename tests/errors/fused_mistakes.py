@@ -195,14 +195,14 @@ def in_blocks():
                        [array for _, array in given], place=place)
     start, end = ("ReorderInput x a", {}), ("ReorderOutput b y", {"channels": 24})
     conv = ("Conv a,w b", {"kernel_shape": [1, 1]})
-    yield wrong("weights of blocks that a run gives", [start, conv, end], UNSUPPORTED, "weights that are no initializer of "
+    yield wrong("weights of blocks that a run gives", [start, conv, end], UNSUPPORTED, "weights other than an initializer of "
                 "floats of four dimensions are not supported", weights=(), given=(("x", x), ("w", kernel)))
     yield wrong("weights in no blocks", [start, conv, end], MODEL, "the shapes of com.microsoft.nchwc's operators fit neither "
                 "blocks of 8 nor of 16 channels", "", weights=(("w", kernel[:20]),))
     yield wrong("an image that is in no blocks", [("Conv x,w b", {}), end], MODEL, "the shapes of com.microsoft.nchwc's operators "
                 "fit neither blocks of 8 nor of 16 channels", "")
     yield wrong("a pool of an image in no blocks", [("MaxPool x b", {"kernel_shape": [2, 2]}), end], UNSUPPORTED,
-                "input 0 is no image in blocks of channels")
+                "input 0 is not an image in blocks of channels")
     yield wrong("blocks in blocks", [start, ("ReorderInput a b", {}), end], UNSUPPORTED,
                 "input 0 is in blocks of channels already")
     yield wrong("somebody else who reads blocks", [start, conv, (":Softmax b y", {})], UNSUPPORTED,
@@ -230,8 +230,8 @@ def of_blocks():
     def product(title, status, said, text="x,b,s", inputs=(), **attributes):
         return at(title, f"MatMulNBits {text} y", {**given, **dict(inputs)}, status, said, **sizes | attributes)
     yield product("weights of 3 bits", MODEL, "attribute bits is 3, but 2, 4 or 8 are supported", bits=3)
-    yield product("blocks of 24", MODEL, "attribute block_size is 24, which is no power of two from 16 on", block_size=24)
-    yield product("no block size", MODEL, "attribute block_size is 0, which is no power of two from 16 on", block_size=0)
+    yield product("blocks of 24", MODEL, "attribute block_size is 24, which is not a power of two of at least 16", block_size=24)
+    yield product("no block size", MODEL, "attribute block_size is 0, which is not a power of two of at least 16", block_size=0)
     yield product("no columns", MODEL, "attribute K must be given, and be above 0", K=0)
     yield product("N below 0", MODEL, "attribute N must be given, and be above 0", N=-4)
     yield product("an accuracy that there is none of", MODEL, "attribute accuracy_level is 5, not 0 to 4",

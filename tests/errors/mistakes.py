@@ -244,7 +244,7 @@ def shapes():
                   "attribute 'equation': character 49 is neither a letter nor part of '...', ',' or '->'",
                   equation="i1")
     yield at_node("an equation that goes on", "Einsum a y", {"a": F23}, MODEL,
-                  "attribute 'equation' goes on behind its end, or has more terms than the 1 inputs",
+                  "attribute 'equation' continues after its end, or has more terms than the 1 inputs",
                   equation="ij->i->j")
     yield at_node("Gemm of vectors", "Gemm a,b y", {"a": F3, "b": F3}, SHAPE,
                   "input 0 'a' (float [3]) and input 1 'b' (float [3]) must be matrices")
@@ -485,7 +485,7 @@ def picks():
                   "delta is 0", outputs="y int64 ?")
     yield at_node("a range without an end", "Range a,b,c y",
                   {"a": np.float32(0), "b": np.float32(math.inf), "c": np.float32(1)}, VALUE,
-                  "start, limit and delta give no number of elements")
+                  "start, limit and delta do not give a valid number of elements")
     yield at_node("blocks that do not fit", "SpaceToDepth x y", {"x": floats(1, 1, 4, 3)}, SHAPE,
                   "input 0 'x' (float [1,1,4,3]) cannot be divided into blocks of 2x2", blocksize=2)
     yield at_node("a depth below zero", "OneHot i,d,v y", {"i": longs(0), "d": longs(-3), "v": floats(2)}, VALUE,

@@ -44,7 +44,7 @@ def signals():
     yield at_node("a transform of words of three parts", "DFT x y", {"x": floats(1, 8, 3)}, SHAPE,
                   "the last of at least two dimensions of input 0 'x' (float [1,8,3]) must be 1 or 2")
     yield at_node("a transform of the parts", "DFT x y", x, SHAPE,
-                  "axis -1 of input 0 'x' (float [1,8,1]) holds the parts of numbers, and is no signal", axis=-1)
+                  "axis -1 of input 0 'x' (float [1,8,1]) holds real and imaginary parts, and is not a signal axis", axis=-1)
     yield at_node("a transform of no element", "DFT x,n y", {**x, "n": longs(0)}, VALUE,
                   "the length of the transform is 0, less than 1")
     yield at_node("a onesided transform of complex numbers", "DFT x y", {"x": floats(1, 8, 2)}, SHAPE,
@@ -64,7 +64,7 @@ def signals():
     yield at_node("a window below 0", "HannWindow n y", {"n": np.array(-1)}, VALUE,
                   "the size of the window is -1, less than 0")
     yield at_node("a window of texts", "HannWindow n y", {"n": np.array(3)}, MODEL,
-                  "attribute 'output_datatype' is 8, no type of numbers", output_datatype=8)
+                  "attribute 'output_datatype' is 8, which is not a numeric type", output_datatype=8)
     bands = {name: np.array(value) for name, value in zip("abc", (4, 16, 8000))}
     yield at_node("bands of no range", "MelWeightMatrix a,b,c,d,e y",
                   {**bands, "d": np.array(500, np.float32), "e": np.array(400, np.float32)}, VALUE,
@@ -104,7 +104,7 @@ def sentences():
     yield tokens("tokens of no characters", "attribute 'mincharnum' is 0, less than 1", mincharnum=0)
     yield tokens("long characters", "attribute 'mincharnum' is 2, more than the 1 of tokens of one character", mincharnum=2, separators=[""])
     yield tokens("tokens of a cube", "input 0 'x' (string [1,1,1]) must be of shape [C] or [N,C]", SHAPE, (1, 1, 1))
-    yield tokens("tokens of bytes", "element 0 of input 0 'x' (string [1]) is no UTF-8", VALUE, value=b"a\xff")
+    yield tokens("tokens of bytes", "element 0 of input 0 'x' (string [1]) is not UTF-8", VALUE, value=b"a\xff")
     yield tokens("many separators", "there are 65 separators, at most 64 are supported", LIMIT, separators=["a"] * 65)
     for pattern in ("a|b", "a*", "(a)", "^a", "a{2}", "[b-a]+", "[a", "\\", "\\b", "[[:alpha:]]", "a+b", "[]", "a{1001,}", "\\pL"):
         yield tokens(f"the separator {pattern}", f"attribute 'separators' has '{pattern}'{form}", UNSUPPORTED, separators=[pattern])
@@ -136,7 +136,7 @@ def optimizers():
 
     start = {"r": np.array(1, np.float32), "t": np.array(0)}
     yield training("lists of different lengths", {**start, "a": F3, "b": F3}, MODEL,
-                   "2 inputs and 2 outputs are no 3 lists of tensors and 2 of results")
+                   "2 inputs and 2 outputs are not 3 lists of tensors and 2 of results")
     yield training("a gradient of another shape", {**start, "a": F3, "b": F4, "c": F3}, SHAPE,
                    "input 3 'b' (float [4]) must have the type and the shape of input 2 'a' (float [3])")
     yield training("many rates", {**start, "r": F3, "a": F3, "b": F3, "c": F3}, SHAPE,

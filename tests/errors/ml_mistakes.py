@@ -186,7 +186,7 @@ def trees():
                    leaf_targetids=[0, 5])
     yield ensemble("a transform beyond the last", MODEL, "attribute 'post_transform' is 5, expected 0 to 4",
                    post_transform=5)
-    yield ensemble("a mode beyond the last", MODEL, "attribute 'nodes_modes': element 0 is no mode (0 to 6)",
+    yield ensemble("a mode beyond the last", MODEL, "attribute 'nodes_modes': element 0 is not a mode (0 to 6)",
                    nodes_modes=numbers("m", [7], T.UINT8))
     yield ensemble("an aggregate beyond the last", MODEL, "attribute 'aggregate_function' is 4, expected 0 to 3",
                    aggregate_function=4)
@@ -244,7 +244,7 @@ def values():
                 "attribute 'imputed_value_floats' has no elements, but the input is of type float",
                 imputed_value_int64s=[1])
     yield wrong("an imputed value that does not fit", "Imputer", MODEL,
-                "attribute 'imputed_value_int64s': 4294967296 is no int32", inputs=[X.astype(np.int32)],
+                "attribute 'imputed_value_int64s': 4294967296 does not fit int32", inputs=[X.astype(np.int32)],
                 imputed_value_int64s=[1 << 32])
     yield wrong("no category", "OneHotEncoder", VALUE,
                 "element 0 of input 0 'x0' (float [2,3]) is none of the 2 categories", cats_int64s=[1, 2], zeros=0)

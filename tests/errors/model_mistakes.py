@@ -30,7 +30,7 @@ def files():
     yield Mistake("an opset from the future", model(node("Relu x y"), "x float 2", opset=999), UNSUPPORTED,
                   "opset 999 of domain 'ai.onnx' is newer than 28, the newest known: convert the model to that")
     yield Mistake("opset 0", model(node("Relu x y"), "x float 2", opset=0), MODEL,
-                  "opset_import: 0 is no version of domain 'ai.onnx': they start at 1")
+                  "opset_import: 0 is not a version of domain 'ai.onnx': they start at 1")
     yield Mistake("no opset", edited(model(node("Relu x y"), "x float 2"), lambda m: m.ClearField("opset_import")),
                   MODEL,
                   "node 'n' (Relu): its domain 'ai.onnx' is not in the opset_import of the model")

@@ -128,7 +128,8 @@ START_TEST(values_from_nothing) {
     FAILS(ox_value_from_items(OX_KIND_SEQUENCE, NULL, NULL, 0, NULL, NULL, &error), "value is NULL");
     FAILS(ox_value_from_items(OX_KIND_SEQUENCE, NULL, NULL, 0, &no_function, &value, &error), "resize is NULL");
     FAILS(ox_value_from_proto(OX_KIND_MAP, NULL, 5, NULL, &value, &name, &error), "bytes is NULL");
-    FAILS(ox_value_from_proto(OX_KIND_SPARSE, "", 0, NULL, &value, &name, &error), "no files of values of kind 5");
+    FAILS(ox_value_from_proto(OX_KIND_SPARSE, "", 0, NULL, &value, &name, &error),
+          "no file format for values of kind 5");
     FAILS(ox_value_from_proto(OX_KIND_MAP, "", 0, NULL, NULL, &name, &error), "value is NULL");
     FAILS(ox_value_from_proto(OX_KIND_MAP, "", 0, &no_function, &value, NULL, &error), "resize is NULL");
     REFUSES(ox_value_from_proto(OX_KIND_MAP, NULL, 5, NULL, NULL, NULL, NULL));
@@ -163,7 +164,7 @@ typedef struct wrong_option {
 
 START_TEST(options_that_mean_nothing) {
     static const ox_allocator no_function = {NULL, NULL};
-    static const wrong_option wrong[] = {{{.isa = "avx9"}, "isa 'avx9' is no build of the loops: base"},
+    static const wrong_option wrong[] = {{{.isa = "avx9"}, "isa 'avx9' is not a build of the loops: base"},
                                          {{.isa = ""}, "isa ''"},
                                          {{.threads = -4}, "-4 threads are out of range (0 to 256"},
                                          {{.threads = 257}, "257 threads"},
@@ -309,7 +310,7 @@ START_TEST(inputs_that_are_no_tensors) {
     x.rank = -1;
     FAILS(ox_session_set_input(m.session, 0, &x, &error), "rank -1 is out of range");
     x = (ox_tensor){(ox_dtype)77, 2, two_by_three, NULL, elements};
-    FAILS(ox_session_set_input(m.session, 0, &x, &error), "input 'x': 77 is no element type");
+    FAILS(ox_session_set_input(m.session, 0, &x, &error), "input 'x': 77 is not an element type");
     x = (ox_tensor){OX_FLOAT, 2, two_by_three, NULL, NULL};
     FAILS(ox_session_set_input(m.session, 0, &x, &error), "comes without data");
     x = floats((const int64_t[]){2, -3});

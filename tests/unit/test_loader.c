@@ -163,7 +163,7 @@ START_TEST(versions_are_checked) {
     check_fails(&opset, OX_ERROR_UNSUPPORTED, "opset 9999 of domain 'ai.onnx' is newer than");
     opset.size = 0;
     ox_put_model(&opset, &graph, 0);
-    check_fails(&opset, OX_ERROR_MODEL, "0 is no version of domain 'ai.onnx'");
+    check_fails(&opset, OX_ERROR_MODEL, "0 is not a version of domain 'ai.onnx'");
     ox_put_text(&foreign, 4, "Foo");
     ox_put_text(&foreign, 7, "com.example");
     ox_put_message(&graph, 1, &foreign);

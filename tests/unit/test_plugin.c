@@ -368,7 +368,7 @@ static const struct {
 } failures[] = {
     {OX_ERROR_UNSUPPORTED, "Fail-1): not on a Tuesday"},
     {OX_ERROR_VALUE, "its infer function failed"},
-    {OX_ERROR_ARGUMENT, "its infer function returned 1234, which is no status"},
+    {OX_ERROR_ARGUMENT, "its infer function returned 1234, which is not a status"},
     {OX_ERROR_MODEL, "no output 0"},
     {OX_ERROR_ARGUMENT, "output 1 of 1 cannot have type float"},
     {OX_ERROR_ARGUMENT, "output 0 of 1 cannot have type undefined"},
@@ -376,7 +376,7 @@ static const struct {
     {OX_ERROR_ARGUMENT, "input 5 is asked for, but omitted"},
     {OX_ERROR_VALUE, "Fail-1): the moon is at 40 percent"},
     {OX_ERROR_VALUE, "its run function failed"},
-    {OX_ERROR_ARGUMENT, "its run function returned 100, which is no status"},
+    {OX_ERROR_ARGUMENT, "its run function returned 100, which is not a status"},
 };
 
 START_TEST(test_failures) {

@@ -55,7 +55,7 @@ static ox_status place_carried(ox_rounds *r, int j, const ox_tensor *output, voi
 
 static ox_status describe_slice(const ox_rounds *r, ox_stack *stack, ox_dtype dtype, int rank, const int64_t *dims) {
     if (ox_is_value(dtype))
-        return ox_call_fail(r->call, OX_ERROR_MODEL, "results of type %s are no tensors, and cannot be stacked",
+        return ox_call_fail(r->call, OX_ERROR_MODEL, "results of type %s are not tensors, and cannot be stacked",
                             OX_TYPE(dtype));
     if (rank >= OX_MAX_RANK)
         return ox_call_fail(r->call, OX_ERROR_LIMIT, "a stack of results of rank %d: at most %d is supported", rank,

@@ -32,7 +32,7 @@ static ox_status check_list(ox_call *call, const char *name, int count, bool dir
         return ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s' has %zu elements, expected %d", name, given, count);
     for (size_t i = 0; directions && i < given; i++)
         if (list[i] != 0 && list[i] != 1)
-            return ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s': %lld is no direction, 0 or 1", name,
+            return ox_call_fail(call, OX_ERROR_MODEL, "attribute '%s': %lld is not a direction (0 or 1)", name,
                                 (long long)list[i]);
     return OX_OK;
 }

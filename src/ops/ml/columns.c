@@ -192,7 +192,7 @@ static ox_status read_imputer(ox_call *call, imputer *m) {
 static ox_status check_values(const ox_call *call, const imputer *m) {
     for (size_t i = 0; i < m->count && call->in[0]->dtype == OX_INT32; i++)
         if (m->ints[i] != (int32_t)m->ints[i])
-            return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'imputed_value_int64s': %lld is no int32",
+            return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'imputed_value_int64s': %lld does not fit int32",
                                 (long long)m->ints[i]);
     return OX_OK;
 }

@@ -136,7 +136,7 @@ static ox_status read_number(ox_call *call, const caster *c, ox_string s, void *
         memcpy(to, &magnitude, sizeof magnitude);
         return OX_OK;
     }
-    return ox_call_fail(call, OX_ERROR_VALUE, "%s: '%.*s' is no number of type %s", OX_INPUT(call, 0), OX_SHORT(s),
+    return ox_call_fail(call, OX_ERROR_VALUE, "%s: '%.*s' is not a number of type %s", OX_INPUT(call, 0), OX_SHORT(s),
                         ox_dtype_name(c->to));
 }
 

@@ -171,7 +171,7 @@ static ox_status read_branches(ox_call *call, int64_t features, ox_tree_source *
     for (size_t i = 0; i < count; i++) {
         const double mode = ox_ml_number(&modes, i);
         if (!(mode >= 0 && mode < OX_TREE_MODES))
-            return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'nodes_modes': element %zu is no mode (0 to %d)", i,
+            return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'nodes_modes': element %zu is not a mode (0 to %d)", i,
                                 OX_TREE_MODES - 1);
         OX_TRY(check_feature(call, (int64_t)i, feature[i], features));
         s->branches[i] = (ox_tree_branch){.value = ox_ml_number(&splits, i),

@@ -181,7 +181,8 @@ static ox_status plan_statistics(ox_call *call, norm_state *s) {
     s->width = (int64_t)ox_dtype_size(dtype);
     s->moments = dtype == OX_DOUBLE ? &loops->f64 : &loops->f32;
     if (!OX_BUILD_OF(call->loops, fold)(dtype, &s->folder))
-        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no normalisation of this type", OX_INPUT(call, 0));
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: normalisation does not support this type",
+                            OX_INPUT(call, 0));
     OX_TRY(plan_axes(call, &s->norm, false, s->width, &s->kept, &s->kept_count));
     OX_TRY(plan_axes(call, &s->norm, true, s->width, &s->reduced, &s->count));
     s->rows = s->reduced.dim[0] == 1 || s->reduced.step[0] == s->width;

@@ -184,7 +184,7 @@ static ox_status read_output(reader *r, ox_einsum *e) {
     skip_spaces(r);
     if (r->at != r->end)
         return ox_call_fail(r->call, OX_ERROR_MODEL,
-                            "attribute 'equation' goes on behind its end, or has more terms "
+                            "attribute 'equation' continues after its end, or has more terms "
                             "than the %d inputs",
                             r->call->nin);
     return expand(r, &w, w.ellipsis >= 0 ? r->hidden : 0, &e->output);

@@ -50,7 +50,7 @@ ox_status ox_infer_range(ox_call *call) {
                         ? count_integers(ox_scalar_int(start), ox_scalar_int(limit), ox_scalar_int(delta))
                         : count_floats(ox_scalar_float(start), ox_scalar_float(limit), ox_scalar_float(delta));
     if (count < 0)
-        return ox_call_fail(call, OX_ERROR_VALUE, "start, limit and delta give no number of elements");
+        return ox_call_fail(call, OX_ERROR_VALUE, "start, limit and delta do not give a valid number of elements");
     return ox_call_output(call, 0, start->dtype, 1, &count);
 }
 
@@ -131,7 +131,7 @@ ox_status ox_infer_eye_like(ox_call *call) {
     if (in->rank != 2)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have rank 2", OX_INPUT(call, 0));
     if (dtype < 1 || dtype >= OX_DTYPE_COUNT || !(OX_BIT(dtype) & call->op->dtypes))
-        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'dtype' is %lld, which is no type of this output",
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'dtype' is %lld, which is not a type of this output",
                             (long long)dtype);
     return ox_call_output(call, 0, (ox_dtype)dtype, 2, in->dims);
 }

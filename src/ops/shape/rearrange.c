@@ -117,7 +117,7 @@ ox_status ox_infer_depth_to_space(ox_call *call) {
     const ox_tensor *in = call->in[0];
     int64_t dims[4] = {in->dims[0]};
     if (!ox_mul_i64(block.size, block.size, &area) || in->dims[1] % area)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "the channels of %s are no multiple of blocks of %lldx%lld",
+        return ox_call_fail(call, OX_ERROR_SHAPE, "the channels of %s are not a multiple of blocks of %lldx%lld",
                             OX_INPUT(call, 0), (long long)block.size, (long long)block.size);
     dims[1] = in->dims[1] / area;
     if (!ox_mul_i64(in->dims[2], block.size, &dims[2]) || !ox_mul_i64(in->dims[3], block.size, &dims[3]))

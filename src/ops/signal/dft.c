@@ -188,7 +188,8 @@ static ox_status read_axis(ox_call *call, int *axis) {
     OX_TRY(read_integer(call, 2, &value));
     OX_TRY(ox_call_axis(call, "axis", value, rank, axis));
     if (*axis == rank - 1)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "axis %lld of %s holds the parts of numbers, and is no signal",
+        return ox_call_fail(call, OX_ERROR_SHAPE,
+                            "axis %lld of %s holds real and imaginary parts, and is not a signal axis",
                             (long long)value, OX_INPUT(call, 0));
     return OX_OK;
 }

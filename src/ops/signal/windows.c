@@ -11,7 +11,7 @@ static ox_status read_dtype(ox_call *call, ox_dtype *dtype) {
     const int64_t number = ox_call_int(call, "output_datatype", OX_FLOAT);
     *dtype = number > OX_UNDEFINED && number < OX_DTYPE_COUNT ? (ox_dtype)number : OX_UNDEFINED;
     if (!(OX_BIT(*dtype) & OX_SET_NUM))
-        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'output_datatype' is %lld, no type of numbers",
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'output_datatype' is %lld, which is not a numeric type",
                             (long long)number);
     return OX_OK;
 }

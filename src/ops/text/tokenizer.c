@@ -297,7 +297,7 @@ static ox_status check_text(ox_call *call, ox_string s, int64_t i) {
     uint32_t c;
     while (s.size)
         if (!take_character(&s, &c))
-            return ox_call_fail(call, OX_ERROR_VALUE, "element %lld of %s is no UTF-8", (long long)i,
+            return ox_call_fail(call, OX_ERROR_VALUE, "element %lld of %s is not UTF-8", (long long)i,
                                 OX_INPUT(call, 0));
     return OX_OK;
 }

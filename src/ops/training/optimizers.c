@@ -48,7 +48,7 @@ static ox_status infer_lists(ox_call *call, int lists) {
     const int count = (call->nin - LISTS) / lists;
     if (call->nin != LISTS + lists * count || call->nout != (lists - 1) * count)
         return ox_call_fail(call, OX_ERROR_MODEL,
-                            "%d inputs and %d outputs are no %d lists of tensors and %d of results", call->nin - LISTS,
+                            "%d inputs and %d outputs are not %d lists of tensors and %d of results", call->nin - LISTS,
                             call->nout, lists, lists - 1);
     OX_TRY(check_number(call, RATE, OX_BIT(OX_FLOAT) | OX_BIT(OX_DOUBLE)));
     OX_TRY(check_number(call, STEPS, OX_BIT(OX_INT64)));
