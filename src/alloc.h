@@ -7,11 +7,11 @@
 void *ox_alloc(const ox_allocator *allocator, size_t size);               /* NULL on failure; not zeroed */
 void ox_release(const ox_allocator *allocator, void *block, size_t size); /* NULL is allowed */
 
-/* The same memory, for blocks that are given back soon. A fixed buffer gives them from its end: blocks that stay have
- * no holes between them then. */
+/* The same memory, for short-lived blocks. A fixed buffer takes them from its end, so that they leave no gaps between
+ * the blocks that stay. */
 ox_allocator ox_temporary(const ox_allocator *allocator);
 
-/* Makes a block `size` bytes large without moving it; false if that cannot be, and always where the memory is no fixed
+/* Grows a block to `size` bytes without moving it; false if it cannot, which includes all memory other than a fixed
  * buffer. ox_meter_extend does the same for allocators with a meter. */
 bool ox_fixed_extend(const ox_allocator *allocator, void *block, size_t size);
 
@@ -36,8 +36,8 @@ typedef struct ox_pile_mark {
 } ox_pile_mark;
 
 void ox_pile_init(ox_pile *pile, const ox_allocator *allocator);
-/* A pile in a block of the caller's, aligned to OX_GRAIN, that never takes more. ox_pile_size tells how large it has to
- * be for pieces that take `given` bytes. */
+/* A pile in the caller's block, which is aligned to OX_GRAIN; it never grows. ox_pile_size returns the size that the
+ * block needs for pieces of `given` bytes. */
 void ox_pile_over(ox_pile *pile, void *block, size_t size);
 size_t ox_pile_size(size_t given);
 /* size zeroed bytes, aligned for any type; NULL if out of memory. */

@@ -1,9 +1,9 @@
-/* asserts.h: what the code relies on, stated where it relies on it.
+/* asserts.h: assertions, each stated where the code relies on it.
  *
- * Builds with OX_ASSERTIONS look: those that `make check` runs the tests with, and all with sanitizers. There a
- * condition that does not hold is written to standard error, and the process ends: the only builds of the library that
- * print. Everywhere else an assertion is no code; its condition is compiled, but never evaluated. What a model, an
- * input or a caller can bring about is no matter for assertions, but for errors. */
+ * Builds with OX_ASSERTIONS check them: the builds that `make check` tests, and all builds with sanitizers. There an
+ * assertion that fails is written to standard error, and the process ends; no other builds of the library print. In all
+ * other builds an assertion generates no code: its condition is compiled, but never evaluated. Conditions that a model,
+ * an input or a caller can break are errors, not assertions. */
 #ifndef OX_ASSERTS_H
 #define OX_ASSERTS_H
 

@@ -52,12 +52,12 @@
 #ifndef OX_WITH_DEPTH
 #define OX_WITH_DEPTH 1
 #endif
-/* ... trees as attributes describe them: `ox embed` has laid out those of others, ... */
+/* ... code that reads trees from attributes: `ox embed` lays trees out beforehand, ... */
 #ifndef OX_WITH_TREES
 #define OX_WITH_TREES 1
 #endif
-/* ... attributes of nodes, subgraphs among them, values that are no tensors, operators that compute (all others are
- * views), elementwise ones. */
+/* ... attributes of nodes, subgraphs among them, values other than tensors, operators that compute (all others are
+ * views), elementwise operators. */
 #ifndef OX_WITH_ATTRIBUTES
 #define OX_WITH_ATTRIBUTES 1
 #endif
@@ -87,8 +87,8 @@
 /* Elementwise operators behind a product run on its blocks. */
 #define OX_WITH_EPILOGUES (OX_WITH_PASSES && OX_WITH_FUSION)
 
-/* What a right model does not need, and a device is not given others: attributes are compared with ONNX's definitions,
- * what a model states of types and shapes with what comes out. */
+/* Checks of the model, which devices leave out because they get valid models only: attributes are compared with ONNX's
+ * definitions, stated types and shapes with those of the results. */
 #ifndef OX_WITH_CHECKS
 #define OX_WITH_CHECKS (!OX_SMALL)
 #endif
@@ -190,8 +190,8 @@
 #endif
 
 /* Nodes of a model after model-local functions are expanded, and no more than OX_EXPAND_BASE + OX_EXPAND_FACTOR * (size
- * of the file without weights): functions that call each other twice double with every 50 bytes. Who sets
- * ox_limits.nodes sets both. */
+ * of the file without weights): functions that call each other twice double with every 50 bytes. ox_limits.nodes
+ * replaces both limits. */
 #ifndef OX_MAX_NODES
 #define OX_MAX_NODES (1 << 20)
 #endif
@@ -208,7 +208,7 @@
 #endif
 
 /* Parsing a model may take OX_PARSE_BASE + OX_PARSE_FACTOR * (size of the file without weights) bytes. An honest node
- * takes about eight times its size in the file; a file of empty messages wants a hundred times. */
+ * takes about eight times its size in the file; a file of empty messages would take a hundred times. */
 #ifndef OX_PARSE_BASE
 #define OX_PARSE_BASE ((size_t)1 << (OX_SMALL ? 16 : 22))
 #endif
@@ -230,8 +230,8 @@
 #define OX_MAX_ITEMS ((size_t)1 << (OX_SMALL ? 10 : 20))
 #endif
 
-/* Results of nodes that depend on constants and shapes only are computed once, when a plan is made, up to this size;
- * larger ones, too, where nobody limits a session's bytes, until a plan has so many. */
+/* Results of nodes that depend only on constants and shapes are computed once, when a plan is made, if they have at
+ * most this size; larger ones, too, if a session's bytes are not limited, until a plan has this many bytes of them. */
 #ifndef OX_FOLD_BYTES
 #define OX_FOLD_BYTES ((size_t)1 << (OX_SMALL ? 12 : 20))
 #endif
@@ -304,11 +304,12 @@
 #define OX_PANEL_BYTES ((size_t)4 << 20)
 #endif
 
-/* What loops rely on: all memory that the library gives them for their own use begins at a multiple of this, a cache
- * line. Such memory is the workspace of an operator, in a run and while a constant is computed; each piece of it and
- * the room of each thread in it; rooms of subgraphs; and blocks of the store, such as weights in panels. Values are not
- * such memory: an input, a result or a constant may begin wherever its elements may (OX_UNALIGNED), for it may lie in
- * a file, in a caller's memory or within another value. Loops find out by themselves where lines of values begin. */
+/* Loops rely on this: all scratch memory that the library gives them begins at a multiple of this, a cache line.
+ * Scratch memory is the workspace of an operator, in a run and while a constant is computed, each part of it and each
+ * thread's part; the memory of subgraphs; and blocks of the store, such as packed weights. Values are not aligned: an
+ * input, a result or a constant may begin at any address that its elements may have (OX_UNALIGNED), because it may be
+ * in a file, in the caller's memory or within another value. Loops compute by themselves where cache lines of values
+ * begin. */
 #ifndef OX_ALIGN
 #define OX_ALIGN (OX_SMALL ? 8 : 64)
 #endif
@@ -324,8 +325,8 @@
 #define OX_KEEP_NAMES (!OX_SMALL || OX_WITH_TEXTS)
 #endif
 
-/* 1: what operators prepare is kept with the plan. 0: it is prepared for each run of a node anew, in the arena; then a
- * plan takes little more than the shapes of values. */
+/* 1: the prepared state of operators is kept with the plan. 0: it is prepared again for each run of a node, in the
+ * arena; a plan then takes little more than the shapes of values. */
 #ifndef OX_KEEP_STATE
 #define OX_KEEP_STATE (!OX_SMALL)
 #endif

@@ -46,8 +46,7 @@ static inline bool ox_is_value(ox_dtype dtype) {
     return OX_WITH_VALUES && (unsigned)dtype >> 30 == 1;
 }
 
-/* How a float becomes an element of a type of 16 bits and less. Zeroed but for dtype, it is what Cast does by default.
- */
+/* How a float is converted to a type of 16 bits or less. Zeroed except for dtype, it is the default of Cast. */
 typedef enum ox_rounding {
     OX_ROUND_UP = 0, /* away from zero */
     OX_ROUND_DOWN,   /* towards zero */

@@ -1,5 +1,4 @@
-/* field.h: what fields of protobuf messages are made of, for all who read them: the loader, and what unpacks messages
- * on devices. */
+/* field.h: the encoding of protobuf fields, shared by the loader and by the code that unpacks messages on devices. */
 #ifndef OX_FIELD_H
 #define OX_FIELD_H
 
@@ -14,7 +13,7 @@ enum {
     OX_FIXED32 = 5
 };
 
-/* Reads a number of 7 bits a byte from bytes[*at] on; *at goes behind it. False if it does not end before `end`, or
+/* Reads a varint (7 bits a byte) from bytes[*at] on, and moves *at past it. False if it does not end before `end`, or
  * does not fit. */
 bool ox_read_varint(const unsigned char *bytes, size_t *at, size_t end, uint64_t *value);
 

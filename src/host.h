@@ -1,5 +1,5 @@
-/* host.h: what ox asks of an operating system besides threads (workers.h, lock.h). Builds for devices leave src/host
- * out; then loading from memory and caller-given allocators are what there is. */
+/* host.h: the functions that ox needs from an operating system, except threads (workers.h, lock.h). Builds for devices
+ * leave src/host out: they load models from memory only, and the caller supplies the allocator. */
 #ifndef OX_HOST_H
 #define OX_HOST_H
 
@@ -9,21 +9,20 @@
 ox_status ox_host_map(const char *path, const unsigned char **bytes, size_t *size, ox_error *error);
 void ox_host_unmap(const unsigned char *bytes, size_t size);
 
-/* Gives back the memory that whole pages of a mapped file take. They are read from the file again when they are needed,
- * in any thread. */
+/* Releases the memory of whole pages of a mapped file. The system reads them from the file again when any thread needs
+ * them. */
 void ox_host_forget(const unsigned char *bytes, size_t size);
 
-/* Resolves an external-data location: relative, without "..", and (symbolic links followed) inside the directory of
- * the model's path, or that of the file which a link there leads to. It is looked for in this order. Writes the path to
- * open into buffer. OX_ERROR_FILE where there is no such file. */
+/* Resolves an external-data location: relative, without "..", and, with symbolic links followed, inside the directory
+ * of the model's path or, if that path is a link, of its target. They are searched in this order. Writes the path to
+ * open into buffer. OX_ERROR_FILE if the file does not exist. */
 ox_status ox_host_external_path(const char *model_path, const char *location, char *buffer, size_t size,
                                 ox_error *error);
 
 /* The build of the loops that the environment asks for (OX_ISA), NULL for none. */
 const char *ox_default_isa(void);
 
-/* The way that the environment wants convolutions to be computed wherever it can (OX_CONV), NULL for none: for tests.
- */
+/* The algorithm of all convolutions that it can compute, from the environment (OX_CONV); NULL if unset. For tests. */
 const char *ox_default_conv(void);
 
 /* Bytes of the data cache of that level, 1 or 2, that a core has; 0 if it is not known. */

@@ -7,8 +7,8 @@
 /* The limits in force where options do not set others. */
 extern const ox_limits ox_limits_default;
 
-/* `given`, and `otherwise` where it leaves something open. A depth beyond OX_MOST_CALLS is brought down to it. Nodes
- * stay 0 where nobody sets them. */
+/* `given`, with `otherwise` for members that are 0. A depth above OX_MOST_CALLS is reduced to it. nodes stays 0 if
+ * neither sets it. */
 ox_limits ox_limits_or(const ox_limits *given, const ox_limits *otherwise);
 
 /* OX_ERROR_LIMIT if a file of `size` bytes is too large. */
@@ -22,19 +22,18 @@ typedef struct ox_meter {
     bool refused; /* something, since it was last explained */
 } ox_meter;
 
-/* An allocator that takes from `from` as long as the limit allows; `used` bytes count as taken. The meter must stay
- * where it is, and serves one thread at a time. */
+/* An allocator that allocates from `from` up to the limit; `used` bytes count as allocated. The meter must not move,
+ * and serves one thread at a time. */
 ox_allocator ox_meter_allocator(ox_meter *meter, const ox_allocator *from, size_t limit, size_t used);
 
 /* An allocator that counts with the same meter, for what is given back soon. */
 ox_allocator ox_meter_temporary(ox_meter *meter);
 
-/* Makes a block of `old_size` bytes `size` bytes large without moving it, if the allocator (with a meter or not) can.
- */
+/* Grows a block of `old_size` bytes to `size` bytes without moving it, if the allocator (with a meter or not) can. */
 bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size, size_t size);
 
-/* The status of something that used the meter: OX_ERROR_MEMORY becomes OX_ERROR_LIMIT if the meter refused, and the
- * error says so. */
+/* The status of an operation that used the meter: OX_ERROR_MEMORY becomes OX_ERROR_LIMIT if the meter refused an
+ * allocation, and the error says so. */
 ox_status ox_meter_explain(ox_meter *meter, ox_status status, ox_error *error);
 
 #endif

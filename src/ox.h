@@ -782,9 +782,9 @@ OX_API void ox_call_set_workspace(ox_call *call, size_t size);
 /* Run: the workspace that prepare requested; NULL in infer and prepare. */
 OX_API void *ox_call_workspace(const ox_call *call);
 
-/* A shared object with operators, for `ox run --plugin FILE` or your own program, exports ox_plugin_entry, and nothing
- * else. Its descriptors are static. A program that loads plug-ins must export the functions of this header to them, as
- * the command ox and every program that uses the shared library do. */
+/* A shared object with operators, for `ox run --plugin FILE` or your own program, exports one function,
+ * ox_plugin_entry. Its descriptors are static. A program that loads plug-ins must export the functions of this header
+ * to them, as the command ox and every program that uses the shared library do. */
 #define OX_PLUGIN_ABI 1
 
 /* The result of a shared object's ox_plugin_entry. */

@@ -41,8 +41,8 @@ enum {
     OX_MOST_THREADS = 256 /* of a session */
 };
 
-/* Units in which something is wrong: each thread keeps the number of the first that it finds, and the first of all is
- * told, whichever thread has it. */
+/* Units with a fault: each thread keeps the number of the first one that it finds, and the lowest number of all threads
+ * is reported. */
 static inline void ox_faults_clear(int threads, int64_t *faults) {
     for (int i = 0; i < threads; i++)
         faults[i] = INT64_MAX;
@@ -122,8 +122,8 @@ static inline int64_t ox_pool_piece(const ox_pool *pool, int64_t count, double b
 
 #else
 
-/* Starts threads - 1 threads; the caller of ox_pool_run is the last one. *pool is NULL for one thread that nobody
- * cancels. */
+/* Starts threads - 1 threads; the caller of ox_pool_run is the last one. *pool is NULL for one thread without a cancel
+ * function. */
 ox_status ox_pool_create(const ox_allocator *allocator, int threads, const ox_limits *limits, ox_pool **pool,
                          ox_error *error);
 void ox_pool_free(ox_pool *pool);
@@ -131,8 +131,8 @@ void ox_pool_free(ox_pool *pool);
 /* The number of parts that work is split into; 1 without a pool. */
 int ox_pool_parts(const ox_pool *pool);
 
-/* Bytes from the memory that one of so many parts works in to that of the next: processors prefetch far beyond what a
- * thread reads, and what another one writes there would wait for it. */
+/* Bytes between the buffers of neighbouring parts: processors prefetch far beyond the data that a thread reads, and
+ * another thread's writes to these lines would wait. */
 static inline size_t ox_pool_room(int parts, size_t bytes) {
     return parts > 1 && bytes ? ox_aligned(bytes) + OX_APART_BYTES : bytes;
 }
@@ -140,10 +140,9 @@ static inline size_t ox_pool_room(int parts, size_t bytes) {
 /* Runs all parts and returns when they are done. Parts must not depend on each other. */
 void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context);
 
-/* Runs `count` units of work that do not depend on each other, and returns when they are done. Every thread has an even
- * share of them, which lie behind each other; it begins with half of that, then half of the rest, and in the end takes
- * from what another thread has left: a processor that is slower, or busy, holds up nobody. Pieces of a share are cut
- * where the number of a unit is a multiple of `step`. */
+/* Runs `count` independent units of work, and returns when they are done. Every thread has an equal share of
+ * consecutive units; it takes half of its share, then half of the rest, and at the end steals from other threads, so
+ * that a slow or busy processor delays no other thread. Shares are split at multiples of `step`. */
 void ox_pool_share(ox_pool *pool, int64_t count, int64_t step, ox_share_fn *fn, void *context);
 
 /* The next piece of a thread, units [*first, *end); false if there is none. */
@@ -170,12 +169,12 @@ static inline bool ox_pool_cancelled(const ox_pool *pool) {
     return pool && atomic_load_explicit(&pool->cancelled, memory_order_relaxed);
 }
 
-/* Between two pieces of work of about OX_POLL_BYTES: true if the rest is not to be done. The caller's function
- * is called in the caller's thread alone. */
+/* Called between two pieces of work of about OX_POLL_BYTES: true if the run is cancelled. The caller's cancel function
+ * is called only in the caller's thread. */
 bool ox_pool_poll(ox_pool *pool);
 
-/* ox_pool_run for work that moves this many bytes, or takes as long: in one thread if it is small, else in more parts
- * than there are threads. A part must not keep anything by its number. */
+/* ox_pool_run for work that moves this many bytes, or takes as long: on one thread if it is small, otherwise in more
+ * parts than threads. A part must not store anything under its number. */
 void ox_pool_run_pieces(ox_pool *pool, double bytes, ox_pool_fn *fn, void *context);
 
 /* How many of `count` equal things, of `bytes` of work each, to do between two polls: all if nothing polls. */

@@ -22,8 +22,8 @@
             return ox_fail(error, OX_ERROR_ARGUMENT, "%s: %s is NULL", __func__, #pointer);                            \
     } while (0)
 
-/* Says "not yet": what an infer function returns when it needs the data of an input that is not known before the run.
- * Never leaves the library. */
+/* "Not yet": an infer function returns this if it needs the data of an input that is unknown before the run. It never
+ * leaves the library. */
 #define OX_DEFER ((ox_status)100)
 
 /* Makes an error say nothing; NULL is allowed. */
@@ -56,8 +56,8 @@ ox_status ox_fail_briefly(ox_error *error, ox_status status);
 /* Formats into buffer, always terminated; returns the length written. The same formats as ox_fail. */
 size_t ox_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Below, at or above 0 as text a comes before, is, or comes after text b. (What C libraries for devices have for this
- * takes 700 bytes.) */
+/* Below, at or above 0 if text a is before, equal to, or after text b, like strcmp, which takes 700 bytes in C
+ * libraries for devices. */
 int ox_text_order(const char *a, const char *b);
 
 /* Bytes of a text up to its end, at most `most`. (What C libraries have for this reads words, and takes 200 bytes.) */

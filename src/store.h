@@ -6,8 +6,8 @@
 
 typedef struct ox_store ox_store;
 
-/* How a block is laid out, by which function, and so who can read it. What is laid out in another way has a name of its
- * own: weights of the same data, shape and build are then never mistaken for each other. */
+/* The layout of a block, one for each packing function and the kernels that read it. Every layout has its own name, so
+ * that blocks of the same data, shape and build are never confused. */
 typedef enum ox_layout {
     OX_LAYOUT_CONSTANT,    /* what a node gives, packed; variant: which options change its bits */
     OX_LAYOUT_PACKED,      /* a weight with strides, packed */
@@ -19,8 +19,8 @@ typedef enum ox_layout {
     OX_LAYOUT_COLUMN_SUMS, /* sums of the columns of matrices of bytes, as kernels see them that add `variant` */
 } ox_layout;
 
-/* What a block is made of, and how; two keys with the same members mean the same block, but for `bytes`: so many are
- * read from `weights` on, 0 if that is no memory. */
+/* The source and layout of a block; two keys with equal members mean the same block. `bytes` is not compared: it is the
+ * number of bytes read from `weights` on, 0 if `weights` is not memory. */
 enum {
     OX_STORE_DIMS = 6
 };
@@ -51,8 +51,8 @@ void ox_store_expect(ox_store *store, size_t bytes);
 /* Sets a function that is told of what has been read, before the first block is there. */
 void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context);
 
-/* The block of that key, of `size` bytes aligned to OX_ALIGN; made now if it is not there. NULL if it would be beyond
- * the limit, or `make` is NULL. Sessions in several threads may ask at the same time. */
+/* The block of that key, of `size` bytes aligned to OX_ALIGN; it is made if it does not exist. NULL if it would exceed
+ * the limit, or does not exist and `make` is NULL. Sessions in several threads may call this at the same time. */
 ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
                        const void **block, ox_error *error);
 

@@ -1,5 +1,5 @@
-/* tiny.h: the floating types of one byte and less to float, and back with one rounding to nearest even, as
- * straight-line code that compilers turn into whole vectors. */
+/* tiny.h: conversion of the floating types of one byte and less to float, and back with one rounding to nearest even,
+ * as branch-free code that compilers vectorize. */
 #ifndef OX_TINY_H
 #define OX_TINY_H
 
@@ -32,8 +32,8 @@ static inline uint32_t ox_tiny_beyond(const ox_tiny *f, bool overflow) {
     return !overflow || !f->nan ? f->top : f->infinity ? f->infinity : f->nan;
 }
 
-/* The code of a value; ox_tiny_beyond gives `beyond`. Types without NaN give -0 for it, whatever its sign, which
- * depends on the loop that made it. */
+/* The code of a value; ox_tiny_beyond returns `beyond`. For types without NaN, NaN becomes -0: its sign is ignored,
+ * because it depends on the loop that produced it. */
 static inline __attribute__((always_inline)) uint32_t ox_tiny_from_float(const ox_tiny *f, uint32_t beyond,
                                                                          float value) {
     const int shift = 23 - f->mantissa_bits, width = f->exponent_bits + f->mantissa_bits;

@@ -1,9 +1,9 @@
-/* type.h: types of values that are no tensors.
+/* type.h: types of values other than tensors.
  *
- * Such a value lies in a slot as a packed scalar, whose element is the address of an ox_value (value.h). Its ox_dtype
- * is a number of ours that says the whole type: the element type of the tensors inside in the lowest bits, then a code
- * for each level around them, the outermost first, and a bit that no element type has. So types are compared, passed on
- * and stated as element types are. */
+ * A slot holds such a value as a packed scalar, whose element is the address of an ox_value (value.h). Its ox_dtype is
+ * an internal number that encodes the whole type: the element type of the tensors inside in the lowest bits, then a
+ * code for each level around them, the outermost first, and a bit that no element type has. So types are compared,
+ * passed on and stated like element types. */
 #ifndef OX_TYPE_H
 #define OX_TYPE_H
 

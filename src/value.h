@@ -1,7 +1,8 @@
-/* value.h: what a sequence, an optional or a map holds.
+/* value.h: sequences, optionals and maps.
  *
- * A value never changes once it is made, so that others may refer to it: inserting into a sequence copies references,
- * not elements. What a run makes lies in the pile of its strings, and lives until the session runs again. */
+ * A value never changes once it is made, so that other values may refer to it: inserting into a sequence copies
+ * references, not elements. Values made in a run are in the pile of its strings, and live until the session runs
+ * again. */
 #ifndef OX_VALUE_H
 #define OX_VALUE_H
 
@@ -9,8 +10,7 @@
 #include "type.h"
 #include "tensor.h"
 
-/* The references of a sequence, with room for more before and behind: sequences that grew from each other share them.
- */
+/* The references of a sequence, with spare capacity at both ends: sequences that grew from each other share them. */
 typedef struct ox_items {
     const ox_value **at;
     size_t room, low, high; /* [low, high) are taken */
@@ -28,8 +28,7 @@ struct ox_value {
 ox_value *ox_make_tensor(ox_pile *pile, ox_dtype dtype, int rank, const int64_t *dims, void *data);
 /* A sequence, an optional or a map of `count` items, which the caller fills in. */
 ox_value *ox_make_list(ox_pile *pile, ox_dtype type, size_t count, const ox_value ***items);
-/* A sequence with one more item at position `at`, or one less. At both ends this takes a constant time, on the whole.
- */
+/* A sequence with one more item at position `at`, or one less. At both ends this takes amortized constant time. */
 const ox_value *ox_list_insert(ox_pile *pile, const ox_value *list, size_t at, const ox_value *item);
 const ox_value *ox_list_erase(ox_pile *pile, const ox_value *list, size_t at);
 

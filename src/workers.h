@@ -9,8 +9,8 @@ typedef struct ox_workers ox_workers;
 /* Does part `part` of `parts`; called once for each, from different threads. */
 typedef void ox_pool_fn(void *context, int part, int parts);
 
-/* Starts threads - 1 workers; nothing is left behind on failure. While the caller waits for the last parts it calls
- * `idle` now and then. The allocator must stay until the workers have stopped. */
+/* Starts threads - 1 workers; on failure, nothing stays allocated. While the caller waits for the last parts it calls
+ * `idle` now and then. The allocator must stay valid until the workers have stopped. */
 ox_status ox_workers_start(const ox_allocator *allocator, int threads, void (*idle)(void *context), void *context,
                            ox_workers **workers, ox_error *error);
 /* NULL is allowed. */

@@ -1,5 +1,5 @@
-/* write_plan.h: a session's plan as constants of a C program: what `ox embed --plan` asks the library for. It is no
- * part of ox.h, for the command and the library are built together. */
+/* write_plan.h: writes a session's plan as constants of a C program, for `ox embed --plan`. It is not part of ox.h,
+ * because the command and the library are built together. */
 #ifndef OX_WRITE_PLAN_H
 #define OX_WRITE_PLAN_H
 
@@ -24,7 +24,7 @@ typedef struct ox_plan_writer {
 } ox_plan_writer;
 
 /* Writes the plan of a session that has been prepared, with no_fuse, for a library of `make device`. Shapes that depend
- * on data, subgraphs, strings and values that are no tensors are OX_ERROR_UNSUPPORTED. */
+ * on data, subgraphs, strings and values other than tensors are OX_ERROR_UNSUPPORTED. */
 ox_status ox_session_write_plan(ox_session *session, ox_plan_writer *writer, ox_error *error);
 
 #endif
