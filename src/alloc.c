@@ -13,11 +13,11 @@ void ox_release(const ox_allocator *allocator, void *block, size_t size) {
         allocator->resize(allocator->context, block, size ? size : 1, 0);
 }
 
-/* Blocks lie in the buffer in address order, each behind a header; a gap is what lies between two. What stays comes
- * first and takes the first gap that is large enough; what is temporary comes behind it and takes the last. The gap
- * between the two is the only one that depends on the size of the buffer, so that the same calls take the same number
- * of bytes in each that is large enough. OX_GRAIN - 1 bytes are kept for the alignment of the first block: where the
- * buffer begins makes no difference. */
+/* Blocks are in the buffer in address order, each after a header; the space between two is a gap. Permanent blocks come
+ * first and take the first gap that is large enough; temporary blocks come after them and take the last. Only the gap
+ * between the two kinds depends on the size of the buffer, so that the same calls take the same number of bytes in
+ * every buffer that is large enough. OX_GRAIN - 1 bytes are reserved for the alignment of the first block, so that the
+ * address of the buffer makes no difference. */
 typedef struct fixed_block {
     struct fixed_block *next;
     size_t size; /* a multiple of OX_GRAIN; + 1 if it is temporary */

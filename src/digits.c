@@ -117,8 +117,8 @@ static format format_of(ox_dtype dtype) {
     return (unsigned)dtype < OX_DTYPE_COUNT && formats[dtype].precision ? formats[dtype] : formats[OX_DOUBLE];
 }
 
-/* value / scale is the number without its power of ten; what reads as the same number lies between (value - below) /
- * scale and (value + above) / scale. */
+/* value / scale is the number without its power of ten; all numbers between (value - below) / scale and (value + above)
+ * / scale read as the same value. */
 typedef struct range {
     big value, scale, above, below;
     int inclusive; /* 1 if the limits belong to the range */

@@ -57,8 +57,8 @@ void ox_pool_run(ox_pool *pool, ox_pool_fn *fn, void *context) {
 
 /* ---- Sharing -------------------------------------------------------------------------------------------------- */
 
-/* So many units of a thread fit in half a word, first and end, which change at once; where there are more, some of them
- * are one. */
+/* The most units of a thread: first and end take half a word each, so that both change in one atomic operation. If
+ * there are more, several units count as one. */
 #define MOST_UNITS ((int64_t)UINT16_MAX)
 
 enum {

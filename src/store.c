@@ -1,6 +1,6 @@
-/* store.c: blocks by key, in a hash table: sessions look up every weight whenever they plan. They lie behind each other
- * in chunks, so that large pages are shared, and nothing else lies there: blocks of whole large pages take no others.
- */
+/* store.c: blocks by key, in a hash table, because sessions look up every weight whenever they plan. Blocks follow each
+ * other in chunks, so that they share large pages; a chunk contains nothing else, and a block of whole large pages has
+ * a chunk of its own. */
 #include "store.h"
 
 #include "asserts.h"
@@ -135,8 +135,7 @@ static const store_block *find(const ox_store *store, const ox_store_key *key) {
     return NULL;
 }
 
-/* Makes room for one more block; false if there is no list at all. Without memory the lists that are there grow long.
- */
+/* Grows the hash table for one more block; false if there is no table. If memory is short, its lists grow longer. */
 static bool grow_lists(ox_store *store) {
     if (store->count < store->nlists)
         return true;

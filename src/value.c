@@ -37,8 +37,8 @@ static size_t free_places(const ox_value *list, bool before, size_t most) {
     return found < most ? found : most;
 }
 
-/* A copy of a list with an item put in at position `at`, or without `skip` items there. A list that grows at one end
- * gets as much room again there, and keeps what it has at the other. */
+/* A copy of a list with an item inserted at position `at`, or with `skip` items removed there. A list that grows at one
+ * end doubles its capacity there, and keeps its spare capacity at the other. */
 static const ox_value *copy_list(ox_pile *pile, const ox_value *list, size_t at, const ox_value *item, size_t skip) {
     const size_t more = item ? 1 : 0, count = list->count + more - skip, rest = list->count - at - skip;
     const bool at_end = item && !rest, at_start = item && !at && rest;

@@ -1,8 +1,8 @@
 /* frame.h: a graph being run: its values, its plan and its arena. A session has one for the main graph; a node with
  * subgraphs has one for each of them.
  *
- * A plan is made in stages. Nodes are inferred in order until one needs data that only the run can give; that node
- * starts the next stage, planned when the run gets there, and kept as long as its shapes come out the same.
+ * A plan is made in stages. Nodes are inferred in order until one needs data that is known only in the run; that node
+ * starts the next stage, which is planned when the run gets there, and kept while its shapes stay the same.
  *
  * Files call each other in one direction: runtime/run.c runs stages and lets plan/stage.c plan them; that uses plan.c,
  * fuse.c, share.c and place.c, then step_run.c, which prepares and runs steps by node.c and group.c of this folder. */
@@ -94,8 +94,8 @@ typedef struct ox_again {
 } ox_again;
 #endif
 
-/* What holds until a source gets another shape. The lists of steps, members and prepared operators stay for the next
- * plan; what they point to lies in the pile. */
+/* A plan, valid until a source gets another shape. The lists of steps, members and prepared operators are reused by the
+ * next plan; the objects that they point to are in the pile. */
 typedef struct ox_plan {
     ox_pile pile; /* descriptors, prepared operators, folded constants */
     ox_step *steps;
@@ -209,11 +209,11 @@ ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame
 void ox_frame_free(ox_frame *frame);
 /* The lists of a plan, in `pile`; false without memory. */
 bool ox_frame_lists(const ox_frame *frame, ox_pile *pile, ox_plan *plan);
-/* Describes a source as of this shape. Where the shape before was another, the plan becomes stale. known: what is known
- * of the tensor elsewhere, as a constant; NULL for nothing. */
+/* Sets the shape of a source. If it differs from the shape before, the plan becomes stale. known: the tensor as a
+ * constant, if its data is already known; otherwise NULL. */
 ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, const ox_slot *known);
-/* The call of node n, as it is planned; `pile` is where prepare keeps things. It is there until the next is asked for.
- */
+/* The call of node n for planning; prepare allocates from `pile`. The call is valid until this function is called
+ * again. */
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);
 /* The slot of a value of the frame's own, which is no weight, and that of any value. */
 static inline ox_slot *ox_frame_own(const ox_frame *frame, int v) {

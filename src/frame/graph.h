@@ -104,8 +104,8 @@ struct ox_graph {
     const ox_port *inputs, *outputs;
     const ox_capture *captures; /* by value */
     const ox_dtype *dtypes; /* by value: what the model states, OX_UNDEFINED if it does not; NULL if that is dropped */
-    /* Where names are kept: of the values, unique once functions are expanded; of the nodes, "" if the model
-     * gives none. */
+    /* In builds that keep names: those of the values, unique after functions are expanded; of the nodes, "" if the
+     * model gives none. */
     const char *const *names, *const *node_names;
 #if OX_KEEP_WRITTEN
     const struct ox_written *written; /* NULL where the nodes are those of the model */

@@ -7,8 +7,8 @@
 
 typedef struct ox_frame ox_frame;
 
-/* Nodes that are lane programs and run as one pass, in the place of the last of them. One member may be a dense node:
- * then the pass is its epilogue, and runs when it does. */
+/* Lane programs that run as one pass, at the position of the last of them. One member may be a dense node: the pass is
+ * then its epilogue, and runs with it. */
 typedef struct ox_group {
     int head, tail; /* members by position, chained through ox_member.next */
     int count;

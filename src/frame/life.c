@@ -55,8 +55,8 @@ static void note_uses(ox_frame *frame) {
     }
 }
 
-/* How many values a node reads, with those that its subgraphs do. Who only looks at shapes reads none: elements need
- * not be there for it. */
+/* The number of values that a node reads, its subgraphs included. A node that uses only shapes reads none: the elements
+ * need not exist. */
 static int count_reads(const ox_node *node) {
     return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_node_named(node);
 }
@@ -118,8 +118,8 @@ static void note_reads(ox_frame *frame, const ox_node *node, const bool *varies)
         lives[ox_node_value(node, i)].is_read = true;
 }
 
-/* Finds out what runs will read, and of what can be told that it is no constant. Where that is wrong, a constant takes
- * a copy more, or stays in vain. */
+/* Finds the values that runs will read, and those that are certainly not constants. A wrong guess costs an extra copy
+ * of a constant, or keeps an unused one. */
 static ox_status foresee_reads(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     const ox_pile_mark mark = ox_pile_save(&frame->planning.scratch);

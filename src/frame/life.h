@@ -51,8 +51,8 @@ typedef struct ox_planning {
 #endif
 } ox_planning;
 
-/* The value that owns the buffer in which v lies; -1 until that is decided, and of what lies in none. An owner's buffer
- * may be a part of another's: then it owns none any more. */
+/* The value that owns the buffer of v; -1 while undecided, and for values without a buffer. An owner's buffer may
+ * become a part of another's: then it is not an owner any more. */
 #if OX_WITH_PARTS
 int ox_life_owner(const ox_planning *planning, int v);
 /* Byte offset of value v in the buffer of its owner. */

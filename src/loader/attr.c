@@ -253,7 +253,7 @@ static ox_status count_attr(ox_loader *l, const ox_attr *attr, bool counts_numbe
     }
 }
 
-/* What a node brings in its attributes is parameters, too: the value of a Constant, the trees and coefficients of
+/* Some attributes of nodes also count as parameters: the value of a Constant, the trees and coefficients of
  * ai.onnx.ml. */
 static ox_status count_own(ox_loader *l, const Onnx__NodeProto *proto, const ox_node *node) {
     const bool is_constant = proto->op_type && strcmp(proto->op_type, "Constant") == 0;

@@ -206,8 +206,8 @@ static ox_status keep_initializers(ox_loader *l, const ox_scope *scope) {
     return OX_OK;
 }
 
-/* Finds values that Identity makes of inputs of a subgraph: these are the inputs. So an operator sees which of its
- * body's inputs come back as they are. */
+/* Finds the results of Identity on inputs of a subgraph, and replaces them by the inputs, so that an operator sees
+ * which inputs its body returns unchanged. */
 static ox_status find_same(ox_loader *l, ox_scope *scope) {
     int32_t *same;
     OX_TRY(ox_build_get(&l->b, &scope->pile, (size_t)scope->nvalues, sizeof *same, &same));
@@ -328,8 +328,8 @@ static ox_status finish(ox_loader *l, ox_scope *scope) {
     return OX_OK;
 }
 
-/* The main graph of a model without functions has as many nodes as there are in the file, and no more values than those
- * that are named there: its arrays are made at once. */
+/* The main graph of a model without functions has as many nodes as the file, and at most as many values as the file
+ * names: its arrays are allocated at once. */
 static ox_status reserve(ox_loader *l, ox_env *env, ox_span graph) {
     ox_scope *scope = env->scope;
     ox_span rest = graph, node;

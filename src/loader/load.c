@@ -199,8 +199,8 @@ static ox_status build_parsed(ox_model *model, const ox_parsed *parsed, ox_exter
     return status;
 }
 
-/* An ox_store_read_fn: what has been laid out need not stay in memory where it is a part of a file, from which another
- * session may read it again. */
+/* An ox_store_read_fn: releases the memory of weights that have been packed, if they are a part of a file, from which
+ * another session can read them again. */
 static void forget(const void *context, const void *data, size_t bytes) {
     const ox_model *model = context;
     for (const ox_mapping *m = model->mappings; m; m = m->next) {

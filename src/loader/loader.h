@@ -66,12 +66,12 @@ enum {
 
 /* loader.c: an interned domain: "ai.onnx" becomes "". */
 ox_status ox_load_domain(ox_loader *l, const char *text, const char **name);
-/* Small numbers, from 1, that stand for an address or for a pair of numbers from 0 to OX_MOST_IDS. Equal pairs have one
- * number whatever they mean. */
+/* Small numbers, from 1, that identify an address or a pair of numbers from 0 to OX_MOST_IDS. Equal pairs have the same
+ * number, regardless of their meaning. */
 ox_status ox_load_id(ox_loader *l, const char *interned, int32_t *id);
 ox_status ox_load_pair(ox_loader *l, int32_t first, int32_t second, int32_t *id);
-/* What was kept for a message of a function's body, NULL if nothing. `parsed` is what it was unpacked with: what was
- * unpacked for a while is never kept. */
+/* The object kept for a message of a function's body, NULL if there is none. `parsed` is the parse that unpacked the
+ * message: for temporarily unpacked messages nothing is kept. */
 const void *ox_load_cached(const ox_loader *l, const ox_parsed *parsed, const void *proto);
 ox_status ox_load_keep(ox_loader *l, const ox_parsed *parsed, const void *proto, const void *made);
 /* True if an error found there should say where it is. The innermost and the outermost place are named. */
@@ -104,8 +104,8 @@ ox_status ox_load_attrs(ox_loader *l, ox_env *env, const Onnx__NodeProto *proto,
 /* The attribute that is meant: itself, or the call's that it refers to; proto is NULL if that was not given. */
 ox_status ox_load_argument(ox_loader *l, ox_env *env, const Onnx__AttributeProto *proto, ox_argument *argument);
 
-/* schema.c: the attributes of a node, as it is written and as they are resolved, against ONNX's definition of its
- * operator; operators that are not ONNX's pass. */
+/* schema.c: checks the attributes of a node, as written and as resolved, against ONNX's definition of its operator;
+ * other operators are not checked. */
 ox_status ox_load_check_attrs(ox_loader *l, const Onnx__NodeProto *proto, const ox_node *node);
 
 /* call.c: model-local functions. */
@@ -122,7 +122,7 @@ void ox_load_name_node(ox_loader *l, const Onnx__NodeProto *proto, size_t index)
 ox_status ox_load_count_weights(ox_loader *l, const ox_tensor *tensor);
 
 /* graph.c: a graph, written in the environment `lexical` (NULL for the main graph) and used in the graph `outer`. Its
- * nodes and values are unpacked one at a time, out of where the graph was left in the file. */
+ * nodes and values are unpacked one at a time, from the graph's bytes in the file. */
 ox_status ox_load_graph(ox_loader *l, const ox_parsed *parsed, const Onnx__GraphProto *proto, ox_env *lexical,
                         ox_scope *outer, int depth, ox_graph **graph);
 

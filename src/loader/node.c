@@ -115,8 +115,8 @@ static ox_status check_same_types(ox_loader *l, const ox_attr *first, const ox_a
     return OX_OK;
 }
 
-/* Graphs that a node chooses from, as If does, take nothing and give what the node gives. One graph alone is a body,
- * whose operator knows what it takes. */
+/* If a node has several graphs and runs one of them, like If, its graphs have no inputs, and have the outputs of the
+ * node. A single graph is a body, and its operator defines the inputs. */
 static ox_status check_branches(ox_loader *l, const ox_node *node) {
     const ox_attr *first = NULL;
     for (int i = 0; i < node->nattrs; i++) {

@@ -24,8 +24,7 @@ ox_status ox_parse(const ProtobufCMessageDescriptor *type, const void *bytes, si
 ox_status ox_parse_part(const ProtobufCMessageDescriptor *type, ox_span part, const ox_allocator *allocator,
                         ox_parsed *parsed, ox_error *error);
 
-/* What was left in the file under the number of a note: data of a tensor or a graph. NULL if there is no such number.
- */
+/* The bytes that a note with this number left in the file: data of a tensor, or a graph. NULL if there is none. */
 const ox_payload *ox_parsed_payload(const ox_parsed *parsed, uint32_t number);
 
 void ox_parsed_free(ox_parsed *parsed, const ox_allocator *allocator);

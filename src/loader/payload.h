@@ -23,8 +23,8 @@ typedef struct ox_tensor_source {
     ox_error *error;
 } ox_tensor_source;
 
-/* Makes a tensor: its dims and, where the data cannot be used in place, its elements lie in the pile. Element count
- * and field must agree with shape and type. Errors name the tensor. */
+/* Makes a tensor: its dims and, if the data cannot be used in place, its elements are in the pile. Element count and
+ * field must agree with shape and type. Errors name the tensor. */
 ox_status ox_payload_tensor(const ox_tensor_source *source, const Onnx__TensorProto *proto, ox_tensor *tensor);
 
 #endif

@@ -18,7 +18,8 @@ enum {
     /* The most bytes of a length that protobuf-c reads, and how many tags pay for a length of that many. */
     LENGTH_WIDTH = 5,
     MIN_RUN = LENGTH_WIDTH + 1,
-    /* protobuf-c notes 16 fields of a message on its stack and then in blocks that double, of this many bytes a field.
+    /* protobuf-c records 16 fields of a message on its stack, and more in blocks that double, of this many bytes a
+     * field.
      */
     FIRST_NOTES = 16,
     NOTE_BYTES = 16 + 3 * sizeof(void *),
@@ -120,8 +121,8 @@ static ox_status fail_at(const walker *w, const level *at, ox_status status) {
 
 #define FAIL(w, at, ...) fail_at((w), (at), ox_fail((w)->error, OX_ERROR_MODEL, __VA_ARGS__))
 
-/* Subgraphs are checked before messages: an error should name the subgraphs that nest too deep. The graph of a model is
- * at level 0. */
+/* The depth of subgraphs is checked before that of messages, so that the error names the subgraphs. The graph of a
+ * model is at level 0. */
 static ox_status check_depth(const walker *w, const level *at) {
     if (at->graphs > OX_MAX_GRAPHS)
         return fail_at(w, at->parent,

@@ -1,8 +1,8 @@
 /* wire.h: the walker, which reads a serialized message before protobuf-c sees it.
  *
- * It checks all that protobuf-c does not (depth, counts, duplicates) and writes the skeleton: the same message without
- * unknown fields, without the bulk data of tensors, which stays where it is, and without the content of graphs, whose
- * nodes and values are read one at a time. */
+ * It checks everything that protobuf-c does not (depth, counts, duplicates) and writes the skeleton: the same message
+ * without unknown fields, without the bulk data of tensors, which stays in the file, and without the content of graphs,
+ * whose nodes and values are read one at a time. */
 #ifndef OX_LOADER_WIRE_H
 #define OX_LOADER_WIRE_H
 
@@ -43,7 +43,7 @@ enum {
     OX_WIRE_GRAIN = 8
 };
 
-/* Checks all of the message. Errors name the place as a path: "graph.node[3].name: length 900 exceeds the 12 bytes
+/* Checks the whole message. Errors name the field by its path: "graph.node[3].name: length 900 exceeds the 12 bytes
  * left". Linear in time. */
 ox_status ox_wire_check(const ProtobufCMessageDescriptor *type, const void *bytes, size_t size, ox_wire *wire,
                         ox_error *error);
@@ -55,8 +55,8 @@ ox_status ox_wire_check_part(const ProtobufCMessageDescriptor *type, const void 
 /* Writes skeleton_size bytes and npayloads entries. The bytes must be as they were checked. */
 ox_status ox_wire_write(const ox_wire *wire, unsigned char *skeleton, ox_payload *payloads, ox_error *error);
 
-/* The content of the next field with that number, a text or a message, in what is left of a message that has been
- * checked; *rest goes behind it. False if there is none. */
+/* The content of the next field with that number, a string or a message, in the rest of a message that has been
+ * checked; *rest moves past it. False if there is none. */
 bool ox_wire_next(ox_span *rest, uint32_t number, ox_span *content);
 
 /* How many fields of that number follow. */

@@ -152,8 +152,8 @@ ox_status ox_check_reads(ox_frame *frame, int n) {
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------ */
 
-/* What node m gives on the plain way, beside what it gave alone: the slots of its outputs have that before and after.
- */
+/* Compares the results of node m by the plain algorithms with those of the node alone, which the slots of its outputs
+ * have before and after this. */
 static ox_status check_plain(ox_frame *frame, int n, int m) {
     const ox_node *node = &frame->graph->nodes[m];
     ox_frame *second = frame->checking.second;

@@ -1,15 +1,16 @@
-/* check.h: the self-check (ox_options.check): every step of a run is computed in other ways, too, and compared.
+/* check.h: the self-check (ox_options.check): every step of a run is also computed by other algorithms, and compared.
  *
- * A frame that is checked has a second frame of the same graph. Behind each step of the first frame, every node of the
- * step runs there by itself, twice: once with the algorithm that it would have without fusion, whose bits the step
- * must give, and once with the plainest algorithm (ox_call.plain) and the plainest build of the loops, which may
- * differ by a bound (check_bounds.h). Both read copies of the step's inputs, made when these had been written, so that
- * errors do not add up, and the step at fault is the one that is named. Before a step runs, its inputs are compared
- * with these copies: a step that writes over a value that is still to be read is found there.
+ * A checked frame has a second frame of the same graph. After each step of the first frame, every node of the step runs
+ * alone in the second, twice: once with the algorithm that it would have without fusion, whose bits the step must
+ * equal, and once with the simplest algorithm (ox_call.plain) and the baseline build of the loops, whose result may
+ * differ by a bound (check_bounds.h). Both read copies of the step's inputs, made when these were written, so that
+ * errors do not accumulate, and the error names the step at fault. Before a step runs, its inputs are compared with
+ * these copies: that finds a step that overwrote a value before its last reader.
  *
- * What has no second way is run once: nodes of random numbers, nodes that run subgraphs (their bodies are checked), and
- * those that give sequences, optionals or maps. Integer operators that the loader wrote for quantized networks are
- * checked as they are, not against the floats that they stand for: what lies between has no counterpart there. */
+ * Nodes without a second algorithm run once: nodes of random numbers, nodes that run subgraphs (their bodies are
+ * checked), and nodes with sequences, optionals or maps as results. Integer operators that the loader wrote for
+ * quantized networks are checked as such, not against the float nodes that they replace, whose inner values they do not
+ * have. */
 #ifndef OX_RUNTIME_CHECK_H
 #define OX_RUNTIME_CHECK_H
 

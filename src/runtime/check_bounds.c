@@ -1,5 +1,5 @@
-/* check_bounds.c: the operators whose results are not the same bits by every algorithm and in every build of the loops,
- * and by how much they may differ. */
+/* check_bounds.c: the operators whose results differ in bits between algorithms or builds of the loops, and their
+ * bounds. */
 #include "check_bounds.h"
 
 #include "check_node.h"

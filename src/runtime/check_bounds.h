@@ -1,8 +1,8 @@
-/* check_bounds.h: how far the plain way to compute a node may be from the node's own way. Of operators that
- * check_bounds.c does not list, not at all: their results are the same bits by every algorithm and every build.
+/* check_bounds.h: how much the results of a node's plain algorithm and of its own may differ. For operators that
+ * check_bounds.c does not list they must be equal: their results have the same bits by every algorithm and build.
  *
- * An ULP is a unit in the last place, u half of one, of the type that is computed in. Results of 16 bits are rounded
- * once, to an ULP of their own, beyond that. */
+ * An ULP is a unit in the last place, u half of one, of the type that is computed in. Results of 16 bits are then
+ * rounded once more, to an ULP of their own type. */
 #ifndef OX_RUNTIME_CHECK_BOUNDS_H
 #define OX_RUNTIME_CHECK_BOUNDS_H
 
@@ -10,19 +10,19 @@
 #include "check_differ.h"
 
 enum {
-    /* Sums of k products, in whatever order and with products rounded or not, are within k * u * S of the exact ones,
-     * where S is the sum of the products' absolute values; so two of them are within twice that of each other. */
+    /* Sums of k products, in any order and with products rounded or not, are within k * u * S of the exact sums, where
+     * S is the sum of the products' absolute values; so two of them are within twice that of each other. */
     OX_CHECK_SUM_ERRORS = 2,
     /* A weight in a block is a difference times a scale, both rounded: so many more than the k of a sum. */
     OX_CHECK_BLOCK_ROUNDINGS = 2,
     /* Means of windows are sums of at most 40 numbers (pool_direct.c) in one of two orders, in u * S of means. */
     OX_CHECK_MEAN_MOST = 40,
     OX_CHECK_MEAN_ERRORS = 2 * OX_CHECK_MEAN_MOST,
-    /* Winograd's transforms have errors of two to eight times those of plain sums (docs/design.md), in the largest S of
-     * the tensor, for results of a tile are made of each other's inputs. */
+    /* Winograd's transforms have errors of two to eight times those of plain sums (docs/design.md), relative to the
+     * largest S of the tensor, because the results of a tile share inputs. */
     OX_CHECK_WINOGRAD_ERRORS = 1 + 8,
-    /* Builds have polynomials of their own for exp, log and their kin, within 4 ULP of the exact result, so that two of
-     * them are within 8; those of Gelu are within 8. */
+    /* Each build has its own polynomials for exp, log and the like, within 4 ULP of the exact result, so that two of
+     * them are within 8 of each other; those of Gelu are within 8. */
     OX_CHECK_FUNCTION_UNITS = 8,
     OX_CHECK_GELU_UNITS = 16,
     /* A quotient, a sum or a root of such results has a few more. */

@@ -10,14 +10,14 @@
 ox_status ox_check_create(ox_frame *frame);
 /* Describes the inputs of node n in the second frame: copies, constants, and what earlier nodes of the step gave. */
 void ox_check_inputs(ox_frame *frame, int n);
-/* Runs node n there, whose results are in the slots of its outputs, in memory of the second plan's pile. Errors say
- * where they are. Alone: with the algorithm that the node has without fusion, whose bits are those of the step. */
+/* Runs node n in the second frame. Its results are in the slots of its outputs, in the pile of the second plan. Errors
+ * name the node. Alone: with the algorithm that the node has without fusion, whose bits must be those of the step. */
 ox_status ox_check_alone(ox_frame *frame, int n);
 /* Plain: on packed inputs, by the plainest algorithm and the base build of the loops. */
 ox_status ox_check_plain(ox_frame *frame, int n);
 
-/* What the sums of a linear operator are made of in place of its inputs: their absolute values, of whose sums rounding
- * errors are a share; or ones, to count the numbers in each sum. */
+/* The numbers that replace the inputs of a linear operator: their absolute values, whose sums bound rounding errors, or
+ * ones, to count the terms of each sum. */
 typedef enum ox_check_numbers {
     OX_CHECK_ABSOLUTE,
     OX_CHECK_ONES

@@ -4,8 +4,8 @@
 
 #include "frame/graph.h"
 
-/* A copy of the model's main graph that has more outputs, by name, in one block of *size bytes; NULL if none are asked
- * for. `temporary` is for what only the search needs. */
+/* A copy of the model's main graph with more outputs, by name, in one block of *size bytes; NULL if none are requested.
+ * `temporary` holds memory that only the search needs. */
 ox_status ox_extra_outputs(const ox_model *model, const ox_options *options, const ox_allocator *allocator,
                            const ox_allocator *temporary, ox_graph **graph, size_t *size, ox_error *error);
 

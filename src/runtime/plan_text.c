@@ -1,5 +1,5 @@
-/* plan_text.c: a session's plan as constants of a C program (planned.h). Tensors are placed anew: a device has other
- * workspaces than this machine, behind the values that are alive. */
+/* plan_text.c: writes a session's plan as constants of a C program (planned.h). Memory is planned again: the workspaces
+ * of a device have other sizes than those of this machine, and follow the live values. */
 #include "planned.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* planned.h: a plan as constants of a program, as `ox embed --plan` writes it, and what runs it on a device. Nothing of
- * a model is parsed and nothing is planned there: tensors say where in the arena they lie, steps follow each other, and
- * an operator prepares itself before it runs, in what the step leaves free of the arena. */
+/* planned.h: a plan as constants of a program, as `ox embed --plan` writes it, and the functions that run it on a
+ * device. The device neither parses nor plans: each tensor states its place in the arena, steps run in order, and an
+ * operator is prepared before it runs, in the part of the arena that its step does not use. */
 #ifndef OX_RUNTIME_PLANNED_H
 #define OX_RUNTIME_PLANNED_H
 
@@ -46,8 +46,8 @@ static inline uint32_t ox_planned_add(uint32_t sum, unsigned char byte) {
     return sum;
 }
 
-/* Refuses a plan that is damaged or was compiled for another build of the library: its constants, and where the tensors
- * of all steps lie. It need not be asked before each run. */
+/* Refuses a plan that is damaged or was compiled for another build of the library: checks its constants, and the places
+ * of the tensors of all steps. It need not be called before each run. */
 ox_status ox_planned_check(const ox_planned *plan, ox_error *error);
 
 /* The bytes of the arena that the plan takes on this machine, in *bytes. Writes into the arena. */
@@ -56,8 +56,7 @@ ox_status ox_planned_bytes(const ox_planned *plan, size_t *bytes, ox_error *erro
 /* Runs the plan. Before each run all inputs have to be written to their memory, which the run may use for others. */
 ox_status ox_planned_run(const ox_planned *plan, ox_error *error);
 
-/* Input or output `index`, packed, at its place in the arena (an output may be a constant, too); NULL if there is none.
- */
+/* Input or output `index`, packed, at its place in the arena (or a constant, for an output); NULL if out of range. */
 const ox_tensor *ox_planned_input(const ox_planned *plan, size_t index);
 const ox_tensor *ox_planned_output(const ox_planned *plan, size_t index);
 
