@@ -38,8 +38,8 @@ static bool directory_of(const char *path, char directory[OX_HOST_PATH]) {
     return true;
 }
 
-/* Where external data may lie: the directory of the path that was given, then that of the file which a link there leads
- * to. They are one where the model is no link. */
+/* The directories that may contain external data: that of the given path, then that of the link's target. They are the
+ * same if the model is not a link. */
 typedef struct places {
     char directories[2][OX_HOST_PATH];
 } places;

@@ -1,5 +1,4 @@
-/* features.c: what a system says of an aarch64 processor. Only Linux's way is tested; other systems say it in theirs.
- */
+/* features.c: the features of an aarch64 processor, as the system reports them. Only the code for Linux is tested. */
 #include "posix.h"
 
 #include "host.h"

@@ -1,5 +1,5 @@
-/* posix.h: which systems the files posix_*.c are for, and that their headers show all that they have. It is included
- * before any other header. On all other systems these files are empty, so that a build may compile all of src/host. */
+/* posix.h: selects the systems of the files posix_*.c, and makes their headers declare everything. Include it before
+ * any other header. On all other systems these files are empty, so that a build may compile all of src/host. */
 #ifndef OX_HOST_POSIX_H
 #define OX_HOST_POSIX_H
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Walking page tables costs half of a memory-bound operator's time, and malloc gives out again what it has in small
- * pages: large blocks are mapped by themselves. */
+/* Walking page tables costs half of a memory-bound operator's time, and malloc reuses memory in small pages: so large
+ * blocks are mapped separately. */
 enum {
     LARGE_PAGE = 2 << 20,
     PAGE = 64 << 10 /* the largest that systems have */
@@ -18,8 +18,8 @@ static bool is_mapped(size_t size) {
     return size >= OX_MAPPED_BYTES;
 }
 
-/* What a block of that size takes; 0 if that is too much: pointers into a block have differences. What fills less than
- * half of a large page at its end lies in small ones, of which only those that are used take memory. */
+/* The bytes that a block of that size takes; 0 if they are more than a pointer difference can hold. A rest of less than
+ * half of a large page is in small pages, of which only the used ones take memory. */
 static size_t mapped_size(size_t size) {
     const size_t last = size % LARGE_PAGE, whole = last > LARGE_PAGE / 2 ? size - last + LARGE_PAGE : size;
     const size_t pages = whole / PAGE + (whole % PAGE != 0);

@@ -62,8 +62,8 @@ void ox_host_forget(const unsigned char *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 
-/* There is no root that paths begin at, and no call that resolves a link: a path without links is its own real path,
- * and one with a link is refused. */
+/* WASI has neither a root directory nor a call that resolves links: a path without links is its own real path, and a
+ * path with a link is refused. */
 ox_status ox_host_real_path(const char *path, char real[OX_HOST_PATH], ox_error *error) {
     struct stat info;
     const size_t size = strlen(path) + 1;

@@ -16,8 +16,8 @@ enum {
     OX_WIDE_PATH = 32768 /* the longest that the system has */
 };
 
-/* A path of UTF-8 as the system wants it: absolute, and so that it may be long. It is malloced; NULL, with what
- * GetLastError tells, where there is none. */
+/* A UTF-8 path in the system's form: absolute, with the prefix that allows long paths. It is malloced; NULL on failure,
+ * with the reason in GetLastError. */
 wchar_t *ox_windows_path(const char *path);
 
 /* The UTF-8 of a path, without what marks a long one; false if it is longer than size - 1. */

@@ -16,8 +16,8 @@ enum {
     LONG_NS = 50000 /* what is worth the time that workers take to move, when they wake */
 };
 
-/* Parts belong to nobody before they are begun, so that work does not wait for a thread that gets no processor: whoever
- * is free takes the next one. Part 0 is the caller's. */
+/* Parts are not assigned to threads in advance: an idle thread takes the next one, so that work does not wait for a
+ * thread without a processor. Part 0 is the caller's. */
 struct ox_workers {
     const ox_allocator *allocator;
     int threads; /* with the caller */
@@ -57,8 +57,8 @@ static void pause_a_little(int i) {
 #endif
 }
 
-/* A worker that only looks for work stays where the scheduler put it last. On the caller's processor it gains nothing,
- * while other processors are idle. */
+/* A spinning worker stays on the processor that the scheduler chose last. If that is the caller's processor, the worker
+ * gains nothing while other processors are idle. */
 static void leave_place_of_caller(struct worker *worker) {
     const int place = atomic_load_explicit(&worker->workers->place, memory_order_relaxed);
     if (worker->stay > 0) {

@@ -36,8 +36,8 @@ void ox_broadcast_strides(const ox_tensor *tensor, int rank, const int64_t *dims
             strides[d] = 0;
 }
 
-/* True if dimension `outer` of all operands continues dimension `inner` of the plan. Unsigned,
- * for strides along what has no elements may be any number. */
+/* True if dimension `outer` of all operands continues dimension `inner` of the plan. Unsigned, because strides of
+ * dimensions without elements may be any number. */
 static bool continues(const ox_bcast *plan, int inner, const int64_t *const *strides, int outer) {
     for (int a = 0; a < plan->nargs; a++)
         if ((uint64_t)strides[a][outer] != (uint64_t)plan->step[inner * plan->nargs + a] * (uint64_t)plan->dim[inner])
@@ -121,8 +121,8 @@ static int packed_dim(const ox_bcast *plan, int64_t width, int of) {
     return d;
 }
 
-/* Where the result and the source lie packed along two dimensions, makes these the innermost ones: a transpose, if
- * it is worth a call. */
+/* If the result is packed along one dimension and the source along another, makes these two the innermost: a transpose,
+ * if it is large enough for a call. */
 static void order_dims(ox_bcast *plan, int64_t width) {
     enum {
         WORTH = 32 /* elements */
@@ -291,7 +291,7 @@ typedef struct move_job {
 } move_job;
 
 /* Copies elements of shape dims, of which dimensions [0, d) are short: in slices along d and the dimensions after it,
- * asking between them whether to go on. */
+ * polling for cancellation between them. */
 static void move_slices(const move_job *job, int d, int64_t *dims, char *dst, const char *src) {
     /* Narrower slices of a transpose would leave cache lines half used. */
     enum {

@@ -7,8 +7,8 @@
 
 struct ox_loops; /* lanes.h */
 
-/* Brings `other` into `dims` by multidirectional broadcasting: right-aligned, each output dimension is the one that is
- * not 1 (so 1 against 0 gives 0). False if they do not fit. */
+/* Broadcasts `dims` with `other`, multidirectionally: right-aligned, each output dimension is the one that is not 1 (so
+ * 1 with 0 gives 0). False if they do not fit. */
 bool ox_broadcast_dims(int *rank, int64_t dims[OX_MAX_RANK], int other_rank, const int64_t *other);
 
 /* Byte strides of `tensor` seen as a tensor of shape dims: right-aligned, 0 where it repeats. The shapes must fit. */

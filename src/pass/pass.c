@@ -111,8 +111,8 @@ static void prefetch(const ox_pass *pass, const pass_state *s, int i, int64_t n)
 
 /* ---- Instructions ------------------------------------------------------------------------------------------- */
 
-/* Calls the loop on n elements whose result goes past the caches: whole lines of it, for what lies before the first
- * line and behind the last is stored as ever. */
+/* Calls the loop on n elements whose result is stored non-temporally: only whole cache lines of it; elements before the
+ * first and after the last whole line are stored normally. */
 static int stream_stretch(const pass_loop *in, char *const from[OX_CHAIN_ARGS], int64_t n) {
     const int64_t width = in->step[0], offset = (int64_t)((uintptr_t)from[0] % OX_LINE);
     const int64_t room = (OX_LINE - offset) % OX_LINE / width, head = ox_least(room, n);
@@ -232,8 +232,8 @@ int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, 
 
 /* ---- Running on what is given ------------------------------------------------------------------------------- */
 
-/* Chooses where the tile that starts at element `at` ends, at most `left` elements on: as far out as these are whole
- * entries of a dimension. Returns how many entries it has, *from the first one. */
+/* Chooses the end of the tile that starts at element `at`, at most `left` elements later: it consists of whole entries
+ * of the outermost dimension for which that is possible. Returns the number of entries, *from the first one. */
 static int64_t cut_tile(const ox_pass *pass, pass_state *s, int64_t at, int64_t left, int64_t *from) {
     s->block = pass->block, s->inner = pass->inner;
     while (at % s->inner || left < s->inner)
@@ -313,8 +313,8 @@ static void run_chain_rows(const ox_pass *pass, pass_state *s, char *given, cons
     pass->chain_rows(rows->count, part->count, arg, in->step, next, in->attr);
 }
 
-/* A stretch of whole tiles of the same size is rows of as many elements, one behind the other; what is left of it
- * behind these is no part of the answer. */
+/* A run of whole tiles of the same size consists of consecutive rows of as many elements; the rest of the run after
+ * these is not part of the result. */
 static ox_pass_part rows_of(const ox_pass *pass, pass_state *s, const ox_pass_part *part) {
     int64_t from;
     const int64_t tile = cut_tile(pass, s, part->first, part->count, &from) * s->inner;

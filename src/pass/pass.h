@@ -13,16 +13,16 @@ typedef struct ox_pass_builder ox_pass_builder; /* being written */
 typedef int ox_reg;
 
 /* Starts a program over an output of shape dims, made of these loops. The last `row_axes` dimensions are rows that
- * ox_pass_fold reduces; they are laid out whole, so they must not be long, and not empty. The pass that the
- * program ends in lives in `pile`, the builder in `scratch`, which may be the same. */
+ * ox_pass_fold reduces; a tile holds whole rows, so they must be neither long nor empty. The finished pass is in
+ * `pile`, the builder in `scratch`, which may be the same. */
 ox_pass_builder *ox_pass_begin(ox_pile *pile, ox_pile *scratch, const ox_loops *loops, int rank, const int64_t *dims,
                                int row_axes);
 
 /* The loops that the program is made of. */
 const ox_loops *ox_pass_loops(const ox_pass_builder *builder);
 
-/* An operand, broadcast to the output's shape; its data may be set later. `shape` has the dims and strides to use where
- * they are not the tensor's own (NULL: they are). The register holds elements of the tensor's type. */
+/* An operand, broadcast to the output's shape; its data may be set later. `shape` has dims and strides that replace the
+ * tensor's own (NULL: the tensor's own). The register holds elements of the tensor's type. */
 ox_reg ox_pass_load(ox_pass_builder *builder, const ox_tensor *tensor, const ox_tensor *shape);
 
 /* A copy that lives as long as the pass; NULL once memory ran out. */
@@ -47,10 +47,9 @@ ox_reg ox_pass_apply(ox_pass_builder *builder, ox_lane *lane, const void *attr, 
 ox_reg ox_pass_loop(ox_pass_builder *builder, ox_lane *lane, const void *attr, ox_dtype result, int nargs,
                     const ox_reg *args);
 
-/* Describes the loop that gives `reg`. tile_lane: another loop with the same result, which is faster where all that it
- * reads and writes lies in the first-level cache; or NULL. row_lane: a loop for an operand that has one element for
- * each row, of step 0; its attribute is the length of a row (int64_t); or NULL. slow: the loop takes far longer than
- * loading and storing. */
+/* Describes the loop that computes `reg`. tile_lane: another loop with the same result, which is faster if its data is
+ * in the first-level cache; or NULL. row_lane: a loop for an operand that has one element for each row, of step 0; its
+ * attribute is the length of a row (int64_t); or NULL. slow: the loop takes far longer than loading and storing. */
 void ox_pass_describe(ox_pass_builder *builder, ox_reg reg, ox_lane *tile_lane, ox_lane *row_lane, bool slow);
 
 /* One element for each row, in the type that the register is computed in: the row reduced, in the order in which
@@ -81,8 +80,8 @@ void ox_pass_store(ox_pass_builder *builder, ox_reg reg, const ox_tensor *out);
 /* What is stored to `out` goes past the caches, where that can be done and no instruction reads it again. */
 void ox_pass_stream(ox_pass_builder *builder, const ox_tensor *out);
 
-/* True if a tile may read operand `in` after it has stored to `out`: the two must not share memory then. Nodes that
- * hand on the register of their input cause such reads: later nodes know `in` by another name. */
+/* True if a tile may read operand `in` after it has stored to `out`: the two must then not share memory. Nodes whose
+ * result is the register of their input cause such reads: later nodes know `in` by another name. */
 bool ox_pass_reads_later(const ox_pass_builder *builder, const ox_tensor *in, const ox_tensor *out);
 
 /* The element types that the instructions with a tag take and give, bit 1u << ox_dtype each. */
@@ -105,14 +104,13 @@ int64_t ox_pass_tile_size(const ox_pass *pass);
 int ox_pass_run(const ox_pass *pass, void *scratch, int64_t first, int64_t end, int *tag);
 
 /* How an operand of `count` packed values broadcasts to an output: value v belongs to elements [v * each, (v + 1) *
- * each), and behind the last value the first one follows again, until the output ends. count is 0 if there is no
- * operand. */
+ * each), and after the last value the first one follows again, until the output ends. count is 0 without an operand. */
 typedef struct ox_pass_period {
     int64_t each, count;
 } ox_pass_period;
 
-/* A program that makes min(max(given * scale + add + plus, low) + behind, high) of what is given, each step rounded, of
- * floats; what a step has nothing for changes nothing: NULL, infinite limits, -0 behind. */
+/* A program that computes min(max(given * scale + add + plus, low) + behind, high) in floats, each step rounded; absent
+ * steps have neutral values: NULL, infinite limits, -0 for behind. */
 typedef struct ox_pass_affine {
     const ox_tensor *scale, *add; /* packed; both broadcast as `period` says, */
     ox_pass_period period;        /* which a product must compare with its own rows, columns and batches */
@@ -124,8 +122,8 @@ typedef struct ox_pass_affine {
 /* True if the pass is such a program. */
 bool ox_pass_find_affine(const ox_pass *pass, ox_pass_affine *affine);
 
-/* Elements of the output, by number: `rows` stretches of `count`, the first from `first` on, each `step` behind the one
- * before. */
+/* Elements of the output, by number: `rows` runs of `count` elements, the first from `first` on, each `step` after the
+ * run before. */
 typedef struct ox_pass_part {
     int64_t first, count, rows, step;
 } ox_pass_part;

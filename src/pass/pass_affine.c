@@ -94,8 +94,8 @@ bool ox_pass_is_affine(const ox_pass_builder *b, pass_affine *affine) {
     return pass->stores->reg == before && pass->regs[before].dtype == OX_FLOAT && pass->stores->out->dtype == OX_FLOAT;
 }
 
-/* How an operand broadcasts, which must be as the one before does, if there was one: its values lie in one merged
- * dimension, and repeat in all others. An operand of one element has no period. */
+/* How an operand broadcasts, which must be like the operand before it, if there is one: its values are along one merged
+ * dimension, and repeat along all others. An operand of one element has no period. */
 static bool find_period(const ox_pass *pass, int operand, ox_pass_period *period) {
     if (operand < 0)
         return true;

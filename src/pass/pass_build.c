@@ -25,8 +25,8 @@ static void *grown(ox_pass_builder *b, void *list, int count, int *room, size_t 
     return moved;
 }
 
-/* PUSH(b, regs, nregs) makes room for one more entry of a list of the pass and gives a pointer to it; NULL once memory
- * ran out. */
+/* PUSH(b, regs, nregs) appends an entry to a list of the pass and returns a pointer to it; NULL once memory has run
+ * out. */
 #define PUSH(b, list, count) (push_##list(b) ? &(b)->pass.list[(b)->pass.count++] : NULL)
 #define DEFINE_PUSH(list, count, room)                                                                                 \
     static bool push_##list(ox_pass_builder *b) {                                                                      \

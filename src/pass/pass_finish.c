@@ -1,5 +1,5 @@
-/* pass_finish.c: a lane program as it runs, in no more memory than that takes: what is written and laid out has room
- * for more, and a model may have many nodes that are programs of their own. */
+/* pass_finish.c: copies a finished lane program into exactly the memory that it needs: the builder's lists have spare
+ * capacity, and a model may have many programs. */
 #include "pass_program.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* pass_join.c: joins two instructions of a lane program into one loop, where the second reads what the first gives. The
- * value between them then stays in registers of the processor, and is stored only if somebody else reads it, too. Each
+/* pass_join.c: joins two instructions of a lane program into one loop, if the second reads the result of the first. The
+ * value between them then stays in registers of the processor, and is stored only if it has another reader. Each
  * operation is rounded as before, and the result is the same. */
 #include "pass_program.h"
 

@@ -211,8 +211,8 @@ static bool plan_code(ox_pass_builder *b) {
 
 /* ---- Tiles -------------------------------------------------------------------------------------------------- */
 
-/* Tiles that are free again, by size and level of their elements. A tile only ever holds elements of one size and one
- * level: then an instruction may write where it reads. */
+/* Free tiles, by size and level of their elements. A tile only ever holds elements of one size and one level, so that
+ * an instruction may write where it reads. */
 enum {
     SIZES = 5, /* 1 ... 16 */
     KINDS = SIZES * (PASS_EACH + 1)
@@ -269,8 +269,8 @@ static void free_tiles(pass_draft *pass, tile_pool *pool, int i, bool kept) {
     }
 }
 
-/* Tiles in the order of the instructions. Gathered operands keep theirs: the next tile may find there what it wants.
- * What a chain keeps shares none with its operands nor with its result. */
+/* Assigns tiles in the order of the instructions. Gathered operands keep their tiles, because the next step may reuse
+ * the data. A value that a chain keeps shares a tile neither with the chain's operands nor with its result. */
 static void assign_tiles(pass_draft *pass, tile_pool *pool) {
     for (int r = 0; r < pass->nregs; r++)
         if (pass->regs[r].operand >= 0 && needs_tile(pass, &pass->regs[r]))
@@ -288,8 +288,8 @@ static void assign_tiles(pass_draft *pass, tile_pool *pool) {
     }
 }
 
-/* How many entries of `inner` elements end where a cache line does, as long as cutting by them takes no more than a
- * quarter of `most` away: loads and stores of whole vectors, and stores past the caches, cost far more across lines. */
+/* The number of entries of `inner` elements that end at a cache line, if cutting by them costs at most a quarter of
+ * `most`: loads and stores of whole vectors, and non-temporal stores, cost far more across lines. */
 static size_t entries_of_lines(size_t most, size_t inner) {
     size_t unit = OX_LINE; /* of elements of a byte */
     while (unit > 1 && (unit / 2 * inner % OX_LINE == 0 || most % unit > most / 4))
@@ -388,8 +388,8 @@ static int next_whole(const ox_pass_builder *b, const pass_instruction *in, int 
     return k;
 }
 
-/* Loops whose results go past the caches prefetch what comes from memory. One operation on two operands that are as
- * large as the output is faster without. */
+/* Loops with non-temporal stores prefetch operands that come from memory. One operation on two operands as large as the
+ * output is faster without prefetching. */
 static void choose_prefetched(ox_pass_builder *b, pass_instruction *in) {
     const int first = next_whole(b, in, 1);
     memcpy(in->stream_step, in->step, sizeof in->stream_step);
@@ -421,8 +421,8 @@ static bool is_prefetched(const pass_draft *pass, const pass_operand *operand) {
     return false;
 }
 
-/* A pass of many short loops reads memory in bursts, and each would wait for it. Processors look ahead by themselves
- * while one loop takes most of the time, or where there are few; then asking does harm. */
+/* A pass of many short loops reads memory in bursts, and each would wait for it. If one loop takes most of the time, or
+ * there are few loops, the hardware prefetcher is enough, and prefetching is slower. */
 static void choose_ahead(ox_pass_builder *b) {
     enum {
         MANY = 3,

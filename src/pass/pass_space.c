@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Short rows are put together to tiles of about SHORT_TILE elements. Rows whose ends share lines are laid out up to
+/* Short rows are combined into tiles of about SHORT_TILE elements. Rows whose ends share cache lines are laid out up to
  * LONG_BYTES. */
 enum {
     SHORT_TILE = 512,
@@ -52,8 +52,8 @@ size_t ox_pass_widest(const ox_pass_builder *b) {
     return (size_t)widest;
 }
 
-/* Rows of fewer elements are laid out for loops that would be called for each of them; of more, where two rows would
- * share a line that is stored past the caches: that costs far more. */
+/* Rows of fewer elements are laid out, because a loop would be called for each of them; longer rows only if two rows
+ * would share a cache line that is stored non-temporally, which costs far more. */
 static int64_t least_row(const ox_pass_builder *b, bool is_chain) {
     const pass_draft *pass = &b->pass;
     if (b->row_axes || is_chain)

@@ -28,7 +28,7 @@ void ox_pass_stream(ox_pass_builder *b, const ox_tensor *out) {
         store->streamed = true;
 }
 
-/* True if an instruction behind the writer of register `written` reads `reg`. */
+/* True if an instruction after the writer of register `written` reads `reg`. */
 static bool reads_behind(const pass_draft *pass, ox_reg reg, ox_reg written) {
     for (int i = pass->regs[written].writer + 1; i < pass->ncode; i++)
         for (int k = 1; k <= pass->code[i].nargs; k++)

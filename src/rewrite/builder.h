@@ -1,5 +1,5 @@
-/* builder.h: a graph being made, and what makes it: memory, names, limits, values and nodes. It knows no file format.
- */
+/* builder.h: a graph under construction, and its builder: memory, names, limits, values and nodes. It depends on no
+ * file format. */
 #ifndef OX_REWRITE_BUILDER_H
 #define OX_REWRITE_BUILDER_H
 
@@ -87,9 +87,9 @@ typedef struct ox_builder {
 
 #define OX_NAME_ROOM 256 /* of made-up names */
 
-/* Expanding functions may take this much work for each node that it may make, and much more for each that it has made:
- * what gives nodes ends at their number, and what gives none ends soon. A unit is a name, or 16 bytes of memory; a node
- * of two names, in two calls of its own, takes 75. */
+/* The work that expanding functions may take for each node that it may make, and much more for each that it has made:
+ * an expansion that makes nodes ends at the limit of nodes, and one that makes none ends soon. A unit is a name, or 16
+ * bytes of memory; a node with two names, in two calls of its own, takes 75. */
 enum {
     OX_WORK_AHEAD = 6,
     OX_WORK_PER_NODE = 128,
@@ -105,8 +105,7 @@ ox_status ox_build_intern_size(ox_builder *b, const char *text, size_t size, con
 ox_status ox_build_text(ox_builder *b, const char *interned, const char **kept);
 /* size bytes in a pile, or an error. */
 ox_status ox_build_get(ox_builder *b, ox_pile *pile, size_t count, size_t size, void *result);
-/* Makes room for one more element behind `count` in an array that lives in a pile. `array` is the address of the
- * pointer. */
+/* Grows an array in a pile for one more element after `count`. `array` is the address of the pointer. */
 ox_status ox_build_grow(ox_builder *b, ox_pile *pile, void *array, int32_t count, int32_t *room, size_t size);
 ox_status ox_build_set(ox_builder *b, ox_map *map, ox_pile *pile, uintptr_t key, int32_t value);
 /* OX_ERROR_LIMIT: the model has more nodes than the limits allow. */
@@ -121,8 +120,7 @@ const ox_tensor *ox_scope_initializer(const ox_scope *scope, int32_t value);
 /* A name like `wanted` that no value of the scope has. */
 ox_status ox_scope_unique(ox_builder *b, ox_scope *scope, const char *wanted, const char **name);
 
-/* sort.c: sorts the nodes: each comes after the nodes that it reads from. The order of the file stays if it is such an
- * order. */
+/* sort.c: sorts the nodes topologically. The order of the file is kept if it is valid. */
 ox_status ox_scope_sort(ox_builder *b, ox_scope *scope);
 
 /* uses.c: which operators are used. Counts a node that has this name; `key` is of its operator and version. */

@@ -4,8 +4,8 @@
  * A text is one of these expressions:
  *
  *   a, b, ...            the value that the text is evaluated with at that place; if omitted, an omitted input
- *   g, y                 the values `gradient` and `result` of the emitter, if there are not so many values
- *   c|0                  the value c, or if it is omitted, the expression behind the line
+ *   g, y                 the values `gradient` and `result` of the emitter, if these letters are beyond the values
+ *   c|0                  the value c, or if it is omitted, the expression after the bar
  *   3, -0.5              a number, in the type of `like`
  *   @alpha:0.01          the attribute `alpha` of `node`, or if that has none, the number; in the type of `like`
  *   @list/1:0            element 1 of the attribute `list`, likewise
@@ -23,7 +23,7 @@
  * A body is a list of statements:
  *
  *   s,m = Name(..); y = Add(s, m)     gives values to letters, which later statements read
- *   v ?= Name(..)                     is left out if nobody reads what it gives
+ *   v ?= Name(..)                     is left out if its result is not read
  */
 /* clang-format on */
 #ifndef OX_REWRITE_EMIT_H
@@ -58,8 +58,8 @@ int32_t ox_emit_text(ox_emitter *e, const char *text, int count, const int32_t *
     ox_emit_text((e), (text), (int)(sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)),                         \
                  (const int32_t[]){__VA_ARGS__})
 
-/* Writes the nodes of a body. values: of the letters, OX_NONE where there is none. Letter k of `outputs` is to give the
- * value out[k] of the scope, if it is one. */
+/* Writes the nodes of a body. values: of the letters, OX_NONE for a letter without one. Letter k of `outputs` becomes
+ * the value out[k] of the scope, if there is one. */
 void ox_emit_body(ox_emitter *e, const char *text, int32_t values[OX_EMIT_LETTERS], const char *outputs, int nout,
                   const ox_index *out);
 

@@ -1,5 +1,6 @@
-/* function.c: operators that others made one of, as com.microsoft has them: the loader writes those others again, which
- * join passes and epilogues like all nodes. The node itself stays without outputs, to check types and shapes. */
+/* function.c: fused operators, such as those of com.microsoft, are expanded into the operators that they are composed
+ * of, which join passes and epilogues like all nodes. The fused node stays without outputs, to check types and
+ * shapes. */
 #include "emit.h"
 #include "rewrite.h"
 
@@ -53,9 +54,9 @@ static const activation gemm_activations[] = {
     {"ThresholdedRelu", 0, "ThresholdedRelu<alpha=@activation_alpha:1.0>(a)"},
     {NULL, 0, NULL}};
 
-/* Inverse is 1 / root of (mean of a over axes b, and c). De and Qu bring quantised tensors to floats and back; scales
- * may be lists of one. Numbers is a range between lists of one. Positions are those along the last of two dimensions.
- */
+/* Inverse is 1 / sqrt(mean of a over axes b, plus c). De and Qu convert quantised tensors to floats and back; scales
+ * may be lists of one element. Numbers is a range between lists of one element. Positions are those along the last of
+ * two dimensions. */
 static const ox_macro shared[] = {{"De", "DequantizeLinear(a, Squeeze(b), Squeeze?c(c))"},
                                   {"Inverse", "Reciprocal(Sqrt(Add(ReduceMean<keepdims=1>(a, b), c)))"},
                                   {"Count", "ReduceProd<keepdims=1>(Middle(a))"},
@@ -400,8 +401,8 @@ static ox_status find_activation(ox_builder *b, const function *f, const ox_node
     return OX_OK;
 }
 
-/* Outputs that no statement of the body gives stay with the node that checks: planning refuses them if they are read.
- */
+/* Outputs that no statement of the body computes stay with the checking node: planning refuses them if they are
+ * read. */
 static ox_status keep_missing(ox_builder *b, ox_scope *scope, const function *f, const ox_node *node,
                               const int32_t *values, int32_t at) {
     ox_node *check = &scope->nodes[at];

@@ -1,7 +1,7 @@
 /* gradient.c: Gradient is replaced when a model is loaded. The nodes between the tensors that it names and y are
- * differentiated in reverse: each gives gradients of its inputs, made of those of its outputs, by the rules of
- * gradient_rules.c. Where the node is given other values than those of the tensors that it names, the nodes that depend
- * on them are written again for these. The node itself stays, and hands the gradients on. */
+ * differentiated in reverse mode: the rules of gradient_rules.c compute the gradients of each node's inputs from those
+ * of its outputs. If the inputs of Gradient differ from the tensors that it names, the nodes that depend on these are
+ * written again for the inputs. Gradient itself stays, and passes the gradients on. */
 #include "gradient.h"
 #include "rewrite.h"
 

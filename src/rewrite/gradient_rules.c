@@ -3,10 +3,10 @@
 
 #define OX_AXIS_SUM "ReduceSum<keepdims=1>"
 
-/* To sums up what broadcasting repeated: a as b is, where a has the shape to which b was broadcast. Ones is a list of
- * as many ones as a says, Rank a list of the rank. Left and Right make two dimensions of one, as MatMul does, and
- * Product gives those back that its result lacks then. Back repeats what was reduced: a has the reduced dimensions.
- * Scatter adds up g at the places b of a. */
+/* To sums over broadcast dimensions: it reduces a, which has the shape to which b was broadcast, to the shape of b.
+ * Ones is a list of a ones, Rank a list with the rank. Left and Right make two dimensions of one, as MatMul does, and
+ * Product restores the dimensions that its result lacks. Back broadcasts a reduced value: a has the reduced dimensions.
+ * Scatter adds g at the indices b of a. */
 const ox_macro ox_gradient_macros[] = {
     {"Rank", "Shape(Shape(a))"},
     {"Ones", "Expand([1], a)"},

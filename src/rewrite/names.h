@@ -4,8 +4,8 @@
 
 #include "alloc.h"
 
-/* A map from non-zero keys (OX_KEY of an address, or an index + 1) to numbers. Its memory is a pile's; what it
- * outgrows stays there until the pile goes. A zeroed struct is an empty map. */
+/* A map from non-zero keys (OX_KEY of an address, or an index + 1) to numbers. Its memory is in a pile; tables that it
+ * outgrew are freed with the pile. A zeroed struct is an empty map. */
 typedef struct ox_map {
     struct ox_map_entry *entries;
     size_t room, count; /* room is a power of two */
@@ -26,8 +26,8 @@ typedef struct ox_names {
     size_t room, count;
 } ox_names;
 
-/* The one copy of text (size bytes, no zero among them), NUL-terminated, in `keep`; NULL if out of memory. The table
- * itself is taken from the allocator. */
+/* The interned copy of text (size bytes, none of them zero), NUL-terminated, in `keep`; NULL if out of memory. The
+ * table is allocated from the allocator. */
 const char *ox_intern(ox_names *names, ox_pile *keep, const ox_allocator *allocator, const char *text, size_t size);
 /* Frees the table. */
 void ox_names_free(ox_names *names, const ox_allocator *allocator);

@@ -1,7 +1,7 @@
-/* nchwc.c: operators of com.microsoft.nchwc, which ONNX Runtime writes for the processor that it runs on, read as those
- * that they were. It keeps images in blocks of 8 or 16 channels between ReorderInput and ReorderOutput, and weights of
- * convolutions likewise. Here the images stay as they are, with zeros in the channels that fill the last block, and
- * weights are put back in order. */
+/* nchwc.c: operators of com.microsoft.nchwc, which ONNX Runtime writes for the processor that it runs on, are replaced
+ * by the original operators. ONNX Runtime keeps images in blocks of 8 or 16 channels between ReorderInput and
+ * ReorderOutput, and weights of convolutions likewise. Here images keep channels first, with zeros in the padding
+ * channels of the last block, and weights are reordered. */
 #include "emit.h"
 #include "loops/lanes.h"
 #include "rewrite.h"
@@ -61,8 +61,8 @@ static void rule_out(reordered *r, int which, bool fits) {
     r->fits[which] = r->fits[which] && fits;
 }
 
-/* How weights lie: by the outputs of a block alone, where the image is none of blocks (it has too few channels) or each
- * channel has its own kernel, or by the inputs of a block, too. */
+/* The layout of weights: blocked by outputs only, if the image is not blocked (it has too few channels) or the
+ * convolution is depthwise, or by inputs, too. */
 static bool by_outputs(const ox_tensor *w, int64_t group, int64_t block) {
     return group == 1 ? w->dims[1] < block : w->dims[1] == 1 && w->dims[0] == group;
 }
@@ -84,8 +84,8 @@ static bool are_zeros(const ox_f32 *end, int64_t count, int64_t step, int64_t fr
     return true;
 }
 
-/* Channels that fill the last block have weights and a bias of zero: 8 and more of them in a block of 16, the last one
- * of 8 otherwise. Where each has one weight, the second half of a block of 16 looks like one of 8. */
+/* Padding channels of the last block have weights and a bias of zero: 8 and more of them in a block of 16, the last one
+ * of 8 otherwise. In depthwise weights the second half of a block of 16 looks like a block of 8. */
 static void look_at_zeros(reordered *r, const ox_node *node, const ox_tensor *w) {
     const ox_tensor *bias = node->nin > 2 ? ox_scope_initializer(r->scope, node->in[2]) : NULL;
     const int64_t count = ox_tensor_count(w), row = w->dims[0] ? count / w->dims[0] : 0;
@@ -123,8 +123,7 @@ static void look_at_end(reordered *r, const ox_node *node) {
         rule_out(r, i, (wanted + blocks[i] - 1) / blocks[i] * blocks[i] == given);
 }
 
-/* What ONNX Runtime has for this processor: 16 where registers hold as many floats, as those of AVX-512 do, and on
- * aarch64. */
+/* ONNX Runtime's block size on this processor: 16 if registers hold 16 floats (AVX-512), and on aarch64. */
 static int64_t usual_block(void) {
 #ifdef __aarch64__
     return 16;
@@ -208,8 +207,8 @@ static uint8_t concatenated(const reordered *r, const ox_node *node, int64_t *ch
     return IN_BLOCKS;
 }
 
-/* Reshape that makes the channels of a block the last dimension, or takes that back: [0,-1,0,0,block], [0,-1,0,0]. The
- * images here stay as they are. */
+/* A Reshape that makes the channels of a block the last dimension, or reverts that: [0,-1,0,0,block], [0,-1,0,0]. The
+ * images here stay unchanged. */
 static uint8_t reshaped(reordered *r, const ox_node *node, int64_t *channels) {
     static const int64_t start[4] = {0, -1, 0, 0};
     const ox_tensor *shape = node->nin > 1 ? ox_scope_initializer(r->scope, node->in[1]) : NULL;

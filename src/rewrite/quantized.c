@@ -1,7 +1,6 @@
-/* quantized.c: networks of quantized tensors that compute on floats between DequantizeLinear and QuantizeLinear. Where
- * scales and zero points are known, the integer operator that computes the same takes the place of those nodes, the
- * operator itself moves the integers, or a table says what becomes of each. The nodes as the model has them stay
- * beside, for who reads what is between. */
+/* quantized.c: quantized networks that compute on floats between DequantizeLinear and QuantizeLinear. If scales and
+ * zero points are known, these nodes are replaced by the equivalent integer operator, by the same operator on the
+ * integers, or by a lookup table. The original nodes are kept as well, for sessions that read values between them. */
 #include "quantized.h"
 
 static void count_readers(const ox_requantizer *r, const ox_index *values, int count) {

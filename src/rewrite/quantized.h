@@ -85,8 +85,8 @@ ox_status ox_quant_replace(ox_requantizer *r, int32_t n, int32_t value, const ox
 
 /* ---- quantized_put.c: new nodes ----------------------------------------------------------------------------- */
 
-/* Puts a node in front of node n, with the operator and attributes of `node` and these inputs. It gives a new value,
- * which is named after `like`. */
+/* Inserts a node before node n, with the operator and attributes of `node` and these inputs. Its result is a new value,
+ * named after `like`. */
 ox_status ox_quant_put(ox_requantizer *r, int32_t n, const ox_node *node, int count, const int32_t *in, int32_t like,
                        int32_t *out);
 /* A value that is all bytes in order, as numbers of that type. */
@@ -104,7 +104,8 @@ ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const o
                             const ox_quantization *to);
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to);
 ox_status ox_quant_table(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to);
-/* Each of its results gives elements of input 0 (Concat: of all inputs; Where: of inputs 1 and 2) as they are, and no others. */
+/* Each of its results gives elements of input 0 (Concat: of all inputs; Where: of inputs 1 and 2) as they are, and no
+ * others. */
 bool ox_quant_is_move(const ox_node *node);
 
 #endif

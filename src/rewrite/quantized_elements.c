@@ -53,8 +53,7 @@ static ox_status rewrite_arithmetic(ox_requantizer *r, int32_t n, int32_t value,
 /* ---- Means -------------------------------------------------------------------------------------------------- */
 
 #if OX_WITH_OWN_OPERATORS
-/* The axes that ReduceMean has as an input become an attribute. False if they are not known, or mean that nothing is
- * reduced. */
+/* Turns the axes input of ReduceMean into an attribute. False if the axes are not known, or nothing is reduced. */
 static bool read_axes(const ox_requantizer *r, const ox_node *node, ox_attr *axes) {
     const int32_t value = ox_quant_input(node, 1);
     const ox_tensor *list = ox_quant_known(r, value);

@@ -1,5 +1,5 @@
-/* quantized_moves.c: operators that only move elements move integers, between quantizations. What is quantized in
- * another way than the result goes through a table before. */
+/* quantized_moves.c: between quantizations, operators that only move elements move the integers. Inputs whose
+ * quantization differs from the result's are converted by a table first. */
 #include "quantized.h"
 
 #include "ops/index/byte_table.h"
@@ -56,8 +56,8 @@ static ox_status put_table(ox_requantizer *r, int32_t n, const ox_quantization *
 }
 #endif
 
-/* Node n, which took the place of a QuantizeLinear, gives one part of several: that which `split` gives as `value`. The
- * others, which are views, have nodes of their own. */
+/* Node n, which replaced a QuantizeLinear, computes one of several parts: the output `value` of `split`. The others,
+ * which are views, have their own nodes. */
 static ox_status give_part(ox_requantizer *r, int32_t n, const ox_node *split, int32_t value) {
     ox_node *node = &r->scope->nodes[n];
     ox_index *out;

@@ -48,8 +48,7 @@ static bool has_zeros(const ox_quantization *q) {
 
 /* ---- Bounds ---------------------------------------------------------------------------------------------- */
 
-/* The node behind does to the value nothing that saturation does not do, too: the bounds are quantized to the type's.
- */
+/* The next node changes the value no more than saturation does: its bounds are quantized to the limits of the type. */
 static bool is_saturation(const ox_quantization *to, float low, float high) {
     const ox_int_range limits = ox_quant_range(to->dtype);
     const float scale = ox_quant_float(to->scales, 0), zero = (float)ox_quant_zero(to, 0);
@@ -143,8 +142,8 @@ static bool read_matrix(const ox_requantizer *r, int32_t value, ox_quantization 
     return ox_quant_source(r, value, q) && ox_quant_is_byte(q) && q->zero >= 0;
 }
 
-/* Whether sums of products with constant weights [.., k, n] stay below 2^31, and their columns have a scale each, or
- * all one. Sums of two matrices that come with the run may be long: the operator looks. */
+/* Whether sums of products with constant weights [.., k, n] stay below 2^31, and there is one scale, or one for each
+ * column. For two matrices that are not constant, the operator itself checks the length of the sums. */
 static bool fits_matmul(const ox_requantizer *r, const ox_quantization *a, const ox_quantization *b) {
     const ox_tensor *weights = ox_quant_known(r, b->node->in[0]);
     if (!weights)

@@ -1,12 +1,10 @@
-/* quantized_replace.c: nodes of a quantized network are replaced by others. The nodes as the model has them stay
- * beside.
- */
+/* quantized_replace.c: nodes of a quantized network are replaced; the original nodes are kept as well. */
 #include "quantized.h"
 
 #include <string.h>
 
-/* A value is read no more by one of its nodes; nodes disappear that nobody else reads. What they read goes on to be
- * read: by the node in their place, or it is a constant. */
+/* Removes one reader of a value, and nodes whose results are then unread. The inputs of these are still read by the
+ * node that replaces them, or are constants. */
 static void drop(ox_requantizer *r, int32_t value) {
     const int32_t n = r->makers[value];
     if (--r->readers[value] || n < 0)

@@ -1,6 +1,6 @@
-/* quantized_tables.c: functions of one byte. Nodes that work element by element, between DequantizeLinear and
- * QuantizeLinear of one tensor of bytes and constants of one element, give one of 256 numbers: nodes of the same
- * operators compute them of all bytes, which planning does once, and a table takes the place of the nodes. */
+/* quantized_tables.c: functions of one byte. Elementwise nodes between DequantizeLinear and QuantizeLinear, whose
+ * inputs are one tensor of bytes and constants of one element, have only 256 different results: copies of the nodes
+ * compute these for all bytes, once in planning, and a lookup table replaces the nodes. */
 #include "quantized.h"
 
 #include "ops/elementwise.h"

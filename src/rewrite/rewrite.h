@@ -17,27 +17,27 @@ typedef struct ox_gradient {
     struct ox_gradient *next;
 } ox_gradient;
 
-/* gradient.c: a node of Gradient, which is complete but for what it reads: writes the nodes that compute the gradients,
- * and the node behind them. Where what it looks at is not built yet, it waits for ox_rewrite_waiting. `named` lives as
- * long as the scope. */
+/* gradient.c: a Gradient node, complete except for its inputs: writes the nodes that compute the gradients, and the
+ * node after them. If the nodes that it differentiates are not built yet, it waits for ox_rewrite_waiting. `named`
+ * lives as long as the scope. */
 ox_status ox_rewrite_gradient(ox_builder *b, ox_scope *scope, const ox_gradient *gradient);
 /* Builds what waits, once all nodes of the graph are there. */
 ox_status ox_rewrite_waiting(ox_builder *b, ox_scope *scope);
 
-/* unpool.c: tells MaxUnpool of the image that its indices count in, where a MaxPool gives them. The nodes are sorted.
- */
+/* unpool.c: gives MaxUnpool the shape of the image that its indices refer to, if a MaxPool computes them. The nodes are
+ * sorted. */
 ox_status ox_rewrite_unpools(ox_builder *b, ox_scope *scope);
 
-/* widened.c: ox_options.float16_sums: values of floats of 16 bits become floats, but for those that a caller gives and
- * gets. The nodes are sorted, and the outputs known. */
+/* widened.c: ox_options.float16_sums: values of 16-bit floats become floats, except inputs and outputs of the model.
+ * The nodes are sorted, and the outputs known. */
 ox_status ox_rewrite_widened(ox_builder *b, ox_scope *scope);
 
-/* nchwc.c: writes the operators of com.microsoft.nchwc, whose images and weights lie in blocks of channels, as those
- * that they were. The nodes are sorted, and the outputs known. */
+/* nchwc.c: replaces the operators of com.microsoft.nchwc, whose images and weights are in blocks of channels, by the
+ * original operators. The nodes are sorted, and the outputs known. */
 ox_status ox_rewrite_blocks(ox_builder *b, ox_scope *scope);
 
-/* quantized.c: makes integer operators of nodes between DequantizeLinear and QuantizeLinear, where they compute the
- * same. The nodes are sorted, and the outputs known. */
+/* quantized.c: replaces nodes between DequantizeLinear and QuantizeLinear by equivalent integer operators. The nodes
+ * are sorted, and the outputs known. */
 ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope);
 
 #endif

@@ -1,6 +1,6 @@
-/* unpool.c: MaxUnpool of the indices that a MaxPool of the same graph gives. These count in the image of that pool,
- * which MaxUnpool alone cannot know: several images have the same windows. So the node gets the image's shape as one
- * more input, and the order that the indices count in as an attribute. */
+/* unpool.c: MaxUnpool of the indices of a MaxPool in the same graph. They are indices into the image of that pool,
+ * whose shape MaxUnpool cannot infer: images of several shapes have the same windows. So the node gets the image's
+ * shape as an additional input, and the storage order of the indices as an attribute. */
 #include "emit.h"
 #include "rewrite.h"
 

@@ -1,6 +1,6 @@
-/* widened.c: ox_options.float16_sums: values of float16 and bfloat16 become floats. Initializers are widened, inputs
- * and what a node's own attributes make 16 bits are cast to float, outputs are cast to the type that the model states.
- * All nodes between compute in floats then, by the types of what they read. */
+/* widened.c: ox_options.float16_sums: values of float16 and bfloat16 become floats. Initializers are widened; inputs,
+ * and results that are 16-bit floats by a node's attributes, are cast to float; outputs are cast to the type that the
+ * model states. All nodes between then compute in floats, by the types of their inputs. */
 #include "emit.h"
 #include "rewrite.h"
 
