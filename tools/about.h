@@ -1,5 +1,5 @@
-/* about.h: what the project is called and where it is found: the one place. Man page, ox.pc and the Python package take
- * these lines from here or are compared with them (make lint-about). The version is that of src/ox.h. */
+/* about.h: name, licence and address of the project, stated only here. Man page, ox.pc and the Python package take
+ * these lines from here or are compared with them (make lint-about). The version is in src/ox.h. */
 #ifndef OX_ABOUT_H
 #define OX_ABOUT_H
 

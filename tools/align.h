@@ -8,9 +8,9 @@ enum {
     OX_PAYLOAD_ALIGNMENT = 8
 };
 
-/* Adds the bytes of a serialized ModelProto, with fields put in that nobody knows so that the data of initializers and
- * of tensors in attributes starts at multiples of OX_PAYLOAD_ALIGNMENT from the start. False if the bytes are no
- * protobuf message; the library has to have loaded them. */
+/* Adds the bytes of a serialized ModelProto, padded with unknown fields so that the data of initializers and of tensors
+ * in attributes starts at multiples of OX_PAYLOAD_ALIGNMENT from the start. False if the bytes are not a protobuf
+ * message; call it only with bytes that the library has loaded. */
 bool ox_align_model(ox_text *out, const unsigned char *bytes, size_t size);
 
 #endif

@@ -14,7 +14,7 @@ typedef enum ox_outcome {
 const char *ox_outcome_name(ox_outcome outcome);
 
 /* Runs every data set of the case in a directory, its model loaded with the options. Adds the reason unless it passes.
- * What the tolerance has below 0 is the case's own (data.json), or the usual. */
+ * A tolerance below 0 means the case's own (data.json), or the default. */
 ox_outcome ox_case_run(const char *directory, const ox_options *options, ox_tolerance tolerance, ox_text *reason);
 
 #endif

@@ -19,9 +19,9 @@ double ox_largest_difference(const ox_tensor *got, const ox_tensor *expected);
 /* The same of all tensors in two values that ox_compare_values finds equal. */
 double ox_largest_in_values(const ox_value *got, const ox_value *expected);
 
-/* True if type and shape are equal and every element is equal or within the tolerance: |got - expected| <=
- * absolute + relative * |expected|. NaN equals NaN; infinities and strings must be equal. If not, adds the reason:
- * what differs, or the first index that does with both values. */
+/* True if type and shape are equal and every element is equal or within the tolerance: |got - expected| <= absolute +
+ * relative * |expected|. NaN equals NaN; infinities and strings must be equal. If not, adds the reason: the types or
+ * shapes that differ, or the first index that differs with both values. */
 bool ox_compare(const ox_tensor *got, const ox_tensor *expected, ox_tolerance tolerance, ox_text *reason);
 
 /* The same for values of any kind: kinds, numbers of items and keys are equal, and so is each tensor in them. */

@@ -9,8 +9,8 @@ enum {
     OX_COPIES = 5
 };
 
-/* Copies OX_COPY_BYTES so many times, and says how many nanoseconds each took. A process of its own does it where there
- * can be one, so that the memory that it takes is not this one's. False where there is no memory for it. */
+/* Copies OX_COPY_BYTES that many times, and returns the nanoseconds of each copy. A child process does it on systems
+ * that have them, so that its memory does not count as this process's. False if memory is short. */
 bool ox_copies_measure(double ns[OX_COPIES]);
 
 #endif

@@ -17,8 +17,8 @@ typedef struct ox_csv {
 /* True for a file that is called .csv or .tsv. */
 bool ox_csv_is_name(const char *path, size_t length);
 
-/* Splits a text into fields: what stands between most often in its first line is between all of them, and all rows have
- * as many. Fields in double quotes may have anything in them, "" for a quote. To be freed in every case. */
+/* Splits a text into fields: the separator is the one that is most frequent in the first line, and all rows must have
+ * the same number of fields. Fields in double quotes may contain anything, "" for a quote. Free it in every case. */
 ox_status ox_csv_parse(ox_csv *csv, const char *bytes, size_t size, ox_error *error);
 void ox_csv_free(ox_csv *csv);
 
@@ -32,15 +32,15 @@ typedef struct ox_csv_wish {
     bool cast; /* numbers of any kind, read as double */
 } ox_csv_wish;
 
-/* The elements of the input `info`: of the whole table [rows,columns], or of one column [rows] or [rows,1], as many
- * dimensions as the input has. A first row of names, in which something is no number or which names the column, is left
- * out. A column that is named like the input is taken by itself where the input is no table of as many columns. Empty
- * fields are NaN for types that have it, and empty strings; others have to be literals of the type. */
+/* The elements of the input `info`: the whole table [rows,columns], or one column [rows] or [rows,1], with the rank of
+ * the input. A first row in which a field is not a number, or which contains the column's name, is taken as names and
+ * left out. A column with the input's name is taken alone if the input is not a table of as many columns. Empty fields
+ * are NaN for types with NaN, and empty strings; other fields have to be literals of the type. */
 ox_status ox_csv_read(const ox_csv *csv, const ox_value_info *info, const ox_csv_wish *wish, ox_array *array,
                       ox_error *error);
 
-/* Writes a tensor of at most two dimensions: a row a line, one of a single dimension an element a line; floats in the
- * fewest digits that give them back. Errors of the file are left in it. */
+/* Writes a tensor of at most two dimensions, one row a line, or one element a line for a single dimension; floats have
+ * the shortest digits that give the same value back. Errors of the file stay in it (ferror). */
 ox_status ox_csv_write(const ox_tensor *tensor, FILE *file, ox_error *error);
 
 #endif

@@ -23,9 +23,8 @@ ox_status ox_datum_output(const ox_session *session, size_t index, ox_datum *dat
  * the 3 first and last are shown. */
 void ox_datum_text(ox_text *text, const char *name, const ox_datum *datum, ox_manner manner);
 
-/* Adds a JSON object with the key name: of a tensor with dtype, shape and values; otherwise with type and the key items
- * of a sequence, item of an optional, null where there is none, or keys and values of a map. Items are objects alike.
- */
+/* Adds a JSON object with the key name; for a tensor with dtype, shape and values; otherwise with type and the key
+ * items (sequence), item (optional, null if empty), or keys and values (map). Items are objects of the same form. */
 void ox_datum_json(ox_text *text, const char *name, const ox_datum *datum, ox_manner manner);
 
 #endif

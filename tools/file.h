@@ -32,8 +32,8 @@ ox_status ox_file_check_target(const char *path, ox_error *error);
 /* Makes a folder if there is none; the folder around it must exist. */
 ox_status ox_file_folder(const char *path, ox_error *error);
 
-/* A file under a temporary name beside its own until it is complete. What exists and is no regular file (a device, a
- * pipe) is written directly. */
+/* A file that has a temporary name in the same directory until it is complete. An existing file that is not a regular
+ * one (a device, a pipe) is written directly. */
 typedef struct ox_new_file {
     FILE *stream;
     char *path;

@@ -13,7 +13,7 @@ typedef struct ox_fill_shape {
 } ox_fill_shape;
 
 /* Fills a new tensor. The same rule, shape and stream give the same values on every machine: floats in [0,1), small
- * integers, bools, unless the rule or `places` say which. `stream` tells inputs of one run apart. */
+ * integers, bools, unless the rule or `places` set a range. `stream` distinguishes the inputs of a run. */
 ox_status ox_fill(const char *rule, const ox_fill_shape *shape, uint64_t stream, ox_array *array, ox_error *error);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "ox.h"
 
-/* Multiplications and additions of a node whose time goes into sums of products: convolutions, products, recurrent
- * layers, attention; 0 for all others, and where shapes are not known. Elements of padding count. */
+/* Multiplications and additions of nodes that compute sums of products: convolutions, products, recurrent layers,
+ * attention; 0 for all others, and if shapes are unknown. Padding counts. */
 double ox_node_flops(const ox_node_info *node);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* From now on, a signal that ends the command (Ctrl-C, a terminal that is gone) says so and leaves no unfinished file.
- * A closed pipe and a file that grows too large are errors of the write, which are reported like a full disk. */
+/* From now on, a signal that ends the command (Ctrl-C, a closed terminal) prints a message and removes unfinished
+ * files. A closed pipe and a file that grows too large are write errors, which are reported like a full disk. */
 void ox_guard_start(void);
 
 /* ox_system_create; the file is unfinished, and `path` must stay, until it is forgotten. */
@@ -18,8 +18,8 @@ void ox_guard_forget(const char *path);
 /* Whether a line of progress is on the terminal, which a message of an end takes away. */
 void ox_guard_line(bool drawn);
 
-/* Ends the process as the signal SIGPIPE does, which says nothing, if standard output is a pipe that nobody reads any
- * more. To be called when writing to it failed. */
+/* Ends the process silently, as the signal SIGPIPE does, if standard output is a pipe whose reader is gone. Call it
+ * after a write to it failed. */
 void ox_guard_pipe(void);
 
 #endif

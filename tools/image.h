@@ -33,8 +33,8 @@ ox_status ox_image_fit(ox_image *image, const ox_picture *how, ox_error *error);
 /* The kind of a picture that the plug-in image.so reads, "a JPEG"; NULL for others. (image_plugin.c) */
 const char *ox_image_foreign(const unsigned char *bytes, size_t size);
 
-/* Reads such a picture in colours by the plug-in's operator ImageDecoder. Without the plug-in the error says what it is
- * built from. */
+/* Reads such a picture in colour with the plug-in's operator ImageDecoder. Without the plug-in the error names the
+ * libraries that building it needs. */
 ox_status ox_image_decode(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error);
 
 ox_status ox_image_png(const unsigned char *bytes, size_t size, ox_image *image, ox_error *error);

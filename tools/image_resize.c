@@ -14,8 +14,8 @@ typedef struct taps {
     const double *weights;
 } taps;
 
-/* Linear interpolation between samples; where samples are lost, a mean of all that fall into one, weighted by distance,
- * as it is usual when training pictures are made smaller. */
+/* Linear interpolation between samples; in downscaling, a mean of all samples that fall into one, weighted by distance
+ * (antialiasing), as is usual for training pictures. */
 static taps find_taps(int64_t i, int64_t from, int64_t to, double *weights) {
     const double scale = (double)from / (double)to, reach = scale > 1 ? scale : 1;
     const double center = ((double)i + 0.5) * scale;

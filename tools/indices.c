@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* An operator whose input 1 has places in its input 0: along one axis, or in all dimensions that an index goes
- * through. */
+/* An operator whose input 1 has indices into its input 0: along one axis, or into all dimensions of an index tuple. */
 typedef struct indexing {
     const char *op;
     bool tuples;

@@ -4,9 +4,9 @@
 
 #include "inputs.h"
 
-/* How many places there are for the values of an input that a node of the main graph takes as indices (Gather,
- * GatherElements, GatherND, Scatter, ScatterElements, ScatterND), in data that is an input or an initializer of known
- * size; the least of several. 0 if the graph does not say. */
+/* The number of valid indices for an input that a node of the main graph uses as indices (Gather, GatherElements,
+ * GatherND, Scatter, ScatterElements, ScatterND) into an input or an initializer of known size; the minimum if there
+ * are several. 0 if unknown. */
 int64_t ox_index_places(const ox_inputs *inputs, size_t input);
 
 #endif

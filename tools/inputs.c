@@ -259,8 +259,7 @@ bool ox_inputs_open_rank(const ox_inputs *inputs) {
     return false;
 }
 
-/* Where an input of four dimensions has 1, 3 or 4 channels, the dimensions behind or before them are height and width.
- */
+/* If an input of four dimensions has 1, 3 or 4 channels, the dimensions after or before these are height and width. */
 static bool is_side(const ox_inputs *inputs, size_t i, int d) {
     const int64_t *dims = inputs->dims[i];
     if (inputs->infos[i].rank != 4)

@@ -42,12 +42,12 @@ ox_status ox_inputs_give(ox_inputs *inputs, size_t i, const char *source, ox_err
 /* "WHAT 'NAME': the model has ...", with the inputs. */
 ox_status ox_inputs_fail(const ox_inputs *inputs, const char *what, int length, const char *name, ox_error *error);
 
-/* Gives the arrays of an .npz to the inputs of their names; arr_0 and so on, numpy's names for arrays without one, to
- * inputs in graph order. (inputs_npz.c) */
+/* Sets inputs from the arrays of an .npz by their names; arr_0 and so on, numpy's names for arrays saved without one,
+ * set inputs in graph order. (inputs_npz.c) */
 ox_status ox_inputs_assign_npz(ox_inputs *inputs, const char *text, ox_error *error);
 
-/* Gives the columns of a table that are called like inputs to these; *done is false if there are none, and the table
- * may be one input as a whole. (inputs_npz.c) */
+/* Sets inputs from the columns of a table with their names; *done is false if there are none, and the whole table may
+ * be one input. (inputs_npz.c) */
 ox_status ox_inputs_assign_csv(ox_inputs *inputs, const char *text, bool *done, ox_error *error);
 
 /* Says on standard error which sizes were taken for open dimensions, and how to give others. */
@@ -60,8 +60,7 @@ ox_status ox_inputs_give_member(ox_inputs *inputs, size_t i, ox_error *error);
  * filled, a dimension that is still open becomes 1, or OX_PICTURE_SIDE for height and width of a picture. */
 ox_status ox_inputs_load(ox_inputs *inputs, ox_error *error);
 
-/* Adds the open dimensions of inputs without a default that nothing binds, as "-d batch=N -d x.2=N". False if there are
- * none. */
+/* Adds the unbound dimensions of inputs without a default, as "-d batch=N -d x.2=N". False if there are none. */
 bool ox_inputs_open_dims(const ox_inputs *inputs, ox_text *text);
 
 /* True if the model does not even say how many dimensions an input without a default has. */

@@ -26,8 +26,8 @@ typedef struct ox_field {
     ox_message whole; /* all of it */
 } ox_field;
 
-/* The next field of a message, which goes behind it. False at the end, and where the bytes are no field: then the
- * message is not at its end. */
+/* The next field of a message, which moves past it. False at the end, and if the bytes are not a valid field: the
+ * message is then not at its end. */
 bool ox_message_next(ox_message *message, ox_field *field);
 
 /* Adds a number of 7 bits a byte, in as few bytes as it takes. */

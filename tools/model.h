@@ -10,8 +10,8 @@ typedef struct ox_loaded {
     unsigned char *bytes;
 } ox_loaded;
 
-/* Loads a model from a file, or from standard input for "-", up to the 2 GB that a model may have and the bytes of the
- * options' limits. `for_info` as of ox_model_load_for_info. A file of another kind is an error that says which. */
+/* Loads a model from a file, or from standard input for "-", of at most 2 GB and the bytes of the options' limits.
+ * `for_info`: as ox_model_load_for_info. A file of another format is an error that names the format. */
 ox_status ox_loaded_open(ox_loaded *loaded, const char *path, const ox_options *options, bool for_info,
                          ox_error *error);
 void ox_loaded_free(ox_loaded *loaded);

@@ -17,8 +17,8 @@ typedef struct ox_nearest {
     int count;
 } ox_nearest;
 
-/* Looks at a name that is there: it is taken if few letters differ, case aside, or if it begins or ends with the wanted
- * one. */
+/* Considers an existing name: it is a candidate if few letters differ, ignoring case, or if it begins or ends with the
+ * wanted one. */
 void ox_nearest_add(ox_nearest *nearest, const char *name);
 
 /* Adds "; did you mean 'Conv' or 'Cos'?", nothing if no name is near. */

@@ -22,8 +22,8 @@ const char *ox_npy_type(ox_dtype dtype);
 /* True if numpy has no such type, so that only the raw elements are written. */
 bool ox_npy_is_raw(ox_dtype dtype);
 
-/* Writes a tensor as .npy version 1. Strings are written as Unicode, or as byte strings if one of them is no UTF-8.
- * Errors of the file are left in it (ferror). */
+/* Writes a tensor as .npy version 1. Strings are written as Unicode, or as byte strings if one of them is not UTF-8.
+ * Errors of the file stay in it (ferror). */
 ox_status ox_npy_write(const ox_tensor *tensor, FILE *file, ox_error *error);
 
 /* The same, behind what the text has. */

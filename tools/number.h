@@ -33,8 +33,8 @@ ox_number ox_number_load(ox_dtype dtype, const void *element);
  * fraction or imaginary part that the type cannot hold at all. */
 bool ox_number_store(ox_dtype dtype, void *element, ox_number number);
 
-/* Makes a number one of the type's kind: fractions are cut off, as numpy's astype does, and what is not 0 is true.
- * False for infinity or NaN as an integer, and for an imaginary part that would be lost. */
+/* Converts a number to the type's kind: fractions are truncated, as in numpy's astype, and values other than 0 are
+ * true. False for infinity or NaN as an integer, and for an imaginary part that would be lost. */
 bool ox_number_cast(ox_dtype dtype, ox_number *number);
 
 #endif

@@ -9,7 +9,7 @@
 /* Reads bytes, such as 512M; false if the text is no such number. */
 bool ox_options_read_size(const char *text, size_t *size);
 
-/* Takes --max-memory SIZE or --timeout SECONDS, which start now. False if the next argument is none of these; *status
+/* Takes --max-memory SIZE or --timeout SECONDS, whose time starts now. False if the next argument is neither; *status
  * is the exit status, after a usage error. */
 bool ox_options_take_limits(ox_args *args, ox_limits *limits, int *status);
 

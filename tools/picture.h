@@ -1,5 +1,4 @@
-/* picture.h: what the command line asks to be done with a picture: "cat.png,resize=256,crop=224,mean=[...],std=[...]".
- */
+/* picture.h: the options of a picture on the command line: "cat.png,resize=256,crop=224,mean=[...],std=[...]". */
 #ifndef OX_PICTURE_H
 #define OX_PICTURE_H
 

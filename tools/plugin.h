@@ -1,5 +1,5 @@
-/* plugin.h: --plugin FILE, shared objects with operators of the user's own; and those that belong to ox, which are in a
- * folder of its own: BUILD/plugins beside BUILD/ox, PREFIX/lib/ox for PREFIX/bin/ox. */
+/* plugin.h: --plugin FILE, shared objects with the user's operators; and ox's own plug-ins, which are in a separate
+ * folder: BUILD/plugins beside BUILD/ox, PREFIX/lib/ox for PREFIX/bin/ox. */
 #ifndef OX_PLUGIN_H
 #define OX_PLUGIN_H
 
@@ -21,8 +21,8 @@ bool ox_plugins_argument(ox_plugins *plugins, ox_args *args);
 /* Opens the files and checks what is in them; fills in the options. */
 ox_status ox_plugins_load(ox_plugins *plugins, ox_error *error);
 
-/* For a model that lacks operators: adds the plug-ins that belong to ox, once. True if there are operators now that
- * were not there before: then the model may be loaded again. Most models need none, and loading takes time. */
+/* For a model with missing operators: adds ox's own plug-ins, once. True if that added operators: the model may then be
+ * loaded again. Plug-ins are not loaded earlier because most models need none, and loading takes time. */
 bool ox_plugins_add_own(ox_plugins *plugins);
 
 /* Adds to an error about operators which plug-in of ox is missing, and what it is built from. */

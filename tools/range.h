@@ -11,8 +11,8 @@ typedef struct ox_range {
     double least, most;  /* for all others */
 } ox_range;
 
-/* Reads the range that a text begins with, both ends included; *end is behind it. False if it is none, if it is empty,
- * or if the type does not have both its ends. */
+/* Reads the range at the start of a text, both ends included; *end is after it. False if it is not a range, if it is
+ * empty, or if the type cannot represent both ends. */
 bool ox_range_read(ox_range *range, const char *text, ox_dtype dtype, const char **end);
 
 /* The range from 0 up to but not `end`. */

@@ -32,8 +32,8 @@ void ox_request_free(ox_request *request); /* the model too */
 /* Loads the plug-ins and the model, which belongs to the request. */
 ox_status ox_request_load(ox_request *request, const ox_model **model, ox_error *error);
 
-/* Writes the inputs that were given or filled as input_0.npy (.pb for values) and so on, by their number, if that was
- * asked for. */
+/* Writes the inputs that were given or filled as input_0.npy (.pb for values) and so on, by their number, if
+ * --save-inputs was given. */
 ox_status ox_request_save(const ox_request *request, const ox_inputs *inputs, ox_error *error);
 
 /* Writes the trace and prints the profile that were asked for. */

@@ -5,16 +5,16 @@
 #include "datum.h"
 #include "text.h"
 
-/* Writes to a file, which appears whole or not at all, or to standard output for "-". A tensor is written as .npy,
- * as a table to a FILE.csv, or as a TensorProto to a FILE.pb; a value that is no tensor as its message, for which the
- * file has to be called .pb. */
+/* Writes to a file, which is complete or does not exist, or to standard output for "-". A tensor is written as .npy, as
+ * a table to a FILE.csv, or as a TensorProto to a FILE.pb; a value that is not a tensor as its message, to a FILE.pb
+ * only. */
 ox_status ox_save(const char *path, const char *name, const ox_datum *datum, ox_error *error);
 
 /* Writes tensors as an .npz, each under its name. */
 ox_status ox_save_npz(const char *path, const char *const *names, const ox_datum *data, size_t count, ox_error *error);
 
-/* True if the name of the file says what it is to hold: .npy, .npz, .csv, .tsv or .pb, or if it is no file but a
- * device, a pipe or "-", which get a .npy. */
+/* True if the ending of the file's name selects a format: .npy, .npz, .csv, .tsv or .pb; also for a device, a pipe or
+ * "-", which get a .npy. */
 bool ox_save_knows(const char *path);
 
 /* Writes FOLDER/FILE.npy, or FILE.pb for what is no tensor; makes the folder. */
@@ -30,8 +30,8 @@ typedef struct ox_saved {
     ox_text index;
 } ox_saved;
 
-/* Writes a value under its name; characters other than letters, digits, '.', '_' and '-' become %XX, and what is too
- * long is cut and numbered. */
+/* Writes a value under its name; characters other than letters, digits, '.', '_' and '-' become %XX, and names that are
+ * too long are truncated and numbered. */
 ox_status ox_saved_add(ox_saved *saved, const char *name, const ox_datum *datum, ox_error *error);
 
 /* Writes index.json, unless something failed before, and frees it. */

@@ -1,5 +1,5 @@
-/* slim.c: makes a model smaller. Names are collected first, then the model is written anew. A name stands for the same
- * short name everywhere, in subgraphs, too, so that it means what it meant. */
+/* slim.c: makes a model smaller. Names are collected first, then the model is written again. A name gets the same short
+ * name everywhere, in subgraphs, too, so that references stay valid. */
 #include "slim.h"
 
 #include <stdlib.h>

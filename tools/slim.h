@@ -4,10 +4,10 @@
 
 #include "text.h"
 
-/* Adds the bytes of a serialized ModelProto that computes the same: without documentation, names of nodes and what is
- * stated of values that are neither inputs nor outputs of a graph; values that are no inputs and outputs of the model
- * have short names, and of equal initializers there is one. False if the bytes are no protobuf message; the library has
- * to have loaded them. */
+/* Adds the bytes of an equivalent serialized ModelProto: without documentation, names of nodes, and the stated types of
+ * values that are neither inputs nor outputs of a graph; values other than inputs and outputs of the model have short
+ * names, and equal initializers are stored once. False if the bytes are not a protobuf message; call it only with bytes
+ * that the library has loaded. */
 bool ox_slim_model(ox_text *out, const unsigned char *bytes, size_t size);
 
 #endif

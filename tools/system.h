@@ -1,6 +1,6 @@
-/* system.h: what the command asks of an operating system; the library asks for more of it (src/host.h). The files of
- * tools/host answer, each for a kind of system. Paths and names are UTF-8 where the system knows what letters are.
- * Nothing else in tools includes a header of a system. */
+/* system.h: the functions that the command needs from an operating system, in addition to the library's (src/host.h).
+ * tools/host implements them, one file for each kind of system. Paths and names are UTF-8 on systems that define their
+ * encoding. No other file in tools includes a system header. */
 #ifndef OX_TOOLS_SYSTEM_H
 #define OX_TOOLS_SYSTEM_H
 
@@ -49,8 +49,8 @@ int ox_system_terminal_width(void);
 
 /* ---- Processes and threads -------------------------------------------------------------------------------------- */
 
-/* Calls fn in a process of its own, where there can be one, and brings the result's bytes from there, few enough for a
- * pipe. False if it could not, or if fn gives false. */
+/* Calls fn in a child process, on systems that have them, and returns the bytes of its result, few enough for a pipe.
+ * False on failure, or if fn returns false. */
 bool ox_system_apart(bool (*fn)(void *result), void *result, size_t size);
 
 /* A second thread of the command, and a lock that both take. */
@@ -82,7 +82,7 @@ void ox_system_large_pages(void *block, size_t size);
 /* How names of shared libraries end. */
 extern const char ox_library_ending[];
 
-/* Opens a shared library; NULL, with the reason in errno's stead as a text, which the next call overwrites. It stays
+/* Opens a shared library; NULL on failure, with the reason as a text, which the next call overwrites. The library stays
  * in memory after ox_library_close. */
 void *ox_library_open(const char *path, const char **reason);
 

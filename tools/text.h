@@ -23,7 +23,7 @@ void ox_text_free(ox_text *text);
 /* The text so far as a C string; never NULL. */
 const char *ox_text_get(const ox_text *text);
 
-/* Adds bytes with control characters, bytes that are no UTF-8, and invisible direction marks as \xNN or \uNNNN.
+/* Adds bytes with control characters, bytes that are not UTF-8, and invisible direction marks as \xNN or \uNNNN.
  * Characters in `keep` (may be NULL) stay as they are. */
 void ox_text_escape(ox_text *text, const char *bytes, size_t size, const char *keep);
 

@@ -17,15 +17,15 @@ typedef struct ox_top {
 ox_status ox_top_load(ox_top *top, ox_error *error);
 void ox_top_free(ox_top *top);
 
-/* True for numbers with a fraction of the shape [C], [N,C] or that with dimensions of 1 behind: a row of classes for
- * each input. */
+/* True for tensors of floating types of the shape [C] or [N,C], also with dimensions of 1 after these: a row of classes
+ * for each input. */
 bool ox_top_fits(const ox_tensor *tensor);
 
 /* Warns once on standard error if there are not as many labels as classes. `name` is the output's. */
 void ox_top_check(const ox_top *top, const ox_tensor *tensor, const char *name);
 
-/* Adds the likeliest classes of each row, as lines or as a JSON list of lists. Rows that are no probabilities, for some
- * value is below 0 or above 1, go through a softmax first. */
+/* Adds the likeliest classes of each row, as lines or as a JSON list of lists. Rows with a value below 0 or above 1 are
+ * not probabilities, and go through a softmax first. */
 void ox_top_put(const ox_top *top, const ox_tensor *tensor, ox_text *text);
 void ox_top_json(const ox_top *top, const ox_tensor *tensor, ox_text *text);
 

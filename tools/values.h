@@ -4,12 +4,11 @@
 
 #include "text.h"
 
-/* Finds the value of the main graph whose name begins a text, followed by '=' or its end; the longest, if there are
- * several. *name lives as long as the model; *rest is behind the '=', or NULL. False if there is none. */
+/* Finds the value of the main graph whose name is at the start of a text, followed by '=' or the end; the longest one
+ * if there are several. *name lives as long as the model; *rest is after the '=', or NULL. False if there is none. */
 bool ox_values_find(const ox_model *model, const char *text, const char **name, const char **rest);
 
-/* Adds what may have been meant by a name that no value has: names that are near, or the outputs of a node that is
- * named so. */
+/* Adds suggestions for a name that no value has: similar names, or the outputs of a node of that name. */
 void ox_values_suggest(const ox_model *model, const char *name, ox_text *text);
 
 /* The names of all values that nodes of the main graph give, *count of them; to be freed. */

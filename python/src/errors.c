@@ -3,8 +3,8 @@
 
 #include <stdarg.h>
 
-/* A row names the exception, its base of Python's own, and what it is for. On Windows, where Python's variables are is
- * known late. */
+/* A row has the exception's name, its built-in base class and its description. On Windows the addresses of Python's
+ * variables are known only at run time. */
 typedef struct error_row {
     const char *name;
     PyObject *(*base)(void); /* NULL for none */

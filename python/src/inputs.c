@@ -29,8 +29,8 @@ static bool is_tiny(ox_dtype dtype) {
     return ox_dtype_bits(dtype) > 0 && ox_dtype_bits(dtype) < 8;
 }
 
-/* Indices and shapes are checked before they are used: another thread must not change them in between. Whatever else
- * changes during a run gives wrong numbers and no more. Elements of a few bits are brought into the library's form. */
+/* Indices and shapes are checked before they are used, and another thread must not change them in between. Other
+ * changes during a run only give wrong numbers. Elements of fewer than 8 bits are converted to the library's form. */
 static bool needs_copy(PyArrayObject *array, ox_dtype dtype) {
     return dtype == OX_INT64 || dtype == OX_INT32 || dtype == OX_BOOL || is_tiny(dtype) ||
            PyArray_NBYTES(array) <= SMALL_COPY;

@@ -1,5 +1,6 @@
-/* outputs.c: arrays from tensors. An array owns its elements: the session that computed them is free for other calls.
- * Large ones are computed in the memory of the array that is given out, which is used again when nobody holds it. */
+/* outputs.c: arrays from tensors. An array owns its elements, so that the session that computed them is free for other
+ * calls. Large outputs are computed in the memory of the returned array, which is reused after its last reference is
+ * gone. */
 #include "oxpy.h"
 
 enum {

@@ -1,5 +1,5 @@
-/* oxpy.h: what the files of the extension module share. All functions need the interpreter's lock, and those that give
- * NULL or -1 have set an exception. */
+/* oxpy.h: declarations shared by the files of the extension module. All functions need the interpreter's lock, and
+ * those that return NULL or -1 have set an exception. */
 #ifndef OXPY_H
 #define OXPY_H
 
@@ -153,8 +153,8 @@ PyObject *oxpy_array(const ox_tensor *tensor, const char *name);
 /* True, with an exception, if two arrays of a dict share memory. */
 bool oxpy_arrays_meet(PyObject *arrays);
 
-/* Gives a run memory for output `index` (ox_output_fn; the context is an oxpy_session): that of the caller's array, or
- * of an array that a call will give out. Small outputs stay in the session and are copied. */
+/* Returns memory for output `index` of a run (ox_output_fn; the context is an oxpy_session): that of the caller's
+ * array, or of an array that the call will return. Small outputs stay in the session and are copied. */
 void *oxpy_give(void *context, size_t index, const ox_tensor *output, size_t bytes);
 
 /* The array of output `index`, whose tensor the run has left where oxpy_give said, or elsewhere. */
@@ -207,8 +207,8 @@ PyObject *oxpy_step_new(const ox_profile_event *event, PyObject *nodes);
 
 /* ---- Plug-ins (plugins.c) ------------------------------------------------------------------------------------ */
 
-/* Opens the shared objects of a list of paths, which stay until the process ends; the model's options get their
- * operators. */
+/* Opens the shared objects of a list of paths, which stay loaded until the process ends, and adds their operators to
+ * the model's options. */
 int oxpy_load_plugins(oxpy_model *self, PyObject *paths);
 
 /* The same for the plug-ins that belong to ox, where they are found: 1 if they have operators that the model lacked, 0

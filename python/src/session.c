@@ -11,8 +11,8 @@ enum {
 
 /* ---- Forks -------------------------------------------------------------------------------------------------- */
 
-/* How often this process was forked from another. A child has no threads but one: sessions with workers, and whatever
- * another thread had locked, are of no use there. */
+/* The number of forks before this process. A child has only one thread: sessions with workers, and locks that another
+ * thread held, cannot be used there. */
 static unsigned generation;
 
 static void count_fork(void) {

@@ -1,5 +1,5 @@
-/* image.c: a whole program around the library, as small as it can be, for measuring its size: it loads a model that is
- * not counted, runs it and leaves the address of the result. */
+/* image.c: the smallest program that uses the library, to measure its size: it loads a model, whose size is not
+ * counted, runs it and stores the address of the result. */
 #include "ox.h"
 
 #ifndef BUFFER_BYTES

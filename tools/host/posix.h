@@ -1,5 +1,6 @@
-/* posix.h: which systems the files posix_*.c are for, and that their headers show all that they have; to be included
- * before any other header. WebAssembly's system (WASI) has the files of POSIX, and no processes, signals, threads. */
+/* posix.h: selects the systems of the files posix_*.c, and makes their headers declare everything; include it before
+ * any other header. WebAssembly's system (WASI) has the files of POSIX, but neither processes nor signals nor
+ * threads. */
 #ifndef OX_TOOLS_POSIX_H
 #define OX_TOOLS_POSIX_H
 

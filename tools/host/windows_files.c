@@ -144,8 +144,8 @@ bool ox_system_remove(const char *path) {
     return done || fail(code);
 }
 
-/* The letters in place of XXXXXX are those of a number, tried until there is no file of the name. What is open may be
- * removed: a signal does. */
+/* A number replaces XXXXXX; numbers are tried until no file has the name. Open files may be removed, because a signal
+ * removes them. */
 FILE *ox_system_create(char *path) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
     LARGE_INTEGER ticks;
