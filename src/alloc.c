@@ -41,7 +41,7 @@ static unsigned char *fixed_start(const ox_fixed *fixed) {
     return fixed->buffer + (OX_GRAIN - (uintptr_t)fixed->buffer % OX_GRAIN) % OX_GRAIN;
 }
 
-/* The first address behind them. */
+/* The first address after them. */
 static unsigned char *fixed_end(const ox_fixed *fixed) {
     return fixed_start(fixed) + (fixed->size - PADDING) / OX_GRAIN * OX_GRAIN;
 }

@@ -84,7 +84,7 @@
 #define OX_WITH_FUSION (!OX_SMALL)
 #endif
 
-/* Elementwise operators behind a product run on its blocks. */
+/* Elementwise operators after a product run on its blocks (epilogues). */
 #define OX_WITH_EPILOGUES (OX_WITH_PASSES && OX_WITH_FUSION)
 
 /* Checks of the model, which devices leave out because they get valid models only: attributes are compared with ONNX's

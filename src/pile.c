@@ -93,7 +93,7 @@ void ox_pile_restore(ox_pile *pile, ox_pile_mark mark) {
         ox_release(pile->allocator, chunk, total);
     }
 #if OX_ASSERTIONS
-    if (pile->top && pile->top->fill > mark.fill) /* what is read behind this is no more what it was */
+    if (pile->top && pile->top->fill > mark.fill) /* memory after this may be overwritten */
         memset(pile->top->data + mark.fill, 0xA5, pile->top->fill - mark.fill);
 #endif
     if (pile->top)

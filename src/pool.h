@@ -14,7 +14,7 @@ typedef struct ox_pool {
     ox_cancel_fn *cancel; /* NULL: nothing polls */
     void *cancel_context;
     atomic_bool cancelled;
-    atomic_uint left[]; /* for each thread the units of ox_pool_share that nobody has begun: the first << 16 | end */
+    atomic_uint left[]; /* for each thread the unstarted units of ox_pool_share: the first << 16 | end */
 } ox_pool;
 
 /* What a thread does of some units of work: see ox_pool_share. */

@@ -165,7 +165,7 @@ static const char *put_string(sink *s, const char *format, va_list *args) {
     return format + 1;
 }
 
-/* One conversion, format behind the '%'; returns what follows it. */
+/* One conversion, format after the '%'; returns the rest of the format. */
 static const char *put_conversion(sink *s, const char *format, va_list *args) {
     if (*format == 's' || *format == '.')
         return put_string(s, format, args);

@@ -38,7 +38,7 @@ typedef struct ox_store_key {
 /* Fills a block. */
 typedef void ox_store_fn(const void *context, void *block);
 
-/* Is told what a block was just made of: most often nobody reads that again. Called behind the store's lock. */
+/* Called with the bytes that a block was just made of, which are rarely read again. The store's lock is held. */
 typedef void ox_store_read_fn(const void *context, const void *data, size_t bytes);
 
 /* A store holds at most `limit` bytes, and frees them when it goes. */
@@ -48,7 +48,7 @@ void ox_store_free(ox_store *store);
 /* Says that blocks of about so many bytes may come, before the first of them is there: memory is taken for several. */
 void ox_store_expect(ox_store *store, size_t bytes);
 
-/* Sets a function that is told of what has been read, before the first block is there. */
+/* Sets the function to call with bytes that have been read; call it before the first block is made. */
 void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context);
 
 /* The block of that key, of `size` bytes aligned to OX_ALIGN; it is made if it does not exist. NULL if it would exceed

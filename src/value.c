@@ -30,7 +30,7 @@ ox_value *ox_make_list(ox_pile *pile, ox_dtype type, size_t count, const ox_valu
     return made;
 }
 
-/* Free places before or behind a list, at most `most`. */
+/* Spare capacity before or after a list, at most `most`. */
 static size_t free_places(const ox_value *list, bool before, size_t most) {
     const ox_items *shared = list->shared;
     const size_t found = !shared ? 0 : before ? shared->low : shared->room - shared->high;

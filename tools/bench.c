@@ -204,7 +204,7 @@ static void print_result(const bench *b) {
     ox_text_free(&text);
 }
 
-/* Which inputs nobody gave. */
+/* The inputs that were not given. */
 static void note_filled(const ox_inputs *inputs, const bool *filled) {
     ox_text list = {0};
     for (size_t i = 0; i < inputs->count; i++)

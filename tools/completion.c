@@ -5,7 +5,7 @@
 #include "subcommands.h"
 #include "usage.h"
 
-/* What is completed behind an option. */
+/* The completions after an option. */
 typedef enum wanted {
     NOTHING, /* it takes no value */
     ANYTHING,

@@ -43,7 +43,7 @@ typedef struct splitter {
     size_t count, room;
 } splitter;
 
-/* The characters of a field in quotes, from behind the first; false if it does not end. */
+/* The characters of a quoted field, after the first quote; false if it does not end. */
 static bool take_quoted(splitter *s) {
     for (; s->at < s->end; *s->to++ = *s->at++)
         if (*s->at == '"' && (++s->at == s->end || *s->at != '"'))

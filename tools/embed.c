@@ -20,7 +20,7 @@ typedef struct embedding {
     ox_limits limits;
     bool names;      /* models keep them, and all that they have */
     bool plan;       /* plans in place of models */
-    size_t most_ram; /* bytes, SIZE_MAX where nobody says */
+    size_t most_ram; /* bytes, SIZE_MAX if not given */
     size_t ram;      /* that the arenas of plans take so far */
     ox_needs needs;
     ox_text written, told; /* what to say of the files, and of sizes */

@@ -13,7 +13,7 @@
 #include "text.h"
 #include "tool.h"
 
-/* All that is told of a model. */
+/* The report on a model. */
 typedef struct report {
     const char *path;
     const ox_model *model;
@@ -93,7 +93,7 @@ static void put_field(report *r, const char *name, const char *text) {
     ox_text_put(&r->out, "\n");
 }
 
-/* "batch=1: give -d batch=N for other sizes": the dimensions that nobody gave. */
+/* "batch=1: give -d batch=N for other sizes": the dimensions that were not given. */
 static void put_ones(report *r) {
     ox_text line = {0};
     if (!r->inputs->taken.size)

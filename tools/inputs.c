@@ -303,7 +303,7 @@ static ox_status fail_open(const ox_inputs *inputs, size_t i, ox_error *error) {
     return error->status;
 }
 
-/* "@random[3,4]": the shape behind the rule. */
+/* "@random[3,4]": the shape after the rule. */
 static ox_status load_shaped(const ox_inputs *inputs, size_t i, const char *shape, ox_array *array, ox_error *error) {
     int64_t dims[OX_TOOL_RANK];
     int rank;

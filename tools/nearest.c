@@ -1,4 +1,4 @@
-/* nearest.c: what somebody may have meant by a name that is not there. */
+/* nearest.c: suggestions for misspelt names. */
 #include "nearest.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* nearest.h: what somebody may have meant by a name that is not there. */
+/* nearest.h: suggestions for misspelt names. */
 #ifndef OX_NEAREST_H
 #define OX_NEAREST_H
 

@@ -147,7 +147,7 @@ static void add_count(ox_text *text, int least, int most) {
         ox_text_format(text, " to %d", most);
 }
 
-/* What a row has that the one before, another meaning of the operator, has not; nothing for the first one. */
+/* What a row adds to the row before it, an older definition of the operator; nothing for the first one. */
 static void add_changes(ox_text *text, const ox_op_info *before, const ox_op_info *now) {
     ox_text types = {0};
     add_types(&types, now->dtypes & ~before->dtypes);

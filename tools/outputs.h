@@ -21,7 +21,7 @@ typedef struct ox_expectation {
 typedef struct ox_outputs {
     const ox_model *model;
     size_t own;   /* outputs of the model, ... */
-    size_t count; /* ... and with the values behind them that the session is to give too */
+    size_t count; /* ... and with the extra outputs of the session */
     ox_output_goal *goals;
     ox_expectation *expected;
     size_t expected_count;
@@ -47,10 +47,10 @@ ox_status ox_outputs_expect(ox_outputs *outputs, const char *text, ox_error *err
 /* Asks for every value, for --save-all. */
 void ox_outputs_add_all(ox_outputs *outputs);
 
-/* The names of the values behind the model's outputs, in order; to be freed. */
+/* The names of the extra outputs, in order; free it. */
 const char **ox_outputs_extra(const ox_outputs *outputs);
 
-/* Writes and prints what the session gave; `more` is behind the outputs in JSON. (outputs_write.c) */
+/* Writes and prints the outputs of the session; `more` follows the outputs in JSON. (outputs_write.c) */
 ox_status ox_outputs_write(const ox_outputs *outputs, const ox_session *session, const char *more, ox_error *error);
 
 /* Compares with what was expected, and says what differs; *differ is increased by the number of values that do. */

@@ -25,7 +25,7 @@ static void print_overview(FILE *to) {
           to);
 }
 
-/* Says that there is no such subcommand, and which may have been meant. */
+/* Reports an unknown subcommand, with a suggestion. */
 static int fail_unknown(const char *name) {
     ox_text near = {0};
     ox_nearest nearest = {.wanted = name};

@@ -4,7 +4,7 @@
 #include "memory.h"
 #include "system.h"
 
-/* From this size on, large pages are asked for: otherwise walking page tables slows down whoever reads the tensor. */
+/* From this size on, large pages are asked for: otherwise walking page tables slows down every reader of the tensor. */
 enum {
     LARGE = 4 << 20
 };

@@ -23,7 +23,7 @@ static ox_status fail(const word *option, const char *wanted, ox_error *error) {
                         wanted, option->length, option->value);
 }
 
-/* A number of pixels at *at, which moves behind it. */
+/* A number of pixels at *at, which moves past it. */
 static bool read_pixels(const char **at, const char *end, int64_t *pixels) {
     *pixels = 0;
     const char *start = *at;

@@ -14,7 +14,7 @@ typedef struct ox_profile_row {
     uint64_t count; /* how often it was executed */
     uint64_t total_ns;
     uint64_t bytes; /* read and written */
-    double flops;   /* of one execution; 0 if nobody knows: ox_recorder_count */
+    double flops;   /* of one execution; 0 if unknown: ox_recorder_count */
     uint64_t first_ns;
 } ox_profile_row;
 

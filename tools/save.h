@@ -37,7 +37,7 @@ ox_status ox_saved_add(ox_saved *saved, const char *name, const ox_datum *datum,
 /* Writes index.json, unless something failed before, and frees it. */
 ox_status ox_saved_end(ox_saved *saved, ox_status status, ox_error *error);
 
-/* Says on standard error if numpy has no such type: whoever reads the file has to know. `what` is "output", say. */
+/* Warns on standard error if numpy lacks the type, which readers of the file have to know. `what` is "output", say. */
 void ox_save_note_raw(const char *what, const char *name, ox_dtype dtype);
 
 #endif

@@ -9,7 +9,7 @@ static const char *skip_space(const char *at) {
     return at + strspn(at, " ");
 }
 
-/* Reads a size of 0 and more, and the comma or bracket behind it; NULL if there is none. */
+/* Reads a size of 0 and more, and the comma or bracket after it; NULL if there is none. */
 static const char *read_size(const char *at, int64_t *size) {
     char *end;
     at = skip_space(at);

@@ -139,7 +139,7 @@ static ox_status read_picture(const char *text, const unsigned char *bytes, size
     return status ? status : ox_image_read(bytes, size, info, &how, array, error);
 }
 
-/* "column=NAME" behind a table. */
+/* "column=NAME" after a table. */
 static ox_status read_table(const char *text, const unsigned char *bytes, size_t size, const ox_value_info *info,
                             ox_array *array, ox_error *error) {
     static const char option[] = "column=";

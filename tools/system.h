@@ -61,7 +61,7 @@ ox_helper *ox_helper_start(void (*work)(ox_helper *helper, void *context), void 
 void ox_helper_lock(ox_helper *helper);
 void ox_helper_unlock(ox_helper *helper);
 
-/* Lets go of the lock until ox_tool_now() is at that time, or somebody wakes the helper, or earlier. */
+/* Releases the lock until ox_tool_now() reaches that time, or the helper is woken, or earlier. */
 void ox_helper_wait(ox_helper *helper, uint64_t time);
 void ox_helper_wake(ox_helper *helper);
 

@@ -13,7 +13,7 @@ typedef struct ox_usage_option {
     size_t name_size, value_size;
 } ox_usage_option;
 
-/* Takes the next option at or behind *at, which starts as the help and moves on. False behind the last one. */
+/* Takes the next option at or after *at, which starts as the help and moves on. False after the last one. */
 bool ox_usage_next(const char **at, ox_usage_option *option);
 
 /* Adds "; did you mean '--threads'?" for an option that the help does not have; nothing if none is near. */

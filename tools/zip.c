@@ -59,7 +59,7 @@ void ox_zip_free(ox_zip *zip) {
 
 /* ---- The directory ---------------------------------------------------------------------------------------------- */
 
-/* The record at the archive's end, behind which there may be a comment. */
+/* The record at the archive's end, which a comment may follow. */
 static const unsigned char *find_end(const ox_zip *zip) {
     for (size_t comment = 0; comment <= COMMENT_BYTES && comment + END_BYTES <= zip->size; comment++) {
         const unsigned char *at = zip->bytes + zip->size - END_BYTES - comment;
@@ -156,7 +156,7 @@ ox_status ox_zip_open(ox_zip *zip, const unsigned char *bytes, size_t size, ox_e
 
 /* ---- Members ---------------------------------------------------------------------------------------------------- */
 
-/* The member's packed bytes, which lie behind a header of its own. */
+/* The member's packed bytes, which follow its own header. */
 static const unsigned char *find_packed(const ox_zip *zip, const ox_zip_member *member) {
     if (!has(zip, member->header, HEADER_BYTES) || get(zip->bytes + member->header, 4) != HEADER_SIGN)
         return NULL;

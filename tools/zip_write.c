@@ -1,4 +1,4 @@
-/* zip_write.c: archives of members as they are. */
+/* zip_write.c: archives of uncompressed members. */
 #include "zip_write.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* zip_write.h: archives of members as they are, not compressed, of less than 4 GB. */
+/* zip_write.h: archives of uncompressed members, of less than 4 GB. */
 #ifndef OX_ZIP_WRITE_H
 #define OX_ZIP_WRITE_H
 

@@ -78,7 +78,7 @@ static int read_outputs(oxpy_model *self, PyObject *names) {
     return 0;
 }
 
-/* Paths become text, a ModelProto and other bytes become bytes that nobody changes. */
+/* Paths become text, a ModelProto and other bytes become immutable bytes. */
 static PyObject *read_source(PyObject *source) {
     if (PyBytes_Check(source) || PyUnicode_Check(source))
         return Py_NewRef(source);

@@ -119,7 +119,7 @@ static bool is_held(PyObject *array) {
     return Py_REFCNT(array) > 1 || Py_REFCNT(PyArray_BASE((PyArrayObject *)array)) > 1;
 }
 
-/* The array of the run before, if it has that shape and nobody holds it; else a new one. */
+/* The array of the run before, if it has that shape and no other reference; else a new one. */
 static PyObject *array_for(oxpy_target *target, const ox_tensor *output, size_t bytes) {
     PyObject *before = target->array;
     if (before && !is_held(before) && has_shape((PyArrayObject *)before, output))

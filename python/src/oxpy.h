@@ -67,7 +67,7 @@ typedef struct oxpy_watch {
 
 /* Where an output of a call goes. */
 typedef struct oxpy_target {
-    PyObject *array; /* of the run before: its memory is taken again once nobody else holds it; or NULL */
+    PyObject *array; /* of the run before: its memory is reused once it has no other reference; or NULL */
     PyObject *into;  /* in this call: the caller's array, or NULL; a borrowed reference */
 } oxpy_target;
 

@@ -188,7 +188,7 @@ static int set_targets(oxpy_model *self, oxpy_session *session, PyObject *into, 
     return 0;
 }
 
-/* A dict of numpy arrays that can be written to, which nobody else changes: a copy of the caller's. */
+/* A dict of writable numpy arrays that no other thread changes: a copy of the caller's. */
 static PyObject *check_into(PyObject *into) {
     PyObject *name, *array;
     Py_ssize_t at = 0;

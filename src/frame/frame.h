@@ -109,7 +109,7 @@ typedef struct ox_plan {
     int64_t *key;  /* in `pile`: what the sources were when the plan was made */
     size_t key_size;
     ox_again *again;   /* in `pile`: of each step, once the plan has been updated */
-    size_t fresh;      /* bytes of `pile` when the stages had been planned: updates leave behind what they replace */
+    size_t fresh;      /* bytes of `pile` when the stages had been planned: updates do not free what they replace */
     ox_slot *slots;    /* of the values that are no weights, while another plan is in force, ... */
     uintptr_t arena;   /* ... in an arena that began there, of which ... */
     size_t arena_used; /* ... so many bytes were used */
@@ -129,7 +129,7 @@ typedef struct ox_arena {
     unsigned char *start; /* aligned to OX_ALIGN, inside ... */
     unsigned char *block; /* ... this block, of ... */
     size_t block_size;
-    size_t size; /* bytes behind `start` */
+    size_t size; /* bytes from `start` on */
     size_t used; /* bytes of them that the plan uses */
 } ox_arena;
 
@@ -176,7 +176,7 @@ struct ox_frame {
     ox_inner *inner; /* as the operator sees the frame that runs it; NULL for the main graph */
     ox_placer placer;
     /* Given for each call: */
-    const ox_profile *profile; /* NULL if nobody wants to know */
+    const ox_profile *profile; /* NULL without a callback */
     ox_error *error;
     /* As long as the frame lives: */
     ox_pile fixed;      /* memory for the following */
@@ -184,7 +184,7 @@ struct ox_frame {
     ox_source *sources; /* the graph's inputs, then what it captures */
     int nsources;
     const ox_tensor **outputs; /* of the graph */
-    bool *told;                /* of outputs: that their shape is not as stated; NULL if nobody wants to know */
+    bool *told;                /* of outputs: whether a wrong shape has been reported; NULL without a warn function */
     ox_subframes *subframes;   /* of each node; NULL if none has any */
     ox_work work;
 #if OX_WITH_SELF_CHECK

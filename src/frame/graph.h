@@ -77,7 +77,7 @@ static inline int ox_node_ncaptures(const ox_node *node) {
 #endif
 }
 
-/* How many values a node names as its inputs, and its subgraphs behind them; and the one at place i of those. */
+/* How many values a node names as its inputs, and its subgraphs after them; and value i of those. */
 static inline int ox_node_named(const ox_node *node) {
     return node->nin + ox_node_ncaptures(node);
 }
@@ -89,7 +89,7 @@ static inline int ox_node_value(const ox_node *node, int i) {
     return node->in[i];
 }
 
-/* How many inputs of a node have elements that it reads: who only looks at shapes reads none. */
+/* The number of inputs whose elements a node reads: 0 for operators that read only shapes. */
 static inline int ox_node_reads(const ox_node *node) {
     return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_op_has(node->op, OX_OP_LIKE) ? 1 : node->nin;
 }
@@ -99,7 +99,7 @@ struct ox_graph {
     const ox_graph *outer; /* NULL for the main graph */
     int nvalues, nnodes, ninputs, noutputs, ncaptures;
     int nweights, first_weight; /* the values of initializers that are no inputs follow each other */
-    const ox_slot *weights;     /* those: they stay as they are in every run */
+    const ox_slot *weights;     /* the weights: they never change */
     const ox_node *nodes;       /* topologically sorted */
     const ox_port *inputs, *outputs;
     const ox_capture *captures; /* by value */
@@ -172,7 +172,7 @@ typedef struct ox_mapping {
 } ox_mapping;
 
 struct ox_model {
-    ox_meter meter;         /* what it holds: once it is loaded, only the store may touch it, behind its lock */
+    ox_meter meter;         /* what it holds: once it is loaded, only the store may use it, with its lock held */
     size_t loaded_bytes;    /* what it held when it had been loaded */
     ox_allocator allocator; /* counted by the meter */
     ox_options options;     /* with all limits */

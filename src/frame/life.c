@@ -1,4 +1,4 @@
-/* life.c: who reads the values of a graph, and until when. */
+/* life.c: liveness analysis: the readers of the values of a graph, and the last of them. */
 #include "life.h"
 
 #include "frame.h"
@@ -7,7 +7,7 @@
 
 #if OX_WITH_PARTS
 
-/* Buffers in buffers are trees, whose paths are made half as long whenever somebody follows them. */
+/* Buffers in buffers are trees, whose paths are halved whenever they are followed. */
 static void shorten_path(ox_life *lives, int v) {
     for (int parent = lives[v].owner; lives[parent].owner != parent; parent = lives[v].owner) {
         lives[v].at += lives[parent].at;

@@ -1,4 +1,4 @@
-/* life.h: what planning alone knows of the values of a frame: who reads them, and how long their buffers live. */
+/* life.h: liveness of the values of a frame, for planning only: their readers, and how long their buffers live. */
 #ifndef OX_FRAME_LIFE_H
 #define OX_FRAME_LIFE_H
 
@@ -67,7 +67,7 @@ static inline size_t ox_life_at(const ox_planning *planning, int v) {
 }
 #endif
 
-/* Finds out who reads each value. */
+/* Finds the readers of each value. */
 ox_status ox_life_study(ox_frame *frame);
 /* Forgets all of ox_planning. */
 void ox_life_forget(ox_frame *frame);

@@ -3,7 +3,7 @@
 
 #include "iterate/bcast.h"
 
-/* Packs the inputs that need it to the start of the workspace; what is behind them is the operator's. */
+/* Packs the inputs that need it at the start of the workspace; the rest belongs to the operator. */
 static unsigned char *pack_inputs(ox_frame *frame, int n, unsigned char *workspace) {
     size_t packed = 0;
     for (ox_packing *p = ox_frame_prepared(frame, n)->packings; p; p = p->next) {

@@ -25,13 +25,13 @@ struct ox_workers {
     void *idle_context;
     ox_host_mutex mutex;
     ox_host_bell wake;
-    atomic_int taken; /* parts that somebody has begun; all of them while there is no work */
-    atomic_int left;  /* parts that have not ended */
+    atomic_int taken; /* parts that have been started; all of them while there is no work */
+    atomic_int left;  /* parts that are not finished */
     atomic_int place; /* the processor of the caller */
     atomic_bool stop;
     ox_pool_fn *fn;
     void *context;
-    int asleep;   /* workers that nobody has woken, guarded by the mutex */
+    int asleep;   /* sleeping workers, guarded by the mutex */
     int alone;    /* pieces of work in a row that the caller did all of */
     bool is_long; /* a part of the last work that workers had to be woken for: the next run of a model begins with it */
     int started;
@@ -71,7 +71,7 @@ static void leave_place_of_caller(struct worker *worker) {
     ox_host_thread_leave(place);
 }
 
-/* The next part that nobody has begun, -1 if there is none. */
+/* The next unstarted part, -1 if there is none. */
 static int take_part(ox_workers *workers) {
     int part = atomic_load_explicit(&workers->taken, memory_order_acquire);
     while (part < workers->threads)

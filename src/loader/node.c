@@ -61,7 +61,7 @@ static ox_status build_values(ox_loader *l, ox_env *env, char *const *names, siz
     return OX_OK;
 }
 
-/* Inputs, and outputs behind them. */
+/* Inputs, then outputs. */
 static ox_status build_ends(ox_loader *l, ox_env *env, const Onnx__NodeProto *proto, ox_node *node) {
     const bool listed = node->op->max_out == OX_ANY; /* how many outputs there are says what to compute */
     const size_t nin = count_names(proto->input, proto->n_input),

@@ -1,7 +1,7 @@
 /* parse.c: walks a message, then has protobuf-c unpack its skeleton into one block of memory. */
 #include "parse.h"
 
-/* protobuf-c's allocations, one behind the other; all of them go together. */
+/* protobuf-c's allocations, one after the other; they are freed together. */
 typedef struct bump {
     unsigned char *at;
     size_t left;

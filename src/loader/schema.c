@@ -43,7 +43,7 @@ typedef struct word {
     bool required;
 } word;
 
-/* The word at *at, which goes behind it; false at the end. */
+/* The word at *at, which moves past it; false at the end. */
 static bool next_word(const char **at, word *next) {
     static const char kinds[] = "fistgFISTGpPyY";
     const char *p = *at;

@@ -70,7 +70,7 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 
 /* ---- Errors ------------------------------------------------------------------------------------------------- */
 
-/* The number of the field at *at, and its content, in a message that has been checked; *at goes behind it. */
+/* The number of the field at *at, and its content, in a message that has been checked; *at moves past it. */
 static uint32_t skip_field(const unsigned char *bytes, size_t *at, size_t end, ox_span *content) {
     uint64_t tag = 0, value = 0;
     ox_read_varint(bytes, at, end, &tag);

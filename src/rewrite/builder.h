@@ -49,7 +49,7 @@ typedef struct ox_scope {
     ox_index *captures;          /* of the node being made */
     int32_t *inputs, *outputs;   /* the graph's, by value */
     int32_t *ends;               /* those of them that are being listed */
-    int32_t *same;               /* the value that each is, through Identity; NULL where nobody asks */
+    int32_t *same;               /* the value that each is, through Identity; NULL if not needed */
     int32_t nvalues, value_room, note_room, nnodes, node_room, name_room, ncaptures, capture_room;
     ox_map imports; /* index in the outer graph + 1 -> value */
     ox_map used;    /* names of values, filled when a name has to be made up */

@@ -310,7 +310,7 @@ static int32_t value_of(const reader *r, char letter) {
     return letter == 'g' ? r->e->gradient : letter == 'y' ? r->e->result : OX_NONE;
 }
 
-/* What stands behind a name: whether the call is there at all. */
+/* The condition after a name: whether the call is emitted. */
 static bool read_condition(reader *r) {
     char name[NAME_ROOM];
     if (!take_char(r, '?'))
@@ -410,7 +410,7 @@ static int32_t asked_for(const body *b, char letter) {
     return found && found - b->outputs < b->nout ? b->out[found - b->outputs] : OX_NONE;
 }
 
-/* Outputs behind the first one that are only given out are left out where nobody asks for them. */
+/* Outputs after the first one that are only results of the body are left out if they are not requested. */
 static void read_statement(body *b) {
     reader *r = &b->reader;
     char letters[MOST_RESULTS];

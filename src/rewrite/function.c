@@ -105,7 +105,7 @@ static size_t rank_of_images(const ox_emitter *e, const function *f, const ox_no
     return 0;
 }
 
-/* Two dimensions behind the first one, which some of an image make, change their places. */
+/* Swaps the two dimensions after the first one, which several of an image were merged into. */
 static int32_t swap(ox_emitter *e, const char *flat, int32_t image) {
     static const int64_t order[] = {0, 2, 1};
     const ox_attr perm = {.name = "perm", .kind = OX_ATTR_INTS, .count = 3, .u.ints = order};

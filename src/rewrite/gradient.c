@@ -232,7 +232,7 @@ static ox_status take_lists(path *p, const ox_node *node, lists *l) {
     return OX_OK;
 }
 
-/* An output that somebody reads, which every node on the way has. */
+/* The first output that is read; every node on the path has one. */
 static int32_t first_output(const ox_node *node) {
     int k = 0;
     while (node->out[k] < 0)
@@ -281,7 +281,7 @@ static ox_status go_back(path *p, int32_t n) {
     return p->emitter.status;
 }
 
-/* The node itself, which reads the gradients that somebody wants. */
+/* The Gradient node itself, which reads the requested gradients. */
 static ox_status hand_on(path *p) {
     const ox_gradient *g = p->gradient;
     ox_node node = g->node;

@@ -8,7 +8,7 @@ typedef struct ox_derivative {
     ox_emitter emitter;
     const ox_node *node;
     const int32_t *in, *out; /* its values, where the gradient is computed */
-    const int32_t *given;    /* gradients of the outputs, OX_NONE where nobody reads one */
+    const int32_t *given;    /* gradients of the outputs, OX_NONE for outputs that are not read */
     const bool *wanted;      /* the inputs whose gradient is wanted */
     int32_t *gradients;      /* of inputs: what the rule gives, OX_NONE for none */
 } ox_derivative;

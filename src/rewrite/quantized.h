@@ -32,7 +32,7 @@ typedef struct ox_put_in {
     int32_t before; /* the node that it comes before */
 } ox_put_in;
 
-/* The nodes of a graph, and who reads and gives its values. */
+/* The nodes of a graph, with the readers and the producer of each value. */
 typedef struct ox_requantizer {
     ox_builder *b;
     ox_scope *scope;
@@ -44,7 +44,7 @@ typedef struct ox_requantizer {
     bool changed;     /* some node was replaced */
     ox_put_in *added; /* in the order of `before` */
     int32_t nadded, added_room;
-    int32_t bytes[2]; /* values: all bytes in order, signed ones and others; OX_NONE until somebody asks */
+    int32_t bytes[2]; /* values: all bytes in order, signed ones and others; OX_NONE until first used */
 } ox_requantizer;
 
 /* ---- quantized_known.c: what is known of values ------------------------------------------------------------- */

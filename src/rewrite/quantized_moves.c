@@ -88,7 +88,7 @@ static bool pads_zeros(const ox_requantizer *r, const ox_node *pad, const ox_qua
 }
 
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to) {
-    const int first = ox_build_is_op(move, "Where") ? 1 : 0, /* behind the condition */
+    const int first = ox_build_is_op(move, "Where") ? 1 : 0, /* after the condition */
         end = first || ox_build_is_op(move, "Concat") ? move->nin : 1;
     const bool pads = is_constant_pad(move), splits = ox_build_is_op(move, "Split");
     const ox_node split = *move; /* which may be gone afterwards */

@@ -28,7 +28,7 @@ static bool fits_sum(const ox_quantization *x, const ox_quantization *w, int64_t
     return k <= (INT32_MAX - least) / product;
 }
 
-/* The same by the weights themselves, which lie k behind each other for each channel. */
+/* The same computed from the weights themselves, k consecutive ones for each channel. */
 static bool fits_weights(const ox_quantization *x, const ox_quantization *w, const ox_tensor *weights, int64_t channel,
                          int64_t k, int64_t more) {
     int64_t sum = -more > more ? -more : more;

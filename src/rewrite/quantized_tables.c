@@ -122,7 +122,7 @@ static kind kind_of(region *g, int32_t value, int64_t *rank) {
     return ox_tensor_count(kept) == 1 && ox_quant_read(r, node, true, &q) && q.count == 1 ? CONSTANT : OTHER;
 }
 
-/* Nobody else reads what lies between, but for what is read back from bytes. */
+/* The values between have no other readers, except readers that take them from bytes. */
 static bool is_private(const region *g, int32_t result) {
     for (int i = 0; i < g->count; i++) {
         const ox_node *node = &g->r->scope->nodes[g->nodes[i]];

@@ -12,7 +12,7 @@ typedef struct ox_gradient {
     ox_node node;
     const char *name; /* interned */
     int32_t y;
-    int nxs, nnamed; /* xs, and zs behind them */
+    int nxs, nnamed; /* xs, then zs */
     const int32_t *named;
     struct ox_gradient *next;
 } ox_gradient;

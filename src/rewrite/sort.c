@@ -22,7 +22,7 @@ static int32_t source_of(const ox_scope *scope, int32_t n, int32_t k) {
     return value < 0 ? -1 : scope->notes[value].producer;
 }
 
-/* The first node that reads what it, or one behind it, gives; -1 if there is none. */
+/* The first node that reads a result of it, or of a node after it; -1 if there is none. */
 static int32_t first_unsorted(const ox_scope *scope) {
     for (int32_t n = 0; n < scope->nnodes; n++)
         for (int32_t k = 0; k < ox_node_named(&scope->nodes[n]); k++)

@@ -189,7 +189,7 @@ static ox_status widen_attrs(ox_builder *b, ox_node *node) {
     return OX_OK;
 }
 
-/* The first `count` values; those behind them are what a caller gives and gets. */
+/* The first `count` values; those after them are the caller's inputs and outputs. */
 static ox_status widen_values(ox_builder *b, ox_scope *scope, int32_t count) {
     for (int32_t v = 0; v < count; v++) {
         ox_declared *value = &scope->values[v];

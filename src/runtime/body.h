@@ -17,7 +17,7 @@ ox_status ox_body_room(ox_body *body, int number, size_t size, size_t wish, size
 void ox_body_begin(ox_inner *inner);
 /* Asks the operator where output k goes. */
 ox_status ox_body_place(ox_inner *inner, int k, const ox_tensor *output, void **place);
-/* Ends a run: lists the results, and copies those that have not been computed in their places. */
+/* Ends a run: lists the results, and copies those that were not computed in their final memory. */
 ox_status ox_body_finish(ox_inner *inner);
 /* Describes output k by the plan, where that knows it, or as the model states it. */
 ox_status ox_body_foresee(const ox_inner *inner, int k, bool planned, ox_result *result);

@@ -22,7 +22,7 @@ typedef struct ox_bound {
 ox_status ox_bound_set(ox_frame *frame, ox_bound *bound, ox_output_fn *callback, void *context);
 /* Begins a run: no output has been asked for. */
 void ox_bound_begin(const ox_frame *frame, ox_bound *bound);
-/* Ends a run: brings outputs where they belong that have not been computed there, and lists the results. */
+/* Ends a run: copies outputs that were not computed in the caller's memory to it, and lists the results. */
 ox_status ox_bound_finish(ox_frame *frame, ox_bound *bound);
 void ox_bound_free(ox_frame *frame, ox_bound *bound);
 

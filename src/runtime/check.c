@@ -20,7 +20,7 @@ static int next_member(const ox_frame *frame, int m) {
     return ox_frame_group(frame, m) ? frame->plan.members[m].next : -1;
 }
 
-/* Whether output k of member m is in memory behind the step. */
+/* Whether output k of member m is in memory after the step. */
 static bool is_stored(const ox_frame *frame, int m, int k) {
     const int v = frame->graph->nodes[m].out[k];
     if (v < 0 || ox_frame_own(frame, v)->constant || ox_step_view(&frame->plan.steps[m], k) == OX_VIEW_GIVEN)
@@ -201,7 +201,7 @@ static ox_status check_outputs(ox_frame *frame, int n) {
 
 /* ---- Steps -------------------------------------------------------------------------------------------------- */
 
-/* Behind a step: what it wrote is copied, and what nobody reads any more forgotten. */
+/* After a step: copies its results, and drops copies of values without further readers. */
 static ox_status renew_copies(ox_frame *frame, int n) {
     ox_copy *copies = frame->checking.copies;
     for (int m = first_member(frame, n); m >= 0; m = next_member(frame, m)) {

@@ -118,7 +118,7 @@ static ox_status run(ox_frame *second, int n) {
     return status == OX_OK ? OX_OK : ox_frame_explain(second, n, status);
 }
 
-/* With all inputs packed, and put back behind the run. */
+/* With all inputs packed, and restored after the run. */
 static ox_status run_packed(ox_frame *second, int n) {
     const ox_node *node = &second->graph->nodes[n];
     ox_slot *kept = ox_pile_array(&second->plan.pile, (size_t)node->nin + 1, sizeof *kept);

@@ -72,7 +72,7 @@ static ox_status out_of_memory(plan_writer *w, size_t size) {
     return ox_fail_memory(w->frame->error, "a written plan", size);
 }
 
-/* Room for `more` entries behind those of a list. */
+/* Grows a list for `more` entries. */
 static ox_status grow(plan_writer *w, list *l, size_t more, size_t size) {
     if (l->room - l->count >= more)
         return OX_OK;

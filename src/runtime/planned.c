@@ -19,7 +19,7 @@ static bool writes_over(const ox_planned_step *step) {
            ox_tensor_count(step->in[0]) && ox_tensor_count(step->out[0]) && !(step->op->flags & OX_OP_IN_PLACE);
 }
 
-/* Prepares a step behind the values that are alive; *need is where its memory ends in the arena. */
+/* Prepares a step in the arena after the live values; *need is the end of its memory. */
 static ox_status prepare_step(const ox_planned *plan, const ox_planned_step *step, ox_call *call, ox_pile *pile,
                               size_t *need) {
     unsigned char *memory = plan->arena + step->place;
@@ -115,7 +115,7 @@ static uint32_t checksum(const ox_planned *plan) {
     return ~sum;
 }
 
-/* Bytes from the first element to behind the last, and those before the first; false if they cannot be. */
+/* Bytes from the first element to the end of the last, and bytes before the first; false if they overflow. */
 static bool find_extent(const ox_tensor *t, size_t *before, size_t *behind) {
     const size_t size = ox_dtype_size(t->dtype);
     const int64_t most = INT32_MAX;

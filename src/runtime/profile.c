@@ -1,4 +1,4 @@
-/* profile.c: what a run does, step by step, for whoever wants to know. */
+/* profile.c: reports the steps of a run to callbacks. */
 #include "profile.h"
 
 #include "host.h"

@@ -1,4 +1,4 @@
-/* profile.h: who is told of the steps of a run. */
+/* profile.h: the callbacks for the steps of a run. */
 #ifndef OX_RUNTIME_PROFILE_H
 #define OX_RUNTIME_PROFILE_H
 
@@ -6,7 +6,7 @@
 
 /* The functions are called before a step and after it. */
 struct ox_profile {
-    ox_profile_fn *callback; /* NULL: nobody */
+    ox_profile_fn *callback; /* NULL: none */
     void *context;
     ox_progress_fn *progress; /* likewise */
     void *progress_context;

@@ -106,7 +106,7 @@ static ox_status next_stage(ox_frame *frame, ox_stage **stage) {
     return OX_OK;
 }
 
-/* Tells of outputs that have another shape than the model states, each once. */
+/* Warns once of each output whose shape differs from the one that the model states. */
 static void tell_shapes(const ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     char text[OX_ERROR_TEXT];

@@ -390,7 +390,7 @@ ox_status ox_session_write_plan(ox_session *session, ox_plan_writer *writer, ox_
 }
 #endif
 
-/* Where nobody is told of steps, the frame knows of no profile. */
+/* The frame has a profile only if a callback needs it. */
 static void watch(ox_session *session) {
     ox_profile *profile = &session->profile;
     profile->step = ox_profile_step;

@@ -1,4 +1,4 @@
-/* visit.c: the nodes of a model, one by one, for whoever wants to see them. */
+/* visit.c: visits the nodes of a model. */
 #include "visit.h"
 
 /* The frame in which a node runs a subgraph, NULL if it never did. */

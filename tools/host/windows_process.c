@@ -168,7 +168,7 @@ void ox_guard_forget(const char *path) {
     ReleaseSRWLockExclusive(&unfinished_lock);
 }
 
-/* A write to a pipe that nobody reads fails like any other. */
+/* A write to a closed pipe fails like any other. */
 void ox_guard_pipe(void) {}
 
 void ox_guard_line(bool drawn) {
