@@ -31,10 +31,8 @@ static int fail_unknown(const char *name) {
     ox_nearest nearest = {.wanted = name};
     for (size_t i = 0; i < ox_subcommand_count; i++)
         ox_nearest_add(&nearest, ox_subcommands[i].name);
-    ox_nearest_add(&nearest, "version");
-    ox_nearest_add(&nearest, "help");
-    ox_nearest_add(&nearest, "--version");
-    ox_nearest_add(&nearest, "--help");
+    ox_nearest_add(&nearest, *name == '-' ? "--version" : "version");
+    ox_nearest_add(&nearest, *name == '-' ? "--help" : "help");
     ox_nearest_put(&nearest, &near);
     int status =
         ox_tool_usage(NULL, *name == '-' ? "unknown option '%s'%s" : "no subcommand '%s'%s", name, ox_text_get(&near));

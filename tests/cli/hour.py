@@ -317,7 +317,7 @@ def as_json():
     facts = json.loads(ox("version", "--json").stdout)
     check("the version as JSON", facts["name"] == "ox" and facts["version"] in ox("version").stdout, facts)
     check("a version of something", "takes --json or nothing, not 'x'" in ox("version", "x", status=2).stderr)
-    check("an option in front", "unknown option '--verison'; did you mean '--version'" in ox("--verison", status=2).stderr)
+    check("an option in front", "unknown option '--verison'; did you mean '--version'?" in ox("--verison", status=2).stderr)
     cases = pathlib.Path(sys.argv[2]) / "cases"
     found = json.loads(ox("test", cases, "--json", status=1).stdout)
     check("test as JSON", (found["passed"], found["failed"], found["skipped"]) == (1, 3, 0) and
