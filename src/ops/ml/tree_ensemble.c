@@ -349,11 +349,16 @@ static void tally_part(void *context, int part, int parts) {
         (t->e->labels.count ? classify : regress)(t, first);
 }
 
+/* A walk looks at the first feature at a leaf, too: rows without any may have no memory. */
+static const double no_feature = 0;
+
 ox_status ox_run_tree_ensemble(ox_call *call) {
     const ensemble *e = call->state;
     size_t used = 0;
     tally t = {.call = call, .e = e};
     t.x = e->trees.of_floats ? ox_dense_in(call, &used, call->in[0]).data : ox_ml_doubles(call, &used, call->in[0]);
+    if (!e->columns)
+        t.x = &no_feature;
     t.scores = ox_workspace_take(call, &used, e->rows * e->targets, sizeof *t.scores);
     t.voted = ox_workspace_take(call, &used, e->rows * e->targets, sizeof *t.voted);
     /* A walk takes as long as some hundred bytes. */
