@@ -362,6 +362,10 @@ deb-test:
 conan-test:
 	@BUILD='$(BUILD)' sh tests/build/conan.sh
 
+# The port for vcpkg, too.
+vcpkg-test:
+	@BUILD='$(BUILD)' sh tests/build/vcpkg.sh
+
 # The library as one file: a part of `make nightly`.
 amalgamation-test: amalgamation all node-cases $(BUILD)/digits $(BUILD)/scopes
 	@BUILD='$(BUILD)' CC='$(CC)' TOOLS='$(TOOL_OBJ)' SCOPES='$(SCOPES_OBJ)' FUSED='$(FUSED:%=src/loops/%.c)' \
@@ -465,5 +469,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts checked venv trained-venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test amalgamation-test asan tsan alike nightly valgrind analyze \
+.PHONY: check check-parts checked venv trained-venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test vcpkg-test amalgamation-test asan tsan alike nightly valgrind analyze \
   lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck

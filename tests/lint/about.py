@@ -37,6 +37,8 @@ def differences(root):
     for line, key in (("Name", "NAME"), ("Version", "VERSION"), ("License", "LICENCE"), ("URL", "ADDRESS")):
         yield from expect("tools/ox.pc.in", rf"^{line}: (.*)$", f"@{key}@")
     yield from expect("tools/ox.1", r"^\.Dt (\S+) 1$", known["NAME"].upper())
+    yield from expect("packaging/vcpkg/ox/vcpkg.json", r'"version": "(.*)"', known["VERSION"])
+    yield from expect("packaging/vcpkg/ox/vcpkg.json", r'"license": "(.*)"', known["LICENCE"])
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     stated = {"NAME": project.get("name"), "LICENCE": project.get("license"), "DYNAMIC": sorted(project["dynamic"])}
     wanted = {"NAME": known["PACKAGE"], "LICENCE": known["LICENCE"], "DYNAMIC": ["urls", "version"]}
