@@ -87,6 +87,7 @@ help:
 	@echo 'make scopes     tiny graphs, all of a kind, fused and plain (a part of check); ALL=1: 20 rounds'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'
 	@echo 'make cross-test unit tests and the node suite on s390x, armhf and arm64, emulated'
+	@echo 'make cross-quick a quick share of all targets'
 	@echo 'make windows, musl, wasm, macos, freebsd: for other systems; with -test: tests under wine, here, in Node, or a look'
 	@echo 'make device-test the reduced library on microcontrollers, emulated'
 	@echo 'make tsan       threads under the thread sanitizer'

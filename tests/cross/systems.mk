@@ -8,6 +8,7 @@
 #   make macos       build/macos/port: libox.a, libox.dylib, ox, for arm64; nothing runs here
 #   make freebsd     build/freebsd/port: libox.a, libox.so, ox; nothing runs here
 #   make windows-test, musl-test, wasm-test, macos-test, freebsd-test
+#   make cross-quick   all of them and of cross.mk, without optimization, and their unit tests
 SYSTEMS := windows musl wasm macos freebsd
 COMMA   := ,
 $(SOURCES)/.stamp: tests/cross/sources.sh
@@ -64,6 +65,9 @@ FORMAT_macos   := mach-o arm64
 FORMAT_freebsd := elf64-x86-64
 macos-test freebsd-test: %-test: %
 	@sh tests/cross/linked.sh $(BUILD)/$*/port '$(FORMAT_$*)'
+
+cross-quick:
+	+@BUILD='$(BUILD)' MAKE='$(MAKE)' CROSS='$(CROSS)' SYSTEMS='$(SYSTEMS)' ARCHS='$(CROSS_ARCHS)' sh tests/cross/quick.sh
 
 zig:
 	@sh tests/venv.sh '$(PYTHON)' '$(ZIG_VENV)' tests/cross/requirements.txt
@@ -156,4 +160,4 @@ $(BUILD)/libpython3.dll.a: $(PY_OBJ)
 	$(call SHORT,LD) x86_64-w64-mingw32-dlltool -d $(BUILD)/python3.def -l $@
 endif
 
-.PHONY: system extension zig $(SYSTEMS) $(SYSTEMS:%=%-test)
+.PHONY: system extension zig cross-quick $(SYSTEMS) $(SYSTEMS:%=%-test)

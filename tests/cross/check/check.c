@@ -39,6 +39,7 @@ typedef struct test {
 } test;
 
 struct TCase {
+    const char *tags;
     test *tests;
     size_t count;
     void (*before)(void);
@@ -84,7 +85,7 @@ TCase *tcase_create(const char *name) {
 }
 
 void tcase_set_tags(TCase *tests, const char *tags) {
-    (void)tests, (void)tags;
+    tests->tags = tags;
 }
 
 void tcase_set_timeout(TCase *tests, double seconds) {
@@ -147,14 +148,15 @@ static void run_part(SRunner *runner, const char *suite, const TCase *tests) {
 }
 
 void srunner_run_all(SRunner *runner, int mode) {
-    const char *wanted = getenv("CK_RUN_SUITE");
+    const char *wanted = getenv("CK_RUN_SUITE"), *unwanted = getenv("CK_EXCLUDE_TAGS");
     (void)mode;
     for (size_t s = 0; s < runner->count; s++) {
         const Suite *suite = runner->suites[s];
         if (wanted && strcmp(wanted, suite->name))
             continue;
         for (size_t p = 0; p < suite->count; p++)
-            run_part(runner, suite->name, suite->parts[p]);
+            if (!unwanted || !suite->parts[p]->tags || strcmp(unwanted, suite->parts[p]->tags) != 0)
+                run_part(runner, suite->name, suite->parts[p]);
     }
 }
 
