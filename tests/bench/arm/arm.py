@@ -85,9 +85,11 @@ def kernels():
     }
 
 
-def networks():
+def networks(wanted):
     cases = {case.name: case for case in built.CASES if case.whole}
     for name, case in NETWORKS.items():
+        if name not in wanted:
+            continue
         yield name, onnx.load_model_from_string(cases[case].model(None))
 
 
@@ -124,12 +126,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--page", type=pathlib.Path, required=True)
+    parser.add_argument("--networks", nargs="*", choices=NETWORKS, default=list(NETWORKS), help="those that are counted: all")
     args = parser.parse_args()
     rows = []
-    for name, graph, runs in [*((name, graph, RUNS) for name, graph in kernels().items()), *((*network, 1) for network in networks())]:
+    for name, graph, runs in [*((name, graph, RUNS) for name, graph in kernels().items()), *((*network, 1) for network in networks(args.networks))]:
         rows.append(row_of(args.folder, name, graph, runs))
         print(rows[-1], flush=True)
-    args.page.write_text(TEXT + "\n".join(rows) + "\n")
+    left = [name for name in NETWORKS if name not in args.networks]
+    end = f"\nNot counted: {'; '.join(left)}.\n" if left else ""
+    args.page.write_text(TEXT + "\n".join(rows) + "\n" + end)
 
 
 TEXT = """# Instructions on aarch64
