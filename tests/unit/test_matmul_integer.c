@@ -217,7 +217,7 @@ START_TEST(tiles_of_bytes_give_exact_sums) {
         ck_assert_int_lt(k->rows, MOST_ROWS);
         for (int64_t rows = 1; rows <= k->rows; rows++)
             for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-                for (size_t d = (size_t)rows % 2; d < sizeof depths / sizeof *depths; d += 2)
+                for (size_t d = (size_t)(rows + kind) % 4; d < sizeof depths / sizeof *depths; d += 4)
                     if (widths[w] <= k->columns && depths[d] <= k->depth)
                         check_tile(loops, types, rows, widths[w], depths[d], (rows + (int64_t)w) % 2);
     }
