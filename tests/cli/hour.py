@@ -109,7 +109,7 @@ def usages_are_true():
     """Each option that a usage lists is taken, and none is unknown."""
     for sub in ("run", "bench", "info", "test", "embed", "ops"):
         usage = ox("help", sub).stdout.split("\n\n")[0]
-        options = re.findall(r"[\[ ](--?[a-z-]+)( [A-Z\[])?", usage)
+        options = re.findall(r"[\[ ](--?[a-z0-9-]+)( [A-Z\[])?", usage)
         check(f"options of {sub}", options, usage)
         for option, takes in options:
             done = subprocess.run([OX, sub, option, *(["1"] if takes else [])], cwd=DIR, capture_output=True, text=True)

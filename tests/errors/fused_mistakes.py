@@ -410,7 +410,7 @@ def experts():
     def packed_wrong(title, status, said, text="x,r,u,s,,d,t", inputs=(), **attributes):
         return at(title, f"QMoE {text} y", {**packed, **dict(inputs)}, status, said, **{"block_size": 16} | attributes)
     yield packed_wrong("weights of three bits", MODEL, "weights of 3 bits are not possible, but of 2, 4 or 8", expert_weight_bits=3)
-    yield packed_wrong("blocks of eight", MODEL, "attribute block_size is 8, which is no power of two from 16 on", block_size=8)
+    yield packed_wrong("blocks of eight", MODEL, "attribute block_size is 8, which is not a power of two of at least 16", block_size=8)
     yield packed_wrong("blocks that do not divide rows", SHAPE, "blocks of 64 weights do not divide rows of 32 in input 2 'u' (uint8 [2,64,16])",
                        block_size=64)
     yield packed_wrong("rows of experts that are short", SHAPE, "input 2 'u' (uint8 [2,64,15]) must have shape [2,64,16]",
