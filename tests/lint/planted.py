@@ -116,6 +116,7 @@ ABOUT = {
     "tools/ox.pc.in": ("Version: @VERSION@", "Version: 0.1.0"),
     "pyproject.toml": ('name = "oxrt"', 'name = "ox"'),
     "LICENSE": ("Version 2.0", "Version 1.1"),
+    "packaging/vcpkg/ox/vcpkg.json": ('"version": "0.1.0"', '"version": "0.0.9"'),
 }
 
 
@@ -126,7 +127,7 @@ def about(fault=None):
             text = (HERE.parents[1] / name).read_text()
             assert sound in text, name
             path = pathlib.Path(folder) / name
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text.replace(sound, broken, 1) if name == fault else text)
         return subprocess.run([sys.executable, HERE / "about.py", folder], capture_output=True, text=True, check=False)
 

@@ -275,7 +275,8 @@ static void sum_columns(const ox_call *call, const conv_integer *c, const char *
         for (int64_t tap = 0; tap < w->taps; tap += SUM_ROWS) {
             const int64_t taps = ox_least(SUM_ROWS, w->taps - tap);
             const int64_t columns = ox_least(OX_CONV_COLUMNS, w->out_count - column);
-            const ox_gemm_block to = {tap, taps, column, columns, (char *)gathered, sizeof *gathered, NULL};
+            ox_gemm_block to = {tap, taps, column, columns, NULL, sizeof *gathered, NULL};
+            to.data = (char *)gathered;
             ox_conv_columns(&c->conv, &from, &to);
             for (int64_t r = 0; r < taps; r++)
                 for (int64_t j = 0; j < columns; j++)
