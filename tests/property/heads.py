@@ -96,10 +96,11 @@ def rotate(x, cos, sin, interleaved):
 
 # ---- MultiHeadAttention and Attention --------------------------------------------------------------------------------
 
-def draw_mask(rng, batch, queries, keys):
+def draw_mask(rng, batch, queries, keys, causal):
     """No query is without a key: what is left of scores beside -10000 is rounded away."""
+    first = 0 if causal else keys // 2
     masks = [None, rng.integers(1, keys + 1, [batch]),
-             np.concatenate([rng.integers(keys // 2 + 1, keys + 1, [batch]), rng.integers(0, keys // 2 + 1, [batch])]),
+             np.concatenate([rng.integers(keys // 2 + 1, keys + 1, [batch]), rng.integers(0, first + 1, [batch])]),
              rng.integers(0, 2, [batch, keys]), rng.integers(0, 2, [batch, queries, keys])]
     mask = masks[int(rng.integers(0, 5))]
     if mask is not None and mask.ndim > 1:
@@ -156,10 +157,11 @@ def many_heads(rng):
         q, k, v = (x + b.reshape(heads, 1, -1) for x, b in zip((q, k, v), whole))
     pasts = [numbers(rng, kind, batch, heads, past, width) for width in (size, values)] if past else [None, None]
     caches = [grow(wide(p), x, before, room) for p, x in zip(pasts, (k, v))]
-    mask, bias_of_scores = draw_mask(rng, batch, queries, keys), maybe(rng, draw_added(rng, kind, batch, heads, queries, keys), 0.3)
+    attributes = {"num_heads": heads, **some_numbers(rng)}
+    mask = draw_mask(rng, batch, queries, keys, attributes.get("unidirectional"))
+    bias_of_scores = maybe(rng, draw_added(rng, kind, batch, heads, queries, keys), 0.3)
     if mask and mask[1].ndim == 1 and rng.random() < 0.2:
         mask = integers(np.concatenate([mask[1][:batch], np.zeros(2 * batch + 2)]))
-    attributes = {"num_heads": heads, **some_numbers(rng)}
     y, scores = multi_head(q, *(c[:, :, :keys] for c in caches), before, attributes, mask and mask[1], wide(bias_of_scores))
     inputs = [*parts, bias, mask, bias_of_scores, *pasts, integers([before]) if shared else None]
     return "MultiHeadAttention", inputs, [kind, kind, kind, maybe(rng, kind, 0.3)], attributes, [y, *caches, scores]
@@ -181,8 +183,9 @@ def projected(rng):
     before = numbers(rng, kind, 2, batch, heads, past, size) if past else None
     if past:
         k, v = (np.concatenate([p, a], 2) for p, a in zip(wide(before), (k, v)))
-    mask, added = draw_mask(rng, batch, steps, keys), maybe(rng, draw_added(rng, kind, batch, heads, steps, keys), 0.3)
     attributes = {"num_heads": heads, **some_numbers(rng)}
+    mask = draw_mask(rng, batch, steps, keys, attributes.get("unidirectional"))
+    added = maybe(rng, draw_added(rng, kind, batch, heads, steps, keys), 0.3)
     if values != size or rng.random() < 0.2:
         attributes["qkv_hidden_sizes"] = [heads * size, heads * size, heads * values]
     y, _ = multi_head(q, k, v, past, attributes, mask and mask[1], wide(added))

@@ -255,7 +255,7 @@ def refusals():
             ([node("Neg", ["x"], ["y"])], (stated, helper.make_empty_tensor_value_info("y")), "the type of its output 'y'"),
             ([node("SequenceConstruct", ["x"], ["y"])], (stated, items), "output 'y' is of type seq(tensor(float16))"),
             ([node("SequenceEmpty", [], ["s"], "a", dtype=half), node("SequenceInsert", ["s", "x"], ["t"]),
-              node("SequenceAt", ["t", "k"], ["y"])], (stated, y), "node 'a' (SequenceEmpty) makes a value"),
+              node("SequenceAt", ["t", "k"], ["y"])], (stated, y), "node 'a' (SequenceEmpty) has an output of 16-bit floats"),
             ([node("BitCast", ["x"], ["y"], "b", to=TensorProto.INT16)], (stated, bits), "node 'b' (BitCast) reads bits")):
         graph = helper.make_graph(nodes, "graph", [ends[0]], [ends[1]], [numpy_helper.from_array(np.array(0), "k")])
         model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 26 if len(nodes) == 1 and
