@@ -194,6 +194,10 @@ ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox
     return status;
 }
 
+bool ox_store_takes(const ox_store *store) {
+    return store && store->limit;
+}
+
 size_t ox_store_bytes(ox_store *store) {
     ox_lock_take(store->lock);
     size_t bytes = store->used;

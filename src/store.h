@@ -9,13 +9,14 @@ typedef struct ox_store ox_store;
 /* The layout of a block, one for each packing function and the kernels that read it. Every layout has its own name, so
  * that blocks of the same data, shape and build are never confused. */
 typedef enum ox_layout {
-    OX_LAYOUT_CONSTANT,    /* what a node gives, packed; variant: which options change its bits */
-    OX_LAYOUT_PACKED,      /* a weight with strides, packed */
-    OX_LAYOUT_PANELS,      /* a product's B in panels, matrix by matrix: the outer dims and strides, then those of B */
-    OX_LAYOUT_ROWS,        /* weights of a convolution in panels, tap by tap with all channels of a tap side by side */
-    OX_LAYOUT_BESIDE,      /* the same, OX_BESIDE outputs side by side for each channel and tap */
-    OX_LAYOUT_WORDS,       /* the same, by words of `variant` channels */
-    OX_LAYOUT_WINOGRAD,    /* the same, transformed for tiles of variant x variant results */
+    OX_LAYOUT_CONSTANT, /* what a node gives, packed; variant: which options change its bits */
+    OX_LAYOUT_PACKED,   /* a weight with strides, packed */
+    OX_LAYOUT_PANELS,   /* a product's B in panels, matrix by matrix: the outer dims and strides, then those of B */
+    OX_LAYOUT_ROWS,     /* weights of a convolution in panels, tap by tap with all channels of a tap side by side */
+    OX_LAYOUT_BESIDE,   /* the same, OX_BESIDE outputs side by side for each channel and tap */
+    OX_LAYOUT_WORDS,    /* the same, by words of `variant` channels */
+    OX_LAYOUT_WINOGRAD, /* the same, transformed for tiles of variant x variant results */
+    OX_LAYOUT_TREES,    /* trees of the attributes `weights` for rows of dims[0]; variant: of floats, and their head */
     OX_LAYOUT_COLUMN_SUMS, /* sums of the columns of matrices of bytes, as kernels see them that add `variant` */
 } ox_layout;
 
@@ -55,6 +56,9 @@ void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context)
  * the limit, or does not exist and `make` is NULL. Sessions in several threads may call this at the same time. */
 ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,
                        const void **block, ox_error *error);
+
+/* Whether it holds anything at all; false for NULL. */
+bool ox_store_takes(const ox_store *store);
 
 /* Bytes of all blocks. */
 size_t ox_store_bytes(ox_store *store);

@@ -53,6 +53,25 @@ def run_ox(data, case, threads, **limits):
         model.close()
 
 
+def run_rows(data, case):
+    """The outputs for some rows, row by row: two sessions of a model, which lays trees out once, take more and fewer rows
+    in turns."""
+    (name, x), = case.inputs
+    model, found = oxlib.Model(data), []
+    sessions = [oxlib.Session(model, oxlib.Options(threads=threads)) for threads in (1, 2)]
+    try:
+        for turn, count in enumerate((len(x), 1, len(x) // 2, len(x), 2)):
+            session = sessions[turn % 2]
+            session.set_input(0, arrays.to_input(np.ascontiguousarray(x[:count]), name))
+            session.run()
+            found.append([output_array(session, i) for i in range(case.outputs)])
+    finally:
+        for session in sessions:
+            session.close()
+        model.close()
+    return found
+
+
 def run_peer(data, case):
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     results = session.run(None, {f"x{i}": array for i, (_, array) in enumerate(case.inputs)})
@@ -76,7 +95,30 @@ def check(rng, turn, op=None):
         text = differs(a, w, case.tolerance)
         if text or differs(a, b, 0):
             return f"{where}: output {i}: {text or 'differs with two threads'}: {case.said()}"
+    for rows in run_rows(data, case) if case.op.startswith("TreeEnsemble") else []:
+        for i, (a, b) in enumerate(zip(rows, one)):
+            if differs(a, b[:len(a)], 0):
+                return f"{where}: output {i} of {len(a)} rows is not that of all: {case.said()}"
     return None
+
+
+def check_no_features():
+    """Trees of leaves alone read no feature: rows of none may be no memory."""
+    single = {"nodes_treeids": [0], "nodes_nodeids": [0], "nodes_featureids": [0], "nodes_values": [0.0],
+              "nodes_modes": ["LEAF"], "nodes_truenodeids": [0], "nodes_falsenodeids": [0], "target_treeids": [0],
+              "target_nodeids": [0], "target_ids": [0], "target_weights": [3.0], "n_targets": 1}
+    node = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", **single)
+    graph = helper.make_graph([node], "graph", [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = oxlib.Model(helper.make_model(graph, ir_version=10, opset_imports=imports).SerializeToString())
+    for rows in (1, 3, 40):
+        session = oxlib.Session(model)
+        session.set_input(0, oxlib.make_tensor(TensorProto.FLOAT, [rows, 0], None, None))
+        session.run()
+        tally.check(f"{rows} rows of no features", (output_array(session, 0) == 3).all())
+        session.close()
+    model.close()
 
 
 def main():
@@ -84,7 +126,9 @@ def main():
     failures = [text for text in (check(rng, turn, options.op) for turn in range(options.cases)) if text]
     for text in failures[:25]:
         print(text)
-    return tally.finish(options.cases - len(failures), len(failures))
+    before = tally.counts[True]
+    check_no_features()
+    return tally.finish(tally.counts[True] - before + options.cases - len(failures), len(failures))
 
 
 if __name__ == "__main__":

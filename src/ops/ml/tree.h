@@ -36,7 +36,8 @@ typedef struct ox_tree_vote {
 } ox_tree_vote;
 
 typedef struct ox_tree_source {
-    ox_pile *pile; /* for all but the votes, which are in plan memory */
+    ox_pile *pile; /* for all but the votes, ... */
+    ox_pile *kept; /* ... which are walked, as is what is laid out */
     int32_t branch_count, leaf_count, root_count;
     ox_tree_branch *branches;
     int32_t *roots; /* branches, or ~leaf */
@@ -78,8 +79,16 @@ typedef struct ox_trees {
     bool nan_matters; /* some node has OX_TREE_NAN */
 } ox_trees;
 
-/* Prepare: lays the trees out for walking rows of floats or doubles, in plan memory; the source has no cycles. */
+/* Prepare: lays the trees out for walking rows of floats or doubles; the source has no cycles. */
 ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats, ox_trees *trees);
+
+#if OX_KEEP_STATE
+/* Prepare: the trees that some session of the model laid out for rows of that kind and so many columns; false if none
+ * did. */
+bool ox_tree_find_kept(const ox_call *call, int64_t columns, bool of_floats, ox_trees *trees);
+/* Prepare: moves trees that were laid out into memory that all sessions share, or that of the plan. */
+ox_status ox_tree_keep(ox_call *call, const ox_tree_source *source, int64_t columns, ox_trees *trees);
+#endif
 
 /* Prepare: reads and checks all attributes of TreeEnsemble, or of the older operators, whose votes have the prefix
  * "class" or "target". The source has its pile already. */

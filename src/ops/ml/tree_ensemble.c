@@ -1,5 +1,6 @@
 /* tree_ensemble.c: TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier. */
 #include "half.h"
+#include "store.h"
 #include "tree.h"
 
 #include <math.h>
@@ -297,7 +298,8 @@ static ox_status plan_scores(ox_call *call, ensemble *e) {
 
 /* prefix: of the attributes that hold the votes; NULL for TreeEnsemble. */
 static ox_status plan_trees(ox_call *call, ensemble *e, const char *prefix, ox_pile *pile) {
-    ox_tree_source source = {.pile = pile};
+    const bool of_floats = is_of_floats(call->in[0]);
+    ox_tree_source source = {.pile = pile, .kept = call->pile};
     const ox_tensor *flat = prefix ? ox_tree_flat(call) : NULL;
     OX_TRY(ox_ml_rows(call, 0, &e->rows, &e->columns));
     if (flat || !OX_WITH_TREES) {
@@ -306,11 +308,21 @@ static ox_status plan_trees(ox_call *call, ensemble *e, const char *prefix, ox_p
         OX_TRY(ox_tree_take_flat(call, flat, e->columns, e->targets, &e->trees));
         return plan_scores(call, e);
     }
+#if OX_KEEP_STATE
+    if (ox_tree_find_kept(call, e->columns, of_floats, &e->trees))
+        return plan_scores(call, e);
+    if (ox_store_takes(call->store))
+        source.kept = pile;
+#endif
     if (prefix)
         OX_TRY(ox_tree_read_classic(call, prefix, e->columns, e->targets, &source));
     else
         OX_TRY(ox_tree_read(call, e->columns, e->targets, &source));
-    OX_TRY(ox_tree_lay_out(call, &source, is_of_floats(call->in[0]), &e->trees));
+    OX_TRY(ox_tree_lay_out(call, &source, of_floats, &e->trees));
+#if OX_KEEP_STATE
+    if (source.kept == pile)
+        OX_TRY(ox_tree_keep(call, &source, e->columns, &e->trees));
+#endif
     return plan_scores(call, e);
 }
 

@@ -88,7 +88,7 @@ static int64_t least_features(const ox_trees *trees, int64_t nodes) {
 }
 
 ox_status ox_tree_flatten(ox_call *call, const char *prefix, int64_t targets, int32_t flags, ox_tensor *flat) {
-    ox_tree_source source = {.pile = call->pile};
+    ox_tree_source source = {.pile = call->pile, .kept = call->pile};
     ox_trees trees;
     int64_t nodes, *words;
     OX_TRY(ox_tree_read_classic(call, prefix, INT32_MAX, targets, &source));

@@ -1,9 +1,11 @@
 /* tree_layout.c: lays trees out for walking. Every comparison becomes x <= limit: x < t is x <= the number before t,
  * the opposite of a comparison swaps the children, and a test for one of several values becomes a search among them.
  * The two children of a node lie side by side. A node with several parents is copied for each of them. */
+#include "store.h"
 #include "tree.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct layout {
     const ox_tree_source *source;
@@ -178,8 +180,8 @@ ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats,
     if (!l.pairs)
         return ox_fail_memory(call->error, "trees", (size_t)source->branch_count * sizeof *l.pairs);
     OX_TRY(count_nodes(call, source, l.pairs, &count));
-    l.nodes = ox_pile_array(call->pile, (size_t)count, sizeof *l.nodes);
-    l.leaves = ox_pile_array(call->pile, (size_t)count, sizeof *l.leaves);
+    l.nodes = ox_pile_array(source->kept, (size_t)count, sizeof *l.nodes);
+    l.leaves = ox_pile_array(source->kept, (size_t)count, sizeof *l.leaves);
     if (!l.nodes || !l.leaves)
         return ox_fail_memory(call->error, "trees", (size_t)count * (sizeof *l.nodes + sizeof *l.leaves));
     for (int32_t i = 0; i < source->root_count; i++)
@@ -197,3 +199,67 @@ ox_status ox_tree_lay_out(ox_call *call, ox_tree_source *source, bool of_floats,
                         .nan_matters = l.nan_matters};
     return OX_OK;
 }
+
+/* ---- For all sessions --------------------------------------------------------------------------------------- */
+
+#if OX_KEEP_STATE
+/* Trees, and how many votes there are. */
+typedef struct laid_out {
+    const ox_trees *trees;
+    size_t nodes, votes;
+} laid_out;
+
+/* What is walked, or the head that says where that lies: of the same attributes. */
+static ox_store_key key_of(const ox_call *call, int64_t columns, bool of_floats, bool head) {
+    return (ox_store_key){
+        .layout = OX_LAYOUT_TREES, .weights = call->attrs, .variant = of_floats + 2 * head, .dims = {columns}};
+}
+
+/* An ox_store_fn: nodes, leaves and votes, one after the other. */
+static void copy_walked(const void *context, void *block) {
+    const laid_out *l = context;
+    ox_tree_node *nodes = block;
+    ox_tree_leaf *leaves = (void *)(nodes + l->nodes);
+    memcpy(nodes, l->trees->nodes, l->nodes * sizeof *nodes);
+    memcpy(leaves, l->trees->leaves, l->nodes * sizeof *leaves);
+    if (l->votes)
+        memcpy(leaves + l->nodes, l->trees->votes, l->votes * sizeof *l->trees->votes);
+}
+
+/* An ox_store_fn. */
+static void copy_head(const void *context, void *block) {
+    memcpy(block, context, sizeof(ox_trees));
+}
+
+bool ox_tree_find_kept(const ox_call *call, int64_t columns, bool of_floats, ox_trees *trees) {
+    const ox_store_key key = key_of(call, columns, of_floats, true);
+    const void *head = NULL;
+    if (!ox_store_takes(call->store) || ox_store_get(call->store, &key, sizeof *trees, NULL, NULL, &head, NULL) ||
+        !head)
+        return false;
+    memcpy(trees, head, sizeof *trees);
+    return true;
+}
+
+ox_status ox_tree_keep(ox_call *call, const ox_tree_source *source, int64_t columns, ox_trees *trees) {
+    const laid_out l = {trees, (size_t)trees->node_count,
+                        trees->single < 0 ? (size_t)source->first[source->leaf_count] : 0};
+    const size_t size = l.nodes * (sizeof *trees->nodes + sizeof *trees->leaves) + l.votes * sizeof *trees->votes;
+    ox_store_key key = key_of(call, columns, trees->of_floats, false);
+    const void *block;
+    OX_TRY(ox_store_get(call->store, &key, size, copy_walked, &l, &block, call->error));
+    if (!block) {
+        void *made = ox_pile_get(call->pile, size);
+        if (!made)
+            return ox_fail_memory(call->error, "trees", size);
+        copy_walked(&l, made);
+        block = made;
+    }
+    trees->nodes = block;
+    trees->leaves = (const void *)(trees->nodes + l.nodes);
+    trees->votes = (const void *)(trees->leaves + l.nodes);
+    key = key_of(call, columns, trees->of_floats, true);
+    const void *head;
+    return ox_store_get(call->store, &key, sizeof *trees, copy_head, trees, &head, call->error);
+}
+#endif

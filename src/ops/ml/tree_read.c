@@ -191,7 +191,7 @@ static ox_status read_leaves(ox_call *call, int64_t targets, ox_tree_source *s) 
     OX_TRY(ox_ml_read_numbers(call, "", "leaf_weights", &weights));
     OX_TRY(ox_ml_check_count(call, "leaf_weights", weights.count, s->leaf_count, "one for each of 'leaf_targetids'"));
     OX_TRY(take(call, s->pile, count + 1, sizeof *s->first, &s->first));
-    OX_TRY(take(call, call->pile, count, sizeof *s->votes, &s->votes));
+    OX_TRY(take(call, s->kept, count, sizeof *s->votes, &s->votes));
     for (int32_t i = 0; i < s->leaf_count; i++) {
         OX_TRY(check_index(call, "leaf_targetids", i, target[i], targets));
         s->votes[i] = (ox_tree_vote){ox_ml_number(&weights, (size_t)i), (int32_t)target[i]};
@@ -376,7 +376,7 @@ static ox_status read_votes(ox_call *call, const char *prefix, const node_keys *
     OX_TRY(ox_ml_check_count(call, weights.name, weights.count, (int64_t)count, like));
     OX_TRY(take(call, s->pile, count, sizeof *leaf, &leaf));
     OX_TRY(take(call, s->pile, (size_t)keys->count + 2, sizeof *s->first, &s->first));
-    OX_TRY(take(call, call->pile, count, sizeof *s->votes, &s->votes));
+    OX_TRY(take(call, s->kept, count, sizeof *s->votes, &s->votes));
     for (size_t i = 0; i < count; i++) {
         OX_TRY(check_index(call, names.ids, (int64_t)i, ids[i], targets));
         OX_TRY(find_node(call, keys, names.nodes, trees[i], nodes[i], &leaf[i]));
