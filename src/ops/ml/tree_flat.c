@@ -26,7 +26,19 @@ static int32_t high(int64_t word) {
 }
 
 int32_t ox_tree_flat_flags(const ox_tensor *flat) {
-    return flat->dtype == OX_INT64 && ox_tensor_count(flat) >= HEAD ? high(((const int64_t *)flat->data)[2]) : 0;
+    int64_t word;
+    if (flat->dtype != OX_INT64 || ox_tensor_count(flat) < HEAD)
+        return 0;
+    memcpy(&word, (const char *)flat->data + 2 * sizeof word, sizeof word);
+    return high(word);
+}
+
+/* The words at an address that nodes may have: where they lie, or a copy of those that a file has at another one. */
+static const int64_t *aligned_words(ox_call *call, const ox_tensor *flat, int64_t count) {
+    if ((uintptr_t)flat->data % _Alignof(ox_tree_node) == 0)
+        return flat->data;
+    int64_t *copy = ox_pile_array(call->pile, (size_t)count, sizeof *copy);
+    return copy ? memcpy(copy, flat->data, (size_t)count * sizeof *copy) : NULL;
 }
 
 static ox_status damaged(const ox_call *call, const char *what, int64_t at) {
@@ -47,9 +59,12 @@ static bool is_sound(const ox_trees *t, int32_t at, int32_t nodes, int32_t votes
 }
 
 ox_status ox_tree_take_flat(ox_call *call, const ox_tensor *flat, int64_t columns, int64_t targets, ox_trees *trees) {
-    const int64_t *words = flat->data, count = ox_tensor_count(flat);
+    const int64_t count = ox_tensor_count(flat);
     if (flat->dtype != OX_INT64 || !ox_tensor_is_packed(flat) || count < HEAD)
         return ox_call_fail(call, OX_ERROR_MODEL, "attribute '__trees': it is no list of int64");
+    const int64_t *words = aligned_words(call, flat, count);
+    if (!words)
+        return ox_fail_memory(call->error, "trees", (size_t)count * sizeof *words);
     const int32_t nodes = high(words[0]), votes = low(words[1]), features = low(words[2]);
     *trees = (ox_trees){.root_count = low(words[0]),
                         .single = high(words[1]),
