@@ -183,6 +183,22 @@ ox_status ox_call_check_dtype(ox_call *call, int i, ox_dtypes set) {
                         OX_TYPE(call->in[i]->dtype), list_types(set, types, sizeof types));
 }
 
+ox_status ox_call_check_dims(ox_call *call, int i, int rank, const int64_t *dims) {
+    return ox_same_dims(call->in[i]->rank, call->in[i]->dims, rank, dims)
+               ? OX_OK
+               : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s", OX_INPUT(call, i), OX_DIMS(rank, dims));
+}
+
+ox_status ox_call_check_open_dims(ox_call *call, int i, int rank, const int64_t *dims) {
+    const ox_tensor *t = call->in[i];
+    bool fits = t->rank == rank;
+    for (int d = 0; d < rank && fits; d++)
+        fits = dims[d] < 0 || t->dims[d] == dims[d];
+    return fits ? OX_OK
+                : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s, where -1 is any", OX_INPUT(call, i),
+                               OX_DIMS(rank, dims));
+}
+
 ox_status ox_call_check_same(ox_call *call, int first, int last) {
     OX_TRY(check_given(call, first));
     for (int i = first + 1; i <= last && i < call->nin; i++)

@@ -196,6 +196,10 @@ static inline bool ox_call_given(const ox_call *call, int i) {
     return i >= 0 && i < call->nin && call->in[i] != NULL;
 }
 
+/* Infer: fails unless input i, which is given, has these dims; of the second one, those below 0 are any. */
+ox_status ox_call_check_dims(ox_call *call, int i, int rank, const int64_t *dims);
+ox_status ox_call_check_open_dims(ox_call *call, int i, int rank, const int64_t *dims);
+
 /* Infer: output k is this very tensor. Its data lives as long as the plan (an attribute) or the node's subgraph. */
 ox_status ox_call_give(ox_call *call, int k, const ox_tensor *tensor);
 

@@ -28,7 +28,7 @@ static int past_of(const ox_call *call, const ox_attention_shape *s, int which) 
     return ox_attention_in(call, s, s->stacked || which == OX_LAID_K ? OX_ATTENTION_PAST_KEY : OX_ATTENTION_PAST_VALUE);
 }
 
-/* The output that is the cache; NULL if nobody asked for it. */
+/* The output that is the cache; NULL if it is not asked for. */
 static const ox_tensor *present_of(const ox_call *call, const ox_attention_shape *s, int which) {
     const int k = s->present[which == OX_LAID_V];
     return k < call->nout ? call->out[k] : NULL;

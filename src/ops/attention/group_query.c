@@ -25,12 +25,6 @@ enum {
     K_NORM
 };
 
-static ox_status check_dims(ox_call *call, int i, int rank, const int64_t *dims) {
-    return ox_same_dims(call->in[i]->rank, call->in[i]->dims, rank, dims)
-               ? OX_OK
-               : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s", OX_INPUT(call, i), OX_DIMS(rank, dims));
-}
-
 static ox_status check_pair(ox_call *call, int first, int second, const char *what) {
     return ox_call_given(call, first) == ox_call_given(call, second)
                ? OX_OK
@@ -77,7 +71,8 @@ static ox_status read_operands(ox_call *call, ox_attention_shape *s) {
         for (int i = QUERY; i <= VALUE; i++) {
             s->rows[i] = ox_attention_rows_of(i, true, i ? heads : s->heads, s->queries, s->size);
             if (i)
-                OX_TRY(check_dims(call, i, 3, (const int64_t[]){s->batch, s->queries, ox_wrapping(heads, s->size)}));
+                OX_TRY(ox_call_check_dims(call, i, 3,
+                                          (const int64_t[]){s->batch, s->queries, ox_wrapping(heads, s->size)}));
         }
         return OX_OK;
     }
@@ -99,7 +94,7 @@ static ox_status read_past(ox_call *call, ox_attention_shape *s) {
         OX_TRY(ox_attention_check_past(call, s, PAST_KEY, s->past, s->size));
         OX_TRY(ox_attention_check_past(call, s, PAST_VALUE, s->past, s->size));
     }
-    OX_TRY(check_dims(call, LENGTHS, 1, &s->batch));
+    OX_TRY(ox_call_check_dims(call, LENGTHS, 1, &s->batch));
     OX_TRY(ox_call_int_list(call, TOTAL, &s->keys, 1, &count));
     if (count != 1 || s->keys < s->queries)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be one number of at least the %lld steps of %s",
@@ -125,19 +120,20 @@ static ox_status read_rotation(ox_call *call, ox_attention_shape *s) {
     if (s->half < 1 || s->half > s->size / 2)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have 2 dimensions, the last of 1 to %lld",
                             OX_INPUT(call, COS), (long long)(s->size / 2));
-    OX_TRY(check_dims(call, SIN, 2, cos->dims));
-    return ox_call_given(call, POSITIONS) ? check_dims(call, POSITIONS, 2, (const int64_t[]){s->batch, s->queries})
-                                          : OX_OK;
+    OX_TRY(ox_call_check_dims(call, SIN, 2, cos->dims));
+    return ox_call_given(call, POSITIONS)
+               ? ox_call_check_dims(call, POSITIONS, 2, (const int64_t[]){s->batch, s->queries})
+               : OX_OK;
 }
 
 static ox_status read_norms(ox_call *call, ox_attention_shape *s) {
     OX_TRY(check_pair(call, Q_NORM, K_NORM, "the norms"));
     for (int i = Q_NORM; i <= K_NORM; i++)
         if (ox_call_given(call, i))
-            OX_TRY(check_dims(call, i, 1, &s->size));
+            OX_TRY(ox_call_check_dims(call, i, 1, &s->size));
     s->epsilon = (double)ox_call_float(call, "qk_norm_epsilon", 1e-6F);
     s->sinks = ox_call_int(call, "smooth_softmax", 0) > 0 || ox_call_given(call, SINK);
-    return ox_call_given(call, SINK) ? check_dims(call, SINK, 1, &s->heads) : OX_OK;
+    return ox_call_given(call, SINK) ? ox_call_check_dims(call, SINK, 1, &s->heads) : OX_OK;
 }
 
 /* ---- The node -------------------------------------------------------------------------------------------------- */

@@ -26,17 +26,6 @@ static ox_status check_rank(ox_call *call, int i, int rank) {
                : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have %d dimensions", OX_INPUT(call, i), rank);
 }
 
-/* The dims of an input; those below 0 are any. */
-static ox_status check_dims(ox_call *call, int i, int rank, const int64_t *dims) {
-    const ox_tensor *t = call->in[i];
-    bool fits = t->rank == rank;
-    for (int d = 0; d < rank && fits; d++)
-        fits = dims[d] < 0 || t->dims[d] == dims[d];
-    return fits ? OX_OK
-                : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s, where -1 is any", OX_INPUT(call, i),
-                               OX_DIMS(rank, dims));
-}
-
 /* ---- Queries, keys and values ---------------------------------------------------------------------------------- */
 
 static ox_status split_heads(ox_call *call, int i, int64_t heads, int64_t width, int64_t *size) {
@@ -84,7 +73,7 @@ static void pack_rows(ox_attention_shape *s, int input, int first, int count, in
 
 static ox_status read_packed(ox_call *call, ox_attention_shape *s) {
     const ox_tensor *x = call->in[QUERY];
-    OX_TRY(check_dims(call, QUERY, 5, (const int64_t[]){-1, -1, s->heads, 3, -1}));
+    OX_TRY(ox_call_check_open_dims(call, QUERY, 5, (const int64_t[]){-1, -1, s->heads, 3, -1}));
     s->size = s->values = x->dims[4];
     s->added = x->dims[1];
     pack_rows(s, QUERY, 0, 3, s->added);
@@ -99,17 +88,17 @@ static ox_status read_keys(ox_call *call, ox_attention_shape *s) {
     s->values = s->size;
     s->rows[0] = ox_attention_rows_of(QUERY, true, s->heads, s->queries, s->size);
     if (!ox_call_given(call, VALUE)) {
-        OX_TRY(check_dims(call, KEY, 5, (const int64_t[]){s->batch, -1, s->heads, 2, s->size}));
+        OX_TRY(ox_call_check_open_dims(call, KEY, 5, (const int64_t[]){s->batch, -1, s->heads, 2, s->size}));
         s->added = key->dims[1];
         pack_rows(s, KEY, 1, 2, s->added);
         return OX_OK;
     }
     const bool flat = key->rank == 3;
     const int64_t wide[] = {s->batch, -1, x->dims[2]}, deep[] = {s->batch, s->heads, -1, s->size};
-    OX_TRY(check_dims(call, KEY, flat ? 3 : 4, flat ? wide : deep));
+    OX_TRY(ox_call_check_open_dims(call, KEY, flat ? 3 : 4, flat ? wide : deep));
     s->added = key->dims[flat ? 1 : 2];
     const int64_t values[] = {s->batch, s->added, -1}, cache[] = {s->batch, s->heads, s->added, -1};
-    OX_TRY(check_dims(call, VALUE, flat ? 3 : 4, flat ? values : cache));
+    OX_TRY(ox_call_check_open_dims(call, VALUE, flat ? 3 : 4, flat ? values : cache));
     if (flat)
         OX_TRY(split_heads(call, VALUE, s->heads, call->in[VALUE]->dims[2], &s->values));
     else
@@ -150,7 +139,7 @@ static ox_status read_past(ox_call *call, ox_attention_shape *s) {
         if (s->size != s->values)
             return ox_call_fail(call, OX_ERROR_SHAPE, "%s needs keys and values of one size, not %lld and %lld",
                                 OX_INPUT(call, PAST_KEY), (long long)s->size, (long long)s->values);
-        OX_TRY(check_dims(call, PAST_KEY, 5, (const int64_t[]){2, s->batch, s->heads, -1, s->size}));
+        OX_TRY(ox_call_check_open_dims(call, PAST_KEY, 5, (const int64_t[]){2, s->batch, s->heads, -1, s->size}));
         s->past = call->in[PAST_KEY]->dims[3];
     } else if (given) {
         OX_TRY(check_rank(call, PAST_KEY, 4));
@@ -185,9 +174,9 @@ static ox_status read_key_mask(ox_call *call, ox_attention_shape *s) {
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: masks of 4 dimensions are not supported",
                             OX_INPUT(call, KEY_MASK));
     if (mask->rank == 3)
-        return check_dims(call, KEY_MASK, 3, (const int64_t[]){batch, s->queries, s->keys});
+        return ox_call_check_open_dims(call, KEY_MASK, 3, (const int64_t[]){batch, s->queries, s->keys});
     if (mask->rank == 2)
-        return check_dims(call, KEY_MASK, 2, (const int64_t[]){batch, s->keys});
+        return ox_call_check_open_dims(call, KEY_MASK, 2, (const int64_t[]){batch, s->keys});
     if (mask->rank == 1 && (count == batch || (count % 2 == 0 && count / 2 == batch) ||
                             (count > 2 && (count - 2) % 3 == 0 && (count - 2) / 3 == batch)))
         return OX_OK;
@@ -278,7 +267,7 @@ ox_status ox_multi_head_shape_of(ox_call *call, ox_attention_shape *s) {
         !ox_add_i64(widths, part, &widths) || !ox_add_i64(widths, part, &widths))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%lld heads are too many", (long long)s->heads);
     if (ox_call_given(call, BIAS))
-        OX_TRY(check_dims(call, BIAS, 1, &widths));
+        OX_TRY(ox_call_check_open_dims(call, BIAS, 1, &widths));
     s->causal = ox_call_int(call, "unidirectional", 0) != 0;
     s->filter = (double)ox_call_float(call, "mask_filter_value", -10000);
     s->scale = scale_of(call, s);

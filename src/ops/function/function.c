@@ -308,17 +308,6 @@ ox_status ox_infer_matmul_words(ox_call *call) {
     return ox_call_check_dtype(call, 1, call->op->dtypes);
 }
 
-/* The input has these dims, of which those below 0 are any. */
-static ox_status check_dims(ox_call *call, int i, int rank, const int64_t *dims) {
-    const ox_tensor *t = call->in[i];
-    bool fits = t->rank == rank;
-    for (int d = 0; d < rank && fits; d++)
-        fits = dims[d] < 0 || t->dims[d] == dims[d];
-    return fits ? OX_OK
-                : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s, where -1 is any", OX_INPUT(call, i),
-                               OX_DIMS(rank, dims));
-}
-
 /* Ends of the keys of each of the batch, or ends and starts; or what each key, or each query, sees. */
 static ox_status check_mask(ox_call *call, int64_t keys) {
     const ox_tensor *x = call->in[0], *mask = call->in[5];
@@ -328,9 +317,9 @@ static ox_status check_mask(ox_call *call, int64_t keys) {
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: masks of 4 dimensions are not supported",
                             OX_INPUT(call, 5));
     if (mask->rank == 3)
-        return check_dims(call, 5, 3, seen);
+        return ox_call_check_open_dims(call, 5, 3, seen);
     if (mask->rank == 2)
-        return check_dims(call, 5, 2, (const int64_t[]){seen[0], keys});
+        return ox_call_check_open_dims(call, 5, 2, (const int64_t[]){seen[0], keys});
     if (mask->rank == 1 && (mask->dims[0] == seen[0] || (mask->dims[0] % 2 == 0 && mask->dims[0] / 2 == seen[0])))
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have one element for each of the batch of %lld, or two",
@@ -346,7 +335,7 @@ ox_status ox_infer_projected_attention(ox_call *call) {
         if (ox_call_given(call, floats[i]))
             OX_TRY(ox_call_check_dtype(call, floats[i], OX_BIT(x->dtype)));
     OX_TRY(check_rank(call, 0, 3));
-    OX_TRY(check_dims(call, 1, 2, (const int64_t[]){x->dims[2], -1}));
+    OX_TRY(ox_call_check_open_dims(call, 1, 2, (const int64_t[]){x->dims[2], -1}));
     if (ox_call_int(call, "past_present_share_buffer", 0) && (!ox_call_given(call, 4) || !ox_call_given(call, 6)))
         return ox_call_fail(call, OX_ERROR_MODEL,
                             "attribute 'past_present_share_buffer' needs inputs 4 and 6, the past and its length");
@@ -360,7 +349,7 @@ ox_status ox_infer_quantized_attention(ox_call *call) {
     OX_TRY(ox_infer_first_type(call));
     OX_TRY(ox_call_check_dtype(call, 1, OX_BIT(OX_INT8) | OX_BIT(OX_UINT8)));
     OX_TRY(check_rank(call, 0, 3));
-    OX_TRY(check_dims(call, 1, 2, (const int64_t[]){x->dims[2], -1}));
+    OX_TRY(ox_call_check_open_dims(call, 1, 2, (const int64_t[]){x->dims[2], -1}));
     const int64_t columns = w->dims[1];
     if (heads < 1 || columns % 3 || columns / 3 % heads)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s does not give queries, keys and values of %lld heads",
@@ -374,7 +363,7 @@ ox_status ox_infer_quantized_attention(ox_call *call) {
     int64_t keys = x->dims[1];
     if (ox_call_given(call, 8)) {
         OX_TRY(ox_call_check_dtype(call, 8, OX_BIT(OX_FLOAT)));
-        OX_TRY(check_dims(call, 8, 5, (const int64_t[]){2, x->dims[0], heads, -1, columns / 3 / heads}));
+        OX_TRY(ox_call_check_open_dims(call, 8, 5, (const int64_t[]){2, x->dims[0], heads, -1, columns / 3 / heads}));
         if (!ox_add_i64(keys, call->in[8]->dims[3], &keys))
             return ox_call_fail(call, OX_ERROR_LIMIT, "%s has too many keys", OX_INPUT(call, 8));
     }

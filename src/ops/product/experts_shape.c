@@ -16,12 +16,6 @@ static bool is_packed(const ox_call *call) {
     return ox_op_has(call->op, OX_OP_QUANTIZED);
 }
 
-static ox_status check_dims(ox_call *call, int i, int rank, const int64_t *dims) {
-    return ox_same_dims(call->in[i]->rank, call->in[i]->dims, rank, dims)
-               ? OX_OK
-               : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s", OX_INPUT(call, i), OX_DIMS(rank, dims));
-}
-
 static void number_inputs(const ox_call *call, ox_experts *x) {
     for (int i = 0; i < OX_EXPERT_PRODUCTS; i++)
         x->products[i] = is_packed(call)
@@ -120,15 +114,15 @@ static ox_status check_scales(ox_call *call, const ox_experts *x, const ox_exper
         return ox_call_fail(call, OX_ERROR_MODEL, "input %d, the scales of %s, is missing", p->scales,
                             OX_INPUT(call, p->weights));
     OX_TRY(ox_call_check_dtype(call, p->scales, call->op->dtypes));
-    OX_TRY(check_dims(call, p->scales, p->whole ? 2 : 3, (const int64_t[]){x->experts, p->n, p->blocks}));
+    OX_TRY(ox_call_check_dims(call, p->scales, p->whole ? 2 : 3, (const int64_t[]){x->experts, p->n, p->blocks}));
     if (!ox_call_given(call, p->zeros))
         return OX_OK;
     OX_TRY(ox_call_check_dtype(call, p->zeros, OX_BIT(OX_UINT8)));
     if (packed % each)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%lld zero points of %d bits do not fill bytes of %s",
                             (long long)packed, p->bits, OX_INPUT(call, p->zeros));
-    return p->whole ? check_dims(call, p->zeros, 2, (const int64_t[]){x->experts, packed / each})
-                    : check_dims(call, p->zeros, 3, (const int64_t[]){x->experts, p->n, packed / each});
+    return p->whole ? ox_call_check_dims(call, p->zeros, 2, (const int64_t[]){x->experts, packed / each})
+                    : ox_call_check_dims(call, p->zeros, 3, (const int64_t[]){x->experts, p->n, packed / each});
 }
 
 static ox_status check_product(ox_call *call, const ox_experts *x, ox_expert_product *p) {
@@ -140,7 +134,7 @@ static ox_status check_product(ox_call *call, const ox_experts *x, ox_expert_pro
     if (!ox_mul_i64(p->n, p->k, &count))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%s is too large for this machine", OX_INPUT(call, p->weights));
     OX_TRY(ox_call_check_dtype(call, p->weights, OX_BIT(p->bits ? OX_UINT8 : call->in[X]->dtype)));
-    OX_TRY(check_dims(call, p->weights, 3, (const int64_t[]){x->experts, p->n, p->k / each}));
+    OX_TRY(ox_call_check_dims(call, p->weights, 3, (const int64_t[]){x->experts, p->n, p->k / each}));
     if (p->bits) {
         OX_TRY(read_blocks(call, p));
         OX_TRY(check_scales(call, x, p));
@@ -148,7 +142,7 @@ static ox_status check_product(ox_call *call, const ox_experts *x, ox_expert_pro
     if (!ox_call_given(call, p->bias))
         return OX_OK;
     OX_TRY(ox_call_check_dtype(call, p->bias, OX_BIT(call->in[X]->dtype)));
-    return check_dims(call, p->bias, 2, (const int64_t[]){x->experts, p->n});
+    return ox_call_check_dims(call, p->bias, 2, (const int64_t[]){x->experts, p->n});
 }
 
 static ox_status read_products(ox_call *call, ox_experts *x) {
@@ -199,7 +193,7 @@ ox_status ox_experts_of(ox_call *call, ox_experts *x) {
     x->experts = router->rank == 2 ? router->dims[1] : 0;
     for (int i = ROUTER; i >= 0; i = i == ROUTER ? x->mixing : -1) {
         OX_TRY(ox_call_check_dtype(call, i, OX_BIT(t->dtype)));
-        OX_TRY(check_dims(call, i, 2, (const int64_t[]){x->tokens, x->experts}));
+        OX_TRY(ox_call_check_dims(call, i, 2, (const int64_t[]){x->tokens, x->experts}));
     }
     OX_TRY(read_numbers(call, x));
     OX_TRY(read_products(call, x));
