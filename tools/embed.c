@@ -324,17 +324,21 @@ static bool has_trees(const embedded *e) {
     return count > e->flat;
 }
 
-/* Lays the trees of a model out, which is then loaded from these bytes: not if it has data in other files. */
+/* Lays the trees of a model out, which is then loaded from these bytes, aligned as the device has them: not if it has
+ * data in other files. */
 static ox_status flatten(embedding *all, embedded *e) {
     unsigned char *bytes;
     size_t size;
+    ox_text flat = {0};
     if (all->names)
         return OX_OK;
     const ox_status status = ox_file_read(e->path, &bytes, &size, &all->error);
-    if (!status && (!ox_flatten_model(&e->bytes, bytes, size, &e->flat) || !e->flat || wants_files(bytes, size))) {
+    if (!status && (!ox_flatten_model(&flat, bytes, size, &e->flat) || !e->flat || wants_files(bytes, size) ||
+                    !ox_align_model(&e->bytes, (const unsigned char *)ox_text_get(&flat), flat.size))) {
         ox_text_free(&e->bytes);
         e->flat = 0;
     }
+    ox_text_free(&flat);
     if (!status)
         free(bytes);
     return status;

@@ -4,6 +4,7 @@
 """
 import argparse
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -53,6 +54,25 @@ def damage(rng, data):
     return model.SerializeToString()
 
 
+def buffer_of(ox, folder, data):
+    """How large a buffer `ox embed` gives a model."""
+    path = folder / "trees.onnx"
+    path.write_bytes(data)
+    subprocess.run([ox, "embed", str(path), "-o", str(folder)], check=True, capture_output=True)
+    return int(re.search(r"BUFFER_BYTES (\d+)", (folder / "trees.h").read_text())[1])
+
+
+def check_places(ox, folder):
+    """Trees are walked where they lie, so that their buffer is smaller than they are, wherever the file has them."""
+    case = ml_trees.regressor(np.random.default_rng([1, 6]))
+    model = onnx.load_from_string(shaped(ml.build(case), case))
+    for length in range(8):
+        model.producer_name = "x" * length
+        data = model.SerializeToString()
+        buffer = buffer_of(ox, folder, data)
+        tally.check("trees stay where they are", buffer < len(data), f"{buffer} bytes for a model of {len(data)}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("ox")
@@ -81,6 +101,7 @@ def main():
         tally.check(f"case {number} gives the same", not isinstance(got, int) and same(wanted, got), case.said())
         for _ in range(20 if flat else 0):
             run(damage(rng, found), case)
+    check_places(options.ox, options.folder)
     tally.check("trees were laid out", laid_out > options.cases // 2, laid_out)
     return tally.finish()
 
