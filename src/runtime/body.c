@@ -143,11 +143,11 @@ bool ox_body_borrows(const ox_body *body, int k) {
     return slot->source && !slot->constant;
 }
 
-/* True if the plan describes value v. */
+/* True if the plan describes value v, whatever ran before: later stages are those of the last run. */
 static bool is_planned(const ox_frame *frame, int v) {
     if (ox_graph_weight(frame->graph, v) || ox_frame_is_source(frame, v))
         return true;
-    for (int n = 0; n < frame->plan.newest->end; n++)
+    for (int n = 0; n < frame->plan.stages->end; n++)
         for (int k = 0; k < frame->graph->nodes[n].nout; k++)
             if (frame->graph->nodes[n].out[k] == v)
                 return true;
@@ -158,7 +158,7 @@ ox_status ox_body_foresee(const ox_inner *inner, int k, bool planned, ox_result 
     const ox_frame *frame = inner->frame;
     const ox_port *port = &frame->graph->outputs[k];
     const ox_tensor *tensor = &ox_frame_slot(frame, port->value)->tensor;
-    /* an input that nothing was given to, as in SequenceMap of no items, is not known */
+    /* an input that nothing was given to is not known */
     const bool known = planned && is_planned(frame, port->value) && tensor->dtype != OX_UNDEFINED;
     const int64_t *dims = known ? tensor->dims : port->shape ? port->shape->dims : NULL;
     *result = (ox_result){.dtype = known ? tensor->dtype : port->dtype,

@@ -296,12 +296,55 @@ START_TEST(test_forgotten) {
 }
 END_TEST
 
+/* What no round gives has the shape that is known before a run, whatever an earlier run gave. */
+START_TEST(test_no_round_again) {
+    static const int64_t none[] = {0}, two[] = {2, 64};
+    ox_bytes body = {0};
+    float wanted[2 * 64];
+    begin_body(&body);
+    memcpy(wanted, x, sizeof x);
+    memcpy(wanted + 64, x, sizeof x);
+    ox_put_node(&body, "SequenceConstruct", "a", "values", NULL);
+    ox_put_node(&body, "Sub", "i,i", "i0", NULL);
+    ox_put_node(&body, "SequenceAt", "values,i0", "b", NULL);
+    ox_put_output(&body, "c", OX_BOOL, 0, NULL);
+    ox_put_output(&body, "a", OX_FLOAT, 1, dims);
+    ox_put_output(&body, "b", OX_FLOAT, -1, NULL);
+    load_loop(&body, "m,,x", "last,y");
+    for (int run = 0; run < 5; run++) {
+        trips[0] = run & 1 ? 2 : 0;
+        ck_assert_msg(own_run(&m, 2, loop_inputs) == OX_OK, "%s", m.error.text);
+        own_check(&m, run & 1 ? 2 : 1, run & 1 ? two : none, wanted);
+    }
+    own_end(&m);
+}
+END_TEST
+
 /* SequenceMap of no items, whose body gives back what it is given: the type is what the model states. */
 START_TEST(test_mapped_nothing) {
     ox_bytes body = {0}, attrs = {0};
     begin();
     ox_put_input(&body, "item", OX_FLOAT, 1, dims);
     ox_put_output(&body, "item", OX_FLOAT, 1, dims);
+    ox_put_attr_graph(&attrs, "body", &body);
+    own_node(&m, "SequenceEmpty", "", "none", NULL);
+    own_node(&m, "SequenceMap", "none", "mapped", &attrs);
+    own_node(&m, "SequenceLength", "mapped", "y", NULL);
+    ox_put_output(&m.graph, "y", OX_INT64, 0, NULL);
+    ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
+    ck_assert_msg(own_run(&m, 0, NULL) == OX_OK, "%s", m.error.text);
+    ck_assert_int_eq(*(const int64_t *)m.output.data, 0);
+    own_end(&m);
+}
+END_TEST
+
+/* The same where the model states no types: they are those of the sequence. */
+START_TEST(test_mapped_untyped) {
+    ox_bytes body = {0}, attrs = {0};
+    begin();
+    ox_put_input(&body, "item", OX_UNDEFINED, -1, NULL);
+    ox_put_node(&body, "Neg", "item", "negative", NULL);
+    ox_put_output(&body, "negative", OX_UNDEFINED, -1, NULL);
     ox_put_attr_graph(&attrs, "body", &body);
     own_node(&m, "SequenceEmpty", "", "none", NULL);
     own_node(&m, "SequenceMap", "none", "mapped", &attrs);
@@ -354,7 +397,9 @@ Suite *ox_suite_control(void) {
     tcase_add_loop_test(test, test_endless, 0, 2);
     tcase_add_test(test, test_limited);
     tcase_add_test(test, test_forgotten);
+    tcase_add_test(test, test_no_round_again);
     tcase_add_test(test, test_mapped_nothing);
+    tcase_add_test(test, test_mapped_untyped);
     tcase_add_test(test, test_another_item);
     suite_add_tcase(suite, test);
     return suite;

@@ -54,6 +54,15 @@ static ox_status set_inputs(ox_call *call, ox_body *body, size_t at) {
     return OX_OK;
 }
 
+/* What is known of the inputs where there are no items: their types. */
+static ox_status describe_inputs(ox_call *call, ox_body *body) {
+    for (int i = 0; i < call->nin; i++) {
+        const ox_tensor item = {.dtype = is_sequence(call->in[i]) ? ox_type_item(call->in[i]->dtype) : OX_UNDEFINED};
+        OX_TRY(is_sequence(call->in[i]) ? call->bodies->set(body, i, &item) : call->bodies->hand_in(body, i, i));
+    }
+    return OX_OK;
+}
+
 /* A result of the body as an item, which stays until the session runs again. */
 static const ox_value *keep_result(ox_call *call, const ox_tensor *result) {
     ox_value *made = ox_make_tensor(call->strings, result->dtype, result->rank, result->dims, NULL);
@@ -88,6 +97,8 @@ static ox_status give(ox_call *call, ox_body *body, int k, ox_value *list, ox_dt
 
 /* The sequences of results: the item type of an empty one is what the body would give. */
 static ox_status give_lists(ox_call *call, ox_body *body, size_t count, ox_value **made, const ox_value ***lists) {
+    if (!count)
+        OX_TRY(describe_inputs(call, body));
     for (int k = 0; k < call->nout; k++) {
         ox_result seen = {0};
         if (!count)
