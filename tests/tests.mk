@@ -145,7 +145,7 @@ products: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
 
 epilogues: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 640 tests/property/epilogues.py --cases 640
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),160,640) tests/property/epilogues.py --cases $(if $(SANITIZE),160,640)
 
 expand-forms: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
@@ -169,7 +169,7 @@ saved: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 240 tests/property/saved.py --cases 240
 
 decided: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 700 tests/property/decided.py --cases 700
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),200,700) tests/property/decided.py --cases $(if $(SANITIZE),200,700)
 
 widened: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 205 tests/property/widened.py --cases 200
@@ -193,7 +193,7 @@ einsums: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/einsums.py --cases 800
 
 loops: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/loops.py --cases 300
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),100,300) tests/property/loops.py --cases $(if $(SANITIZE),100,300)
 
 recurrent: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/recurrent.py --cases 400
@@ -220,7 +220,7 @@ pools: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/pools.py --cases 800
 
 convs: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 500 tests/property/convs.py --cases 500
+	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),200,500) tests/property/convs.py --cases $(if $(SANITIZE),200,500)
 
 transposed: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/transposed.py --cases 400
@@ -309,8 +309,10 @@ allocations: $(BUILD)/libox.so node-cases
 $(BUILD)/watch.so: tests/hostile/watch.c
 	$(call SHORT,CC) $(CC) -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror -o $@ $<
 
+# Half as many under the sanitizers, which take their time; ALL=1 takes all there is time for.
+CHANGING := --moments $(if $(ALL),16 --most 4 --seconds 2,$(if $(SANITIZE),6 --most 1,8) --seconds 0.3)
 changing: $(BUILD)/libox.so $(BUILD)/watch.so node-cases
-	@$(OX_PYTHON) $(VENV_RUN) 800 tests/hostile/changing.py $(BUILD)/watch.so --nodes $(BUILD)/node
+	@$(OX_PYTHON) $(VENV_RUN) 800 tests/hostile/changing.py $(BUILD)/watch.so --nodes $(BUILD)/node $(CHANGING)
 
 addresses: $(BUILD)/libox.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 1800 tests/hostile/addresses.py $(BUILD)/node
