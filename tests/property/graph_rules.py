@@ -177,8 +177,14 @@ def dequantize(d, op):
     d.add(op, [a, scale_of(d, "float", dims), *zero], axis=axis)
 
 
+def has_scale(x):
+    """A range so small that its scale is 0 gives 0 / 0 as the zero point, which the specification casts to a byte."""
+    reach = np.float32(max(x.max(), 0)) - np.float32(min(x.min(), 0))
+    return bool(np.isfinite(x.astype(np.float64)).all()) and (reach == 0 or reach / np.float32(255) > 0)
+
+
 def quantize_dynamic(d, op):
-    d.add(op, [d.pick(["float"], lambda x: x.size > 0 and bool(np.isfinite(x.astype(np.float64)).all()))], 3)
+    d.add(op, [d.pick(["float"], lambda x: x.size > 0 and has_scale(x))], 3)
 
 
 # ---- Rows -------------------------------------------------------------------------------------------------------
