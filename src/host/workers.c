@@ -11,9 +11,11 @@
 enum {
     SPINS = 4000,
     YIELD = 64,
-    STAY = 16,      /* looks at its place before a worker moves again */
-    ALONE = 4,      /* pieces of work that the caller does all of before it lets workers look where they are */
-    LONG_NS = 50000 /* what is worth the time that workers take to move, when they wake */
+    STAY = 16,       /* looks at its place before a worker moves again */
+    ALONE = 4,       /* pieces of work that the caller does all of before it lets workers look where they are */
+    LONG_NS = 50000, /* what is worth the time that workers take to move, when they wake */
+    LOST_NS = 20000, /* what is lost in less time counts for nothing */
+    LOSSES = 4       /* in a row, after which the caller works alone for 2^LOSSES times as long as was lost */
 };
 
 /* Parts are not assigned to threads in advance: an idle thread takes the next one, so that work does not wait for a
@@ -34,6 +36,8 @@ struct ox_workers {
     int asleep;   /* sleeping workers, guarded by the mutex */
     int alone;    /* pieces of work in a row that the caller did all of */
     bool is_long; /* a part of the last work that workers had to be woken for: the next run of a model begins with it */
+    int losses;   /* pieces of work in a row that the caller had better done alone */
+    uint64_t alone_until; /* as other programs have the processors; 0: workers take part */
     int started;
     struct worker {
         ox_workers *workers;
@@ -162,16 +166,38 @@ void ox_workers_stop(ox_workers *workers) {
     ox_release(workers->allocator, workers, workers_size(workers->threads));
 }
 
-/* Waits for the parts that others have begun. */
-static void wait(ox_workers *workers) {
+/* Waits for the parts that others have begun. Nanoseconds. */
+static uint64_t wait(ox_workers *workers) {
+    if (!atomic_load_explicit(&workers->left, memory_order_acquire))
+        return 0;
+    const uint64_t start = ox_host_now();
     for (int i = 0; atomic_load_explicit(&workers->left, memory_order_acquire); i = (i + 1) % YIELD) {
         pause_a_little(i);
         if (i == YIELD - 1)
             workers->idle(workers->idle_context);
     }
+    return ox_host_now() - start;
 }
 
-void ox_workers_run(ox_workers *workers, ox_pool_fn *fn, void *context) {
+/* Where other programs have the processors, a part that a worker began may wait for one longer than the work takes. A
+ * piece of work that took longer so than it would have taken the caller alone is made up for by working alone. */
+static void weigh(ox_workers *workers, uint64_t own, uint64_t lost, bool helped) {
+    if (lost > LOST_NS && lost > own * (uint64_t)(workers->threads - 1)) {
+        workers->alone_until = ox_host_now() + (lost << workers->losses);
+        workers->losses += workers->losses < LOSSES;
+    } else if (helped) {
+        workers->losses = 0;
+    }
+}
+
+static bool works_alone(ox_workers *workers) {
+    if (workers->alone_until && ox_host_now() >= workers->alone_until)
+        workers->alone_until = 0;
+    return workers->alone_until;
+}
+
+/* Lets workers see the work. True if the sleeping ones had to be woken. */
+static bool offer(ox_workers *workers, ox_pool_fn *fn, void *context) {
     workers->fn = fn;
     workers->context = context;
     atomic_store_explicit(&workers->left, workers->threads, memory_order_relaxed);
@@ -183,18 +209,31 @@ void ox_workers_run(ox_workers *workers, ox_pool_fn *fn, void *context) {
     ox_host_mutex_give(&workers->mutex);
     if (wakes)
         ox_host_bell_ring(&workers->wake);
-    if (wakes ? workers->is_long : workers->alone >= ALONE) {
+    return wakes;
+}
+
+void ox_workers_run(ox_workers *workers, ox_pool_fn *fn, void *context) {
+    if (works_alone(workers)) {
+        for (int part = 0; part < workers->threads; part++)
+            fn(context, part, workers->threads);
+        return;
+    }
+    const bool wakes = offer(workers, fn, context), yields = wakes ? workers->is_long : workers->alone >= ALONE;
+    const uint64_t offered = yields ? ox_host_now() : 0;
+    if (yields) {
         ox_host_thread_yield();
         workers->alone = 0;
     }
-    const uint64_t start = wakes ? ox_host_now() : 0;
+    const uint64_t start = ox_host_now();
     do_part(workers, 0);
     if (wakes)
         workers->is_long = ox_host_now() - start >= LONG_NS;
     int others = 0;
     for (int part; (part = take_part(workers)) >= 0; others++)
         do_part(workers, part);
-    wait(workers);
-    workers->alone = !wakes && others == workers->threads - 1 ? workers->alone + 1 : 0;
+    const uint64_t own = ox_host_now() - start, lost = (yields ? start - offered : 0) + wait(workers);
+    const bool helped = others < workers->threads - 1;
+    weigh(workers, own, lost, helped);
+    workers->alone = !wakes && !helped ? workers->alone + 1 : 0;
 }
 #endif

@@ -1,6 +1,7 @@
 /* test_threads.c: the pool runs every part once, and a session gives the same bits with any number of threads. */
 #include "own_model.h"
 
+#include "src/host.h"
 #include "src/meter.h"
 #include "src/ops/window/band.h"
 #include "src/pool.h"
@@ -12,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- The pool ----------------------------------------------------------------------------------------------- */
 
@@ -120,9 +122,49 @@ START_TEST(others_take_what_a_slow_thread_has_left) {
     ox_error error;
     ox_pool *pool;
     s = (shares){.threads = 3, .slow = 0};
-    ck_assert_int_eq(ox_pool_create(ox_default_allocator(), 3, &ox_limits_default, &pool, &error), OX_OK);
-    for (int round = 0; round < 20; round++)
+    for (int round = 0; round < 20; round++) { /* a pool each: one that waited for others may work alone next time */
+        ck_assert_int_eq(ox_pool_create(ox_default_allocator(), 3, &ox_limits_default, &pool, &error), OX_OK);
         share(pool, &s, 90, 1);
+        ox_pool_free(pool);
+    }
+}
+END_TEST
+
+/* Which threads ran parts; those that are not the caller take LATE_NS, as where they wait for a processor. */
+typedef struct lateness {
+    pthread_t caller;
+    atomic_int elsewhere;
+} lateness;
+
+enum {
+    LATE_NS = 200000000
+};
+
+static void run_late(void *context, int part, int parts) {
+    lateness *l = context;
+    (void)part, (void)parts;
+    if (pthread_equal(pthread_self(), l->caller))
+        return;
+    atomic_fetch_add(&l->elsewhere, 1);
+    nanosleep(&(struct timespec){.tv_nsec = LATE_NS}, NULL);
+}
+
+/* A worker that kept the caller waiting gets no part for as long as that took, and parts again later. */
+START_TEST(late_workers_are_left_out) {
+    lateness l = {.caller = pthread_self()};
+    ox_error error;
+    ox_pool *pool;
+    ck_assert_int_eq(ox_pool_create(ox_default_allocator(), 2, &ox_limits_default, &pool, &error), OX_OK);
+    for (int turn = 0; turn < 2; turn++) {
+        const int before = atomic_load(&l.elsewhere);
+        while (atomic_load(&l.elsewhere) == before)
+            ox_pool_run(pool, run_late, &l);
+        const uint64_t end = ox_host_now() + LATE_NS / 2;
+        do
+            ox_pool_run(pool, run_late, &l);
+        while (ox_host_now() < end);
+        ck_assert_int_eq(atomic_load(&l.elsewhere), before + 1);
+    }
     ox_pool_free(pool);
 }
 END_TEST
@@ -494,6 +536,7 @@ Suite *ox_suite_threads(void) {
     tcase_add_loop_test(tests, every_part_runs_once, 1, MOST_THREADS + 1);
     tcase_add_loop_test(tests, every_unit_is_done_once, 1, MOST_THREADS + 1);
     tcase_add_test(tests, others_take_what_a_slow_thread_has_left);
+    tcase_add_test(tests, late_workers_are_left_out);
     tcase_add_test(tests, ranges_cover_everything_once);
     tcase_add_test(tests, bands_are_shared_evenly);
     tcase_add_test(tests, memory_of_parts_lies_apart);
