@@ -73,6 +73,10 @@
 #ifndef OX_WITH_PASSES
 #define OX_WITH_PASSES 1
 #endif
+/* QuantizeLinear and DequantizeLinear of other types than float and integers of 8, 16 and 32 bits. */
+#ifndef OX_WITH_SCALES
+#define OX_WITH_SCALES 1
+#endif
 
 /* 1 for a device: small limits, small blocks of memory, and one body per loop in place of several fast ones. */
 #ifndef OX_SMALL

@@ -34,6 +34,12 @@ ox_call_fn ox_prepare_elementwise, ox_run_elementwise;
 /* Small builds have no passes over rows: each operator runs by itself. */
 #define MIXED(name, since, min_in, max_in, ...) MIXED_OUT(name, since, min_in, max_in, 1, __VA_ARGS__)
 #define ROWS(name, since, min_in, max_in, ...) ROWS_OUT(name, since, min_in, max_in, 1, __VA_ARGS__)
+#if OX_WITH_SCALES
+#define SCALED(...) MIXED(__VA_ARGS__)
+#else
+#define SCALED(name, since, min_in, max_in, dtypes, infer, emit, run, flags)                                           \
+    OP(name, since, min_in, max_in, 1, 1, dtypes, infer, run, run, OX_OP_STRIDED | OX_OP_IN_PLACE | (flags))
+#endif
 #if OX_SMALL
 #define ROWS_OUT(name, since, min_in, max_in, max_out, dtypes, infer, emit, run, flags)                                \
     OP(name, since, min_in, max_in, 1, max_out, dtypes, infer, emit, run, OX_OP_STRIDED | OX_OP_IN_PLACE | (flags))

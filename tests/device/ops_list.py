@@ -18,7 +18,9 @@ import tally
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
 FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "means", "gemms", "arithmetic", "trees", "attributes", "subgraphs",
-            "values", "runs", "passes"]
+            "values", "runs", "passes", "scales"]
+# Types that scales need no lane programs for.
+PLAIN = {"float", "int8", "uint8", "int16", "uint16", "int32"}
 # All that selection.h may have, line by line.
 LINES = re.compile(r'/\* Written by tools/device/select\.awk\. \*/|#define OX_TABLE "selected\.inc"'
                    r"|#define OX_TYPES \(0(?: \| 1u << OX_[A-Z0-9]+)*\)"
@@ -37,7 +39,7 @@ def table_rows():
     rows = {}
     for line in TABLE.read_text().splitlines():
         match = re.match(r'(?:(?:OP|DENSE)_IN\("([^"]*)", *|[A-Z_]+\()(\w+), \(([0-9, ]+)\)', line)
-        if match and line.split("(")[0] in ("OP", "OP_IN", "LANES", "MIXED", "MIXED_OUT", "ROWS", "ROWS_OUT", "DENSE", "DENSE_IN"):
+        if match and line.split("(")[0] in ("OP", "OP_IN", "LANES", "MIXED", "MIXED_OUT", "SCALED", "ROWS", "ROWS_OUT", "DENSE", "DENSE_IN"):
             name = f"{match[1]}.{match[2]}" if match[1] else match[2]
             for version in match[3].split(", "):
                 rows[name, version] = line
@@ -50,8 +52,9 @@ TYPES = [name.lower() for name, number in re.findall(r"^    OX_([A-Z0-9]+) = (\d
 
 
 def read(lists):
-    """What the lists ask for: (operators, features, types, types that are reduced, rows that are early), or None if one is wrong."""
-    operators, features, types, reduced, late = set(), set(), set(), set(), set()
+    """What the lists ask for: (operators, features, types, types that are reduced, rows that are early, whether scales are lane
+    programs), or None if one is wrong."""
+    operators, features, types, reduced, late, scaled = set(), set(), set(), set(), set(), False
     for text in lists:
         for line in text.split(b"\n"):
             line = line.split(b"#")[0]
@@ -69,11 +72,14 @@ def read(lists):
                 continue
             late.add(tuple(words[:2]))
             types.update(words[2:])
-            if not re.search(r"^(LANES|MIXED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED", ROWS[tuple(words[:2])]):
+            if ROWS[tuple(words[:2])].startswith("SCALED"):
+                scaled |= bool(set(words[2:]) - PLAIN - ({"double"} if words[0] == "DequantizeLinear" else set()))
+            if not re.search(r"^(LANES|MIXED|SCALED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED", ROWS[tuple(words[:2])]):
                 reduced.update(words[2:])
     right = features <= set(FEATURES) and types <= set(TYPES)
     rows = {ROWS[operator] for operator in late}
-    return (operators, features, types, reduced, {ROWS[operator] for operator in operators} - rows) if right else None
+    early = {ROWS[operator] for operator in operators} - rows
+    return (operators, features, types, reduced, early, scaled or "scales" in features) if right else None
 
 
 def draw_list(rng):
@@ -105,7 +111,7 @@ def draw_list(rng):
 
 def problem_of_result(asked, folder):
     """What is wrong with the generated files; None if nothing is."""
-    operators, features, types, reduced, early = asked
+    operators, features, types, reduced, early, scales = asked
     defined = (folder / "selection.h").read_text()
     for line in defined.splitlines():
         if not LINES.fullmatch(line):
@@ -120,6 +126,11 @@ def problem_of_result(asked, folder):
             return f"selection.h lacks the feature {name}"
     derived = {"runs": lambda row: not re.fullmatch(r"OP(_IN)?\(.*, none, [^,]*", row),
                "attributes": lambda row: "OX_OP_NO_ATTRS" not in row, "values": lambda row: "OX_OP_VALUES" in row}
+    rows = [ROWS[operator] for operator in operators if ROWS[operator] not in early]
+    passes = scales or "passes" in features or not all(re.search(r"^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape), [^,]*\)$", row) for row in rows)
+    for name, wanted in ("scales", scales), ("passes", passes):
+        if operators | features and f"#define OX_WITH_{name.upper()} {int(wanted)}" not in defined:
+            return f"selection.h is wrong about {name}"
     for name, needed in derived.items():
         asked_for = features & ({name} if name == "values" else {name, "operators"})
         wanted = any(needed(ROWS[operator]) for operator in operators) or asked_for

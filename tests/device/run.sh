@@ -174,6 +174,7 @@ if [ -x "$BUILD/venv/bin/python" ]; then
     expect 'operators of bytes give the same bits' same_bits windows 10000 -DOX_DSP=0
     expect 'operators of bytes give the same bits with instructions for two products' same_bits windows 10000 -DOX_DSP=1
     expect 'products of floats give the same bits' same_bits products 10000 -DOX_DSP=0
+    expect 'scales of every form give the same bits' same_bits scales 10000 -DOX_DSP=0
 
     # The same by plans as constants, in one library of what all of them need, whose code the sanitizers watch, too.
     plans='windows products kws_qdq resnet'

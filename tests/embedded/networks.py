@@ -1,6 +1,6 @@
 """networks.py DIR: writes small networks with random weights, DIR/NAME/model.onnx: a keyword spotter of depthwise and
 1x1 convolutions (floats, QDQ and QOperator form), and in QDQ form a MobileNet of a quarter of the width, a ResNet of
-eight layers and an autoencoder, and operators of bytes, and products of floats, in many forms. The same bytes each time."""
+eight layers and an autoencoder, and operators of bytes, products of floats, and scales, in many forms. The same bytes each time."""
 import os
 import sys
 
@@ -20,7 +20,7 @@ class Network:
     """Values are names of int8 tensors in the quantized forms, with their scale and zero point."""
 
     def __init__(self, form, shape, seed):
-        self.form, self.rng = form, numpy.random.default_rng(seed)
+        self.form, self.rng, self.opset = form, numpy.random.default_rng(seed), 13
         self.nodes, self.weights, self.count = [], [], 0
         self.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
         self.x = Value("x", list(shape))
@@ -110,7 +110,7 @@ class Network:
         names = y if isinstance(y, list) else [self.floats(y)]
         outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names]
         graph = helper.make_graph(self.nodes, "network", [self.input], outputs, self.weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8 if self.opset == 13 else 10)
         os.makedirs(folder, exist_ok=True)
         onnx.save(model, os.path.join(folder, "model.onnx"))
 
@@ -313,9 +313,47 @@ def products():
     return net, outputs
 
 
+def scales():
+    """QuantizeLinear and DequantizeLinear of every type, with scales for tensors, axes and blocks, in order and strided;
+    some leave ties, and some are 0, negative, infinite or NaN."""
+    net = Network("float", (1, 6, 5, 7), 9)
+    net.opset = 21
+    rng, outputs, whole = net.rng, [], [1, 6, 5, 7]
+    large = net.node("Cast", [net.node("Mul", ["x", net.const(numpy.float32(5e8))])], to=TensorProto.INT32)
+    strided = net.node("Transpose", ["x"], perm=[0, 3, 2, 1])
+    single = net.node("Slice", ["x"] + [net.const(numpy.array([v], numpy.int64)) for v in (0, 1, 3)])
+    pixel = net.node("Reshape", [net.node("Slice", [net.node("Reshape", ["x", net.const(numpy.array([-1], numpy.int64))])]
+                                 + [net.const(numpy.array([v], numpy.int64)) for v in (3, 4)]), net.const(numpy.array([], numpy.int64))])
+    inputs = [("x", whole), (large, whole), (strided, [1, 7, 5, 6]), (single, None), (pixel, [])]
+    for given, shape in inputs:
+        for dtype in numpy.int8, numpy.uint8, numpy.int16, numpy.uint16:
+            forms = [((), {})]
+            for axis in range(len(shape or [])):
+                forms.append(((shape[axis],), dict(axis=axis - len(shape) * int(rng.integers(2)))))
+                block = int(rng.integers(1, 4))
+                forms.append((tuple(shape[:axis] + [-(-shape[axis] // block)] + shape[axis + 1:]), dict(axis=axis, block_size=block)))
+            for dims, attributes in forms:
+                info = numpy.iinfo(dtype)
+                scale = numpy.float32(rng.choice([0.03125, 0.0437, 0.5, 2e-4, -0.25, 0.0, numpy.inf, numpy.nan], dims, p=[0.3, 0.2, 0.2, 0.1, 0.05, 0.05, 0.05, 0.05]))
+                if given == large:
+                    scale = numpy.float32(scale * 1e8)
+                zero = [net.const(rng.integers(info.min, info.max + 1, dims).astype(dtype))]
+                if dtype == numpy.uint8 and rng.integers(2):
+                    zero = []
+                params = [net.const(scale)] + zero
+                name = net.node("QuantizeLinear", [given] + params, **attributes)
+                back = net.const(numpy.float32(rng.uniform(-2, 2, dims)))
+                outputs.append(net.node("DequantizeLinear", [name, back] + zero, **attributes))
+    for dims, attributes in ((), {}), ((6,), dict(axis=1)), ((1, 6, 5, 2), dict(axis=3, block_size=4)):
+        zeros = rng.integers(-2**31, 2**31, dims).astype(numpy.int32)
+        for zero in [], [net.const(zeros)]:
+            outputs.append(net.node("DequantizeLinear", [large, net.const(numpy.float32(rng.uniform(-2, 2, dims)))] + zero, **attributes))
+    return net, outputs
+
+
 NETWORKS = {"kws_float": lambda: keywords("float"), "kws_qdq": lambda: keywords("qdq"),
             "kws_qop": lambda: keywords("qop"), "mobilenet": mobilenet, "resnet": resnet, "autoencoder": autoencoder,
-            "windows": windows, "products": products}
+            "windows": windows, "products": products, "scales": scales}
 
 for name, make in NETWORKS.items():
     network, result = make()

@@ -25,6 +25,15 @@ function add_types(list, kind, i, n, type) {
             sets[kind] = sets[kind] " | 1u << OX_" toupper(type[i])
 }
 
+# Whether scales of these types are lane programs, which have doubles for int32.
+function needs_programs(name, list, i, n, type) {
+    n = split(list, type, " ")
+    for (i = 1; i <= n; i++)
+        if (type[i] !~ /^(float|u?int8|u?int16|int32)$/ && !(type[i] == "double" && name == "DequantizeLinear"))
+            return 1
+    return 0
+}
+
 BEGIN {
     # A path with = in it would be taken for an assignment.
     for (i = 1; i < ARGC; i++)
@@ -33,7 +42,7 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external quantized depth means gemms arithmetic trees attributes subgraphs values runs passes", feature, " ")
+    nfeatures = split("texts operators functions external quantized depth means gemms arithmetic trees attributes subgraphs values runs passes scales", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -83,7 +92,7 @@ in_list {
 }
 
 # A row of the table: its name, with the domain if it is not ONNX's own, and the versions that it serves.
-in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTROL|BODIES_IN)\(/ {
+in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|SCALED|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTROL|BODIES_IN)\(/ {
     text = $0
     domain = ""
     if (sub(/^[A-Z]+_IN\(/, "", text)) {
@@ -109,8 +118,10 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTR
             if ((full, version[i]) in late)
                 early = 0
             # What takes every type moves elements, by their size; all others have loops for a type.
+            if (/^SCALED/ && needs_programs(name, types[full, version[i]]))
+                features["scales"] = 1
             add_types(types[full, version[i]], /OX_SET_ALL[,)]/ ? "moved" : "types")
-            if (!/^(LANES|MIXED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED/)
+            if (!/^(LANES|MIXED|SCALED)|OX_SET_ALL[,)]|OX_OP_QUANTIZED/)
                 add_types(types[full, version[i]], "reduced")
             delete wanted[full, version[i]]
         }
@@ -124,7 +135,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|ROWS|ROWS_OUT|DENSE|DENSE_IN|CONTR
             print "#undef HOW\n#define HOW WHOLE" >table
         if (full == "Gemm")
             features["gemms"] = 1
-        if (/^(LANES|MIXED)/ || /OX_OP_LOADS/)
+        # Lane programs, and what else converts elements by their loops: not views, products and operators of bytes.
+        if (!early && !/^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape), [^,]*\)$/)
             features["passes"] = 1
         if (!/OX_OP_NO_ATTRS/)
             features["attributes"] = 1
@@ -161,6 +173,8 @@ END {
             list = list " | " flag
         print "#define OX_ROW_FLAGS (" list ")" >header
     }
+    if (features["scales"])
+        features["passes"] = 1
     if (features["operators"])
         features["attributes"] = features["runs"] = 1
     for (i = 1; i <= nfeatures && selective; i++)

@@ -36,6 +36,8 @@ __attribute__((section(".vectors"), used)) static const vector vectors[16] = {
     {.handler = fault},         {.handler = fault}, {.handler = fault}, {.handler = fault},
 };
 
+#define BOARD_MHZ (BOARD_HZ / 1000000)
+
 /* 24 bits, counting down. */
 #define TOP 0xffffffu
 static uint32_t earlier_ticks;
@@ -53,5 +55,7 @@ uint32_t board_instructions(void) {
         earlier_ticks += TOP + 1;
         ticks = TOP - SYSTICK[CURRENT];
     }
-    return (uint32_t)((uint64_t)(earlier_ticks + ticks) * 1000000000u / BOARD_HZ);
+    /* An instruction is a nanosecond. 64 bits would take a function to divide them. */
+    ticks += earlier_ticks;
+    return ticks / BOARD_MHZ * 1000 + ticks % BOARD_MHZ * 1000 / BOARD_MHZ;
 }

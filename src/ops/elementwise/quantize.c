@@ -1,6 +1,7 @@
 /* quantize.c: QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. */
 #include "ops/dense.h"
 #include "ops/own_pass.h"
+#include "quantize.h"
 
 #include "iterate/bcast.h"
 #include "loops/integer_loops.h"
@@ -19,13 +20,9 @@ static const ox_dtypes quantized = OX_BIT(OX_UINT8) | OX_BIT(OX_INT8) | OX_BIT(O
 /* ---- Scales ------------------------------------------------------------------------------------------------- */
 
 /* A scale is for the whole tensor, for each entry of an axis, or for each block along an axis. */
-static bool is_blocked(const ox_call *call) {
+bool ox_scale_is_blocked(const ox_call *call) {
     const ox_tensor *x = call->in[X], *scale = call->in[SCALE];
     return ox_tensor_count(scale) != 1 && scale->rank == x->rank && (scale->rank > 1 || scale->dims[0] != x->dims[0]);
-}
-
-bool ox_fits_quantize(const ox_call *call) {
-    return !is_blocked(call);
 }
 
 static ox_status fail_scale(ox_call *call, const char *why) {
@@ -68,6 +65,7 @@ static ox_status check_scale(ox_call *call) {
                : fail_scale(call, "it must be a scalar, or a list for the axis");
 }
 
+#if OX_WITH_SCALES
 /* Lays out entry `entry` and as many after it as there are, each `length` times along the axis. */
 static void repeat_entries(const struct ox_loops *loops, const ox_tensor *from, const ox_tensor *to, int axis,
                            int64_t entry, int64_t block, int64_t count, int64_t length) {
@@ -124,8 +122,12 @@ static ox_status prepare_blocked(ox_call *call, ox_pass_builder *builder, blocke
     return ox_own_pass_end(call, builder, ox_elementwise_write(call, builder, in), call->out[0], &state->pass);
 }
 
+bool ox_fits_quantize(const ox_call *call) {
+    return !ox_scale_is_blocked(call);
+}
+
 ox_status ox_prepare_quantize(ox_call *call) {
-    if (!is_blocked(call))
+    if (!ox_scale_is_blocked(call))
         return ox_prepare_elementwise(call);
     blocked_state *state = ox_call_state(call, sizeof *state);
     const ox_space space = ox_elementwise_space(call);
@@ -135,7 +137,7 @@ ox_status ox_prepare_quantize(ox_call *call) {
 }
 
 ox_status ox_run_quantize(ox_call *call) {
-    if (!is_blocked(call))
+    if (!ox_scale_is_blocked(call))
         return ox_run_elementwise(call);
     blocked_state *state = call->state;
     const int64_t count = ox_tensor_count(call->in[X]);
@@ -146,6 +148,7 @@ ox_status ox_run_quantize(ox_call *call) {
     }
     return ox_own_pass_run(call, &used, &state->pass);
 }
+#endif
 
 /* ---- QuantizeLinear ----------------------------------------------------------------------------------------- */
 
@@ -182,6 +185,7 @@ ox_status ox_infer_quantize(ox_call *call) {
     return ox_call_output(call, 0, to, x->rank, x->dims);
 }
 
+#if OX_WITH_SCALES
 /* The smallest and the largest integer of the type. */
 static const float *limits_of(ox_dtype dtype) {
     static const float limits[OX_DTYPE_COUNT][2] = {
@@ -212,6 +216,7 @@ ox_reg ox_emit_quantize(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
         x = ox_elementwise_apply(b, OX_LANES_Offset, NULL, OX_UNDEFINED, 2, sum);
     return ox_pass_narrow(b, x, &how);
 }
+#endif
 
 /* ---- DequantizeLinear --------------------------------------------------------------------------------------- */
 
@@ -228,6 +233,7 @@ ox_status ox_infer_dequantize(ox_call *call) {
     return ox_call_output(call, 0, to, x->rank, x->dims);
 }
 
+#if OX_WITH_SCALES
 /* The difference is exact, in double for int32; the product is rounded to float, and then to the output. */
 ox_reg ox_emit_dequantize(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     const bool has_zero = ox_call_given(call, ZERO_POINT);
@@ -241,6 +247,7 @@ ox_reg ox_emit_dequantize(ox_call *call, ox_pass_builder *b, const ox_reg *in) {
     const ox_reg product[] = {ox_pass_convert(b, x, OX_FLOAT), scale};
     return ox_elementwise_apply(b, OX_LANES_Mul, NULL, OX_UNDEFINED, 2, product);
 }
+#endif
 
 /* ---- DynamicQuantizeLinear ---------------------------------------------------------------------------------- */
 
