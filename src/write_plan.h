@@ -27,4 +27,7 @@ typedef struct ox_plan_writer {
  * on data, subgraphs, strings and values other than tensors are OX_ERROR_UNSUPPORTED. */
 ox_status ox_session_write_plan(ox_session *session, ox_plan_writer *writer, ox_error *error);
 
+/* The greatest number in the attributes of a node that are lists of integers; INT64_MAX if one is negative. */
+int64_t ox_node_greatest(const ox_node_info *node);
+
 #endif

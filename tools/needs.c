@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "write_plan.h"
 
 static int compare_needs(const void *a, const void *b) {
     const ox_need *x = a, *y = b;
@@ -35,6 +36,33 @@ static bool is_arithmetic(const ox_node_info *node) {
     return false;
 }
 
+static int64_t greatest(const ox_value_info *info, int first) {
+    int64_t most = 0;
+    for (int d = first; d < info->rank; d++) {
+        const int64_t dim = info->dims[d] > 0 ? info->dims[d] : INT64_MAX;
+        most = dim > most ? dim : most;
+    }
+    return most;
+}
+
+/* Whether the loops of devices for bytes surely take a QLinearConv: what src/bare/shape.c asks for, and less. */
+static bool is_small(const ox_node_info *node) {
+    enum {
+        MOST = 1 << 12,
+        MOST_ROOM = 1 << 24
+    };
+    ox_value_info x, w, y;
+    if (ox_node_input(node, 0, &x) || ox_node_input(node, 3, &w) || ox_node_output(node, 0, &y) || x.rank < 3 ||
+        x.rank > 4 || w.rank != x.rank || y.rank != x.rank)
+        return false;
+    const int64_t sizes[] = {greatest(&x, 1), greatest(&w, 0), greatest(&y, 1), ox_node_greatest(node)};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i] > MOST)
+            return false;
+    const int64_t step = sizes[3] ? sizes[3] : 1, kernel = greatest(&w, 2) * step;
+    return (greatest(&y, 2) * step + kernel + 3) * (kernel + 1) <= MOST_ROOM && sizes[1] * kernel * kernel <= MOST_ROOM;
+}
+
 /* An ox_node_fn: average pools and arithmetic of bytes, and convolutions whose groups have one input channel. */
 static void add_node_needs(void *context, const ox_node_info *node) {
     ox_needs *needs = context;
@@ -43,6 +71,7 @@ static void add_node_needs(void *context, const ox_node_info *node) {
     needs->gemms |= !*node->domain && !strcmp(node->op, "QLinearGemm");
     needs->means |= !*node->domain && strstr(node->op, "AveragePool") != NULL;
     needs->arithmetic |= is_arithmetic(node);
+    needs->columns |= is_quantized && !is_small(node);
     if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
         return;
     needs->depth |= !ox_node_input(node, is_quantized ? 3 : 1, &weights) && weights.rank > 1 && weights.dims[1] == 1;
@@ -108,6 +137,8 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         ox_text_put(out, "with trees\n");
     if (needs->depth)
         ox_text_put(out, "with depth\n");
+    if (needs->columns)
+        ox_text_put(out, "with columns\n");
     for (size_t i = 0; i < needs->count; i++) {
         ox_text_format(out, "%s %" PRId64, needs->at[i].name, needs->at[i].version);
         for (int type = 1; type < OX_DTYPE_COUNT; type++)

@@ -120,9 +120,10 @@ ox_status ox_prepare_quantize(ox_call *call) {
     s->block = 1;
     if (ox_tensor_count(call->in[SCALE]) == 1)
         return OX_OK;
-    if (ox_scale_is_blocked(call))
-        s->block = ox_call_int(call, "block_size", 1);
-    return ox_call_axis(call, "axis", ox_call_int(call, "axis", 1), call->in[X]->rank, &s->axis);
+    OX_TRY(ox_call_axis(call, "axis", ox_call_int(call, "axis", 1), call->in[X]->rank, &s->axis));
+    if (ox_scale_is_blocked(call)) /* no longer than the axis, so that it has no more than 32 bits */
+        s->block = ox_most(1, ox_least(ox_call_int(call, "block_size", 1), call->in[X]->dims[s->axis]));
+    return OX_OK;
 }
 
 /* Elements along the last dimension, where scales and zero points are read again only if they change. */

@@ -118,10 +118,10 @@ static uint32_t checksum(const ox_planned *plan) {
 /* Bytes from the first element to the end of the last, and bytes before the first; false if they overflow. */
 static bool find_extent(const ox_tensor *t, size_t *before, size_t *behind) {
     const size_t size = ox_dtype_size(t->dtype);
-    const int64_t most = INT32_MAX;
+    const int32_t most = INT32_MAX;
     int64_t low = 0, high = (int64_t)size;
     if (!size || t->rank < 0 || t->rank > OX_MAX_RANK || (t->rank && !t->dims) || ox_tensor_count(t) < 0 ||
-        ox_tensor_count(t) > most / (int64_t)size)
+        ox_tensor_count(t) > ox_quotient(most, (int64_t)size))
         return false;
     for (int d = 0; d < t->rank && t->strides && ox_tensor_count(t); d++) {
         int64_t reach;

@@ -1,6 +1,8 @@
 /* visit.c: visits the nodes of a model. */
 #include "visit.h"
 
+#include "write_plan.h"
+
 /* The frame in which a node runs a subgraph, NULL if it never did. */
 static const ox_frame *frame_of(const ox_frame *frame, int n, const ox_graph *graph) {
     const ox_subframes subframes = frame ? ox_frame_inner(frame, n) : (ox_subframes){0};
@@ -153,4 +155,15 @@ int64_t ox_node_int(const ox_node_info *info, const char *name, int64_t otherwis
         if (node->attrs[i].kind == OX_ATTR_INT && !ox_text_order(node->attrs[i].name, name))
             return node->attrs[i].u.i;
     return otherwise;
+}
+
+int64_t ox_node_greatest(const ox_node_info *info) {
+    const ox_node *node = info->node;
+    int64_t most = 0;
+    for (int i = 0; i < node->nattrs; i++)
+        for (size_t k = 0; node->attrs[i].kind == OX_ATTR_INTS && k < node->attrs[i].count; k++) {
+            const int64_t number = node->attrs[i].u.ints[k];
+            most = number < 0 ? INT64_MAX : number > most ? number : most;
+        }
+    return most;
 }

@@ -17,7 +17,7 @@ import tally
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
-FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "means", "gemms", "arithmetic", "trees", "attributes", "subgraphs",
+FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "columns", "means", "gemms", "arithmetic", "trees", "attributes", "subgraphs",
             "values", "runs", "passes", "scales"]
 # Types that scales need no lane programs for.
 PLAIN = {"float", "int8", "uint8", "int16", "uint16", "int32"}

@@ -330,7 +330,7 @@ def scales():
             forms = [((), {})]
             for axis in range(len(shape or [])):
                 forms.append(((shape[axis],), dict(axis=axis - len(shape) * int(rng.integers(2)))))
-                block = int(rng.integers(1, 4))
+                block = int(rng.choice([1, 2, 3, 2**32]))
                 forms.append((tuple(shape[:axis] + [-(-shape[axis] // block)] + shape[axis + 1:]), dict(axis=axis, block_size=block)))
             for dims, attributes in forms:
                 info = numpy.iinfo(dtype)

@@ -42,7 +42,7 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external quantized depth means gemms arithmetic trees attributes subgraphs values runs passes scales", feature, " ")
+    nfeatures = split("texts operators functions external quantized depth columns means gemms arithmetic trees attributes subgraphs values runs passes scales", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -135,6 +135,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|SCALED|ROWS|ROWS_OUT|DENSE|DENSE_I
             print "#undef HOW\n#define HOW WHOLE" >table
         if (full == "Gemm")
             features["gemms"] = 1
+        if (full == "ConvInteger")
+            features["columns"] = 1
         # Lane programs, and what else converts elements by their loops: not views, products and operators of bytes.
         if (!early && !/^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape), [^,]*\)$/)
             features["passes"] = 1

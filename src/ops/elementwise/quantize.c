@@ -39,7 +39,8 @@ static ox_status check_blocks(ox_call *call, int axis, int64_t block) {
         return fail_scale(call, "with blocks, both have the same rank");
     for (int d = 0; d < x->rank; d++) {
         int64_t n = x->dims[d];
-        if (scale->dims[d] != (d == axis ? n / block + (n % block != 0) : n))
+        const int64_t blocks = n <= block ? n > 0 : ox_quotient(n, block) + (ox_remainder(n, block) != 0);
+        if (scale->dims[d] != (d == axis ? blocks : n))
             return fail_scale(call, "it must have one entry for each block along the axis");
     }
     return OX_OK;

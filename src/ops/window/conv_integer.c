@@ -102,6 +102,7 @@ static uint32_t entry(const ox_tensor *zeros, int64_t i) {
     return zeros ? (uint32_t)ox_tensor_int(zeros, ox_tensor_count(zeros) == 1 ? 0 : i) : 0;
 }
 
+#if OX_WITH_COLUMNS
 static double scale_of(const ox_tensor *t, int64_t i) {
     return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
 }
@@ -160,6 +161,7 @@ static ox_status keep_ends(ox_call *call, conv_integer *c) {
     c->ends = ends;
     return OX_OK;
 }
+#endif
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
@@ -174,6 +176,7 @@ static bool has_weight_zeros(const ox_call *call) {
     return false;
 }
 
+#if OX_WITH_COLUMNS
 static ox_gemm_panel_fn lay_bytes;
 static ox_gemm_end_fn finish;
 
@@ -381,6 +384,10 @@ static void run_bytes(const ox_call *call, const ox_conv *conv, size_t *used, co
     run_product(call, conv, used, &g, &job, of);
 }
 
+static const ox_conv_way bytes_way = {
+    .name = "columns", .algorithm = ox_conv_product_algorithm, .prepare = prepare_bytes, .run = run_bytes};
+#endif
+
 #if !OX_SMALL
 static void run_words(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
     const conv_integer *c = call->state;
@@ -534,8 +541,6 @@ static const ox_conv_way depth_way = {.name = "depth",
                                       .prepare = prepare_words,
                                       .run = run_words};
 #endif
-static const ox_conv_way bytes_way = {
-    .name = "columns", .algorithm = ox_conv_product_algorithm, .prepare = prepare_bytes, .run = run_bytes};
 
 #if OX_SMALL
 static const char *algorithm_in_place(const ox_conv *conv) {
@@ -544,8 +549,7 @@ static const char *algorithm_in_place(const ox_conv *conv) {
 }
 
 static bool can_be_in_place(const ox_call *call, const ox_conv *conv) {
-    const conv_integer *c = call->state;
-    return c->requantize && conv->in_channels && ox_conv_bytes_room(conv);
+    return inputs_of(call)->y_scale >= 0 && conv->in_channels && ox_conv_bytes_room(conv);
 }
 
 static ox_status prepare_in_place(ox_call *call, ox_conv *conv, bool *ready) {
@@ -568,8 +572,8 @@ static void run_in_place(const ox_call *call, const ox_conv *conv, size_t *used,
                                  .w_zeros = c->w_zeros ? input(call, in->w_zero) : NULL,
                                  .x = of->x,
                                  .w = of->weights,
-                                 .x_scale = (float)scale_of(call->in[in->x_scale], 0),
-                                 .y_scale = (float)scale_of(call->in[in->y_scale], 0),
+                                 .x_scale = OX_GET(ox_f32, call->in[in->x_scale]->data),
+                                 .y_scale = OX_GET(ox_f32, call->in[in->y_scale]->data),
                                  .w_scales = call->in[in->w_scale],
                                  .bias = input(call, in->bias),
                                  .y = of->to};
@@ -587,9 +591,14 @@ static const ox_conv_way *const ways[] = {
 #if OX_SMALL
     &in_place_way,
 #else
-    &depth_way, &wide_way, &words_way,
+    &depth_way,
+    &wide_way,
+    &words_way,
 #endif
-    &bytes_way};
+#if OX_WITH_COLUMNS
+    &bytes_way
+#endif
+};
 
 ox_status ox_prepare_conv_integer(ox_call *call) {
     const integer_inputs *in = inputs_of(call);
@@ -598,9 +607,15 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
     c->dtype = call->out[0]->dtype;
-    c->x_shift = ox_gemm_kernel_of(call->loops, call->in[in->w]->dtype, call->in[0]->dtype)->shift;
     c->w_zeros = has_weight_zeros(call);
+#if OX_WITH_COLUMNS
+    c->x_shift = ox_gemm_kernel_of(call->loops, call->in[in->w]->dtype, call->in[0]->dtype)->shift;
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
+#else
+    if (!can_be_in_place(call, &c->conv))
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s is too large for the loops of this build of the library",
+                            OX_INPUT(call, 0));
+#endif
     return ox_conv_choose(call, &c->conv, ways, sizeof ways / sizeof *ways);
 }
 
@@ -609,11 +624,13 @@ ox_status ox_run_conv_integer(ox_call *call) {
     const int w = inputs_of(call)->w;
     size_t used = c->behind;
     const ox_channel_end *ends = c->ends;
+#if OX_WITH_COLUMNS
     if (!ends && !(OX_SMALL && c->is_wide)) {
         ox_channel_end *found = ox_workspace_take(call, &used, call->in[w]->dims[0], sizeof *found);
         find_ends(call, c, found);
         ends = found;
     }
+#endif
     c->conv.way->run(call, &c->conv, &used,
                      &(ox_conv_operands){call->in[0]->data, call->in[w]->data, ends, call->out[0]->data});
     return OX_OK;
