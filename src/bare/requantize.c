@@ -1,5 +1,6 @@
 /* requantize.c: factors of sums, and sums whose rounding integers of 32 bits do not tell. */
 #include "requantize.h"
+#include "soft.h"
 
 enum {
     LEAST_SHIFT = 2, /* so that some upper halves are sure */
@@ -17,13 +18,10 @@ ox_channel_scales ox_channel_scales_of(float x, const ox_tensor *w, float y, boo
         .x = x, .y = y, .w = w->data, .step = ox_tensor_count(w) > 1, .divides_first = divides_first};
     s.zero = zero - (is_signed ? 0 : 128);
     s.flip = is_signed ? 0 : 0x80808080;
-    const double ratio = (double)x / (double)y;
-    uint64_t bits;
-    memcpy(&bits, &ratio, sizeof bits);
-    const int32_t exponent = (int32_t)(bits >> 52); /* with the sign */
-    if (exponent > 0 && exponent < 0x7ff) {
-        s.ratio = (uint32_t)(bits >> 21) | (uint32_t)1 << 31;
-        s.exponent = exponent - 1023 - 31;
+    const ox_soft ratio = ox_soft_quotient(ox_soft_float(x), ox_soft_float(y));
+    if (ratio.kind == OX_SOFT_NUMBER && !ratio.negative) {
+        s.ratio = (uint32_t)(ratio.digits >> 21);
+        s.exponent = ratio.exponent + 21;
     }
     return s;
 }
@@ -45,12 +43,10 @@ ox_factor ox_factor_of(const ox_channel_scales *s, ptrdiff_t channel) {
 
 /* As ox_integer_loops.requantize has it, within limits that saturation is well inside of. */
 static int32_t by_doubles(const ox_channel_scales *s, ptrdiff_t channel, int32_t sum) {
-    const double x = (double)s->x, y = (double)s->y, w = (double)scale_of(s, channel);
-    const double magic = 0x1.8p52, most = 1024;
-    double value = (double)sum * (s->divides_first ? x / y * w : x * w / y) + magic;
-    value = value > magic - most ? value : magic - most;
-    value = value < magic + most ? value : magic + most;
-    return (int32_t)(value - magic);
+    const ox_soft x = ox_soft_float(s->x), y = ox_soft_float(s->y), w = ox_soft_float(scale_of(s, channel));
+    const ox_soft scale =
+        s->divides_first ? ox_soft_product(ox_soft_quotient(x, y), w) : ox_soft_quotient(ox_soft_product(x, w), y);
+    return ox_soft_round(ox_soft_product(ox_soft_integer(sum), scale), -1024, 1024);
 }
 
 int32_t ox_requantize_surely(const ox_channel_scales *s, ptrdiff_t channel, int32_t sum) {

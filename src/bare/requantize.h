@@ -1,5 +1,5 @@
-/* requantize.h: sums of bytes to bytes in integers, where these are sure of the rounding; doubles decide the rest, as
- * they decide all on larger machines, so that results have the same bits. */
+/* requantize.h: sums of bytes to bytes in integers, where these are sure of the rounding; doubles (soft.h) decide the
+ * rest, as they decide all on larger machines, so that results have the same bits. */
 #ifndef OX_BARE_REQUANTIZE_H
 #define OX_BARE_REQUANTIZE_H
 

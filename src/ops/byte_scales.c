@@ -48,11 +48,11 @@ ox_byte_means ox_byte_means_of(const ox_call *call) {
     return means;
 }
 
+#if !OX_SMALL
 double ox_byte_mean_factor(const ox_byte_means *means, double counted) {
     return (double)means->from.scale / (double)means->to.scale / counted;
 }
 
-#if !OX_SMALL
 void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *sums, int64_t inside, double factor,
                        char *to) {
     const float one = 1;
@@ -63,7 +63,6 @@ void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *su
                                    .column_scales = &one};
     means->requantize(n, &how, (const char *)sums, to);
 }
-#endif
 
 void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double factor, char *to) {
     const double low = (means->to.is_signed ? INT8_MIN : 0) - means->to.zero, high = low + UINT8_MAX;
@@ -72,4 +71,5 @@ void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, 
     value = value < high ? value : high;
     *(uint8_t *)to = (uint8_t)((int32_t)rint(value) + means->to.zero);
 }
+#endif
 #endif

@@ -35,6 +35,7 @@ typedef struct ox_byte_means {
 
 ox_byte_means ox_byte_means_of(const ox_call *call);
 
+#if !OX_SMALL
 /* What a sum is multiplied by that becomes the mean of `counted` elements. */
 double ox_byte_mean_factor(const ox_byte_means *means, double counted);
 
@@ -44,6 +45,7 @@ void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *su
                        char *to);
 /* The same for one sum of any size. */
 void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double factor, char *to);
+#endif
 #endif
 
 #endif

@@ -37,6 +37,11 @@ rows() { [ "$(grep -c '^[A-Z_]*(' "$1")" -eq "$(grep -c '^[A-Z_]*(' src/ops/tabl
 expect 'it has every row of the table' rows "$BUILD/device/host/gen/selected.inc"
 expect 'it needs no system' closure "$BUILD/device/host/libox.a"
 
+soft_doubles() {
+    $CC $SANITIZE -std=c11 -O2 -Wall -Wextra -Werror -Isrc -Isrc/bare -o "$dir/soft" tests/device/soft.c src/bare/soft.c -lm && "$dir/soft"
+}
+expect 'doubles in integers have the bits of doubles' soft_doubles
+
 # 2. A model, from the file to a program that runs it in a fixed buffer.
 embed=$dir/digits
 mkdir -p "$embed"
