@@ -333,6 +333,10 @@ def heads():
                     inputs={"w": floats(4, 12)})
     yield projected("sizes that do not add up", SHAPE, "input 0 'n/Add' (float [2,3,12]) does not give queries, keys and values of sizes 4, 4 and 5",
                     "x,w,b", {"b": floats(12)}, qkv_hidden_sizes=[4, 4, 5])
+    yield projected("sizes that are too large", SHAPE, "input 0 'n/Add' (float [2,3,12]) does not give queries, keys and values of sizes 13, 13 and 13",
+                    "x,w,b", {"b": floats(12)}, qkv_hidden_sizes=[13, 13, 13])
+    yield at("a cache of keys and values of two sizes", "Attention x,w y,z", {"x": floats(2, 3, 5), "w": floats(5, 14)}, SHAPE,
+             "a cache needs keys and values of one size, not 2 and 3", "y float ?,z float ?", num_heads=2, qkv_hidden_sizes=[4, 4, 6])
     yield projected("a shared past without its length", MODEL,
                     "attribute 'past_present_share_buffer' needs inputs 4 and 6, the past and its length", past_present_share_buffer=1)
 

@@ -138,7 +138,7 @@ def many_heads(rng):
     if form == "all":
         added = queries
     parts = [numbers(rng, kind, batch, steps, heads * width) for steps, width in ((queries, size), (added, size), (added, values))]
-    bias = maybe(rng, numbers(rng, kind, heads * (2 * size + values)), 0.4) if form != "cache" else None
+    bias = maybe(rng, numbers(rng, kind, heads * (2 * size + values)), 0.4)
     past = int(rng.integers(1, 6)) if form != "cache" and rng.random() < 0.4 else 0
     shared = past and rng.random() < 0.3
     before = int(rng.integers(0, past + 1)) if shared else past
@@ -154,7 +154,8 @@ def many_heads(rng):
         parts = [(kind, np.stack([p[1].reshape(batch, added, heads, size) for p in parts], 3)), None, None]
     if bias:
         whole = np.split(wide(bias), [heads * size, 2 * heads * size])
-        q, k, v = (x + b.reshape(heads, 1, -1) for x, b in zip((q, k, v), whole))
+        own = (1, form != "cache", form != "cache") # keys and values of a cache have theirs
+        q, k, v = (x + b.reshape(heads, 1, -1) * one for x, b, one in zip((q, k, v), whole, own))
     pasts = [numbers(rng, kind, batch, heads, past, width) for width in (size, values)] if past else [None, None]
     caches = [grow(wide(p), x, before, room) for p, x in zip(pasts, (k, v))]
     attributes = {"num_heads": heads, **some_numbers(rng)}

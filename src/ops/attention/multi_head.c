@@ -43,14 +43,14 @@ static ox_status read_projected(ox_call *call, ox_attention_shape *s) {
     OX_TRY(check_rank(call, QUERY, 3));
     const int64_t whole = x->dims[2], third = whole / 3;
     int64_t sizes[] = {third, third, third}, sum = 0;
+    bool fits = !list || list->count == 3;
     for (int k = 0; k < 3; k++) {
         if (list && list->count == 3)
             sizes[k] = list->u.ints[k];
-        if (sizes[k] < 0 || sizes[k] > whole - sum)
-            sum = INT64_MAX - whole;
-        sum += sizes[k];
+        fits = fits && sizes[k] >= 0 && sizes[k] <= whole - sum;
+        sum += fits ? sizes[k] : 0;
     }
-    if (sum != whole || sizes[0] != sizes[1] || (list && list->count != 3))
+    if (!fits || sum != whole || sizes[0] != sizes[1])
         return ox_call_fail(call, OX_ERROR_SHAPE,
                             "%s does not give queries, keys and values of sizes %lld, %lld and %lld",
                             OX_INPUT(call, QUERY), (long long)sizes[0], (long long)sizes[1], (long long)sizes[2]);
@@ -97,6 +97,7 @@ static ox_status read_keys(ox_call *call, ox_attention_shape *s) {
     const int64_t wide[] = {s->batch, -1, x->dims[2]}, deep[] = {s->batch, s->heads, -1, s->size};
     OX_TRY(ox_call_check_open_dims(call, KEY, flat ? 3 : 4, flat ? wide : deep));
     s->added = key->dims[flat ? 1 : 2];
+    s->biased = flat ? 3 : 1; /* keys and values of a cache have theirs */
     const int64_t values[] = {s->batch, s->added, -1}, cache[] = {s->batch, s->heads, s->added, -1};
     OX_TRY(ox_call_check_open_dims(call, VALUE, flat ? 3 : 4, flat ? values : cache));
     if (flat)
@@ -120,6 +121,7 @@ static ox_status read_operands(ox_call *call, ox_attention_shape *s) {
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have 3 or 5 dimensions", OX_INPUT(call, QUERY));
     s->batch = x->dims[0], s->queries = x->dims[1];
     s->flat = true;
+    s->biased = 3;
     if (ox_call_given(call, VALUE) && !ox_call_given(call, KEY))
         return ox_call_fail(call, OX_ERROR_MODEL, "values are given without keys");
     if (projected)
@@ -135,10 +137,11 @@ static ox_status read_past(ox_call *call, ox_attention_shape *s) {
     int count = 1;
     if (!s->stacked && given != ox_call_given(call, PAST_VALUE))
         return ox_call_fail(call, OX_ERROR_MODEL, "past_key and past_value must be given together");
+    const bool shown = call->nout > s->present[0] && call->out[s->present[0]];
+    if (s->stacked && (given || shown) && s->size != s->values)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "a cache needs keys and values of one size, not %lld and %lld",
+                            (long long)s->size, (long long)s->values);
     if (given && s->stacked) {
-        if (s->size != s->values)
-            return ox_call_fail(call, OX_ERROR_SHAPE, "%s needs keys and values of one size, not %lld and %lld",
-                                OX_INPUT(call, PAST_KEY), (long long)s->size, (long long)s->values);
         OX_TRY(ox_call_check_open_dims(call, PAST_KEY, 5, (const int64_t[]){2, s->batch, s->heads, -1, s->size}));
         s->past = call->in[PAST_KEY]->dims[3];
     } else if (given) {
@@ -178,7 +181,7 @@ static ox_status read_key_mask(ox_call *call, ox_attention_shape *s) {
     if (mask->rank == 2)
         return ox_call_check_open_dims(call, KEY_MASK, 2, (const int64_t[]){batch, s->keys});
     if (mask->rank == 1 && (count == batch || (count % 2 == 0 && count / 2 == batch) ||
-                            (count > 2 && (count - 2) % 3 == 0 && (count - 2) / 3 == batch)))
+                            (count >= 2 && (count - 2) % 3 == 0 && (count - 2) / 3 == batch)))
         return OX_OK;
     return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have one element for each of the batch of %lld, or two",
                         OX_INPUT(call, KEY_MASK), (long long)batch);
