@@ -423,9 +423,8 @@ def experts():
     yield packed_wrong("scales of other blocks", SHAPE, "input 3 's' (float [2,64,4]) must have shape [2,64,2]", inputs={"s": floats(2, 64, 4)})
     yield packed_wrong("zero points that are short", SHAPE, "input 11 'z' (uint8 [2,64,2]) must have shape [2,64,1]", "x,r,u,s,,d,t,,,,,z",
                        {"z": np.zeros((2, 64, 2), np.uint8)})
-    yield packed_wrong("zero points that do not fill bytes", SHAPE,
-                       "1 zero points of 4 bits do not fill bytes of input 11 'z' (uint8 [2,64,1])", "x,r,u,s,,d,t,,,,,z",
-                       {"z": np.zeros((2, 64, 1), np.uint8), "s": floats(2, 64, 1)}, block_size=32)
+    yield packed_wrong("zero points of a whole row that are short", SHAPE, "input 11 'z' (uint8 [2,31]) must have shape [2,32]",
+                       "x,r,u,s,,d,t,,,,,z", {"z": np.zeros((2, 31), np.uint8), "s": floats(2, 64)}, block_size=0)
     yield packed_wrong("floats of four bits", UNSUPPORTED, "attribute 'quant_type': 'fp4' is not supported", quant_type="fp4")
     yield packed_wrong("weights that are laid out", UNSUPPORTED, "weights that are laid out for a GPU are not supported", weights_prepacked=1)
     yield packed_wrong("weights of a router for other tokens", SHAPE, "input 14 'w' (float [3,3]) must have shape [3,2]",

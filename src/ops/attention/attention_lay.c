@@ -85,8 +85,8 @@ ox_status ox_attention_plan_lay(ox_call *call, const ox_attention_shape *s, ox_d
     *lay = (ox_attention_lay){.dtype = dtype};
     lay->turn = OX_BUILD_OF(call->loops, ox_rotate_builds);
     for (int i = 0; i < OX_LAID; i++) {
-        lay->made[i] =
-            (i < s->biased && ox_attention_has(call, s, OX_ATTENTION_BIAS)) || ox_call_given(call, norm_of(s, i)) || (i < 2 && s->half);
+        lay->made[i] = (i < s->biased && ox_attention_has(call, s, OX_ATTENTION_BIAS)) ||
+                       ox_call_given(call, norm_of(s, i)) || (i < 2 && s->half);
         lay->moved[i] = lay->made[i] || (i && s->past);
     }
     if (lay->made[OX_LAID_Q])

@@ -171,6 +171,8 @@ ox_status ox_prepare_experts(ox_call *call) {
         OX_TRY(ox_dense_plan(call, call->in[e->x.mixing]));
     const int64_t chosen = ox_count(2, (const int64_t[]){e->x.tokens, e->x.top});
     OX_TRY(ox_workspace_add(call, chosen, sizeof(int64_t)));
+    OX_TRY(ox_workspace_add(call, e->x.experts + 1, sizeof(int64_t)));
+    OX_TRY(ox_workspace_add(call, chosen, sizeof(int64_t)));
     OX_TRY(ox_workspace_add(call, chosen, sizeof(float)));
     OX_TRY(ox_workspace_add(call, ox_count(2, (const int64_t[]){e->x.tokens, e->x.hidden}), sizeof(float)));
     return plan_rows(call, e);
@@ -182,6 +184,8 @@ typedef struct experts_run {
     const ox_call *call;
     const experts *e;
     int64_t *chosen; /* of each token, `top` experts */
+    int64_t *ends;   /* of each expert: where its part of `places` ends; the next one's begins there */
+    int64_t *places; /* in `chosen`, expert by expert */
     float *shares;   /* and how much each of them counts */
     float *sums;
     char *given, *made;   /* rows in the type of products */
@@ -191,19 +195,18 @@ typedef struct experts_run {
     char *room;
 } experts_run;
 
-static bool is_chosen(const int64_t *chosen, int64_t count, int64_t expert) {
-    for (int64_t i = 0; i < count; i++)
-        if (chosen[i] == expert)
-            return true;
-    return false;
+/* Whether an expert is chosen before another one: that of the larger score, or the first of equal ones. NaN is the
+ * least, so that all experts have an order. */
+static bool is_before(const ox_f32 *scores, int64_t a, int64_t b) {
+    const float x = scores[a] != scores[a] ? -INFINITY : scores[a], y = scores[b] != scores[b] ? -INFINITY : scores[b];
+    return x > y || (x == y && a < b);
 }
 
-/* The experts of largest score, the first of equal ones. */
 static void choose(const ox_experts *x, const ox_f32 *scores, int64_t *chosen) {
     for (int64_t i = 0; i < x->top; i++) {
         int64_t best = -1;
         for (int64_t k = 0; k < x->experts; k++)
-            if (!is_chosen(chosen, i, k) && (best < 0 || scores[k] > scores[best]))
+            if ((!i || is_before(scores, chosen[i - 1], k)) && (best < 0 || is_before(scores, k, best)))
                 best = k;
         chosen[i] = best;
     }
@@ -225,11 +228,24 @@ static void share(const ox_experts *x, const ox_f32 *scores, const ox_f32 *mixin
 
 static void route(experts_run *run, const ox_f32 *scores, const ox_f32 *mixing) {
     const ox_experts *x = &run->e->x;
-    for (int64_t t = 0; t < x->tokens; t++) {
+    for (int64_t t = 0; t < x->tokens && !ox_pool_poll(run->call->pool); t++) {
         choose(x, scores + t * x->experts, run->chosen + t * x->top);
         share(x, scores + t * x->experts, mixing ? mixing + t * x->experts : NULL, run->chosen + t * x->top,
               run->shares + t * x->top);
     }
+}
+
+/* Lists the places in `chosen` of each expert. */
+static void sort_places(experts_run *run) {
+    const ox_experts *x = &run->e->x;
+    const int64_t chosen = x->tokens * x->top;
+    memset(run->ends, 0, (size_t)(x->experts + 1) * sizeof *run->ends);
+    for (int64_t i = 0; i < chosen; i++)
+        run->ends[run->chosen[i] + 1]++;
+    for (int64_t e = 0; e < x->experts; e++)
+        run->ends[e + 1] += run->ends[e];
+    for (int64_t i = 0; i < chosen; i++)
+        run->places[run->ends[run->chosen[i]]++] = i;
 }
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
@@ -249,7 +265,8 @@ static void widen_scales(const experts_run *run, const ox_expert_product *p, int
     for (int64_t n = 0; n < p->n; n++) {
         ox_retype_floats(call, scales->dtype, from + n * size, run->e->x.dtype, to + n * p->blocks * width, 1);
         if (zeros) {
-            const uint8_t *row = (const uint8_t *)zeros->data + expert * (p->n / 8 * p->bits + p->n % 8 * p->bits / 8);
+            const uint8_t *row =
+                (const uint8_t *)zeros->data + expert * (p->n / 8 * p->bits + (p->n % 8 * p->bits + 7) / 8);
             const float zero = (float)ox_bits_at(row, n, p->bits);
             ox_retype_floats(call, OX_FLOAT, &zero, run->e->x.dtype, behind + n * p->blocks * width, 1);
         }
@@ -398,13 +415,10 @@ static ox_status finish_block(const experts_run *run, block *b) {
 }
 
 static ox_status run_expert(const experts_run *run, int64_t expert) {
-    const ox_experts *x = &run->e->x;
     const int64_t most = run->e->sizes[run->e->nsizes - 1];
     block b = {.expert = expert};
-    for (int64_t i = 0; i < x->tokens * x->top; i++) {
-        if (run->chosen[i] != expert)
-            continue;
-        b.at[b.count++] = i;
+    for (int64_t i = expert ? run->ends[expert - 1] : 0; i < run->ends[expert]; i++) {
+        b.at[b.count++] = run->places[i];
         if (b.count == most)
             OX_TRY(finish_block(run, &b));
         if (ox_pool_poll(run->call->pool))
@@ -437,10 +451,15 @@ ox_status ox_run_experts(ox_call *call) {
     if (x->mixing >= 0)
         mixing = ox_dense_in(call, &used, call->in[x->mixing]).data;
     run.chosen = ox_workspace_take(call, &used, chosen, sizeof *run.chosen);
+    run.ends = ox_workspace_take(call, &used, x->experts + 1, sizeof *run.ends);
+    run.places = ox_workspace_take(call, &used, chosen, sizeof *run.places);
     run.shares = ox_workspace_take(call, &used, chosen, sizeof *run.shares);
     run.sums = ox_workspace_take(call, &used, count, sizeof *run.sums);
     take_rows(call, &used, &run);
     route(&run, scores, mixing);
+    if (ox_pool_poll(call->pool))
+        return OX_OK;
+    sort_places(&run);
     memset(run.sums, 0, (size_t)count * sizeof *run.sums);
     for (int64_t e = 0; e < x->experts && !ox_pool_poll(call->pool); e++)
         OX_TRY(run_expert(&run, e));

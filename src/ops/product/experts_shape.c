@@ -106,7 +106,7 @@ static ox_status read_blocks(ox_call *call, ox_expert_product *p) {
                         OX_INPUT(call, p->weights));
 }
 
-/* Scales, and zero points that are packed along blocks, or along rows. */
+/* Scales, and zero points that are packed along blocks, or along rows, up to a whole byte. */
 static ox_status check_scales(ox_call *call, const ox_experts *x, const ox_expert_product *p) {
     const int each = 8 / p->bits;
     const int64_t packed = p->whole ? p->n : p->blocks;
@@ -118,11 +118,9 @@ static ox_status check_scales(ox_call *call, const ox_experts *x, const ox_exper
     if (!ox_call_given(call, p->zeros))
         return OX_OK;
     OX_TRY(ox_call_check_dtype(call, p->zeros, OX_BIT(OX_UINT8)));
-    if (packed % each)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%lld zero points of %d bits do not fill bytes of %s",
-                            (long long)packed, p->bits, OX_INPUT(call, p->zeros));
-    return p->whole ? ox_call_check_dims(call, p->zeros, 2, (const int64_t[]){x->experts, packed / each})
-                    : ox_call_check_dims(call, p->zeros, 3, (const int64_t[]){x->experts, p->n, packed / each});
+    const int64_t bytes = packed / each + (packed % each > 0);
+    return p->whole ? ox_call_check_dims(call, p->zeros, 2, (const int64_t[]){x->experts, bytes})
+                    : ox_call_check_dims(call, p->zeros, 3, (const int64_t[]){x->experts, p->n, bytes});
 }
 
 static ox_status check_product(ox_call *call, const ox_experts *x, ox_expert_product *p) {
