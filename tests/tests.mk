@@ -181,7 +181,7 @@ attentions: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/attentions.py --cases 900
 
 heads: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/heads.py --cases 900
+	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/heads.py --cases 1200
 
 experts: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/experts.py --cases 400

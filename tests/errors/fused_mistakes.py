@@ -106,6 +106,7 @@ def all_mistakes():
     yield from attention()
     yield from heads()
     yield from groups()
+    yield from rotations()
     yield from experts()
     yield from of_blocks()
 
@@ -339,6 +340,24 @@ def heads():
              "a cache needs keys and values of one size, not 2 and 3", "y float ?,z float ?", num_heads=2, qkv_hidden_sizes=[4, 4, 6])
     yield projected("a shared past without its length", MODEL,
                     "attribute 'past_present_share_buffer' needs inputs 4 and 6, the past and its length", past_present_share_buffer=1)
+
+
+def rotations():
+    """RotaryEmbedding of com.microsoft."""
+    given = {"x": floats(2, 3, 8), "p": np.array([2]), "c": floats(5, 2)}
+    def wrong(title, status, said, inputs=(), **attributes):
+        return at(title, "RotaryEmbedding x,p,c,c y", {**given, **dict(inputs)}, status, said, "y float ?", **attributes)
+    yield wrong("a first position too far back", VALUE, "position 5 is out of range for the 5 rows of input 2 'c' (float [5,2])",
+                {"p": np.array([3])})
+    yield wrong("a first position below 0", VALUE, "position -1 is out of range for the 5 rows of input 2 'c' (float [5,2])",
+                {"p": np.array([-1])})
+    yield wrong("positions of other steps", SHAPE, "input 1 'p' (int64 [2,2]) must have shape [2,3]", {"p": np.zeros((2, 2), np.int64)})
+    yield wrong("a part of heads without their number", SHAPE,
+                "attribute 'num_heads' is 0, which does not divide input 0 'x' (float [2,3,8])", rotary_embedding_dim=2)
+    yield wrong("heads that angles do not divide", SHAPE, "input 2 'c' (float [5,3]) must have shape [positions,4], for 4 pairs of a head "
+                "of input 0 'x' (float [2,3,8])", {"c": floats(5, 3)})
+    yield wrong("angles of halves", SHAPE, "input 0 'x' (float [2,3,8]) and input 2 'c' (int64 [5,2]) must have the same type: Cast one of them",
+                {"c": np.zeros((5, 2), np.int64)})
 
 
 def groups():

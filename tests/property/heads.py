@@ -1,6 +1,6 @@
-"""heads.py [--seed N] [--cases N]: MultiHeadAttention, Attention and GroupQueryAttention of com.microsoft with random
-shapes, attributes and optional inputs, against their definitions in double, and against ONNX Runtime, whose own they
-are, where it takes them."""
+"""heads.py [--seed N] [--cases N]: MultiHeadAttention, Attention, GroupQueryAttention and RotaryEmbedding of com.microsoft
+with random shapes, attributes and optional inputs, against their definitions in double, and against ONNX Runtime, whose
+own they are, where it takes them."""
 
 import sys
 
@@ -283,6 +283,33 @@ def grouped(q, k, v, before, counts, attributes, added, sink):
     return flat(weights @ v), weights if attributes.get("qk_output") == 2 else np.where(seen, scores, 0)
 
 
+# ---- RotaryEmbedding -------------------------------------------------------------------------------------------------
+
+def rotary(rng):
+    kind = draw_kind(rng)
+    batch, heads, steps, half = (int(d) for d in rng.integers(1, [4, 5, 6, 9]))
+    attributes, size = {}, 2 * half
+    if rng.random() < 0.3: # a part of each head
+        size += int(rng.integers(0, 6))
+        attributes = {"rotary_embedding_dim": 2 * half, "num_heads": heads}
+    attributes |= {"num_heads": heads} if rng.random() < 0.4 else {}
+    attributes |= {"interleaved": int(rng.integers(0, 2))} if rng.random() < 0.7 else {}
+    attributes |= {"is_packed_batching": 1} if rng.random() < 0.2 else {}
+    attributes |= {"scale": 0.5} if rng.random() < 0.2 else {}
+    rows = steps + int(rng.integers(0, 5))
+    x = numbers(rng, kind, batch, heads, steps, size)
+    cos, sin = numbers(rng, kind, rows, half), numbers(rng, kind, rows, half)
+    if rng.random() < 0.4:
+        places = rng.integers(0, rows - steps + 1, [1] if rng.random() < 0.7 else [])
+        positions = np.broadcast_to(places + np.arange(steps), (batch, steps))
+    else:
+        places = positions = rng.integers(0, rows, (batch, steps))
+    right = rotate(wide(x), wide(cos)[positions][:, None], wide(sin)[positions][:, None], attributes.get("interleaved", 0))
+    if rng.random() < 0.6:
+        x, right = (kind, np.ascontiguousarray(flat(x[1]))), flat(right)
+    return "RotaryEmbedding", [x, integers(places, "int64"), cos, sin], [kind], attributes, [right]
+
+
 # ---- Cases -----------------------------------------------------------------------------------------------------------
 
 def by_runtime(data, inputs, fixed):
@@ -329,7 +356,7 @@ def against_runtime(op, data, inputs, fixed, right, outputs, attributes):
     return None
 
 
-KINDS = [many_heads, projected, group_query]
+KINDS = [many_heads, projected, group_query, rotary]
 
 
 def case(rng, turn):
@@ -348,10 +375,10 @@ def case(rng, turn):
         wrong = one_node.problem(data, inputs, fixed, right, outputs)
     except oxlib.OxError as error:
         wrong = str(error)
-    if not wrong and turn % 6 < 3:
+    if not wrong and turn % 8 < 4:
         wrong = against_runtime(op, data, inputs, fixed, right, outputs, attributes)
     return wrong and f"{what}: {wrong}"
 
 
 if __name__ == "__main__":
-    sys.exit(trials.run(case, 1200))
+    sys.exit(trials.run(case, 1600))

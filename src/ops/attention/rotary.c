@@ -1,4 +1,4 @@
-/* rotary.c: RotaryEmbedding. */
+/* rotary.c: RotaryEmbedding, of ONNX and of com.microsoft. */
 #include "attention.h"
 #include "loops/blend_loops.h"
 #include "loops/lanes.h"
@@ -7,10 +7,7 @@
 #include <string.h>
 
 enum {
-    X,
-    COS,
-    SIN,
-    POSITIONS
+    X
 };
 
 typedef struct rotary {
@@ -18,7 +15,30 @@ typedef struct rotary {
     int64_t half;      /* pairs of elements that are rotated */
     int64_t places[3]; /* elements of X from one batch, step and head to the next */
     bool interleaved;
+    int cos, sin, positions; /* inputs */
+    bool is_first;           /* one position, of the first step */
 } rotary;
+
+/* com.microsoft has positions always, and in front of the angles. */
+static bool is_contributed(const ox_call *call) {
+    return *call->op->domain != '\0';
+}
+
+static void number_inputs(const ox_call *call, rotary *r) {
+    *r = is_contributed(call) ? (rotary){.positions = 1, .cos = 2, .sin = 3}
+                              : (rotary){.cos = 1, .sin = 2, .positions = 3};
+}
+
+/* The heads of com.microsoft's operator are counted by the width of its angles, where nothing else says it. */
+static int64_t count_heads(ox_call *call, const rotary *r) {
+    const int64_t given = ox_call_int(call, "num_heads", 0);
+    const ox_tensor *cos = call->in[r->cos];
+    int64_t size;
+    if (given || !is_contributed(call) || ox_call_int(call, "rotary_embedding_dim", 0) || cos->rank != 2 ||
+        cos->dims[1] < 1 || !ox_mul_i64(cos->dims[1], 2, &size))
+        return given;
+    return call->in[X]->dims[2] / size;
+}
 
 static ox_status read_heads(ox_call *call, rotary *r) {
     const ox_tensor *x = call->in[X];
@@ -27,7 +47,7 @@ static ox_status read_heads(ox_call *call, rotary *r) {
     const bool flat = x->rank == 3;
     r->batch = x->dims[0];
     r->sequence = x->dims[flat ? 1 : 2];
-    r->heads = flat ? ox_call_int(call, "num_heads", 0) : x->dims[1];
+    r->heads = flat ? count_heads(call, r) : x->dims[1];
     if (flat && (r->heads <= 0 || x->dims[2] % r->heads != 0))
         return ox_call_fail(call, OX_ERROR_SHAPE, "attribute 'num_heads' is %lld, which does not divide %s",
                             (long long)r->heads, OX_INPUT(call, X));
@@ -40,12 +60,12 @@ static ox_status read_heads(ox_call *call, rotary *r) {
 
 static ox_status check_cache(ox_call *call, const rotary *r, int i) {
     const ox_tensor *cache = call->in[i];
-    const bool listed = ox_call_given(call, POSITIONS);
+    const bool listed = ox_call_given(call, r->positions);
     const int64_t whole[] = {r->batch, r->sequence, r->half};
     bool fits =
         listed ? cache->rank == 2 && cache->dims[1] == r->half : ox_same_dims(cache->rank, cache->dims, 3, whole);
-    if (fits && i == SIN)
-        fits = ox_same_dims(cache->rank, cache->dims, call->in[COS]->rank, call->in[COS]->dims);
+    if (fits && i == r->sin)
+        fits = ox_same_dims(cache->rank, cache->dims, call->in[r->cos]->rank, call->in[r->cos]->dims);
     return fits ? OX_OK
                 : ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape [%s%lld], for %lld pairs of a head of %s",
                                OX_INPUT(call, i), listed ? "positions," : "batch,sequence,", (long long)r->half,
@@ -53,7 +73,8 @@ static ox_status check_cache(ox_call *call, const rotary *r, int i) {
 }
 
 static ox_status read_node(ox_call *call, rotary *r) {
-    const ox_tensor *positions = ox_call_given(call, POSITIONS) ? call->in[POSITIONS] : NULL;
+    number_inputs(call, r);
+    const ox_tensor *positions = ox_call_given(call, r->positions) ? call->in[r->positions] : NULL;
     OX_TRY(read_heads(call, r));
     int64_t rotated = ox_call_int(call, "rotary_embedding_dim", 0);
     r->interleaved = ox_call_int(call, "interleaved", 0) != 0;
@@ -63,19 +84,25 @@ static ox_status read_node(ox_call *call, rotary *r) {
         return ox_call_fail(call, OX_ERROR_SHAPE, "%lld elements of heads of %lld cannot be rotated in pairs",
                             (long long)rotated, (long long)r->size);
     r->half = rotated / 2;
-    if (positions && !ox_same_dims(positions->rank, positions->dims, 2, (const int64_t[]){r->batch, r->sequence}))
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape [%lld,%lld]", OX_INPUT(call, POSITIONS),
+    r->is_first = positions && is_contributed(call) && positions->rank < 2 && ox_tensor_count(positions) == 1;
+    if (positions && !r->is_first &&
+        !ox_same_dims(positions->rank, positions->dims, 2, (const int64_t[]){r->batch, r->sequence}))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape [%lld,%lld]", OX_INPUT(call, r->positions),
                             (long long)r->batch, (long long)r->sequence);
-    OX_TRY(check_cache(call, r, COS));
-    return check_cache(call, r, SIN);
+    OX_TRY(check_cache(call, r, r->cos));
+    return check_cache(call, r, r->sin);
 }
 
 ox_status ox_infer_rotary(ox_call *call) {
     rotary r;
     OX_TRY(ox_call_check_dtype(call, X, call->op->dtypes));
-    OX_TRY(ox_call_check_same(call, X, SIN));
-    if (ox_call_given(call, POSITIONS))
-        OX_TRY(ox_call_check_dtype(call, POSITIONS, OX_BIT(OX_INT64)));
+    number_inputs(call, &r);
+    for (int i = r.cos; i <= r.sin; i++)
+        if (call->in[i]->dtype != call->in[X]->dtype)
+            return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type: Cast one of them",
+                                OX_INPUT(call, X), OX_INPUT(call, i));
+    if (ox_call_given(call, r.positions))
+        OX_TRY(ox_call_check_dtype(call, r.positions, OX_BIT(OX_INT64)));
     OX_TRY(read_node(call, &r));
     return ox_call_output(call, 0, call->in[X]->dtype, call->in[X]->rank, call->in[X]->dims);
 }
@@ -85,9 +112,10 @@ ox_status ox_prepare_rotary(ox_call *call) {
     if (!r)
         return OX_ERROR_MEMORY;
     OX_TRY(read_node(call, r));
-    OX_TRY(ox_list_plan(call, POSITIONS));
-    for (int i = X; i <= SIN; i++)
-        OX_TRY(ox_dense_plan(call, call->in[i]));
+    const int dense[] = {X, r->cos, r->sin};
+    OX_TRY(ox_list_plan(call, r->positions));
+    for (int i = 0; i < 3; i++)
+        OX_TRY(ox_dense_plan(call, call->in[dense[i]]));
     return ox_dense_plan_out(call, ox_tensor_count(call->out[0]));
 }
 
@@ -112,19 +140,26 @@ static void rotary_part(void *context, int part, int parts) {
     int64_t i, end;
     ox_pool_range(r->batch * r->sequence, part, parts, &i, &end);
     for (; i < end; i++) {
-        const int64_t angles = (job->positions ? job->positions[i] : i) * r->half;
+        const int64_t angles = (r->is_first      ? job->positions[0] + i % r->sequence
+                                : job->positions ? job->positions[i]
+                                                 : i) *
+                               r->half;
         const int64_t at = i / r->sequence * r->places[0] + i % r->sequence * r->places[1];
         for (int64_t h = 0; h < r->heads; h++)
             rotate(job, at + h * r->places[2], angles);
     }
 }
 
-static ox_status check_positions(const ox_call *call, const int64_t *positions) {
-    const int64_t most = call->in[COS]->dims[0];
-    for (int64_t i = 0; positions && i < ox_tensor_count(call->in[POSITIONS]); i++)
-        if (positions[i] < 0 || positions[i] >= most)
+/* The last step of a sequence is the furthest from the one position that is given. */
+static ox_status check_positions(const ox_call *call, const rotary *r, const int64_t *positions) {
+    const int64_t most = call->in[r->cos]->dims[0], count = positions ? ox_tensor_count(call->in[r->positions]) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t last = positions[i];
+        if (positions[i] < 0 || (r->is_first && r->sequence && !ox_add_i64(last, r->sequence - 1, &last)) ||
+            last >= most)
             return ox_call_fail(call, OX_ERROR_VALUE, "position %lld is out of range for the %lld rows of %s",
-                                (long long)positions[i], (long long)most, OX_INPUT(call, COS));
+                                (long long)last, (long long)most, OX_INPUT(call, r->cos));
+    }
     return OX_OK;
 }
 
@@ -132,14 +167,14 @@ ox_status ox_run_rotary(ox_call *call) {
     const rotary *r = call->state;
     const int64_t count = ox_tensor_count(call->out[0]);
     size_t used = 0;
-    const int64_t *positions = ox_list_take(call, &used, POSITIONS);
-    OX_TRY(check_positions(call, positions));
+    const int64_t *positions = ox_list_take(call, &used, r->positions);
+    OX_TRY(check_positions(call, r, positions));
     if (count == 0)
         return OX_OK;
     rotary_job job = {r, OX_BUILD_OF(call->loops, ox_rotate_builds), .positions = positions};
     job.x = ox_dense_in(call, &used, call->in[X]).data;
-    job.cos = ox_dense_in(call, &used, call->in[COS]).data;
-    job.sin = ox_dense_in(call, &used, call->in[SIN]).data;
+    job.cos = ox_dense_in(call, &used, call->in[r->cos]).data;
+    job.sin = ox_dense_in(call, &used, call->in[r->sin]).data;
     job.to = ox_dense_out(call, &used, count);
     ox_pool_run_pieces(call->pool, 8 * (double)count, rotary_part, &job);
     ox_dense_store(call, count, job.to);
