@@ -166,12 +166,18 @@ static void attend(const heads *q, const heads *k, const heads *v, const int64_t
 
 static bool evaluate_attention(scope_graph *g, const scope_node *node) {
     const scope_value *x = input_of(g, node, 0);
-    const int64_t groups = scope_find_int(node, "kv_num_heads", 1);
-    const heads q = read_heads(x, scope_find_int(node, "q_num_heads", 1)), k = read_heads(input_of(g, node, 1), groups),
+    if (!input_of(g, node, 1))
+        return false;
+    const bool is_shared = !strcmp(node->op, "GroupQueryAttention"), is_onnx = !strcmp(node->op, "Attention");
+    const int64_t all = scope_find_int(node, is_onnx ? "q_num_heads" : "num_heads", 1),
+                  groups = is_onnx || is_shared ? scope_find_int(node, "kv_num_heads", 1) : all,
+                  causal = scope_find_int(node, is_onnx ? "is_causal" : "unidirectional", is_shared);
+    const heads q = read_heads(x, all), k = read_heads(input_of(g, node, 1), groups),
                 v = read_heads(input_of(g, node, 2), groups);
     scope_value *out = &g->values[node->outs[0]];
     double row[64];
-    if (node->nin > 3 || k.rows > 64 || v.size > 64 || !is_wide(x->dtype))
+    if (node->nin > (is_shared ? 7 : 3) || k.rows > 64 || v.size > 64 || !is_wide(x->dtype) ||
+        (!is_onnx && x->dtype != OX_FLOAT))
         return false;
     out->dtype = x->dtype;
     out->rank = x->rank;
@@ -183,7 +189,7 @@ static bool evaluate_attention(scope_graph *g, const scope_node *node) {
     for (int64_t n = 0; n < x->dims[0]; n++)
         for (int64_t i = 0; i < q.count * q.rows; i++) {
             const int64_t at[] = {n, i / q.rows, i % q.rows};
-            attend(&q, &k, &v, at, scope_find_int(node, "is_causal", 0), row);
+            attend(&q, &k, &v, at, causal, row);
             memcpy(out->numbers + place_in(&to, at[0], at[1], at[2], 0), row, (size_t)v.size * sizeof *row);
         }
     return g->rounds = true;
@@ -196,5 +202,7 @@ bool scope_evaluate_layer(scope_graph *g, const scope_node *node) {
         return evaluate_recurrent(g, node, 3, step_gru);
     if (!strcmp(node->op, "LSTM"))
         return evaluate_recurrent(g, node, 4, step_lstm);
-    return !strcmp(node->op, "Attention") && evaluate_attention(g, node);
+    return (!strcmp(node->op, "Attention") || !strcmp(node->op, "MultiHeadAttention") ||
+            !strcmp(node->op, "GroupQueryAttention")) &&
+           evaluate_attention(g, node);
 }

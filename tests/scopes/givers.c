@@ -137,6 +137,16 @@ static const giver givers[] = {
     {"Attention[q_num_heads=4,kv_num_heads=2,is_causal=1](a,b,c)", "[B,3,8] [B,3,8] [B,5,4] [B,5,4]"},
     {"Attention[q_num_heads=2,kv_num_heads=2](a,b,c)", "[B,3,8] [B,3,8] [B,5,8] [B,5,8]"},
     {"Attention(a,b,c)", "[B,2,3,4] [B,2,3,4] [B,2,3,4] [B,2,3,4]"},
+    {"ms:MultiHeadAttention[num_heads=2](a,b,c)", "[B,3,6] [B,3,8] [B,5,8] [B,5,6]"},
+    {"ms:MultiHeadAttention[num_heads=2,unidirectional=1](a,b,c,d)", "[B,3,6] [B,3,8] [B,3,8] [B,3,6] [22]"},
+    {"ms:MultiHeadAttention[num_heads=2](a,b,c,,d,e)", "[B,3,8] [B,3,8] [B,5,8] [B,5,8] i32[B]=3 [1,2,3,5]"},
+    {"ms:GroupQueryAttention[num_heads=4,kv_num_heads=2](a,b,c,,,d,e)",
+     "[B,3,8] [B,3,8] [B,3,4] [B,3,4] i32[B]=2 i32[]=3"},
+    {"ms:GroupQueryAttention[num_heads=2,kv_num_heads=1,do_rotary=1,local_window_size=3](a,,,b,b,c,d,e,e)",
+     "[B,1,8] [B,1,16] [B,1,4,4] i32[B]=4 i32[]=5 [6,2]"},
+    /* experts */
+    {"ms:MoE[k=2,activation_type=silu](a,b,c,,d,e)", "[B,5] [B,5] [B,3] [3,7,5] [3,5,7] [3,5]"},
+    {"ms:QMoE[block_size=16](a,b,c,d,,e,f)", "[B,32] [B,32] [B,2] u8[2,16,16] [2,16,2] u8[2,32,8] [2,32,1]"},
 };
 
 enum {

@@ -208,7 +208,7 @@ static void choose(const ox_experts *x, const ox_f32 *scores, int64_t *chosen) {
         for (int64_t k = 0; k < x->experts; k++)
             if ((!i || is_before(scores, chosen[i - 1], k)) && (best < 0 || is_before(scores, k, best)))
                 best = k;
-        chosen[i] = best;
+        chosen[i] = best < 0 ? i : best; /* none is left if scores change meanwhile */
     }
 }
 
