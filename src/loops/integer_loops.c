@@ -69,40 +69,75 @@ OX_INLINED ox_dot_lanes load_words(bool is_whole, const void *from, int64_t left
     return words;
 }
 
-/* Makes up to OX_SUMS_AT_ONCE sums bytes, and all that if they are whole. */
-OX_INLINED void requantize_some(bool is_whole, const ox_requantization *how, const ox_quantizer *q, ox_floats scale,
-                                int64_t left, const ox_i32 *sums, const ox_f32 *factors, char *bytes) {
-    ox_dot_lanes some[4], result;
+/* OX_SUMS_AT_ONCE sums at an address, or the `left` ones of these that are there, plus `more`. */
+OX_INLINED void load_sums(bool is_whole, const ox_i32 *from, int64_t left, uint32_t more, ox_dot_lanes *sums) {
+    OX_UNROLLED for (int v = 0; v < 4; v++) sums[v] =
+        more + load_words(is_whole, from + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
+}
+
+/* Kept out of the loops that call it seldom. */
+static __attribute__((noinline)) void requantize_exactly(int64_t n, const ox_requantization *how, const ox_f32 *factors,
+                                                         const ox_dot_lanes *sums, char *bytes) {
+    ox_requantization part = *how;
+    part.more = 0, part.column_scales = factors;
+    ox_requantize_exactly(n, &part, (const ox_i32 *)(const void *)sums, (uint8_t *)bytes);
+}
+
+/* Some columns of a row: `count` of them are left, at most or, where they are whole, at least OX_SUMS_AT_ONCE. */
+typedef struct columns {
+    bool is_whole, has_scales; /* has_scales: each its own */
+    int64_t count;
+    const ox_requantization *how;
+    const ox_f32 *factors;
+    char *bytes;
+} columns;
+
+OX_INLINED void requantize_some(const columns c, const ox_quantizer *q, ox_floats scale, const ox_dot_lanes *sums) {
     ox_floats scales[4] = {scale, scale, scale, scale};
-    OX_UNROLLED for (int v = 0; v < 4; v++) some[v] =
-        load_words(is_whole, sums + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
-    if (how->step)
+    ox_dot_lanes result;
+    if (c.has_scales)
         OX_UNROLLED for (int v = 0; v < 4; v++) scales[v] =
-            q->scale * (ox_floats)load_words(is_whole, factors + v * OX_SUMS_LANES, left - v * OX_SUMS_LANES);
-    if (ox_quantize_sums(q, some, scales, &result)) {
-        ox_bytes_store(bytes, is_whole ? OX_SUMS_AT_ONCE : left, result);
+            q->scale * (ox_floats)load_words(c.is_whole, c.factors + v * OX_SUMS_LANES, c.count - v * OX_SUMS_LANES);
+    if (ox_quantize_sums(q, sums, scales, &result))
+        ox_bytes_store(c.bytes, c.is_whole ? OX_SUMS_AT_ONCE : c.count, result);
+    else
+        requantize_exactly(LESS_OF(c.count, OX_SUMS_AT_ONCE), c.how, c.factors, sums, c.bytes);
+}
+
+/* The last sums are loaded before bytes are written over them: they are gone over from where a whole number of vectors
+ * is left. */
+OX_INLINED void requantize_row(const bool has_scales, int64_t n, const ox_requantization *how, const ox_i32 *sums,
+                               char *bytes) {
+    const ox_quantizer q = ox_quantizer_of(how);
+    const ox_f32 *factors = how->column_scales;
+    const ox_floats scale = q.scale * *factors - (ox_floats){0};
+    const int64_t last = n - OX_SUMS_AT_ONCE, step = has_scales ? 1 : 0;
+    const uint32_t more = how->more;
+    ox_dot_lanes some[4], end[4];
+    if (last < 0) {
+        load_sums(false, sums, n, more, some);
+        requantize_some((columns){false, has_scales, n, how, factors, bytes}, &q, scale, some);
         return;
     }
-    ox_requantization part = *how;
-    part.column_scales = factors;
-    ox_requantize_exactly(LESS_OF(left, OX_SUMS_AT_ONCE), &part, sums, (uint8_t *)bytes);
+    load_sums(true, sums + last, OX_SUMS_AT_ONCE, more, end);
+    for (int64_t j = 0; j < last; j += OX_SUMS_AT_ONCE) {
+        load_sums(true, sums + j, OX_SUMS_AT_ONCE, more, some);
+        requantize_some((columns){true, has_scales, OX_SUMS_AT_ONCE, how, factors + j * step, bytes + j}, &q, scale,
+                        some);
+    }
+    requantize_some((columns){true, has_scales, OX_SUMS_AT_ONCE, how, factors + last * step, bytes + last}, &q, scale,
+                    end);
 }
 
 /* Bytes may be written over sums. */
 static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
-    const ox_quantizer q = ox_quantizer_of(how);
     const ox_i32 *sums = (const ox_i32 *)(const void *)row;
-    const ox_f32 *factors = how->column_scales;
-    const ox_floats scale = q.scale * *factors - (ox_floats){0};
-    if (!q.is_sure) {
+    if (!ox_quantizer_of(how).is_sure)
         ox_requantize_exactly(n, how, sums, (uint8_t *)bytes);
-        return;
-    }
-    int64_t j = 0;
-    for (; j + OX_SUMS_AT_ONCE <= n; j += OX_SUMS_AT_ONCE)
-        requantize_some(true, how, &q, scale, n - j, sums + j, factors + j * how->step, bytes + j);
-    if (j < n)
-        requantize_some(false, how, &q, scale, n - j, sums + j, factors + j * how->step, bytes + j);
+    else if (how->step)
+        requantize_row(true, n, how, sums, bytes);
+    else
+        requantize_row(false, n, how, sums, bytes);
 }
 #else
 static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {

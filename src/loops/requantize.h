@@ -41,16 +41,15 @@ static inline void ox_requantize_exactly(int64_t n, const ox_requantization *how
 
 #if defined(__AVX512BW__) || defined(__AVX2__) || (defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define OX_SUMS_AT_ONCE (OX_DOT_BYTES)     /* four vectors of them, which become one of bytes */
-#define OX_UNSURE 0x1p-12F                 /* four roundings of at most 2^9: 2^-13 */
-#define OX_SURE_BITS (0x3f000000 - 0x2000) /* of 0.5 - OX_UNSURE as a float */
+#define OX_UNSURE 0x1p-13F                 /* four roundings of at most 2^8: 2^-14 */
+#define OX_SURE_BITS (0x3f000000 - 0x1000) /* of 0.5 - OX_UNSURE as a float */
 #define OX_LEAST_FACTOR 0x1p-100           /* smaller ones may have few digits as floats */
 enum {
     OX_SUMS_LANES = OX_DOT_BYTES / 4
 };
 
-/* What becomes of sums: plus `more`, times a factor, rounded, plus `zero`, saturated. */
+/* What becomes of sums to which `more` was added: times a factor, rounded, plus `zero`, saturated. */
 typedef struct ox_quantizer {
-    uint32_t more;
     float scale;
     int16_t zero;
     bool is_signed, is_sure; /* whether floats will do */
@@ -60,12 +59,8 @@ typedef struct ox_quantizer {
 static inline ox_quantizer ox_quantizer_of(const ox_requantization *how) {
     const double scale = how->row_scale < 0 ? -how->row_scale : how->row_scale;
     const float factor = (float)how->row_scale * *how->column_scales; /* as it is used: it may be NaN */
-    return (ox_quantizer){how->more,
-                          (float)how->row_scale,
-                          (int16_t)how->zero,
-                          how->dtype == OX_INT8,
-                          scale >= OX_LEAST_FACTOR || scale == 0,
-                          !how->step && factor >= -0.5F && factor <= 0.5F};
+    return (ox_quantizer){(float)how->row_scale, (int16_t)how->zero, how->dtype == OX_INT8,
+                          scale >= OX_LEAST_FACTOR || scale == 0, !how->step && factor >= -0.5F && factor <= 0.5F};
 }
 
 /* How the windows of a vector, `wide` of a row and those of the next rows, pick the taps of a word, a dilation apart,
@@ -138,12 +133,11 @@ static inline __m512i ox_most_apart(__m512i most, __m512 exact, __m512i whole, b
 static inline __attribute__((always_inline)) bool ox_quantize_some(const ox_quantizer *q, const ox_dot_lanes *sums,
                                                                    const ox_floats *scales, ox_dot_lanes *to,
                                                                    bool is_below) {
-    const __m512i more = _mm512_set1_epi32((int32_t)q->more), zero = _mm512_set1_epi16(q->zero);
+    const __m512i zero = _mm512_set1_epi16(q->zero);
     __m512i most = _mm512_setzero_si512(), whole[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) {
-        const __m512 exact =
-            _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32((__m512i)sums[v], more)), (__m512)scales[v]);
+        const __m512 exact = _mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)sums[v]), (__m512)scales[v]);
         whole[v] = _mm512_cvtps_epi32(exact);
         most = ox_most_apart(most, exact, whole[v], is_below);
     }
@@ -163,12 +157,11 @@ static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *s
 #if defined(__AVX512BW__)
     return q->is_below ? ox_quantize_some(q, sums, scales, to, true) : ox_quantize_some(q, sums, scales, to, false);
 #else
-    const __m256i more = _mm256_set1_epi32((int32_t)q->more), zero = _mm256_set1_epi16(q->zero);
+    const __m256i zero = _mm256_set1_epi16(q->zero);
     __m256i most = _mm256_setzero_si256(), whole[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) {
-        const __m256 exact =
-            _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_add_epi32((__m256i)sums[v], more)), (__m256)scales[v]);
+        const __m256 exact = _mm256_mul_ps(_mm256_cvtepi32_ps((__m256i)sums[v]), (__m256)scales[v]);
         whole[v] = _mm256_cvtps_epi32(exact);
         const __m256 apart = _mm256_sub_ps(exact, _mm256_cvtepi32_ps(whole[v]));
         most = _mm256_max_epu32(most, _mm256_and_si256(_mm256_castps_si256(apart), _mm256_set1_epi32(INT32_MAX)));

@@ -18,24 +18,24 @@ static inline void ox_bytes_store(void *to, int64_t count, ox_dot_lanes bytes) {
         ox_copy_run(to, (const char *)&bytes, count);
 }
 
+/* Results are numbers of 16 bits and as many behind the point, half of one and OX_UNSURE too great: the bits above are
+ * the rounded result unless the fraction is below twice OX_UNSURE, as is that of what is no number. Unsigned bytes are
+ * signed ones, 128 less. */
 static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *sums, const ox_floats *scales,
                                     ox_dot_lanes *to) {
-    const uint32x4_t more = vdupq_n_u32(q->more);
-    const int16x8_t zero = vdupq_n_s16(q->zero);
-    uint32x4_t most = more;
-    int32x4_t whole[4];
+    const float32x4_t more = vdupq_n_f32((float)q->zero - (q->is_signed ? 0 : 128) + 0.5F + OX_UNSURE);
+    const uint8x16_t flips = vdupq_n_u8(q->is_signed ? 0 : 0x80);
+    const uint16_t least_sure = (uint16_t)(2 * OX_UNSURE * 0x1p16F);
+    int16x8_t all[4];
     OX_UNROLLED for (int v = 0; v < 4; v++) {
-        const int32x4_t sum = (int32x4_t)vaddq_u32((uint32x4_t)sums[v], more);
-        const float32x4_t exact = vmulq_f32(vcvtq_f32_s32(sum), (float32x4_t)scales[v]);
-        whole[v] = vcvtnq_s32_f32(exact);
-        const uint32x4_t apart = (uint32x4_t)vabdq_f32(exact, vcvtq_f32_s32(whole[v]));
-        most = v ? vmaxq_u32(most, apart) : apart;
+        const float32x4_t number = vcvtq_f32_s32((int32x4_t)sums[v]);
+        all[v] = (int16x8_t)vcvtq_n_s32_f32(vfmaq_f32(more, number, (float32x4_t)scales[v]), 16);
     }
-    const int16x8_t low = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(whole[0]), whole[1]), zero),
-                    high = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(whole[2]), whole[3]), zero);
-    *to = q->is_signed ? (ox_dot_lanes)vqmovn_high_s16(vqmovn_s16(low), high)
-                       : (ox_dot_lanes)vqmovun_high_s16(vqmovun_s16(low), high);
-    return vmaxvq_u32(most) <= OX_SURE_BITS;
+    const int16x8_t low = vuzp2q_s16(all[0], all[1]), high = vuzp2q_s16(all[2], all[3]);
+    const uint16x8_t fractions =
+        vminq_u16((uint16x8_t)vuzp1q_s16(all[0], all[1]), (uint16x8_t)vuzp1q_s16(all[2], all[3]));
+    *to = (ox_dot_lanes)veorq_u8((uint8x16_t)vqmovn_high_s16(vqmovn_s16(low), high), flips);
+    return vminvq_u16(fractions) >= least_sure;
 }
 
 static inline void ox_turn_bytes(uint8_t *to, const uint8_t *from, int64_t count, uint8_t flip) {

@@ -101,7 +101,7 @@ static uint8_t requantized(int32_t sum, const ox_requantization *how, int64_t i)
 
 /* Of each length, in the place of sums, too. */
 static void check_requantization(const ox_requantization *how, const int32_t *sums) {
-    static const int64_t lengths[] = {1, 15, 17, 31, 49, 64, 65, 128, MOST_SUMS};
+    static const int64_t lengths[] = {1, 15, 16, 17, 21, 31, 49, 64, 65, 81, 128, MOST_SUMS};
     for (int b = 0; b < BUILDS; b++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
             int32_t room[MOST_SUMS];

@@ -70,7 +70,7 @@ static layout layout_of(const ox_depth_tile *t) {
     return l;
 }
 
-/* What becomes of the sums of a channel. */
+/* What becomes of the sums of a channel, which begin with what is added to them. */
 typedef struct channel_end {
     ox_requantization how;
     ox_quantizer quantizer;
@@ -88,13 +88,14 @@ typedef struct taps {
     int64_t words;
     const int64_t *offsets;
     const uint32_t *weights;
+    uint32_t start; /* of sums */
     ox_dot_lanes usual[USUAL_WORDS];
     int64_t usual_offsets[USUAL_WORDS];
 } taps;
 
 OX_INLINED void sum_words(const bool is_usual, const taps *k, const uint8_t *from, const int64_t *at,
                           ox_dot_lanes *sums) {
-    OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] = (ox_dot_lanes){0};
+    OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] = (ox_dot_lanes){0} + k->start;
     if (is_usual) {
         OX_UNROLLED for (int i = 0; i < USUAL_WORDS; i++) OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] =
             ox_dot(sums[v], ox_pick_taps(&k->picker, from + k->usual_offsets[i] + at[v]), k->usual[i]);
@@ -164,8 +165,8 @@ OX_INLINED void run_long(const bool is_usual, const ox_depth_tile *t, const layo
 OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const shape *s, const layout *l,
                             int64_t channel) {
     const float one = 1;
-    channel_end end = {.how = {t->dtype, t->end[channel].more, t->zero, t->end[channel].scale, &one, 0}};
-    taps k = {s->picker, t->words, t->offsets, t->weights + channel * t->words, {{0}}, {0}};
+    channel_end end = {.how = {t->dtype, 0, t->zero, t->end[channel].scale, &one, 0}};
+    taps k = {s->picker, t->words, t->offsets, t->weights + channel * t->words, t->end[channel].more, {{0}}, {0}};
     uint8_t *to = t->to + channel * t->to_step;
     end.quantizer = ox_quantizer_of(&end.how);
     for (int v = 0; v < VECTORS; v++)
