@@ -8,6 +8,7 @@
  * right become that as they are loaded, so that their panels take half the memory, and are signed. */
 #include "asserts.h"
 #include "gemm_amx.h"
+#include "loops/copy_run.h"
 #include "loops/intrinsics.h"
 #include "loops/lane_loops.h"
 #include "loops/x86.h"
@@ -217,7 +218,9 @@ static void pack_a(const ox_loops *loops, const ox_gemm_matrix *from, int64_t ro
     const bool is_signed = from->dtype == OX_INT8;
     (void)loops, (void)stage;
     for (int64_t i = 0; i < rows; i++, data += from->row, to += to_row) {
-        if (from->col == 1)
+        if (from->col == 1 && A_WIDTH == 1)
+            ox_copy_run(to, (const char *)data, columns);
+        else if (from->col == 1)
             pack_row(data, 1, columns, is_signed, to);
         else
             pack_row(data, from->col, columns, is_signed, to);

@@ -183,8 +183,11 @@ OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const s
 /* The rows of a channel, in their places between the padding. */
 static void lay(const ox_depth_tile *t, const uint8_t *image) {
     uint8_t *to = t->place;
-    for (int64_t i = 0; i < t->inside; i++, to += t->pitch, image += t->wide)
-        ox_turn_bytes(to, image, t->wide, (uint8_t)t->flip);
+    if (!t->flip)
+        ox_copy_rows(t->inside, (char *)to, t->pitch, (const char *)image, t->wide, t->wide);
+    else
+        for (int64_t i = 0; i < t->inside; i++, to += t->pitch, image += t->wide)
+            ox_turn_bytes(to, image, t->wide, (uint8_t)t->flip);
 }
 
 static void run(const ox_depth_tile *t) {

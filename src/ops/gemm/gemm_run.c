@@ -89,24 +89,27 @@ static void pack_rows(const gemm_job *job, const ox_gemm_block *to, char *stage)
     job->plan->kernel->pack_b(job->plan->loops, &b, to->rows, to->columns, to->data, to->data_row, stage);
 }
 
-/* Panels [first, end) of the columns of a job. Where B has packed rows, a few of them are read from start to end. */
+/* Panels [first, end) of the columns of a job. Where B has packed rows, a few of them are read from start to end.
+ * Blocks of the same rows of k lie behind each other; the last one may be narrower. */
 static void pack_panels(const gemm_job *job, int64_t first, int64_t end, char *stage) {
     const ox_gemm_plan *plan = job->plan;
     const ox_gemm_kernel *kernel = plan->kernel;
     const ox_gemm *g = job->transposed;
     const bool flat = !g->panel && g->b.col == (int64_t)ox_dtype_size(g->b.dtype);
-    for (int64_t d = 0; d < plan->depths; d++) {
+    for (int64_t d = 0; d < plan->depths && first < end; d++) {
         int64_t k, depth = depth_range(kernel, g->k, d, plan->depths, &k), step = flat ? PACKED_ROWS : depth;
+        const ox_gemm_span start = kernel->find_panel(kernel, job->columns, k, depth, first * kernel->columns),
+                           last = kernel->find_panel(kernel, job->columns, k, depth, (end - 1) * kernel->columns);
+        OX_ASSERT(last.start == start.start + (end - 1 - first) * start.bytes);
         for (int64_t r = 0; r < depth; r += step)
             for (int64_t p = first; p < end; p++) {
-                const int64_t column = p * kernel->columns;
-                const ox_gemm_span panel = kernel->find_panel(kernel, job->columns, k, depth, column);
+                const int64_t column = p * kernel->columns, row = p + 1 < end ? start.row : last.row;
                 const ox_gemm_block rows = {.row = k + r,
                                             .rows = ox_least(step, depth - r),
                                             .column = job->column + column,
                                             .columns = ox_least(kernel->columns, job->columns - column),
-                                            .data = job->panels + panel.start + r * panel.row,
-                                            .data_row = panel.row};
+                                            .data = job->panels + start.start + (p - first) * start.bytes + r * row,
+                                            .data_row = row};
                 pack_rows(job, &rows, stage);
             }
     }

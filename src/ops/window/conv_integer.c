@@ -294,8 +294,17 @@ typedef struct integer_job {
     const conv_integer *c;
     const uint32_t *column_sums; /* of all products, NULL if no zero point of weights is there */
     int fill;                    /* the zero point of the image */
+    double zero;                 /* and that of the result; 0 if sums are that */
     const char *words;           /* of all products, where the image is laid out so */
 } integer_job;
+
+static integer_job job_of(const ox_call *call, const conv_integer *c) {
+    const integer_inputs *in = inputs_of(call);
+    return (integer_job){.call = call,
+                         .c = c,
+                         .fill = (uint8_t)entry(input(call, in->x_zero), 0),
+                         .zero = c->requantize ? (double)(int32_t)entry(input(call, in->y_zero), 0) : 0};
+}
 
 /* An ox_gemm_panel_fn. */
 static void lay_bytes(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
@@ -331,11 +340,8 @@ static void finish_row(const integer_job *job, const ox_channel_end *end, int64_
     if (seen || more)
         OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(n, &zeros, row);
     const float one = 1;
-    const ox_requantization how = {.dtype = job->c->dtype,
-                                   .more = end->more,
-                                   .zero = (double)(int32_t)entry(input(job->call, inputs_of(job->call)->y_zero), 0),
-                                   .row_scale = end->scale,
-                                   .column_scales = &one};
+    const ox_requantization how = {
+        .dtype = job->c->dtype, .more = end->more, .zero = job->zero, .row_scale = end->scale, .column_scales = &one};
     if (job->c->requantize)
         job->c->requantize(n, &how, row, to);
     else if (to != row)
@@ -346,17 +352,17 @@ static void finish_row(const integer_job *job, const ox_channel_end *end, int64_
 static void finish(const ox_gemm *g, const ox_gemm_block *block) {
     const integer_job *job = g->context;
     const uint32_t *seen = job->column_sums ? job->column_sums + ox_quotient(g->start, g->m) + block->column : NULL;
+    const int64_t size = (int64_t)ox_dtype_size(job->c->dtype);
     for (int64_t r = 0; r < block->rows; r++)
         finish_row(job, (const ox_channel_end *)g->extra + block->row + r, block->columns, seen,
-                   block->data + r * block->data_row, ox_gemm_out(g, block, r, (int64_t)ox_dtype_size(job->c->dtype)));
+                   block->data + r * block->data_row, ox_gemm_out(g, block, r, size));
 }
 
 /* What a run of a product needs besides; takes the room for it. */
 static integer_job begin_job(const ox_call *call, const conv_integer *c, size_t *used) {
-    const integer_inputs *in = inputs_of(call);
     const ox_conv *conv = &c->conv;
-    const uint32_t zero = entry(input(call, in->x_zero), 0);
-    integer_job job = {call, c, NULL, (uint8_t)zero, NULL};
+    const uint32_t zero = entry(input(call, inputs_of(call)->x_zero), 0);
+    integer_job job = job_of(call, c);
     if (!c->w_zeros)
         return job;
     uint32_t *channels = ox_workspace_take(call, used, conv->window.in_count, sizeof *channels);
@@ -468,7 +474,7 @@ static void run_wide(const ox_call *call, const ox_conv *conv, size_t *used, con
     const int64_t count = ox_tensor_count(call->out[0]);
     const float *wide = widen(call, used, x, x->dims[0] * x->dims[1], input(call, in->x_zero));
     const float *weights = widen(call, used, w, w->dims[0], input(call, in->w_zero));
-    end_job job = {{call, c, NULL, 0, NULL}, of->bias, conv->images * w->dims[0], conv->window.out_count, NULL};
+    end_job job = {job_of(call, c), of->bias, conv->images * w->dims[0], conv->window.out_count, NULL};
     job.sums = c->requantize ? ox_workspace_take(call, used, count, sizeof(float)) : of->to;
     size_t first = 0;
     ox_conv_direct_run(call, conv, &first, &(ox_conv_operands){wide, weights, NULL, job.sums});
