@@ -5,15 +5,18 @@
 
 /* ---- Growing lists ------------------------------------------------------------------------------------------ */
 
-/* Entries of a list that has any. */
+/* Entries of a list that has any. Instructions are large, and most programs have one or two. */
 enum {
-    FIRST_ROOM = 8
+    FIRST_ROOM = 8,
+    FIRST_CODE = 2,
+    FIRST_STORES = 2
 };
 
-static void *grown(ox_pass_builder *b, void *list, int count, int *room, size_t size) {
+/* first: the entries of a list that had none. */
+static void *grown(ox_pass_builder *b, void *list, int count, int *room, int first, size_t size) {
     if (count < *room)
         return list;
-    int more = *room ? *room * 2 : FIRST_ROOM;
+    int more = *room ? *room * 2 : first;
     void *moved = ox_pile_array(b->scratch, (size_t)more, size);
     if (!moved) {
         b->failed = true;
@@ -28,22 +31,22 @@ static void *grown(ox_pass_builder *b, void *list, int count, int *room, size_t 
 /* PUSH(b, regs, nregs) appends an entry to a list of the pass and returns a pointer to it; NULL once memory has run
  * out. */
 #define PUSH(b, list, count) (push_##list(b) ? &(b)->pass.list[(b)->pass.count++] : NULL)
-#define DEFINE_PUSH(list, count, room)                                                                                 \
+#define DEFINE_PUSH(list, count, room, first)                                                                          \
     static bool push_##list(ox_pass_builder *b) {                                                                      \
-        void *moved = b->failed ? NULL : grown(b, b->pass.list, b->pass.count, &b->room, sizeof *b->pass.list);        \
+        void *moved = b->failed ? NULL : grown(b, b->pass.list, b->pass.count, &b->room, first, sizeof *b->pass.list); \
         if (moved)                                                                                                     \
             b->pass.list = moved;                                                                                      \
         return moved != NULL;                                                                                          \
     }
-DEFINE_PUSH(regs, nregs, reg_room)
-DEFINE_PUSH(code, ncode, code_room)
-DEFINE_PUSH(stores, nstores, store_room)
+DEFINE_PUSH(regs, nregs, reg_room, FIRST_ROOM)
+DEFINE_PUSH(code, ncode, code_room, FIRST_CODE)
+DEFINE_PUSH(stores, nstores, store_room, FIRST_STORES)
 
 static pass_operand *push_operand(ox_pass_builder *b) {
     int room = b->operand_room; /* operands and strides grow together */
-    const int64_t **strides = grown(b, b->strides, b->pass.noperands, &room, sizeof *strides);
+    const int64_t **strides = grown(b, b->strides, b->pass.noperands, &room, FIRST_ROOM, sizeof *strides);
     pass_operand *operands =
-        strides ? grown(b, b->pass.operands, b->pass.noperands, &b->operand_room, sizeof *operands) : NULL;
+        strides ? grown(b, b->pass.operands, b->pass.noperands, &b->operand_room, FIRST_ROOM, sizeof *operands) : NULL;
     if (!operands)
         return NULL;
     b->strides = strides;

@@ -177,23 +177,26 @@ static bool finish_instruction(ox_pass_builder *b, pass_instruction in) {
     return true;
 }
 
-/* The instructions, which others are to replace. */
-static const pass_instruction *take_code(ox_pass_builder *b, int *count) {
-    const pass_instruction *code = b->pass.code;
-    *count = b->pass.ncode;
-    b->pass.code = NULL;
-    b->pass.ncode = b->code_room = 0;
-    return code;
+/* Takes the instructions, which others are to replace: about as many. False if memory ran out. */
+static bool take_code(ox_pass_builder *b, const pass_instruction **code, int *count) {
+    *code = b->pass.code;
+    *count = b->code_room = b->pass.ncode;
+    b->pass.code = ox_pile_array(b->scratch, (size_t)*count, sizeof **code);
+    b->pass.ncode = 0;
+    return b->pass.code;
 }
 
 /* Levels and steps of all instructions, in their order. */
 static bool plan_code(ox_pass_builder *b) {
-    const pass_instruction *code = b->pass.written = take_code(b, &b->pass.nwritten);
-    int count = b->pass.nwritten;
-    for (int i = 0; i < count; i++)
-        if (!plan_instruction(b, code[i]))
+    const pass_instruction *code;
+    int count;
+    if (!take_code(b, &b->pass.written, &b->pass.nwritten))
+        return false;
+    for (int i = 0; i < b->pass.nwritten; i++)
+        if (!plan_instruction(b, b->pass.written[i]))
             return false;
-    code = take_code(b, &count);
+    if (!take_code(b, &code, &count))
+        return false;
     for (int i = 0; i < count; i++)
         if (!finish_instruction(b, code[i]))
             return false;

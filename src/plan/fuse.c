@@ -161,9 +161,10 @@ static bool is_dense(const ox_frame *frame, int n) {
            frame->graph->nodes[n].op->flags & OX_OP_EPILOGUE;
 }
 
-static ox_space space_of(ox_frame *frame, int n) {
+/* program: whether node n is a lane program. */
+static ox_space space_of(ox_frame *frame, int n, bool program) {
     const ox_call *call = ox_frame_call(frame, n, NULL);
-    if (is_program(frame, n))
+    if (program)
         return ox_elementwise_space(call);
     return (ox_space){.rank = call->out[0]->rank, .dims = call->out[0]->dims};
 }
@@ -172,13 +173,14 @@ static ox_space space_of(ox_frame *frame, int n) {
 static ox_status single_group(ox_frame *frame, int n) {
     frame->plan.members[n].group = NULL;
     frame->plan.members[n].next = -1;
-    const bool dense = is_dense(frame, n);
-    if (!dense && !is_program(frame, n))
+    const bool dense = is_dense(frame, n), program = is_program(frame, n);
+    if (!dense && !program)
         return OX_OK;
     ox_group *group = ox_pile_get(&frame->planning.scratch, sizeof *group);
     if (!group)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
-    *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n)};
+    *group =
+        (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n, program)};
     frame->plan.members[n].group = group;
     return OX_OK;
 }

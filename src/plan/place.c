@@ -345,21 +345,19 @@ static ox_status grow_arena(ox_frame *frame, size_t size, bool keep) {
     return OX_OK;
 }
 
-/* Gives the values of a stage their places in an arena that starts at `arena`, which may be 0 while there is none. A
- * view's place follows its owner's; where it starts is said when it is shown. */
-static void point_into_arena(ox_frame *frame, const ox_stage *stage, uintptr_t arena) {
-    for (int n = stage->first; n < stage->end; n++) {
-        const ox_node *node = &frame->graph->nodes[n];
-        for (int k = 0; k < node->nout; k++) {
-            const int v = node->out[k], owner = v < 0 ? -1 : ox_life_owner(&frame->planning, v);
-            if (owner < 0)
-                continue; /* a constant, in foreign memory, or only in registers */
-            ox_slot *slot = ox_frame_own(frame, v);
-            slot->placed = frame->planning.lives[owner].bytes && !frame->planning.lives[owner].outside;
-            slot->tensor.data =
-                slot->placed ? (void *)(arena + frame->planning.lives[owner].place + ox_life_at(&frame->planning, v))
-                             : (void *)frame;
-        }
+/* Gives what node n gives its places in an arena that starts at `arena`, which may be 0 while there is none. A view's
+ * place follows its owner's; where it starts is said when it is shown. */
+static void point_into_arena(ox_frame *frame, int n, uintptr_t arena) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int k = 0; k < node->nout; k++) {
+        const int v = node->out[k], owner = v < 0 ? -1 : ox_life_owner(&frame->planning, v);
+        if (owner < 0)
+            continue; /* a constant, in foreign memory, or only in registers */
+        ox_slot *slot = ox_frame_own(frame, v);
+        slot->placed = frame->planning.lives[owner].bytes && !frame->planning.lives[owner].outside;
+        slot->tensor.data = slot->placed
+                                ? (void *)(arena + frame->planning.lives[owner].place + ox_life_at(&frame->planning, v))
+                                : (void *)frame;
     }
 }
 
@@ -422,7 +420,8 @@ static ox_status place_stage(ox_frame *frame, const ox_stage *stage, bool first)
     OX_TRY(place_buffers(&p, frame));
     ox_placed_assert(frame, stage, p.high_water);
     const uintptr_t before = first ? 0 : (uintptr_t)frame->arena.start;
-    point_into_arena(frame, stage, before);
+    for (int n = stage->first; n < stage->end; n++)
+        point_into_arena(frame, n, before);
     if (first && stage->end == frame->graph->nnodes && !keeps_lives(frame))
         ox_life_forget(frame); /* so that planning and the arena need not fit in memory together */
     OX_TRY(grow_arena(frame, p.high_water, !first));
@@ -445,18 +444,16 @@ ox_status ox_place_again(ox_frame *frame) {
     return OX_OK;
 }
 
-void ox_place_hide(ox_frame *frame, bool hide) {
-    if (!hide) {
-        point_into_arena(frame, frame->plan.stages, (uintptr_t)frame->arena.start);
-        return;
+void ox_place_hide(ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int k = 0; k < node->nout; k++) {
+        ox_slot *slot = node->out[k] < 0 ? NULL : ox_frame_own(frame, node->out[k]);
+        if (slot && !slot->constant && ox_step_view(&frame->plan.steps[n], k) != OX_VIEW_GIVEN)
+            slot->tensor.data = NULL;
     }
-    for (int n = 0; n < frame->plan.stages->end; n++) {
-        const ox_node *node = &frame->graph->nodes[n];
-        for (int k = 0; k < node->nout; k++) {
-            ox_slot *slot = node->out[k] < 0 ? NULL : ox_frame_own(frame, node->out[k]);
-            if (slot && !slot->constant && ox_step_view(&frame->plan.steps[n], k) != OX_VIEW_GIVEN)
-                slot->tensor.data = NULL;
-        }
-    }
+}
+
+void ox_place_show(ox_frame *frame, int n) {
+    point_into_arena(frame, n, (uintptr_t)frame->arena.start);
 }
 #endif

@@ -9,8 +9,9 @@ ox_status ox_place_stage(ox_frame *frame, ox_stage *stage);
 
 /* Gives the values and workspaces of a plan of one stage, whose sizes have changed, new places. */
 ox_status ox_place_again(ox_frame *frame);
-/* Hides the data of values that a run computes, as before they had places, or shows where it is. */
-void ox_place_hide(ox_frame *frame, bool hide);
+/* Hides the data of values that node n computes in a run, as before they had places, or shows where it is. */
+void ox_place_hide(ox_frame *frame, int n);
+void ox_place_show(ox_frame *frame, int n);
 
 /* Gives the arena back, in which nothing lies. */
 void ox_place_drop(ox_frame *frame);

@@ -30,6 +30,7 @@ typedef struct update {
     const former **former; /* of each value: NULL if it is as it was */
     const int *giver;      /* of each value: the node, -1 for none */
     bool *changed;         /* of each node: it is to be prepared anew */
+    bool *hidden;          /* of each node: what it gives has no data, as in a new plan */
     int *marked;           /* of each node, for a while */
     bool grown;            /* some buffer does not fit its place any more */
 } update;
@@ -131,6 +132,21 @@ static bool describe(update *u, int n) {
     return ox_fold_again(frame, n) == OX_OK;
 }
 
+static void hide(update *u, int n) {
+    if (!u->hidden[n])
+        ox_place_hide(u->frame, n);
+    u->hidden[n] = true;
+}
+
+/* Hides what node n reads, and what it gives. */
+static void hide_around(update *u, int n) {
+    const ox_node *node = &u->frame->graph->nodes[n];
+    hide(u, n);
+    for (int i = 0; i < node->nin; i++)
+        if (node->in[i] >= 0 && u->giver[node->in[i]] >= 0)
+            hide(u, u->giver[node->in[i]]);
+}
+
 /* Describes node n anew, and its outputs. */
 static bool change_node(update *u, int n) {
     ox_frame *frame = u->frame;
@@ -141,6 +157,7 @@ static bool change_node(update *u, int n) {
     ox_life *lives = ox_pile_array(&frame->planning.scratch, count, sizeof *lives);
     if (!were || !lives)
         return false;
+    hide_around(u, n);
     for (int k = 0; k < node->nout; k++)
         if (node->out[k] >= 0) {
             lives[k] = frame->planning.lives[node->out[k]];
@@ -224,6 +241,7 @@ static void mark(update *u, int n, bool *seen, int *count) {
     if (n < 0 || n >= u->frame->graph->nnodes || seen[n])
         return;
     seen[n] = true;
+    hide_around(u, n);
     u->marked[(*count)++] = n;
 }
 
@@ -311,9 +329,19 @@ static bool prepare_again(ox_frame *frame, int n, ox_again *again) {
     return prepare_in(frame, n, &pile);
 }
 
+/* Whether nothing shows data to step n, or to the members of its group. */
+static bool hides_data(const update *u, int n) {
+    const ox_group *group = ox_frame_group(u->frame, n);
+    bool hidden = u->hidden[n];
+    for (int m = group ? group->head : -1; m >= 0; m = u->frame->plan.members[m].next)
+        hidden &= u->hidden[m];
+    return hidden;
+}
+
 /* Prepares step n anew. */
 static bool prepare(update *u, int n) {
     ox_frame *frame = u->frame;
+    OX_ASSERT(hides_data(u, n));
     ox_step *step = &frame->plan.steps[n];
     ox_again *again = &frame->plan.again[n];
     const size_t held = step->room > step->work ? step->room : step->work, given = frame->plan.pile.given;
@@ -350,10 +378,11 @@ static size_t with_room(size_t room, size_t bytes) {
 
 static bool place(update *u) {
     ox_frame *frame = u->frame;
-    if (!u->grown) {
-        ox_place_hide(frame, false);
+    for (int n = 0; n < frame->graph->nnodes && !u->grown; n++)
+        if (u->hidden[n])
+            ox_place_show(frame, n);
+    if (!u->grown)
         return true;
-    }
     for (int v = 0; v < frame->graph->nvalues; v++)
         if (u->former[v] && frame->planning.lives[v].bytes > u->former[v]->bytes)
             frame->planning.lives[v].room = with_room(0, frame->planning.lives[v].bytes);
@@ -386,12 +415,13 @@ static bool make(update *u) {
     const size_t nodes = (size_t)frame->graph->nnodes;
     u->former = ox_pile_array(scratch, (size_t)frame->graph->nvalues + 1, sizeof *u->former);
     u->changed = ox_pile_array(scratch, nodes, sizeof *u->changed);
+    u->hidden = ox_pile_array(scratch, nodes, sizeof *u->hidden);
     u->marked = ox_pile_array(scratch, nodes, sizeof *u->marked);
     u->giver = ox_fuse_givers(frame, 0, frame->graph->nnodes);
     if (!frame->plan.again)
         frame->plan.again = ox_pile_array(&frame->plan.pile, nodes, sizeof *frame->plan.again);
-    return frame->plan.again && u->former && u->changed && u->marked && u->giver && find_changes(u) && groups_hold(u) &&
-           prepare_changed(u) && place(u) && ox_kept_renew(frame);
+    return frame->plan.again && u->former && u->changed && u->hidden && u->marked && u->giver && find_changes(u) &&
+           groups_hold(u) && prepare_changed(u) && place(u) && ox_kept_renew(frame);
 }
 
 /* Whether the plan can be updated at all: it is one stage, and memory of its nodes is not left behind by too many. */
@@ -407,7 +437,6 @@ bool ox_update_plan(ox_frame *frame) {
     update u = {.frame = frame};
     if (!may_update(frame))
         return false;
-    ox_place_hide(frame, true);
     const bool made = make(&u);
     ox_pile_restore(&frame->planning.scratch, scratch);
     ox_error_clear(frame->error);
