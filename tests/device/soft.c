@@ -50,7 +50,8 @@ int main(void) {
         const int64_t n = draw_integer();
         const int32_t low = -(int32_t)(draw() % 384), high = low + 255;
         const ox_soft a = ox_soft_float(x), b = ox_soft_float(y), c = ox_soft_float(w), k = ox_soft_integer(n);
-        const ox_soft one = ox_soft_quotient(ox_soft_product(a, c), b), other = ox_soft_product(ox_soft_quotient(a, b), c);
+        const ox_soft one = ox_soft_quotient(ox_soft_product(a, c), b),
+                      other = ox_soft_product(ox_soft_quotient(a, b), c);
         const ox_soft all = ox_soft_product(k, one);
         const double first = (double)x * (double)w / (double)y, second = (double)x / (double)y * (double)w;
         if (!is_same(a, (double)x) || !is_same(k, (double)n) || !is_same(one, first) || !is_same(other, second) ||
