@@ -297,6 +297,7 @@ def rotary(rng):
     attributes |= {"is_packed_batching": 1} if rng.random() < 0.2 else {}
     attributes |= {"scale": 0.5} if rng.random() < 0.2 else {}
     rows = steps + int(rng.integers(0, 5))
+    steps = steps if rng.random() < 0.95 else 0
     x = numbers(rng, kind, batch, heads, steps, size)
     cos, sin = numbers(rng, kind, rows, half), numbers(rng, kind, rows, half)
     if rng.random() < 0.4:
@@ -306,7 +307,8 @@ def rotary(rng):
         places = positions = rng.integers(0, rows, (batch, steps))
     right = rotate(wide(x), wide(cos)[positions][:, None], wide(sin)[positions][:, None], attributes.get("interleaved", 0))
     if rng.random() < 0.6:
-        x, right = (kind, np.ascontiguousarray(flat(x[1]))), flat(right)
+        x, right = ((kind, x[1].swapaxes(1, 2).reshape(batch, steps, heads * size)),
+                    right.swapaxes(1, 2).reshape(batch, steps, heads * size))
     return "RotaryEmbedding", [x, integers(places, "int64"), cos, sin], [kind], attributes, [right]
 
 

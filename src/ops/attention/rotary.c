@@ -152,11 +152,11 @@ static void rotary_part(void *context, int part, int parts) {
 
 /* The last step of a sequence is the furthest from the one position that is given. */
 static ox_status check_positions(const ox_call *call, const rotary *r, const int64_t *positions) {
-    const int64_t most = call->in[r->cos]->dims[0], count = positions ? ox_tensor_count(call->in[r->positions]) : 0;
+    const int64_t most = call->in[r->cos]->dims[0], steps = r->is_first ? r->sequence : 1,
+                  count = positions && steps ? ox_tensor_count(call->in[r->positions]) : 0;
     for (int64_t i = 0; i < count; i++) {
         int64_t last = positions[i];
-        if (positions[i] < 0 || (r->is_first && r->sequence && !ox_add_i64(last, r->sequence - 1, &last)) ||
-            last >= most)
+        if (last < 0 || !ox_add_i64(last, steps - 1, &last) || last >= most)
             return ox_call_fail(call, OX_ERROR_VALUE, "position %lld is out of range for the %lld rows of %s",
                                 (long long)last, (long long)most, OX_INPUT(call, r->cos));
     }
@@ -169,8 +169,6 @@ ox_status ox_run_rotary(ox_call *call) {
     size_t used = 0;
     const int64_t *positions = ox_list_take(call, &used, r->positions);
     OX_TRY(check_positions(call, r, positions));
-    if (count == 0)
-        return OX_OK;
     rotary_job job = {r, OX_BUILD_OF(call->loops, ox_rotate_builds), .positions = positions};
     job.x = ox_dense_in(call, &used, call->in[X]).data;
     job.cos = ox_dense_in(call, &used, call->in[r->cos]).data;
