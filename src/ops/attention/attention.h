@@ -43,6 +43,7 @@ enum {
 typedef struct ox_attention_rows {
     int input;
     int64_t first, batch, head, step;
+    bool has_bias; /* it is not added any more: they are of a cache */
 } ox_attention_rows;
 
 typedef struct ox_attention_shape {
@@ -57,7 +58,6 @@ typedef struct ox_attention_shape {
     signed char present[2];              /* the outputs that are the caches of keys and of values */
     signed char scores;                  /* the output of scores */
     bool stacked;                        /* one tensor has both caches, keys first */
-    int biased;                          /* so many of queries, keys and values have a bias */
     bool flat;                           /* 3 dimensions: heads of the output lie beside each other in a step */
     int64_t mask[4], mask_row;           /* elements of the mask from one index to the next; and how many keys it has */
     int64_t key_mask_rows;               /* of the key mask, for each of the batch: one, or one for each query */

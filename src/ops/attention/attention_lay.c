@@ -85,7 +85,7 @@ ox_status ox_attention_plan_lay(ox_call *call, const ox_attention_shape *s, ox_d
     *lay = (ox_attention_lay){.dtype = dtype};
     lay->turn = OX_BUILD_OF(call->loops, ox_rotate_builds);
     for (int i = 0; i < OX_LAID; i++) {
-        lay->made[i] = (i < s->biased && ox_attention_has(call, s, OX_ATTENTION_BIAS)) ||
+        lay->made[i] = (!s->rows[i].has_bias && ox_attention_has(call, s, OX_ATTENTION_BIAS)) ||
                        ox_call_given(call, norm_of(s, i)) || (i < 2 && s->half);
         lay->moved[i] = lay->made[i] || (i && s->past);
     }
@@ -177,7 +177,7 @@ static void make_row(const made_job *job, int64_t batch, int64_t head, int64_t s
         widened(job->call, in->dtype, (const char *)in->data + from * (int64_t)ox_dtype_size(in->dtype), o.size, room);
     const int64_t column = head * o.size + (job->which > OX_LAID_Q ? s->heads * s->size : 0) +
                            (job->which > OX_LAID_K ? ox_attention_key_heads(s) * s->size : 0);
-    const bool is_biased = job->bias && job->which < s->biased;
+    const bool is_biased = job->bias && !rows->has_bias;
     for (int64_t i = 0; i < o.size; i++)
         room[i] = is_biased ? given[i] + job->bias[column + i] : given[i];
     const float *made = room;

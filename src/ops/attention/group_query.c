@@ -79,8 +79,8 @@ static ox_status read_operands(ox_call *call, ox_attention_shape *s) {
     OX_TRY(split_heads(call, s, all));
     const int64_t step = x->dims[2], first[] = {0, s->heads, s->heads + heads};
     for (int i = 0; i < 3; i++)
-        s->rows[i] =
-            (ox_attention_rows){QUERY, ox_wrapping(first[i], s->size), ox_wrapping(s->queries, step), s->size, step};
+        s->rows[i] = (ox_attention_rows){
+            QUERY, ox_wrapping(first[i], s->size), ox_wrapping(s->queries, step), s->size, step, false};
     return OX_OK;
 }
 

@@ -58,8 +58,8 @@ static ox_status read_projected(ox_call *call, ox_attention_shape *s) {
     OX_TRY(split_heads(call, QUERY, s->heads, sizes[2], &s->values));
     s->added = x->dims[1];
     for (int k = 0; k < 3; k++)
-        s->rows[k] = (ox_attention_rows){QUERY, k * sizes[0], ox_wrapping(x->dims[1], whole),
-                                         k == 2 ? s->values : s->size, whole};
+        s->rows[k] = (ox_attention_rows){
+            QUERY, k * sizes[0], ox_wrapping(x->dims[1], whole), k == 2 ? s->values : s->size, whole, false};
     return OX_OK;
 }
 
@@ -67,7 +67,8 @@ static ox_status read_projected(ox_call *call, ox_attention_shape *s) {
 static void pack_rows(ox_attention_shape *s, int input, int first, int count, int64_t steps) {
     for (int k = 0; k < count; k++) {
         const int64_t head = ox_wrapping(count, s->size), step = ox_wrapping(s->heads, head);
-        s->rows[first + k] = (ox_attention_rows){input, ox_wrapping(k, s->size), ox_wrapping(steps, step), head, step};
+        s->rows[first + k] =
+            (ox_attention_rows){input, ox_wrapping(k, s->size), ox_wrapping(steps, step), head, step, false};
     }
 }
 
@@ -97,7 +98,6 @@ static ox_status read_keys(ox_call *call, ox_attention_shape *s) {
     const int64_t wide[] = {s->batch, -1, x->dims[2]}, deep[] = {s->batch, s->heads, -1, s->size};
     OX_TRY(ox_call_check_open_dims(call, KEY, flat ? 3 : 4, flat ? wide : deep));
     s->added = key->dims[flat ? 1 : 2];
-    s->biased = flat ? 3 : 1; /* keys and values of a cache have theirs */
     const int64_t values[] = {s->batch, s->added, -1}, cache[] = {s->batch, s->heads, s->added, -1};
     OX_TRY(ox_call_check_open_dims(call, VALUE, flat ? 3 : 4, flat ? values : cache));
     if (flat)
@@ -106,6 +106,7 @@ static ox_status read_keys(ox_call *call, ox_attention_shape *s) {
         s->values = call->in[VALUE]->dims[3];
     s->rows[1] = ox_attention_rows_of(KEY, flat, s->heads, s->added, s->size);
     s->rows[2] = ox_attention_rows_of(VALUE, flat, s->heads, s->added, s->values);
+    s->rows[1].has_bias = s->rows[2].has_bias = !flat;
     return OX_OK;
 }
 
@@ -121,7 +122,6 @@ static ox_status read_operands(ox_call *call, ox_attention_shape *s) {
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have 3 or 5 dimensions", OX_INPUT(call, QUERY));
     s->batch = x->dims[0], s->queries = x->dims[1];
     s->flat = true;
-    s->biased = 3;
     if (ox_call_given(call, VALUE) && !ox_call_given(call, KEY))
         return ox_call_fail(call, OX_ERROR_MODEL, "values are given without keys");
     if (projected)
