@@ -13,6 +13,7 @@ enum {
 
 static own_model m;
 static int inferred[KINDS], prepared[KINDS];
+static int shown; /* how often planning showed data that only a run has */
 
 static ox_status infer_copy(ox_call *call) {
     const ox_tensor *x = ox_call_input(call, 0);
@@ -55,9 +56,20 @@ static ox_status run_sums(ox_call *call) {
     return OX_OK;
 }
 
+static ox_status infer_beside(ox_call *call) {
+    shown += ox_call_input(call, 0)->data || ox_call_input(call, 1)->data;
+    return infer_copy(call);
+}
+
+static ox_status prepare_beside(ox_call *call) {
+    shown += ox_call_input(call, 0)->data || ox_call_input(call, 1)->data;
+    return prepare(call);
+}
+
 static const ox_operator operators[] = {
     {"com.test", "Copied", 1, 1, 1, 1, 1, 0, 0, infer_copy, prepare, run_copy, NULL, 0},
     {"com.test", "Summed", 1, 1, 1, 1, 1, 0, 0, infer_sums, prepare, run_sums, NULL, 0},
+    {"com.test", "CopiedBeside", 1, 2, 2, 1, 1, 0, 0, infer_beside, prepare_beside, run_copy, NULL, 0},
 };
 
 static void node(const char *op, const char *input, const char *output, int kind) {
@@ -67,20 +79,22 @@ static void node(const char *op, const char *input, const char *output, int kind
     ox_put_output(&m.graph, output, OX_UNDEFINED, -1, NULL);
 }
 
-/* a, of any number of columns, is copied and summed up, and so is b, of one row. */
+/* a, of any number of columns, is copied, also beside the copy of b, and summed up; b, of one row, is copied. */
 static void begin(void) {
     memset(&m, 0, sizeof m);
+    shown = 0;
     memset(inferred, 0, sizeof inferred);
     memset(prepared, 0, sizeof prepared);
     own_begin(&m, "com.test", 1);
     m.options.operators = operators;
-    m.options.operator_count = 2;
+    m.options.operator_count = 3;
     ox_put_input(&m.graph, "a", OX_FLOAT, -1, NULL);
     ox_put_input(&m.graph, "b", OX_FLOAT, -1, NULL);
     node("Copied", "a", "copied", 0);
     node("Summed", "copied", "sums", 0);
     node("Copied", "sums", "again", 1);
     node("Copied", "b", "fixed", 2);
+    node("CopiedBeside", "copied,fixed", "beside", 0);
     ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
 }
 
@@ -98,6 +112,8 @@ static void run(int64_t columns, float number) {
         ck_assert_int_eq(ox_session_output(m.session, k, &m.output, &m.error), OX_OK);
         own_check(&m, 1, row, k < 3 ? (const float[]){sum, sum, sum} : b);
     }
+    ck_assert_int_eq(ox_session_output(m.session, 4, &m.output, &m.error), OX_OK);
+    own_check(&m, 2, dims, a);
 }
 
 /* Nodes whose inputs are as before are not asked again: neither what reads another input, nor what reads a result that
@@ -109,12 +125,36 @@ START_TEST(nodes_that_stay) {
     const int before[KINDS] = {inferred[0], inferred[1], inferred[2]}, made[] = {prepared[0], prepared[1], prepared[2]};
     for (int64_t columns = FIRST + 1; columns <= MOST; columns++)
         run(columns, 3);
-    ck_assert_int_eq(inferred[0] - before[0], 2 * (MOST - FIRST));
-    ck_assert_int_eq(prepared[0] - made[0], 2 * (MOST - FIRST));
+    ck_assert_int_eq(inferred[0] - before[0], 3 * (MOST - FIRST));
+    ck_assert_int_eq(prepared[0] - made[0], 3 * (MOST - FIRST));
     for (int kind = 1; kind < KINDS; kind++) {
         ck_assert_int_eq(inferred[kind], before[kind]);
         ck_assert_int_eq(prepared[kind], made[kind]);
     }
+    own_end(&m);
+}
+END_TEST
+
+/* Planning sees no data of nodes, neither of those that stay nor of those that change: it is that of the run before. */
+START_TEST(data_is_hidden) {
+    begin();
+    for (int64_t columns = 1; columns <= MOST; columns++)
+        run(columns, 3);
+    ck_assert_int_eq(shown, 0);
+    own_end(&m);
+}
+END_TEST
+
+/* Numbers of columns that come back, also none: a buffer without bytes is no smaller buffer. */
+START_TEST(shapes_that_return) {
+    static const int64_t columns[] = {7, 3, 0, 7, 20, 1, 5, 0, 0, 40, 2, 3, 20, 0, 6, 40, 7};
+    begin();
+    for (int64_t first = 8; first < 8 + FIRST; first++)
+        run(first, 1);
+    for (int turn = 0; turn < 3; turn++)
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+            run(columns[i], (float)(turn + 1));
+    ck_assert_int_eq(shown, 0);
     own_end(&m);
 }
 END_TEST
@@ -125,6 +165,8 @@ Suite *ox_suite_update(void) {
     Suite *suite = suite_create("update");
     TCase *tcase = tcase_create("update");
     tcase_add_test(tcase, nodes_that_stay);
+    tcase_add_test(tcase, data_is_hidden);
+    tcase_add_test(tcase, shapes_that_return);
     suite_add_tcase(suite, tcase);
     return suite;
 }
