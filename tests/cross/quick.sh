@@ -1,11 +1,12 @@
 #!/bin/sh
-# quick.sh: a quick share of every target, for each change: all of them are built without optimization and with one build of the loops; unit
-# tests but for long ones run under musl and wine, those of loops under qemu (arm64), and the command elsewhere as far as something runs it. A
-# target whose compiler is not here is skipped. All of it is parts of make nightly. Needs BUILD, MAKE, CROSS (sysroots), SYSTEMS, ARCHS.
+# quick.sh: a quick share of every target, for each change: all of them are built without optimization and with one build of the loops, of macOS
+# and FreeBSD the library alone, as zig takes long to link; unit tests but for long ones run under musl and wine, those of loops under qemu (arm64),
+# and the command elsewhere as far as something runs it. A target whose compiler is not here is skipped. All of it is parts of make nightly. Needs
+# BUILD, MAKE, CROSS (sysroots), SYSTEMS, ARCHS.
 out=$BUILD/quick
 passed=0 failed=0 skipped=0
 mkdir -p "$out"
-plain='OPT=-O0 VARIANTS= DOTS='
+plain='OPT=-O0 FOREIGN_OPT=-O0 VARIANTS= DOTS='
 export CK_EXCLUDE_TAGS=long CK_TIMEOUT_MULTIPLIER=10
 
 # expect WHAT COMMAND...: counts the command's success, and shows the end of what a failure says.
@@ -20,32 +21,55 @@ expect() {
     fi
 }
 
+# skip WHAT WHY
+skip() {
+    echo "skipped: $1: $2"
+    skipped=$((skipped + 1))
+    return 1
+}
+
 # has WHAT PROGRAM...
 has() {
     what=$1
     shift
     for program in "$@"; do
-        if ! command -v "$program" >/dev/null; then
-            echo "skipped: $what: there is no $program (sh tools/setup.sh cross)"
-            skipped=$((skipped + 1))
-            return 1
-        fi
+        command -v "$program" >/dev/null || skip "$what" "there is no $program (sh tools/setup.sh cross)" || return 1
     done
 }
 
+# Sources of Debian and the package ziglang come from an index.
+has_sources() {
+    $MAKE --no-print-directory SOURCES="$BUILD/sources" "$BUILD/sources/.stamp" >"$out/log" 2>&1 ||
+        skip "$SYSTEMS" "there are no sources of protobuf-c, zlib and libpng: $(tail -n 1 "$out/log")"
+}
+has_zig() {
+    $MAKE --no-print-directory ZIG_VENV="$BUILD/zig-venv" zig >"$out/log" 2>&1 || skip "$1" "there is no ziglang: $(head -n 1 "$out/log")"
+}
+
+# build SYSTEM: zig adds sanitizers where nothing is optimized.
+build() {
+    case $1 in
+    macos | freebsd) goal=$out/$1/port/libox.a ;;
+    wasm) goal=$out/$1/port/ox.wasm ;;
+    *) goal= ;;
+    esac
+    # shellcheck disable=SC2086 # a list of words
+    expect "$1 is not built" $MAKE --no-print-directory BUILD="$out" SOURCES="$BUILD/sources" ZIG_VENV="$BUILD/zig-venv" SYSTEM_GOAL="$goal" \
+        OPT_macos='-O0 -fno-sanitize=undefined' OPT_freebsd='-O0 -fno-sanitize=undefined' OPT_wasm=-O0 $plain "$1"
+}
+
+has_sources || SYSTEMS=
 for system in $SYSTEMS; do
     case $system in
     windows) programs='x86_64-w64-mingw32-gcc wine' ;;
     musl) programs=musl-gcc ;;
     wasm) programs='clang wasm-ld llvm-ar node' ;;
-    *) programs=python3 ;; # the compiler is a package, which make installs
+    *) programs=python3 ;;
     esac
-    # shellcheck disable=SC2086 # lists of words
+    # shellcheck disable=SC2086 # a list of words
     has "$system" $programs || continue
-    # zig adds sanitizers where nothing is optimized.
-    # shellcheck disable=SC2086
-    expect "$system is not built" $MAKE --no-print-directory BUILD="$out" SOURCES="$BUILD/sources" ZIG_VENV="$BUILD/zig-venv" \
-        OPT_macos=-O1 OPT_freebsd=-O1 OPT_wasm=-O1 $plain "$system" || continue
+    case $system in macos | freebsd) has_zig "$system" || continue ;; esac
+    build "$system" || continue
     port=$out/$system/port
     case $system in
     windows) expect 'unit tests of windows' env WINEDEBUG=-all wine "$port/unit.exe" ;;
@@ -62,7 +86,9 @@ for arch in $ARCHS; do
     *) triple=$arch-linux-gnu qemu=qemu-$arch ;;
     esac
     has "$arch" $triple-gcc $qemu || continue
-    expect "libraries of $arch" $MAKE --no-print-directory "$CROSS/$arch/sysroot/.stamp" || continue
+    # shellcheck disable=SC2086 # "make" and options
+    $MAKE --no-print-directory "$CROSS/$arch/sysroot/.stamp" >"$out/log" 2>&1 ||
+        skip "$arch" "there are no libraries for it: $(tail -n 1 "$out/log")" || continue
     root=$CROSS/$arch/sysroot/usr to=$out/$arch
     # Unit tests where loops are written for the processor; elsewhere the command.
     goal=$to/ox

@@ -8,7 +8,7 @@
 #   make macos       build/macos/port: libox.a, libox.dylib, ox, for arm64; nothing runs here
 #   make freebsd     build/freebsd/port: libox.a, libox.so, ox; nothing runs here
 #   make windows-test, musl-test, wasm-test, macos-test, freebsd-test
-#   make cross-quick   all of them and of cross.mk, without optimization, and their unit tests
+#   make cross-quick   all of them and of cross.mk, without optimization, and unit tests of some: a stage of .ci/run
 SYSTEMS := windows musl wasm macos freebsd
 COMMA   := ,
 $(SOURCES)/.stamp: tests/cross/sources.sh
@@ -79,6 +79,7 @@ ifdef SYSTEM
 DARWIN      := $(filter macos,$(SYSTEM))
 # zlib and libpng take every system with this macro for the one of the last century.
 FOREIGN_FLAGS := $(if $(DARWIN),-UTARGET_OS_MAC)
+FOREIGN_OPT ?= -O2
 HOSTED      := $(DARWIN)$(filter freebsd,$(SYSTEM))
 STATICALLY  := $(if $(HOSTED),,$(if $(filter wasm,$(SYSTEM)),-Wl$(COMMA)-z$(COMMA)stack-size=1048576 -Wl$(COMMA)-s,-static))
 FOREIGN_SRC := $(wildcard $(SOURCES)/protobuf-c/*.c $(SOURCES)/zlib/*.c $(if $(filter wasm,$(SYSTEM)),,$(SOURCES)/png/*.c))
@@ -87,7 +88,7 @@ RUNTIME_OBJ := $(BUILD)/foreign/protobuf-c/protobuf-c.o
 
 $(BUILD)/foreign/%.o: $(SOURCES)/%.c
 	@mkdir -p $(@D)
-	$(call SHORT,CC) $(CC) -O2 $(PIC) -fvisibility=hidden $(FOREIGN_FLAGS) -DPNG_NO_SETJMP_WARNING -DPNG_ARM_NEON_OPT=0 -c -w -o $@ $<
+	$(call SHORT,CC) $(CC) $(FOREIGN_OPT) $(PIC) -fvisibility=hidden $(FOREIGN_FLAGS) -DPNG_NO_SETJMP_WARNING -DPNG_ARM_NEON_OPT=0 -c -w -o $@ $<
 
 # A file that is fetched before it runs is small: what computes nothing is built for size, and most of what calls loops.
 ifeq ($(SYSTEM),wasm)
