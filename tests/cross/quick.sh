@@ -28,6 +28,11 @@ skip() {
     return 1
 }
 
+# What a command that failed says last, but for what make adds.
+reason() {
+    grep -v '^make' "$out/log" | tail -n 1
+}
+
 # has WHAT PROGRAM...
 has() {
     what=$1
@@ -40,7 +45,7 @@ has() {
 # Sources of Debian and the package ziglang come from an index.
 has_sources() {
     $MAKE --no-print-directory SOURCES="$BUILD/sources" "$BUILD/sources/.stamp" >"$out/log" 2>&1 ||
-        skip "$SYSTEMS" "there are no sources of protobuf-c, zlib and libpng: $(tail -n 1 "$out/log")"
+        skip "$SYSTEMS" "there are no sources of protobuf-c, zlib and libpng: $(reason)"
 }
 has_zig() {
     $MAKE --no-print-directory ZIG_VENV="$BUILD/zig-venv" zig >"$out/log" 2>&1 || skip "$1" "there is no ziglang: $(head -n 1 "$out/log")"
@@ -88,7 +93,7 @@ for arch in $ARCHS; do
     has "$arch" $triple-gcc $qemu || continue
     # shellcheck disable=SC2086 # "make" and options
     $MAKE --no-print-directory "$CROSS/$arch/sysroot/.stamp" >"$out/log" 2>&1 ||
-        skip "$arch" "there are no libraries for it: $(tail -n 1 "$out/log")" || continue
+        skip "$arch" "there are no libraries for it: $(reason)" || continue
     root=$CROSS/$arch/sysroot/usr to=$out/$arch
     # Unit tests where loops are written for the processor; elsewhere the command.
     goal=$to/ox

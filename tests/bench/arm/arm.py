@@ -132,9 +132,14 @@ def main():
     for name, graph, runs in [*((name, graph, RUNS) for name, graph in kernels().items()), *((*network, 1) for network in networks(args.networks))]:
         rows.append(row_of(args.folder, name, graph, runs))
         print(rows[-1], flush=True)
-    left = [name for name in NETWORKS if name not in args.networks]
+        write_page(args.page, rows)
+
+
+def write_page(page, rows):
+    """After each row, as all take long."""
+    left = [name for name in NETWORKS if not any(row.startswith(f"| {name} |") for row in rows)]
     end = f"\nNot counted: {'; '.join(left)}.\n" if left else ""
-    args.page.write_text(TEXT + "\n".join(rows) + "\n" + end)
+    page.write_text(TEXT + "\n".join(rows) + "\n" + end)
 
 
 TEXT = """# Instructions on aarch64
