@@ -8,7 +8,7 @@
 #   make macos       build/macos/port: libox.a, libox.dylib, ox, for arm64; nothing runs here
 #   make freebsd     build/freebsd/port: libox.a, libox.so, ox; nothing runs here
 #   make windows-test, musl-test, wasm-test, macos-test, freebsd-test
-#   make cross-quick   all of them and of cross.mk, without optimization, and unit tests of some: a stage of .ci/run
+#   make cross-quick   all of them and of cross.mk, without optimization, and unit tests of some
 SYSTEMS := windows musl wasm macos freebsd
 COMMA   := ,
 $(SOURCES)/.stamp: tests/cross/sources.sh
