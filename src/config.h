@@ -52,8 +52,8 @@
 #ifndef OX_WITH_DEPTH
 #define OX_WITH_DEPTH 1
 #endif
-/* ... convolutions of bytes as products of columns, which the loops for bytes of devices need for none but ConvInteger
- * and sizes beyond their limits, */
+/* ... convolutions of bytes as products of columns, which devices need for nothing but ConvInteger and for
+ * sizes beyond the limits of their loops for bytes, */
 #ifndef OX_WITH_COLUMNS
 #define OX_WITH_COLUMNS 1
 #endif

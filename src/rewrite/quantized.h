@@ -60,7 +60,7 @@ const ox_node *ox_quant_made_by(const ox_requantizer *r, int32_t value, const ch
 const ox_tensor *ox_quant_known(const ox_requantizer *r, int32_t value);
 float ox_quant_float(const ox_tensor *tensor, int64_t i);
 /* Of entry i: one scale serves all entries. */
-double ox_quant_scale(const ox_quantization *q, int64_t i);
+float ox_quant_scale(const ox_quantization *q, int64_t i);
 int64_t ox_quant_zero(const ox_quantization *q, int64_t i);
 
 /* What a QuantizeLinear makes of floats, or (back) a DequantizeLinear makes floats of. False where it is not known. */

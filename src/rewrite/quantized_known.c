@@ -55,8 +55,8 @@ float ox_quant_float(const ox_tensor *tensor, int64_t i) {
 }
 
 /* One scale serves all entries. */
-double ox_quant_scale(const ox_quantization *q, int64_t i) {
-    return (double)ox_quant_float(q->scales, q->count == 1 ? 0 : i);
+float ox_quant_scale(const ox_quantization *q, int64_t i) {
+    return ox_quant_float(q->scales, q->count == 1 ? 0 : i);
 }
 
 int64_t ox_quant_zero(const ox_quantization *q, int64_t i) {

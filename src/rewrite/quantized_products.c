@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* Two scales are the same number but for the rounding of a product. */
-#define ROUNDING 0x1p-22
+#define ROUNDING 0x1p-22F
 
 enum {
     MOST_INPUTS = 9 /* of an integer operator */
@@ -25,7 +25,7 @@ static int64_t reach_of(const ox_quantization *q, int64_t i) {
 /* Whether a sum of k products of x and weights and `more` is below 2^31 whatever x holds. */
 static bool fits_sum(const ox_quantization *x, const ox_quantization *w, int64_t channel, int64_t k, int64_t more) {
     const int64_t product = reach_of(x, 0) * reach_of(w, channel), least = -more > more ? -more : more;
-    return k <= (INT32_MAX - least) / product;
+    return k <= INT32_MAX && product <= INT32_MAX && k * product <= INT32_MAX - least;
 }
 
 /* The same computed from the weights themselves, k consecutive ones for each channel. */
@@ -51,16 +51,18 @@ static bool has_zeros(const ox_quantization *q) {
 /* The next node changes the value no more than saturation does: its bounds are quantized to the limits of the type. */
 static bool is_saturation(const ox_quantization *to, float low, float high) {
     const ox_int_range limits = ox_quant_range(to->dtype);
-    const float scale = ox_quant_float(to->scales, 0), zero = (float)ox_quant_zero(to, 0);
-    return rintf(low / scale) + zero <= (float)limits.low && rintf(high / scale) + zero >= (float)limits.high;
+    const float scale = ox_quant_float(to->scales, 0), zero = (float)(int32_t)ox_quant_zero(to, 0);
+    return rintf(low / scale) + zero <= (float)(int32_t)limits.low &&
+           rintf(high / scale) + zero >= (float)(int32_t)limits.high;
 }
 
 /* One of Clip's bounds: an attribute before version 11, then an input. False if it is not known. */
 static bool read_bound(const ox_requantizer *r, const ox_node *clip, int i, const char *name, float *bound) {
     const int32_t value = ox_quant_input(clip, i);
     const ox_tensor *tensor = ox_quant_known(r, value);
+    const ox_attr *attr = ox_emit_attr(clip, name, OX_ATTR_FLOAT);
     if (clip->version < 11)
-        *bound = (float)ox_emit_float(clip, name, (double)*bound);
+        *bound = attr ? attr->u.f : *bound;
     else if (tensor && tensor->dtype == OX_FLOAT && ox_tensor_count(tensor) == 1)
         *bound = ox_quant_float(tensor, 0);
     else
@@ -96,8 +98,8 @@ static bool read_bias(const ox_requantizer *r, const ox_node *conv, const ox_qua
         !ox_quant_is_along(&q, *bias, 0))
         return false;
     for (int64_t i = 0; i < channels; i++) {
-        const double scale = ox_quant_scale(x, 0) * ox_quant_scale(w, i);
-        if (fabs(ox_quant_scale(&q, i) - scale) > scale * ROUNDING)
+        const float scale = ox_quant_scale(x, 0) * ox_quant_scale(w, i);
+        if (!(scale <= FLT_MAX && fabsf(ox_quant_scale(&q, i) - scale) <= scale * ROUNDING))
             return false;
     }
     return true;
@@ -108,7 +110,7 @@ static bool fits_sums(const ox_quantization *x, const ox_quantization *w, const 
     const int64_t channels = weights->dims[0];
     if (channels < 1)
         return false;
-    const int64_t k = ox_tensor_count(weights) / channels;
+    const int64_t k = ox_quotient(ox_tensor_count(weights), channels);
     for (int64_t i = 0; i < channels; i++) {
         const int64_t more = bias ? ox_tensor_int(bias, i) : 0;
         if (!fits_sum(x, w, i, k, more) && !fits_weights(x, w, weights, i, k, more))
