@@ -127,7 +127,7 @@ def problem_of_result(asked, folder):
     derived = {"runs": lambda row: not re.fullmatch(r"OP(_IN)?\(.*, none, [^,]*", row),
                "attributes": lambda row: "OX_OP_NO_ATTRS" not in row, "values": lambda row: "OX_OP_VALUES" in row}
     rows = [ROWS[operator] for operator in operators if ROWS[operator] not in early]
-    passes = scales or "passes" in features or not all(re.search(r"^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape), [^,]*\)$", row) for row in rows)
+    passes = scales or "passes" in features or not all(re.search(r"^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape|pool|tree_ensemble), [^,]*\)$", row) for row in rows)
     for name, wanted in ("scales", scales), ("passes", passes):
         if operators | features and f"#define OX_WITH_{name.upper()} {int(wanted)}" not in defined:
             return f"selection.h is wrong about {name}"

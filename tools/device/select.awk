@@ -137,8 +137,8 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|SCALED|ROWS|ROWS_OUT|DENSE|DENSE_I
             features["gemms"] = 1
         if (full == "ConvInteger")
             features["columns"] = 1
-        # Lane programs, and what else converts elements by their loops: not views, products and operators of bytes.
-        if (!early && !/^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape), [^,]*\)$/)
+        # Lane programs, and what may convert elements by their loops: not views, products, operators of bytes, pools, trees.
+        if (!early && !/^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape|pool|tree_ensemble), [^,]*\)$/)
             features["passes"] = 1
         if (!/OX_OP_NO_ATTRS/)
             features["attributes"] = 1
