@@ -329,19 +329,18 @@ static bool prepare_again(ox_frame *frame, int n, ox_again *again) {
     return prepare_in(frame, n, &pile);
 }
 
-/* Whether nothing shows data to step n, or to the members of its group. */
-static bool hides_data(const update *u, int n) {
+/* Nothing shows data to step n, nor to the members of its group. */
+static void assert_hidden(const update *u, int n) {
     const ox_group *group = ox_frame_group(u->frame, n);
-    bool hidden = u->hidden[n];
+    OX_ASSERT(u->hidden[n]);
     for (int m = group ? group->head : -1; m >= 0; m = u->frame->plan.members[m].next)
-        hidden &= u->hidden[m];
-    return hidden;
+        OX_ASSERT(u->hidden[m]);
 }
 
 /* Prepares step n anew. */
 static bool prepare(update *u, int n) {
     ox_frame *frame = u->frame;
-    OX_ASSERT(hides_data(u, n));
+    assert_hidden(u, n);
     ox_step *step = &frame->plan.steps[n];
     ox_again *again = &frame->plan.again[n];
     const size_t held = step->room > step->work ? step->room : step->work, given = frame->plan.pile.given;
