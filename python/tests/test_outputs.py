@@ -1,4 +1,4 @@
-"""Memory of outputs: used again when nobody holds it, the caller's on request, and never shared by accident."""
+"""Memory of outputs: used again when no program holds it, the caller's on request, and never shared by accident."""
 
 import gc
 import threading

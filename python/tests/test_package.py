@@ -1,4 +1,4 @@
-"""The package as it is handed on: the source distribution is whole, and a machine that lacks something is told what."""
+"""The package as it is handed on: the source distribution is whole, and on a machine that lacks something an error says what."""
 
 import os
 import re

@@ -20,7 +20,7 @@ typedef struct pass_reg {
     ox_reg last;             /* the last one that reads this one */
     int operand;             /* its number in the space; -1 if it is not an operand */
     ox_lane *lane;           /* what gives its elements, NULL for operands and constants; ... */
-    const void *attr;        /* ... and what that is told; the element of a constant */
+    const void *attr;        /* ... and what that is given; the element of a constant */
     const ox_tensor *tensor; /* of an operand; of the output if the register is stored; NULL otherwise */
     const int64_t *strides;  /* of an operand */
     size_t tile;             /* the place of its tile */
@@ -240,7 +240,7 @@ size_t ox_pass_scratch(const ox_pass *pass) {
     return pass->tile_bytes + (size_t)pass->nregs * sizeof(pass_place);
 }
 
-/* One tile, as its callers see it: nobody shares the work. */
+/* One tile, as its callers see it: no thread shares the work. */
 int64_t ox_pass_tiles(const ox_pass *pass) {
     return pass->space.dim[0] != 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    SPARE = 11 /* bits of 64 that a double has not */
+    SPARE = 11 /* bits of 64 beyond those of a double */
 };
 
 /* Rounds top * 2^exponent, where the highest bit of top is set; more: it is a little less than the number. */

@@ -101,7 +101,7 @@ typedef str c_str;
     for (int p = 0; p < (width); p++)                                                                                  \
     (part)[p] = op((part)[p], (part)[p + (width)])
 
-/* Compiled into whoever calls it: a loop that is told its operation becomes the loop of that operation. */
+/* Compiled into its callers: a loop that is given its operation becomes the loop of that operation. */
 #define OX_INLINED static inline __attribute__((always_inline))
 
 #if defined(__clang__)
@@ -201,7 +201,7 @@ enum {
     OX_BLOCK = 16 * OX_VECTOR
 };
 
-/* VECTOR_LANE: the loop of fn_vectors, which is told a multiple of OX_VECTOR as n. MATH_LANE: that of an expression
+/* VECTOR_LANE: the loop of fn_vectors, which is given a multiple of OX_VECTOR as n. MATH_LANE: that of an expression
  * over a. */
 #if OX_SMALL
 #define MATH_LANE(fn, T, expression) LANE1(fn, T, T, expression)

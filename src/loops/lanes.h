@@ -35,7 +35,7 @@ typedef struct ox_lanes {
 } ox_lanes;
 
 /* What is built for several kinds of processors (builds.h) is an array with an entry for each; ox_loops.build says
- * which. Who uses one names it, so that a linker can leave out what nobody uses. */
+ * which. Who uses one names it, so that a linker can leave out the rest. */
 #define OX_BUILD_OF(loops, all) ((all)[(loops)->build])
 
 /* The sets of loops: OX_LANES_Add, ... */

@@ -124,7 +124,7 @@ struct ox_call {
     void *workspace;       /* run: the bytes that prepare asked for */
     size_t workspace_size; /* prepare: set it to ask for bytes that live during run only */
 #if OX_ASSERTIONS
-    ox_piece **pieces; /* prepare and run: of the workspace; NULL where nobody looks */
+    ox_piece **pieces; /* prepare and run: of the workspace; NULL where pieces are not counted */
 #endif
     ox_pile *pile;    /* prepare: plan memory; infer: the same, to be brought back to where it was */
     ox_pile *strings; /* run: memory for bytes of strings, which lives until the session runs again */
@@ -140,7 +140,7 @@ struct ox_call {
         *bodies; /* what operators with OX_OP_CONTROL ask of the runtime; NULL where there are none */
 };
 
-/* Prepare: says in a few words how the node is computed, for whoever looks at a model; static storage. */
+/* Prepare: says in a few words how the node is computed, for listings of a model; static storage. */
 static inline void ox_call_name(ox_call *call, const char *algorithm) {
 #if OX_SMALL
     (void)call, (void)algorithm;
@@ -191,7 +191,7 @@ bool ox_says(ox_string s, const char *text);
  * it is not known before the run. */
 ox_status ox_call_int_list(ox_call *call, int i, int64_t *list, int most, int *count);
 
-/* True if input i is given; -1 stands for one that the operator has not. */
+/* True if input i is given; -1 stands for an input that the operator does not have. */
 static inline bool ox_call_given(const ox_call *call, int i) {
     return i >= 0 && i < call->nin && call->in[i] != NULL;
 }

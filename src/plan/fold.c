@@ -106,8 +106,7 @@ static void await(ox_frame *frame, int v, int readers) {
     *waiting += readers;
     if (*waiting > 0)
         return;
-    ox_frame_own(frame, shared->value)->tensor.data =
-        NULL; /* whoever reads it after all shall not read what comes there */
+    ox_frame_own(frame, shared->value)->tensor.data = NULL; /* a reader after all must not find what comes there */
     release(frame, shared);
 }
 
@@ -131,7 +130,7 @@ static void count_constants(ox_frame *frame, int n) {
     for (int i = 0; i < node->nin && !(node->op->flags & OX_OP_SHAPE_ONLY); i++)
         await(frame, node->in[i], -1);
     for (int k = 0; k < node->nout; k++)
-        await(frame, node->out[k], 0); /* nobody reads it */
+        await(frame, node->out[k], 0); /* it has no reader */
 }
 
 enum {

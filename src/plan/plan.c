@@ -67,7 +67,7 @@ static ox_status check_stated(const ox_frame *frame, int n, int k) {
                    ox_graph_name(frame->graph, v), OX_TYPE(given), OX_TYPE(stated));
 }
 
-/* An output that the operator does not give: one without elements in its place, if nobody reads it. Of a frame that
+/* An output that the operator does not give: one without elements in its place, if it has no reader. Of a frame that
  * checks another one (ox_options.check) no lives are known, and the other one has asked before. */
 static ox_status replace_missing(const ox_frame *frame, int n, const ox_call *call, int k) {
     static const char none[OX_ALIGN] __attribute__((aligned(OX_ALIGN)));

@@ -13,7 +13,7 @@ static void own_buffer(ox_frame *frame, int v, int n) {
     ox_life *life = &frame->planning.lives[v];
     life->owner = v;
     life->born = n;
-    life->dies = life->read_until > n ? life->read_until : n; /* a result that nobody reads is written all the same */
+    life->dies = life->read_until > n ? life->read_until : n; /* a result without readers is written all the same */
 }
 
 static int owner_of_input(const ox_frame *frame, const ox_node *node, int i) {
@@ -45,7 +45,7 @@ static bool reads(const ox_frame *frame, int m, int v) {
     return false;
 }
 
-/* True if a member of the group has the buffer already: for a result that nobody reads, which would not keep it. */
+/* True if a member of the group has the buffer already: for a result without readers, which would not keep it. */
 static bool is_taken(const ox_frame *frame, const ox_group *group, int owner) {
     for (int m = group->head; m >= 0; m = frame->plan.members[m].next)
         if (frame->plan.members[m].stores && ox_life_owner(&frame->planning, frame->graph->nodes[m].out[0]) == owner)

@@ -4,7 +4,7 @@ layers and networks of bytes (quantized.py), of products with weights in blocks 
 of loops (loops.py), of trees (trees.py) or of whole networks (whole.py).
 
 All of them run in this process and take turns, case by case: ox, ONNX Runtime, numpy, ox, ... Before each turn a copy
-fills the caches, so that nobody finds there what another one read. A turn is one run that is not measured and then as
+fills the caches, so that none finds there what another one read. A turn is one run that is not measured and then as
 many as fill two milliseconds. The table is gone through in some rounds, each with models and memory of its own, and
 what counts is the median of all turns. The outputs are compared, because a fast wrong answer is none.
 """

@@ -1,7 +1,7 @@
 """models.py: the elementwise models that `make bench` measures, with their inputs and the same computation in numpy.
 
 A case is written as inputs ("x: float 4096 4096"), nodes ("y = Add(x, b)"), and, where numpy can do it without extra
-work, a function of the output array and the inputs. All inputs are given at run time, so that nobody folds them away;
+work, a function of the output array and the inputs. All inputs are given at run time, so that no runtime folds them away;
 only the constants of written-out formulas are initializers. A value that is an output is named y.
 """
 

@@ -25,7 +25,7 @@ def ratio(case, name):
 
 
 class Elementwise:
-    """What is told of elementwise cases."""
+    """What is said of elementwise cases."""
 
     peers = ["ort", "numpy", "rten", "tract"]
     titles = ["GB/s", "of memcpy"]
@@ -44,7 +44,7 @@ class Elementwise:
 
 
 class Products:
-    """What is told of matrix products."""
+    """What is said of matrix products."""
 
     peers = ["ort", "openblas", "rten", "tract"]
     titles = ["GFLOP/s", "of peak"]
@@ -67,7 +67,7 @@ class Products:
 
 
 class Layers:
-    """What is told of single layers of networks."""
+    """What is said of single layers of networks."""
 
     peers = ["ort"]
     titles = ["GFLOP/s", "GB/s"]
@@ -87,14 +87,14 @@ class Layers:
 
 
 class Quantized(Layers):
-    """What is told of layers and networks of bytes."""
+    """What is said of layers and networks of bytes."""
 
     titles = ["GOP/s", "GB/s"]
     every = "all of bytes"
 
 
 class Blocks(Layers):
-    """What is told of products with weights in blocks."""
+    """What is said of products with weights in blocks."""
 
     titles = ["GOP/s"]
     every = "all with weights in blocks"
@@ -105,7 +105,7 @@ class Blocks(Layers):
 
 
 class Loops:
-    """What is told of loops."""
+    """What is said of loops."""
 
     peers = ["ort"]
     titles = []
@@ -121,13 +121,13 @@ class Loops:
 
 
 class Trees(Loops):
-    """What is told of trees."""
+    """What is said of trees."""
 
     every = "all trees"
 
 
 class Whole(Loops):
-    """What is told of whole networks."""
+    """What is said of whole networks."""
 
     peers = ["ort", "openvino", "mnn", "rten", "tract"]
     every = "all networks"
@@ -153,7 +153,7 @@ def peers_of(record):
 
 
 def compared(record):
-    """All whose times are told as a ratio: the peers and, of networks on many threads, ox on one."""
+    """All whose times are given as a ratio: the peers and, of networks on many threads, ox on one."""
     return peers_of(record) + (["one"] if record["table"] == "models" and record["threads"] > 1 else [])
 
 

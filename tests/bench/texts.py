@@ -3,7 +3,7 @@
 HEAD = """# Benchmarks
 
 `make bench` on a quiet machine writes this page. Every case is a small ONNX model. All contenders run it in one process
-and take turns, with the same inputs. Before each turn a copy of 64 MiB fills the caches, so that nobody finds there what
+and take turns, with the same inputs. Before each turn a copy of 64 MiB fills the caches, so that none finds there what
 another one read; a turn is one run to warm up and then two milliseconds of runs. A table is gone through in some rounds,
 each with models and memory of its own, and what is shown is the median of all turns. Memory for outputs is there before
 the first run: ONNX Runtime has inputs and output bound in advance, numpy and OpenBLAS write into an array that they are
@@ -50,7 +50,7 @@ it takes the memory of its outputs itself.""",
     "models": """The networks are those that `make models` fetches, one image of the size that a network is made for (the
 detector of rapidocr 320x320, its reader 48x320) or, of silero, one step of 576 samples. The files of alexnet to zfnet512
 lack weights: they are drawn at random. ONNX Runtime takes the memory of its outputs itself here. What `make bench
-PEERS=1` compares them with besides is told to compute in float32 (OpenVINO by its precision hint, MNN by precision high)
+PEERS=1` compares them with besides is set to compute in float32 (OpenVINO by its precision hint, MNN by precision high)
 and for how large inputs. Outputs of every peer are compared with ONNX Runtime's: what is further from them than a
 thousandth of the largest is marked as wrong, and never the fastest. On two threads, ox on one takes turns with the
 others: *one thread/ox* is what the second gains.""",

@@ -32,7 +32,7 @@ def on_terminal(command, folder):
 
 
 def ask(command, folder, seconds):
-    """The same where standard input is that terminal, on which nobody types; the command is interrupted after a while."""
+    """The same where standard input is that terminal, without a key pressed; the command is interrupted after a while."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))

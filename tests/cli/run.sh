@@ -146,7 +146,7 @@ ox 0 'y: int64 [2]' run divide.onnx -i '[-9223372036854775808,7]' -i '[-1,2]'
 ox 0 '2 runs: ' run add.onnx -i @ones -i @ones -d n=2 --repeat 2
 ox 0 'y: float [2]' run stated.onnx -i '[1,2]' --repeat 3
 said="ox: warning: stated.onnx: output 'y' has shape [2], the model states [9]"
-expect 'a shape that is not as stated is told once' test "$(grep warning "$err")" = "$said"
+expect 'a shape that is not as stated is reported once' test "$(grep warning "$err")" = "$said"
 ox 1 'ox reads those whose names end in .csv' run add.onnx -i text.onnx -i @ones
 ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --threads 2 --no-fuse --no-integer --check --max-memory 1M
 ox 0 '[[2. 2. 2.]' run add.onnx -i @ones -i @ones -d n=2 --float16-sums

@@ -114,7 +114,7 @@ expect 'what make uninstall leaves' test "$(cd "$own" && find . ! -type d | sort
     './bin/other ./lib/libox.so.1 ./lib/pkgconfig/other.pc '
 expect 'make uninstall without an installation' install uninstall PREFIX="$own"
 
-# In a folder of the system, root runs ldconfig and others are told to.
+# In a folder of the system, root runs ldconfig and others are asked to.
 mkdir -p "$root/fake"
 printf '#!/bin/sh\n[ $# -gt 0 ] || touch "%s"\n[ $# -eq 0 ] || echo "%s: (from nowhere)"\n' "$root/ran" "$own/lib" >"$root/fake/ldconfig"
 printf '#!/bin/sh\necho "$FAKE_ID"\n' >"$root/fake/id"
@@ -127,7 +127,7 @@ installed() {
     PATH=$root/fake:$PATH FAKE_ID=$FAKE_ID sh tools/installed.sh "$@" >"$root/said"
 }
 installed 1000 '' "$own"
-expect 'others are told to run ldconfig' grep -q 'sudo ldconfig' "$root/said"
+expect 'others are asked to run ldconfig' grep -q 'sudo ldconfig' "$root/said"
 expect 'only root runs ldconfig' test ! -e "$root/ran"
 for gone in '' --gone; do
     installed 0 '' "$own" $gone

@@ -81,7 +81,7 @@ class Sample:
 
 
 def run(model, feeds, of_model, settings):
-    """(outputs, algorithms) of one run that nobody watches."""
+    """(outputs, algorithms) of one run that is not watched."""
     loaded = oxlib.Model(model.SerializeToString(), of_model)
     try:
         session = oxlib.Session(loaded, settings)

@@ -1,5 +1,5 @@
 """figures.py: compares the figures in texts with the files that they come from. A figure in README.md that neither comes
-from such a file nor is listed here with a reason is a fault, too: nobody would see when it is stale."""
+from such a file nor is listed here with a reason is a fault, too: it would be stale unseen."""
 
 import math
 import pathlib

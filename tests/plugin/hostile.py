@@ -1,4 +1,4 @@
-"""hostile.py OX NODES: the plug-ins of the command OX with what nobody should give them: images that are damaged or
+"""hostile.py OX NODES: the plug-ins of the command OX with what they should never get: images that are damaged or
 claim to be huge, patterns that are none or take other engines forever. NODES: the folder of ONNX's node cases."""
 
 import pathlib

@@ -1,5 +1,5 @@
 """body_draw.py: random graphs with Loop, Scan and If in each other. A value is known by its type and shape, which is LIST
-for a list that grows and ANY for what nobody knows."""
+for a list that grows and ANY for what is unknown."""
 
 import itertools
 
@@ -118,7 +118,7 @@ class Body:
         return self.add("Concat", parts, (kind, LIST), axis=0)[0]
 
     def initial(self):
-        """A value, or a constant that nobody else reads: (name, kind, shape)."""
+        """A value, or a constant without other readers: (name, kind, shape)."""
         if self.chance(0.3):
             kind, shape = str(self.rng.choice(["int64", "float"])), SHAPES[int(self.rng.integers(0, len(SHAPES)))]
             return self.constant(data(self.rng, kind, shape)), kind, shape

@@ -43,7 +43,7 @@ SUMS = {"ReduceSum", "ReduceMean", "MatMul", "Gemm", "Conv"}
 BLENDS = {"Resize", "GridSample", "AffineGrid"}  # of any elements of the first input
 PRODUCTS = {"MatMul", "Gemm"}  # BLAS leaves out products with 0, NaN times 0 too
 QUANTA = {"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul"}
-# Where reference.py knows the operator, it is told of these attributes.
+# Where reference.py knows the operator, it gets these attributes.
 OPTIONS = {"Mod": {"fmod": 0}, "BitShift": {"direction": "LEFT"}}
 # NaN is dealt with in another way than the reference does, which the specification leaves open.
 OPEN_NAN = {"Sign", "Relu", "Clip", "PRelu", "LeakyRelu", "ReduceMax", "ReduceMin", "GlobalMaxPool", "Shrink",
@@ -243,7 +243,7 @@ def once(node, key, operands, make):
 
 
 def expected(node, operands, types, opset):
-    """What the outputs should be; None if nobody knows."""
+    """What the outputs should be; None if that is open."""
     if node.op == "Concat":
         return [np.concatenate([unsigned(x) for x in operands], node.attributes["axis"])]
     if node.op in MOVES:
@@ -274,7 +274,7 @@ def expected(node, operands, types, opset):
 
 
 def judge(node, known, types, opset, results=None):
-    """None, or what is wrong with the results of a node (those in `known` if they are not given); "" if nobody knows
+    """None, or what is wrong with the results of a node (those in `known` if they are not given); "" if nothing says
     what is right."""
     operands = [known[name] for name in node.inputs if name]
     if node.op in graph_held.OPERATORS and (node.op != "Identity" or graph_held.is_held(types[node.inputs[0]])):

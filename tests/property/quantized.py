@@ -521,7 +521,7 @@ def check_nodes(g, listed):
     if left != wanted:
         return f"{left} QuantizeLinear are left, not {wanted}"
     if not wanted and len(g.outputs) == len(g.integer) and not g.same_bits and "DequantizeLinear" in dict(listed):
-        return "a DequantizeLinear is left that nobody reads"
+        return "a DequantizeLinear without readers is left"
     return None
 
 

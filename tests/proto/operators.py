@@ -26,7 +26,7 @@ published, attributes = {}, {}
 for schema in onnx.defs.get_all_schemas_with_history():
     if schema.domain == "":
         published.setdefault(schema.name, set()).add(schema.since_version)
-        # consumed_inputs was a hint of the first versions, which nobody heeds.
+        # consumed_inputs was a hint of the first versions, without effect.
         attributes[schema.name, schema.since_version] = set(schema.attributes) - {"consumed_inputs"}
 for schema in allowed.runtime_schemas():
     if schema.domain == "": # ONNX Runtime's, in ONNX's domain

@@ -287,7 +287,7 @@ void scope_stages(scope *s);
 void scope_count_algorithm(void *counts, const ox_node_info *node);
 
 /* Writes how often each was taken. Of all graphs (`is_whole`), returns how many algorithms of this machine were not,
- * each of which is told. */
+ * each of which is printed. */
 int scope_tell_algorithms(const scope_counts *counts, bool is_whole);
 
 #endif

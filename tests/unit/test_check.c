@@ -197,7 +197,7 @@ START_TEST(a_subgraph_is_checked) {
 }
 END_TEST
 
-/* After a fault the session goes on; without the option, nobody looks. */
+/* After a fault the session goes on; without the option, nothing is checked. */
 START_TEST(a_fault_ends_a_run_and_no_more) {
     m.options.check = _i;
     ox_put_input(&m.graph, "x", OX_FLOAT, 1, three);
@@ -249,7 +249,7 @@ START_TEST(right_runs_pass) {
 }
 END_TEST
 
-/* An output that the operator does not give here, and that nobody reads. */
+/* An output that the operator does not give here, and that has no reader. */
 START_TEST(a_missing_output_is_no_fault) {
     static const float ones[] = {1, 1, 1};
     static const char *const names[] = {"scale", "bias", "mean", "variance"};

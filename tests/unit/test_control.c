@@ -20,7 +20,7 @@ static void begin(void) {
         x[i] = (float)i;
 }
 
-/* What a branch hands on of the values around it stays, though nobody else reads it: Neg gets its own memory. */
+/* What a branch hands on of the values around it stays, though no other node reads it: Neg gets its own memory. */
 START_TEST(test_handed_on) {
     const ox_tensor inputs[] = {{OX_FLOAT, 1, dims, NULL, x}, {OX_BOOL, 0, NULL, NULL, condition}};
     ox_bytes branch = {0}, other = {0}, attrs = {0};

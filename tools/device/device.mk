@@ -54,7 +54,7 @@ DEVICE_OBJ  = $(DEVICE_SRC:%.c=$(DEVICE)/obj/%.o) $(DEVICE)/obj/onnx.pb-c.o
 device: $(DEVICE)/libox.a
 
 # Descriptors as src/bare/protobuf-c/protobuf-c.h has them: without names, and without the fields that ox never reads,
-# which are skipped then like those that nobody knows. Of some messages it only wants to know whether they are there.
+# which are skipped then like unknown ones. Of some messages it only wants to know whether they are there.
 UNREAD := doc_string|metadata_props|denotation|training_info|configuration|device_configurations|quantization_annotation
 UNREAD_MESSAGES := Segment|Sequence|Map|Optional|Opaque
 $(BUILD)/device/proto/onnx.pb-c.c $(BUILD)/device/proto/onnx.pb-c.h &: proto/onnx.proto tools/device/descriptors.awk

@@ -78,7 +78,7 @@ static ox_status check_slice(const ox_rounds *r, int s, const ox_tensor *output)
                         OX_DIMS(stack->rank, stack->dims));
 }
 
-/* Room for `count` slices, and for twice as many where nobody knows how many there will be. */
+/* Room for `count` slices, and for twice as many where their number is not known. */
 static ox_status need_slices(ox_rounds *r, int s, int64_t count) {
     ox_stack *stack = &r->stacks[s];
     const int64_t likely = r->total >= 0 ? r->total : count < r->most / 2 ? 2 * count : r->most;

@@ -60,7 +60,7 @@ typedef struct gemm_job {
     int64_t column, columns;   /* the columns that lie in panels */
     char *panels;
     char *workspace;
-    char *laid; /* all rows of A, which threads have laid out for each other; NULL if they have not */
+    char *laid; /* all rows of A, which threads laid out for each other; NULL if none did */
     int part;   /* of the pool that does all of it, -1 if it is split */
 } gemm_job;
 
@@ -247,7 +247,7 @@ static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_
         job->plan->tile(&part);
 }
 
-/* Columns of a block that tiles write: whole vectors, where the block is not C itself and nobody wants its rows packed.
+/* Columns of a block that tiles write: whole vectors, where the block is not C itself and its rows need not be packed.
  * What is done last with sums is for the columns of C alone. */
 static int64_t block_width(const gemm_job *job, const ox_gemm_block *block) {
     const ox_gemm *g = job->gemm;

@@ -33,7 +33,7 @@ static int find_pairs(int64_t n, const char *at, int64_t step, uint64_t mask, in
     return count;
 }
 
-/* How elements of a type are told from zero, whose sign does not count. */
+/* How elements of a type are compared with zero, whose sign does not count. */
 typedef struct zero_test {
     int (*find)(int64_t n, const char *at, int64_t step, uint64_t mask, int16_t *found);
     uint64_t mask;

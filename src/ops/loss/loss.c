@@ -113,7 +113,7 @@ ox_status ox_prepare_softmax_loss(ox_call *call) {
 /* Samples that lie side by side; those of an input without further dimensions are alone. */
 typedef struct strip {
     const char *x;
-    char *log_prob; /* NULL if nobody asks for it */
+    char *log_prob; /* NULL if it is not wanted */
     int64_t count;
     int64_t width; /* bytes of an element */
     ox_lane *exp;  /* the loop for doubles; NULL in a build without them */

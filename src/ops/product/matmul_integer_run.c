@@ -186,7 +186,7 @@ static bool is_plain(const ox_call *call, const matmul_integer *state) {
     return !state->is_scaled && !input(call, in->a_zero) && !input(call, in->b_zero) && !state->b_shift;
 }
 
-/* Whether nobody knows that sums of bytes stay below 2^31. */
+/* Whether sums of bytes may reach 2^31. */
 static bool may_overflow(const ox_call *call, const ox_matmul_shape *s) {
     return ox_integer_is_own(call) && s->k > OX_MOST_BYTE_PRODUCTS && !ox_integer_bias(call);
 }

@@ -7,7 +7,7 @@
 
 /* ---- Reductions as parts of others -------------------------------------------------------------------------- */
 
-/* Infer: the dimensions that a reduction is told to take. */
+/* Infer: the dimensions that a reduction takes. */
 ox_status ox_reduced_axes(ox_call *call, ox_axis_set *set);
 
 /* Prepare: input 0 reduced to output 0, which may have any type that reductions are computed in; ox_run_reduce does

@@ -149,7 +149,7 @@ ox_status ox_prepare_momentum(ox_call *call) {
 typedef struct step_job {
     const optimizer *o;
     const ox_tensor *in[MOST_LISTS];
-    void *out[MOST_LISTS]; /* NULL for the gradients, and where nobody asked */
+    void *out[MOST_LISTS]; /* NULL for the gradients, and for outputs that are not wanted */
 } step_job;
 
 static void step_piece(const step_job *job, int64_t first, int64_t n) {

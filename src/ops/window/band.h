@@ -26,7 +26,7 @@ typedef struct ox_band {
     int64_t *offsets;      /* of each tap, in elements */
     int64_t width;         /* bytes of an element */
     size_t bytes;          /* of a laid out band */
-    size_t room;           /* bytes that it needs: loops read rows behind it, for sums that nobody wants */
+    size_t room;           /* bytes that it needs: loops read rows behind it, for sums that are not used */
 } ox_band;
 
 /* A band by its number: the windows that it has, where they are in a channel of the result, and what they see. */

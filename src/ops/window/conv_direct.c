@@ -9,7 +9,7 @@
 
 enum {
     FEW_INPUTS = 4,    /* of a group: their bands stay in the caches */
-    SOME_INPUTS = 16,  /* do if they have not many outputs, */
+    SOME_INPUTS = 16,  /* do if they have few outputs, */
     SOME_OUTPUTS = 32, /* or a product would take longer to lay out */
     PLANE = 64 << 10,  /* bytes of results that are one band where nothing is laid out: jumps stop reading ahead */
     BLOCK = 16 << 10,  /* bytes of results that are handed on together */

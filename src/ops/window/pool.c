@@ -161,7 +161,7 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, ox_fold fo
     return OX_OK;
 }
 
-/* Elements of each result; 0 if nobody asked for any. */
+/* Elements of each result; 0 if none is wanted. */
 static int64_t result_count(const ox_call *call) {
     for (int k = 0; k < call->nout; k++)
         if (call->out[k])
