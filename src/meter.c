@@ -72,6 +72,11 @@ bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size
     return true;
 }
 
+bool ox_meter_is_fixed(const ox_allocator *allocator) {
+    const ox_meter *meter = allocator->resize == meter_resize ? allocator->context : NULL;
+    return ox_is_fixed(meter ? &meter->from : allocator);
+}
+
 ox_allocator ox_meter_temporary(ox_meter *meter) {
     return (ox_allocator){meter_resize_temporary, meter};
 }

@@ -32,6 +32,9 @@ ox_allocator ox_meter_temporary(ox_meter *meter);
 /* Grows a block of `old_size` bytes to `size` bytes without moving it, if the allocator (with a meter or not) can. */
 bool ox_meter_extend(const ox_allocator *allocator, void *block, size_t old_size, size_t size);
 
+/* True if the allocator (with a meter or not) is one over a fixed buffer. */
+bool ox_meter_is_fixed(const ox_allocator *allocator);
+
 /* The status of an operation that used the meter: OX_ERROR_MEMORY becomes OX_ERROR_LIMIT if the meter refused an
  * allocation, and the error says so. */
 ox_status ox_meter_explain(ox_meter *meter, ox_status status, ox_error *error);

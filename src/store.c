@@ -5,6 +5,7 @@
 
 #include "asserts.h"
 #include "lock.h"
+#include "meter.h"
 
 #include <string.h>
 
@@ -78,11 +79,12 @@ void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context)
 
 /* ---- Chunks ------------------------------------------------------------------------------------------------- */
 
-/* A chunk with room for so many bytes: as much as there is already, or as is expected, if there is so much memory. */
+/* A chunk with room for so many bytes: as much as there is already, or as is expected, if there is so much memory; no
+ * more than is needed in a fixed buffer, whose peak is what a device must have. */
 static store_chunk *add_chunk(ox_store *store, size_t bytes) {
     size_t size = store->used > store->expected ? store->used : store->expected;
     size = size < MOST_CHUNK ? size : MOST_CHUNK;
-    size = size > bytes ? size : bytes;
+    size = size > bytes && !ox_meter_is_fixed(&store->allocator) ? size : bytes;
     store_chunk *chunk = ox_alloc(&store->allocator, sizeof *chunk);
     if (!chunk)
         return NULL;
