@@ -79,6 +79,8 @@ def read(lists):
     right = features <= set(FEATURES) and types <= set(TYPES)
     rows = {ROWS[operator] for operator in late}
     early = {ROWS[operator] for operator in operators} - rows
+    if "quantized" in features and ("gemms" in features or any(name == "Gemm" for name, _ in operators)):
+        types.add("int32")  # of a bias
     return (operators, features, types, reduced, early, scaled or "scales" in features) if right else None
 
 

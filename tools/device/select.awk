@@ -164,6 +164,9 @@ END {
         print wanted[key] >"/dev/stderr"
         failed = 1
     }
+    # The bias of QLinearGemm, which has no row: the loader makes it of Gemm.
+    if (features["quantized"] && features["gemms"])
+        add_types("int32", "types")
     print "/* Written by tools/device/select.awk. */" >header
     print "#define OX_TABLE \"selected.inc\"" >header
     if (selective) {
