@@ -67,8 +67,7 @@ static int32_t integer_at(ox_dtype dtype, const char *at) {
     }
 }
 
-/* ---- Elements -----------------------------------------------------------------------------------------------------
- */
+/* ---- Elements --------------------------------------------------------------------------------------------------- */
 
 /* x / scale, rounded to even, plus the zero point, within the limits of the type; of NaN the lower one. */
 static void quantize(ox_dtype x, const char *from, float scale, int32_t zero, ox_dtype dtype, char *to) {
@@ -96,8 +95,7 @@ static void dequantize(ox_dtype x, const char *from, float scale, int32_t zero, 
     OX_AT(ox_f32, to) = (fits ? half : half + half) * scale;
 }
 
-/* ---- Prepare and run ----------------------------------------------------------------------------------------------
- */
+/* ---- Prepare and run -------------------------------------------------------------------------------------------- */
 
 static ox_status lack(ox_call *call, ox_dtype dtype) {
     return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "it needs loops for %s, which this build of the library lacks",
@@ -106,17 +104,17 @@ static ox_status lack(ox_call *call, ox_dtype dtype) {
 
 ox_status ox_prepare_quantize(ox_call *call) {
     scaled *s = ox_call_state(call, sizeof *s);
-    const ox_dtype x = call->in[X]->dtype, y = call->out[0]->dtype, real = y == OX_FLOAT ? y : call->in[SCALE]->dtype,
+    const ox_dtype x = call->in[X]->dtype, y = call->out[0]->dtype, scale = call->in[SCALE]->dtype,
                    whole = y == OX_FLOAT ? x : y;
     const int64_t precision = ox_call_int(call, "precision", 0);
     if (!s)
         return OX_ERROR_MEMORY;
-    if (real != OX_FLOAT || call->in[SCALE]->dtype != OX_FLOAT || (precision && precision != OX_FLOAT))
-        return lack(call, real != OX_FLOAT ? real : call->in[SCALE]->dtype);
+    if (scale != OX_FLOAT || (precision && precision != OX_FLOAT))
+        return lack(call, scale);
     if (!(OX_BIT(whole) & (OX_BIT(OX_INT8) | OX_BIT(OX_UINT8) | OX_BIT(OX_INT16) | OX_BIT(OX_UINT16) |
                            (y == OX_FLOAT ? OX_BIT(OX_INT32) : 0))) ||
         (y != OX_FLOAT && x != OX_FLOAT && x != OX_INT32))
-        return lack(call, y == OX_FLOAT ? x : y);
+        return lack(call, whole);
     s->block = 1;
     if (ox_tensor_count(call->in[SCALE]) == 1)
         return OX_OK;

@@ -19,7 +19,7 @@ static inline void ox_bytes_store(void *to, int64_t count, ox_dot_lanes bytes) {
 }
 
 /* Results are numbers of 16 bits and as many behind the point, half of one and OX_UNSURE too great: the bits above are
- * the rounded result unless the fraction is below twice OX_UNSURE, as is that of what is no number. Unsigned bytes are
+ * the rounded result unless the fraction is below twice OX_UNSURE; that of NaN is 0. Unsigned bytes are computed as
  * signed ones, 128 less. */
 static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *sums, const ox_floats *scales,
                                     ox_dot_lanes *to) {
