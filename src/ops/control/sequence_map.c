@@ -44,21 +44,16 @@ static ox_status check_lengths(const ox_call *call, size_t count) {
     return OX_OK;
 }
 
+/* Item `at` of each sequence; where there are no items, what is known of them: their type. */
 static ox_status set_inputs(ox_call *call, ox_body *body, size_t at) {
     for (int i = 0; i < call->nin; i++) {
-        if (is_sequence(call->in[i]))
-            OX_TRY(call->bodies->set(body, i, &ox_call_held(call, i)->items[at]->tensor));
-        else if (!at)
+        if (is_sequence(call->in[i])) {
+            const ox_tensor none = {.dtype = ox_type_item(call->in[i]->dtype)};
+            const ox_value *held = ox_call_held(call, i);
+            OX_TRY(call->bodies->set(body, i, at < held->count ? &held->items[at]->tensor : &none));
+        } else if (!at) {
             OX_TRY(call->bodies->hand_in(body, i, i));
-    }
-    return OX_OK;
-}
-
-/* What is known of the inputs where there are no items: their types. */
-static ox_status describe_inputs(ox_call *call, ox_body *body) {
-    for (int i = 0; i < call->nin; i++) {
-        const ox_tensor item = {.dtype = is_sequence(call->in[i]) ? ox_type_item(call->in[i]->dtype) : OX_UNDEFINED};
-        OX_TRY(is_sequence(call->in[i]) ? call->bodies->set(body, i, &item) : call->bodies->hand_in(body, i, i));
+        }
     }
     return OX_OK;
 }
@@ -98,7 +93,7 @@ static ox_status give(ox_call *call, ox_body *body, int k, ox_value *list, ox_dt
 /* The sequences of results: the item type of an empty one is what the body would give. */
 static ox_status give_lists(ox_call *call, ox_body *body, size_t count, ox_value **made, const ox_value ***lists) {
     if (!count)
-        OX_TRY(describe_inputs(call, body));
+        OX_TRY(set_inputs(call, body, 0));
     for (int k = 0; k < call->nout; k++) {
         ox_result seen = {0};
         if (!count)
