@@ -58,39 +58,82 @@ static bool divide(ox_dtype dtype, double x, double y, double least, double *to)
     return fabs(y) > least;
 }
 
-static bool compute(const char *op, ox_dtype dtype, const double *in, double least, double *to) {
-    if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
+typedef enum element_op {
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    MOST,
+    LEAST,
+    PRELU,
+    CLIP,
+    RELU,
+    NEG,
+    ABS,
+    SAME,
+    OTHER
+} element_op;
+
+static element_op find_element(const char *op) {
+    static const struct {
+        const char *name;
+        element_op op;
+    } all[] = {{"Add", ADD},  {"Sum", ADD},   {"Sub", SUB},       {"Mul", MUL},   {"Div", DIV},
+               {"Max", MOST}, {"Min", LEAST}, {"PRelu", PRELU},   {"Clip", CLIP}, {"Relu", RELU},
+               {"Neg", NEG},  {"Abs", ABS},   {"Identity", SAME}, {"Cast", SAME}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(op, all[i].name))
+            return all[i].op;
+    return OTHER;
+}
+
+static bool compute(element_op op, ox_dtype dtype, const double *in, double least, double *to) {
+    switch (op) {
+    case ADD:
         *to = in[0] + in[1];
-    else if (!strcmp(op, "Sub"))
+        break;
+    case SUB:
         *to = in[0] - in[1];
-    else if (!strcmp(op, "Mul"))
+        break;
+    case MUL:
         *to = in[0] * in[1];
-    else if (!strcmp(op, "Div"))
+        break;
+    case DIV:
         return divide(dtype, in[0], in[1], least, to);
-    else if (!strcmp(op, "Max"))
+    case MOST:
         *to = in[0] > in[1] ? in[0] : in[1];
-    else if (!strcmp(op, "Min"))
+        break;
+    case LEAST:
         *to = in[0] < in[1] ? in[0] : in[1];
-    else if (!strcmp(op, "PRelu"))
+        break;
+    case PRELU:
         *to = in[0] < 0 ? in[0] * in[1] : in[0];
-    else if (!strcmp(op, "Clip"))
+        break;
+    case CLIP:
         *to = fmin(fmax(in[0], in[1]), in[2]);
-    else if (!strcmp(op, "Relu"))
+        break;
+    case RELU:
         *to = in[0] > 0 ? in[0] : 0;
-    else if (!strcmp(op, "Neg"))
+        break;
+    case NEG:
         *to = -in[0];
-    else if (!strcmp(op, "Abs"))
+        break;
+    case ABS:
         *to = fabs(in[0]);
-    else if (!strcmp(op, "Identity") || !strcmp(op, "Cast"))
+        break;
+    case SAME:
         *to = in[0];
-    else
+        break;
+    case OTHER:
         return false;
+    }
     return true;
 }
 
 static bool evaluate_elements(scope_graph *g, const scope_node *node) {
     scope_value *out = &g->values[node->outs[0]];
     int64_t steps[3][SCOPE_RANK], index[SCOPE_RANK] = {0}, at[3] = {0};
+    const element_op op = find_element(node->op);
     if (node->nin > 3)
         return false;
     for (int i = 0; i < node->nin; i++)
@@ -113,10 +156,10 @@ static bool evaluate_elements(scope_graph *g, const scope_node *node) {
         scope_steps(&g->values[node->in[i]], out->rank, steps[i]);
     const int64_t count = scope_count(out->rank, out->dims);
     for (int64_t k = 0; k < count; k++) {
-        double in[3] = {0}, result;
+        double in[3] = {0}, result = 0;
         for (int i = 0; i < node->nin; i++)
             in[i] = g->values[node->in[i]].numbers[at[i]];
-        if (!compute(node->op, out->dtype, in, g->rounds ? 0.01 : 0, &result))
+        if (!compute(op, out->dtype, in, g->rounds ? 0.01 : 0, &result))
             return false;
         if (result < 0 && (out->dtype == OX_UINT32 || out->dtype == OX_UINT64)) /* wraps */
             return false;

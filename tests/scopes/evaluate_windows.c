@@ -42,25 +42,39 @@ static windows read_windows(const scope_node *node, const scope_value *x, const 
     return c;
 }
 
-/* Where in its plane the window at a place has tap [i, j, k]; -1 outside. */
-static int64_t place_of(const windows *c, const int64_t *at, int64_t i, int64_t j, int64_t k) {
-    const int64_t z = at[0] * c->stride[0] - c->pad[0] + i * c->dilation[0],
-                  y = at[1] * c->stride[1] - c->pad[1] + j * c->dilation[1],
-                  u = at[2] * c->stride[2] - c->pad[2] + k * c->dilation[2];
-    const bool inside = z >= 0 && z < c->in[0] && y >= 0 && y < c->in[1] && u >= 0 && u < c->in[2];
-    return inside ? (z * c->in[1] + y) * c->in[2] + u : -1;
+/* The taps of the window at a place that lie inside the image: [first, end) along each dimension. */
+typedef struct seen {
+    int64_t first[3], end[3], from[3]; /* `from`: where tap 0 lies */
+} seen;
+
+static seen find_seen(const windows *c, const int64_t *at) {
+    seen s;
+    for (int d = 0; d < 3; d++) {
+        const int64_t from = at[d] * c->stride[d] - c->pad[d], step = c->dilation[d], left = c->in[d] - from;
+        s.from[d] = from;
+        s.first[d] = from < 0 ? (-from + step - 1) / step : 0;
+        s.end[d] = left <= 0 ? 0 : (left + step - 1) / step;
+        if (s.end[d] > c->kernel[d])
+            s.end[d] = c->kernel[d];
+    }
+    return s;
+}
+
+/* Where in its plane the row of taps [i, j, 0] begins. */
+static int64_t row_of(const windows *c, const seen *s, int64_t i, int64_t j) {
+    return ((s->from[0] + i * c->dilation[0]) * c->in[1] + s->from[1] + j * c->dilation[1]) * c->in[2] + s->from[2];
 }
 
 /* What a window sees of a channel, times the weights of that channel. */
-static double window_sum(const windows *c, const double *x, const double *w, const int64_t *at) {
+static double window_sum(const windows *c, const double *x, const double *w, const seen *s) {
     double sum = 0;
-    for (int64_t i = 0; i < c->kernel[0]; i++)
-        for (int64_t j = 0; j < c->kernel[1]; j++)
-            for (int64_t k = 0; k < c->kernel[2]; k++) {
-                const int64_t seen = place_of(c, at, i, j, k);
-                if (seen >= 0)
-                    sum += (x[seen] - c->x_zero) * (w[(i * c->kernel[1] + j) * c->kernel[2] + k] - c->w_zero);
-            }
+    for (int64_t i = s->first[0]; i < s->end[0]; i++)
+        for (int64_t j = s->first[1]; j < s->end[1]; j++) {
+            const int64_t row = row_of(c, s, i, j);
+            const double *taps = w + (i * c->kernel[1] + j) * c->kernel[2];
+            for (int64_t k = s->first[2]; k < s->end[2]; k++)
+                sum += (x[row + k * c->dilation[2]] - c->x_zero) * (taps[k] - c->w_zero);
+        }
     return sum;
 }
 
@@ -74,8 +88,9 @@ static void convolve(const windows *c, int64_t image, int64_t m, double *to) {
         for (int64_t j = 0; j < c->out[1]; j++)
             for (int64_t k = 0; k < c->out[2]; k++) {
                 double sum = c->b ? c->b->numbers[m] : 0;
+                const seen s = find_seen(c, (const int64_t[]){i, j, k});
                 for (int64_t channel = 0; channel < channels; channel++)
-                    sum += window_sum(c, x + channel * plane, w + channel * taps, (const int64_t[]){i, j, k});
+                    sum += window_sum(c, x + channel * plane, w + channel * taps, &s);
                 *to++ = sum;
             }
 }
@@ -111,20 +126,21 @@ typedef struct folded {
     int64_t count;
 } folded;
 
-/* What a window sees of a plane. */
+/* What a window sees of a plane; powers where `p` is not 0. */
 static folded fold_window(const windows *c, const double *x, const int64_t *at, double p) {
     folded f = {0, -INFINITY, 0, 0};
-    for (int64_t i = 0; i < c->kernel[0]; i++)
-        for (int64_t j = 0; j < c->kernel[1]; j++)
-            for (int64_t k = 0; k < c->kernel[2]; k++) {
-                const int64_t seen = place_of(c, at, i, j, k);
-                if (seen < 0)
-                    continue;
-                f.sum += x[seen];
-                f.most = fmax(f.most, x[seen]);
-                f.powers += pow(fabs(x[seen]), p);
+    const seen s = find_seen(c, at);
+    for (int64_t i = s.first[0]; i < s.end[0]; i++)
+        for (int64_t j = s.first[1]; j < s.end[1]; j++) {
+            const int64_t row = row_of(c, &s, i, j);
+            for (int64_t k = s.first[2]; k < s.end[2]; k++) {
+                const double number = x[row + k * c->dilation[2]];
+                f.sum += number;
+                f.most = fmax(f.most, number);
+                f.powers += p > 0 ? pow(fabs(number), p) : 0;
                 f.count++;
             }
+        }
     return f;
 }
 
@@ -149,9 +165,9 @@ bool scope_evaluate_pool(scope_graph *g, const scope_node *node) {
     if (!scope_room(g, out))
         return false;
     const int64_t plane = scope_count(3, c.in), taps = scope_count(3, c.kernel);
-    const double p = (double)scope_find_int(node, "p", 2);
+    const double p = is_power ? (double)scope_find_int(node, "p", 2) : 0;
     double *to = out->numbers;
-    g->rounds |= is_power && p > 2; /* no C library's pow is exact, and those of vectors differ from those of numbers */
+    g->rounds |= p > 2; /* no C library's pow is exact, and those of vectors differ from those of numbers */
     for (int64_t channel = 0; channel < c.x->dims[0] * c.x->dims[1]; channel++)
         for (int64_t i = 0; i < scope_count(3, c.out); i++) {
             const int64_t at[] = {i / c.out[2] / c.out[1], i / c.out[2] % c.out[1], i % c.out[2]};

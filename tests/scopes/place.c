@@ -58,11 +58,11 @@ static int64_t extent(const scope_value *value, const int64_t *strides) {
 
 static void copy(const scope_value *value, const int64_t *strides, unsigned char *first) {
     const int64_t count = scope_count(value->rank, value->dims);
+    int64_t index[SCOPE_RANK] = {0}, steps[1][SCOPE_RANK], at = 0;
+    memcpy(steps[0], strides, (size_t)value->rank * sizeof *strides);
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = 0, left = i;
-        for (int d = value->rank - 1; d >= 0; left /= value->dims[d--])
-            at += left % value->dims[d] * strides[d];
         scope_encode(value->dtype, value->numbers[i], first + at);
+        scope_step_on(value->rank, value->dims, index, 1, steps, &at);
     }
 }
 
