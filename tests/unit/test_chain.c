@@ -1,6 +1,7 @@
 /* test_chain.c: chains give what the loops of their operations give one after the other. */
 #include "src/loops/chain.h"
 #include "builds.h"
+#include "expect.h"
 
 #include <check.h>
 #include <math.h>
@@ -189,12 +190,11 @@ static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bo
     }
     OX_BUILD_OF(loops, ox_chain_builds)(c->n, arg, step, &c->chain);
     for (int64_t i = 0; i < c->n; i++)
-        ck_assert_msg(is_same(loops, c->chain.to, arg[0], expected, i),
-                      "build %s: %s first of %d, from %s to %s, %d of %d in rows of %d%s%s", loops->name,
-                      names[c->chain.links[0].kind], c->chain.count, ox_dtype_name(c->chain.from),
-                      ox_dtype_name(c->chain.to), (int)i, (int)c->n, (int)c->row, in_place ? ", in place" : "",
-                      past ? ", past the caches" : "");
-    ck_assert_msg(has_kept(loops, c, kept), "build %s: %d links keep something else", loops->name, c->chain.count);
+        expect(is_same(loops, c->chain.to, arg[0], expected, i),
+               "build %s: %s first of %d, from %s to %s, %d of %d in rows of %d%s%s", loops->name,
+               names[c->chain.links[0].kind], c->chain.count, ox_dtype_name(c->chain.from), ox_dtype_name(c->chain.to),
+               (int)i, (int)c->n, (int)c->row, in_place ? ", in place" : "", past ? ", past the caches" : "");
+    expect(has_kept(loops, c, kept), "build %s: %d links keep something else", loops->name, c->chain.count);
 }
 
 /* The rows of a chain that has none by itself, wherever these lie: whole arguments of it here, one behind the other. */
@@ -212,9 +212,9 @@ static void check_rows(const ox_loops *loops, drawn_chain *c) {
         arg[k] = c->arg[c->place[k]];
     OX_BUILD_OF(loops, ox_chain_rows_builds)(rows, c->row, arg, c->step, c->next, &chain);
     for (int64_t i = 0; i < c->n; i++)
-        ck_assert_msg(is_same(loops, chain.to, out + i / c->row * gap * width, expected, i),
-                      "build %s: %d links, element %d of %d in rows of %d apart", loops->name, chain.count, (int)i,
-                      (int)c->n, (int)c->row);
+        expect(is_same(loops, chain.to, out + i / c->row * gap * width, expected, i),
+               "build %s: %d links, element %d of %d in rows of %d apart", loops->name, chain.count, (int)i, (int)c->n,
+               (int)c->row);
 }
 
 /* A chain of floats, of operations that short rows have loops of their own for. */

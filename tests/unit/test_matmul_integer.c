@@ -3,6 +3,7 @@
 #include "src/loops/lanes.h"
 #include "tests/unit/builds.h"
 #include "tests/unit/call.h"
+#include "tests/unit/expect.h"
 
 #include <check.h>
 #include <math.h>
@@ -114,8 +115,8 @@ static void check_requantization(const ox_requantization *how, const int32_t *su
             OX_BUILD_OF(ox_loops_find(builds[b]), ox_integer_builds)->requantize(n, how, (char *)room, (char *)room);
             ck_assert_mem_eq(room, bytes, (size_t)n);
             for (int64_t j = 0; j < n; j++)
-                ck_assert_msg(bytes[j] == requantized(sums[j], how, j), "%s: %d of %d by %g is %d", builds[b], (int)j,
-                              sums[j], how->row_scale, bytes[j]);
+                expect(bytes[j] == requantized(sums[j], how, j), "%s: %d of %d by %g is %d", builds[b], (int)j, sums[j],
+                       how->row_scale, bytes[j]);
         }
 }
 
@@ -201,8 +202,8 @@ static void check_tile(const ox_loops *loops, byte_types types, int64_t rows, in
             for (int64_t l = 0; l < depth && inside; l++)
                 wanted +=
                     byte_of(types.a, a[i * depth + l]) * (byte_of(types.b, b[l * columns + j]) + (int32_t)k->shift);
-            ck_assert_msg(c[i][j] == wanted, "%s %s %dx%dx%d at %d, %d: %d is not %d", ox_dtype_name(types.a),
-                          ox_dtype_name(types.b), (int)rows, (int)columns, (int)depth, (int)i, (int)j, c[i][j], wanted);
+            expect(c[i][j] == wanted, "%s %s %dx%dx%d at %d, %d: %d is not %d", ox_dtype_name(types.a),
+                   ox_dtype_name(types.b), (int)rows, (int)columns, (int)depth, (int)i, (int)j, c[i][j], wanted);
         }
 }
 

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* memory from the system that is no file's */
 #include "src/loops/lanes.h"
 #include "builds.h"
+#include "expect.h"
 
 #include <check.h>
 #include <stdbool.h>
@@ -62,8 +63,8 @@ static void transposes(const ox_loops *loops, size_t width, int64_t inner, int64
         for (int64_t j = 0; j < outer; j++)
             memcpy(plain.data + j * to_step + i * w, from.data + i * from_step + j * w, width);
     loops->transpose(width)(inner, outer, to.data, to_step, from.data, from_step, whole);
-    ck_assert_msg(same(&to, &plain), "%d x %d elements of %d bytes, rows %d and %d apart, offset %d, build %s",
-                  (int)inner, (int)outer, (int)width, (int)to_row, (int)from_row, (int)offset, loops->name);
+    expect(same(&to, &plain), "%d x %d elements of %d bytes, rows %d and %d apart, offset %d, build %s", (int)inner,
+           (int)outer, (int)width, (int)to_row, (int)from_row, (int)offset, loops->name);
     free(from.block);
     free(to.block);
     free(plain.block);
@@ -104,8 +105,8 @@ static void rows(const ox_loops *loops, size_t width, int64_t count, int64_t n, 
     for (int64_t i = 0; i < count * n; i++)
         memcpy(plain.data + i / n * next + i % n * w, from.data + i / n * from_next + i % n * step, width);
     loops->spread(width)(n, count, to.data, next, from.data, step, from_next);
-    ck_assert_msg(same(&to, &plain), "%d rows of %d elements of %d bytes, %d apart, to %d, build %s", (int)count,
-                  (int)n, (int)width, (int)step, (int)next, loops->name);
+    expect(same(&to, &plain), "%d rows of %d elements of %d bytes, %d apart, to %d, build %s", (int)count, (int)n,
+           (int)width, (int)step, (int)next, loops->name);
     free(to.block);
     free(plain.block);
 }
@@ -147,7 +148,7 @@ START_TEST(bytes_are_copied) {
             memset(plain.data, GAP, plain.size);
             memcpy(plain.data + EDGE - offset, from.data + offset / 2, size);
             loops->copy_bytes(to.data + EDGE - offset, from.data + offset / 2, size);
-            ck_assert_msg(same(&to, &plain), "%d bytes, offset %d, build %s", (int)size, (int)offset, loops->name);
+            expect(same(&to, &plain), "%d bytes, offset %d, build %s", (int)size, (int)offset, loops->name);
         }
     free(from.block);
     free(to.block);
@@ -165,8 +166,8 @@ static void repeats(const ox_loops *loops, size_t width, int64_t n, int64_t coun
         for (int64_t i = 0; i < n * count; i++, at += width)
             memcpy(at, from.data + (size_t)(r / times * n + i / count) * width, width);
     loops->repeat_rows(width, n, count, rows, times, to.data, from.data);
-    ck_assert_msg(same(&to, &plain), "%d rows of %d elements of %d bytes, %d times each, rows %d times, build %s",
-                  (int)rows, (int)n, (int)width, (int)count, (int)times, loops->name);
+    expect(same(&to, &plain), "%d rows of %d elements of %d bytes, %d times each, rows %d times, build %s", (int)rows,
+           (int)n, (int)width, (int)count, (int)times, loops->name);
     free(to.block);
     free(plain.block);
 }

@@ -1,6 +1,7 @@
 /* test_rows.c: loops that go over rows by themselves give what one call for each row gives. */
 #include "src/loops/lanes.h"
 #include "builds.h"
+#include "expect.h"
 
 #include <check.h>
 #include <string.h>
@@ -50,9 +51,9 @@ static void compare(const ox_loops *loops, size_t s, ox_dtype dtype, int64_t row
     }
     char *arg[] = {result, in[0], in[1]};
     OX_BUILD_OF(loops, sets[s].rows)->fn[dtype](n, arg, past_step, &row);
-    ck_assert_msg(!memcmp(result, expected, (size_t)(n * width)) && result[n * width] == 0x55,
-                  "%s of %s, build %s: %d rows of %d, operand %d, %d bytes behind a line%s", sets[s].name,
-                  ox_dtype_name(dtype), loops->name, (int)(n / row), (int)row, of, (int)shift, past ? ", past" : "");
+    expect(!memcmp(result, expected, (size_t)(n * width)) && result[n * width] == 0x55,
+           "%s of %s, build %s: %d rows of %d, operand %d, %d bytes behind a line%s", sets[s].name,
+           ox_dtype_name(dtype), loops->name, (int)(n / row), (int)row, of, (int)shift, past ? ", past" : "");
 }
 
 START_TEST(rows_give_what_calls_for_each_give) {
