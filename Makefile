@@ -82,7 +82,7 @@ help:
 	@echo 'make demo       classify handwritten digits with the model in examples/digits'
 	@echo 'make check      every test: unit, conformance, property, examples; first installs what they need (SETUP=: does not)'
 	@echo "make python-test the Python package's tests (check runs a share); make wheel and make sdist write into dist/"
-	@echo '                make python-clients, spark-venv: what tests of programs and of Spark need; make spark-test'
+	@echo '                make python-clients, spark-venv, optimum-venv: what tests of programs, of Spark and of optimum need; make spark-test'
 	@echo 'make pages      the commands and programs of README.md and docs/, as they stand there (a part of check)'
 	@echo 'make scopes     tiny graphs, all of a kind, fused and plain (a part of check); ALL=1: 20 rounds'
 	@echo 'make asan       the same under the address and undefined-behaviour sanitizers'

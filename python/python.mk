@@ -47,12 +47,13 @@ python-test: python-venv
 python-clients:
 	@sh tests/venv.sh '$(PYTHON)' '$(PY_CLIENTS)' python/tests/requirements-clients.txt
 
-# What examples/spark needs beside Java; pyspark is a source distribution, so that no hashes of wheels are asked.
-spark-venv:
-	@cmp -s python/tests/requirements-spark.txt $(BUILD)/spark-venv/.stamp || { rm -rf $(BUILD)/spark-venv && \
-	  $(PYTHON) -m venv $(BUILD)/spark-venv && $(BUILD)/spark-venv/bin/python -m pip install -q \
-	  --disable-pip-version-check -r python/tests/requirements-spark.txt && \
-	  cp python/tests/requirements-spark.txt $(BUILD)/spark-venv/.stamp; } || { rm -rf $(BUILD)/spark-venv; echo 'spark-venv: pip failed, its tests are skipped'; }
+# What examples/spark needs beside Java, and optimum with torch (6 GB, which no other target asks for). pyspark is a
+# source distribution, so that no hashes of wheels are asked.
+spark-venv optimum-venv: %-venv:
+	@cmp -s python/tests/requirements-$*.txt $(BUILD)/$@/.stamp || { rm -rf $(BUILD)/$@ && \
+	  $(PYTHON) -m venv $(BUILD)/$@ && $(BUILD)/$@/bin/python -m pip install -q --disable-pip-version-check \
+	  -r python/tests/requirements-$*.txt && cp python/tests/requirements-$*.txt $(BUILD)/$@/.stamp; } || \
+	  { rm -rf $(BUILD)/$@; echo '$@: pip failed, its tests are skipped'; }
 
 spark-test: spark-venv python-venv
 	+@$(MAKE) --no-print-directory BUILD='$(BUILD)' python
@@ -80,4 +81,4 @@ check-python:
 
 -include $(PY_OBJ:.o=.d)
 
-.PHONY: python python-venv python-clients spark-venv spark-test wheel sdist python-test check-python
+.PHONY: python python-venv python-clients spark-venv optimum-venv spark-test wheel sdist python-test check-python

