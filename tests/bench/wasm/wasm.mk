@@ -4,9 +4,12 @@
 WASM_BENCH := $(BUILD)/bench/wasm
 WASM_PEER  := onnxruntime-web@1.30.0
 
+# Linked without -O2, by which clang calls binaryen's wasm-opt where that is installed, and does not say what it may use.
 $(WASM_BENCH)/runs.wasm: tests/bench/wasm/runs.c wasm
 	@mkdir -p $(@D)
-	$(CC_wasm) -O2 -Isrc -mexec-model=reactor -Wl,--export-dynamic -Wl,-s -Wl,-z,stack-size=1048576 -o $@ $< $(BUILD)/wasm/port/libox.a
+	$(CC_wasm) -O2 -Isrc -c -o $(@:.wasm=.o) $<
+	$(CC_wasm) -mexec-model=reactor -Wl,--export-dynamic -Wl,-s -Wl,-z,stack-size=1048576 -o $@ $(@:.wasm=.o) \
+	  $(BUILD)/wasm/port/libox.a
 
 bench-wasm: venv $(WASM_BENCH)/runs.wasm
 	@if npm install --silent --no-audit --no-fund --prefix $(WASM_BENCH)/npm $(WASM_PEER); then \
