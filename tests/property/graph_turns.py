@@ -11,6 +11,7 @@ from graph_held import Held
 from graph_run import Config, Running, differs
 
 MOST_GROWN = 1 << 16  # elements
+MOST_DEEPER = 4000  # elements: a Scan over what was its second axis makes rounds of that many
 WAYS, TURNS = 6, 14  # more ways than a session keeps plans of, which are 4 or 2
 
 
@@ -26,11 +27,11 @@ def longer(rng, array):
 
 
 def deeper(_rng, array):
-    return array.reshape(1, *array.shape)
+    return array.reshape(1, *array.shape) if array.size <= MOST_DEEPER else array
 
 
 def flatter(_rng, array):
-    return array.reshape(array.shape[1:]) if array.ndim and array.shape[0] == 1 else array
+    return array.reshape(array.shape[1:]) if array.ndim and array.shape[0] == 1 and array.size <= MOST_DEEPER else array
 
 
 def of_another_type(_rng, array):
