@@ -5,16 +5,14 @@
 
 int64_t ox_count(int rank, const int64_t *dims) {
     int64_t count = 1;
-    bool zero = false;
+    bool zero = false, large = false;
     for (int d = 0; d < rank; d++) {
         if (dims[d] < 0)
             return -1;
         zero |= dims[d] == 0;
+        large |= !ox_mul_i64(count, dims[d], &count);
     }
-    for (int d = 0; d < rank && !zero; d++)
-        if (!ox_mul_i64(count, dims[d], &count))
-            return -1;
-    return zero ? 0 : count;
+    return zero ? 0 : large ? -1 : count;
 }
 
 /* Whether it says what a tensor has to say of its dims. The program of a device is taken at its word. */

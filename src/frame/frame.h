@@ -108,8 +108,10 @@ typedef struct ox_plan {
     ox_pile lists; /* where the lists lie that are not the first of the frame */
     int64_t *key;  /* in `pile`: what the sources were when the plan was made */
     size_t key_size;
+    uint64_t key_hash;
+    bool is_spare;     /* it has been updated, and its shapes were never there again */
     ox_again *again;   /* in `pile`: of each step, once the plan has been updated */
-    size_t fresh;      /* bytes of `pile` when the stages had been planned: updates do not free what they replace */
+    size_t fresh;      /* bytes of `pile` that are in use: updates do not free what they replace */
     ox_slot *slots;    /* of the values that are no weights, while another plan is in force, ... */
     uintptr_t arena;   /* ... in an arena that began there, of which ... */
     size_t arena_used; /* ... so many bytes were used */
@@ -117,6 +119,10 @@ typedef struct ox_plan {
 } ox_plan;
 
 #if OX_WITH_KEPT
+enum {
+    OX_GONE = 8 /* so many keys of plans that became others are remembered */
+};
+
 /* A plan that is not in force, and what planning knew when it was. */
 typedef struct ox_kept {
     ox_plan plan;
@@ -196,7 +202,8 @@ struct ox_frame {
 #if OX_WITH_KEPT
     ox_kept *kept; /* `most_kept` others, the last one first; those without stages are free */
     int most_kept;
-    bool varies; /* shapes have changed: what planning knows stays, for plans that become others */
+    uint64_t gone[OX_GONE]; /* their hashes */
+    bool varies;            /* shapes have changed: what planning knows stays, for plans that become others */
 #endif
     /* The run: */
     ox_arena arena;

@@ -165,4 +165,7 @@ void ox_life_forget(ox_frame *frame) {
     frame->planning.lives = NULL;
     frame->planning.results = NULL;
     frame->planning.readers = frame->planning.first_reader = NULL;
+#if !OX_SMALL
+    frame->planning.giver = NULL;
+#endif
 }

@@ -45,6 +45,10 @@ typedef struct ox_planning {
     int *readers;       /* positions of the nodes that read value v, ascending: ... */
     int *first_reader;  /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
     ox_result *results; /* of the node that is being inferred */
+#if !OX_SMALL
+    int *giver; /* of each value, once a plan is updated: the node that gives it, -1 for none */
+    bool again; /* the plan is being updated: nodes are described in the lists that they have */
+#endif
 #if OX_WITH_TEMPORARIES
     ox_folded *temporaries; /* those that are there, and their bytes */
     size_t temporary_bytes;

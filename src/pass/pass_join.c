@@ -151,13 +151,17 @@ bool ox_pass_is_chain(const ox_pass_builder *b) {
     return pass->ncode > 1 && links <= OX_CHAIN_LINKS;
 }
 
-void ox_pass_join(ox_pass_builder *b, pass_instruction *in) {
-    pass_instruction *first = b->pass.ncode ? &b->pass.code[b->pass.ncode - 1] : NULL;
-    if (!first || !follows(b, first, in) || (in->level != PASS_EACH && !in->folds))
+void ox_pass_join(ox_pass_builder *b) {
+    if (b->pass.ncode < 2)
+        return;
+    pass_instruction *in = &b->pass.code[b->pass.ncode - 1], *first = in - 1;
+    if (!follows(b, first, in) || (in->level != PASS_EACH && !in->folds))
         return;
     const pass_reg *between = &b->pass.regs[first->reg[0]];
     if (between->level != PASS_EACH)
         return;
-    if ((between->readers <= 1 && join_square(b, first, in)) || join_links(b, first, in))
-        b->pass.ncode--;
+    if ((between->readers > 1 || !join_square(b, first, in)) && !join_links(b, first, in))
+        return;
+    *first = *in;
+    b->pass.ncode--;
 }

@@ -147,38 +147,39 @@ static void take_rows(const pass_draft *pass, pass_instruction *in) {
     }
 }
 
-static bool plan_instruction(ox_pass_builder *b, pass_instruction in) {
+static bool plan_instruction(ox_pass_builder *b, const pass_instruction *written) {
     pass_draft *pass = &b->pass;
-    in.level = result_level(pass, &in);
-    ox_pass_join(b, &in);
-    pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
-    if (!added)
+    pass_instruction *in = ox_pass_new_instruction(b);
+    if (!in)
         return false;
-    pass->regs[in.reg[0]].level = in.level;
-    *added = in;
-    return true;
+    *in = *written;
+    in->level = result_level(pass, in);
+    ox_pass_join(b);
+    in = &pass->code[pass->ncode - 1];
+    pass->regs[in->reg[0]].level = in->level;
+    return !b->failed;
 }
 
 /* An instruction as it is to run, behind those that lay out operands for it. */
-static bool finish_instruction(ox_pass_builder *b, pass_instruction in) {
+static bool finish_instruction(ox_pass_builder *b, pass_instruction *planned) {
     const pass_draft *pass = &b->pass;
-    for (int k = 1; k <= in.nargs; k++)
-        if (wants_spread(b, &in, k))
-            in.reg[k] = spread(b, in.tag, in.reg[k]);
-    pass_instruction *added = b->failed ? NULL : ox_pass_new_instruction(b);
-    if (!added)
+    for (int k = 1; k <= planned->nargs; k++)
+        if (wants_spread(b, planned, k))
+            planned->reg[k] = spread(b, planned->tag, planned->reg[k]);
+    pass_instruction *in = b->failed ? NULL : ox_pass_new_instruction(b);
+    if (!in)
         return false;
-    const pass_reg *result = &pass->regs[in.reg[0]];
-    in.streamed = in.streams && result->store >= 0 && pass->stores[result->store].streamed && !result->readers;
-    set_steps(pass, &in);
-    if (in.by_row && goes_over_rows(pass, &in))
-        take_rows(pass, &in);
-    *added = in;
+    *in = *planned;
+    const pass_reg *result = &pass->regs[in->reg[0]];
+    in->streamed = in->streams && result->store >= 0 && pass->stores[result->store].streamed && !result->readers;
+    set_steps(pass, in);
+    if (in->by_row && goes_over_rows(pass, in))
+        take_rows(pass, in);
     return true;
 }
 
 /* Takes the instructions, which others are to replace: about as many. False if memory ran out. */
-static bool take_code(ox_pass_builder *b, const pass_instruction **code, int *count) {
+static bool take_code(ox_pass_builder *b, pass_instruction **code, int *count) {
     *code = b->pass.code;
     *count = b->code_room = b->pass.ncode;
     b->pass.code = ox_pile_array(b->scratch, (size_t)*count, sizeof **code);
@@ -188,17 +189,18 @@ static bool take_code(ox_pass_builder *b, const pass_instruction **code, int *co
 
 /* Levels and steps of all instructions, in their order. */
 static bool plan_code(ox_pass_builder *b) {
-    const pass_instruction *code;
+    pass_instruction *code;
     int count;
-    if (!take_code(b, &b->pass.written, &b->pass.nwritten))
+    if (!take_code(b, &code, &b->pass.nwritten))
         return false;
+    b->pass.written = code;
     for (int i = 0; i < b->pass.nwritten; i++)
-        if (!plan_instruction(b, b->pass.written[i]))
+        if (!plan_instruction(b, &b->pass.written[i]))
             return false;
     if (!take_code(b, &code, &count))
         return false;
     for (int i = 0; i < count; i++)
-        if (!finish_instruction(b, code[i]))
+        if (!finish_instruction(b, &code[i]))
             return false;
     for (int i = 0; i < b->pass.ncode; i++) {
         const pass_instruction *in = &b->pass.code[i];

@@ -198,9 +198,9 @@ pass_store *ox_pass_new_store(ox_pass_builder *builder);
  */
 ox_lane ox_pass_spread_lane;
 
-/* pass_join.c: makes one instruction of the last one and of `in`, the next, if one loop can do both; where others want
- * what the last one gives, a link keeps it. Levels are known, steps are not yet. */
-void ox_pass_join(ox_pass_builder *builder, pass_instruction *in);
+/* pass_join.c: makes one instruction of the last two, if one loop can do both; where others want what the first of them
+ * gives, a link keeps it. Levels are known, steps are not yet. */
+void ox_pass_join(ox_pass_builder *builder);
 
 /* pass_join.c: whether the instructions, as they are written, make one chain. */
 bool ox_pass_is_chain(const ox_pass_builder *builder);

@@ -12,9 +12,7 @@ enum {
 
 /* ---- Groups ------------------------------------------------------------------------------------------------- */
 
-static bool is_program(ox_frame *frame, int n) {
-    const ox_step *step = &frame->plan.steps[n];
-    ox_call *call = ox_plan_call(frame, n, NULL);
+static bool is_program(const ox_step *step, const ox_call *call) {
     return !step->skip && ox_step_view(step, 0) == OX_VIEW_NONE && ox_elementwise_fits(call);
 }
 
@@ -161,9 +159,8 @@ static bool is_dense(const ox_frame *frame, int n) {
            frame->graph->nodes[n].op->flags & OX_OP_EPILOGUE;
 }
 
-/* program: whether node n is a lane program. */
-static ox_space space_of(ox_frame *frame, int n, bool program) {
-    const ox_call *call = ox_frame_call(frame, n, NULL);
+/* program: whether the node is a lane program. */
+static ox_space space_of(const ox_call *call, bool program) {
     if (program)
         return ox_elementwise_space(call);
     return (ox_space){.rank = call->out[0]->rank, .dims = call->out[0]->dims};
@@ -173,14 +170,14 @@ static ox_space space_of(ox_frame *frame, int n, bool program) {
 static ox_status single_group(ox_frame *frame, int n) {
     frame->plan.members[n].group = NULL;
     frame->plan.members[n].next = -1;
-    const bool dense = is_dense(frame, n), program = is_program(frame, n);
+    const ox_call *call = ox_plan_call(frame, n, NULL);
+    const bool dense = is_dense(frame, n), program = is_program(&frame->plan.steps[n], call);
     if (!dense && !program)
         return OX_OK;
     ox_group *group = ox_pile_get(&frame->planning.scratch, sizeof *group);
     if (!group)
         return ox_fail_memory(frame->error, "the plan of a session", sizeof *group);
-    *group =
-        (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(frame, n, program)};
+    *group = (ox_group){.head = n, .tail = n, .count = 1, .dense = dense ? n : -1, .space = space_of(call, program)};
     frame->plan.members[n].group = group;
     return OX_OK;
 }

@@ -13,14 +13,19 @@
 typedef struct key_words {
     int64_t *key; /* NULL: it is measured */
     size_t size, at;
+    uint64_t hash; /* of all words, where it is measured */
     bool write, same;
 } key_words;
 
 static void add_word(key_words *words, int64_t word) {
-    if (words->write)
+    if (words->write) {
         words->key[words->at] = word;
-    else if (words->key)
+    } else if (words->key) {
         words->same = words->same && words->at < words->size && words->key[words->at] == word;
+    } else {
+        words->hash = (words->hash ^ (uint64_t)word) * 0x9E3779B97F4A7C15u;
+        words->hash ^= words->hash >> 32;
+    }
     words->at++;
 }
 
@@ -52,10 +57,11 @@ static size_t source_words(const int64_t *key) {
     return 5 + (size_t)key[1] * (key[2] & HAS_STRIDES ? 2 : 1);
 }
 
-/* All that planning sees of the sources. Where outputs go makes other plans, too. */
+/* All that planning sees of the sources, up to the first that differs from the key that it is compared with. Where
+ * outputs go makes other plans, too. */
 static void describe(const ox_frame *frame, key_words *words) {
     add_word(words, frame->placer.place != NULL);
-    for (int i = 0; i < frame->nsources; i++)
+    for (int i = 0; i < frame->nsources && (words->same || words->write || !words->key); i++)
         describe_source(&frame->sources[i], words);
 }
 
@@ -78,6 +84,7 @@ ox_status ox_kept_note(ox_frame *frame) {
     if (!plan->key)
         return ox_fail_memory(frame->error, "the plan of a session", words.at * sizeof *plan->key);
     plan->key_size = words.at;
+    plan->key_hash = words.hash;
     describe(frame, &(key_words){.key = plan->key, .write = true});
     return OX_OK;
 }
@@ -106,6 +113,8 @@ bool ox_kept_renew(ox_frame *frame) {
     if (!plan->key)
         return false;
     plan->key_size = words.at;
+    plan->key_hash = words.hash;
+    plan->is_spare = true;
     describe(frame, &(key_words){.key = plan->key, .write = true});
     return true;
 }
@@ -172,15 +181,40 @@ bool ox_kept_take(ox_frame *frame) {
     int i = 0;
     while (i < frame->most_kept && !serves(frame, &frame->kept[i].plan))
         i++;
-    return i < frame->most_kept && exchange(frame, i);
+    if (i == frame->most_kept || !exchange(frame, i))
+        return false;
+    frame->plan.is_spare = false;
+    return true;
 }
 
-bool ox_kept_oldest(ox_frame *frame) {
+/* Whether the sources are what a plan was made for that became another one lately. */
+static bool are_back(const ox_frame *frame) {
+    key_words words = {0};
+    describe(frame, &words);
+    for (int i = 0; i < OX_GONE; i++)
+        if (frame->gone[i] == words.hash)
+            return true;
+    return false;
+}
+
+/* The plan in force is about to become another one. */
+static void note_gone(ox_frame *frame) {
+    memmove(&frame->gone[1], &frame->gone[0], (OX_GONE - 1) * sizeof *frame->gone);
+    frame->gone[0] = frame->plan.key_hash;
+}
+
+bool ox_kept_old(ox_frame *frame) {
     const int last = frame->most_kept - 1;
     if (!frame->plan.stages || last < 0)
         return false;
     frame->varies = true;
-    return frame->kept[last].plan.stages && frame->kept[last].planning.lives && exchange(frame, last);
+    if (!frame->kept[last].plan.stages)
+        return false;
+    const bool spare = frame->plan.is_spare && !are_back(frame);
+    if (!spare && (!frame->kept[last].planning.lives || !exchange(frame, last)))
+        return false;
+    note_gone(frame);
+    return true;
 }
 
 /* A kept plan without stages, whose lists are as in a new frame. */

@@ -13,9 +13,11 @@ bool ox_kept_take(ox_frame *frame);
 void ox_kept_put(ox_frame *frame);
 /* Notes what the sources are, before the first stage is planned. */
 ox_status ox_kept_note(ox_frame *frame);
-/* Where no more plans can be kept: puts the one in force aside, and brings the oldest in force, to be updated, if what
- * planning knew of it is there. False if not. */
-bool ox_kept_oldest(ox_frame *frame);
+/* Where no more plans can be kept: brings one in force that may be updated, if what planning knew of it is there; false
+ * if not. That is the oldest, for which the plan in force is put aside; or the one in force, where it has been updated
+ * for shapes that were never there again, as those of a cache that grows, and the new ones have not been there lately.
+ */
+bool ox_kept_old(ox_frame *frame);
 /* Finds out which sources differ from what the plan in force was made for; false if it cannot become one for these,
  * whatever it is. */
 bool ox_kept_differs(ox_frame *frame);
@@ -24,7 +26,7 @@ bool ox_kept_renew(ox_frame *frame);
 /* Drops the plans that are not in force; false if there are none. */
 bool ox_kept_drop(ox_frame *frame);
 #else
-static inline bool ox_kept_oldest(ox_frame *frame) {
+static inline bool ox_kept_old(ox_frame *frame) {
     (void)frame;
     return false;
 }

@@ -86,19 +86,17 @@ static ox_status replace_missing(const ox_frame *frame, int n, const ox_call *ca
 
 /* Checks what the operator says of its outputs. */
 static ox_status check_results(const ox_frame *frame, int n, const ox_call *call) {
-    ox_status status = OX_OK;
-    for (int k = 0; k < call->nout && status == OX_OK; k++)
-        if (frame->planning.results[k].dtype == OX_UNDEFINED && call->out[k])
-            status = replace_missing(frame, n, call, k);
-        else if (call->out[k])
-            status = check_size(frame, &frame->planning.results[k], k);
-    for (int k = 0; k < call->nout && status == OX_OK; k++)
-        if (call->out[k])
-            status = check_built(call, "output", k, frame->planning.results[k].dtype);
-    for (int k = 0; OX_WITH_CHECKS && k < call->nout && status == OX_OK; k++)
-        if (call->out[k])
-            status = check_stated(frame, n, k);
-    return status;
+    for (int k = 0; k < call->nout; k++) {
+        if (!call->out[k])
+            continue;
+        if (frame->planning.results[k].dtype == OX_UNDEFINED)
+            OX_TRY(replace_missing(frame, n, call, k));
+        OX_TRY(check_size(frame, &frame->planning.results[k], k));
+        OX_TRY(check_built(call, "output", k, frame->planning.results[k].dtype));
+        if (OX_WITH_CHECKS)
+            OX_TRY(check_stated(frame, n, k));
+    }
+    return OX_OK;
 }
 
 static ox_call *begin_infer(ox_frame *frame, int n) {
@@ -139,9 +137,29 @@ ox_status ox_plan_control(ox_frame *frame, int n) {
 
 /* ---- Describing outputs ------------------------------------------------------------------------------------- */
 
-/* Copies a list of rank numbers into plan memory. */
-static const int64_t *keep_list(ox_frame *frame, int rank, const int64_t *list) {
-    int64_t *kept = ox_pile_array(&frame->plan.pile, (size_t)rank, sizeof *kept);
+/* Plans that become others have lists that no two values share, which are written again. */
+static bool has_own_lists(const ox_frame *frame) {
+#if OX_WITH_UPDATES
+    return frame->varies;
+#else
+    (void)frame;
+    return false;
+#endif
+}
+
+/* The list of what is described again, if it is as long; NULL for a new one. */
+static int64_t *find_list(const ox_frame *frame, int rank, int had_rank, const int64_t *had) {
+#if OX_WITH_UPDATES
+    return frame->planning.again && rank == had_rank ? (int64_t *)(uintptr_t)had : NULL;
+#else
+    (void)frame, (void)rank, (void)had_rank, (void)had;
+    return NULL;
+#endif
+}
+
+/* Copies a list of rank numbers to `kept`, or into plan memory where that is NULL. */
+static const int64_t *keep_list(ox_frame *frame, int rank, const int64_t *list, int64_t *kept) {
+    kept = kept ? kept : ox_pile_array(&frame->plan.pile, (size_t)rank, sizeof *kept);
     if (kept && rank)
         memcpy(kept, list, (size_t)rank * sizeof *kept);
     return kept;
@@ -149,21 +167,35 @@ static const int64_t *keep_list(ox_frame *frame, int rank, const int64_t *list) 
 
 /* The dims of an input, if they are the same: most nodes change no shape. Those of a source may change under the plan.
  */
-static const int64_t *keep_dims(ox_frame *frame, const ox_node *node, const ox_result *result) {
-    for (int i = 0; i < node->nin; i++) {
+static const int64_t *keep_dims(ox_frame *frame, int n, int k) {
+    const ox_node *node = &frame->graph->nodes[n];
+    const ox_result *result = &frame->planning.results[k];
+    const ox_tensor *had = &ox_frame_own(frame, node->out[k])->tensor;
+    for (int i = 0; i < node->nin && !has_own_lists(frame); i++) {
         const ox_slot *slot = node->in[i] < 0 ? NULL : ox_frame_slot(frame, node->in[i]);
         if (slot && !slot->source && ox_same_dims(result->rank, result->dims, slot->tensor.rank, slot->tensor.dims))
             return slot->tensor.dims;
     }
-    return keep_list(frame, result->rank, result->dims);
+    int64_t *list = find_list(frame, result->rank, had->rank, had->dims);
+    for (int i = 0; i < node->nin; i++)
+        OX_ASSERT(!list || !result->rank || node->in[i] < 0 || ox_frame_slot(frame, node->in[i])->tensor.dims != list);
+    return keep_list(frame, result->rank, result->dims, list);
 }
 
-/* The result as infer gave it; strides only for views. */
-static ox_status keep_result(ox_frame *frame, const ox_node *node, const ox_result *result, ox_tensor *seen) {
+static const int64_t *keep_strides(ox_frame *frame, int n, int k) {
+    const ox_result *result = &frame->planning.results[k];
+    const ox_output *outputs = frame->plan.steps[n].outputs;
+    const ox_tensor *had = outputs ? &outputs[k].seen : &(ox_tensor){0};
+    return keep_list(frame, result->rank, result->strides, find_list(frame, result->rank, had->rank, had->strides));
+}
+
+/* Output k of node n as infer gave it; strides only for views. */
+static ox_status keep_result(ox_frame *frame, int n, int k, ox_tensor *seen) {
+    const ox_result *result = &frame->planning.results[k];
     bool view = result->view_of >= 0 || result->data;
-    *seen = (ox_tensor){result->dtype, result->rank, keep_dims(frame, node, result), NULL, result->data};
+    *seen = (ox_tensor){result->dtype, result->rank, keep_dims(frame, n, k), NULL, result->data};
     if (view)
-        seen->strides = keep_list(frame, result->rank, result->strides);
+        seen->strides = keep_strides(frame, n, k);
     if (seen->dims && (seen->strides || !view))
         return OX_OK;
     return out_of_memory(frame, (size_t)result->rank * sizeof *seen->dims);
@@ -238,10 +270,12 @@ ox_status ox_plan_describe(ox_frame *frame, int n, int k) {
     ox_tensor seen;
     if (v < 0)
         return OX_OK;
-    OX_TRY(keep_result(frame, node, result, &seen));
+    OX_TRY(keep_result(frame, n, k, &seen));
     describe_value(frame, n, v, &seen);
     if (from < 0 && !seen.data) {
         frame->planning.lives[v].root = v;
+        if (frame->plan.steps[n].outputs)
+            frame->plan.steps[n].outputs[k] = (ox_output){.view = OX_VIEW_NONE};
         return OX_OK;
     }
     OX_TRY(need_outputs(frame, n));

@@ -19,8 +19,10 @@ ox_status ox_stage_describe(ox_frame *frame, int n) {
     step->skip = true;
     step->runs = false;
     step->empty = !(node->op->flags & OX_OP_CHECKS);
+#if OX_SMALL
     step->outputs = NULL;
-#if !OX_SMALL
+#else
+    step->outputs = frame->planning.again ? step->outputs : NULL;
     step->types = 0;
     step->room = 0;
 #endif

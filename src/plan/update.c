@@ -1,6 +1,7 @@
 /* update.c: see update.h. The nodes are gone through in order; what a changed node gives is compared with what it gave
- * before, so that changes go no further than they have to. Memory that is replaced stays in the plan's pile, since
- * nodes that stay may point to it: the pile is limited, and then a plan is made from the start. */
+ * before, so that changes go no further than they have to. Lists of dims and strides are written again where they lie.
+ * Other memory that is replaced stays in the plan's pile, since nodes that stay may point to it: the pile is limited,
+ * and then a plan is made from the start. */
 #include "update.h"
 
 #if OX_WITH_UPDATES
@@ -19,10 +20,14 @@ enum {
     LEAST_LEFT = 8 * OX_CHUNK_BYTES /* ... but so many bytes for small ones */
 };
 
-/* A value as it was. */
+/* A value as it was, an output of a node. */
 typedef struct former {
-    ox_slot slot;
-    size_t bytes;
+    ox_slot slot; /* with lists of its own */
+    ox_life life;
+    ox_view view;
+    int input;           /* that it was a view of */
+    struct former *next; /* output of the node */
+    int64_t lists[];
 } former;
 
 typedef struct update {
@@ -46,7 +51,7 @@ static bool is_changed(const update *u, int n) {
 }
 
 static size_t bytes_before(const update *u, int v) {
-    return u->former[v] ? u->former[v]->bytes : u->frame->planning.lives[v].bytes;
+    return u->former[v] ? u->former[v]->life.bytes : u->frame->planning.lives[v].bytes;
 }
 
 static const ox_tensor *tensor_before(const update *u, int v) {
@@ -83,24 +88,29 @@ static bool has_inputs(const ox_frame *frame, int n) {
 /* Whether inferring node n looked at data that another run may bring. */
 static bool looked_at_data(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
-    for (int i = 0; i < node->nin && i < 64; i++)
+    for (int i = 0; frame->work.call.looked_at && i < node->nin && i < 64; i++)
         if (frame->work.call.looked_at >> i & 1 && node->in[i] >= 0 && !ox_frame_slot(frame, node->in[i])->constant)
             return true;
     return false;
 }
 
-/* Output k of node n is what it was but for its shape, and lies where it lay. */
-static bool settle_output(update *u, int n, int k, former *was, const ox_life *life) {
+/* Output k of node n is what it was but for its shape, and lies where it lay. Where its shape is the same, too, other
+ * nodes may know its lists, which have been written again with the same numbers. */
+static bool settle_output(update *u, int n, int k, const former *was) {
     ox_frame *frame = u->frame;
     const int v = frame->graph->nodes[n].out[k];
     ox_slot *slot = ox_frame_own(frame, v);
+    const ox_life *life = &was->life;
     const size_t bytes = frame->planning.lives[v].bytes, held = ox_aligned(life->bytes);
     if (slot->constant != was->slot.constant || slot->fixed != was->slot.fixed || slot->weight != was->slot.weight ||
         slot->foreign != was->slot.foreign || frame->planning.lives[v].root != life->root || !bytes != !life->bytes)
         return false;
     frame->planning.lives[v] = *life;
     if (same_value(was, slot)) {
+        const int64_t *dims = slot->tensor.dims, *strides = slot->tensor.strides;
         *slot = was->slot;
+        slot->tensor.dims = dims;
+        slot->tensor.strides = strides;
         return true;
     }
     u->former[v] = was;
@@ -116,12 +126,11 @@ static bool same_step(const ox_frame *frame, int n, const ox_step *was) {
     const ox_step *now = &frame->plan.steps[n];
     const ox_group *group = ox_frame_group(frame, n);
     const bool skip = was->skip && !(group && group->tail != n);
-    if (now->skip != skip || now->runs != was->runs || now->empty != was->empty || !now->outputs != !was->outputs)
-        return false;
-    for (int k = 0; k < frame->graph->nodes[n].nout && now->outputs; k++)
-        if (now->outputs[k].view != was->outputs[k].view || now->outputs[k].input != was->outputs[k].input)
-            return false;
-    return true;
+    return now->skip == skip && now->runs == was->runs && now->empty == was->empty && now->outputs == was->outputs;
+}
+
+static bool same_view(const ox_step *step, int k, const former *was) {
+    return !step->outputs || (step->outputs[k].view == was->view && step->outputs[k].input == was->input);
 }
 
 static bool describe(update *u, int n) {
@@ -147,29 +156,58 @@ static void hide_around(update *u, int n) {
             hide(u, u->giver[node->in[i]]);
 }
 
+/* Remembers output k of node n. */
+static former *note_output(update *u, int n, int k, former *next) {
+    ox_frame *frame = u->frame;
+    const int v = frame->graph->nodes[n].out[k];
+    const ox_slot *slot = ox_frame_own(frame, v);
+    const ox_output *outputs = frame->plan.steps[n].outputs;
+    const size_t rank = (size_t)slot->tensor.rank, bytes = rank * sizeof(int64_t);
+    former *was = ox_pile_get(&frame->planning.scratch, sizeof *was + 2 * bytes);
+    if (!was)
+        return NULL;
+    *was = (former){.slot = *slot, .life = frame->planning.lives[v], .next = next};
+    if (outputs) {
+        was->view = outputs[k].view;
+        was->input = outputs[k].input;
+    }
+    memcpy(was->lists, slot->tensor.dims, bytes);
+    was->slot.tensor.dims = was->lists;
+    if (slot->tensor.strides) {
+        memcpy(was->lists + rank, slot->tensor.strides, bytes);
+        was->slot.tensor.strides = was->lists + rank;
+    }
+    return was;
+}
+
+/* Remembers the outputs of node n, the first one first. */
+static bool note_outputs(update *u, int n, former **were) {
+    const ox_node *node = &u->frame->graph->nodes[n];
+    *were = NULL;
+    for (int k = node->nout; k-- > 0;)
+        if (node->out[k] >= 0 && !(*were = note_output(u, n, k, *were)))
+            return false;
+    return true;
+}
+
 /* Describes node n anew, and its outputs. */
 static bool change_node(update *u, int n) {
     ox_frame *frame = u->frame;
     const ox_node *node = &frame->graph->nodes[n];
-    const ox_step was = frame->plan.steps[n];
-    const size_t count = (size_t)node->nout + 1;
-    former *were = ox_pile_array(&frame->planning.scratch, count, sizeof *were);
-    ox_life *lives = ox_pile_array(&frame->planning.scratch, count, sizeof *lives);
-    if (!were || !lives)
-        return false;
+    ox_step *step = &frame->plan.steps[n];
+    const ox_step was = *step;
+    former *were;
     hide_around(u, n);
-    for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0) {
-            lives[k] = frame->planning.lives[node->out[k]];
-            were[k].slot = *ox_frame_own(frame, node->out[k]);
-            were[k].bytes = lives[k].bytes;
-        }
-    if (!describe(u, n) || !same_step(frame, n, &was))
+    if (!note_outputs(u, n, &were) || !describe(u, n) || !same_step(frame, n, &was))
         return false;
-    frame->plan.steps[n].room = was.room > was.work ? was.room : was.work;
-    for (int k = 0; k < node->nout; k++)
-        if (node->out[k] >= 0 && !settle_output(u, n, k, &were[k], &lives[k]))
+    step->room = was.room > was.work ? was.room : was.work;
+    for (int k = 0; k < node->nout; k++) {
+        if (node->out[k] < 0)
+            continue;
+        if (!same_view(step, k, were) || !settle_output(u, n, k, were))
             return false;
+        were = were->next;
+    }
     return u->changed[n] = true;
 }
 
@@ -322,6 +360,7 @@ static bool prepare_again(ox_frame *frame, int n, ox_again *again) {
     if (!again->block && again->size) {
         again->size = ox_pile_size(ox_aligned(again->size + again->size / 4));
         again->block = ox_pile_get(&frame->plan.pile, again->size);
+        frame->plan.fresh += again->block ? again->size : 0;
     }
     if (!again->block)
         return false;
@@ -347,6 +386,7 @@ static bool prepare(update *u, int n) {
     if (!prepare_again(frame, n, again)) {
         if (!prepare_in(frame, n, &frame->plan.pile))
             return false;
+        frame->plan.fresh -= again->block ? again->size : 0;
         *again = (ox_again){.size = frame->plan.pile.given - given};
     }
     step->room = held;
@@ -383,7 +423,7 @@ static bool place(update *u) {
     if (!u->grown)
         return true;
     for (int v = 0; v < frame->graph->nvalues; v++)
-        if (u->former[v] && frame->planning.lives[v].bytes > u->former[v]->bytes)
+        if (u->former[v] && frame->planning.lives[v].bytes > u->former[v]->life.bytes)
             frame->planning.lives[v].room = with_room(0, frame->planning.lives[v].bytes);
     for (int n = 0; n < frame->graph->nnodes; n++)
         if (u->changed[n])
@@ -416,7 +456,7 @@ static bool make(update *u) {
     u->changed = ox_pile_array(scratch, nodes, sizeof *u->changed);
     u->hidden = ox_pile_array(scratch, nodes, sizeof *u->hidden);
     u->marked = ox_pile_array(scratch, nodes, sizeof *u->marked);
-    u->giver = ox_fuse_givers(frame, 0, frame->graph->nnodes);
+    u->giver = frame->planning.giver;
     if (!frame->plan.again)
         frame->plan.again = ox_pile_array(&frame->plan.pile, nodes, sizeof *frame->plan.again);
     return frame->plan.again && u->former && u->changed && u->hidden && u->marked && u->giver && find_changes(u) &&
@@ -432,11 +472,15 @@ static bool may_update(ox_frame *frame) {
 }
 
 bool ox_update_plan(ox_frame *frame) {
-    const ox_pile_mark scratch = ox_pile_save(&frame->planning.scratch);
     update u = {.frame = frame};
     if (!may_update(frame))
         return false;
+    if (!frame->planning.giver)
+        frame->planning.giver = ox_fuse_givers(frame, 0, frame->graph->nnodes);
+    const ox_pile_mark scratch = ox_pile_save(&frame->planning.scratch);
+    frame->planning.again = true;
     const bool made = make(&u);
+    frame->planning.again = false;
     ox_pile_restore(&frame->planning.scratch, scratch);
     ox_error_clear(frame->error);
     frame->plan.forgotten++;

@@ -8,6 +8,7 @@ enum {
     ROWS = 3,
     MOST = 40,  /* columns that come one after the other, from 1 on */
     FIRST = 10, /* runs that make plans: there are four of them */
+    ROUNDS = 80,
     KINDS = 3   /* of nodes: of the input that grows, of sums of it, and of the one that stays */
 };
 
@@ -135,6 +136,46 @@ START_TEST(nodes_that_stay) {
 }
 END_TEST
 
+/* Updates write again where they wrote before: memory stays, and no plan is made from the start, however many steps come.
+ */
+START_TEST(steps_without_end) {
+    ox_memory_info first, last;
+    begin();
+    for (int round = 0; round < 2; round++)
+        for (int64_t columns = 1; columns <= MOST; columns++)
+            run(columns, 2);
+    const int made = prepared[2];
+    ox_session_memory(m.session, &first);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int64_t columns = 1; columns <= MOST; columns++)
+            run(columns, 3);
+    ox_session_memory(m.session, &last);
+    ck_assert_int_eq(prepared[2], made);
+    ck_assert_uint_eq(last.plan_bytes, first.plan_bytes);
+    own_end(&m);
+}
+END_TEST
+
+/* Behind a number of columns that grew, two that come in turns are planned once each, though plans that are kept for
+ * numbers of long ago might be worth more. */
+START_TEST(turns_after_growth) {
+    begin();
+    for (int64_t columns = 1; columns <= MOST - 2; columns++)
+        run(columns, 2);
+    for (int turn = 0; turn < 2; turn++) {
+        run(MOST - 1, 3);
+        run(MOST, 3);
+    }
+    const int before = inferred[0];
+    for (int turn = 0; turn < FIRST; turn++) {
+        run(MOST - 1, 4);
+        run(MOST, 4);
+    }
+    ck_assert_int_eq(inferred[0], before);
+    own_end(&m);
+}
+END_TEST
+
 /* Planning sees no data of nodes, neither of those that stay nor of those that change: it is that of the run before. */
 START_TEST(data_is_hidden) {
     begin();
@@ -165,6 +206,8 @@ Suite *ox_suite_update(void) {
     Suite *suite = suite_create("update");
     TCase *tcase = tcase_create("update");
     tcase_add_test(tcase, nodes_that_stay);
+    tcase_add_test(tcase, steps_without_end);
+    tcase_add_test(tcase, turns_after_growth);
     tcase_add_test(tcase, data_is_hidden);
     tcase_add_test(tcase, shapes_that_return);
     suite_add_tcase(suite, tcase);
