@@ -35,7 +35,7 @@ def between_quantizations():
     yield quantized("a mean of pixels of a vector of bytes", "GlobalAveragePool", [BYTES[0]], SHAPE,
                     "input 0 'a' (uint8 [3]): dimensions for images and channels are expected")
     yield quantized("a window of bytes that is larger than the image", "AveragePool", [BYTES.reshape(1, 2, 3)], SHAPE,
-                    "spatial axis 0: the kernel reaches over 4 elements, the padded input has 3", kernel_shape=[4])
+                    "spatial axis 0: the kernel spans 4 elements, but the padded input has 3", kernel_shape=[4])
     yield quantized("an axis that bytes lack", "ReduceMean", [BYTES], SHAPE,
                     "axis 2 is out of range for rank 2 (-2 to 1)", axes=[2])
 
@@ -128,9 +128,9 @@ def with_channels_last():
     yield conv("a zero point of another type", UNSUPPORTED, "input 2 'v' (int8 []): type int8 is not supported here; uint8 is",
                text="x,s,v,w,s,v,s,z")
     yield conv("scales for channels that there are not", SHAPE, "input 4 'r' (float [2]): one value is expected, or one "
-               "for each of 3 output channels",
+               "for each of the 3 output channels",
                {"r": floats(2)}, "x,s,z,w,r,v,s,z")
-    yield conv("a bias of another length", SHAPE, "input 8 'c' (int32 [2]): one value for each of 3 output channels is "
+    yield conv("a bias of another length", SHAPE, "input 8 'c' (int32 [2]): one value for each of the 3 output channels is "
                "expected",
                {"c": np.zeros(2, np.int32)}, "x,s,z,w,s,v,s,z,c")
     yield at("a pool of rows", "NhwcMaxPool x y", {"x": BYTES}, SHAPE, "input 0 'x' (uint8 [2,3]): images are expected",

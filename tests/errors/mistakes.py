@@ -249,10 +249,16 @@ def shapes():
     yield at_node("Gemm of vectors", "Gemm a,b y", {"a": F3, "b": F3}, SHAPE,
                   "input 0 'a' (float [3]) and input 1 'b' (float [3]) must be matrices")
     yield at_node("channels that do not fit", "Conv x,w y", {"x": floats(1, 3, 4, 4), "w": floats(2, 2, 2, 2)}, SHAPE,
-                  "input 0 'x' (float [1,3,4,4]) and input 1 'w' (float [2,2,2,2]): 1 group of 2 channels cannot be")
+                  "input 0 'x' (float [1,3,4,4]) has 3 channels, but input 1 'w' (float [2,2,2,2]) takes 2 for each of 1 "
+                  "group")
+    yield at_node("groups that do not divide the kernels", "Conv x,w y",
+                  {"x": floats(1, 6, 4, 4), "w": floats(4, 2, 2, 2)}, SHAPE,
+                  "input 1 'w' (float [4,2,2,2]): 4 channels cannot be divided into 3 groups", group=3)
+    yield at_node("no groups", "Conv x,w y", {"x": floats(1, 3, 4, 4), "w": floats(2, 3, 2, 2)}, SHAPE,
+                  "attribute 'group' has the value 0, at least 1 is expected", group=0)
     yield at_node("a kernel larger than its input", "Conv x,w y", {"x": floats(1, 1, 2, 2), "w": floats(1, 1, 3, 3)},
                   SHAPE,
-                  "spatial axis 0: the kernel reaches over 3 elements, the padded input has 2")
+                  "spatial axis 0: the kernel spans 3 elements, but the padded input has 2")
     yield at_node("a stride of 0", "Conv x,w y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2)}, SHAPE,
                   "attribute 'strides' has the value 0, at least 1 is expected",
                   strides=[0, 1])
@@ -267,7 +273,7 @@ def shapes():
                   "kernel_shape [3,3] does not fit input 1 'w' (float [1,1,2,2])", kernel_shape=[3, 3])
     yield at_node("a bias of another length", "Conv x,w,b y", {"x": floats(1, 1, 4, 4), "w": floats(1, 1, 2, 2),
                                                                "b": F3}, SHAPE,
-                  "input 2 'b' (float [3]): one value for each of 1 output channels is expected")
+                  "input 2 'b' (float [3]): one value for each of the 1 output channels is expected")
     image = {"x": floats(1, 1, 4, 4)}
     yield at_node("a pool of a matrix", "MaxPool x y", {"x": F23}, SHAPE,
                   "input 0 'x' (float [2,3]): dimensions for images, channels and at least one more are expected",
@@ -276,13 +282,13 @@ def shapes():
                   "attribute 'kernel_shape' has the value 0, at least 1 is expected", kernel_shape=[2, 0])
     yield at_node("a negative pad", "LpPool x y", image, SHAPE,
                   "attribute 'pads' has the value -1, at least 0 is expected", kernel_shape=[2, 2], pads=[0, 0, -1, 0])
-    yield at_node("pads that overflow", "AveragePool x y", image, LIMIT, "spatial axis 0: the padding overflows",
+    yield at_node("pads that overflow", "AveragePool x y", image, LIMIT, "spatial axis 0: the padded size overflows",
                   kernel_shape=[2, 2], pads=[2**62, 0, 2**62, 0])
     yield at_node("a dilation that overflows", "MaxPool x y", image, SHAPE,
-                  "spatial axis 1: no kernel of size 5 and dilation 4611686018427387903", kernel_shape=[1, 5],
+                  "spatial axis 1: a kernel of size 5 is too long with dilation 4611686018427387903", kernel_shape=[1, 5],
                   dilations=[1, 2**62 - 1])
     yield at_node("Indices of padding", "MaxPool x y,i", image, VALUE,
-                  "spatial axis 0: window 0 sees padding alone, which Indices cannot name", kernel_shape=[1, 1],
+                  "spatial axis 0: window 0 covers only padding, for which Indices has no value", kernel_shape=[1, 1],
                   pads=[1, 0, 0, 0], outputs="y float ?, i int64 ?")
     yield at_node("a norm of 0", "LpPool x y", image, VALUE, "attribute 'p' has the value 0, more than 0 is expected",
                   kernel_shape=[2, 2], p=0)
@@ -303,45 +309,51 @@ def shapes():
                   bias=[0.5, 1.0, 2.0])
     unpooled = {"x": floats(1, 1, 2, 2), "i": np.array([[[[0, 3], [9, 16]]]], np.int64)}
     yield at_node("a place to unpool to that is not there", "MaxUnpool x,i y", unpooled, VALUE,
-                  "input 1 'i' (int64 [1,1,2,2]): index 16 is out of range for the 16 elements of [1,1,4,4]",
+                  "input 1 'i' (int64 [1,1,2,2]): index 16 is out of range for the 16 elements of an image of "
+                  "shape [1,1,4,4]",
                   kernel_shape=[2, 2], strides=[2, 2])
     yield at_node("an output too small to unpool", "MaxUnpool x,i,s y", {**unpooled, "s": longs(1, 1, 4, 3)}, SHAPE,
-                  "an output of shape [1,1,4,3] has no room for [1,1,4,4]", kernel_shape=[2, 2], strides=[2, 2])
+                  "an output of shape [1,1,4,3] does not fit the unpooled image of shape [1,1,4,4]", kernel_shape=[2, 2], strides=[2, 2])
     yield at_node("pads that leave no image to unpool", "MaxUnpool x,i y", unpooled, SHAPE,
                   "spatial axis 1: no image gives 2 windows of size 1 with a stride of 1 and pads of 1 and 2",
                   kernel_shape=[1, 1], pads=[0, 1, 0, 2])
     yield at_node("a region of no image", "MaxRoiPool x,r y",
                   {"x": floats(1, 1, 4, 4), "r": np.array([[1, 0, 0, 2, 2]], np.float32)}, VALUE,
-                  "input 1 'r' (float [1,5]): region 0 lies in none of 1 images", pooled_shape=[2, 2])
+                  "input 1 'r' (float [1,5]): region 0 is of image 1, but the number of images is 1", pooled_shape=[2, 2])
     regions = {"x": floats(1, 1, 4, 4), "r": np.array([[0, 0, np.inf, 2]], np.float32), "b": longs(0)}
     yield at_node("a region without an end", "RoiAlign x,r,b y", regions, VALUE,
-                  "input 1 'r' (float [1,4]): region 0 has the corner inf")
+                  "input 1 'r' (float [1,4]): region 0 has a corner at inf, which is too far away")
     yield at_node("too many samples", "RoiAlign x,r,b y", regions, LIMIT,
                   "attribute 'sampling_ratio' has the value 5000, 0 to 1024 are expected", sampling_ratio=5000)
     yield at_node("a mode that is not there", "RoiAlign x,r,b y", regions, MODEL,
                   "attribute 'mode' must be avg or max, not 'min'", mode="min")
     transposed = {"x": floats(1, 2, 3, 3), "w": floats(2, 1, 2, 2)}
     yield at_node("groups that do not divide", "ConvTranspose x,w y", transposed, SHAPE,
-                  "input 0 'x' (float [1,2,3,3]) and input 1 'w' (float [2,1,2,2]): 3 groups cannot be", group=3)
+                  "input 0 'x' (float [1,2,3,3]): 2 channels cannot be divided into 3 groups", group=3)
+    yield at_node("channels that do not fit a transposed kernel", "ConvTranspose x,w y",
+                  {"x": floats(1, 3, 3, 3), "w": floats(2, 1, 2, 2)}, SHAPE,
+                  "input 0 'x' (float [1,3,3,3]) has 3 channels, but input 1 'w' (float [2,1,2,2]) takes 2")
     yield at_node("pads that leave nothing", "ConvTranspose x,w y", transposed, SHAPE,
                   "spatial axis 1: pads of 3 and 2 leave nothing of 4 elements", pads=[0, 3, 0, 2])
-    yield at_node("strides that overflow", "ConvTranspose x,w y", transposed, LIMIT, "spatial axis 0: sizes overflow",
+    yield at_node("strides that overflow", "ConvTranspose x,w y", transposed, LIMIT,
+                  "spatial axis 0: the size of the output overflows",
                   strides=[2**62, 1])
     yield at_node("an output_shape of one dimension", "ConvTranspose x,w y", transposed, SHAPE,
                   "attribute 'output_shape' has 1 values, 2 are expected", output_shape=[4])
     deformed = {"x": floats(1, 2, 4, 4), "w": floats(1, 2, 3, 3), "o": floats(1, 18, 2, 2)}
     yield at_node("offsets for other windows", "DeformConv x,w,o y", deformed, SHAPE,
-                  "input 2 'o' (float [1,18,2,2]): [1,18,4,4] is expected", pads=[1, 1, 1, 1], opset=19)
+                  "input 2 'o' (float [1,18,2,2]): shape [1,18,4,4] is expected", pads=[1, 1, 1, 1], opset=19)
     yield at_node("groups of offsets that do not divide", "DeformConv x,w,o y", deformed, SHAPE,
-                  "input 0 'x' (float [1,2,4,4]): 2 channels are not 3 groups of offsets", offset_group=3, opset=19)
+                  "input 0 'x' (float [1,2,4,4]): 2 channels cannot be divided into 3 groups of offsets", offset_group=3, opset=19)
     yield at_node("a mask for other taps", "DeformConv x,w,o,,m y", {**deformed, "m": floats(1, 18, 2, 2)}, SHAPE,
-                  "input 4 'm' (float [1,18,2,2]): [1,9,2,2] is expected", opset=19)
+                  "input 4 'm' (float [1,18,2,2]): shape [1,9,2,2] is expected", opset=19)
     seventh = {"x": floats(*[1] * 9), "w": floats(*[1] * 9), "o": floats(1, 7, *[1] * 7)}
     yield at_node("windows of seven dimensions", "DeformConv x,w,o y", seventh, LIMIT,
                   "input 0 'x' (float [1,1,1,1,1,1,1,1,1]): at most 6 spatial dimensions are supported", opset=19)
     blocks = {"x": floats(1, 4, 5), "i": longs(3, 3), "b": longs(2, 2)}
     yield at_node("blocks that are not as many", "Col2Im x,i,b y", blocks, SHAPE,
-                  "input 0 'x' (float [1,4,5]): [images,channels*4,4] is expected for blocks [2,2] in [3,3]", opset=18)
+                  "input 0 'x' (float [1,4,5]): shape [images,channels*4,4] is expected for blocks of shape [2,2] in "
+                  "an image of shape [3,3]", opset=18)
     yield at_node("an image and blocks of other ranks", "Col2Im x,i,b y", {**blocks, "b": longs(2)}, SHAPE,
                   "input 1 'i' (int64 [2]) and input 2 'b' (int64 [1]) must have the same length, at least 1", opset=18)
     whole = {"x": np.zeros((1, 1, 3, 3), np.uint8), "w": np.zeros((2, 1, 2, 2), np.int8)}
@@ -352,11 +364,11 @@ def shapes():
                   outputs="y int32 ?")
     yield at_node("zero points that are not as many as channels", "ConvInteger x,w,,z y",
                   {**whole, "z": np.zeros(3, np.int8)}, SHAPE,
-                  "input 3 'z' (int8 [3]): one value is expected, or one for each of 2 output channels",
+                  "input 3 'z' (int8 [3]): one value is expected, or one for each of the 2 output channels",
                   outputs="y int32 ?")
     causal = {"x": floats(1, 2, 5), "w": floats(2, 1, 3)}
     yield at_node("a past of another length", "CausalConvWithState x,w,,p y,s", {**causal, "p": floats(1, 2, 3)}, SHAPE,
-                  "input 3 'p' (float [1,2,3]): the shape [1,2,2] is expected", opset=27)
+                  "input 3 'p' (float [1,2,3]): shape [1,2,2] is expected", opset=27)
     yield at_node("an activation that is not there", "CausalConvWithState x,w y,s", causal, MODEL,
                   "attribute 'activation' must be silu, swish or none, not 'relu'", opset=27, activation="relu")
     yield at_node("weights that are not of each channel", "CausalConvWithState x,w y,s",

@@ -12,7 +12,7 @@ def nothing(*dims):
 def windows():
     image, small = {"x": floats(1, 1, 4, 4)}, {"x": np.zeros((1, 1, 2, 2), np.uint8), "w": np.zeros((1, 1, 3, 3), np.uint8)}
     scales = {"a": np.array(1, np.float32), "b": np.array(0, np.uint8)}
-    larger = "spatial axis 0: the kernel reaches over {} elements, the padded input has {}"
+    larger = "spatial axis 0: the kernel spans {} elements, but the padded input has {}"
     for op in ("MaxPool", "AveragePool", "LpPool"):
         yield at_node(f"a kernel larger than its input, {op}", f"{op} x y", image, SHAPE, larger.format(7, 6),
                       kernel_shape=[7, 2], pads=[1, 0, 1, 0])
@@ -33,13 +33,13 @@ def windows():
     yield at_node("a dilation of 0", "Conv x,w y", conv, SHAPE,
                   "attribute 'dilations' has the value 0, at least 1 is expected", dilations=[0, 1])
     yield at_node("pads of a convolution that overflow", "Conv x,w y", conv, LIMIT,
-                  "spatial axis 0: the padding overflows", pads=[2**62, 0, 2**62, 0])
+                  "spatial axis 0: the padded size overflows", pads=[2**62, 0, 2**62, 0])
     yield at_node("pads that make an image of terabytes", "Conv x,w y", conv, LIMIT,
                   "output 0 (float [1,1,2199023255555,3]) takes 26388279066660 bytes, the limit for a tensor is "
                   "274877906944", pads=[2**40, 0, 2**40, 0])
     yield at_node("pads of an image that overflow", "Col2Im x,i,b y",
                   {"x": floats(1, 4, 1), "i": longs(2, 2), "b": longs(2, 2)}, LIMIT,
-                  "spatial axis 0: the padding overflows", opset=18, pads=[2**62, 0, 2**62, 0])
+                  "spatial axis 0: the padded size overflows", opset=18, pads=[2**62, 0, 2**62, 0])
 
 
 def strides():
@@ -98,7 +98,7 @@ def images():
                   "input 0 'x' (float [1,1,0,3]) has no elements to sample", opset=16)
     yield at_node("a region of no image of a batch", "RoiAlign x,r,b y",
                   {"x": floats(1, 1, 3, 3), "r": floats(1, 4), "b": longs(4)}, VALUE,
-                  "input 2 'b' (int64 [1]): region 0 lies in none of 1 images", opset=16)
+                  "input 2 'b' (int64 [1]): region 0 is of image 4, but the number of images is 1", opset=16)
     for text, opset in (("Resize x,,s y", 13), ("Upsample x,s y", 9)):
         yield at_node(f"a scale that overflows, {text.split()[0]}", text,
                       {"x": F23, "s": np.array([1, 1e30], np.float32)}, VALUE,

@@ -128,7 +128,7 @@ END_TEST
 START_TEST(a_way_that_is_none_is_an_error) {
     load("sideways");
     ck_assert_int_eq(run(NULL), OX_ERROR_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(error.text, "OX_CONV is 'sideways', which is no way of a convolution"));
+    ck_assert_ptr_nonnull(strstr(error.text, "OX_CONV is 'sideways', which is not the name of a way of a convolution"));
 }
 END_TEST
 

@@ -131,11 +131,11 @@ static void choose_way(const ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     }
     if (call->plain)
         return;
-    const ox_gemm transposed = ox_gemm_transpose(g);
     plan->algorithm = vector_algorithm(plan->kernel, g);
     bool packed = ox_gemm_is_taken(g) || g->c_row == (int64_t)ox_dtype_size(plan->kernel->c);
     if (plan->algorithm != OX_GEMM_PANELS || g->n != 1 || g->panels || g->panel || !packed)
         return;
+    const ox_gemm transposed = ox_gemm_transpose(g);
     plan->algorithm = vector_algorithm(plan->kernel, &transposed);
     plan->transposed = plan->algorithm != OX_GEMM_PANELS;
 }
@@ -234,8 +234,9 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
         plan->side_bytes = (size_t)plan->rows * (size_t)ox_least(g->sides->columns, plan->columns) * c_size;
     const int64_t laid = plan->direct ? plan->edge : plan->chunk;
     if (!g->panels && laid && !kernel->packed_size(kernel, g->k, laid, &plan->panel_bytes))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "panels of %lld rows are too large for this machine",
-                            (long long)g->k);
+        return ox_call_fail(call, OX_ERROR_LIMIT,
+                            "a packed matrix of %lld rows and %lld columns is too large for this machine",
+                            (long long)g->k, (long long)laid);
     return OX_OK;
 }
 
@@ -268,9 +269,11 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
         g = &finished;
     }
     choose_way(call, g, plan);
-    const ox_gemm transposed = ox_gemm_transpose(g);
-    if (plan->algorithm == OX_GEMM_PANELS) {
-        OX_TRY(plan_panels(call, plan->transposed ? &transposed : g, plan));
+    if (plan->algorithm == OX_GEMM_PANELS && plan->transposed) {
+        const ox_gemm transposed = ox_gemm_transpose(g);
+        OX_TRY(plan_panels(call, &transposed, plan));
+    } else if (plan->algorithm == OX_GEMM_PANELS) {
+        OX_TRY(plan_panels(call, g, plan));
     } else {
         plan->columns = OX_GEMM_VECTOR_COLUMNS;
         plan->c_bytes = ox_gemm_is_taken(g) ? OX_GEMM_VECTOR_COLUMNS * ox_dtype_size(plan->kernel->c) : 0;

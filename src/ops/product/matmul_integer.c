@@ -81,7 +81,7 @@ ox_status ox_infer_qlinear_matmul(ox_call *call) {
     OX_TRY(check_entries(call, r->a_scale, r->a, true));
     OX_TRY(check_entries(call, r->b_scale, r->b, false));
     if (ox_tensor_count(call->in[r->y_scale]) != 1)
-        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: more than one scale for the output",
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: more than one scale for the output is not supported",
                             OX_INPUT(call, r->y_scale));
     return OX_OK;
 }

@@ -20,7 +20,7 @@ typedef struct causal_conv {
 static ox_status check_shape(ox_call *call, int i, int rank, const int64_t *dims) {
     if (!ox_call_given(call, i) || ox_same_dims(call->in[i]->rank, call->in[i]->dims, rank, dims))
         return OX_OK;
-    return ox_call_fail(call, OX_ERROR_SHAPE, "%s: the shape %s is expected", OX_INPUT(call, i), OX_DIMS(rank, dims));
+    return ox_call_fail(call, OX_ERROR_SHAPE, "%s: shape %s is expected", OX_INPUT(call, i), OX_DIMS(rank, dims));
 }
 
 static ox_status read_activation(ox_call *call, bool *silu) {

@@ -24,8 +24,8 @@ static ox_status read_lists(ox_call *call, ox_window *w, int64_t *room) {
     OX_TRY(ox_window_read(call, w));
     for (int d = 0; d < count; d++) {
         if (image[d] < 0 || !ox_window_fits(image[d]) || !ox_window_fits(block[d]))
-            return ox_call_fail(call, OX_ERROR_SHAPE, "no image %s of blocks %s", OX_DIMS(count, image),
-                                OX_DIMS(count, block));
+            return ox_call_fail(call, OX_ERROR_SHAPE, "an image of shape %s cannot be made of blocks of shape %s",
+                                OX_DIMS(count, image), OX_DIMS(count, block));
         w->in[d] = image[d];
         w->kernel[d] = block[d];
     }
@@ -39,9 +39,11 @@ ox_status ox_infer_col2im(ox_call *call) {
     OX_TRY(ox_call_check_dtype(call, 0, OX_SET_NUM));
     OX_TRY(read_lists(call, &w, room));
     if (x->rank != 3 || !ox_window_fits(x->dims[1]) || ox_remainder(x->dims[1], w.taps) || x->dims[2] != w.out_count)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: [images,channels*%lld,%lld] is expected for blocks %s in %s",
-                            OX_INPUT(call, 0), (long long)w.taps, (long long)w.out_count, OX_DIMS(w.spatial, w.kernel),
-                            OX_DIMS(w.spatial, w.in));
+        return ox_call_fail(
+            call, OX_ERROR_SHAPE,
+            "%s: shape [images,channels*%lld,%lld] is expected for blocks of shape %s in an image of shape %s",
+            OX_INPUT(call, 0), (long long)w.taps, (long long)w.out_count, OX_DIMS(w.spatial, w.kernel),
+            OX_DIMS(w.spatial, w.in));
     dims[0] = x->dims[0];
     dims[1] = ox_quotient(x->dims[1], w.taps);
     memcpy(dims + 2, w.in, (size_t)w.spatial * sizeof *dims);

@@ -14,7 +14,6 @@ enum {
 
 static ox_status conv_channels(ox_call *call, ox_conv *c, int weights, int bias) {
     const ox_tensor *x = call->in[0], *w = call->in[weights];
-    c->groups = ox_call_int(call, "group", 1);
     if (x->rank < 3 || w->rank != x->rank)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same rank, at least 3", OX_INPUT(call, 0),
                             OX_INPUT(call, weights));
@@ -23,11 +22,11 @@ static ox_status conv_channels(ox_call *call, ox_conv *c, int weights, int bias)
             return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s are too large for this machine", OX_INPUT(call, 0),
                                 OX_INPUT(call, weights));
     int64_t channels;
-    if (c->groups < 1 || !ox_window_fits(c->groups) || ox_remainder(w->dims[0], c->groups) ||
-        !ox_mul_i64(w->dims[1], c->groups, &channels) || channels != x->dims[1])
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: %lld group%s of %lld channels cannot be",
-                            OX_INPUT(call, 0), OX_INPUT(call, weights), (long long)c->groups, c->groups == 1 ? "" : "s",
-                            (long long)w->dims[1]);
+    OX_TRY(ox_window_groups(call, weights, w->dims[0], &c->groups));
+    if (!ox_mul_i64(w->dims[1], c->groups, &channels) || channels != x->dims[1])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s has %lld channels, but %s takes %lld for each of %lld group%s",
+                            OX_INPUT(call, 0), (long long)x->dims[1], OX_INPUT(call, weights), (long long)w->dims[1],
+                            (long long)c->groups, c->groups == 1 ? "" : "s");
     c->images = x->dims[0];
     c->in_channels = w->dims[1];
     c->out_channels = ox_quotient(w->dims[0], c->groups);
@@ -35,7 +34,7 @@ static ox_status conv_channels(ox_call *call, ox_conv *c, int weights, int bias)
         return OX_OK;
     const ox_tensor *b = call->in[bias];
     if (b->rank != 1 || b->dims[0] != w->dims[0])
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value for each of %lld output channels is expected",
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value for each of the %lld output channels is expected",
                             OX_INPUT(call, bias), (long long)w->dims[0]);
     return OX_OK;
 }
@@ -53,7 +52,7 @@ ox_status ox_conv_describe(ox_call *call, ox_conv *c, int weights, int bias) {
     for (int d = 0; d < w->spatial; d++)
         c->pointwise = c->pointwise && w->kernel[d] == 1 && w->stride[d] == 1 && !w->pad[d] && w->out[d] == w->in[d];
     if (!ox_mul_i64(w->taps, c->in_channels, &k))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: sizes overflow", OX_INPUT(call, 0),
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s: the number of weights of an output channel overflows",
                             OX_INPUT(call, weights));
     return OX_OK;
 }
@@ -126,8 +125,8 @@ static ox_status check_forced(ox_call *call) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         known = known || !ox_text_order(call->conv, names[i]);
     return known ? OX_OK
-                 : ox_call_fail(call, OX_ERROR_ARGUMENT, "OX_CONV is '%.*s', which is no way of a convolution", 40,
-                                call->conv);
+                 : ox_call_fail(call, OX_ERROR_ARGUMENT,
+                                "OX_CONV is '%.*s', which is not the name of a way of a convolution", 40, call->conv);
 }
 static bool is_forced(const ox_call *call, const ox_conv_way *way) {
     return call->conv && !ox_text_order(call->conv, way->name);

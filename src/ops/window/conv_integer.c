@@ -55,7 +55,7 @@ static ox_status check_entries(ox_call *call, int i, int64_t channels) {
         return OX_OK;
     if (channels == 1)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value is expected", OX_INPUT(call, i));
-    return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value is expected, or one for each of %lld output channels",
+    return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value is expected, or one for each of the %lld output channels",
                         OX_INPUT(call, i), (long long)channels);
 }
 

@@ -22,7 +22,6 @@ typedef struct conv_transpose {
 static ox_status check_channels(ox_call *call, conv_transpose *c) {
     const ox_tensor *x = call->in[0], *w = call->in[1];
     int64_t channels;
-    c->groups = ox_call_int(call, "group", 1);
     if (x->rank < 3 || w->rank != x->rank)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same rank, at least 3", OX_INPUT(call, 0),
                             OX_INPUT(call, 1));
@@ -30,15 +29,18 @@ static ox_status check_channels(ox_call *call, conv_transpose *c) {
         if (!ox_window_fits(x->dims[d]) || !ox_window_fits(w->dims[d]))
             return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s are too large for this machine", OX_INPUT(call, 0),
                                 OX_INPUT(call, 1));
-    if (c->groups < 1 || !ox_window_fits(c->groups) || x->dims[1] != w->dims[0] ||
-        ox_remainder(x->dims[1], c->groups) || !ox_mul_i64(w->dims[1], c->groups, &channels))
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: %lld group%s cannot be", OX_INPUT(call, 0),
-                            OX_INPUT(call, 1), (long long)c->groups, c->groups == 1 ? "" : "s");
+    OX_TRY(ox_window_groups(call, 0, x->dims[1], &c->groups));
+    if (x->dims[1] != w->dims[0])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s has %lld channels, but %s takes %lld", OX_INPUT(call, 0),
+                            (long long)x->dims[1], OX_INPUT(call, 1), (long long)w->dims[0]);
+    if (!ox_mul_i64(w->dims[1], c->groups, &channels))
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s: the number of output channels of %lld groups overflows",
+                            OX_INPUT(call, 1), (long long)c->groups);
     c->images = x->dims[0];
     c->in_channels = ox_quotient(x->dims[1], c->groups);
     c->out_channels = w->dims[1];
     if (ox_call_given(call, 2) && (call->in[2]->rank != 1 || call->in[2]->dims[0] != channels))
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value for each of %lld output channels is expected",
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value for each of the %lld output channels is expected",
                             OX_INPUT(call, 2), (long long)channels);
     return OX_OK;
 }
@@ -55,7 +57,7 @@ static int64_t padding_before(const ox_call *call, ox_auto_pad auto_pad, int64_t
  * -1 for nothing. */
 static ox_status result_size(ox_call *call, ox_window *w, int d, int64_t full, int64_t wanted) {
     if (wanted < 0 && w->auto_pad >= OX_PAD_UPPER && !ox_mul_i64(w->out[d], w->stride[d], &wanted))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: sizes overflow", d);
+        return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the size of the output overflows", d);
     if (wanted >= 0) {
         const int64_t total = full > wanted ? full - wanted : 0;
         w->pad[d] = padding_before(call, w->auto_pad, total);
@@ -80,7 +82,7 @@ static ox_status transposed_sizes(ox_call *call, ox_window *w) {
         OX_TRY(ox_window_reach(call, w, d, &reach));
         if (!ox_mul_i64(w->out[d] - 1, w->stride[d], &full) || !ox_add_i64(full, more[d], &full) ||
             !ox_add_i64(full, reach, &full) || full > INT64_MAX / 4)
-            return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: sizes overflow", d);
+            return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the size of the output overflows", d);
         OX_TRY(result_size(call, w, d, full, wanted[d]));
     }
     return ox_window_count(call, w);
@@ -130,7 +132,8 @@ static ox_status describe_product(ox_call *call, conv_transpose *c) {
     int64_t count;
     *g = (ox_gemm){.n = c->window.out_count, .k = c->in_channels};
     if (!ox_mul_i64(c->out_channels, c->window.taps, &g->m) || !ox_mul_i64(g->m, g->n, &count))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: sizes overflow", OX_INPUT(call, 0), OX_INPUT(call, 1));
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: the size of their product overflows", OX_INPUT(call, 0),
+                            OX_INPUT(call, 1));
     g->a = (ox_gemm_matrix){dtype, NULL, width, g->m * width};
     g->b = (ox_gemm_matrix){dtype, NULL, g->n * width, width};
     g->c_row = g->n * width;

@@ -51,10 +51,10 @@ static ox_status check_places(ox_call *call, const deform *d, int i, int64_t eac
     const ox_window *w = &d->conv.window;
     int64_t dims[OX_MAX_RANK] = {d->conv.images};
     if (!ox_mul_i64(d->offset_groups, w->taps, dims + 1) || !ox_mul_i64(dims[1], each, dims + 1))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "%s: sizes overflow", OX_INPUT(call, i));
+        return ox_call_fail(call, OX_ERROR_LIMIT, "%s: the number of offsets of a window overflows", OX_INPUT(call, i));
     memcpy(dims + 2, w->out, (size_t)w->spatial * sizeof *dims);
     if (t->rank != w->spatial + 2 || memcmp(t->dims, dims, (size_t)t->rank * sizeof *dims) != 0)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: %s is expected", OX_INPUT(call, i),
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: shape %s is expected", OX_INPUT(call, i),
                             OX_DIMS(w->spatial + 2, dims));
     return OX_OK;
 }
@@ -64,8 +64,8 @@ static ox_status describe(ox_call *call, deform *d) {
     OX_TRY(ox_conv_describe(call, &d->conv, 1, 3));
     d->channels = call->in[0]->dims[1];
     if (d->offset_groups < 1 || !ox_window_fits(d->offset_groups) || ox_remainder(d->channels, d->offset_groups))
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: %lld channels are not %lld groups of offsets", OX_INPUT(call, 0),
-                            (long long)d->channels, (long long)d->offset_groups);
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: %lld channels cannot be divided into %lld groups of offsets",
+                            OX_INPUT(call, 0), (long long)d->channels, (long long)d->offset_groups);
     d->per_offsets = ox_quotient(d->channels, d->offset_groups);
     OX_TRY(check_places(call, d, 2, d->conv.window.spatial));
     return ox_call_given(call, 4) ? check_places(call, d, 4, 1) : OX_OK;

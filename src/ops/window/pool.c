@@ -142,7 +142,7 @@ static ox_status prepare_pool(ox_call *call, pool *p, pool_kind kind, ox_fold fo
     p->kind = kind;
     p->width = (int64_t)ox_dtype_size(dtype);
     if (!OX_BUILD_OF(call->loops, fold)(kind == POOL_NORM ? OX_DOUBLE : dtype, &p->folder) || !p->loops.slide)
-        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: no pool for this type", OX_INPUT(call, 0));
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: pooling of this type is not supported", OX_INPUT(call, 0));
     p->fill = call->loops->move((size_t)p->folder.width);
     OX_TRY(find_places(call, p, padded));
     cut_rows(x->dims[0] * x->dims[1], p);
@@ -187,8 +187,8 @@ static ox_status check_windows(ox_call *call, const pool *p) {
         for (int64_t i = 0; i < p->window.out[d]; i++, place++)
             if (!place->taps)
                 return ox_call_fail(call, OX_ERROR_VALUE,
-                                    "spatial axis %d: window %lld sees padding alone, which Indices cannot name", d,
-                                    (long long)i);
+                                    "spatial axis %d: window %lld covers only padding, for which Indices has no value",
+                                    d, (long long)i);
     return OX_OK;
 }
 

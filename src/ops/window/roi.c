@@ -52,10 +52,12 @@ static ox_status infer_regions(ox_call *call, int64_t columns, const int64_t *si
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type", OX_INPUT(call, 0),
                             OX_INPUT(call, 1));
     if (x->rank != 4 || regions->rank != 2 || regions->dims[1] != columns)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s: images and regions of %lld numbers are expected",
+        return ox_call_fail(call, OX_ERROR_SHAPE,
+                            "%s and %s: images (rank 4) and a list of regions, %lld numbers each, are expected",
                             OX_INPUT(call, 0), OX_INPUT(call, 1), (long long)columns);
     if (size[0] < 1 || size[1] < 1)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "regions cannot become %s", OX_DIMS(2, size));
+        return ox_call_fail(call, OX_ERROR_SHAPE,
+                            "regions cannot become images of shape %s, at least [1,1] is expected", OX_DIMS(2, size));
     return ox_call_output(call, 0, x->dtype, 4, (const int64_t[]){regions->dims[0], x->dims[1], size[0], size[1]});
 }
 
@@ -146,14 +148,15 @@ static ox_status read_regions(const ox_call *call, const roi *r, const ox_tensor
         const double image =
             aligned ? (double)ox_tensor_int(call->in[2], i) : number_at(list->dtype, list->data, i * corners);
         if (!(image >= 0 && image < (double)images))
-            return ox_call_fail(call, OX_ERROR_VALUE, "%s: region %lld lies in none of %lld images",
-                                OX_INPUT(call, aligned ? 2 : 1), (long long)i, (long long)images);
+            return ox_call_fail(call, OX_ERROR_VALUE,
+                                "%s: region %lld is of image %g, but the number of images is %lld",
+                                OX_INPUT(call, aligned ? 2 : 1), (long long)i, image, (long long)images);
         to[i].image = (int64_t)image;
         for (int k = 0; k < 4; k++) {
             const double at = number_at(list->dtype, list->data, (i + 1) * corners - 4 + k) * r->scale - r->shift;
             if (!(fabs(at) < 0x1p50))
-                return ox_call_fail(call, OX_ERROR_VALUE, "%s: region %lld has the corner %g", OX_INPUT(call, 1),
-                                    (long long)i, at);
+                return ox_call_fail(call, OX_ERROR_VALUE, "%s: region %lld has a corner at %g, which is too far away",
+                                    OX_INPUT(call, 1), (long long)i, at);
             to[i].corner[k] = at;
         }
     }

@@ -45,9 +45,10 @@ static ox_status given_shape(ox_call *call, const int64_t *pooled, int64_t *dims
     bool fits = count == x->rank && dims[0] == x->dims[0] && dims[1] == x->dims[1];
     for (int d = 2; fits && d < count; d++)
         fits = dims[d] >= (ox_call_given(call, IMAGE) ? 0 : pooled[d]);
-    return fits ? OX_OK
-                : ox_call_fail(call, OX_ERROR_SHAPE, "an output of shape %s has no room for %s", OX_DIMS(count, dims),
-                               OX_DIMS(x->rank, pooled));
+    return fits
+               ? OX_OK
+               : ox_call_fail(call, OX_ERROR_SHAPE, "an output of shape %s does not fit the unpooled image of shape %s",
+                              OX_DIMS(count, dims), OX_DIMS(x->rank, pooled));
 }
 
 /* The image that indices count in. */
@@ -60,7 +61,7 @@ static ox_status counted_shape(ox_call *call, const int64_t *pooled, int64_t *di
         memcpy(dims, pooled, (size_t)count * sizeof *dims);
     if (count == x->rank && dims[0] == x->dims[0] && dims[1] == x->dims[1])
         return OX_OK;
-    return ox_call_fail(call, OX_ERROR_SHAPE, "the indices count in an image of shape %s, which does not fit %s",
+    return ox_call_fail(call, OX_ERROR_SHAPE, "the indices refer to an image of shape %s, which does not fit %s",
                         OX_DIMS(count, dims), OX_INPUT(call, 0));
 }
 
@@ -155,9 +156,11 @@ static int64_t put(const unpool *u, size_t width, int64_t n, const char *from, c
 
 static ox_status fail_place(const ox_call *call, const unpool *u, int64_t place) {
     if (place < 0 || place >= u->count)
-        return ox_call_fail(call, OX_ERROR_VALUE, "%s: index %lld is out of range for the %lld elements of %s",
+        return ox_call_fail(call, OX_ERROR_VALUE,
+                            "%s: index %lld is out of range for the %lld elements of an image of shape %s",
                             OX_INPUT(call, 1), (long long)place, (long long)u->count, OX_DIMS(u->rank, u->image));
-    return ox_call_fail(call, OX_ERROR_VALUE, "%s: index %lld of an image of shape %s is not in one of shape %s",
+    return ox_call_fail(call, OX_ERROR_VALUE,
+                        "%s: index %lld into an image of shape %s lies outside of an output of shape %s",
                         OX_INPUT(call, 1), (long long)place, OX_DIMS(u->rank, u->image), OX_DIMS(u->rank, u->out));
 }
 

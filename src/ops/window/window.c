@@ -36,8 +36,9 @@ ox_status ox_window_list(ox_call *call, const char *name, int count, int64_t lea
             return ox_call_fail(call, OX_ERROR_SHAPE, "attribute '%s' has the value %lld, at least %lld is expected",
                                 name, (long long)values[i], (long long)least);
         if (!ox_window_fits(values[i]))
-            return ox_call_fail(call, OX_ERROR_LIMIT, "attribute '%s' has the value %lld, too large for this machine",
-                                name, (long long)values[i]);
+            return ox_call_fail(call, OX_ERROR_LIMIT,
+                                "attribute '%s' has the value %lld, which is too large for this machine", name,
+                                (long long)values[i]);
         list[i] = values[i];
     }
     return OX_OK;
@@ -76,8 +77,7 @@ ox_status ox_window_image(ox_call *call, ox_window *w) {
     const ox_tensor *x = call->in[0];
     if (x->rank < 3)
         return ox_call_fail(call, OX_ERROR_SHAPE,
-                            "%s: dimensions for images, channels and at least one more are "
-                            "expected",
+                            "%s: dimensions for images, channels and at least one more are expected",
                             OX_INPUT(call, 0));
     for (int d = 0; d < x->rank; d++)
         if (!ox_window_fits(x->dims[d]))
@@ -103,11 +103,26 @@ ox_status ox_window_weights(ox_call *call, ox_window *w, int weights) {
     return OX_OK;
 }
 
+ox_status ox_window_groups(ox_call *call, int i, int64_t channels, int64_t *groups) {
+    *groups = ox_call_int(call, "group", 1);
+    if (*groups < 1)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "attribute 'group' has the value %lld, at least 1 is expected",
+                            (long long)*groups);
+    if (!ox_window_fits(*groups) || ox_remainder(channels, *groups))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: %lld channels cannot be divided into %lld groups",
+                            OX_INPUT(call, i), (long long)channels, (long long)*groups);
+    return OX_OK;
+}
+
 /* ---- Sizes -------------------------------------------------------------------------------------------------- */
 
 ox_status ox_window_reach(ox_call *call, const ox_window *w, int d, int64_t *reach) {
-    if (w->kernel[d] < 1 || !ox_mul_i64(w->kernel[d] - 1, w->dilation[d], reach) || !ox_add_i64(*reach, 1, reach))
-        return ox_call_fail(call, OX_ERROR_SHAPE, "spatial axis %d: no kernel of size %lld and dilation %lld", d,
+    if (w->kernel[d] < 1)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "spatial axis %d: the kernel has size %lld, at least 1 is expected",
+                            d, (long long)w->kernel[d]);
+    if (!ox_mul_i64(w->kernel[d] - 1, w->dilation[d], reach) || !ox_add_i64(*reach, 1, reach))
+        return ox_call_fail(call, OX_ERROR_SHAPE,
+                            "spatial axis %d: a kernel of size %lld is too long with dilation %lld", d,
                             (long long)w->kernel[d], (long long)w->dilation[d]);
     return OX_OK;
 }
@@ -120,7 +135,7 @@ static ox_status slide_same(ox_call *call, ox_window *w, int d, int64_t reach) {
         return OX_OK;
     /* (out - 1) * stride < in, so that only adding the kernel can overflow. */
     if (!ox_add_i64((w->out[d] - 1) * w->stride[d], reach, &last) || !ox_window_fits(last))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padding overflows", d);
+        return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padded size overflows", d);
     const int64_t pads = last > w->in[d] ? last - w->in[d] : 0;
     w->pad[d] = w->auto_pad == OX_PAD_UPPER ? pads / 2 : pads - pads / 2;
     w->end[d] = pads - w->pad[d];
@@ -131,12 +146,11 @@ static ox_status slide_padded(ox_call *call, ox_window *w, int d, int64_t reach,
     int64_t begin = w->pad[d], padded;
     if (!ox_add_i64(w->in[d], begin, &begin) || !ox_add_i64(begin, w->end[d], &padded) || !ox_window_fits(padded) ||
         padded > MOST_PADDED)
-        return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padding overflows", d);
+        return ox_call_fail(call, OX_ERROR_LIMIT, "spatial axis %d: the padded size overflows", d);
     if (padded < reach && !(ceil && reach - padded < w->stride[d] && begin > 0))
         return ox_call_fail(call, OX_ERROR_SHAPE,
-                            "spatial axis %d: the kernel reaches over %lld elements, the padded "
-                            "input has %lld",
-                            d, (long long)reach, (long long)padded);
+                            "spatial axis %d: the kernel spans %lld elements, but the padded input has %lld", d,
+                            (long long)reach, (long long)padded);
     w->out[d] = 1;
     if (padded < reach)
         return OX_OK;
@@ -177,8 +191,9 @@ ox_status ox_window_count(ox_call *call, ox_window *w) {
     if (w->taps < 0 || w->in_count < 0 || w->out_count < 0 ||
         !ox_mul_i64(w->in_count, (int64_t)sizeof(double), &bytes) ||
         !ox_mul_i64(w->out_count, (int64_t)sizeof(double), &bytes))
-        return ox_call_fail(call, OX_ERROR_LIMIT, "%s: sizes overflow with a kernel %s", OX_INPUT(call, 0),
-                            OX_DIMS(w->spatial, w->kernel));
+        return ox_call_fail(call, OX_ERROR_LIMIT,
+                            "%s: the number of windows or of their elements overflows with a kernel of shape %s",
+                            OX_INPUT(call, 0), OX_DIMS(w->spatial, w->kernel));
     return OX_OK;
 }
 

@@ -56,7 +56,10 @@ ox_status ox_window_kernel(ox_call *call, ox_window *window);
 /* The kernel's size from input `weights`, behind two other dimensions; kernel_shape may say the same. */
 ox_status ox_window_weights(ox_call *call, ox_window *window, int weights);
 
-/* The elements that the kernel reaches over in dimension d. */
+/* Reads attribute 'group', which has to divide the channels: those of input i. */
+ox_status ox_window_groups(ox_call *call, int i, int64_t channels, int64_t *groups);
+
+/* The elements that the kernel spans in dimension d. */
 ox_status ox_window_reach(ox_call *call, const ox_window *window, int d, int64_t *reach);
 
 /* Computes the number of windows, and the padding where auto_pad gives it, from all other members. `ceil`: the last
