@@ -28,7 +28,9 @@ int64_t ox_tensor_count(const ox_tensor *tensor) {
 }
 
 bool ox_can_hold(int64_t count, ox_dtype dtype) {
-    return (uint64_t)count <= SIZE_MAX / 2 && (size_t)count <= SIZE_MAX / 2 / ox_dtype_size(dtype);
+    size_t bytes;
+    return (uint64_t)count <= SIZE_MAX / 2 && ox_mul_size((size_t)count, ox_dtype_size(dtype), &bytes) &&
+           bytes <= SIZE_MAX / 2;
 }
 
 /* Unsigned: the strides of an empty tensor may overflow, and mean nothing. */
@@ -88,7 +90,10 @@ bool ox_tensor_is_packed(const ox_tensor *tensor) {
 }
 
 bool ox_same_dims(int rank_a, const int64_t *a, int rank_b, const int64_t *b) {
-    return rank_a == rank_b && (rank_a == 0 || !memcmp(a, b, (size_t)rank_a * sizeof *a));
+    int d = 0;
+    while (rank_a == rank_b && d < rank_a && a[d] == b[d])
+        d++;
+    return rank_a == rank_b && d == rank_a;
 }
 
 /* The address of element i in row-major order. */

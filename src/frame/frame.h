@@ -94,6 +94,14 @@ typedef struct ox_again {
 } ox_again;
 #endif
 
+#if OX_WITH_KEPT
+/* Of the key of a plan: how many words, and the hash of them. */
+typedef struct ox_key_about {
+    size_t size;
+    uint64_t hash;
+} ox_key_about;
+#endif
+
 /* A plan, valid until a source gets another shape. The lists of steps, members and prepared operators are reused by the
  * next plan; the objects that they point to are in the pile. */
 typedef struct ox_plan {
@@ -107,8 +115,7 @@ typedef struct ox_plan {
 #if OX_WITH_KEPT
     ox_pile lists; /* where the lists lie that are not the first of the frame */
     int64_t *key;  /* in `pile`: what the sources were when the plan was made */
-    size_t key_size;
-    uint64_t key_hash;
+    ox_key_about key_about;
     bool is_spare;     /* it has been updated, and its shapes were never there again */
     ox_again *again;   /* in `pile`: of each step, once the plan has been updated */
     size_t fresh;      /* bytes of `pile` that are in use: updates do not free what they replace */
@@ -202,7 +209,8 @@ struct ox_frame {
 #if OX_WITH_KEPT
     ox_kept *kept; /* `most_kept` others, the last one first; those without stages are free */
     int most_kept;
-    uint64_t gone[OX_GONE]; /* their hashes */
+    ox_key_about asked;     /* the key of the sources as they are, where a plan is to become another one */
+    uint64_t gone[OX_GONE]; /* hashes of keys */
     bool varies;            /* shapes have changed: what planning knows stays, for plans that become others */
 #endif
     /* The run: */

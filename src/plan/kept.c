@@ -65,26 +65,29 @@ static void describe(const ox_frame *frame, key_words *words) {
         describe_source(&frame->sources[i], words);
 }
 
+static ox_key_about measure(const ox_frame *frame) {
+    key_words words = {0};
+    describe(frame, &words);
+    return (ox_key_about){words.at, words.hash};
+}
+
 static bool serves(const ox_frame *frame, const ox_plan *plan) {
-    key_words words = {.key = plan->key, .size = plan->key_size, .same = true};
+    key_words words = {.key = plan->key, .size = plan->key_about.size, .same = true};
     if (!plan->stages || !plan->key)
         return false;
     describe(frame, &words);
-    return words.same && words.at == plan->key_size;
+    return words.same && words.at == plan->key_about.size;
 }
 
 ox_status ox_kept_note(ox_frame *frame) {
     ox_plan *plan = &frame->plan;
     if (!frame->most_kept)
         return OX_OK;
-    key_words words = {0};
-    describe(frame, &words);
+    plan->key_about = measure(frame);
     ox_pile_free(&plan->pile); /* a key that no stage came behind */
-    plan->key = ox_pile_array(&plan->pile, words.at, sizeof *plan->key);
+    plan->key = ox_pile_array(&plan->pile, plan->key_about.size, sizeof *plan->key);
     if (!plan->key)
-        return ox_fail_memory(frame->error, "the plan of a session", words.at * sizeof *plan->key);
-    plan->key_size = words.at;
-    plan->key_hash = words.hash;
+        return ox_fail_memory(frame->error, "the plan of a session", plan->key_about.size * sizeof *plan->key);
     describe(frame, &(key_words){.key = plan->key, .write = true});
     return OX_OK;
 }
@@ -93,7 +96,7 @@ bool ox_kept_differs(ox_frame *frame) {
     const ox_plan *plan = &frame->plan;
     size_t at = 1;
     for (int i = 0; i < frame->nsources; i++) {
-        key_words words = {.key = plan->key, .size = plan->key_size, .at = at, .same = true};
+        key_words words = {.key = plan->key, .size = plan->key_about.size, .at = at, .same = true};
         const int64_t flags = plan->key[at + 2];
         describe_source(&frame->sources[i], &words);
         frame->sources[i].differs = !words.same;
@@ -106,14 +109,11 @@ bool ox_kept_differs(ox_frame *frame) {
 
 bool ox_kept_renew(ox_frame *frame) {
     ox_plan *plan = &frame->plan;
-    key_words words = {0};
-    describe(frame, &words);
-    if (words.at > plan->key_size)
-        plan->key = ox_pile_array(&plan->pile, words.at, sizeof *plan->key);
+    if (frame->asked.size > plan->key_about.size)
+        plan->key = ox_pile_array(&plan->pile, frame->asked.size, sizeof *plan->key);
     if (!plan->key)
         return false;
-    plan->key_size = words.at;
-    plan->key_hash = words.hash;
+    plan->key_about = frame->asked;
     plan->is_spare = true;
     describe(frame, &(key_words){.key = plan->key, .write = true});
     return true;
@@ -189,10 +189,8 @@ bool ox_kept_take(ox_frame *frame) {
 
 /* Whether the sources are what a plan was made for that became another one lately. */
 static bool are_back(const ox_frame *frame) {
-    key_words words = {0};
-    describe(frame, &words);
     for (int i = 0; i < OX_GONE; i++)
-        if (frame->gone[i] == words.hash)
+        if (frame->gone[i] == frame->asked.hash)
             return true;
     return false;
 }
@@ -200,7 +198,7 @@ static bool are_back(const ox_frame *frame) {
 /* The plan in force is about to become another one. */
 static void note_gone(ox_frame *frame) {
     memmove(&frame->gone[1], &frame->gone[0], (OX_GONE - 1) * sizeof *frame->gone);
-    frame->gone[0] = frame->plan.key_hash;
+    frame->gone[0] = frame->plan.key_about.hash;
 }
 
 bool ox_kept_old(ox_frame *frame) {
@@ -210,6 +208,7 @@ bool ox_kept_old(ox_frame *frame) {
     frame->varies = true;
     if (!frame->kept[last].plan.stages)
         return false;
+    frame->asked = measure(frame);
     const bool spare = frame->plan.is_spare && !are_back(frame);
     if (!spare && (!frame->kept[last].planning.lives || !exchange(frame, last)))
         return false;

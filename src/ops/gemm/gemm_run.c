@@ -563,8 +563,14 @@ static void vector_share(void *context, ox_share *share) {
 /* One product; part: of the pool that computes it alone, -1 if the pool shares it. */
 static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, int part) {
     ox_gemm_place_finish(gemm);
-    const ox_gemm transposed = plan->transposed ? ox_gemm_transpose(gemm) : *gemm;
-    gemm_job job = {.plan = plan, .gemm = gemm, .transposed = &transposed, .workspace = workspace, .part = part};
+    ox_gemm transposed;
+    if (plan->transposed)
+        transposed = ox_gemm_transpose(gemm);
+    gemm_job job = {.plan = plan,
+                    .gemm = gemm,
+                    .transposed = plan->transposed ? &transposed : gemm,
+                    .workspace = workspace,
+                    .part = part};
     OX_ASSERT(gemm->m > 0 && gemm->n > 0 && gemm->k >= 0);
     OX_ASSERT(ox_is_aligned(workspace));
     OX_ASSERT(!gemm->panels || ox_is_aligned(gemm->panels));
@@ -574,8 +580,8 @@ static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, in
     if (plan->algorithm == OX_GEMM_PANELS)
         run_panels(&job, pool);
     else
-        ox_pool_share(pool, pieces(transposed.n, plan->kernel->columns), pieces(plan->columns, plan->kernel->columns),
-                      vector_share, &job);
+        ox_pool_share(pool, pieces(job.transposed->n, plan->kernel->columns),
+                      pieces(plan->columns, plan->kernel->columns), vector_share, &job);
 }
 
 typedef struct batch_job {
