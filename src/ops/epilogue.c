@@ -11,8 +11,8 @@ size_t ox_epilogue_scratch(const ox_epilogue *epilogue) {
     return epilogue ? ox_pass_scratch(epilogue->pass) : 0;
 }
 
-bool ox_epilogue_is_affine(const ox_epilogue *epilogue, ox_pass_affine *affine) {
-    return epilogue && ox_pass_find_affine(epilogue->pass, affine);
+const ox_pass_affine *ox_epilogue_affine(const ox_epilogue *epilogue) {
+    return epilogue ? ox_pass_get_affine(epilogue->pass) : NULL;
 }
 
 ox_finish ox_epilogue_finish(const ox_pass_affine *affine) {

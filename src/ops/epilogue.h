@@ -34,8 +34,9 @@ static inline bool ox_epilogue_reads(const ox_epilogue *epilogue, int input) {
 /* Bytes of scratch memory for each thread; 0 without an epilogue. */
 size_t ox_epilogue_scratch(const ox_epilogue *epilogue);
 
-/* True if it is no more than an ox_pass_affine: what computes the sums may do that itself, and store where it says. */
-bool ox_epilogue_is_affine(const ox_epilogue *epilogue, ox_pass_affine *affine);
+/* What it is if it is no more than an ox_pass_affine: what computes the sums may do that itself, and store where it
+ * says. NULL if it is more, or there is none. */
+const ox_pass_affine *ox_epilogue_affine(const ox_epilogue *epilogue);
 
 /* The same for loops. Data is NULL before it is known. */
 ox_finish ox_epilogue_finish(const ox_pass_affine *affine);

@@ -204,6 +204,10 @@ int64_t ox_pass_tiles(const ox_pass *pass) {
     return pass->tiles;
 }
 
+const ox_pass_affine *ox_pass_get_affine(const ox_pass *pass) {
+    return pass->affine;
+}
+
 int64_t ox_pass_tile_size(const ox_pass *pass) {
     return pass->chunk * pass->inner;
 }

@@ -119,8 +119,8 @@ typedef struct ox_pass_affine {
     const ox_tensor *out; /* packed */
 } ox_pass_affine;
 
-/* True if the pass is such a program. */
-bool ox_pass_find_affine(const ox_pass *pass, ox_pass_affine *affine);
+/* What the pass is as such a program; NULL if it is none. */
+const ox_pass_affine *ox_pass_get_affine(const ox_pass *pass);
 
 /* Elements of the output, by number: `rows` runs of `count` elements, the first from `first` on, each `step` after the
  * run before. */

@@ -24,14 +24,36 @@ static bool is_whole(const pass_draft *pass, int operand) {
     return true;
 }
 
+/* The operand as one that broadcasts, which it must do like the operand before it, if there is one: its values are
+ * along one merged dimension, and repeat along all others. An operand of one element has no period. NULL for any other
+ * one. */
+static const ox_tensor *take_broadcast(const pass_draft *pass, int operand, ox_pass_period *period) {
+    const ox_bcast *space = &pass->space;
+    const int64_t *steps = pass->operands[operand].steps;
+    ox_pass_period found = {.each = 1};
+    int d = 0;
+    for (; d < space->ndim && !steps[d]; d++)
+        found.each *= space->dim[d];
+    if (d == space->ndim || steps[d] != (int64_t)sizeof(float))
+        return NULL;
+    found.count = space->dim[d];
+    while (++d < space->ndim)
+        if (steps[d])
+            return NULL;
+    if (period->count && (period->each != found.each || period->count != found.count))
+        return NULL;
+    *period = found;
+    return pass->operands[operand].tensor;
+}
+
 /* Takes a lower limit: as the loops of Max do, +0 makes +0 of -0, too. */
-static bool take_low(pass_affine *affine, float low) {
+static bool take_low(ox_pass_affine *affine, float low) {
     affine->low = low;
     affine->behind = low == 0 && !signbit(low) ? 0.0F : -0.0F;
     return !isnan(low);
 }
 
-static bool take_high(pass_affine *affine, float high) {
+static bool take_high(ox_pass_affine *affine, float high) {
     affine->high = high;
     return !isnan(high) && (high != 0 || !signbit(high));
 }
@@ -47,7 +69,7 @@ enum {
 
 /* Takes an instruction that may be step *step or one behind it. */
 static bool take_step(const ox_pass_builder *b, const pass_instruction *in, ox_reg before, int *step,
-                      pass_affine *affine) {
+                      ox_pass_affine *affine) {
     static const int of_kind[] = {[OX_LINK_Mul] = STEP_SCALE + 1,
                                   [OX_LINK_Add] = STEP_ADD + 1,
                                   [OX_LINK_Max] = STEP_LOW + 1,
@@ -59,16 +81,17 @@ static bool take_step(const ox_pass_builder *b, const pass_instruction *in, ox_r
     const bool whole = operand >= 0 && is_whole(&b->pass, operand);
     if (which == STEP_ADD && whole)
         which = STEP_PLUS;
-    if (which < *step || (which == STEP_SCALE && whole))
+    if (which < *step || (which == STEP_SCALE && whole) || (which <= STEP_PLUS && operand < 0))
         return false;
     *step = which + 1;
     switch (which) {
     case STEP_SCALE:
-        return (affine->scale = operand) >= 0;
+        return (affine->scale = take_broadcast(&b->pass, operand, &affine->period));
     case STEP_ADD:
-        return (affine->add = operand) >= 0;
+        return (affine->add = take_broadcast(&b->pass, operand, &affine->period));
     case STEP_PLUS:
-        return (affine->plus = operand) >= 0;
+        affine->plus = b->pass.operands[operand].tensor;
+        return true;
     case STEP_LOW:
         return take_low(affine, kind == OX_LINK_Relu ? 0 : number_of(&b->pass, in, before));
     default:
@@ -76,13 +99,13 @@ static bool take_step(const ox_pass_builder *b, const pass_instruction *in, ox_r
     }
 }
 
-bool ox_pass_is_affine(const ox_pass_builder *b, pass_affine *affine) {
+bool ox_pass_is_affine(const ox_pass_builder *b, ox_pass_affine *affine) {
     const pass_draft *pass = &b->pass;
     ox_reg before = pass->given;
     int step = 0;
-    *affine = (pass_affine){-1, -1, -1, -INFINITY, -0.0F, INFINITY};
     if (before < 0 || pass->nstores != 1 || pass->stores->level != PASS_EACH)
         return false;
+    *affine = (ox_pass_affine){.low = -INFINITY, .behind = -0.0F, .high = INFINITY, .out = pass->stores->out};
     for (int i = 0; i < pass->nwritten; i++) {
         const pass_instruction *in = &pass->written[i];
         const bool once =
@@ -92,39 +115,4 @@ bool ox_pass_is_affine(const ox_pass_builder *b, pass_affine *affine) {
         before = in->reg[0];
     }
     return pass->stores->reg == before && pass->regs[before].dtype == OX_FLOAT && pass->stores->out->dtype == OX_FLOAT;
-}
-
-/* How an operand broadcasts, which must be like the operand before it, if there is one: its values are along one merged
- * dimension, and repeat along all others. An operand of one element has no period. */
-static bool find_period(const ox_pass *pass, int operand, ox_pass_period *period) {
-    if (operand < 0)
-        return true;
-    const int64_t *steps = pass->operands[operand].steps;
-    ox_pass_period found = {.each = 1};
-    int d = 0;
-    for (; d < pass->ndim && !steps[d]; d++)
-        found.each *= pass->dim[d];
-    if (d == pass->ndim || steps[d] != (int64_t)sizeof(float))
-        return false;
-    found.count = pass->dim[d];
-    while (++d < pass->ndim)
-        if (steps[d])
-            return false;
-    if (period->count && (period->each != found.each || period->count != found.count))
-        return false;
-    *period = found;
-    return true;
-}
-
-bool ox_pass_find_affine(const ox_pass *pass, ox_pass_affine *affine) {
-    const pass_affine *own = pass->affine;
-    if (!own)
-        return false;
-    *affine = (ox_pass_affine){.low = own->low, .behind = own->behind, .high = own->high, .out = pass->stores->out};
-    if (!find_period(pass, own->scale, &affine->period) || !find_period(pass, own->add, &affine->period))
-        return false;
-    affine->scale = own->scale < 0 ? NULL : pass->operands[own->scale].tensor;
-    affine->add = own->add < 0 ? NULL : pass->operands[own->add].tensor;
-    affine->plus = own->plus < 0 ? NULL : pass->operands[own->plus].tensor;
-    return true;
 }

@@ -172,9 +172,9 @@ static ox_pass *finish(const ox_pass_builder *b) {
     for (; pass->nstores < draft->nstores; pass->nstores++)
         pass->stores[pass->nstores] = draft->stores[pass->nstores];
     note_types(draft, pass);
-    pass_affine affine;
+    ox_pass_affine affine;
     if (ox_pass_is_affine(b, &affine)) {
-        pass_affine *kept = ox_pile_get(b->pile, sizeof *kept);
+        ox_pass_affine *kept = ox_pile_get(b->pile, sizeof *kept);
         if (!kept)
             return NULL;
         *kept = affine;

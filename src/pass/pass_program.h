@@ -155,12 +155,6 @@ typedef struct pass_types {
     uint32_t types;
 } pass_types;
 
-/* Of a program that is an ox_pass_affine: operands, -1 for none. */
-typedef struct pass_affine {
-    int scale, add, plus;
-    float low, behind, high;
-} pass_affine;
-
 /* A program as it runs. A tile is dimensions [0, block) of the space and `chunk` entries of dimension `block`. */
 struct ox_pass {
     const int64_t *dim; /* of the space, ndim of them */
@@ -179,7 +173,7 @@ struct ox_pass {
     pass_loop *code;
     pass_store *stores;
     pass_types *types;
-    const pass_affine *affine;    /* NULL if it is none */
+    const ox_pass_affine *affine; /* NULL if it is none */
     ox_chain_rows_fn *chain_rows; /* of the only instruction of a program that runs on what is given; or NULL */
     size_t tile_bytes;            /* of all tiles together */
     size_t scratch;
@@ -206,7 +200,7 @@ void ox_pass_join(ox_pass_builder *builder);
 bool ox_pass_is_chain(const ox_pass_builder *builder);
 
 /* pass_affine.c: whether the instructions, as they were written, make an ox_pass_affine. */
-bool ox_pass_is_affine(const ox_pass_builder *builder, pass_affine *affine);
+bool ox_pass_is_affine(const ox_pass_builder *builder, ox_pass_affine *affine);
 
 /* pass_join.c: which operation on floats an instruction is; OX_LINKS if it is none that can be a link. */
 ox_link_kind ox_pass_link_of(const ox_pass_builder *builder, const pass_instruction *in);

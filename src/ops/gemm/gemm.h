@@ -117,12 +117,11 @@ typedef struct ox_gemm_plan {
     bool batched;    /* threads take whole products */
     bool transposed; /* the transposed product is computed: of one column as one row, or with panels of A */
     bool direct;     /* tiles read B as it lies, not in panels, ... */
-    bool finishes;   /* tiles do what the epilogue does, ... */
-    bool by_column;  /* ... with a value for each column, */
+    const ox_pass_affine *affine; /* what tiles do of what the epilogue does, ... */
+    bool by_column;               /* ... with a value for each column; NULL: nothing */
     int64_t finish_count;
-    ox_pass_affine affine; /* which is this */
-    int64_t edge;          /* ... but for so many columns, whose last vector is not full */
-    bool strips;           /* threads take whole chunks of columns, and lay out panels of their own for them */
+    int64_t edge; /* ... but for so many columns, whose last vector is not full */
+    bool strips;  /* threads take whole chunks of columns, and lay out panels of their own for them */
     ox_gemm_algorithm algorithm;
     int64_t depths;        /* blocks along k, of even size */
     int64_t rows, columns; /* the most of a block of C */
@@ -176,7 +175,7 @@ static inline bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, i
 bool ox_gemm_add_to_rows(const ox_loops *loops, const void *add, int64_t count, ox_gemm *g);
 #endif
 
-/* The same products without an epilogue, where plan->finishes. Data is NULL before it is known. */
+/* The same products without an epilogue, where plan->affine is set. Data is NULL before it is known. */
 ox_gemm ox_gemm_finished(const ox_gemm_plan *plan, const ox_gemm *g);
 
 /* Moves what sums are finished with to the first row of a product of a batch. */

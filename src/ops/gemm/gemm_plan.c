@@ -84,23 +84,23 @@ static bool has_value_for_column(const ox_gemm *g, const ox_pass_period *period)
     return period->each == 1 && period->count == g->n && !g->sides;
 }
 
-/* Whether tiles can do with their sums what the epilogue does. */
-static bool find_finish(const ox_gemm *g, ox_gemm_plan *plan) {
-    ox_pass_affine *affine = &plan->affine;
-    if (!plan->kernel->finish || g->after.end || !ox_epilogue_is_affine(g->after.epilogue, affine))
-        return false;
+/* What the epilogue does, if tiles can do that with their sums. */
+static const ox_pass_affine *find_finish(const ox_gemm *g, ox_gemm_plan *plan) {
+    const ox_pass_affine *affine = ox_epilogue_affine(g->after.epilogue);
+    if (!plan->kernel->finish || g->after.end || !affine)
+        return NULL;
     const bool by_row = has_value_for_row(g, &affine->period);
     plan->by_column = !by_row && has_value_for_column(g, &affine->period);
     plan->finish_count = by_row ? affine->period.count : 0;
     if (affine->period.count && !by_row && !plan->by_column)
-        return false;
-    return !affine->plus || is_added_in_place(g);
+        return NULL;
+    return !affine->plus || is_added_in_place(g) ? affine : NULL;
 }
 
 ox_gemm ox_gemm_finished(const ox_gemm_plan *plan, const ox_gemm *g) {
-    const ox_pass_affine *affine = &plan->affine;
+    const ox_pass_affine *affine = plan->affine;
     ox_gemm finished = *g;
-    OX_ASSERT(plan->finishes && !g->after.end);
+    OX_ASSERT(affine && !g->after.end);
     finished.c = affine->out->data ? (char *)affine->out->data + g->start * (int64_t)sizeof(float) : NULL;
     finished.c_row = row_of_result(g) * (int64_t)sizeof(float);
     finished.after = (ox_gemm_after){.finish = ox_epilogue_finish(affine), .finish_count = plan->finish_count};
@@ -263,8 +263,8 @@ ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gem
     const double work = (double)g->m * (double)g->n * (double)(g->k ? g->k : 1);
     plan->pool = ox_pool_for(call->pool, work * (double)count);
     plan->batched = !ox_pool_for(call->pool, work) || count >= BATCHES_EACH * ox_pool_parts(plan->pool);
-    plan->finishes = find_finish(g, plan);
-    if (plan->finishes) {
+    plan->affine = find_finish(g, plan);
+    if (plan->affine) {
         finished = ox_gemm_finished(plan, g);
         g = &finished;
     }

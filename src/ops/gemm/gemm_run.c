@@ -608,7 +608,7 @@ void ox_gemm_run(const ox_gemm_plan *plan, const ox_gemm *gemm, int64_t count, o
     ox_gemm finished;
     if (gemm->m == 0 || gemm->n == 0)
         return;
-    if (plan->finishes) {
+    if (plan->affine) {
         finished = ox_gemm_finished(plan, gemm);
         gemm = &finished;
     }

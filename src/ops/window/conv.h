@@ -71,9 +71,8 @@ typedef int64_t ox_conv_outputs_fn(const ox_conv *conv, ox_direct_tile *tile, in
 /* A convolution that is no product (conv_direct.c). */
 typedef struct ox_conv_direct {
     ox_conv_outputs_fn *compute;
-    bool finishes;         /* loops do what the epilogue does, ... */
-    ox_pass_affine affine; /* ... which is this */
-    bool in_place;         /* loops read the image where it lies; a room is a row of padding */
+    const ox_pass_affine *affine; /* what loops do of what the epilogue does; NULL: nothing */
+    bool in_place;                /* loops read the image where it lies; a room is a row of padding */
     ox_band band;
     int64_t unit;                /* outputs that are computed at once: all are of one group */
     int64_t together;            /* channels that are computed before they are handed on */

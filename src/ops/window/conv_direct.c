@@ -36,14 +36,17 @@ bool ox_conv_has_few(const ox_conv *conv) {
     return conv->in_channels <= FEW_INPUTS && ox_conv_may_be_direct(conv);
 }
 
-/* Whether an epilogue is what loops do with the sums of a channel: each has one value, which may differ from image to
- * image, but no value begins again within an image. */
-static bool find_finish(const ox_conv *c, const ox_epilogue *epilogue, ox_pass_affine *affine) {
-    if (!ox_epilogue_is_affine(epilogue, affine) || affine->plus)
-        return false;
+/* What an epilogue does, if loops can do that with the sums of a channel: each has one value, which may differ from
+ * image to image, but no value begins again within an image. */
+static const ox_pass_affine *find_finish(const ox_conv *c, const ox_epilogue *epilogue) {
+    const ox_pass_affine *affine = ox_epilogue_affine(epilogue);
+    if (!affine || affine->plus)
+        return NULL;
     const ox_pass_period *period = &affine->period;
-    return !period->count ||
-           (period->each == c->window.out_count && ox_remainder(period->count, c->out_channels * c->groups) == 0);
+    if (period->count &&
+        (period->each != c->window.out_count || ox_remainder(period->count, c->out_channels * c->groups)))
+        return NULL;
+    return affine;
 }
 
 /* Whether loops split the columns of the image themselves: what would be laid out is read by few taps. */
@@ -91,10 +94,10 @@ ox_status ox_conv_direct_plan(ox_call *call, ox_conv *conv) {
     ox_conv_direct *d = &conv->direct;
     d->together = plan_together(conv);
     plan_rooms(conv);
-    d->finishes = find_finish(conv, call->epilogue, &d->affine);
-    if (call->epilogue && !d->finishes)
+    d->affine = find_finish(conv, call->epilogue);
+    if (call->epilogue && !d->affine)
         d->block = ox_aligned((size_t)(d->together * d->band.rows * d->band.columns) * sizeof(float));
-    d->scratch = d->finishes ? 0 : ox_aligned(ox_epilogue_scratch(call->epilogue));
+    d->scratch = d->affine ? 0 : ox_aligned(ox_epilogue_scratch(call->epilogue));
     const double work = (double)ox_tensor_count(call->out[0]) * (double)(conv->window.taps * conv->in_channels);
     d->pool = ox_pool_for(call->pool, work);
     return ox_workspace_add(call, ox_pool_parts(d->pool), part_bytes(d));
@@ -265,11 +268,11 @@ void ox_conv_direct_run(const ox_call *call, const ox_conv *conv, size_t *used, 
     const ox_conv_direct *d = &conv->direct;
     direct_job job = {
         .conv = conv, .epilogue = call->epilogue, .x = of->x, .w = of->weights, .bias = of->bias, .to = of->to};
-    if (d->finishes) {
+    if (d->affine) {
         job.epilogue = NULL;
-        job.finish = ox_epilogue_finish(&d->affine);
-        job.finish_count = d->affine.period.count;
-        job.to = d->affine.out->data;
+        job.finish = ox_epilogue_finish(d->affine);
+        job.finish_count = d->affine->period.count;
+        job.to = d->affine->out->data;
     }
     job.workspace = ox_workspace_take(call, used, ox_pool_parts(d->pool), part_bytes(d));
     ox_pool_share(d->pool, (ox_quotient(channels_of(conv) - 1, d->together) + 1) * d->band.count, d->band.count,
