@@ -211,10 +211,10 @@ static void free_checking(ox_frame *frame) {
 
 static void free_kept(ox_frame *frame) {
 #if OX_WITH_KEPT
-    for (int i = 0; i < frame->most_kept; i++) {
-        ox_pile_free(&frame->kept[i].planning.scratch);
-        ox_pile_free(&frame->kept[i].plan.pile);
-        ox_pile_free(&frame->kept[i].plan.lists);
+    for (int i = 0; i < frame->keeping.most; i++) {
+        ox_pile_free(&frame->keeping.plans[i].planning.scratch);
+        ox_pile_free(&frame->keeping.plans[i].plan.pile);
+        ox_pile_free(&frame->keeping.plans[i].plan.lists);
     }
     ox_pile_free(&frame->plan.lists);
 #else
@@ -299,8 +299,9 @@ void ox_frame_memory(const ox_frame *frame, size_t *arena, size_t *plan) {
     *plan += frame->fixed.used + frame->plan.pile.used + frame->text.used + frame->planning.scratch.used;
 #if OX_WITH_KEPT
     *plan += frame->plan.lists.used;
-    for (int i = 0; i < frame->most_kept; i++)
-        *plan += frame->kept[i].plan.pile.used + frame->kept[i].plan.lists.used + frame->kept[i].planning.scratch.used;
+    for (int i = 0; i < frame->keeping.most; i++)
+        *plan += frame->keeping.plans[i].plan.pile.used + frame->keeping.plans[i].plan.lists.used +
+                 frame->keeping.plans[i].planning.scratch.used;
 #endif
     for (int n = 0; n < frame->graph->nnodes; n++) {
         const ox_subframes subframes = ox_frame_inner(frame, n);

@@ -126,15 +126,23 @@ typedef struct ox_plan {
 } ox_plan;
 
 #if OX_WITH_KEPT
-enum {
-    OX_GONE = 8 /* so many keys of plans that became others are remembered */
-};
-
 /* A plan that is not in force, and what planning knew when it was. */
 typedef struct ox_kept {
     ox_plan plan;
     ox_planning planning;
 } ox_kept;
+
+enum {
+    OX_GONE = 8 /* so many plans that became others are remembered */
+};
+
+/* Plans for shapes that the sources had before (kept.h). */
+typedef struct ox_keeping {
+    ox_kept *plans; /* `most` of them, the last one first; those without stages are free */
+    int most;
+    ox_key_about asked;     /* the key of the sources as they are, where a plan is to become another one */
+    uint64_t gone[OX_GONE]; /* hashes of the keys of those that became others, the last one first */
+} ox_keeping;
 #endif
 
 /* The memory that the values and workspaces of a frame lie in. */
@@ -207,11 +215,8 @@ struct ox_frame {
     ox_plan plan;
     ox_planning planning;
 #if OX_WITH_KEPT
-    ox_kept *kept; /* `most_kept` others, the last one first; those without stages are free */
-    int most_kept;
-    ox_key_about asked;     /* the key of the sources as they are, where a plan is to become another one */
-    uint64_t gone[OX_GONE]; /* hashes of keys */
-    bool varies;            /* shapes have changed: what planning knows stays, for plans that become others */
+    ox_keeping keeping;
+    bool varies; /* shapes have changed: what planning knows stays, for plans that become others */
 #endif
     /* The run: */
     ox_arena arena;
@@ -230,6 +235,10 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, con
 /* The call of node n for planning; prepare allocates from `pile`. The call is valid until this function is called
  * again. */
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);
+/* Whether the call is that of node n, still. */
+static inline bool ox_frame_calls(const ox_frame *frame, int n) {
+    return frame->work.node == n;
+}
 /* The slot of a value of the frame's own, which is no weight, and that of any value. */
 static inline ox_slot *ox_frame_own(const ox_frame *frame, int v) {
     return &frame->own[v < frame->graph->first_weight ? v : v - frame->graph->nweights];

@@ -49,8 +49,9 @@ static void begin_run(ox_frame *frame, int n) {
         OX_ASSERT(!call->out[k] || ox_step_view(&frame->plan.steps[n], k) || ox_tensor_is_packed(call->out[k]));
 }
 
-static void end_run(ox_frame *frame, bool done) {
+static void end_run(ox_frame *frame, int n, bool done) {
     const ox_call *call = &frame->work.call;
+    OX_ASSERT(ox_frame_calls(frame, n));
     for (ox_piece *piece = *call->pieces; piece; piece = piece->next) {
         OX_ALLOW((char *)call->workspace + piece->at, ox_aligned(piece->bytes));
         OX_ASSERT(piece->taken || !piece->bytes || !done || ox_pool_cancelled(frame->pool));
@@ -61,8 +62,8 @@ static void end_run(ox_frame *frame, bool done) {
 static void begin_run(ox_frame *frame, int n) {
     (void)frame, (void)n;
 }
-static void end_run(ox_frame *frame, bool done) {
-    (void)frame, (void)done;
+static void end_run(ox_frame *frame, int n, bool done) {
+    (void)frame, (void)n, (void)done;
 }
 #endif
 
@@ -72,7 +73,7 @@ ox_status ox_node_run(ox_frame *frame, int n, unsigned char *workspace) {
         call->workspace = pack_inputs(frame, n, workspace);
         begin_run(frame, n);
         ox_status status = ox_frame_prepared(frame, n)->is_program ? ox_run_elementwise(call) : call->op->run(call);
-        end_run(frame, status == OX_OK);
+        end_run(frame, n, status == OX_OK);
         OX_TRY(status);
     }
     show_views(frame, n);

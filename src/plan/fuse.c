@@ -362,6 +362,7 @@ static ox_status write_member(ox_frame *frame, int n, ox_pile *pile, ox_pile *sc
     ox_pass_tag(builder, n);
     *reg = ox_frame_dense(frame, n) == n ? ox_epilogue_write(call, builder)
                                          : write_program(frame, n, call, scratch, builder, regs);
+    OX_ASSERT(ox_frame_calls(frame, n));
     if (*reg < 0)
         return ox_frame_explain(frame, n, ox_elementwise_failed(call));
     if (member->stores)

@@ -81,7 +81,7 @@ static bool serves(const ox_frame *frame, const ox_plan *plan) {
 
 ox_status ox_kept_note(ox_frame *frame) {
     ox_plan *plan = &frame->plan;
-    if (!frame->most_kept)
+    if (!frame->keeping.most)
         return OX_OK;
     plan->key_about = measure(frame);
     ox_pile_free(&plan->pile); /* a key that no stage came behind */
@@ -109,11 +109,11 @@ bool ox_kept_differs(ox_frame *frame) {
 
 bool ox_kept_renew(ox_frame *frame) {
     ox_plan *plan = &frame->plan;
-    if (frame->asked.size > plan->key_about.size)
-        plan->key = ox_pile_array(&plan->pile, frame->asked.size, sizeof *plan->key);
+    if (frame->keeping.asked.size > plan->key_about.size)
+        plan->key = ox_pile_array(&plan->pile, frame->keeping.asked.size, sizeof *plan->key);
     if (!plan->key)
         return false;
-    plan->key_about = frame->asked;
+    plan->key_about = frame->keeping.asked;
     plan->is_spare = true;
     describe(frame, &(key_words){.key = plan->key, .write = true});
     return true;
@@ -149,8 +149,8 @@ static bool need_slots(ox_frame *frame, ox_plan *plan) {
 
 /* The plan in force comes first among those that are kept, in the place of number i. */
 static void put_first(ox_frame *frame, int i) {
-    memmove(&frame->kept[1], &frame->kept[0], (size_t)i * sizeof *frame->kept);
-    save(frame, &frame->kept[0]);
+    memmove(&frame->keeping.plans[1], &frame->keeping.plans[0], (size_t)i * sizeof *frame->keeping.plans);
+    save(frame, &frame->keeping.plans[0]);
 }
 
 /* Constants are others now: bodies that read some ask for this number. */
@@ -165,7 +165,7 @@ static void put_in_force(ox_frame *frame, const ox_kept *kept) {
 static bool exchange(ox_frame *frame, int i) {
     if (!need_slots(frame, &frame->plan))
         return false;
-    const ox_kept taken = frame->kept[i];
+    const ox_kept taken = frame->keeping.plans[i];
     put_first(frame, i);
     put_in_force(frame, &taken);
     return_slots(frame, &taken.plan);
@@ -179,9 +179,9 @@ bool ox_kept_take(ox_frame *frame) {
     if (serves(frame, &frame->plan))
         return true;
     int i = 0;
-    while (i < frame->most_kept && !serves(frame, &frame->kept[i].plan))
+    while (i < frame->keeping.most && !serves(frame, &frame->keeping.plans[i].plan))
         i++;
-    if (i == frame->most_kept || !exchange(frame, i))
+    if (i == frame->keeping.most || !exchange(frame, i))
         return false;
     frame->plan.is_spare = false;
     return true;
@@ -190,27 +190,27 @@ bool ox_kept_take(ox_frame *frame) {
 /* Whether the sources are what a plan was made for that became another one lately. */
 static bool are_back(const ox_frame *frame) {
     for (int i = 0; i < OX_GONE; i++)
-        if (frame->gone[i] == frame->asked.hash)
+        if (frame->keeping.gone[i] == frame->keeping.asked.hash)
             return true;
     return false;
 }
 
 /* The plan in force is about to become another one. */
 static void note_gone(ox_frame *frame) {
-    memmove(&frame->gone[1], &frame->gone[0], (OX_GONE - 1) * sizeof *frame->gone);
-    frame->gone[0] = frame->plan.key_about.hash;
+    memmove(&frame->keeping.gone[1], &frame->keeping.gone[0], (OX_GONE - 1) * sizeof *frame->keeping.gone);
+    frame->keeping.gone[0] = frame->plan.key_about.hash;
 }
 
 bool ox_kept_old(ox_frame *frame) {
-    const int last = frame->most_kept - 1;
+    const int last = frame->keeping.most - 1;
     if (!frame->plan.stages || last < 0)
         return false;
     frame->varies = true;
-    if (!frame->kept[last].plan.stages)
+    if (!frame->keeping.plans[last].plan.stages)
         return false;
-    frame->asked = measure(frame);
+    frame->keeping.asked = measure(frame);
     const bool spare = frame->plan.is_spare && !are_back(frame);
-    if (!spare && (!frame->kept[last].planning.lives || !exchange(frame, last)))
+    if (!spare && (!frame->keeping.plans[last].planning.lives || !exchange(frame, last)))
         return false;
     note_gone(frame);
     return true;
@@ -240,10 +240,10 @@ static void drop(ox_frame *frame, ox_kept *kept) {
 }
 
 void ox_kept_put(ox_frame *frame) {
-    if (!frame->most_kept || !frame->plan.stages || !need_slots(frame, &frame->plan))
+    if (!frame->keeping.most || !frame->plan.stages || !need_slots(frame, &frame->plan))
         return;
-    const int last = frame->most_kept - 1;
-    ox_kept *oldest = &frame->kept[last];
+    const int last = frame->keeping.most - 1;
+    ox_kept *oldest = &frame->keeping.plans[last];
     if (oldest->plan.steps) {
         clear(frame, oldest);
     } else if (!ox_frame_lists(frame, &oldest->plan.lists, &oldest->plan)) {
@@ -256,20 +256,20 @@ void ox_kept_put(ox_frame *frame) {
 }
 
 ox_status ox_kept_begin(ox_frame *frame, size_t most) {
-    frame->kept = ox_pile_array(&frame->fixed, most, sizeof *frame->kept);
-    if (!frame->kept)
-        return ox_fail_memory(frame->error, "the plans of a session", most * sizeof *frame->kept);
-    frame->most_kept = (int)most;
-    for (int i = 0; i < frame->most_kept; i++)
-        drop(frame, &frame->kept[i]);
+    frame->keeping.plans = ox_pile_array(&frame->fixed, most, sizeof *frame->keeping.plans);
+    if (!frame->keeping.plans)
+        return ox_fail_memory(frame->error, "the plans of a session", most * sizeof *frame->keeping.plans);
+    frame->keeping.most = (int)most;
+    for (int i = 0; i < frame->keeping.most; i++)
+        drop(frame, &frame->keeping.plans[i]);
     return OX_OK;
 }
 
 bool ox_kept_drop(ox_frame *frame) {
     bool found = false;
-    for (int i = 0; i < frame->most_kept; i++) {
-        found = found || frame->kept[i].plan.stages;
-        drop(frame, &frame->kept[i]);
+    for (int i = 0; i < frame->keeping.most; i++) {
+        found = found || frame->keeping.plans[i].plan.stages;
+        drop(frame, &frame->keeping.plans[i]);
     }
     found = found || frame->varies;
     if (found && !frame->plan.stages)

@@ -113,6 +113,7 @@ ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     call->live = live;
     if (status == OX_OK)
         status = call->op->infer(call);
+    OX_ASSERT(ox_frame_calls(frame, n));
     if (status == OX_OK)
         status = call->attr_status;
     if (status == OX_OK && ox_op_has(call->op, OX_OP_CONTROL))
@@ -130,6 +131,7 @@ ox_status ox_plan_control(ox_frame *frame, int n) {
     ox_call *call = begin_infer(frame, n);
     const ox_control *control = call->op->detail;
     ox_status status = control->run(call);
+    OX_ASSERT(ox_frame_calls(frame, n));
     if (status == OX_OK)
         status = check_results(frame, n, call);
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
@@ -384,6 +386,7 @@ ox_status ox_plan_prepare(ox_frame *frame, int n, bool once, ox_pile *pile) {
     ox_prepared *prepared = ox_frame_prepared(frame, n);
     prepared->is_program = OX_WITH_FUSION && ox_elementwise_fits(call);
     OX_TRY(prepared->is_program ? ox_prepare_elementwise(call) : call->op->prepare(call));
+    OX_ASSERT(ox_frame_calls(frame, n));
     prepared->state = call->state;
 #if OX_SMALL
     step->overwrites = call->overwrites;

@@ -63,8 +63,8 @@ static const ox_bodies bodies = {ox_body_ends,       ox_body_open, ox_body_input
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
-/* The plan in force is for other shapes: it becomes one for these, or is put aside, and the oldest of all becomes one, or
- * goes. */
+/* The plan in force is for other shapes: it becomes one for these, or is put aside, and the oldest of all becomes one,
+ * or goes. */
 static void renew_plan(ox_frame *frame) {
     show_inputs(frame, false);
     if (OX_WITH_UPDATES && !ox_checks(frame) && ox_kept_old(frame)) {

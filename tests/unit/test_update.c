@@ -9,7 +9,7 @@ enum {
     MOST = 40,  /* columns that come one after the other, from 1 on */
     FIRST = 10, /* runs that make plans: there are four of them */
     ROUNDS = 80,
-    KINDS = 3   /* of nodes: of the input that grows, of sums of it, and of the one that stays */
+    KINDS = 3 /* of nodes: of the input that grows, of sums of it, and of the one that stays */
 };
 
 static own_model m;
@@ -136,7 +136,8 @@ START_TEST(nodes_that_stay) {
 }
 END_TEST
 
-/* Updates write again where they wrote before: memory stays, and no plan is made from the start, however many steps come.
+/* Updates write again where they wrote before: memory stays, and no plan is made from the start, however many steps
+ * come.
  */
 START_TEST(steps_without_end) {
     ox_memory_info first, last;
