@@ -433,6 +433,11 @@ def experts():
     def packed_wrong(title, status, said, text="x,r,u,s,,d,t", inputs=(), **attributes):
         return at(title, f"QMoE {text} y", {**packed, **dict(inputs)}, status, said, **{"block_size": 16} | attributes)
     yield packed_wrong("weights of three bits", MODEL, "weights of 3 bits are not possible, but of 2, 4 or 8", expert_weight_bits=3)
+    yield packed_wrong("weights of no bits", MODEL, "weights of 0 bits are not possible, but of 2, 4 or 8", fc2_expert_weight_bits=0)
+    for title, bits, said in (("more bits for fc3 than for fc1, which holds it", {"fc3_expert_weight_bits": 8}, "4 bits, and fc3's 8"),
+                              ("more bits for fc1 than for fc3, which it holds", {"fc1_expert_weight_bits": 8}, "8 bits, and fc3's 4")):
+        yield packed_wrong(title, MODEL, "attribute 'swiglu_fusion' is 2, with which the weights of fc3 lie in those of fc1, but those have "
+                           + said, activation_type="swiglu", swiglu_fusion=2, **bits)
     yield packed_wrong("blocks of eight", MODEL, "attribute block_size is 8, which is not a power of two of at least 16", block_size=8)
     yield packed_wrong("blocks that do not divide rows", SHAPE, "blocks of 64 weights do not divide rows of 32 in input 2 'u' (uint8 [2,64,16])",
                        block_size=64)

@@ -142,20 +142,35 @@ def packed_product(rng, kind, scale_kind, experts, n, k, bits, block):
     return ("uint8", pack(weights, bits)), scales, bias, zeros, real
 
 
+def draw_widths(rng, bits, attributes):
+    """The bits of each product's weights, and the attributes that say so: one for all, or of their own. Fused SwiGLU has fc3
+    in fc1."""
+    widths = [bits] * 3
+    if rng.random() < 0.3:
+        widths = [int(rng.choice([2, 4, 8])) for _ in widths]
+        widths[2] = widths[0] if attributes.get("swiglu_fusion") else widths[2]
+    for i, own in enumerate(widths):
+        if own != bits or rng.random() < 0.1:
+            attributes[f"fc{i + 1}_expert_weight_bits"] = own
+    if bits != 4 or rng.random() < 0.5:
+        attributes["expert_weight_bits"] = bits
+    return widths
+
+
 def integers(rng):
     kind = heads.draw_kind(rng)
     scale_kind = kind if rng.random() < 0.7 else "float"
     bits, block = int(rng.choice([4, 4, 8, 2])), int(rng.choice([0, 16, 32, 64]))
     tokens, experts, hidden, inner = draw_sizes(rng, block or 16)
     activation, attributes = draw_attributes(rng, experts)
-    attributes |= {"expert_weight_bits": bits} if bits != 4 or rng.random() < 0.5 else {}
     attributes |= {"block_size": block} if block else {}
     fusion = attributes.get("swiglu_fusion", 0)
     gated = activation == "swiglu" and not fusion or not fusion and rng.random() < 0.2
     x, router = draw_tokens(rng, kind, tokens, hidden), router_of(rng, kind, tokens, experts)
+    widths = draw_widths(rng, bits, attributes)
     inputs, products = [x, router] + [None] * 13, []
     for i, (n, k) in enumerate(((inner * (2 if fusion else 1), hidden), (hidden, inner), (inner, hidden))[:3 if gated else 2]):
-        *given, zeros, real = packed_product(rng, kind, scale_kind, experts, n, k, bits, block)
+        *given, zeros, real = packed_product(rng, kind, scale_kind, experts, n, k, widths[i], block)
         inputs[2 + 3 * i:5 + 3 * i] = given
         inputs[11 + i] = zeros
         products.append((real, heads.wide(given[2])))
@@ -189,7 +204,8 @@ def case(rng, turn):
         return f"{what}: took {time.process_time() - start:.1f} s"
     size = 1 + np.abs(right[0]).max(initial=0)
     # ONNX Runtime's kernel of QMoE normalizes what comes of a softmax, whatever the attribute says; that of MoE does not.
-    asked = turn % 4 < 2 and (op == "MoE" or attributes.get("normalize_routing_weights") or len(inputs) > 14)
+    mixed = len({attributes.get(f"fc{i}_expert_weight_bits") for i in (1, 2, 3)}) > 1  # it refuses these
+    asked = turn % 4 < 2 and not mixed and (op == "MoE" or attributes.get("normalize_routing_weights") or len(inputs) > 14)
     for who, given in (("ox", first), ("ONNX Runtime", heads.by_runtime(data, inputs, fixed) if asked else None)):
         away = 0 if given is None else np.abs(given[0].astype(np.float64) - right[0]).max(initial=0)
         # ONNX Runtime's QMoE rounds tokens to bytes in some of its ways.

@@ -81,8 +81,7 @@ static ox_status read_bits(ox_call *call, int which, ox_expert_product *p) {
     static const char *const names[] = {"fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits"};
     if (!is_packed(call))
         return OX_OK;
-    const int64_t all = ox_call_int(call, "expert_weight_bits", 4), own = ox_call_int(call, names[which], 0),
-                  bits = own ? own : all;
+    const int64_t bits = ox_call_int(call, names[which], ox_call_int(call, "expert_weight_bits", 4));
     if (bits != 2 && bits != 4 && bits != 8)
         return ox_call_fail(call, OX_ERROR_MODEL, "weights of %lld bits are not possible, but of 2, 4 or 8",
                             (long long)bits);
@@ -149,6 +148,11 @@ static ox_status read_products(ox_call *call, ox_experts *x) {
     const bool has_gate = ox_expert_has(call, gate), needs = x->activation == OX_EXPERT_SWIGLU && !x->fusion;
     for (int i = 0; i < OX_EXPERT_PRODUCTS; i++)
         OX_TRY(read_bits(call, i, &x->products[i]));
+    if (x->fusion && gate->bits != up->bits)
+        return ox_call_fail(call, OX_ERROR_MODEL,
+                            "attribute 'swiglu_fusion' is %lld, with which the weights of fc3 lie in those of fc1, but "
+                            "those have %d bits, and fc3's %d",
+                            (long long)x->fusion, up->bits, gate->bits);
     const ox_tensor *w = call->in[down->weights];
     if (w->rank != 3 || !ox_mul_i64(w->dims[2], down->bits ? 8 / down->bits : 1, &x->inner) ||
         x->inner > INT64_MAX / 2 || (down->bits && (!x->inner || !x->hidden)))
