@@ -337,7 +337,8 @@ typedef struct ox_options {
     /* Keep values of float16 and bfloat16 as floats between nodes. Only the model's outputs and its own Casts are
      * rounded; ONNX rounds after each node. Results are closer to those of real numbers, runs are faster, and weights
      * take 4 bytes per element. Set for a model, the option applies to all its sessions; extra outputs, and operators
-     * of your own, get floats. The model has to state the types of its inputs and outputs. */
+     * of your own, get floats. The model has to state the types of its inputs and outputs; types that do not
+     * fit each other are errors as without the option. */
     bool float16_sums;
     uint8_t reserved_flags[sizeof(size_t) - 1]; /* 0: for options of later versions, like `reserved` */
     /* 0: for options of later versions (docs/versions.md). A new option takes words from here; its 0 keeps the

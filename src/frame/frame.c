@@ -129,6 +129,25 @@ bool ox_frame_lists(const ox_frame *frame, ox_pile *pile, ox_plan *plan) {
     return plan->steps && plan->members && plan->prepared;
 }
 
+#if OX_WITH_WIDENING
+/* Types as the model has them, where ox_options.float16_sums changed some: those that it states, of initializers, and
+ * of what a subgraph reads. */
+static ox_status create_written(ox_frame *frame) {
+    const ox_graph *graph = frame->graph;
+    const size_t count = (size_t)graph->nvalues, nin = (size_t)ox_frame_most(graph, false);
+    if (!graph->types_written)
+        return OX_OK;
+    frame->written = ox_pile_array(&frame->fixed, count, sizeof *frame->written);
+    frame->as_written = ox_pile_array(&frame->fixed, nin, sizeof *frame->as_written);
+    if (!frame->written || !frame->as_written)
+        return ox_fail_memory(frame->error, "the types of a session", count * sizeof *frame->written);
+    memcpy(frame->written, graph->types_written, count * sizeof *frame->written);
+    for (int i = 0; i < graph->ncaptures; i++)
+        frame->written[graph->captures[i].value] = frame->outer->written[graph->captures[i].outer];
+    return OX_OK;
+}
+#endif
+
 static ox_status create_steps(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     if (!ox_frame_lists(frame, &frame->fixed, &frame->plan))
@@ -188,6 +207,10 @@ ox_status ox_frame_create(const ox_means *means, const ox_graph *graph, ox_frame
         status = create_steps(frame);
     if (status == OX_OK)
         status = create_subframes(frame);
+#if OX_WITH_WIDENING
+    if (status == OX_OK)
+        status = create_written(frame);
+#endif
     if (status == OX_OK)
         status = create_work(frame);
     if (status != OX_OK) {

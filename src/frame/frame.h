@@ -208,6 +208,10 @@ struct ox_frame {
     bool *told;                /* of outputs: whether a wrong shape has been reported; NULL without a warn function */
     ox_subframes *subframes;   /* of each node; NULL if none has any */
     ox_work work;
+#if OX_WITH_WIDENING
+    ox_dtype *written;     /* by value: the type that it has in the model (plan/written.h); NULL without float16_sums */
+    ox_tensor *as_written; /* the inputs of a node so */
+#endif
 #if OX_WITH_SELF_CHECK
     ox_checking checking;
 #endif

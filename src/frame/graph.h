@@ -107,6 +107,11 @@ struct ox_graph {
     /* In builds that keep names: those of the values, unique after functions are expanded; of the nodes, "" if the
      * model gives none. */
     const char *const *names, *const *node_names;
+#if OX_WITH_WIDENING
+    /* By value, under ox_options.float16_sums: the type that the model states, or that its initializer has there. NULL
+     * without that option. */
+    const ox_dtype *types_written;
+#endif
 #if OX_KEEP_WRITTEN
     const struct ox_written *written; /* NULL where the nodes are those of the model */
 #endif
@@ -153,6 +158,11 @@ const char *ox_shape_text(ox_dims_buffer *buffer, const ox_shape *shape);
 
 /* Whether a tensor has the rank and the fixed dimensions that are stated; NULL states none. */
 bool ox_fits_shape(const ox_shape *shape, const ox_tensor *tensor);
+
+#if OX_WITH_WIDENING
+/* An attribute of nodes that ox_options.float16_sums changes: the type that their result has in the model. */
+#define OX_ATTR_WIDENED "__widened"
+#endif
 
 /* The initializer that a value is, NULL if it is none. */
 static inline const ox_slot *ox_graph_weight(const ox_graph *graph, int v) {

@@ -277,6 +277,17 @@ static ox_status keep_dtypes(ox_loader *l, const ox_scope *scope) {
     return OX_OK;
 }
 
+#if OX_WITH_WIDENING
+static ox_status keep_written_types(ox_loader *l, const ox_scope *scope) {
+    ox_dtype *types;
+    OX_TRY(ox_build_get(&l->b, l->b.pile, (size_t)scope->nvalues, sizeof *types, &types));
+    for (int32_t v = 0; v < scope->nvalues; v++)
+        types[v] = scope->values[v].written;
+    scope->graph->types_written = types;
+    return OX_OK;
+}
+#endif
+
 static ox_status keep_nodes(ox_loader *l, const ox_scope *scope) {
     ox_node *nodes = scope->nodes;
     if (!nodes || nodes != scope->placed_nodes) {
@@ -318,6 +329,10 @@ static ox_status finish(ox_loader *l, ox_scope *scope) {
         OX_TRY(keep_names(l, scope));
     if (OX_WITH_CHECKS)
         OX_TRY(keep_dtypes(l, scope));
+#if OX_WITH_WIDENING
+    if (l->b.model->options.float16_sums)
+        OX_TRY(keep_written_types(l, scope));
+#endif
     OX_TRY(keep_nodes(l, scope));
 #if OX_KEEP_WRITTEN
     if (scope->written)

@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include "store.h"
+#include "written.h"
 
 #include <string.h>
 
@@ -110,6 +111,10 @@ static ox_call *begin_infer(ox_frame *frame, int n) {
 ox_status ox_plan_infer(ox_frame *frame, int n, bool live) {
     ox_call *call = begin_infer(frame, n);
     ox_status status = check_inputs(call);
+    if (status == OX_OK && ox_has_written(frame)) {
+        status = ox_written_infer(frame, n);
+        call = begin_infer(frame, n);
+    }
     call->live = live;
     if (status == OX_OK)
         status = call->op->infer(call);

@@ -17,6 +17,7 @@ typedef struct ox_declared {
     const char *name; /* unique within its graph once functions are expanded, "" never */
     ox_kind kind;
     ox_dtype dtype;               /* as stated by the model, OX_UNDEFINED if not */
+    ox_dtype written;             /* the same before ox_options.float16_sums made floats of it */
     ox_index outer;               /* index of the value in the outer graph that this one stands for, -1 if none */
     const ox_shape *shape;        /* as stated of an input or a result, NULL if not */
     const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */

@@ -21,22 +21,22 @@ static ox_dtype widened(ox_dtype type) {
 
 /* ---- What has no floats in its place -------------------------------------------------------------------------- */
 
-/* Whether an attribute says that the result is of 16 bits, such as `to` of Cast. */
-static bool is_short_result(const ox_attr *attr) {
+/* The type of 16 bits that an attribute says the result has, such as `to` of Cast; OX_UNDEFINED if none does. */
+static ox_dtype short_type(const ox_attr *attr) {
     static const char *const names[] = {"to", "dtype", "output_dtype", "output_datatype"};
     if (attr->kind == OX_ATTR_TYPE)
-        return is_short(attr->u.type);
+        return is_short(attr->u.type) ? attr->u.type : OX_UNDEFINED;
     for (size_t k = 0; attr->kind == OX_ATTR_INT && k < sizeof names / sizeof *names; k++)
-        if (!ox_text_order(attr->name, names[k]))
-            return attr->u.i == OX_FLOAT16 || attr->u.i == OX_BFLOAT16;
-    return false;
+        if (!ox_text_order(attr->name, names[k]) && (attr->u.i == OX_FLOAT16 || attr->u.i == OX_BFLOAT16))
+            return (ox_dtype)attr->u.i;
+    return OX_UNDEFINED;
 }
 
-static bool has_short_result(const ox_node *node) {
-    for (int i = 0; i < node->nattrs; i++)
-        if (is_short_result(&node->attrs[i]))
-            return true;
-    return false;
+static ox_dtype short_result(const ox_node *node) {
+    ox_dtype type = OX_UNDEFINED;
+    for (int i = 0; i < node->nattrs && type == OX_UNDEFINED; i++)
+        type = short_type(&node->attrs[i]);
+    return type;
 }
 
 static ox_status fail_node(const ox_builder *b, const ox_scope *scope, int32_t n, const char *why) {
@@ -52,7 +52,7 @@ static ox_status check_node(const ox_builder *b, const ox_scope *scope, int32_t 
     if (ox_build_is_op(node, "BitCast") && (to == OX_INT16 || to == OX_UINT16))
         return fail_node(b, scope, n, "reads bits that may be those of a float of 16 bits");
     if (ox_build_is_op(node, "SequenceEmpty") || ox_build_is_op(node, "Optional"))
-        if (has_short_result(node))
+        if (short_result(node) != OX_UNDEFINED)
             return fail_node(b, scope, n, "has an output of 16-bit floats that is not a tensor");
     return OX_OK;
 }
@@ -89,15 +89,21 @@ static ox_status split(ox_builder *b, ox_scope *scope, int32_t v, ox_origin orig
     OX_TRY(ox_scope_add(b, scope, name, origin, made));
     scope->values[*made] = scope->values[v];
     scope->values[v].name = name;
+    scope->values[v].written = scope->values[v].dtype;
     scope->values[v].dtype = OX_FLOAT;
     return OX_OK;
 }
 
+/* The attribute of a node that gives another type than in the model: see plan/written.c. */
+static ox_attr widened_attr(ox_dtype written) {
+    return (ox_attr){.name = OX_ATTR_WIDENED, .kind = OX_ATTR_INT, .u.i = written};
+}
+
 /* Appends a Cast to a type; the nodes are sorted again afterwards. */
-static ox_status add_cast(ox_builder *b, ox_scope *scope, int32_t from, int32_t to, ox_dtype dtype) {
-    const ox_attr attr = {.name = "to", .kind = OX_ATTR_INT, .u.i = dtype};
+static ox_status add_cast(ox_builder *b, ox_scope *scope, int32_t from, int32_t to, ox_dtype dtype, ox_dtype written) {
+    const ox_attr attrs[] = {{.name = "to", .kind = OX_ATTR_INT, .u.i = dtype}, widened_attr(written)};
     ox_emitter e = {.b = b, .scope = scope, .name = scope->values[to].name};
-    ox_emit_to(&e, "Cast", 1, &attr, 1, &from, 1, &to);
+    ox_emit_to(&e, "Cast", dtype == OX_FLOAT ? 2 : 1, attrs, 1, &from, 1, &to);
     return e.status;
 }
 
@@ -112,7 +118,7 @@ static ox_status widen_inputs(ox_builder *b, ox_scope *scope) {
         scope->notes[v].origin = OX_FROM_NODE;
         scope->values[v].initializer = NULL;
         scope->values[v].shape = NULL;
-        OX_TRY(add_cast(b, scope, given, v, OX_FLOAT));
+        OX_TRY(add_cast(b, scope, given, v, OX_FLOAT, scope->values[v].written));
         for (int k = 0; k < scope->graph->noutputs; k++)
             if (scope->outputs[k] == v)
                 scope->outputs[k] = given;
@@ -130,7 +136,7 @@ static ox_status narrow_outputs(ox_builder *b, ox_scope *scope) {
             continue;
         OX_TRY(split(b, scope, v, OX_FROM_NODE, &made));
         scope->values[made].initializer = NULL;
-        OX_TRY(add_cast(b, scope, v, made, dtype));
+        OX_TRY(add_cast(b, scope, v, made, dtype, dtype));
         for (int k = i; k < scope->graph->noutputs; k++)
             if (scope->outputs[k] == v)
                 scope->outputs[k] = made;
@@ -144,7 +150,8 @@ static ox_status widen_result(ox_builder *b, ox_scope *scope, int32_t n) {
     const char *name;
     ox_index *out;
     int32_t made;
-    if (!has_short_result(node) || !node->nout || node->out[0] < 0)
+    const ox_dtype written = short_result(node);
+    if (written == OX_UNDEFINED || !node->nout || node->out[0] < 0)
         return OX_OK;
     const int32_t v = node->out[0];
     OX_TRY(ox_build_get(b, b->pile, (size_t)node->nout, sizeof *out, &out));
@@ -153,7 +160,7 @@ static ox_status widen_result(ox_builder *b, ox_scope *scope, int32_t n) {
     memcpy(out, node->out, (size_t)node->nout * sizeof *out);
     out[0] = (ox_index)made;
     node->out = out;
-    return add_cast(b, scope, made, v, OX_FLOAT);
+    return add_cast(b, scope, made, v, OX_FLOAT, written);
 }
 
 /* ---- Values ---------------------------------------------------------------------------------------------------- */
@@ -173,17 +180,36 @@ static ox_status widen_tensor(ox_builder *b, const ox_tensor *old, const ox_tens
     return OX_OK;
 }
 
-/* Tensors that are attributes, such as those of Constant and TreeEnsemble. */
+/* Whether it names a type of 16 bits for what a node computes in between, which graphs that are attributes see
+ * (FlexAttention). */
+static bool is_short_inside(const ox_attr *attr) {
+    return attr->kind == OX_ATTR_INT && !ox_text_order(attr->name, "softmax_precision") &&
+           is_short((ox_dtype)attr->u.i);
+}
+
+static bool is_short_tensor(const ox_attr *attr) {
+    return attr->kind == OX_ATTR_TENSOR && is_short(attr->u.tensor->dtype);
+}
+
+/* Attributes of 16 bits. Tensors, such as those of Constant and TreeEnsemble, give the result its type. */
 static ox_status widen_attrs(ox_builder *b, ox_node *node) {
+    const int count = node->nattrs;
     ox_attr *attrs = NULL;
-    for (int i = 0; i < node->nattrs; i++) {
-        if (node->attrs[i].kind != OX_ATTR_TENSOR || !is_short(node->attrs[i].u.tensor->dtype))
+    for (int i = 0; i < count; i++) {
+        const bool is_tensor = is_short_tensor(&node->attrs[i]);
+        if (!is_tensor && !is_short_inside(&node->attrs[i]))
             continue;
         if (!attrs) {
-            OX_TRY(ox_build_get(b, b->pile, (size_t)node->nattrs, sizeof *attrs, &attrs));
-            memcpy(attrs, node->attrs, (size_t)node->nattrs * sizeof *attrs);
+            OX_TRY(ox_build_get(b, b->pile, (size_t)count + 1, sizeof *attrs, &attrs));
+            memcpy(attrs, node->attrs, (size_t)count * sizeof *attrs);
             node->attrs = attrs;
         }
+        if (!is_tensor) {
+            attrs[i].u.i = OX_FLOAT;
+            continue;
+        }
+        attrs[count] = widened_attr(attrs[i].u.tensor->dtype);
+        node->nattrs = (ox_index)(count + 1);
         OX_TRY(widen_tensor(b, attrs[i].u.tensor, &attrs[i].u.tensor));
     }
     return OX_OK;
@@ -193,6 +219,8 @@ static ox_status widen_attrs(ox_builder *b, ox_node *node) {
 static ox_status widen_values(ox_builder *b, ox_scope *scope, int32_t count) {
     for (int32_t v = 0; v < count; v++) {
         ox_declared *value = &scope->values[v];
+        if (value->written == OX_UNDEFINED)
+            value->written = value->initializer ? value->initializer->dtype : value->dtype;
         if (value->initializer && is_short(value->initializer->dtype))
             OX_TRY(widen_tensor(b, value->initializer, &value->initializer));
         value->dtype = widened(value->dtype);

@@ -4,6 +4,7 @@ for are cast to float, outputs are cast back. Convolutions and encoders, and beh
 Constant, ConstantOfShape, RandomNormal, branches and loops that capture, functions, outputs that are inputs or
 initializers. Then what the option refuses."""
 
+import re
 import sys
 
 import arrays
@@ -18,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 SHORT = {TensorProto.FLOAT16: np.float16, TensorProto.BFLOAT16: ml_dtypes.bfloat16}
 TYPE_NAMES = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16", TensorProto.FLOAT: "float"}
+KINDS = {np.dtype(np.float32): "float", np.dtype(np.float16): "float16", np.dtype(bool): "bool"}
 
 
 def tensor(array, kind, name=""):
@@ -199,7 +201,7 @@ def run(model, inputs, load=None, **options):
         try:
             for i, value in enumerate(model.graph.input):
                 if value.name in inputs:
-                    kind = {np.dtype(np.float32): "float", np.dtype(np.float16): "float16"}.get(inputs[value.name].dtype, "bfloat16")
+                    kind = KINDS.get(inputs[value.name].dtype, "bfloat16")
                     session.set_input(i, arrays.to_input(inputs[value.name], kind))
             session.run()
             return [arrays.from_tensor(session.output(k))[1].copy()
@@ -267,6 +269,44 @@ def refusals():
             tally.check(text, text in str(error), str(error))
 
 
+def mixed():
+    """Graphs that mix types: the errors of a session without the option, which floats in place of 16 bits would hide."""
+    half, single = TensorProto.FLOAT16, TensorProto.FLOAT
+    node = helper.make_node
+    def ends(kinds):
+        return [helper.make_tensor_value_info(name, kind, [2]) for name, kind in kinds.items()]
+    body = helper.make_graph([node("Mul", ["i", "x"], ["t"], "in the branch")], "body", [], ends({"t": single}))
+    same = "must have the same type: Cast one of them"
+    for title, nodes, inputs, y, text in (
+            ("an input", [node("Add", ["x", "z"], ["y"])], {"x": half, "z": single}, half, same),
+            ("types of 16 bits", [node("Add", ["x", "z"], ["y"])], {"x": half, "z": TensorProto.BFLOAT16}, half, same),
+            ("an initializer", [node("Mul", ["x", "h"], ["y"])], {"x": single}, single, same),
+            ("a constant", [node("Constant", [], ["c"], value=tensor([1], half)), node("Sub", ["x", "c"], ["y"])],
+             {"x": single}, single, same),
+            ("a cast", [node("Cast", ["x"], ["c"], to=half), node("Div", ["c", "x"], ["y"])], {"x": single}, single, same),
+            ("a result of other nodes", [node("Exp", ["x"], ["a"]), node("Neg", ["z"], ["b"]), node("Concat", ["a", "b"], ["y"], axis=0)],
+             {"x": half, "z": single}, half, "must have the same type"),
+            ("a branch", [node("If", ["b"], ["y"], then_branch=body, else_branch=body)], {"x": half, "i": single, "b": TensorProto.BOOL},
+             single, same),
+            ("an output", [node("Neg", ["x"], ["y"])], {"x": single}, half, "is of type float, but the model states float16"),
+            ("an output of floats", [node("Neg", ["x"], ["y"])], {"x": half}, single, "is of type float16, but the model states float")):
+        graph = helper.make_graph(nodes, "graph", ends(inputs), ends({"y": y}), [tensor([1], half, "h")])
+        for value in graph.input:
+            if value.name == "b":
+                del value.type.tensor_type.shape.dim[:]
+        model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 17)])
+        types = {**SHORT, single: np.float32, TensorProto.BOOL: bool}
+        given = {name: np.ones([2] if name != "b" else [], types[kind]) for name, kind in inputs.items()}
+        said = []
+        for load in (None, oxlib.Options(float16_sums=True)):
+            try:
+                run(model, given, load, threads=1)
+                said.append("runs")
+            except oxlib.OxError as error:
+                said.append(str(error))
+        tally.check(f"mixed: {title}", text in said[0] and said[0] == re.sub("#[0-9]'", "'", said[1]), said)
+
+
 def main():
     asked = trials.parse(120)  # a loaded model has no place for constants in place of inputs
     rng = np.random.default_rng(asked.seed)
@@ -274,6 +314,7 @@ def main():
     for text in failures[:25]:
         print(text)
     refusals()
+    mixed()
     passed = asked.cases - len(failures)
     return tally.finish(passed + tally.counts[True], len(failures))
 
