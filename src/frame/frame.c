@@ -137,13 +137,13 @@ static ox_status create_written(ox_frame *frame) {
     const size_t count = (size_t)graph->nvalues, nin = (size_t)ox_frame_most(graph, false);
     if (!graph->types_written)
         return OX_OK;
-    frame->written = ox_pile_array(&frame->fixed, count, sizeof *frame->written);
-    frame->as_written = ox_pile_array(&frame->fixed, nin, sizeof *frame->as_written);
-    if (!frame->written || !frame->as_written)
-        return ox_fail_memory(frame->error, "the types of a session", count * sizeof *frame->written);
-    memcpy(frame->written, graph->types_written, count * sizeof *frame->written);
+    frame->work.written = ox_pile_array(&frame->fixed, count, sizeof *frame->work.written);
+    frame->work.as_written = ox_pile_array(&frame->fixed, nin, sizeof *frame->work.as_written);
+    if (!frame->work.written || !frame->work.as_written)
+        return ox_fail_memory(frame->error, "the types of a session", count * sizeof *frame->work.written);
+    memcpy(frame->work.written, graph->types_written, count * sizeof *frame->work.written);
     for (int i = 0; i < graph->ncaptures; i++)
-        frame->written[graph->captures[i].value] = frame->outer->written[graph->captures[i].outer];
+        frame->work.written[graph->captures[i].value] = frame->outer->work.written[graph->captures[i].outer];
     return OX_OK;
 }
 #endif

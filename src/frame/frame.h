@@ -47,6 +47,10 @@ typedef struct ox_work {
     int node;
     const ox_tensor **in;
     ox_tensor **out;
+#if OX_WITH_WIDENING
+    ox_dtype *written;     /* by value: the type that it has in the model (plan/written.h); NULL without float16_sums */
+    ox_tensor *as_written; /* the inputs so */
+#endif
 } ox_work;
 
 /* Data that planning looked at: the plan holds while a value that is no constant has these elements, packed. */
@@ -208,10 +212,6 @@ struct ox_frame {
     bool *told;                /* of outputs: whether a wrong shape has been reported; NULL without a warn function */
     ox_subframes *subframes;   /* of each node; NULL if none has any */
     ox_work work;
-#if OX_WITH_WIDENING
-    ox_dtype *written;     /* by value: the type that it has in the model (plan/written.h); NULL without float16_sums */
-    ox_tensor *as_written; /* the inputs of a node so */
-#endif
 #if OX_WITH_SELF_CHECK
     ox_checking checking;
 #endif

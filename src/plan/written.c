@@ -23,13 +23,13 @@ static bool show_inputs(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int i = 0; i < node->nin; i++) {
         const ox_tensor *given = frame->work.in[i];
-        const ox_dtype type = given ? frame->written[node->in[i]] : OX_UNDEFINED;
+        const ox_dtype type = given ? frame->work.written[node->in[i]] : OX_UNDEFINED;
         if (!given || type == given->dtype || (type == OX_UNDEFINED && given->dtype != OX_FLOAT))
             continue;
         if (type == OX_UNDEFINED)
             return false;
-        frame->as_written[i] = (ox_tensor){type, given->rank, given->dims, NULL, NULL};
-        frame->work.in[i] = &frame->as_written[i];
+        frame->work.as_written[i] = (ox_tensor){type, given->rank, given->dims, NULL, NULL};
+        frame->work.in[i] = &frame->work.as_written[i];
     }
     return true;
 }
@@ -40,7 +40,7 @@ static ox_status note_result(ox_frame *frame, int n, int k) {
     if (!ox_type_fits(stated, given))
         return ox_fail(frame->error, OX_ERROR_MODEL, "output %d, '%.*s', is of type %s, but the model states %s", k, 60,
                        ox_graph_name(frame->graph, v), OX_TYPE(given), OX_TYPE(stated));
-    frame->written[v] = given;
+    frame->work.written[v] = given;
     return OX_OK;
 }
 
@@ -49,7 +49,7 @@ static void note_stated(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++)
         if (node->out[k] >= 0)
-            frame->written[node->out[k]] = frame->graph->types_written[node->out[k]];
+            frame->work.written[node->out[k]] = frame->graph->types_written[node->out[k]];
 }
 
 ox_status ox_written_infer(ox_frame *frame, int n) {
@@ -58,7 +58,7 @@ ox_status ox_written_infer(ox_frame *frame, int n) {
     const ox_attr *widened = find_widened(call);
     note_stated(frame, n);
     if (widened && node->nout && node->out[0] >= 0)
-        frame->written[node->out[0]] = (ox_dtype)widened->u.i;
+        frame->work.written[node->out[0]] = (ox_dtype)widened->u.i;
     if (widened || ox_op_has(call->op, OX_OP_CONTROL) || is_integer(frame, call) || !show_inputs(frame, n))
         return OX_OK;
     call->live = false;

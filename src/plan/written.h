@@ -9,7 +9,7 @@
 /* Whether nodes are to be inferred so, too. */
 static inline bool ox_has_written(const ox_frame *frame) {
 #if OX_WITH_WIDENING
-    return frame->written != NULL;
+    return frame->work.written != NULL;
 #else
     (void)frame;
     return false;
