@@ -231,6 +231,7 @@ enum {
     /* Which of two operators that share their functions a row is. */
     OX_OP_QUANTIZED = 33554432, /* each of its tensors has a scale and a zero point: QLinearConv, not ConvInteger */
     OX_OP_CODES = 67108864,     /* its weights are places of numbers in a table: MatMulBnb4, not MatMulNBits */
+    OX_OP_MIXED = 536870912,    /* each step has three positions: MRotaryEmbedding, not RotaryEmbedding */
     OX_OP_CHOOSES = 134217728,  /* prepare looks at attributes alone, and refuses some while the model is loaded, too */
     OX_OP_BLOCKS = 268435456 /* reads or gives images in blocks of channels: its nodes are written when all are there */
 };

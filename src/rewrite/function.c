@@ -305,6 +305,37 @@ static void write_mean_variance(ox_emitter *e, const ox_node *node, int32_t *val
                  values, "y", node->nout, node->out);
 }
 
+/* ---- Operators that ONNX has in other words (ops/function/twins.c) -------------------------------------------- */
+
+static bool says(const ox_node *node, const char *name, const char *text) {
+    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_STRING);
+    return attr && ox_says(attr->u.s, text);
+}
+
+static void write_distances(ox_emitter *e, const ox_node *node, int32_t *values) {
+#define SQUARES "ReduceSum<keepdims=0>(Square(Sub(Unsqueeze(a, [1]), b)), [2])"
+    const bool root = says(node, "metric", "euclidean");
+    ox_emit_body(e, root ? "y = Sqrt(" SQUARES ")" : "y = " SQUARES, values, "y", node->nout, node->out);
+}
+
+static void write_sampling(ox_emitter *e, const ox_node *node, int32_t *values) {
+#define SAMPLED(mode) "y = GridSample<align_corners=@,padding_mode=@,mode=\"" mode "\">(a, b)"
+    const char *body = says(node, "mode", "nearest")   ? SAMPLED("nearest")
+                       : says(node, "mode", "bicubic") ? SAMPLED("cubic")
+                                                       : SAMPLED("linear");
+    ox_emit_body(e, body, values, "y", node->nout, node->out);
+}
+
+/* Rows of as many elements as the scale has; all in floats. */
+static void write_gated_norm(ox_emitter *e, const ox_node *node, int32_t *values) {
+#define NORMED                                                                                                         \
+    "r = Reshape<allowzero=1>(Cast<to=1>(a), Concat<axis=0>(Slice(Shape(a), [0], [-1]), Div(Last(a), Shape(b)), "      \
+    "Shape(b))); n = RMSNormalization<axis=-1,epsilon=@epsilon:0.00001>(r, Cast<to=1>(b)); g = Cast<to=1>(c); "        \
+    "y = CastLike(Mul(Reshape<allowzero=1>(n, Shape(a)), "
+    ox_emit_body(e, says(node, "activation", "sigmoid") ? NORMED "Sigmoid(g)), a)" : NORMED "Swish(g)), a)", values,
+                 "y", node->nout, node->out);
+}
+
 #define BODY(name, outputs, body)                                                                                      \
     { name, outputs, body, NULL, NULL, NULL, NULL }
 #define WRITTEN(name, outputs, write)                                                                                  \
@@ -318,6 +349,7 @@ static const function functions[] = {
     WRITTEN("Attention", "yz", write_attention),
     BODY("AveragePool", "y", "y = AveragePool<" POOL_ATTRS ",dilations=@>(a)"),
     BODY("BiasGelu", "y", "y = Gelu(Add(a, b))"),
+    WRITTEN("CDist", "y", write_distances),
     ACTIVATED("Conv", "y", FUSED_CONV, conv_activations),
     WRITTEN("Crop", "y", write_crop),
     BODY("DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)"),
@@ -328,13 +360,20 @@ static const function functions[] = {
          "s = Add?b(Add(Gather(c, a), Gather(d, i|Positions(a))), Gather(e, b)); "
          "y = LayerNormalization<axis=-1," EPSILON ">(s, f, g); "
          "m ?= ReduceSum<keepdims=0>(Cast<to=6>(Equal(h|Expand(0, Shape(a)), 1)), [1])"),
+    BODY("ExpandDims", "y", "y = Unsqueeze(a, Reshape(Cast<to=7>(b), [1]))"),
     BODY("FastGelu", "y", "y = Gelu<approximate=\"tanh\">(Add?b(a, b))"),
     ACTIVATED("FusedConv", "y", FUSED_CONV, conv_activations),
     ACTIVATED("FusedGemm", "y", "y = Activate?activation(Gemm<" GEMM_ATTRS ">(a, b, c))", gemm_activations),
+    BODY("GatedAdd", "y", "y = Add(a, Mul(b, c))"),
+    WRITTEN("GatedRMSNorm", "y", write_gated_norm),
+    BODY("GatherND", "y", "y = GatherND(a, Cast<to=7>(b))"),
     BODY("Gelu", "y", "y = Gelu(a)"),
     BODY("GlobalAveragePool", "y", "y = GlobalAveragePool(a)"),
     BODY("GlobalMaxPool", "y", "y = GlobalMaxPool(a)"),
+    WRITTEN("GridSample", "y", write_sampling),
     WRITTEN("ImageScaler", "y", write_image_scaler),
+    BODY("LinearAttentionGate", "yz",
+         "y = CastLike(Mul(Softplus(Add(Cast<to=1>(a), b)), c), a); z ?= CastLike(Sigmoid(Cast<to=1>(d|a)), a)"),
     BODY("MatMulIntegerToFloat", "y", "y = Add?g(Mul(Cast<to=1>(MatMulInteger(a, b, e, f)), Mul(c, d)), g)"),
     BODY("MaxPool", "y", MAX_POOL),
     BODY("MatMulInteger16", "y", "y = MatMul(Cast<to=6>(a), Cast<to=6>(b))"),
@@ -342,8 +381,13 @@ static const function functions[] = {
     IMAGES("NhwcConv", "y = Conv<" CONV_ATTRS ">(a, b, c)", NULL, "a", "b"),
     IMAGES("NhwcFusedConv", FUSED_CONV, conv_activations, "ad", "b"),
     IMAGES("NhwcMaxPool", MAX_POOL, NULL, "a", ""),
+    BODY("Pad", "y", "y = Pad<mode=@>(a, Reshape(b, [-1]), Squeeze?c(c))"),
     BODY("ParametricSoftplus", "y", "y = Mul(Softplus(Mul(a, @beta:1.0)), @alpha:1.0)"),
     WRITTEN("QAttention", "yz", write_attention),
+    BODY("QEmbedLayerNormalization", "yz",
+         "s = Add?b(Add(De(Gather(c, a), i, n), De(Gather(d, Positions(a)), j, o)), De?b(Gather?b(e, b), k, p)); "
+         "y = LayerNormalization<axis=-1," EPSILON ">(s, De(f, l, q), De(g, m, r)); "
+         "z ?= ReduceSum<keepdims=0>(Cast<to=6>(Equal(h|Expand(0, Shape(a)), 1)), [1])"),
     BODY("QGemm", "y",
          "p = Add?g(MatMulInteger(Transpose?transA(a), Transpose?transB(d), c, f), g); "
          "y = Qu?h(Mul(Cast<to=1>(p), Mul(Mul(Constant<value_float=@alpha:1.0>(), b), e)), h, i)"),
@@ -360,9 +404,14 @@ static const function functions[] = {
     BODY("QLinearWhere", "y", "y = Where(a, Qu(De(b, c, d), h, i), Qu(De(e, f, g), h, i))"),
     BODY("QuantizeLinear", "y", "y = QuantizeLinear<axis=@>(a, b, c)"),
     BODY("QuickGelu", "y", "y = Swish<alpha=@alpha:1.702>(a)"),
+    BODY("Range", "y", "y = Range(Squeeze(a), Squeeze(b), Squeeze(c|1))"),
     WRITTEN("ReorderInput", "y", write_block_start),
     WRITTEN("ReorderOutput", "y", write_block_end),
+    BODY("SampleOp", "y", "y = Identity(a)"),
     BODY("Scale", "y", "y = Mul(a, @scale:1.0)"),
+    BODY("ScaledSiLU", "y",
+         "z = CastLike(Mul(Cast<to=1>(a), Squeeze(Cast<to=1>(b|Constant<value_float=@alpha:1.0>()))), a); "
+         "y = Mul(z, Sigmoid(z))"),
     BODY("ScaledTanh", "y", "y = Mul(Tanh(Mul(a, @beta:1.0)), @alpha:1.0)"),
     WRITTEN("SimplifiedLayerNormalization", "yv", write_simplified_norm),
     BODY("SkipLayerNormalization", "ymvs",
@@ -370,6 +419,9 @@ static const function functions[] = {
     BODY("SkipSimplifiedLayerNormalization", "ymvs",
          "s = Add?d(Add(a, b), d); y = RMSNormalization<axis=-1," EPSILON ">(s, c); "
          "v ?= Inverse(Square(Cast<to=1>(s)), [-1], Constant<value_float=@epsilon:0.000000000001>())"),
+    BODY("TransposeMatMul", "y", "y = FusedMatMul<alpha=@,transA=@,transB=@>(a, b)"),
+    BODY("Trilu", "y", "y = Trilu<upper=@>(a, b)"),
+    BODY("Unique", "yin", "y,p,i,n = Unique<sorted=0>(a)"),
     WRITTEN("Upsample", "y", write_upsample),
 };
 

@@ -18,9 +18,10 @@ import ml_mistakes
 import model_mistakes
 import oxlib
 import tally
+import twin_mistakes
 
 MISTAKES = [mistake for part in (model_mistakes, mistakes, mistakes_networks, mistakes_numbers, ml_mistakes,
-                                 control_mistakes, fused_mistakes, gradient_mistakes)
+                                 control_mistakes, fused_mistakes, gradient_mistakes, twin_mistakes)
             for mistake in part.MISTAKES]
 
 

@@ -88,6 +88,8 @@ static ox_status check_rest(ox_call *call, linear *l) {
 }
 
 static ox_status read_node(ox_call *call, linear *l) {
+    if (ox_call_int(call, "state_window", 0) != 0) /* of com.microsoft's */
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "attribute 'state_window' is not supported");
     OX_TRY(read_rule(call, l));
     OX_TRY(read_sizes(call, l));
     OX_TRY(check_rest(call, l));

@@ -1,4 +1,5 @@
-/* rotary.c: RotaryEmbedding, of ONNX and of com.microsoft. */
+/* rotary.c: RotaryEmbedding, of ONNX and of com.microsoft, and MRotaryEmbedding, whose steps have three positions each:
+ * in time, height and width. Each of them gives angles to some of the pairs. */
 #include "attention.h"
 #include "loops/blend_loops.h"
 #include "loops/lanes.h"
@@ -7,7 +8,8 @@
 #include <string.h>
 
 enum {
-    X
+    X,
+    STREAMS = 3 /* positions of a step */
 };
 
 typedef struct rotary {
@@ -17,6 +19,9 @@ typedef struct rotary {
     bool interleaved;
     int cos, sin, positions; /* inputs */
     bool is_first;           /* one position, of the first step */
+    bool mixed;              /* each step has three positions; */
+    bool woven;              /* pairs take turns, and do not lie in sections */
+    int64_t sections[STREAMS];
 } rotary;
 
 /* com.microsoft has positions always, and in front of the angles. */
@@ -27,6 +32,28 @@ static bool is_contributed(const ox_call *call) {
 static void number_inputs(const ox_call *call, rotary *r) {
     *r = is_contributed(call) ? (rotary){.positions = 1, .cos = 2, .sin = 3}
                               : (rotary){.cos = 1, .sin = 2, .positions = 3};
+}
+
+/* How many pairs each of the positions has. */
+static ox_status read_sections(ox_call *call, rotary *r) {
+    const ox_attr *list = ox_call_attr(call, "mrope_section", OX_ATTR_INTS);
+    const int64_t layout = ox_call_int(call, "mrope_layout", 0);
+    int64_t sum = 0;
+    bool fits = list && list->count == STREAMS;
+    for (int k = 0; k < STREAMS && fits; k++) {
+        r->sections[k] = list->u.ints[k];
+        fits = r->sections[k] >= 0 && ox_add_i64(sum, r->sections[k], &sum);
+    }
+    if (!fits || sum != r->half)
+        return ox_call_fail(call, OX_ERROR_MODEL,
+                            "attribute 'mrope_section' must be 3 numbers of pairs, of which there are %lld",
+                            (long long)r->half);
+    if (layout != 0 && layout != 1)
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'mrope_layout' must be 0 or 1, not %lld",
+                            (long long)layout);
+    r->mixed = true;
+    r->woven = layout == 1;
+    return OX_OK;
 }
 
 /* The heads of com.microsoft's operator are counted by the width of its angles, where nothing else says it. */
@@ -84,11 +111,14 @@ static ox_status read_node(ox_call *call, rotary *r) {
         return ox_call_fail(call, OX_ERROR_SHAPE, "%lld elements of heads of %lld cannot be rotated in pairs",
                             (long long)rotated, (long long)r->size);
     r->half = rotated / 2;
-    r->is_first = positions && is_contributed(call) && positions->rank < 2 && ox_tensor_count(positions) == 1;
-    if (positions && !r->is_first &&
-        !ox_same_dims(positions->rank, positions->dims, 2, (const int64_t[]){r->batch, r->sequence}))
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape [%lld,%lld]", OX_INPUT(call, r->positions),
-                            (long long)r->batch, (long long)r->sequence);
+    if (ox_op_has(call->op, OX_OP_MIXED))
+        OX_TRY(read_sections(call, r));
+    const int64_t dims[] = {STREAMS, r->batch, r->sequence}, first = r->mixed ? 0 : 1, rank = STREAMS - first;
+    r->is_first =
+        positions && is_contributed(call) && !r->mixed && positions->rank < 2 && ox_tensor_count(positions) == 1;
+    if (positions && !r->is_first && !ox_same_dims(positions->rank, positions->dims, (int)rank, dims + first))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have shape %s", OX_INPUT(call, r->positions),
+                            OX_DIMS((int)rank, dims + first));
     OX_TRY(check_cache(call, r, r->cos));
     return check_cache(call, r, r->sin);
 }
@@ -114,6 +144,8 @@ ox_status ox_prepare_rotary(ox_call *call) {
     OX_TRY(read_node(call, r));
     const int dense[] = {X, r->cos, r->sin};
     OX_TRY(ox_list_plan(call, r->positions));
+    for (int i = 0; i < 2 && r->mixed; i++)
+        OX_TRY(ox_workspace_add(call, ox_count(3, (const int64_t[]){r->batch, r->sequence, r->half}), sizeof(ox_f32)));
     for (int i = 0; i < 3; i++)
         OX_TRY(ox_dense_plan(call, call->in[dense[i]]));
     return ox_dense_plan_out(call, ox_tensor_count(call->out[0]));
@@ -150,6 +182,25 @@ static void rotary_part(void *context, int part, int parts) {
     }
 }
 
+/* Which of its positions a pair goes by: where they take turns, each has as many as its section, and time the rest. */
+static int stream_of(const rotary *r, int64_t pair) {
+    if (!r->woven)
+        return pair < r->sections[0] ? 0 : pair < r->sections[0] + r->sections[1] ? 1 : 2;
+    const int turn = (int)(pair % STREAMS);
+    return pair / STREAMS < r->sections[turn] ? turn : 0;
+}
+
+/* The angles of each step, out of those of its positions. */
+static const ox_f32 *mix(const rotary *r, const int64_t *positions, const ox_f32 *angles, ox_f32 *to) {
+    const int64_t steps = r->batch * r->sequence;
+    for (int64_t pair = 0; pair < r->half; pair++) {
+        const int64_t *list = positions + stream_of(r, pair) * steps;
+        for (int64_t i = 0; i < steps; i++)
+            to[i * r->half + pair] = angles[list[i] * r->half + pair];
+    }
+    return to;
+}
+
 /* The last step of a sequence is the furthest from the one position that is given. */
 static ox_status check_positions(const ox_call *call, const rotary *r, const int64_t *positions) {
     const int64_t most = call->in[r->cos]->dims[0], steps = r->is_first ? r->sequence : 1,
@@ -168,12 +219,20 @@ ox_status ox_run_rotary(ox_call *call) {
     const int64_t count = ox_tensor_count(call->out[0]);
     size_t used = 0;
     const int64_t *positions = ox_list_take(call, &used, r->positions);
+    const int64_t pairs = r->mixed ? r->batch * r->sequence * r->half : 0;
+    ox_f32 *cos = r->mixed ? ox_workspace_take(call, &used, pairs, sizeof *cos) : NULL,
+           *sin = r->mixed ? ox_workspace_take(call, &used, pairs, sizeof *sin) : NULL;
     OX_TRY(check_positions(call, r, positions));
     rotary_job job = {r, OX_BUILD_OF(call->loops, ox_rotate_builds), .positions = positions};
     job.x = ox_dense_in(call, &used, call->in[X]).data;
     job.cos = ox_dense_in(call, &used, call->in[r->cos]).data;
     job.sin = ox_dense_in(call, &used, call->in[r->sin]).data;
     job.to = ox_dense_out(call, &used, count);
+    if (r->mixed) {
+        job.cos = mix(r, positions, job.cos, cos);
+        job.sin = mix(r, positions, job.sin, sin);
+        job.positions = NULL;
+    }
     ox_pool_run_pieces(call->pool, 8 * (double)count, rotary_part, &job);
     ox_dense_store(call, count, job.to);
     return OX_OK;

@@ -32,12 +32,28 @@ static ox_status read_activation(ox_call *call, bool *silu) {
                               OX_SHORT(said));
 }
 
+/* What com.microsoft's operator has beyond ONNX's. */
+static ox_status check_forms(ox_call *call) {
+    static const struct {
+        const char *name;
+        int64_t plain;
+    } forms[] = {{"channels_last", 0}, {"dilation", 1}, {"ndim", 1}, {"state_window", 0}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const int64_t given = ox_call_int(call, forms[i].name, forms[i].plain);
+        if (given != forms[i].plain)
+            return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "attribute '%s' is %lld, only %lld is supported",
+                                forms[i].name, (long long)given, (long long)forms[i].plain);
+    }
+    return OX_OK;
+}
+
 ox_status ox_infer_causal_conv(ox_call *call) {
     const ox_tensor *x = call->in[0], *w = call->in[1];
     bool silu;
     OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     OX_TRY(ox_call_check_same(call, 0, PAST));
     OX_TRY(read_activation(call, &silu));
+    OX_TRY(check_forms(call));
     if (x->rank != 3 || w->rank != 3 || w->dims[0] != x->dims[1] || w->dims[1] != 1 || w->dims[2] < 1)
         return ox_call_fail(call, OX_ERROR_SHAPE,
                             "%s and %s: [sequences,channels,length] and [channels,1,kernel] are expected",
