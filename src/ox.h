@@ -514,8 +514,10 @@ OX_API ox_status ox_session_prepare(ox_session *session, ox_error *error);
 OX_API ox_status ox_session_run(ox_session *session, ox_error *error);
 
 /* Returns memory for output `index`, whose type and shape are in `output`: `bytes` bytes, packed, that nothing else
- * uses until the run ends, not even as an input. NULL leaves the output in the session's memory. The function must not
- * use the session. */
+ * uses until the run ends. It may be that of inputs, if no output shows them: outputs are copied there at the end then.
+ * Only what updates a cache (GroupQueryAttention, MultiHeadAttention with past_sequence_length, TensorScatter) writes
+ * what it adds alone to memory that is its input's, of the same type and shape, packed, and read by no other node. NULL
+ * leaves the output in the session's memory. The function must not use the session. */
 typedef void *ox_output_fn(void *context, size_t index, const ox_tensor *output, size_t bytes);
 
 /* Makes runs write outputs to the caller's memory, from the next run on; NULL unsets it. Each run calls `callback` once

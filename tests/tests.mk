@@ -15,7 +15,7 @@ CHECK_PARTS := \
   models-check
 CHECK_BESIDE := \
   changing unit epilogues cli products \
-  convs trained loops decided winograds attentions heads experts property fused twins saved widened allocations \
+  convs trained loops decided winograds attentions heads caches experts property fused twins saved widened allocations \
   conformance tolerances \
   hostile hostile-values errors addresses regression \
   nbits expand-forms views casts shrinks \
@@ -161,6 +161,9 @@ $(BUILD)/same.so: tests/property/same.c src/ox.h
 GRAPHS ?= $(if $(SANITIZE),500,3000)
 graphs: $(BUILD)/ox $(BUILD)/libox.so $(BUILD)/same.so venv
 	@$(OX_PYTHON) $(VENV_RUN) $(GRAPHS) tests/property/graphs.py --cases $(GRAPHS) --ox $(BUILD)/ox
+
+caches: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/caches.py --cases 600
 
 twins: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/twins.py --cases 1000
@@ -399,7 +402,7 @@ tsan:
 	  exit 1; done
 
 # The random tests of operators, each run of which is repeated with constants: tests/lib/alike.py.
-ALIKE_PARTS := winograds loops attentions heads experts property products epilogues fused twins nbits expand-forms views casts shrinks picks images \
+ALIKE_PARTS := winograds loops attentions heads caches experts property products epilogues fused twins nbits expand-forms views casts shrinks picks images \
   suppressions convs conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines folds recurrent \
   gradients einsums signals texts sequences maps chances ml
 alike: $(BUILD)/libox.so venv

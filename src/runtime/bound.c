@@ -1,6 +1,8 @@
 /* bound.c: see bound.h. */
 #include "bound.h"
 
+#include "caches.h"
+
 #include <string.h>
 
 #include "iterate/bcast.h"
@@ -35,12 +37,13 @@ static ox_status get_room(ox_frame *frame, ox_room *room, size_t size, void **da
     return OX_OK;
 }
 
-/* Loops may need aligned memory: an output is computed in a room where the caller's is not, or where there is none. */
+/* Loops may need aligned memory: an output is computed in a room where the caller's is not, where there is none, or
+ * where that is an input's. */
 static ox_status place(ox_frame *frame, int k, const ox_tensor *output, void **memory) {
     ox_bound *bound = frame->placer.context;
     ask(bound, k, output);
     *memory = bound->given[k];
-    if (*memory && ox_is_aligned(*memory))
+    if (*memory && ox_is_aligned(*memory) && ox_caches_fit(frame, bound->caches, k, output, *memory))
         return OX_OK;
     return get_room(frame, &bound->rooms[k], bytes_of(output), memory);
 }
@@ -51,9 +54,11 @@ ox_status ox_bound_set(ox_frame *frame, ox_bound *bound, ox_output_fn *callback,
         bound->given = ox_pile_array(&frame->fixed, nout, sizeof *bound->given);
         bound->asked = ox_pile_array(&frame->fixed, nout, sizeof *bound->asked);
         bound->rooms = ox_pile_array(&frame->fixed, nout, sizeof *bound->rooms);
+        bound->caches = ox_pile_array(&frame->fixed, nout, sizeof *bound->caches);
         ox_tensor *results = ox_pile_array(&frame->fixed, nout, sizeof *results);
-        if (!bound->given || !bound->asked || !bound->rooms || !results)
+        if (!bound->given || !bound->asked || !bound->rooms || !bound->caches || !results)
             return ox_fail_memory(frame->error, "the outputs of a session", nout * sizeof *results);
+        OX_TRY(ox_caches_find(frame, bound->caches));
         bound->results = results;
     }
     frame->plan.stale |= !callback != !bound->callback;

@@ -15,6 +15,7 @@ typedef struct ox_bound {
     ox_tensor *results; /* of the last run */
     void **given;       /* in this run: the caller's memory, NULL for none */
     bool *asked;        /* in this run: for that memory */
+    int *caches;        /* the inputs whose memory the outputs may have: caches.h */
     ox_room *rooms;     /* for outputs that were to be computed in the caller's memory, and could not be */
 } ox_bound;
 

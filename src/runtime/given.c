@@ -8,8 +8,7 @@ enum {
     GIVEN_MOST = 1 << 14 /* bytes of an input: lists of axes, sizes and counts are short */
 };
 
-/* The bytes from the first to the last of a tensor's elements, and how many of them lie before its data. */
-static int64_t extent_of(const ox_tensor *tensor, int64_t *before) {
+int64_t ox_given_extent(const ox_tensor *tensor, int64_t *before) {
     int64_t strides[OX_MAX_RANK], behind = (int64_t)ox_dtype_size(tensor->dtype);
     *before = 0;
     if (ox_tensor_count(tensor) < 1)
@@ -43,7 +42,7 @@ ox_status ox_given_copy(ox_frame *frame) {
         if (!source->shape || source->slot->constant || ox_is_value(source->slot->tensor.dtype) || !source->given)
             continue;
         int64_t before;
-        const int64_t size = extent_of(&source->slot->tensor, &before);
+        const int64_t size = ox_given_extent(&source->slot->tensor, &before);
         if (size > 0 && size <= GIVEN_MOST)
             OX_TRY(copy_source(frame, source, (size_t)size, (size_t)before));
     }

@@ -254,7 +254,7 @@ static void move_added(made_job *job) {
     job->to = to;
 }
 
-/* Fills a cache: the steps that are given, and those of this call. */
+/* Fills a cache: the steps that are given, unless they lie there already, and those of this call. */
 static void fill_cache(made_job *job) {
     const ox_attention_shape *s = job->s;
     const operand o = operand_of(s, job->which);
@@ -264,7 +264,9 @@ static void fill_cache(made_job *job) {
     if (past >= 0 && s->past) {
         ox_attention_rows rows = ox_attention_rows_of(past, false, o.heads, s->past, o.size);
         rows.first = values_at(s, job->which, s->past);
-        move_steps(job, job->call->in[past], &rows, s->batch, s->past, 0);
+        const char *from = (const char *)job->call->in[past]->data + rows.first * (int64_t)ox_dtype_size(job->dtype);
+        if (from != job->to || job->room != s->past)
+            move_steps(job, job->call->in[past], &rows, s->batch, s->past, 0);
     }
     if (job->lay->made[job->which])
         make_rows(job);

@@ -108,7 +108,8 @@ ox_status ox_run_tensor_scatter(ox_call *call) {
     OX_TRY(check_indices(&job));
     if (ox_tensor_count(call->out[0]) == 0)
         return OX_OK;
-    ox_pack(call->loops, call->pool, call->in[0], call->out[0]->data);
+    if (call->in[0]->data != call->out[0]->data || !ox_tensor_is_packed(call->in[0]))
+        ox_pack(call->loops, call->pool, call->in[0], call->out[0]->data);
     if (s->count > 0)
         ox_pool_run_pieces(call->pool, (double)ox_tensor_count(call->in[1]) * 8, write_part, &job);
     return OX_OK;
