@@ -229,6 +229,19 @@ static void write_attention(ox_emitter *e, const ox_node *node, int32_t *values)
     ox_emit_body(e, "x = Add?c(MatMul(a, b), c); " PROJECTED("d", "f", "e", "s"), values, "yz", node->nout, node->out);
 }
 
+/* One step; its query, key and value may be one tensor. The length of the past counts where the cache has room for
+ * more. */
+static void write_masked_heads(ox_emitter *e, const ox_node *node, int32_t *values) {
+#define HEADS(q, k, v, length)                                                                                         \
+    "y,s,t,u = MultiHeadAttention<num_heads=@,scale=@,mask_filter_value=@>(" q ", " k ", " v                           \
+    ", k, d, e, f, g, " length ")"
+    const bool is_split = input_of(node, 1) >= 0, is_shared = ox_emit_int(node, "past_present_share_buffer", 0) != 0;
+    values['r' - 'a'] = is_shared ? values['h' - 'a'] : OX_NONE;
+    ox_emit_body(
+        e, is_split ? HEADS("a", "b", "c", "r") : "l,m,n = Split<axis=-1,num_outputs=3>(a); " HEADS("l", "m", "n", "r"),
+        values, "ystu", node->nout, node->out);
+}
+
 /* The mean over some axes, all of them if none is listed. */
 static void write_mean(ox_emitter *e, const ox_node *node, int32_t *values) {
     values['x' - 'a'] = emit_list(e, "value_ints", ox_emit_attr(node, "axes", OX_ATTR_INTS));
@@ -352,6 +365,7 @@ static const function functions[] = {
     WRITTEN("CDist", "y", write_distances),
     ACTIVATED("Conv", "y", FUSED_CONV, conv_activations),
     WRITTEN("Crop", "y", write_crop),
+    WRITTEN("DecoderMaskedMultiHeadAttention", "ystu", write_masked_heads),
     BODY("DequantizeLinear", "y", "y = DequantizeLinear<axis=@>(a, b, c)"),
     BODY("DynamicQuantizeMatMul", "y",
          "q,s,z = DynamicQuantizeLinear(a); y = Add?e(Mul(Cast<to=1>(MatMulInteger(q, b, z, d)), Mul(s, c)), e)"),

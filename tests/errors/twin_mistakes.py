@@ -86,6 +86,19 @@ def models():
     yield turned("two positions of a step", SHAPE, "input 1 'p' (int64 [2,1,2]) must have shape [3,1,2]", {"p": positions[:2]})
     yield turned("a height beyond the angles", VALUE, "position 4 is out of range for the 4 rows of input 2 'c' (float [4,4])",
                  {"p": positions + np.array([0, 4, 0])[:, None, None]})
+    step, past = floats(1, 1, 8), floats(1, 2, 3, 4)
+    def masked(title, status, said, text="q,k,k,,,p,p", inputs=(), **attributes):
+        given = {"q": step, "k": step, "p": past, **dict(inputs)}
+        return at(title, f"DecoderMaskedMultiHeadAttention {text} y,pk,pv", {n: v for n, v in given.items() if n in text.split(",")},
+                  status, said, **{"num_heads": 2} | attributes)
+    yield masked("two steps of a decoder", SHAPE, "input 0 'q' (float [1,2,8]) must have one step, not 2", inputs={"q": floats(1, 2, 8)})
+    yield masked("keys without values", MODEL, "inputs 1 and 2, keys and values, must be given together", "q,k")
+    yield masked("eight elements for queries, keys and values", SHAPE,
+                 "input 0 'q' (float [1,1,8]) does not give queries, keys and values of one size", "q")
+    yield masked("a cache of beams", UNSUPPORTED, "input 9 'c' (int32 [1,1,4]): caches of beams are not supported",
+                 "q,k,k,,,p,p,,,c", {"c": np.zeros((1, 1, 4), np.int32)})
+    yield masked("a shared cache without a length", MODEL,
+                 "attribute 'past_present_share_buffer' needs input 7, the length of the past", past_present_share_buffer=1)
     steps = floats(1, 2, 4)
     yield at("states of several steps", "LinearAttention x,x,x y,s", {"x": steps}, UNSUPPORTED,
              "attribute 'state_window' is not supported", q_num_heads=1, kv_num_heads=1, update_rule="linear", state_window=2)

@@ -619,7 +619,7 @@ WITHOUT = {
         "QLinearSoftmax", "QLinearWhere", "QuantizeLinear", "QuickGelu", "SkipLayerNormalization",
         "SkipSimplifiedLayerNormalization")},
     **{f"com.microsoft.{name}": "of a domain of its own; tests/property/twins.py has it" for name in (
-        "CDist", "CausalConvWithState", "ExpandDims", "GatedAdd", "GatedRMSNorm", "GatherND", "GridSample", "LinearAttention",
+        "CDist", "CausalConvWithState", "DecoderMaskedMultiHeadAttention", "ExpandDims", "GatedAdd", "GatedRMSNorm", "GatherND", "GridSample", "LinearAttention",
         "LinearAttentionGate", "MRotaryEmbedding", "Pad", "QEmbedLayerNormalization", "Range", "SampleOp", "ScaledSiLU",
         "TransposeMatMul", "Trilu", "Unique")},
     **{f"com.microsoft.nchwc.{name}": "of a domain of its own; tests/property/saved.py has it" for name in (

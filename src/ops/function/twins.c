@@ -150,6 +150,37 @@ ox_status ox_infer_decay_gate(ox_call *call) {
     return check_same_dims(call, 0, 3);
 }
 
+/* ---- Attention of one step --------------------------------------------------------------------------------------- */
+
+/* DecoderMaskedMultiHeadAttention: MultiHeadAttention checks the rest. */
+ox_status ox_infer_masked_heads(ox_call *call) {
+    enum {
+        KEY = 1,
+        VALUE,
+        LENGTH = 7,
+        INDIRECTION = 9
+    };
+    const ox_tensor *x = call->in[0];
+    OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
+    OX_TRY(check_rank(call, 0, 3));
+    if (x->dims[1] != 1)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have one step, not %lld", OX_INPUT(call, 0),
+                            (long long)x->dims[1]);
+    if (ox_call_given(call, KEY) != ox_call_given(call, VALUE))
+        return ox_call_fail(call, OX_ERROR_MODEL, "inputs 1 and 2, keys and values, must be given together");
+    if (!ox_call_given(call, KEY) && x->dims[2] % 3)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s does not give queries, keys and values of one size",
+                            OX_INPUT(call, 0));
+    if (ox_call_given(call, INDIRECTION))
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "%s: caches of beams are not supported",
+                            OX_INPUT(call, INDIRECTION));
+    if (ox_call_int(call, "past_present_share_buffer", 0) && !ox_call_given(call, LENGTH) &&
+        !(ox_call_given(call, KEY) && call->in[KEY]->rank == 4))
+        return ox_call_fail(call, OX_ERROR_MODEL,
+                            "attribute 'past_present_share_buffer' needs input 7, the length of the past");
+    return OX_OK;
+}
+
 /* ---- Embeddings of bytes ----------------------------------------------------------------------------------------- */
 
 enum {
