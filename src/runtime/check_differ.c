@@ -1,6 +1,7 @@
 /* check_differ.c: comparing tensors element by element. */
 #include "check_differ.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -67,12 +68,23 @@ static double unit(ox_dtype dtype, double value) {
     return ldexp(1, (exponent > least ? exponent : least) - digits);
 }
 
+/* What a bound is a share of, in place of a smaller magnitude: below the smallest normal number roundings stay as large
+ * as there, where products underflow to 0 as well. */
+static double at_least_normal(ox_dtype dtype, double magnitude) {
+    const double least = dtype == OX_DOUBLE || dtype == OX_COMPLEX128 ? DBL_MIN : (double)FLT_MIN;
+    return magnitude < least ? least : magnitude; /* NaN stays */
+}
+
 static double allowed(const ox_tensor *a, int64_t i, double x, double y, const ox_tolerance *bound, double largest) {
-    double most = bound->share * largest;
+    double most = 0;
+    if (bound->share > 0)
+        most += bound->share * at_least_normal(a->dtype, largest);
     if (bound->units > 0)
         most += bound->units * unit(a->dtype, fabs(x) > fabs(y) ? x : y);
-    if (bound->scale)
-        most += bound->times * (bound->largest > 0 ? bound->largest : fabs(read(bound->scale, i)));
+    if (bound->scale) {
+        const double scale = bound->largest > 0 ? bound->largest : fabs(read(bound->scale, i));
+        most += bound->times * at_least_normal(a->dtype, scale);
+    }
     return most;
 }
 

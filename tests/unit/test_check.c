@@ -280,6 +280,25 @@ START_TEST(sums_that_overflow_are_no_fault) {
 }
 END_TEST
 
+/* Products below the smallest normal number, and those that underflow to 0, round by as much as at that number. */
+START_TEST(sums_of_denormal_products_are_no_fault) {
+    static float a[4 * 40], b[40 * 24];
+    static const int64_t rows[] = {4, 40}, columns[] = {40, 24}, product[] = {4, 24};
+    for (int i = 0; i < 4 * 40; i++)
+        a[i] = (float)(i % 7 - 3) * 0x1p-5F;
+    for (int i = 0; i < 40 * 24; i++)
+        b[i] = (float)(i % 11 - 5) * (_i ? 0x1p-149F : 0x1p-146F);
+    ox_put_input(&m.graph, "a", OX_FLOAT, 2, rows);
+    ox_put_input(&m.graph, "b", OX_FLOAT, 2, columns);
+    ox_put_node(&m.graph, "MatMul", "a,b", "y", NULL);
+    ox_put_output(&m.graph, "y", OX_FLOAT, 2, product);
+    ck_assert_msg(!own_load(&m), "%s", m.error.text);
+    const ox_tensor inputs[] = {{OX_FLOAT, 2, rows, NULL, a}, {OX_FLOAT, 2, columns, NULL, b}};
+    ck_assert_msg(!own_run(&m, 2, inputs), "%s", m.error.text);
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_check(void);
 Suite *ox_suite_check(void) {
     Suite *suite = suite_create("check");
@@ -293,6 +312,7 @@ Suite *ox_suite_check(void) {
     tcase_add_loop_test(tests, a_fault_ends_a_run_and_no_more, 0, 2);
     tcase_add_test(tests, a_missing_output_is_no_fault);
     tcase_add_test(tests, sums_that_overflow_are_no_fault);
+    tcase_add_loop_test(tests, sums_of_denormal_products_are_no_fault, 0, 2);
     tcase_add_loop_test(tests, right_runs_pass, 0, ox_sample_count);
     suite_add_tcase(suite, tests);
     return suite;
