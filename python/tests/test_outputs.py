@@ -144,6 +144,17 @@ def test_run_into_strided_and_shared_memory():
     assert (shared[:64] == 6).all() and (shared[96:] == 3).all()
 
 
+def test_strings():
+    """Strings become objects of Python, which the memory of a run has no room for, however many there are."""
+    model = oxrt.Model(make_model([node("Concat", "x,x", "y", axis=0)], [("x", TensorProto.STRING, ["n"])],
+                                  [("y", TensorProto.STRING, None)]))
+    for count in (5000, 3, 0, 3):
+        x = np.array([f"text {i}" for i in range(count)], object)
+        y = np.empty(2 * count, object)
+        assert model(x).tolist() == x.tolist() * 2
+        assert model.run_into({"x": x}, {"y": y})[0] is y and y.tolist() == x.tolist() * 2
+
+
 def test_run_into_what_does_not_fit():
     model = small_and_large()
     y = np.zeros(LARGE, np.float32)

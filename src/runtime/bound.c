@@ -41,8 +41,11 @@ static ox_status get_room(ox_frame *frame, ox_room *room, size_t size, void **da
  * where that is an input's. */
 static ox_status place(ox_frame *frame, int k, const ox_tensor *output, void **memory) {
     ox_bound *bound = frame->placer.context;
-    ask(bound, k, output);
-    *memory = bound->given[k];
+    *memory = NULL;
+    if (can_move(output)) {
+        ask(bound, k, output);
+        *memory = bound->given[k];
+    }
     if (*memory && ox_is_aligned(*memory) && ox_caches_fit(frame, bound->caches, k, output, *memory))
         return OX_OK;
     return get_room(frame, &bound->rooms[k], bytes_of(output), memory);

@@ -161,6 +161,34 @@ START_TEST(outputs_that_share) {
 }
 END_TEST
 
+/* Strings stay in the session: no memory is asked for, not even where a node computes the output alone. */
+START_TEST(strings_are_not_asked_for) {
+    static ox_bytes graph, bytes;
+    static const int64_t dims[] = {2};
+    static const ox_string x[] = {{"ox", 2}, {"", 0}};
+    graph.size = bytes.size = 0;
+    ox_bytes attrs = {0};
+    ox_put_attr_int(&attrs, "axis", 0);
+    ox_put_node(&graph, "Concat", "x,x", "y", &attrs);
+    ox_put_input(&graph, "x", OX_STRING, 1, dims);
+    ox_put_output(&graph, "y", OX_STRING, -1, NULL);
+    ox_put_model(&bytes, &graph, 17);
+    load(&bytes);
+    const ox_tensor in = {.dtype = OX_STRING, .rank = 1, .dims = dims, .data = (void *)(uintptr_t)x};
+    bind_all(0);
+    for (int turn = 0; turn < 2; turn++) {
+        ck_assert_int_eq(ox_session_set_input(session, 0, &in, &error), OX_OK);
+        ck_assert_msg(ox_session_run(session, &error) == OX_OK, "%s", error.text);
+        const ox_tensor got = output(0);
+        const ox_string *texts = got.data;
+        ck_assert_int_eq(giving.calls[0], 0);
+        ck_assert(got.rank == 1 && got.dims[0] == 4);
+        for (int i = 0; i < 4; i++)
+            ck_assert(texts[i].size == x[i % 2].size && !memcmp(texts[i].data, x[i % 2].data, x[i % 2].size));
+    }
+}
+END_TEST
+
 /* Once it is planned, a run allocates nothing; and each allocation fails once. */
 START_TEST(memory_of_runs) {
     static ox_bytes bytes;
@@ -203,6 +231,7 @@ Suite *ox_suite_bound(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, every_sample, 0, ox_sample_count);
     tcase_add_test(tcase, outputs_that_share);
+    tcase_add_test(tcase, strings_are_not_asked_for);
     tcase_add_test(tcase, memory_of_runs);
     suite_add_tcase(suite, tcase);
     return suite;
