@@ -141,17 +141,18 @@ versions: $(BUILD)/ox node-cases
 property: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 6000 tests/property/broadcast.py --cases 6000
 
-products: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 2500 tests/property/products.py --cases 2500
-
-epilogues: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),160,640) tests/property/epilogues.py --cases $(if $(SANITIZE),160,640)
-
-expand-forms: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/expand_forms.py --cases 600
-
-views: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 2000 tests/property/views.py --cases 2000
+# Parts that draw so many cases, or fewer in sanitized builds, and compare what comes out: NAME:CASES[:SANITIZED], each by
+# a script of its name.
+DRAWN := \
+  products:2500 epilogues:640:160 expand-forms:600 views:2000 fused:1600 saved:240 decided:700:200 nbits:400 \
+  attentions:900 heads:1200 experts:400 gradients:1200 einsums:800 loops:300:100 recurrent:400 casts:1000 shrinks:1000 \
+  signals:400 picks:3400 images:1100 suppressions:400 pools:800 convs:500:200 transposed:400 deforms:100 regions:300 \
+  winograds:300:20 conv-rows:300:60 mapped:60:20 integer-convs:400 quantized:1200 norms:1000 lines:1000 sequences:1000 \
+  folds:400:100 sparse:600 maps:600 texts:800 chances:800 ml:900 caches:600 twins:1000
+DRAWN_CASES = $(if $(SANITIZE),$(lastword $(DRAWN_AS)),$(word 2,$(DRAWN_AS)))
+DRAWN_AS = $(subst :, ,$(filter $@:%,$(DRAWN)))
+$(foreach part,$(DRAWN),$(firstword $(subst :, ,$(part)))): $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) $(DRAWN_CASES) tests/property/$(subst -,_,$@).py --cases $(DRAWN_CASES)
 
 # What is called too often for Python; it finds ox.h's functions in the library that the program has loaded.
 $(BUILD)/same.so: tests/property/same.c src/ox.h
@@ -162,122 +163,8 @@ GRAPHS ?= $(if $(SANITIZE),500,3000)
 graphs: $(BUILD)/ox $(BUILD)/libox.so $(BUILD)/same.so venv
 	@$(OX_PYTHON) $(VENV_RUN) $(GRAPHS) tests/property/graphs.py --cases $(GRAPHS) --ox $(BUILD)/ox
 
-caches: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/caches.py --cases 600
-
-twins: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/twins.py --cases 1000
-
-fused: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1600 tests/property/fused.py --cases 1600
-
-saved: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 240 tests/property/saved.py --cases 240
-
-decided: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),200,700) tests/property/decided.py --cases $(if $(SANITIZE),200,700)
-
 widened: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 205 tests/property/widened.py --cases 200
-
-nbits: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/nbits.py --cases 400
-
-attentions: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/attentions.py --cases 900
-
-heads: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/heads.py --cases 1200
-
-experts: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/experts.py --cases 400
-
-gradients: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/gradients.py --cases 1200
-
-einsums: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/einsums.py --cases 800
-
-loops: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),100,300) tests/property/loops.py --cases $(if $(SANITIZE),100,300)
-
-recurrent: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/recurrent.py --cases 400
-
-casts: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/casts.py --cases 1000
-
-shrinks: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/shrinks.py --cases 1000
-
-signals: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/signals.py --cases 400
-
-picks: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 3400 tests/property/picks.py --cases 3400
-
-images: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1100 tests/property/images.py --cases 1100
-
-suppressions: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/suppressions.py --cases 400
-
-pools: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/pools.py --cases 800
-
-convs: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),200,500) tests/property/convs.py --cases $(if $(SANITIZE),200,500)
-
-transposed: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/transposed.py --cases 400
-
-deforms: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 100 tests/property/deforms.py --cases 100
-
-regions: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 300 tests/property/regions.py --cases 300
-
-winograds: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),20,300) tests/property/winograds.py --cases $(if $(SANITIZE),20,300)
-
-conv-rows: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),60,300) tests/property/conv_rows.py --cases $(if $(SANITIZE),60,300)
-
-mapped: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),20,60) tests/property/mapped.py --cases $(if $(SANITIZE),20,60)
-
-integer-convs: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 400 tests/property/integer_convs.py --cases 400
-
-quantized: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1200 tests/property/quantized.py --cases 1200
-
-norms: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/norms.py --cases 1000
-
-lines: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/lines.py --cases 1000
-
-sequences: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 1000 tests/property/sequences.py --cases 1000
-
-folds: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) $(if $(SANITIZE),100,400) tests/property/folds.py --cases $(if $(SANITIZE),100,400)
-
-sparse: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/sparse.py --cases 600
-
-maps: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 600 tests/property/maps.py --cases 600
-
-texts: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/texts.py --cases 800
-
-chances: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 800 tests/property/chances.py --cases 800
-
-ml: $(BUILD)/libox.so venv
-	@$(OX_PYTHON) $(VENV_RUN) 900 tests/property/ml.py --cases 900
 
 flat-trees: $(BUILD)/libox.so $(BUILD)/ox venv
 	@$(OX_PYTHON) $(VENV_RUN) 121 tests/device/flat.py $(BUILD)/ox $(BUILD)/flat
