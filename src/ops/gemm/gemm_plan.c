@@ -100,7 +100,7 @@ static const ox_pass_affine *find_finish(const ox_gemm *g, ox_gemm_plan *plan) {
 ox_gemm ox_gemm_finished(const ox_gemm_plan *plan, const ox_gemm *g) {
     const ox_pass_affine *affine = plan->affine;
     ox_gemm finished = *g;
-    OX_ASSERT(affine && !g->after.end);
+    OX_ASSERT(!g->after.end);
     finished.c = affine->out->data ? (char *)affine->out->data + g->start * (int64_t)sizeof(float) : NULL;
     finished.c_row = row_of_result(g) * (int64_t)sizeof(float);
     finished.after = (ox_gemm_after){.finish = ox_epilogue_finish(affine), .finish_count = plan->finish_count};

@@ -560,17 +560,10 @@ static void vector_share(void *context, ox_share *share) {
 
 /* ---- Products ----------------------------------------------------------------------------------------------- */
 
-/* One product; part: of the pool that computes it alone, -1 if the pool shares it. */
-static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, int part) {
-    ox_gemm_place_finish(gemm);
-    ox_gemm transposed;
-    if (plan->transposed)
-        transposed = ox_gemm_transpose(gemm);
-    gemm_job job = {.plan = plan,
-                    .gemm = gemm,
-                    .transposed = plan->transposed ? &transposed : gemm,
-                    .workspace = workspace,
-                    .part = part};
+/* One product, computed as `transposed` says; part: of the pool that computes it alone, -1 if the pool shares it. */
+static void run_as(const ox_gemm_plan *plan, const ox_gemm *gemm, const ox_gemm *transposed, char *workspace,
+                   int part) {
+    gemm_job job = {.plan = plan, .gemm = gemm, .transposed = transposed, .workspace = workspace, .part = part};
     OX_ASSERT(gemm->m > 0 && gemm->n > 0 && gemm->k >= 0);
     OX_ASSERT(ox_is_aligned(workspace));
     OX_ASSERT(!gemm->panels || ox_is_aligned(gemm->panels));
@@ -580,8 +573,18 @@ static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, in
     if (plan->algorithm == OX_GEMM_PANELS)
         run_panels(&job, pool);
     else
-        ox_pool_share(pool, pieces(job.transposed->n, plan->kernel->columns),
-                      pieces(plan->columns, plan->kernel->columns), vector_share, &job);
+        ox_pool_share(pool, pieces(transposed->n, plan->kernel->columns), pieces(plan->columns, plan->kernel->columns),
+                      vector_share, &job);
+}
+
+static void run_one(const ox_gemm_plan *plan, ox_gemm *gemm, char *workspace, int part) {
+    ox_gemm_place_finish(gemm);
+    if (plan->transposed) {
+        const ox_gemm transposed = ox_gemm_transpose(gemm);
+        run_as(plan, gemm, &transposed, workspace, part);
+    } else {
+        run_as(plan, gemm, gemm, workspace, part);
+    }
 }
 
 typedef struct batch_job {
