@@ -57,6 +57,14 @@
 #ifndef OX_WITH_COLUMNS
 #define OX_WITH_COLUMNS 1
 #endif
+/* ... data of tensors in typed fields, float_data and so on, besides raw_data, */
+#ifndef OX_WITH_TYPED
+#define OX_WITH_TYPED 1
+#endif
+/* ... the computation of constants when a plan is made: without it each run computes them, */
+#ifndef OX_WITH_CONSTANTS
+#define OX_WITH_CONSTANTS 1
+#endif
 /* ... code that reads trees from attributes: `ox embed` lays trees out beforehand, ... */
 #ifndef OX_WITH_TREES
 #define OX_WITH_TREES 1
@@ -127,7 +135,7 @@
 #define OX_WITH_QUANTIZED 1
 #endif
 
-/* Some of them become operators that no file can name: tables of one byte, QLinearGemm. */
+/* Some of them become operators that ONNX lacks: tables of one byte, QLinearGemm. */
 #ifndef OX_WITH_OWN_OPERATORS
 #define OX_WITH_OWN_OPERATORS (OX_WITH_QUANTIZED && !OX_SMALL)
 #endif
@@ -136,20 +144,24 @@
 #ifndef OX_WITH_MEANS
 #define OX_WITH_MEANS 1
 #endif
-#define OX_WITH_BYTE_MEANS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_MEANS))
+#define OX_WITH_BYTE_MEANS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_MEANS))
 
-/* Gemm between quantizations becomes QLinearGemm, on devices, too, if their list has Gemm. */
+/* Gemm between quantizations becomes QLinearGemm, on devices, too, if their list says so. */
 #ifndef OX_WITH_GEMMS
 #define OX_WITH_GEMMS 1
 #endif
-#define OX_WITH_BYTE_GEMMS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_GEMMS))
+#define OX_WITH_BYTE_GEMMS (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_GEMMS))
 /* Add, Sub, Mul and Div of two tensors of bytes, the same if their list says so. */
 #ifndef OX_WITH_ARITHMETIC
 #define OX_WITH_ARITHMETIC 1
 #endif
-#define OX_WITH_BYTE_ARITHMETIC (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_QUANTIZED && OX_WITH_ARITHMETIC))
-/* Some operator that no file can name is there. */
+#define OX_WITH_BYTE_ARITHMETIC (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_ARITHMETIC))
+/* Some operator that only models of `ox embed` name is there, ... */
 #define OX_WITH_SOME_OWN (OX_WITH_BYTE_MEANS || OX_WITH_BYTE_GEMMS || OX_WITH_BYTE_ARITHMETIC)
+/* ... and models name them: on devices, if a list has them. */
+#ifndef OX_WITH_REWRITTEN
+#define OX_WITH_REWRITTEN OX_WITH_SOME_OWN
+#endif
 
 /* The nodes as the model has them stay beside, for sessions that want them. */
 #ifndef OX_KEEP_WRITTEN

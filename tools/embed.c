@@ -11,6 +11,7 @@
 #include "kind.h"
 #include "memory.h"
 #include "options.h"
+#include "rewritten.h"
 #include "slim.h"
 #include "tool.h"
 
@@ -19,6 +20,7 @@ typedef struct embedding {
     const ox_bindings *bindings;
     ox_limits limits;
     bool names;      /* models keep them, and all that they have */
+    bool quantized;  /* the device rewrites quantized networks */
     bool plan;       /* plans in place of models */
     size_t most_ram; /* bytes, SIZE_MAX if not given */
     size_t ram;      /* that the arenas of plans take so far */
@@ -31,8 +33,8 @@ typedef struct embedding {
 typedef struct embedded {
     const char *path;
     char name[64]; /* an identifier */
-    ox_text bytes; /* of the model, with trees that are laid out; empty if it is loaded from its file */
-    size_t flat;   /* nodes with such trees */
+    ox_text bytes; /* of the model, with what is rewritten and laid out; empty if it is loaded from its file */
+    size_t flat;   /* nodes whose trees are laid out */
     ox_model *model;
     ox_inputs inputs;
     ox_session *session;
@@ -88,11 +90,11 @@ static bool wants_files(const unsigned char *bytes, size_t size) {
 static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
     unsigned char *bytes = NULL;
     ox_text slim = {0}, aligned = {0}, out = {0};
-    ox_status status = e->flat ? OX_OK : ox_file_read(e->path, &bytes, size, &all->error);
+    ox_status status = e->bytes.size ? OX_OK : ox_file_read(e->path, &bytes, size, &all->error);
     if (status)
         return status;
-    const unsigned char *model = e->flat ? (const unsigned char *)e->bytes.data : bytes;
-    if (e->flat)
+    const unsigned char *model = e->bytes.size ? (const unsigned char *)e->bytes.data : bytes;
+    if (e->bytes.size)
         *size = e->bytes.size;
     if (all->names)
         ox_text_add(&slim, (const char *)model, *size);
@@ -100,7 +102,8 @@ static ox_status write_bytes(embedding *all, const embedded *e, size_t *size) {
         status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
     if (!status && !ox_align_model(&aligned, (const unsigned char *)ox_text_get(&slim), slim.size))
         status = ox_tool_fail(&all->error, OX_ERROR_MODEL, "%s: not a model", e->path);
-    all->needs.external |= !e->flat && wants_files(model, *size);
+    all->needs.typed |= ox_model_is_typed((const unsigned char *)ox_text_get(&aligned), aligned.size);
+    all->needs.external |= !e->bytes.size && wants_files(model, *size);
     free(bytes);
     *size = aligned.size;
     ox_text_format(&out, "/* %s.c: written by ox embed. */\n#include \"%s.h\"\n\n", e->name, e->name);
@@ -122,7 +125,7 @@ static ox_status write_model_header(embedding *all, const embedded *e, size_t si
                    "/* %s.h: written by ox embed. */\n"
                    "#ifndef EMBEDDED_%s_H\n"
                    "#define EMBEDDED_%s_H\n\n"
-                   "/* The model. Weights lie at multiples of %d and are used in place. */\n"
+                   "/* The model. Weights lie at multiples of %d, or of their elements, and are used in place. */\n"
                    "extern const unsigned char %s_model[%zu];\n\n"
                    "/* A buffer for loading and running it, enough on every machine. What a machine needs exactly is\n"
                    " * ox_fixed.peak after the first run on it. */\n"
@@ -130,7 +133,7 @@ static ox_status write_model_header(embedding *all, const embedded *e, size_t si
                    "#define %s_BUFFER_BYTES %zu\n"
                    "#endif\n\n"
                    "#endif\n",
-                   e->name, e->name, e->name, (int)OX_PAYLOAD_ALIGNMENT, e->name, size, e->name, e->name, e->peak);
+                   e->name, e->name, e->name, (int)OX_WORD, e->name, size, e->name, e->name, e->peak);
     ox_status status = write_file(all, e->name, ".h", &out);
     ox_text_free(&out);
     return status;
@@ -324,29 +327,40 @@ static bool has_trees(const embedded *e) {
     return count > e->flat;
 }
 
-/* Lays the trees of a model out, which is then loaded from these bytes, aligned as the device has them: not if it has
- * data in other files. */
-static ox_status flatten(embedding *all, embedded *e) {
+/* Rewrites a quantized network, unless it is for a plan, whose steps are operators on integers anyway, and lays the
+ * trees of a model out. It is then loaded from these bytes, aligned as the device has them: not if it has data in other
+ * files. */
+static ox_status prepare_bytes(embedding *all, embedded *e) {
     unsigned char *bytes;
     size_t size;
-    ox_text flat = {0};
+    ox_text rewritten = {0}, flat = {0};
     if (all->names)
         return OX_OK;
     const ox_status status = ox_file_read(e->path, &bytes, &size, &all->error);
-    if (!status && (!ox_flatten_model(&flat, bytes, size, &e->flat) || !e->flat || wants_files(bytes, size) ||
-                    !ox_align_model(&e->bytes, (const unsigned char *)ox_text_get(&flat), flat.size))) {
-        ox_text_free(&e->bytes);
-        e->flat = 0;
+    if (status)
+        return status;
+    if (!wants_files(bytes, size)) {
+        const bool is_rewritten = !all->plan && !all->quantized && ox_rewrite_model(&rewritten, bytes, size);
+        const unsigned char *model = is_rewritten ? (const unsigned char *)rewritten.data : bytes;
+        size = is_rewritten ? rewritten.size : size;
+        const bool is_flat = ox_flatten_model(&flat, model, size, &e->flat) && e->flat;
+        e->flat = is_flat ? e->flat : 0;
+        if (is_flat)
+            model = (const unsigned char *)flat.data, size = flat.size;
+        if ((is_flat || is_rewritten) && !ox_align_model(&e->bytes, model, size)) {
+            ox_text_free(&e->bytes);
+            e->flat = 0;
+        }
     }
+    ox_text_free(&rewritten);
     ox_text_free(&flat);
-    if (!status)
-        free(bytes);
-    return status;
+    free(bytes);
+    return OX_OK;
 }
 
 static ox_status load(embedding *all, embedded *e, const ox_options *options) {
-    ox_status status = flatten(all, e);
-    if (!status && e->flat)
+    ox_status status = prepare_bytes(all, e);
+    if (!status && e->bytes.size)
         return ox_model_load_memory(e->bytes.data, e->bytes.size, options, &e->model, &all->error);
     if (!status)
         status = ox_model_load_file(e->path, options, &e->model, &all->error);
@@ -432,6 +446,10 @@ int ox_command_embed(ox_args *args) {
         if (ox_args_option(args, "--max-ram", &value)) {
             if (!ox_options_read_size(value, &all.most_ram))
                 status = ox_tool_usage(args->command, "--max-ram wants bytes, such as 64K, not '%s'", value);
+            continue;
+        }
+        if (ox_args_flag(args, "--keep-quantized")) {
+            all.quantized = true;
             continue;
         }
         if (ox_args_flag(args, "--plan")) {

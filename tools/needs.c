@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "memory.h"
+#include "small_conv.h"
+#include "write_model.h"
 #include "write_plan.h"
 
 static int compare_needs(const void *a, const void *b) {
@@ -45,22 +47,20 @@ static int64_t greatest(const ox_value_info *info, int first) {
     return most;
 }
 
-/* Whether the loops of devices for bytes surely take a QLinearConv: what src/bare/shape.c asks for, and less. */
+/* Whether the loops of devices for bytes surely take a QLinearConv: what src/bare/shape.c asks for, where each size is
+ * the greatest, and padding that auto_pad makes is below a kernel's reach. */
 static bool is_small(const ox_node_info *node) {
-    enum {
-        MOST = 1 << 12,
-        MOST_ROOM = 1 << 24
-    };
     ox_value_info x, w, y;
     if (ox_node_input(node, 0, &x) || ox_node_input(node, 3, &w) || ox_node_output(node, 0, &y) || x.rank < 3 ||
         x.rank > 4 || w.rank != x.rank || y.rank != x.rank)
         return false;
     const int64_t sizes[] = {greatest(&x, 1), greatest(&w, 0), greatest(&y, 1), ox_node_greatest(node)};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i] > MOST)
+        if (sizes[i] > OX_MOST_CONV_SIZE)
             return false;
-    const int64_t step = sizes[3] ? sizes[3] : 1, kernel = greatest(&w, 2) * step;
-    return (greatest(&y, 2) * step + kernel + 3) * (kernel + 1) <= MOST_ROOM && sizes[1] * kernel * kernel <= MOST_ROOM;
+    const int64_t step = sizes[3] ? sizes[3] : 1, kernel = greatest(&w, 2);
+    const int64_t row = ox_conv_band_row(greatest(&y, 2), step, kernel, step);
+    return ox_conv_band_fits(row, kernel, step, sizeof(int16_t)) && sizes[1] * kernel <= OX_MOST_CONV_PRODUCTS / kernel;
 }
 
 /* An ox_node_fn: average pools and arithmetic of bytes, and convolutions whose groups have one input channel. */
@@ -68,8 +68,9 @@ static void add_node_needs(void *context, const ox_node_info *node) {
     ox_needs *needs = context;
     const bool is_quantized = !strcmp(node->op, "QLinearConv");
     ox_value_info weights;
+    needs->constants |= ox_node_is_constant(node);
     needs->gemms |= !*node->domain && !strcmp(node->op, "QLinearGemm");
-    needs->means |= !*node->domain && strstr(node->op, "AveragePool") != NULL;
+    needs->means |= !*node->domain && !strncmp(node->op, "QLinear", 7) && strstr(node->op, "AveragePool") != NULL;
     needs->arithmetic |= is_arithmetic(node);
     needs->columns |= is_quantized && !is_small(node);
     if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
@@ -101,12 +102,12 @@ void ox_needs_of_model(ox_needs *needs, const ox_model *model, const ox_session 
     ox_model_info info;
     ox_model_get_info(model, &info);
     needs->functions |= !planned && info.function_count > 0;
+    needs->quantized |= ox_model_is_rewritten(model);
     for (size_t i = 0; i < ox_model_op_use_count(model); i++) {
         ox_op_use use;
         ox_text name = {0};
         if (ox_model_op_use(model, i, &use))
             continue;
-        needs->quantized |= !*use.domain && !strcmp(use.name, "QuantizeLinear");
         if (planned)
             continue;
         ox_text_format(&name, "%s%s%s", use.domain, *use.domain ? "." : "", use.name);
@@ -127,14 +128,18 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         ox_text_put(out, "with external\n");
     if (needs->quantized)
         ox_text_put(out, "with quantized\n");
-    if (needs->quantized && needs->means)
+    if (needs->means)
         ox_text_put(out, "with means\n");
-    if (needs->quantized && needs->arithmetic)
+    if (needs->arithmetic)
         ox_text_put(out, "with arithmetic\n");
     if (needs->gemms)
         ox_text_put(out, "with gemms\n");
     if (needs->trees)
         ox_text_put(out, "with trees\n");
+    if (needs->typed)
+        ox_text_put(out, "with typed\n");
+    if (needs->constants)
+        ox_text_put(out, "with constants\n");
     if (needs->depth)
         ox_text_put(out, "with depth\n");
     if (needs->columns)

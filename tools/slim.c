@@ -7,6 +7,7 @@
 
 #include "memory.h"
 #include "message.h"
+#include "write_model.h"
 
 enum {
     MOST_DEPTH = 100,
@@ -23,9 +24,13 @@ enum {
     GRAPH_SPARSE = 15,
     NODE_INPUT = 1,
     NODE_OUTPUT = 2,
+    NODE_OP = 4,
     NODE_ATTRIBUTE = 5,
     NODE_DOMAIN = 7,
+    ATTRIBUTE_NAME = 1,
+    ATTRIBUTE_INT = 3,
     ATTRIBUTE_GRAPH = 6,
+    ATTRIBUTE_INTS = 8,
     ATTRIBUTE_GRAPHS = 11,
     TENSOR_NAME = 8,
     INFO_NAME = 1,
@@ -286,14 +291,61 @@ static void put_attribute(slimmer *s, ox_text *out, ox_message attribute, int de
     put_text(out, NODE_ATTRIBUTE, &made);
 }
 
+static bool is_text(ox_message m, const char *text) {
+    return size_of(m) == strlen(text) && !memcmp(m.at, text, size_of(m));
+}
+
+/* Whether all integers of an attribute are that number, which is less than 128. */
+static bool holds_only(ox_message attribute, unsigned char number) {
+    ox_field field;
+    while (ox_message_next(&attribute, &field)) {
+        if (field.number != ATTRIBUTE_INT && field.number != ATTRIBUTE_INTS)
+            continue;
+        const bool is_packed = field.kind == OX_MESSAGE_LENGTH;
+        for (const unsigned char *at = is_packed ? field.body.at : field.whole.at + 1;
+             at < (is_packed ? field.body.end : field.whole.end); at++)
+            if (*at != number)
+                return false;
+    }
+    return true;
+}
+
+/* Whether convolutions and pools are the same without the attribute. */
+static bool is_default(ox_message node, ox_message attribute) {
+    static const char *const convolutions[] = {"Conv", "ConvInteger", "QLinearConv"};
+    static const char *const pools[] = {"AveragePool", "MaxPool", "QLinearAveragePool"};
+    static const struct {
+        const char *name;
+        unsigned char number;
+    } defaults[] = {{"group", 1}, {"dilations", 1}, {"strides", 1}, {"pads", 0}};
+    const ox_message op = find_field(node, NODE_OP), called = find_field(attribute, ATTRIBUTE_NAME);
+    const ox_message domain = find_field(node, NODE_DOMAIN);
+    bool has_weights = false, is_window = false;
+    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
+        has_weights |= is_text(op, convolutions[i]);
+        is_window |= is_text(op, convolutions[i]) || is_text(op, pools[i]);
+    }
+    if (size_of(domain) && !is_text(domain, "ai.onnx") && !is_text(domain, OX_OWN_DOMAIN))
+        return false;
+    if (!is_window || (has_weights && is_text(called, "kernel_shape"))) /* the weights have it */
+        return is_window;
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (is_text(called, defaults[i].name))
+            return holds_only(attribute, defaults[i].number);
+    return false;
+}
+
 static void put_node(slimmer *s, ox_text *out, ox_message node, int depth) {
+    const ox_message whole = node;
     ox_text made = {0};
     ox_field field;
     while (ox_message_next(&node, &field))
         if (field.number == NODE_INPUT || field.number == NODE_OUTPUT)
             put_name(s, &made, field.number, field.body);
-        else if (field.number == NODE_ATTRIBUTE)
+        else if (field.number == NODE_ATTRIBUTE && !is_default(whole, field.body))
             put_attribute(s, &made, field.body, depth);
+        else if (field.number == NODE_ATTRIBUTE)
+            continue;
         else if (!is_unread(node_unread, field.number))
             ox_message_put(&made, field.whole);
     put_text(out, GRAPH_NODE, &made);

@@ -138,7 +138,8 @@ const ox_subcommand ox_subcommands[] = {
      "  ox info model.onnx --json\n"},
     {"embed", ox_command_embed, "write the files that a firmware needs to run models",
      "usage: ox embed MODEL... -o DIR [-d DIM=N]... [--names | --plan]\n"
-     "                [--max-ram SIZE] [--max-memory SIZE] [--timeout SECONDS]\n"
+     "                [--keep-quantized] [--max-ram SIZE] [--max-memory SIZE]\n"
+     "                [--timeout SECONDS]\n"
      "\n"
      "Writes into DIR: ops.txt, the operators and element types that the models need,\n"
      "for `make device OPS=DIR/ops.txt`; NAME.c and NAME.h for each model, its bytes\n"
@@ -150,6 +151,8 @@ const ox_subcommand ox_subcommands[] = {
      "                 weights, which are left out otherwise\n"
      "  --plan         writes plans for these shapes instead of models: C constants,\n"
      "                 which need no loader and no planning on the device\n"
+     "  --keep-quantized  leaves quantized networks as they are: the device rewrites\n"
+     "                 them to integers, which is done here otherwise\n"
      "  --max-ram SIZE  fails if inputs and results of steps take more bytes on the\n"
      "                 device, such as 64K; also limits the arenas of plans\n"
      "  --max-memory SIZE, --timeout SECONDS   as in ox run: each model runs once\n"

@@ -5,6 +5,7 @@
 
 #include "requantize.h"
 #include "shape.h"
+#include "small_conv.h"
 
 enum {
     AT_ONCE = 4, /* output elements */
@@ -43,7 +44,8 @@ size_t ox_conv_bytes_room(const ox_conv *conv) {
     const ox_shape s = ox_shape_of(conv);
     if (is_depthwise(&s))
         return sizeof(int16_t) * (size_t)ox_band_count(&s, sizeof(int16_t));
-    if (conv->in_channels > (1 << 24) / (s.rows * s.columns) || conv->out_channels > ox_quotient(1 << 24, conv->groups))
+    if (conv->in_channels > OX_MOST_CONV_PRODUCTS / (s.rows * s.columns) ||
+        conv->out_channels > ox_quotient(OX_MOST_CONV_PRODUCTS, conv->groups))
         return 0;
     return sizeof(int16_t) * (size_t)(quads(&s) * QUAD * AT_ONCE) + ends_room(conv);
 }

@@ -44,10 +44,10 @@ static ox_status check_entries(ox_call *call, int i, ox_dtypes dtypes) {
 }
 
 static ox_status infer(ox_call *call) {
-    const ox_tensor *a = call->in[A], *b = call->in[B];
     OX_TRY(ox_check_bytes(call, A));
     OX_TRY(ox_check_bytes_out(call, Y_SCALE));
     OX_TRY(ox_call_check_dtype(call, B, OX_BYTE_TYPES));
+    const ox_tensor *a = call->in[A], *b = call->in[B];
     if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[is_by_rows(call) ? 1 : 0])
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must be matrices of as many columns as rows",
                             OX_INPUT(call, A), OX_INPUT(call, B));

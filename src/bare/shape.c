@@ -1,6 +1,8 @@
 /* shape.c: the sizes of convolutions and bands. */
 #include "shape.h"
 
+#include "small_conv.h"
+
 ox_shape ox_shape_of(const ox_conv *c) {
     const ox_window *w = &c->window;
     const int d = w->spatial - 1;
@@ -19,7 +21,7 @@ ox_shape ox_shape_of(const ox_conv *c) {
 
 bool ox_shape_fits(const ox_conv *c, size_t width) {
     const ox_window *w = &c->window;
-    const int64_t most = 1 << 14;
+    const int64_t most = OX_MOST_CONV_SIZE;
     for (int d = 0; d < w->spatial; d++)
         if (w->in[d] < 1 || w->in[d] > most || w->out[d] < 1 || w->out[d] > most || w->kernel[d] < 1 ||
             w->kernel[d] > most || w->stride[d] > most || w->dilation[d] > most || w->pad[d] > most)
@@ -27,9 +29,8 @@ bool ox_shape_fits(const ox_conv *c, size_t width) {
     if (w->spatial > 2)
         return false;
     const int d = w->spatial - 1;
-    const int64_t row = (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 3;
-    const int64_t rows = d ? (w->kernel[0] - 1) * w->dilation[0] + 1 : 1;
-    return row * (int64_t)width <= ox_quotient(1 << 25, rows);
+    const int64_t row = ox_conv_band_row(w->out[d], w->stride[d], w->kernel[d], w->dilation[d]);
+    return ox_conv_band_fits(row, d ? w->kernel[0] : 1, d ? w->dilation[0] : 1, width);
 }
 
 ptrdiff_t ox_band_results(const ox_shape *s, size_t width) {

@@ -72,7 +72,8 @@ ox_status ox_node_run(ox_frame *frame, int n, unsigned char *workspace) {
         ox_call *call = ox_frame_call(frame, n, NULL);
         call->workspace = pack_inputs(frame, n, workspace);
         begin_run(frame, n);
-        ox_status status = ox_frame_prepared(frame, n)->is_program ? ox_run_elementwise(call) : call->op->run(call);
+        const bool is_program = OX_WITH_FUSION && ox_frame_prepared(frame, n)->is_program;
+        ox_status status = is_program ? ox_run_elementwise(call) : call->op->run(call);
         end_run(frame, n, status == OX_OK);
         OX_TRY(status);
     }

@@ -5,27 +5,43 @@
 
 typedef Onnx__AttributeProto attribute;
 
+/* Whether the attribute holds a value of that kind. */
+static bool holds(const attribute *p, unsigned kind) {
+    const void *const message = kind == OX_ATTR_TENSOR          ? (const void *)p->t
+                                : kind == OX_ATTR_GRAPH         ? (const void *)p->g
+                                : kind == OX_ATTR_SPARSE_TENSOR ? (const void *)p->sparse_tensor
+                                                                : (const void *)p->tp;
+    switch (kind) {
+    case OX_ATTR_FLOAT:
+        return p->has_f;
+    case OX_ATTR_INT:
+        return p->has_i;
+    case OX_ATTR_STRING:
+        return p->has_s;
+    case OX_ATTR_FLOATS:
+        return p->n_floats;
+    case OX_ATTR_INTS:
+        return p->n_ints;
+    case OX_ATTR_STRINGS:
+        return p->n_strings;
+    case OX_ATTR_TENSORS:
+        return p->n_tensors;
+    case OX_ATTR_GRAPHS:
+        return p->n_graphs;
+    case OX_ATTR_SPARSE_TENSORS:
+        return p->n_sparse_tensors;
+    case OX_ATTR_TYPES:
+        return p->n_type_protos;
+    default:
+        return message;
+    }
+}
+
 /* The kinds of which the attribute holds a value. */
 static unsigned held_kinds(const attribute *p) {
     unsigned held = 0;
-    const bool has[] = {
-        [OX_ATTR_FLOAT] = p->has_f,
-        [OX_ATTR_INT] = p->has_i,
-        [OX_ATTR_STRING] = p->has_s,
-        [OX_ATTR_TENSOR] = p->t != NULL,
-        [OX_ATTR_GRAPH] = p->g != NULL,
-        [OX_ATTR_FLOATS] = p->n_floats > 0,
-        [OX_ATTR_INTS] = p->n_ints > 0,
-        [OX_ATTR_STRINGS] = p->n_strings > 0,
-        [OX_ATTR_TENSORS] = p->n_tensors > 0,
-        [OX_ATTR_GRAPHS] = p->n_graphs > 0,
-        [OX_ATTR_SPARSE_TENSOR] = p->sparse_tensor != NULL,
-        [OX_ATTR_SPARSE_TENSORS] = p->n_sparse_tensors > 0,
-        [OX_ATTR_TYPE] = p->tp != NULL,
-        [OX_ATTR_TYPES] = p->n_type_protos > 0,
-    };
-    for (unsigned kind = 1; kind < sizeof has / sizeof *has; kind++)
-        held |= (unsigned)has[kind] << kind;
+    for (unsigned kind = 1; kind <= OX_ATTR_TYPES; kind++)
+        held |= (unsigned)holds(p, kind) << kind;
     return held;
 }
 

@@ -73,7 +73,8 @@ static ox_status keep_initializer(ox_loader *l, ox_env *env, const char *text, c
     const char *name;
     OX_TRY(ox_build_intern(&l->b, text, &name));
     int32_t index = ox_map_get(&env->names, OX_KEY(name), OX_MISSING);
-    OX_TRY(ox_load_count_weights(l, tensor));
+    if (!OX_SMALL)
+        OX_TRY(ox_load_count_weights(l, tensor));
     if (index == OX_MISSING) {
         OX_TRY(declare(l, env, name, OX_FROM_INITIALIZER, &index));
         ox_declared *value = &env->scope->values[index];

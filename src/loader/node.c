@@ -1,7 +1,10 @@
 /* node.c: one node: its operator, its values, its attributes; or the function that it calls. */
 #include "loader.h"
+#include "ops/product/matmul_integer.h"
 #include "rewrite/emit.h"
 #include "rewrite/rewrite.h"
+
+#include <string.h>
 
 /* How many there are but for omitted ones at the end. */
 static size_t count_names(char *const *names, size_t count) {
@@ -187,6 +190,33 @@ static ox_status build_gradient(ox_loader *l, ox_env *env, const ox_node *node, 
                           : ox_rewrite_gradient(&l->b, env->scope, &g);
 }
 
+/* ---- QLinearGemm -------------------------------------------------------------------------------------------- */
+
+#if OX_WITH_OWN_OPERATORS
+/* Transposes the weights of QLinearGemm in front of it, as the rewriter does: devices alone read them as they lie. */
+static ox_status transpose_weights(ox_loader *l, ox_env *env, const char *name, ox_node *node) {
+    ox_node transpose = {.version = (ox_index)ox_newest_opset(""), .nin = 1, .nout = 1};
+    const bool is_by_rows = ox_emit_int(node, "transB", 0) != 0;
+    const char *made;
+    ox_index *in;
+    int32_t out;
+    node->nattrs = 0;
+    if (!is_by_rows)
+        return OX_OK;
+    OX_TRY(ox_build_get(&l->b, l->b.pile, (size_t)node->nin + 1, sizeof *in, &in));
+    memcpy(in, node->in, (size_t)node->nin * sizeof *in);
+    OX_TRY(ox_scope_unique(&l->b, env->scope, env->scope->values[in[3]].name, &made));
+    OX_TRY(ox_scope_add(&l->b, env->scope, made, OX_FROM_NODE, &out));
+    in[node->nin] = (ox_index)out;
+    transpose.op = ox_op_find("", "Transpose", transpose.version, NULL);
+    transpose.in = node->in + 3;
+    transpose.out = &in[node->nin];
+    in[3] = (ox_index)out;
+    node->in = in;
+    return ox_build_append(&l->b, env->scope, &transpose, name);
+}
+#endif
+
 /* ---- Nodes -------------------------------------------------------------------------------------------------- */
 
 static bool has_graphs(const ox_node *node) {
@@ -218,6 +248,10 @@ static ox_status build_operator(ox_loader *l, ox_env *env, const Onnx__NodeProto
         node.op = node.op->detail;
     if (ox_op_has(node.op, OX_OP_DERIVED) && !l->b.for_info)
         return build_gradient(l, env, &node, name);
+#if OX_WITH_OWN_OPERATORS
+    if (node.op == &ox_op_qlinear_gemm)
+        OX_TRY(transpose_weights(l, env, name, &node));
+#endif
     if (ox_op_has(node.op, OX_OP_FUNCTION) && !ox_op_has(node.op, OX_OP_BLOCKS))
         return ox_rewrite_function(&l->b, env->scope, &node, name);
     return ox_build_append(&l->b, env->scope, &node, name);

@@ -1,5 +1,7 @@
 /* opset.c: which operator sets are imported, and which operators nodes are of. */
+#include "frame/own_op.h"
 #include "loader.h"
+#include "write_model.h"
 
 /* The newest version that is known, 0 if any may be. */
 static int newest_opset(const ox_model *model, const char *domain) {
@@ -30,10 +32,12 @@ static ox_status add_opset(ox_loader *l, ox_opset_table *table, const char *doma
     int32_t at = ox_map_get(&table->index, OX_KEY(domain), table->count);
     if (at < table->count && table->entries[at].version >= version)
         return OX_OK;
-    OX_TRY(ox_load_id(l, domain, &domain_id));
     ox_opset_entry *entry = &table->entries[at];
     *entry = (ox_opset_entry){.domain = domain, .version = (int)version};
-    OX_TRY(ox_load_pair(l, domain_id, (int32_t)version, &entry->id));
+    if (OX_WITH_USES) {
+        OX_TRY(ox_load_id(l, domain, &domain_id));
+        OX_TRY(ox_load_pair(l, domain_id, (int32_t)version, &entry->id));
+    }
     table->count += at == table->count;
     return ox_build_set(&l->b, &table->index, &l->b.scratch, OX_KEY(domain), at);
 }
@@ -81,8 +85,13 @@ ox_status ox_load_op(ox_loader *l, const ox_env *env, const Onnx__NodeProto *pro
         ox_op_find_in(l->b.model->operators, l->b.model->options.operator_count, domain, type, opset->version, NULL);
     if (!node->op)
         node->op = ox_op_find(domain, type, opset->version, NULL);
+    if (OX_WITH_REWRITTEN && !node->op && !ox_text_order(domain, OX_OWN_DOMAIN))
+        node->op = ox_own_op(type);
     if (node->op)
         return OX_WITH_USES ? ox_build_count_use(&l->b, node, name, OX_KEY(node->op)) : OX_OK;
+    if (!OX_WITH_USES) /* others name all that are missing */
+        return (ox_fail)(l->b.error, OX_ERROR_UNSUPPORTED, "this build of the library has no %.*s-%d", 60, type,
+                         opset->version);
     OX_TRY(unknown_op(l, domain, type, &node->op));
     OX_TRY(ox_load_id(l, type, &type_id));
     OX_TRY(ox_load_pair(l, opset->id, type_id, &id));

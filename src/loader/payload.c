@@ -125,6 +125,11 @@ static ox_status find_inside(const ox_tensor_source *source, const Onnx__TensorP
     if (proto->has_ox_payload)
         OX_TRY(note_payload(source, proto, f));
     OX_TRY(note(source, f, RAW_DATA, proto->raw_data.data, proto->has_raw_data ? proto->raw_data.len : 0));
+    if (!OX_WITH_TYPED)
+        return proto->n_float_data || proto->n_int32_data || proto->n_string_data || proto->n_int64_data ||
+                       proto->n_double_data || proto->n_uint64_data
+                   ? (ox_fail)(source->error, OX_ERROR_UNSUPPORTED, "this build of the library reads raw_data alone")
+                   : OX_OK;
     OX_TRY(note(source, f, FLOAT_DATA, proto->float_data, proto->n_float_data));
     OX_TRY(note(source, f, INT32_DATA, proto->int32_data, proto->n_int32_data));
     OX_TRY(note(source, f, STRING_DATA, proto->string_data, proto->n_string_data));
@@ -372,6 +377,8 @@ static ox_status take_same(const ox_tensor_source *source, ox_tensor *tensor, co
                     OX_BIT(OX_STRING) | OX_SET_COMPLEX))
 
 static ox_status take(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
+    if (!OX_WITH_TYPED)
+        return take_raw(source, tensor, f, count);
     switch (f->field) {
     case RAW_DATA:
     case EXTERNAL_DATA:
@@ -427,7 +434,7 @@ static ox_status take_shape(const ox_tensor_source *source, const Onnx__TensorPr
 static ox_status check_entries(const ox_tensor_source *source, const ox_tensor *tensor, const found *f, size_t count) {
     size_t wanted = 0;
     bool raw = f->field == RAW_DATA || f->field == EXTERNAL_DATA;
-    if (f->field && (raw ? tensor->dtype == OX_STRING : f->field != typed_field(tensor->dtype)))
+    if (OX_WITH_TYPED && f->field && (raw ? tensor->dtype == OX_STRING : f->field != typed_field(tensor->dtype)))
         return ox_fail(source->error, OX_ERROR_MODEL, "is of type %s, but its data is in %s",
                        ox_dtype_name(tensor->dtype), field_name(f->field));
     if (!f->field && count)

@@ -14,24 +14,41 @@ static const schema schemas[] = {
 #undef OPERATOR
 };
 
+/* The same of operators that models of `ox embed` name (own_op.h). */
+static const schema own_schemas[] = {
+    {"", "QLinearAdd", "1"},
+    {"", "QLinearAveragePool",
+     "1 auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I! pads:I strides:I"},
+    {"", "QLinearDiv", "1"},
+    {"", "QLinearGemm", "1 transB:i"},
+    {"", "QLinearGlobalAveragePool", "1"},
+    {"", "QLinearMul", "1"},
+    {"", "QLinearSub", "1"},
+};
+
 static int schema_order(const schema *row, const ox_op *op) {
     int order = ox_text_order(row->domain, op->domain);
     return order ? order : ox_text_order(row->name, op->name);
 }
 
-static const schema *find_schema(const ox_op *op) {
-    size_t low = 0, high = sizeof schemas / sizeof *schemas;
+static const schema *find_schema_in(const schema *rows, size_t count, const ox_op *op) {
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        int order = schema_order(&schemas[middle], op);
+        int order = schema_order(&rows[middle], op);
         if (!order)
-            return &schemas[middle];
+            return &rows[middle];
         if (order < 0)
             low = middle + 1;
         else
             high = middle;
     }
     return NULL;
+}
+
+static const schema *find_schema(const ox_op *op) {
+    const schema *row = find_schema_in(schemas, sizeof schemas / sizeof *schemas, op);
+    return row ? row : find_schema_in(own_schemas, sizeof own_schemas / sizeof *own_schemas, op);
 }
 
 /* A word of the list of an operator: a version, or an attribute. */

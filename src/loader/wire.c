@@ -442,10 +442,10 @@ static ox_status find_payload(const walker *w, const level *message, size_t *whe
     int count = 0;
     for (*where = SIZE_MAX; at.at < at.end; at.at = f.next) {
         OX_TRY(read_field(w, &at, &f));
-        if (f.number != RAW_DATA && f.number != FLOAT_DATA && f.number != DOUBLE_DATA)
+        if (f.number != RAW_DATA && (!OX_WITH_TYPED || (f.number != FLOAT_DATA && f.number != DOUBLE_DATA)))
             continue;
         count++;
-        size_t width = f.number == FLOAT_DATA ? 4 : f.number == DOUBLE_DATA ? 8 : 1;
+        size_t width = f.number == RAW_DATA ? 1 : f.number == FLOAT_DATA ? 4 : 8;
         *where = is_bulk(&f) && f.length >= MIN_PAYLOAD && (size_t)f.length % width == 0 ? at.at : SIZE_MAX;
     }
     if (count != 1)
@@ -475,10 +475,11 @@ static ox_status walk_message(walker *w, level *at) {
             continue;
         }
         OX_TRY(check_once(w, at, f.type, &seen));
-        OX_TRY(is_listed_number(&f) ? walk_run(w, at, &f) : walk_content(w, at, &f));
+        OX_TRY(!OX_SMALL && is_listed_number(&f) ? walk_run(w, at, &f) : walk_content(w, at, &f));
     }
     count_block(w, at->type->sizeof_message);
-    count_notes(w, nfields);
+    if (!OX_SMALL) /* which unpack in a way of their own (src/bare/unpack.c) */
+        count_notes(w, nfields);
     /* Each of the arrays is rounded up. */
     w->unpack_bytes += (uint64_t)at->type->n_fields * (nfields ? OX_WIRE_GRAIN - 1 : 0);
     return OX_OK;

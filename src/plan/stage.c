@@ -43,7 +43,7 @@ ox_status ox_stage_describe(ox_frame *frame, int n) {
 /* Shapes, views and constants of one node. */
 static ox_status describe_node(ox_frame *frame, int n) {
     OX_TRY(ox_stage_describe(frame, n));
-    return ox_fold_node(frame, n);
+    return OX_WITH_CONSTANTS ? ox_fold_node(frame, n) : OX_OK;
 }
 
 /* Prepares a step for good, or only finds out how much memory that takes in each run. */

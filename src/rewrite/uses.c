@@ -107,8 +107,9 @@ static ox_status keep_uses(ox_builder *b) {
 
 ox_status ox_build_uses(ox_builder *b) {
     int32_t missing = 0;
-    if (OX_WITH_USES)
-        OX_TRY(keep_uses(b));
+    if (!OX_WITH_USES)
+        return OX_OK;
+    OX_TRY(keep_uses(b));
     for (int32_t i = 0; i < b->nuses; i++)
         missing += !b->uses[i].use.supported;
     return missing && !b->for_info ? fail_missing(b, missing) : OX_OK;

@@ -17,8 +17,11 @@ import tally
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
-FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "columns", "means", "gemms", "arithmetic", "trees", "attributes", "subgraphs",
-            "values", "runs", "passes", "scales"]
+FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "columns", "means", "gemms", "arithmetic", "rewritten", "trees", "typed", "constants", "attributes",
+            "subgraphs", "values", "runs", "passes", "scales"]
+# Operators that only models of `ox embed` name, and the part of the library that has them.
+OWN = {"QLinearAdd": "arithmetic", "QLinearSub": "arithmetic", "QLinearMul": "arithmetic", "QLinearDiv": "arithmetic",
+       "QLinearGemm": "gemms", "QLinearAveragePool": "means", "QLinearGlobalAveragePool": "means"}
 # Types that scales need no lane programs for.
 PLAIN = {"float", "int8", "uint8", "int16", "uint16", "int32"}
 # All that selection.h may have, line by line.
@@ -53,8 +56,8 @@ TYPES = [name.lower() for name, number in re.findall(r"^    OX_([A-Z0-9]+) = (\d
 
 def read(lists):
     """What the lists ask for: (operators, features, types, types that are reduced, rows that are early, whether scales are lane
-    programs), or None if one is wrong."""
-    operators, features, types, reduced, late, scaled = set(), set(), set(), set(), set(), False
+    programs, operators without rows), or None if one is wrong."""
+    operators, features, types, reduced, late, scaled, own = set(), set(), set(), set(), set(), False, set()
     for text in lists:
         for line in text.split(b"\n"):
             line = line.split(b"#")[0]
@@ -64,6 +67,11 @@ def read(lists):
                 continue
             if words[0] == "with":
                 features.update(words[1:])
+                continue
+            if words[0] in OWN and len(words) > 1 and re.fullmatch("[0-9]+", words[1]):
+                own.add(words[0])
+                features.update({OWN[words[0]], "rewritten", "runs"} | ({"attributes"} if re.search("Gemm|AveragePool", words[0]) else set()))
+                types.update(words[2:])
                 continue
             if tuple(words[:2]) not in ROWS:
                 return None
@@ -81,13 +89,13 @@ def read(lists):
     early = {ROWS[operator] for operator in operators} - rows
     if "quantized" in features and ("gemms" in features or any(name == "Gemm" for name, _ in operators)):
         types.add("int32")  # of a bias
-    return (operators, features, types, reduced, early, scaled or "scales" in features) if right else None
+    return (operators, features, types, reduced, early, scaled or "scales" in features, own) if right else None
 
 
 def draw_list(rng):
     """A list as `ox embed` writes it, in most cases with some damage."""
     lines = [b"# A comment."] if rng.random() < 0.5 else []
-    for name, version in rng.sample(sorted(ROWS), rng.randint(0, 6)):
+    for name, version in rng.sample(sorted(ROWS) + [(name, "1") for name in OWN] * 9, rng.randint(0, 6)):
         types = ["early"] if rng.random() < 0.2 else rng.sample(TYPES, rng.randint(0, 3))
         lines.append(" ".join([name, version, *types]).encode())
     if rng.random() < 0.3:
@@ -113,7 +121,7 @@ def draw_list(rng):
 
 def problem_of_result(asked, folder):
     """What is wrong with the generated files; None if nothing is."""
-    operators, features, types, reduced, early, scales = asked
+    operators, features, types, reduced, early, scales, own = asked
     defined = (folder / "selection.h").read_text()
     for line in defined.splitlines():
         if not LINES.fullmatch(line):
@@ -146,7 +154,7 @@ def problem_of_result(asked, folder):
                        (folder / "selected.inc").read_text())
     if set(found) != early:
         return f"selected.inc has the early rows {found}"
-    if set(re.findall(r"OX_OP_\w+", defined)) != set(re.findall(r"OX_OP_\w+", " ".join(rows))):
+    if set(re.findall(r"OX_OP_\w+", defined)) != set(re.findall(r"OX_OP_\w+", " ".join(rows))) | ({"OX_OP_GAPS"} if own else set()):
         return f"selection.h has other flags than {rows}"
     return None
 

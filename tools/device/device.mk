@@ -36,7 +36,7 @@ DEVICE_AR    = $(DEVICE_TOOLS)$(if $(DEVICE_TOOLS),gcc-ar,ar)
 # Only what is asked for is linked: every function has a section of its own. gcc optimizes library and program as one
 # when it links them, 6 % less code; other linkers take the objects as they are.
 DEVICE_LTO    = $(if $(DEVICE_TOOLS),-flto=auto -ffat-lto-objects)
-DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_LTO) $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno \
+DEVICE_CFLAGS = -std=c11 -Os $(DEVICE_LTO) $(DEVICE_ARCH) -ffunction-sections -fdata-sections -fno-math-errno -fno-move-loop-invariants \
   -fno-trapping-math -ffp-contract=off -DNDEBUG -DOX_SMALL=1 -DOX_SELECTION='"selection.h"' -I$(DEVICE)/gen -Isrc -Isrc/bare $(DEVICE_DEFINES)
 DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DEVICE_CFLAGS)
 # What devices do without: threads, files and what needs malloc; weights that are laid out once for all sessions; passes
@@ -44,7 +44,7 @@ DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DE
 # src/bare has a plain form of what is needed.
 DEVICE_WITHOUT := src/ops/window/byte_pool.c src/ops/reduce/byte_mean.c src/loops/byte_loops.c src/host/% src/pool.c src/loader/file.c src/store.c src/rewrite/quantized_tables.c src/rewrite/quantized_put.c src/rewrite/widened.c \
   src/ops/index/byte_table.c src/ops/product/matmul_own.c src/loops/lookup_loops.c \
-  src/plan/fuse.c src/frame/group.c src/runtime/plan_text.c src/runtime/trees.c src/ops/epilogue.c $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))) \
+  src/plan/fuse.c src/frame/group.c src/runtime/plan_text.c src/runtime/rewritten.c src/runtime/trees.c src/ops/epilogue.c $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))) \
   src/ops/gemm/% src/loops/gemm/% \
   $(addprefix src/ops/window/,band.c conv_beside.c conv_columns.c conv_direct.c conv_rows.c pool_direct.c winograd.c winograd_plan.c) \
   $(addprefix src/loops/window/,beside_% conv_% winograd_%)
@@ -80,8 +80,8 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 # Loops that networks spend their time in, whose short ones are no calls of memset; in the latter, products and sums may be rounded together, as on other machines.
 DEVICE_FAST  := src/bare/conv_bytes.c src/bare/gemm_bytes.c src/bare/byte_arithmetic.c
 DEVICE_FUSED := src/bare/conv_depth.c src/bare/dots.c
-$(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -fno-tree-loop-distribute-patterns
-$(DEVICE_FUSED:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -ffp-contract=fast
+$(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -fmove-loop-invariants -fno-tree-loop-distribute-patterns
+$(DEVICE_FUSED:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -fmove-loop-invariants -ffp-contract=fast
 
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
 	@mkdir -p $(@D)

@@ -42,7 +42,11 @@ BEGIN {
     types_file = ARGV[1]
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
-    nfeatures = split("texts operators functions external quantized depth columns means gemms arithmetic trees attributes subgraphs values runs passes scales", feature, " ")
+    # Operators that only models of `ox embed` name, and the part of the library that has them.
+    split("QLinearAdd arithmetic QLinearSub arithmetic QLinearMul arithmetic QLinearDiv arithmetic QLinearGemm gemms QLinearAveragePool means QLinearGlobalAveragePool means", pair, " ")
+    for (i = 1; i in pair; i += 2)
+        own[pair[i]] = pair[i + 1]
+    nfeatures = split("texts operators functions external quantized depth columns means gemms arithmetic rewritten trees typed constants attributes subgraphs values runs passes scales", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -78,6 +82,17 @@ in_list {
     }
     if ($2 !~ /^[0-9]+$/)
         fail("not an operator, its version and its element types: " shown($0))
+    if ($1 in own) {
+        features[own[$1]] = features["rewritten"] = features["runs"] = 1
+        features["attributes"] = features["attributes"] || $1 ~ /Gemm|AveragePool/
+        flags["OX_OP_GAPS"] = 1
+        for (i = 3; i <= NF; i++) {
+            if (!known[$i])
+                fail("no element type: " shown($i))
+            add_types($i, "types")
+        }
+        next
+    }
     if (NF < 3)
         late[$1, $2] = 1
     wanted[$1, $2] = FILENAME ":" FNR ": ox has no operator " shown($1 "-" $2)
@@ -134,7 +149,7 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|SCALED|ROWS|ROWS_OUT|DENSE|DENSE_I
         if (early)
             print "#undef HOW\n#define HOW WHOLE" >table
         if (full == "Gemm")
-            features["gemms"] = 1
+            has_gemm = 1
         if (full == "ConvInteger")
             features["columns"] = 1
         # Lane programs, and what may convert elements by their loops: not views, products, operators of bytes, pools, trees.
@@ -164,7 +179,9 @@ END {
         print wanted[key] >"/dev/stderr"
         failed = 1
     }
-    # The bias of QLinearGemm, which has no row: the loader makes it of Gemm.
+    # The loader makes QLinearGemm of Gemm: its bias.
+    if (features["quantized"] && has_gemm)
+        features["gemms"] = 1
     if (features["quantized"] && features["gemms"])
         add_types("int32", "types")
     print "/* Written by tools/device/select.awk. */" >header

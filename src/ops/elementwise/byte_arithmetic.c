@@ -18,12 +18,12 @@ enum {
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
 static ox_status infer(ox_call *call) {
-    const ox_tensor *a = call->in[A], *b = call->in[B];
     int64_t dims[OX_MAX_RANK];
-    int rank = a->rank;
     OX_TRY(ox_check_bytes(call, A));
     OX_TRY(ox_check_bytes(call, B));
     OX_TRY(ox_check_bytes_out(call, Y_SCALE));
+    const ox_tensor *a = call->in[A], *b = call->in[B];
+    int rank = a->rank;
     for (int d = 0; d < rank; d++)
         dims[d] = a->dims[d];
     if (!ox_broadcast_dims(&rank, dims, b->rank, b->dims))

@@ -28,6 +28,9 @@ static ox_status infer(ox_call *call) {
     int64_t room[OX_WINDOW_LISTS * OX_WINDOW_DIMS] = {0};
     OX_TRY(ox_check_bytes(call, 0));
     OX_TRY(ox_check_bytes_out(call, 3));
+    if (call->in[0]->rank < 2)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: dimensions for images and channels are expected",
+                            OX_INPUT(call, 0));
     ox_window_place(&w, ox_window_spatial(call->in[0]), room);
     OX_TRY(ox_pool_geometry(call, &w));
     return ox_pool_infer(call, call->in[4]->dtype, w.out);

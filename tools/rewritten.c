@@ -1,0 +1,298 @@
+/* rewritten.c: writes the nodes of a model anew, as they are once it is loaded. */
+#include "rewritten.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "message.h"
+#include "write_model.h"
+
+/* Numbers of fields. */
+enum {
+    MODEL_GRAPH = 7,
+    MODEL_OPSET = 8,
+    MODEL_FUNCTION = 25,
+    GRAPH_NODE = 1,
+    GRAPH_INITIALIZER = 5,
+    GRAPH_INPUT = 11,
+    GRAPH_VALUE_INFO = 13,
+    NODE_INPUT = 1,
+    NODE_OUTPUT = 2,
+    NODE_OP = 4,
+    NODE_ATTRIBUTE = 5,
+    NODE_DOMAIN = 7,
+    OPSET_DOMAIN = 1,
+    OPSET_VERSION = 2,
+    ATTRIBUTE_NAME = 1,
+    ATTRIBUTE_FLOAT = 2,
+    ATTRIBUTE_INT = 3,
+    ATTRIBUTE_STRING = 4,
+    ATTRIBUTE_TENSOR = 5,
+    ATTRIBUTE_FLOATS = 7,
+    ATTRIBUTE_INTS = 8,
+    ATTRIBUTE_STRINGS = 9,
+    ATTRIBUTE_TYPE = 20,
+    TENSOR_DIMS = 1,
+    TENSOR_TYPE = 2,
+    TENSOR_NAME = 8,
+    TENSOR_RAW = 9,
+    INFO_NAME = 1
+};
+
+/* Names, sorted once all are there. */
+typedef struct names {
+    const char **at;
+    size_t count, room;
+} names;
+
+typedef struct rewriter {
+    ox_message graph; /* that of the file */
+    bool has_functions, has_own;
+    bool failed; /* a node cannot be written */
+    ox_text nodes;
+    names read; /* initializers that are read */
+} rewriter;
+
+/* ---- Fields ------------------------------------------------------------------------------------------------- */
+
+static void put_number(ox_text *out, uint64_t number, uint64_t value) {
+    ox_message_put_varint(out, number << 3 | OX_MESSAGE_VARINT);
+    ox_message_put_varint(out, value);
+}
+
+static void put_bytes(ox_text *out, uint64_t number, const void *bytes, size_t size) {
+    const unsigned char *at = bytes;
+    ox_message_put_field(out, number, (ox_message){at, at + size});
+}
+
+static void put_string(ox_text *out, uint64_t number, const char *text) {
+    put_bytes(out, number, text, strlen(text));
+}
+
+static void put_text(ox_text *out, uint64_t number, ox_text *content) {
+    put_bytes(out, number, ox_text_get(content), content->size);
+    ox_text_free(content);
+}
+
+static void put_float(ox_text *out, uint64_t number, float value) {
+    uint32_t bits;
+    char bytes[sizeof bits];
+    memcpy(&bits, &value, sizeof bits);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(bits >> 8 * i);
+    ox_message_put_varint(out, number << 3 | OX_MESSAGE_FIXED32);
+    ox_text_add(out, bytes, sizeof bytes);
+}
+
+static bool is_text(ox_message m, const char *text) {
+    return (size_t)(m.end - m.at) == strlen(text) && !memcmp(m.at, text, strlen(text));
+}
+
+/* The first field of that number. */
+static ox_message find(ox_message message, uint64_t number) {
+    ox_field field;
+    while (ox_message_next(&message, &field))
+        if (field.number == number && field.kind == OX_MESSAGE_LENGTH)
+            return field.body;
+    return (ox_message){NULL, NULL};
+}
+
+static bool is_onnx(ox_message domain) {
+    return domain.at == domain.end || is_text(domain, "ai.onnx");
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------------------------- */
+
+static void put_attribute(ox_text *out, const ox_written_attr *attr) {
+    const bool is_list = attr->kind >= 6;
+    ox_text made = {0}, tensor = {0};
+    put_string(&made, ATTRIBUTE_NAME, attr->name);
+    for (size_t i = 0; attr->ints && i < attr->count; i++)
+        put_number(&made, is_list ? ATTRIBUTE_INTS : ATTRIBUTE_INT, (uint64_t)attr->ints[i]);
+    for (size_t i = 0; attr->floats && i < attr->count; i++)
+        put_float(&made, is_list ? ATTRIBUTE_FLOATS : ATTRIBUTE_FLOAT, attr->floats[i]);
+    for (size_t i = 0; attr->strings && i < attr->count; i++)
+        put_bytes(&made, is_list ? ATTRIBUTE_STRINGS : ATTRIBUTE_STRING, attr->strings[i].data, attr->strings[i].size);
+    if (attr->tensor) {
+        const ox_tensor *t = attr->tensor;
+        for (int d = 0; d < t->rank; d++)
+            put_number(&tensor, TENSOR_DIMS, (uint64_t)t->dims[d]);
+        put_number(&tensor, TENSOR_TYPE, (uint64_t)t->dtype);
+        put_bytes(&tensor, TENSOR_RAW, t->data, (size_t)ox_tensor_count(t) * ox_dtype_size(t->dtype));
+        put_text(&made, ATTRIBUTE_TENSOR, &tensor);
+    }
+    put_number(&made, ATTRIBUTE_TYPE, (uint64_t)attr->kind);
+    put_text(out, NODE_ATTRIBUTE, &made);
+}
+
+/* Whether a node of the file is that one: an operator with its first result. */
+static bool is_same(ox_message node, const ox_written_node *written) {
+    const ox_message domain = find(node, NODE_DOMAIN);
+    return written->output_count && is_text(find(node, NODE_OP), written->op) &&
+           is_text(find(node, NODE_OUTPUT), written->outputs[0]) &&
+           (*written->domain ? is_text(domain, written->domain) : is_onnx(domain));
+}
+
+/* The attributes that the node has in the file. */
+static void copy_attributes(rewriter *r, ox_text *out, const ox_written_node *written) {
+    ox_message graph = r->graph;
+    ox_field field, inner;
+    while (!r->has_functions && ox_message_next(&graph, &field)) {
+        if (field.number != GRAPH_NODE || !is_same(field.body, written))
+            continue;
+        while (ox_message_next(&field.body, &inner))
+            if (inner.number == NODE_ATTRIBUTE)
+                ox_message_put(out, inner.whole);
+        return;
+    }
+    r->failed = true;
+}
+
+static void take_node(void *context, const ox_written_node *node) {
+    rewriter *r = context;
+    ox_text made = {0};
+    for (size_t i = 0; i < node->input_count; i++)
+        put_string(&made, NODE_INPUT, node->inputs[i]);
+    for (size_t i = 0; i < node->output_count; i++)
+        put_string(&made, NODE_OUTPUT, node->outputs[i]);
+    put_string(&made, NODE_OP, node->op);
+    if (*node->domain)
+        put_string(&made, NODE_DOMAIN, node->domain);
+    r->has_own |= !strcmp(node->domain, OX_OWN_DOMAIN);
+    for (size_t i = 0; node->attrs && i < node->attr_count; i++)
+        put_attribute(&made, &node->attrs[i]);
+    if (!node->attrs)
+        copy_attributes(r, &made, node);
+    put_text(&r->nodes, GRAPH_NODE, &made);
+}
+
+/* ---- Initializers ------------------------------------------------------------------------------------------- */
+
+static void take_weight(void *context, const char *name) {
+    names *list = &((rewriter *)context)->read;
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : 64;
+        list->at = ox_tool_resize(list->at, list->room * sizeof *list->at);
+    }
+    list->at[list->count++] = name;
+}
+
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_read(const names *list, ox_message name) {
+    ox_text text = {0};
+    ox_text_add(&text, (const char *)name.at, (size_t)(name.end - name.at));
+    const char *wanted = ox_text_get(&text);
+    const bool found = list->count && bsearch(&wanted, list->at, list->count, sizeof *list->at, compare_texts);
+    ox_text_free(&text);
+    return found;
+}
+
+/* ---- The model ---------------------------------------------------------------------------------------------- */
+
+/* A sparse tensor or the default of an input stays, read or not. */
+static void put_graph(rewriter *r, ox_text *out) {
+    ox_text made = {0};
+    ox_message graph = r->graph;
+    ox_field field;
+    ox_message_put(&made, (ox_message){(const unsigned char *)ox_text_get(&r->nodes),
+                                       (const unsigned char *)ox_text_get(&r->nodes) + r->nodes.size});
+    while (ox_message_next(&graph, &field)) {
+        if (field.number == GRAPH_NODE || field.number == GRAPH_VALUE_INFO ||
+            (field.number == GRAPH_INITIALIZER && !is_read(&r->read, find(field.body, TENSOR_NAME))))
+            continue;
+        ox_message_put(&made, field.whole);
+    }
+    put_text(out, MODEL_GRAPH, &made);
+}
+
+static void put_opset(ox_text *out, const char *domain, int64_t version) {
+    ox_text made = {0};
+    put_string(&made, OPSET_DOMAIN, domain);
+    put_number(&made, OPSET_VERSION, (uint64_t)version);
+    put_text(out, MODEL_OPSET, &made);
+}
+
+static void put_model(rewriter *r, ox_text *out, ox_message model, int64_t opset) {
+    ox_field field;
+    while (ox_message_next(&model, &field))
+        if (field.number == MODEL_GRAPH)
+            put_graph(r, out);
+        else if (field.number != MODEL_FUNCTION &&
+                 (field.number != MODEL_OPSET || !is_onnx(find(field.body, OPSET_DOMAIN))))
+            ox_message_put(out, field.whole);
+    put_opset(out, "", opset);
+    if (r->has_own)
+        put_opset(out, OX_OWN_DOMAIN, 1);
+}
+
+/* Names of initializers that are defaults of inputs, which sessions may replace. */
+static void keep_defaults(rewriter *r, names *inputs) {
+    ox_message graph = r->graph;
+    ox_field field;
+    while (ox_message_next(&graph, &field))
+        if (field.number == GRAPH_INPUT) {
+            const ox_message name = find(field.body, INFO_NAME);
+            const size_t size = (size_t)(name.end - name.at);
+            char *copy = ox_tool_alloc(size + 1);
+            if (size)
+                memcpy(copy, name.at, size);
+            copy[size] = 0;
+            take_weight(r, copy);
+            inputs->at = ox_tool_resize(inputs->at, (inputs->count + 1) * sizeof *inputs->at);
+            inputs->at[inputs->count++] = copy;
+        }
+}
+
+static bool can_load(const ox_text *text, ox_model **model) {
+    ox_error error;
+    return !ox_model_load_memory(text->data, text->size, &(ox_options){.no_fuse = true, .isa = "base"}, model, &error);
+}
+
+/* Whether a field of that number is there once: parts of a message that is there several times are one message. */
+static bool is_single(ox_message message, uint64_t number) {
+    int count = 0;
+    ox_field field;
+    while (ox_message_next(&message, &field))
+        count += field.number == number;
+    return count == 1;
+}
+
+static bool rewrite(const ox_model *loaded, ox_text *out, ox_message model) {
+    rewriter r = {.graph = find(model, MODEL_GRAPH), .has_functions = find(model, MODEL_FUNCTION).at != NULL};
+    ox_model_writer writer = {.context = &r, .node = take_node, .weight = take_weight};
+    ox_model *again = NULL;
+    names inputs = {0};
+    ox_error error;
+    bool done = !ox_model_write(loaded, &writer, &error) && !r.failed;
+    if (done) {
+        keep_defaults(&r, &inputs);
+        if (r.read.count)
+            qsort(r.read.at, r.read.count, sizeof *r.read.at, compare_texts);
+        put_model(&r, out, model, writer.opset);
+        done = can_load(out, &again);
+    }
+    ox_model_free(again);
+    if (!done)
+        ox_text_free(out);
+    for (size_t i = 0; i < inputs.count; i++)
+        free((char *)(uintptr_t)inputs.at[i]);
+    free(inputs.at);
+    free(r.read.at);
+    ox_text_free(&r.nodes);
+    return done;
+}
+
+bool ox_rewrite_model(ox_text *out, const unsigned char *bytes, size_t size) {
+    const ox_text given = {.data = (char *)(uintptr_t)bytes, .size = size};
+    const ox_message model = {bytes, bytes + size};
+    ox_model *loaded = NULL;
+    bool done = false;
+    if (is_single(model, MODEL_GRAPH) && can_load(&given, &loaded) && ox_model_is_rewritten(loaded))
+        done = rewrite(loaded, out, model);
+    ox_model_free(loaded);
+    return done;
+}
