@@ -52,30 +52,30 @@ static const char *element_at(const operand *o, const char *row, int last, ptrdi
     return step ? row + (last == s->axis ? (ptrdiff_t)((size_t)j / (size_t)s->block) : j) * step : row;
 }
 
+/* Whether the library has that type. */
+#define HAS(type) OX_HAS_ANY(OX_BIT(type))
+
 static int32_t integer_at(ox_dtype dtype, const char *at) {
-    switch ((int)dtype) {
-    case OX_INT8:
+    if (HAS(OX_INT8) && dtype == OX_INT8)
         return OX_GET(ox_i8, at);
-    case OX_UINT8:
+    if (HAS(OX_UINT8) && dtype == OX_UINT8)
         return OX_GET(ox_u8, at);
-    case OX_INT16:
+    if (HAS(OX_INT16) && dtype == OX_INT16)
         return (int16_t)OX_GET(ox_u16, at);
-    case OX_UINT16:
+    if (HAS(OX_UINT16) && dtype == OX_UINT16)
         return OX_GET(ox_u16, at);
-    default:
-        return OX_GET(ox_i32, at);
-    }
+    return OX_GET(ox_i32, at);
 }
 
 /* ---- Elements --------------------------------------------------------------------------------------------------- */
 
 /* x / scale, rounded to even, plus the zero point, within the limits of the type; of NaN the lower one. */
 static void quantize(ox_dtype x, const char *from, float scale, int32_t zero, ox_dtype dtype, char *to) {
-    const size_t size = ox_dtype_size(dtype);
+    const size_t size = HAS(OX_INT16) || HAS(OX_UINT16) ? ox_dtype_size(dtype) : 1;
     const int32_t least = dtype == OX_INT8 ? INT8_MIN : dtype == OX_INT16 ? INT16_MIN : 0;
     const float low = (float)(least - zero), high = (float)(least - zero + (1 << 8 * size) - 1);
     const float magic = 0x1.8p23F; /* leaves whole numbers in the lower bits of a sum */
-    float value = (x == OX_FLOAT ? OX_GET(ox_f32, from) : (float)OX_GET(ox_i32, from)) / scale;
+    float value = (!HAS(OX_INT32) || x == OX_FLOAT ? OX_GET(ox_f32, from) : (float)OX_GET(ox_i32, from)) / scale;
     value = value > low ? value : low;
     value = (value < high ? value : high) + magic;
     uint32_t bits;
@@ -109,8 +109,10 @@ ox_status ox_prepare_quantize(ox_call *call) {
     const int64_t precision = ox_call_int(call, "precision", 0);
     if (!s)
         return OX_ERROR_MEMORY;
-    if (scale != OX_FLOAT || (precision && precision != OX_FLOAT))
+    if (scale != OX_FLOAT)
         return lack(call, scale);
+    if (precision && precision != OX_FLOAT) /* infer has seen that it is a type */
+        return lack(call, (ox_dtype)precision);
     if (!(OX_BIT(whole) & (OX_BIT(OX_INT8) | OX_BIT(OX_UINT8) | OX_BIT(OX_INT16) | OX_BIT(OX_UINT16) |
                            (y == OX_FLOAT ? OX_BIT(OX_INT32) : 0))) ||
         (y != OX_FLOAT && x != OX_FLOAT && x != OX_INT32))

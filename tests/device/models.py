@@ -1,5 +1,5 @@
 """models.py DIR: writes models for libraries for devices: three that are refused, for nodes out of order, external data
-and a type, one that views.c runs, and two quantized networks."""
+and a type, one that views.c runs, and three quantized networks."""
 import os
 import struct
 import sys
@@ -22,10 +22,10 @@ def value(number, name, dtype=FLOAT, dims=None):
     return field(number, field(1, name) + field(2, field(1, integer(1, dtype) + shape)))
 
 
-def model(graph, dims=None):
+def model(graph, dims=None, opset=14):
     """A model with the input x, the output y, and what else is in the graph before them."""
     ends = value(GRAPH_INPUT, b"x", dims=dims) + value(GRAPH_OUTPUT, b"y", dims=dims)
-    return integer(1, 8) + field(MODEL_OPSET, integer(2, 14)) + field(MODEL_GRAPH, graph + ends)
+    return integer(1, 8) + field(MODEL_OPSET, integer(2, opset)) + field(MODEL_GRAPH, graph + ends)
 
 
 def tensor(name, dtype, form, numbers, dims=None):
@@ -57,6 +57,13 @@ def quantized():
         tensor(b"bq", INT32, "i", [4, 8, -12, 16]) + tensor(b"bz", INT32, "i", [4])
 
 
+def precise():
+    """QuantizeLinear that computes in doubles."""
+    doubles = field(NODE_ATTRIBUTE, field(1, b"precision") + integer(3, 11) + integer(20, 2))
+    nodes = node(b"QuantizeLinear", b"x", b"s", b"q", doubles, b"z") + node(b"DequantizeLinear", b"q", b"s", b"y", c=b"z")
+    return nodes + tensor(b"s", FLOAT, "f", [0.5]) + tensor(b"z", INT8, "b", [2])
+
+
 def rewritten():
     """A product between quantizations, which is of integers once it is loaded; its inputs are -1, 0, 1 and 2 steps."""
     nodes = node(b"QuantizeLinear", b"x", b"s", b"xq", c=b"z") + node(b"DequantizeLinear", b"xq", b"s", b"xd", c=b"z")
@@ -78,6 +85,7 @@ MODELS = {
     "integers": model(node(b"Add", b"n", b"n", b"y") + value(GRAPH_INPUT, b"n", INT32)),
     "views": model(views()),
     "quantized": model(quantized(), [4]),
+    "precise": model(precise(), opset=23),
     "rewritten": model(rewritten(), [4]),
 }
 

@@ -125,6 +125,13 @@ reduces() {
 }
 expect 'its program has the loops of the reductions that it names, for their types' reduces
 
+# Scales of float alone: what they lack is the type that they are to compute in.
+printf 'with texts\nQuantizeLinear 23 float int8\nDequantizeLinear 23 float int8\n' >"$dir/precise.txt"
+expect 'a library with scales of floats' device OPS="$dir/precise.txt" DEVICE="$dir/precise"
+$CC -std=c11 -Isrc -o "$dir/exact_precise" tests/device/exact.c "$dir/precise/libox.a" -lm
+lacks_doubles() { "$dir/exact_precise" "$dir/precise.onnx" | grep -q 'it needs loops for double, which this build'; }
+expect 'the type that a quantization lacks is named' lacks_doubles
+
 # One whose product becomes one of integers: when it is embedded, or else when it is loaded. Then MatMul is listed without a
 # type, and no loop is built for it.
 expect 'ox embed of a network that becomes one of integers' "$BUILD/ox" embed "$dir/rewritten.onnx" -o "$dir/early"
