@@ -30,6 +30,12 @@ typedef struct ox_requantization {
 } ox_requantization;
 typedef void ox_requantize_fn(int64_t n, const ox_requantization *how, const char *sums, char *bytes);
 
+/* Whether floats have enough digits for such a factor, and are not infinite where it is not, times a column's. */
+static inline bool ox_is_float_factor(double factor) {
+    const double size = factor < 0 ? -factor : factor;
+    return (size >= 0x1p-100 && size <= 0x1p127) || size == 0;
+}
+
 /* Makes n floats unsigned bytes: divided by scale, rounded to nearest even, plus zero, saturated; 0 for NaN. */
 typedef void ox_quantize_fn(int64_t n, float scale, float zero, const char *floats, char *bytes);
 

@@ -43,7 +43,6 @@ static inline void ox_requantize_exactly(int64_t n, const ox_requantization *how
 #define OX_SUMS_AT_ONCE (OX_DOT_BYTES)     /* four vectors of them, which become one of bytes */
 #define OX_UNSURE 0x1p-13F                 /* four roundings of at most 2^8: 2^-14 */
 #define OX_SURE_BITS (0x3f000000 - 0x1000) /* of 0.5 - OX_UNSURE as a float */
-#define OX_LEAST_FACTOR 0x1p-100           /* smaller ones may have few digits as floats */
 enum {
     OX_SUMS_LANES = OX_DOT_BYTES / 4
 };
@@ -57,10 +56,9 @@ typedef struct ox_quantizer {
 } ox_quantizer;
 
 static inline ox_quantizer ox_quantizer_of(const ox_requantization *how) {
-    const double scale = how->row_scale < 0 ? -how->row_scale : how->row_scale;
     const float factor = (float)how->row_scale * *how->column_scales; /* as it is used: it may be NaN */
     return (ox_quantizer){(float)how->row_scale, (int16_t)how->zero, how->dtype == OX_INT8,
-                          scale >= OX_LEAST_FACTOR || scale == 0, !how->step && factor >= -0.5F && factor <= 0.5F};
+                          ox_is_float_factor(how->row_scale), !how->step && factor >= -0.5F && factor <= 0.5F};
 }
 
 /* How the windows of a vector, `wide` of a row and those of the next rows, pick the taps of a word, a dilation apart,

@@ -1,12 +1,13 @@
 #!/bin/sh
-# quick.sh: a quick share of every target, for each change: all of them are built without optimization and with one build of the loops, of macOS
-# and FreeBSD the library alone, as zig takes long to link; unit tests but for long ones run under musl and wine, those of loops under qemu (arm64),
-# and the command elsewhere as far as something runs it. A target whose compiler is not here is skipped. All of it is parts of make nightly. Needs
-# BUILD, MAKE, CROSS (sysroots), SYSTEMS, ARCHS.
+# quick.sh: a quick share of every target, for each change: all of them are built without optimization and, but for arm64, with one build of the
+# loops, of macOS and FreeBSD the library alone, as zig takes long to link; unit tests but for long ones run under musl and wine, those of loops and
+# a share of the tiny graphs of bytes under qemu (arm64), and the command elsewhere as far as something runs it. A target whose compiler is not here
+# is skipped. All of it is parts of make nightly. Needs BUILD, MAKE, CROSS (sysroots), SYSTEMS, ARCHS.
 out=$BUILD/quick
 passed=0 failed=0 skipped=0
 mkdir -p "$out"
-plain='OPT=-O0 FOREIGN_OPT=-O0 VARIANTS= DOTS='
+plain='OPT=-O0 FOREIGN_OPT=-O0'
+one='VARIANTS= DOTS='
 export CK_EXCLUDE_TAGS=long CK_TIMEOUT_MULTIPLIER=10
 
 # expect WHAT COMMAND...: counts the command's success, and shows the end of what a failure says.
@@ -60,7 +61,7 @@ build() {
     esac
     # shellcheck disable=SC2086 # a list of words
     expect "$1 is not built" $MAKE --no-print-directory BUILD="$out" SOURCES="$BUILD/sources" ZIG_VENV="$BUILD/zig-venv" SYSTEM_GOAL="$goal" \
-        OPT_macos='-O0 -fno-sanitize=undefined' OPT_freebsd='-O0 -fno-sanitize=undefined' OPT_wasm=-O0 $plain "$1"
+        OPT_macos='-O0 -fno-sanitize=undefined' OPT_freebsd='-O0 -fno-sanitize=undefined' OPT_wasm=-O0 $plain $one "$1"
 }
 
 has_sources || SYSTEMS=
@@ -96,8 +97,8 @@ for arch in $ARCHS; do
         skip "$arch" "there are no libraries for it: $(reason)" || continue
     root=$CROSS/$arch/sysroot/usr to=$out/$arch
     # Unit tests where loops are written for the processor; elsewhere the command.
-    goal=$to/ox
-    [ $arch != arm64 ] || goal="$goal $to/unit"
+    goal="$to/ox $one"
+    [ $arch != arm64 ] || goal="$to/ox $to/unit $to/scopes ASSERTIONS=1"
     # shellcheck disable=SC2086
     expect "$arch is not built" env CC="$triple-gcc -isystem $root/include -isystem $root/include/$triple -L$root/lib/$triple" AR=$triple-ar \
         $MAKE --no-print-directory BUILD="$to" $plain $goal || continue
@@ -106,6 +107,7 @@ for arch in $ARCHS; do
     for suite in blend cell_loops chain conv_ways gemm_finish gemm_vector isa lookup matmul_integer moves winograd; do
         expect "unit tests of $suite, $arch" env CK_RUN_SUITE=$suite $qemu -L /usr/$triple "$to/unit"
     done
+    expect "tiny graphs of bytes, $arch" $qemu -L /usr/$triple "$to/scopes" --family quantized --every 12
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

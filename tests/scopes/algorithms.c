@@ -61,12 +61,14 @@ static const char *const all[] = {
     "AveragePool: window by window, channels first",
     "AveragePool: whole images, channels first",
     "LpPool: rows, then columns, channels first",
-#ifdef __x86_64__ /* by instructions that other machines have no loops for */
-    "MatMulNBits: rows of blocks of weights",
+#if defined(__x86_64__) || (defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
     "Conv: direct with outputs side by side, channels first",
     "ConvInteger: product of gathered columns of words, channels first",
     "QLinearConv: product of gathered columns of words, channels first",
     "QLinearConv: direct, of bytes, channels first",
+#endif
+#ifdef __x86_64__ /* by instructions that other machines have no loops for */
+    "MatMulNBits: rows of blocks of weights",
 #endif
 };
 

@@ -1,5 +1,5 @@
-/* evaluate_quantized.c: operators on quantized tensors as their definitions say. Scales of these graphs are powers of
- * two, so that nothing is rounded before the end. */
+/* evaluate_quantized.c: operators on quantized tensors as their definitions say. Where nodes stand between such, scales
+ * are powers of two, so that nothing is rounded before the end. */
 #include <math.h>
 #include <string.h>
 
@@ -26,27 +26,44 @@ static bool is_for_all(const scope_graph *g, const scope_node *node, const int *
     return true;
 }
 
-/* (x - zero) * scale, or x / scale + zero. */
+/* (x - zero) * scale, or x / scale + zero; scales and zero points are one, or some along an axis. */
 static bool evaluate_element(scope_graph *g, const scope_node *node, bool is_back) {
     static const int ones[] = {1, 2};
     const scope_value *x = &g->values[node->in[0]];
+    const scope_attribute *axis = scope_find(node, "axis");
     scope_value *out = &g->values[node->outs[0]];
-    if (!is_for_all(g, node, ones, 2) || node->nattrs || !scope_shape_like(g, out, x))
+    if ((!axis && !is_for_all(g, node, ones, 2)) || node->nattrs > (axis != NULL) || !scope_shape_like(g, out, x))
         return false;
-    const double scale = scope_first(g, node, 1, 0), zero = scope_first(g, node, 2, 0);
+    const int d = axis ? (int)axis->ints[0] : 0;
+    const int64_t count = x->rank ? x->dims[d] : 1, inner = x->rank ? scope_count(x->rank - d - 1, x->dims + d + 1) : 1;
     out->dtype = is_back ? g->values[node->in[1]].dtype : type_of(g, node, 2);
-    for (int64_t i = 0; i < scope_count(x->rank, x->dims); i++)
+    for (int64_t i = 0; i < scope_count(x->rank, x->dims); i++) {
+        const int64_t at = i / inner % count;
+        const double scale = scope_first(g, node, 1, at), zero = scope_first(g, node, 2, at);
         out->numbers[i] =
             is_back ? (x->numbers[i] - zero) * scale : saturate(out->dtype, nearbyint(x->numbers[i] / scale) + zero);
+    }
     return true;
+}
+
+/* The factor of element i of a result: of a product those of its row and column, of a convolution that of its channel.
+ */
+static double factor_of(const scope_graph *g, const scope_node *node, const scope_value *out, int64_t i) {
+    const double y_scale = scope_first(g, node, 6, 0);
+    if (!strcmp(node->op, "QLinearMatMul")) {
+        const int64_t columns = out->dims[out->rank - 1], rows = out->rank > 1 ? out->dims[out->rank - 2] : 1;
+        return scope_first(g, node, 1, i / columns % rows) / y_scale * scope_first(g, node, 4, i % columns);
+    }
+    const int64_t channel = i / scope_count(out->rank - 2, out->dims + 2) % out->dims[1];
+    return scope_first(g, node, 1, 0) * scope_first(g, node, 4, channel) / y_scale;
 }
 
 /* The node with the operands of a product alone, whose sums a scale and a zero point follow. */
 static bool evaluate_sums(scope_graph *g, const scope_node *node) {
-    static const int ones[] = {1, 2, 4, 5, 6, 7};
+    static const int ones[] = {6, 7};
     scope_value *out = &g->values[node->outs[0]];
     scope_node sums = *node;
-    if (!is_for_all(g, node, ones, 6))
+    if (!is_for_all(g, node, ones, 2))
         return false;
     if (!strcmp(node->op, "QLinearMatMul")) {
         sums.op = "MatMulInteger";
@@ -57,11 +74,10 @@ static bool evaluate_sums(scope_graph *g, const scope_node *node) {
     } else if (!scope_evaluate_window(g, &sums)) {
         return false;
     }
-    const double scale = scope_first(g, node, 1, 0) * scope_first(g, node, 4, 0) / scope_first(g, node, 6, 0),
-                 zero = scope_first(g, node, 7, 0);
+    const double zero = scope_first(g, node, 7, 0);
     out->dtype = type_of(g, node, 7);
     for (int64_t i = 0; i < scope_count(out->rank, out->dims); i++)
-        out->numbers[i] = saturate(out->dtype, nearbyint(out->numbers[i] * scale) + zero);
+        out->numbers[i] = saturate(out->dtype, nearbyint(out->numbers[i] * factor_of(g, node, out, i)) + zero);
     return true;
 }
 

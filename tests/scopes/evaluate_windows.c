@@ -6,10 +6,10 @@
 
 /* A convolution whose missing dimensions are 1. */
 typedef struct windows {
-    const scope_value *x, *w, *b;
+    const scope_value *x, *w, *b, *w_zeros; /* w_zeros: one, or one for each channel; NULL: 0 */
     int spatial;
     int64_t groups, in[3], kernel[3], out[3], stride[3], pad[3], dilation[3];
-    double x_zero, w_zero;
+    double x_zero;
 } windows;
 
 static void read_list(const scope_node *node, const char *name, int spatial, int64_t otherwise, int64_t list[3]) {
@@ -66,16 +66,20 @@ static int64_t row_of(const windows *c, const seen *s, int64_t i, int64_t j) {
 }
 
 /* What a window sees of a channel, times the weights of that channel. */
-static double window_sum(const windows *c, const double *x, const double *w, const seen *s) {
+static double window_sum(const windows *c, const double *x, const double *w, double w_zero, const seen *s) {
     double sum = 0;
     for (int64_t i = s->first[0]; i < s->end[0]; i++)
         for (int64_t j = s->first[1]; j < s->end[1]; j++) {
             const int64_t row = row_of(c, s, i, j);
             const double *taps = w + (i * c->kernel[1] + j) * c->kernel[2];
             for (int64_t k = s->first[2]; k < s->end[2]; k++)
-                sum += (x[row + k * c->dilation[2]] - c->x_zero) * (taps[k] - c->w_zero);
+                sum += (x[row + k * c->dilation[2]] - c->x_zero) * (taps[k] - w_zero);
         }
     return sum;
+}
+
+static double zero_of(const windows *c, int64_t m) {
+    return !c->w_zeros ? 0 : c->w_zeros->numbers[scope_count(c->w_zeros->rank, c->w_zeros->dims) > 1 ? m : 0];
 }
 
 /* Channel `m` of an image. */
@@ -83,14 +87,14 @@ static void convolve(const windows *c, int64_t image, int64_t m, double *to) {
     const int64_t channels = c->w->dims[1], plane = scope_count(3, c->in), taps = scope_count(3, c->kernel),
                   group = m / (c->w->dims[0] / c->groups);
     const double *x = c->x->numbers + (image * c->x->dims[1] + group * channels) * plane,
-                 *w = c->w->numbers + m * channels * taps;
+                 *w = c->w->numbers + m * channels * taps, zero = zero_of(c, m);
     for (int64_t i = 0; i < c->out[0]; i++)
         for (int64_t j = 0; j < c->out[1]; j++)
             for (int64_t k = 0; k < c->out[2]; k++) {
                 double sum = c->b ? c->b->numbers[m] : 0;
                 const seen s = find_seen(c, (const int64_t[]){i, j, k});
                 for (int64_t channel = 0; channel < channels; channel++)
-                    sum += window_sum(c, x + channel * plane, w + channel * taps, &s);
+                    sum += window_sum(c, x + channel * plane, w + channel * taps, zero, &s);
                 *to++ = sum;
             }
 }
@@ -104,8 +108,11 @@ bool scope_evaluate_window(scope_graph *g, const scope_node *node) {
     windows c = read_windows(node, &g->values[node->in[0]], &g->values[node->in[is_scaled ? 3 : 1]], out);
     const int bias = is_scaled ? 8 : is_integer ? SCOPE_NODE_INPUTS : 2;
     out->dtype = is_integer || is_scaled ? OX_INT32 : c.x->dtype;
+    const int w_zeros = is_scaled ? 5 : is_integer ? 3 : SCOPE_NODE_INPUTS;
     if (is_integer || is_scaled)
-        c.x_zero = scope_first(g, node, 2, 0), c.w_zero = scope_first(g, node, is_scaled ? 5 : 3, 0);
+        c.x_zero = scope_first(g, node, 2, 0);
+    if (node->nin > w_zeros && node->in[w_zeros] >= 0)
+        c.w_zeros = &g->values[node->in[w_zeros]];
     if (node->nin > bias && node->in[bias] >= 0)
         c.b = &g->values[node->in[bias]];
     if (!scope_room(g, out))

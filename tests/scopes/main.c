@@ -17,6 +17,7 @@ static const scope_family families[] = {
     {"convs", "Conv by every algorithm, the same", scope_convs},
     {"givers", "operators of all other kinds, the same", scope_givers},
     {"blocks", "weights of 2, 4 and 8 bits in blocks, in each build of the loops", scope_blocks},
+    {"quantized", "sums of bytes that become bytes, in each build of the loops", scope_quantized},
     {"rows", "elementwise nodes and reductions in a pass", scope_rows},
     {"moves", "views and copies of floats of all bits", scope_moves},
     {"stages", "passes that read what was there before shapes were known", scope_stages},

@@ -11,13 +11,13 @@
 
 enum {
     SCOPE_RANK = 6,
-    SCOPE_VALUES = 40,
+    SCOPE_VALUES = 64,
     SCOPE_NODES = 24,
     SCOPE_NODE_INPUTS = 9,
     SCOPE_NODE_OUTPUTS = 4,
     SCOPE_ATTRIBUTES = 6,
     SCOPE_LIST = 12,         /* integers of an attribute */
-    SCOPE_GIVEN = 12,        /* constants and inputs of a graph */
+    SCOPE_GIVEN = 12,        /* inputs of a graph */
     SCOPE_RESULTS = 4,       /* outputs of a graph */
     SCOPE_GUARD = 1 << 21,   /* bytes of an input, at most */
     SCOPE_MODEL = 1 << 21,   /* of a model */
@@ -276,6 +276,7 @@ void scope_gemms(scope *s);
 void scope_convs(scope *s);
 void scope_givers(scope *s);
 void scope_blocks(scope *s);
+void scope_quantized(scope *s);
 void scope_rows(scope *s);
 void scope_parts(scope *s);
 void scope_moves(scope *s);

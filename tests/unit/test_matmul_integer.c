@@ -122,9 +122,9 @@ static void check_requantization(const ox_requantization *how, const int32_t *su
 
 /* Factors of which sums are at, and hardly beside, the middle between two numbers, and such that floats cannot hold. */
 START_TEST(sums_are_rounded_once_on_all_builds) {
-    static const double factors[] = {0.5,   0.00390625, 0.1,           1.0 / 3,        0.0034567, 1,
-                                     -0.25, 1.00000001, 0.49999999999, 1e-44,          1e-120,    0,
-                                     1e30,  1e300,      0.5 + 0x1p-40, 0.0019499999999};
+    static const double factors[] = {0.5,   0.00390625, 0.1,           1.0 / 3,         0.0034567, 1,
+                                     -0.25, 1.00000001, 0.49999999999, 1e-44,           1e-120,    0,
+                                     1e30,  1e300,      0.5 + 0x1p-40, 0.0019499999999, 1e39};
     int32_t sums[MOST_SUMS];
     ox_f32 scales[MOST_SUMS + 8];
     for (size_t f = 0; f < sizeof factors / sizeof *factors; f++)
