@@ -18,24 +18,56 @@ static inline void ox_bytes_store(void *to, int64_t count, ox_dot_lanes bytes) {
         ox_copy_run(to, (const char *)&bytes, count);
 }
 
-/* Results are numbers of 16 bits and as many behind the point, half of one and OX_UNSURE too great: the bits above are
- * the rounded result unless the fraction is below twice OX_UNSURE; that of NaN is 0. Unsigned bytes are computed as
- * signed ones, 128 less. */
+/* What all results have in common. Unsigned bytes are computed as signed ones, 128 less. */
+typedef struct ox_ending {
+    float32x4_t more;
+    uint8x16_t flips;
+    uint16x8_t least; /* the least fraction so far */
+} ox_ending;
+
+OX_INLINED ox_ending ox_ending_of(float zero, bool is_signed) {
+    return (ox_ending){vdupq_n_f32(zero - (is_signed ? 0 : 128) + 0.5F + OX_UNSURE), vdupq_n_u8(is_signed ? 0 : 0x80),
+                       vdupq_n_u16(UINT16_MAX)};
+}
+
+/* Makes four vectors of sums one of bytes. Results are numbers of 16 bits and as many behind the point, half of one and
+ * OX_UNSURE too great: the bits above are the rounded result unless the fraction is below twice OX_UNSURE; that of NaN
+ * is 0. */
+OX_INLINED uint8x16_t ox_end_sums(ox_ending *e, const uint32x4_t *sums, const float32x4_t *scales) {
+    int16x8_t all[4];
+    OX_UNROLLED for (int v = 0; v < 4; v++) all[v] =
+        (int16x8_t)vcvtq_n_s32_f32(vfmaq_f32(e->more, vcvtq_f32_s32((int32x4_t)sums[v]), scales[v]), 16);
+    const int16x8_t low = vuzp2q_s16(all[0], all[1]), high = vuzp2q_s16(all[2], all[3]);
+    e->least =
+        vminq_u16(e->least, vminq_u16((uint16x8_t)vuzp1q_s16(all[0], all[1]), (uint16x8_t)vuzp1q_s16(all[2], all[3])));
+    return veorq_u8((uint8x16_t)vqmovn_high_s16(vqmovn_s16(low), high), e->flips);
+}
+
+/* Whether all results so far are what doubles would give. */
+OX_INLINED bool ox_is_sure(const ox_ending *e) {
+    return vminvq_u16(e->least) >= (uint16_t)(2 * OX_UNSURE * 0x1p16F);
+}
+
+/* The same by doubles, of a finite factor. */
+OX_INLINED uint8x16_t ox_end_exactly(int32_t zero, bool is_signed, double factor, const uint32x4_t *sums) {
+    const float64x2_t scale = vdupq_n_f64(factor);
+    int16x4_t all[4];
+    OX_UNROLLED for (int v = 0; v < 4; v++) {
+        const float64x2_t low = vcvtq_f64_s64(vmovl_s32(vget_low_s32((int32x4_t)sums[v]))),
+                          high = vcvtq_f64_s64(vmovl_high_s32((int32x4_t)sums[v]));
+        const int32x4_t whole =
+            vqmovn_high_s64(vqmovn_s64(vcvtnq_s64_f64(vmulq_f64(low, scale))), vcvtnq_s64_f64(vmulq_f64(high, scale)));
+        all[v] = vqmovn_s32(vqaddq_s32(whole, vdupq_n_s32(zero)));
+    }
+    const int16x8_t low = vcombine_s16(all[0], all[1]), high = vcombine_s16(all[2], all[3]);
+    return is_signed ? (uint8x16_t)vqmovn_high_s16(vqmovn_s16(low), high) : vqmovun_high_s16(vqmovun_s16(low), high);
+}
+
 static inline bool ox_quantize_sums(const ox_quantizer *q, const ox_dot_lanes *sums, const ox_floats *scales,
                                     ox_dot_lanes *to) {
-    const float32x4_t more = vdupq_n_f32((float)q->zero - (q->is_signed ? 0 : 128) + 0.5F + OX_UNSURE);
-    const uint8x16_t flips = vdupq_n_u8(q->is_signed ? 0 : 0x80);
-    const uint16_t least_sure = (uint16_t)(2 * OX_UNSURE * 0x1p16F);
-    int16x8_t all[4];
-    OX_UNROLLED for (int v = 0; v < 4; v++) {
-        const float32x4_t number = vcvtq_f32_s32((int32x4_t)sums[v]);
-        all[v] = (int16x8_t)vcvtq_n_s32_f32(vfmaq_f32(more, number, (float32x4_t)scales[v]), 16);
-    }
-    const int16x8_t low = vuzp2q_s16(all[0], all[1]), high = vuzp2q_s16(all[2], all[3]);
-    const uint16x8_t fractions =
-        vminq_u16((uint16x8_t)vuzp1q_s16(all[0], all[1]), (uint16x8_t)vuzp1q_s16(all[2], all[3]));
-    *to = (ox_dot_lanes)veorq_u8((uint8x16_t)vqmovn_high_s16(vqmovn_s16(low), high), flips);
-    return vminvq_u16(fractions) >= least_sure;
+    ox_ending e = ox_ending_of((float)q->zero, q->is_signed);
+    *to = (ox_dot_lanes)ox_end_sums(&e, (const uint32x4_t *)sums, (const float32x4_t *)scales);
+    return ox_is_sure(&e);
 }
 
 static inline void ox_turn_bytes(uint8_t *to, const uint8_t *from, int64_t count, uint8_t flip) {

@@ -162,18 +162,44 @@ OX_INLINED void run_long(const bool is_usual, const ox_depth_tile *t, const layo
     }
 }
 
+/* A channel: what its windows see, what is summed, and what becomes of that. */
+typedef struct channel {
+    const ox_depth_tile *tile;
+    const taps *taps;
+    const channel_end *end;
+    uint8_t *to;
+} channel;
+
+#if defined(__aarch64__) && OX_DOT_VALUES == 4
+#include "depth_neon.h"
+#else
+typedef struct strips {
+    bool none;
+} strips;
+static strips strips_of(const ox_depth_tile *t) {
+    (void)t;
+    return (strips){true};
+}
+static bool run_together(const channel *c, const strips *all) {
+    (void)c, (void)all;
+    return false;
+}
+#endif
+
 OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const shape *s, const layout *l,
-                            int64_t channel) {
+                            const strips *all, int64_t number) {
     const float one = 1;
-    channel_end end = {.how = {t->dtype, 0, t->zero, t->end[channel].scale, &one, 0}};
-    taps k = {s->picker, t->words, t->offsets, t->weights + channel * t->words, t->end[channel].more, {{0}}, {0}};
-    uint8_t *to = t->to + channel * t->to_step;
+    channel_end end = {.how = {t->dtype, 0, t->zero, t->end[number].scale, &one, 0}};
+    taps k = {s->picker, t->words, t->offsets, t->weights + number * t->words, t->end[number].more, {{0}}, {0}};
+    uint8_t *to = t->to + number * t->to_step;
     end.quantizer = ox_quantizer_of(&end.how);
     for (int v = 0; v < VECTORS; v++)
         end.scales[v] = end.quantizer.scale - (ox_floats){0};
     if (is_usual)
         OX_UNROLLED for (int i = 0; i < USUAL_WORDS; i++) k.usual[i] = (ox_dot_lanes){0} + k.weights[i],
                                                           k.usual_offsets[i] = k.offsets[i];
+    if (is_usual && run_together(&(channel){t, &k, &end, to}, all))
+        return;
     if (t->columns >= LANES)
         run_long(is_usual, t, l, &k, &end, to);
     else
@@ -194,6 +220,7 @@ static void run(const ox_depth_tile *t) {
     OX_ASSERT(t->stride + t->dilation <= OX_DEPTH_STEPS && t->pitch % 4 == 0);
     const shape s = shape_of(t);
     const layout l = t->columns >= LANES ? layout_of(t) : (layout){0};
+    const strips all = strips_of(t);
     const uint8_t *image = t->image;
     int64_t shared = t->shared;
     for (int64_t i = 0; i < t->channels; i++, shared++) {
@@ -202,9 +229,9 @@ static void run(const ox_depth_tile *t) {
         if (shared == 0 || i == 0)
             lay(t, image);
         if (t->words == USUAL_WORDS)
-            run_channel(true, t, &s, &l, i);
+            run_channel(true, t, &s, &l, &all, i);
         else
-            run_channel(false, t, &s, &l, i);
+            run_channel(false, t, &s, &l, &all, i);
     }
 }
 
