@@ -1,5 +1,6 @@
 # arm.mk: `make bench-arm` counts the instructions that kernels take on aarch64, under qemu's user mode, built by gcc and by
-# clang, and writes docs/benchmarks-arm.md. Included by the Makefile; `sh tools/setup.sh cross` installs what it needs.
+# clang, and writes docs/benchmarks-arm.md; CASES='mobilenet v2, int8; resnet18' counts these alone. Included by the Makefile;
+# `sh tools/setup.sh cross` installs what it needs.
 ARM_BENCH := $(BUILD)/bench/arm
 ARM_ROOT  := $(CROSS)/arm64/sysroot/usr
 ARM_FLAGS := -isystem $(ARM_ROOT)/include -isystem $(ARM_ROOT)/include/aarch64-linux-gnu
@@ -17,7 +18,7 @@ $(ARM_BENCH)/%/runs: $(CROSS)/arm64/sysroot/.stamp FORCE
 	  -lprotobuf-c -lm -lpthread
 
 bench-arm: venv $(ARM_BENCH)/instructions.so $(ARM_BENCH)/gcc/runs $(ARM_BENCH)/clang/runs
-	PYTHONPATH=tests/lib $(VENV)/bin/python tests/bench/arm/arm.py --folder $(ARM_BENCH) --page docs/benchmarks-arm.md
+	PYTHONPATH=tests/lib $(VENV)/bin/python tests/bench/arm/arm.py --folder $(ARM_BENCH) --page docs/benchmarks-arm.md --cases '$(CASES)'
 
 FORCE:
 .PHONY: bench-arm FORCE

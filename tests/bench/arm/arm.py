@@ -85,12 +85,9 @@ def kernels():
     }
 
 
-def networks(wanted):
-    cases = {case.name: case for case in built.CASES if case.whole}
-    for name, case in NETWORKS.items():
-        if name not in wanted:
-            continue
-        yield name, onnx.load_model_from_string(cases[case].model(None))
+def network(name):
+    case = next(case for case in built.CASES if case.whole and case.name == NETWORKS[name])
+    return onnx.load_model_from_string(case.model(None))
 
 
 def has_bytes(graph):
@@ -126,20 +123,32 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--page", type=pathlib.Path, required=True)
-    parser.add_argument("--networks", nargs="*", choices=NETWORKS, default=list(NETWORKS), help="those that are counted: all")
+    parser.add_argument("--cases", default="", help="those that are counted, with ; between them: all. The others keep their rows")
     args = parser.parse_args()
-    rows = []
-    for name, graph, runs in [*((name, graph, RUNS) for name, graph in kernels().items()), *((*network, 1) for network in networks(args.networks))]:
-        rows.append(row_of(args.folder, name, graph, runs))
-        print(rows[-1], flush=True)
-        write_page(args.page, rows)
+    small = kernels()
+    every = [*small, *NETWORKS]
+    wanted = [name.strip() for name in args.cases.split(";") if name.strip()] or every
+    unknown = [name for name in wanted if name not in every]
+    if unknown:
+        sys.exit(f"arm.py: there is no case {unknown[0]!r}; the cases are: {'; '.join(every)}")
+    rows = rows_of(args.page, every)
+    for name in (name for name in every if name in wanted):
+        rows[name] = row_of(args.folder, name, small[name], RUNS) if name in small else row_of(args.folder, name, network(name), 1)
+        print(rows[name], flush=True)
+        write_page(args.page, every, rows)
 
 
-def write_page(page, rows):
+def rows_of(page, every):
+    """The rows that the page has."""
+    lines = page.read_text().splitlines() if page.exists() else []
+    return {name: line for line in lines for name in every if line.startswith(f"| {name} |")}
+
+
+def write_page(page, every, rows):
     """After each row, as all take long."""
-    left = [name for name in NETWORKS if not any(row.startswith(f"| {name} |") for row in rows)]
+    left = [name for name in every if name not in rows]
     end = f"\nNot counted: {'; '.join(left)}.\n" if left else ""
-    page.write_text(TEXT + "\n".join(rows) + "\n" + end)
+    page.write_text(TEXT + "\n".join(rows[name] for name in every if name in rows) + "\n" + end)
 
 
 TEXT = """# Instructions on aarch64
