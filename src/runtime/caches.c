@@ -1,6 +1,9 @@
 /* caches.c: see caches.h. */
 #include "caches.h"
 
+#include "bound.h"
+
+#if OX_WITH_BOUND
 #include "given.h"
 
 /* Inputs that may lie where outputs do: so many from `in` on, each with the output from `out` on. */
@@ -92,3 +95,4 @@ bool ox_caches_fit(const ox_frame *frame, const int *caches, int k, const ox_ten
     }
     return true;
 }
+#endif
