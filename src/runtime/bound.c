@@ -1,6 +1,7 @@
 /* bound.c: see bound.h. */
 #include "bound.h"
 
+#if OX_WITH_BOUND
 #include "caches.h"
 
 #include <string.h>
@@ -115,3 +116,4 @@ void ox_bound_free(ox_frame *frame, ox_bound *bound) {
     for (int k = 0; bound->rooms && k < frame->graph->noutputs; k++)
         ox_release(frame->allocator, bound->rooms[k].block, bound->rooms[k].size);
 }
+#endif
