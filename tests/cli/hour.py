@@ -362,7 +362,7 @@ def completions():
 
 
 def lists_for_devices():
-    """An operator needs the same element types whether its inputs are given or constant."""
+    """An operator needs the same element types whether its inputs are given or constant; constants are computed, too."""
     i32, i8, f16 = np.int32, np.int8, np.float16
     cases = [("DequantizeLinear", [np.ones(4, i32), np.float32(0.5), i32(1)], {}), ("DequantizeLinear", [np.ones(4, i32), np.float32(0.5)], {}),
              ("DequantizeLinear", [np.ones(4, i8), np.float32(0.5), i8(1)], {}), ("QuantizeLinear", [np.ones(4, np.float32), np.float32(0.5), i8(1)], {}),
@@ -379,7 +379,8 @@ def lists_for_devices():
                   tensors if constant else [])
             ox("embed", "device.onnx", "-o", "device")
             lists[constant] = (DIR / "device" / "ops.txt").read_text()
-        check(f"{op} of {[a.dtype.name for a in map(np.asarray, arrays)]} needs the same types", lists[False] == lists[True], lists)
+        check(f"{op} of {[a.dtype.name for a in map(np.asarray, arrays)]} needs the same types",
+              lists[False] == lists[True].replace("with constants\n", "", 1) != lists[True], lists)
 
 
 def main():
