@@ -239,6 +239,16 @@ ox_status ox_frame_set(ox_frame *frame, int source, const ox_tensor *tensor, con
 /* The call of node n for planning; prepare allocates from `pile`. The call is valid until this function is called
  * again. */
 ox_call *ox_frame_call(ox_frame *frame, int n, ox_pile *pile);
+/* Whether the plan may become one for other shapes: what planning knows is kept for that, and no two values share a
+ * list of dims, so that lists can be written again. */
+static inline bool ox_frame_varies(const ox_frame *frame) {
+#if OX_WITH_UPDATES
+    return frame->varies;
+#else
+    (void)frame;
+    return false;
+#endif
+}
 /* Whether the call is that of node n, still. */
 static inline bool ox_frame_calls(const ox_frame *frame, int n) {
     return frame->work.node == n;

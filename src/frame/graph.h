@@ -89,6 +89,12 @@ static inline int ox_node_value(const ox_node *node, int i) {
     return node->in[i];
 }
 
+/* The number of values that a node reads, its subgraphs included. A node that uses only shapes reads none: the elements
+ * need not exist. */
+static inline int ox_node_reads_in_all(const ox_node *node) {
+    return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_node_named(node);
+}
+
 /* The number of inputs whose elements a node reads: 0 for operators that read only shapes. */
 static inline int ox_node_reads(const ox_node *node) {
     return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_op_has(node->op, OX_OP_LIKE) ? 1 : node->nin;

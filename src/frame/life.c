@@ -55,18 +55,12 @@ static void note_uses(ox_frame *frame) {
     }
 }
 
-/* The number of values that a node reads, its subgraphs included. A node that uses only shapes reads none: the elements
- * need not exist. */
-static int count_reads(const ox_node *node) {
-    return node->op->flags & OX_OP_SHAPE_ONLY ? 0 : ox_node_named(node);
-}
-
 /* Lists the readers of every value: counts, then positions, node by node. */
 static ox_status list_readers(ox_frame *frame) {
     const ox_graph *graph = frame->graph;
     size_t total = (size_t)graph->noutputs;
     for (int n = 0; n < graph->nnodes; n++)
-        total += (size_t)count_reads(&graph->nodes[n]);
+        total += (size_t)ox_node_reads_in_all(&graph->nodes[n]);
     frame->planning.first_reader =
         ox_pile_array(&frame->planning.scratch, (size_t)graph->nvalues + 2, sizeof *frame->planning.first_reader);
     frame->planning.readers = ox_pile_array(&frame->planning.scratch, total, sizeof *frame->planning.readers);
@@ -78,7 +72,7 @@ static ox_status list_readers(ox_frame *frame) {
             frame->planning.first_reader[v + 2] += frame->planning.first_reader[v + 1];
         for (int n = 0; n < graph->nnodes; n++) {
             const ox_node *node = &graph->nodes[n];
-            for (int i = 0; i < count_reads(node); i++) {
+            for (int i = 0; i < ox_node_reads_in_all(node); i++) {
                 int v = ox_node_value(node, i);
                 if (v >= 0 && fill)
                     frame->planning.readers[frame->planning.first_reader[v + 1]++] = n;

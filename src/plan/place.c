@@ -396,15 +396,6 @@ static ox_status place_buffers(placing *p, ox_frame *frame) {
                : ox_fail(frame->error, OX_ERROR_LIMIT, "the arena would be larger than the address space");
 }
 
-static bool keeps_lives(const ox_frame *frame) {
-#if OX_WITH_UPDATES
-    return frame->varies;
-#else
-    (void)frame;
-    return false;
-#endif
-}
-
 /* first: no earlier stage has left anything in the arena. */
 static ox_status place_stage(ox_frame *frame, const ox_stage *stage, bool first) {
     size_t most = most_buffers(frame, stage);
@@ -422,7 +413,7 @@ static ox_status place_stage(ox_frame *frame, const ox_stage *stage, bool first)
     const uintptr_t before = first ? 0 : (uintptr_t)frame->arena.start;
     for (int n = stage->first; n < stage->end; n++)
         point_into_arena(frame, n, before);
-    if (first && stage->end == frame->graph->nnodes && !keeps_lives(frame))
+    if (first && stage->end == frame->graph->nnodes && !ox_frame_varies(frame))
         ox_life_forget(frame); /* so that planning and the arena need not fit in memory together */
     OX_TRY(grow_arena(frame, p.high_water, !first));
     ox_place_move(frame, stage->end, before);

@@ -144,16 +144,6 @@ ox_status ox_plan_control(ox_frame *frame, int n) {
 
 /* ---- Describing outputs ------------------------------------------------------------------------------------- */
 
-/* Plans that become others have lists that no two values share, which are written again. */
-static bool has_own_lists(const ox_frame *frame) {
-#if OX_WITH_UPDATES
-    return frame->varies;
-#else
-    (void)frame;
-    return false;
-#endif
-}
-
 /* The list of what is described again, if it is as long; NULL for a new one. */
 static int64_t *find_list(const ox_frame *frame, int rank, int had_rank, const int64_t *had) {
 #if OX_WITH_UPDATES
@@ -178,7 +168,7 @@ static const int64_t *keep_dims(ox_frame *frame, int n, int k) {
     const ox_node *node = &frame->graph->nodes[n];
     const ox_result *result = &frame->planning.results[k];
     const ox_tensor *had = &ox_frame_own(frame, node->out[k])->tensor;
-    for (int i = 0; i < node->nin && !has_own_lists(frame); i++) {
+    for (int i = 0; i < node->nin && !ox_frame_varies(frame); i++) {
         const ox_slot *slot = node->in[i] < 0 ? NULL : ox_frame_slot(frame, node->in[i]);
         if (slot && !slot->source && ox_same_dims(result->rank, result->dims, slot->tensor.rank, slot->tensor.dims))
             return slot->tensor.dims;

@@ -27,8 +27,8 @@ static const row *find_row(const ox_op *op) {
 static void count_readers(const ox_graph *graph, int *readers) {
     for (int n = 0; n < graph->nnodes; n++) {
         const ox_node *node = &graph->nodes[n];
-        for (int i = 0; i < ox_node_named(node); i++)
-            if (ox_node_value(node, i) >= 0 && !(i < node->nin && node->op->flags & OX_OP_SHAPE_ONLY))
+        for (int i = 0; i < ox_node_reads_in_all(node); i++)
+            if (ox_node_value(node, i) >= 0)
                 readers[ox_node_value(node, i)]++;
     }
     for (int k = 0; k < graph->noutputs; k++)

@@ -3,6 +3,7 @@
 import ml_dtypes
 import nodes
 import numpy as np
+import oxlib
 from onnx import helper, numpy_helper
 
 LIMITS = {"double": 1e-9, "float": 2e-4, "float16": 2e-3, "bfloat16": 2e-2}
@@ -34,6 +35,21 @@ def results(data, inputs, fixed, threads, **options):
 
 def same(a, b):
     return all(x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(a, b))
+
+
+def steady(data, inputs, fixed, check=False):
+    """What a run gives, and None; or nothing, and what is wrong: an error, or other bits by another run or threads. `check`:
+    the library checks itself, too."""
+    try:
+        first, again = results(data, inputs, fixed, 1)
+        other = results(data, inputs, fixed, 3)[0]
+        if check:
+            results(data, inputs, fixed, 1, check=True)
+    except oxlib.OxError as error:
+        return None, str(error)
+    if not same(first, again) or not same(first, other):
+        return None, "another run or three threads give other bits"
+    return first, None
 
 
 def problem(data, inputs, fixed, right, type_names):
