@@ -6,13 +6,15 @@ ONNX_DATA ?= /usr/share/libonnx-testdata/data
 # A line for each part, or for some that belong together. Those of CHECK_PARTS build or write in the same folders, and run
 # one after the other. Those of CHECK_BESIDE run at the same time (make -j): no two of them write the same file, nor one
 # that the others do. What takes longest begins first; graphs and scopes, which take two processors, come last.
-CHECK_PARTS := \
+# UNWATCHED have nothing that sanitizers see.
+UNWATCHED   := header compat ops-list check-packages check-setup check-cmake pages
+CHECK_PARTS := $(filter-out $(if $(SANITIZE),$(UNWATCHED)), \
   header compat operators versions strict \
   plugin \
   ops-list check-device check-packages check-install check-setup check-cmake check-cpp \
-  check-digits check-filetype check-speech $(if $(SANITIZE),,pages) \
+  check-digits check-filetype check-speech pages \
   check-python \
-  models-check
+  models-check)
 CHECK_BESIDE := \
   changing unit epilogues cli products \
   convs trained loops decided winograds attentions heads caches experts property fused twins saved widened allocations \
@@ -202,8 +204,8 @@ allocations: $(BUILD)/libox.so node-cases
 $(BUILD)/watch.so: tests/hostile/watch.c
 	$(call SHORT,CC) $(CC) -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror -o $@ $<
 
-# Half as many under the sanitizers, which take their time; ALL=1 takes all there is time for.
-CHANGING := --moments $(if $(ALL),16 --most 4 --seconds 2,$(if $(SANITIZE),6 --most 1,8) --seconds 0.3)
+# Fewer under the sanitizers, which take their time; ALL=1 takes all there is time for.
+CHANGING := --moments $(if $(ALL),16 --most 4 --seconds 2,$(if $(SANITIZE),6 --most 1 --seconds 0.15,8 --seconds 0.3))
 changing: $(BUILD)/libox.so $(BUILD)/watch.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/hostile/changing.py $(BUILD)/watch.so --nodes $(BUILD)/node $(CHANGING)
 
