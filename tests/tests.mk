@@ -23,7 +23,7 @@ CHECK_BESIDE := \
   nbits expand-forms views casts shrinks \
   picks images suppressions conv-rows mapped pools transposed integer-convs quantized deforms regions norms lines \
   sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
-  ml-attributes flat-trees extremes \
+  ml-attributes flat-trees extremes damaged \
   graphs scopes
 
 # What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
@@ -224,6 +224,11 @@ ml-attributes: $(BUILD)/libox.so venv
 extremes: $(BUILD)/libox.so venv
 	@$(OX_PYTHON) $(VENV_RUN) 4000 tests/hostile/extremes.py --cases 4000
 	@$(OX_PYTHON) $(VENV_RUN) 20000 tests/hostile/windows.py --cases 20000
+
+# Fewer under the sanitizers.
+DAMAGED := $(if $(SANITIZE),300,1000)
+damaged: $(BUILD)/libox.so venv
+	@$(OX_PYTHON) $(VENV_RUN) $(DAMAGED) tests/hostile/damaged.py --cases $(DAMAGED)
 
 ops-list:
 	@$(PYTHON) tests/device/ops_list.py

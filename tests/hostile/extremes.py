@@ -1,14 +1,16 @@
 """extremes.py [--cases N] [--seed N] [--only OPERATOR]: nodes with attributes, shapes and indices that no honest model
-has, drawn from ONNX's schemas: each operator of docs/operators.md, in each version.
+has, drawn from ONNX's schemas, and those of com.microsoft from ONNX Runtime's: each operator of docs/operators.md, in
+each version.
 
 Most of a node is plausible, so that what is wrong gets past the first checks: one or two attributes are extreme, or
 dimensions are huge where there are no elements, or indices are. ox answers each with an error that has a text, or with
 a result, within a second of processor time. The cases run in a process of their own, so that one that ends it, or that
 does not end, is named.
-Needs the Python package onnx.
+Needs the Python packages onnx and onnxruntime.
 """
 
 import ctypes as C
+import functools
 import math
 import mmap
 import os
@@ -24,8 +26,10 @@ import oxlib
 import tally
 import trials
 from onnx import defs, helper
+from onnxruntime.capi import onnxruntime_pybind11_state as rules
 
 HERE = pathlib.Path(__file__).parent
+MICROSOFT = "com.microsoft"
 
 SECONDS = 10 if "OX_SANITIZED" in os.environ else 1
 # Bytes of an element of the types that are drawn, by ONNX's names and numbers.
@@ -42,26 +46,36 @@ WORDS = ["", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", "nearest", "tanh", "
 LIST_NAMES = {"kernel_shape", "strides", "dilations"}
 
 
-def has_graphs(name):
-    return any(a.type == defs.OpSchema.AttrType.GRAPH for a in defs.get_schema(name).attributes.values())
+@functools.cache
+def microsoft():
+    """ONNX Runtime's schemas of its domain, by name."""
+    return {schema.name: schema for schema in rules.get_all_operator_schema() if schema.domain == MICROSOFT}
+
+
+def schema_of(name, version):
+    """None for versions that are not ONNX's: names that it took over later, and those that it gave up."""
+    domain, _, plain = name.rpartition(".")
+    if domain == MICROSOFT:
+        return microsoft().get(plain)
+    try:
+        return defs.get_schema(plain, version, domain)
+    except defs.SchemaError:
+        return None
+
+
+def can_be_drawn(schema):
+    return schema and not any(str(a.type).endswith("GRAPH") for a in schema.attributes.values())
 
 
 def operators():
     """(name, version) of docs/operators.md, but for those that run subgraphs, which extremes of their own cannot fill,
-    and those that ONNX does not define."""
+    and those that no schema defines."""
     text = (HERE.parent.parent / "docs" / "operators.md").read_text()
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) == 5 and cells[2][:1].isdigit() and defs.has(cells[1]) and not has_graphs(cells[1]):
-            yield from ((cells[1], int(version)) for version in cells[2].split() if is_defined(cells[1], int(version)))
-
-
-def is_defined(name, version):
-    """False for versions that are not ONNX's: names that it took over later, and those that it gave up."""
-    try:
-        return bool(defs.get_schema(name, version))
-    except defs.SchemaError:
-        return False
+        if len(cells) == 5 and cells[2][:1].isdigit():
+            yield from ((cells[1], int(version)) for version in cells[2].split()
+                        if can_be_drawn(schema_of(cells[1], int(version))))
 
 
 class Draw:
@@ -71,7 +85,7 @@ class Draw:
         self.rng = random.Random(number)
         names = [op for op in ALL if not only or op[0] == only]
         self.name, self.version = self.rng.choice(names)
-        self.schema = defs.get_schema(self.name, self.version)
+        self.schema = schema_of(self.name, self.version)
         self.rank = self.rng.choice([0, 1, 2, 2, 3, 3, 4, 4, 5, 8])
         self.extreme = self.rng.choice(["attributes", "dims", "values", "attributes values", "attributes dims"])
         self.types = {}
@@ -171,9 +185,10 @@ class Draw:
         types = [t[7:-1] for t in formal.types if t[7:-1] in SIZES]
         if not types:
             return "float"
-        if formal.type_str not in self.types or self.chance(0.03):
-            self.types[formal.type_str] = self.rng.choice(types)
-        return self.types[formal.type_str]
+        kind = getattr(formal, "type_str", None) or formal.typeStr
+        if kind not in self.types or self.chance(0.03):
+            self.types[kind] = self.rng.choice(types)
+        return self.types[kind]
 
     def inputs(self):
         """(name, tensor, given at the start) of each input; None for one that is left out."""
@@ -195,14 +210,15 @@ class Draw:
         inputs = list(self.inputs())
         names = [pair[0].name if pair else "" for pair in inputs]
         outputs = [f"y{k}" for k in range(self.rng.randint(self.schema.min_output, min(self.schema.max_output, 3)))]
-        node = helper.make_node(self.name, names, outputs, name="n")
+        domain, _, plain = self.name.rpartition(".")
+        node = helper.make_node(plain, names, outputs, name="n", domain=domain)
         node.attribute.extend(self.attributes())
         tensors = [pair for pair in inputs if pair]
         graph = helper.make_graph(
             [node], "g", [helper.make_tensor_value_info(t.name, t.data_type, None) for t, known in tensors if not known],
             [helper.make_empty_tensor_value_info(name) for name in outputs],
             [t for t, known in tensors if known])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.version)], ir_version=10)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, self.version)], ir_version=10)
         return model.SerializeToString(), [t for t, known in tensors if not known]
 
 

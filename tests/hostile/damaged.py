@@ -1,0 +1,287 @@
+"""damaged.py [--cases N] [--seed N] [--only TEST]: nodes that tests of tests/property draw, of every domain, damaged.
+
+A drawn model is right, so that what is wrong with it gets far: one or two of its attributes, dimensions, types, indices,
+inputs or constants are changed. ox answers each with an error that has a text, or with a result, within a second of
+processor time. The cases run in a process of their own, so that one that ends it, or that does not end, is named.
+Needs the Python package onnx.
+"""
+
+import contextlib
+import ctypes as C
+import importlib
+import io
+import pathlib
+import random
+import sys
+import time
+
+import extremes
+import numpy as np
+import onnx
+import oxlib
+import trials
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "property"))
+
+# Tests whose models are few nodes, with what they are given.
+DRAWN = ["twins", "heads", "experts", "fused", "nbits", "caches", "attentions", "ml", "texts", "regions", "picks", "images",
+         "recurrent", "transposed", "suppressions", "quantized", "signals", "deforms", "integer_convs", "lines", "maps",
+         "norms", "pools", "casts", "einsums", "sequences", "chances", "views", "convs", "shrinks"]
+DAMAGES = 8  # of each model
+TYPES = [1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 13, 16]
+MOST_BYTES = 1 << 20
+
+
+class Drawn(BaseException):
+    """Ends a test once it has a model; no test catches it."""
+
+
+class Given:
+    """What an input holds, apart from the test that drew it."""
+
+    def __init__(self, tensor):
+        self.dtype, self.dims = tensor.dtype, list(tensor.dims[:tensor.rank])
+        self.raw = b""
+        if not tensor.strides and tensor.data:
+            self.raw = C.string_at(tensor.data, self.size())
+
+    def size(self):
+        count = 1
+        for dim in self.dims:
+            count *= dim
+        return min(count * oxlib.library.ox_dtype_size(self.dtype), MOST_BYTES + 1)
+
+
+def draw(module, seed):
+    """(model's bytes, {number: input}) that the test runs first; None where it runs none, or more than tensors."""
+    found = []
+
+    def run(session, watched=True):
+        usable = all(t.dtype <= 28 and t.dtype != 8 for t in session.inputs.values())
+        if usable and hasattr(session.model, "data"):
+            found.append((bytes(session.model.data), {k: Given(t) for k, t in session.inputs.items()}))
+        raise Drawn
+
+    plain, oxlib.Session.run = oxlib.Session.run, run
+    check = getattr(module, "check", None) or module.case
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            check(*[np.random.default_rng(seed), seed % 1000][:check.__code__.co_argcount])
+    except (Drawn, oxlib.OxError):
+        pass
+    finally:
+        oxlib.Session.run = plain
+    return found[0] if found else None
+
+
+def draw_own(seed):
+    """The same for an operator of the domain of `ox embed`, which no test draws: it makes them of quantized networks."""
+    rng = random.Random(seed)
+    name = rng.choice(["QLinearAdd", "QLinearSub", "QLinearMul", "QLinearDiv", "QLinearGemm", "QLinearAveragePool",
+                       "QLinearGlobalAveragePool"])
+    kind, n, k, m = rng.choice([2, 3]), rng.randint(1, 5), rng.randint(1, 5), rng.randint(1, 5)
+    scale, zero = (1, []), (kind, [])
+    x, attributes = [(kind, [n, k, m, m]), scale, zero], {}
+    if name == "QLinearGemm":
+        inputs = [(kind, [n, k]), scale, zero, (3, [k, m]), rng.choice([scale, (1, [m])]), (3, []), scale, zero, (6, [m])]
+        attributes = rng.choice([{}, {"transB": 0}])
+    elif "Pool" in name:
+        inputs = [*x, scale, zero]
+        if name == "QLinearAveragePool":
+            attributes = {"kernel_shape": [1, 1], "strides": [1, 2], "pads": [0, 0, 0, 0], "count_include_pad": 1}
+    else:
+        inputs = [*x, (kind, rng.choice([[m], [k, 1, m], [n, k, m, m]])), scale, zero, scale, zero]
+    names = [f"x{i}" for i in range(len(inputs))]
+    given, weights = {}, []
+    for i, (dtype, dims) in enumerate(inputs):
+        tensor = Given(oxlib.make_tensor(dtype, dims, None, None))
+        tensor.raw = np.float32(0.5).tobytes() * (tensor.size() // 4) if dtype == 1 else rng.randbytes(tensor.size())
+        if i and rng.random() < 0.5:
+            weights.append(onnx.TensorProto(name=names[i], data_type=dtype, dims=dims, raw_data=tensor.raw))
+        else:
+            given[len(given)] = tensor
+    known = {w.name for w in weights}
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node(name, names, ["y"], domain="ox", **attributes)], "g",
+        [onnx.helper.make_tensor_value_info(v, d, None) for v, (d, _) in zip(names, inputs, strict=True) if v not in known],
+        [onnx.helper.make_empty_tensor_value_info("y")], weights)
+    opsets = [onnx.helper.make_opsetid("", 21), onnx.helper.make_opsetid("ox", 1)]
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString(), given
+
+
+# ---- Damage ----------------------------------------------------------------------------------------------------------
+
+def other_dims(rng, dims):
+    dims = list(dims)
+    way = rng.randrange(6)
+    if way == 0 or not dims:
+        dims.insert(rng.randint(0, len(dims)), rng.choice([0, 1, 2]))
+    elif way == 1:
+        dims.pop(rng.randrange(len(dims)))
+    elif way == 2:
+        rng.shuffle(dims)
+    else:
+        k = rng.randrange(len(dims))
+        dims[k] = max(0, rng.choice([0, 1, dims[k] - 1, dims[k] + 1, 2 * dims[k], dims[k] // 2]))
+    return dims
+
+
+def other_elements(rng, raw, dtype):
+    """Some of the integers become others; floats become NaN and the like; else some bits change."""
+    kind = kind_of(dtype)
+    held = np.frombuffer(bytearray(raw[:len(raw) // kind.itemsize * kind.itemsize]), kind)
+    for _ in range(rng.randint(1, 3) if held.size else 0):
+        k = rng.randrange(held.size)
+        if kind.kind == "f":
+            with np.errstate(over="ignore"):
+                held[k] = rng.choice(extremes.FLOATS)
+        else:
+            number = rng.choice([*extremes.NUMBERS, int(held[k]) + 1, int(held[k]) - 1])
+            held[k] = np.array(number & (2**(8 * kind.itemsize) - 1), np.uint64).astype(f"u{kind.itemsize}").view(kind)
+    return held.tobytes()
+
+
+def kind_of(dtype):
+    kinds = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 10: "f2", 11: "f8", 12: "u4", 13: "u8"}
+    return np.dtype(kinds.get(dtype, "u1"))
+
+
+def damage_tensor(rng, tensor):
+    """A Given whose dims, type or elements are others."""
+    way = rng.randrange(4)
+    if way == 0:
+        tensor.dims = other_dims(rng, tensor.dims)
+    elif way == 1:
+        tensor.dtype = rng.choice(TYPES)
+    else:
+        tensor.raw = other_elements(rng, tensor.raw, tensor.dtype)
+
+
+def damage_constant(rng, graph):
+    tensor = rng.choice(graph.initializer)
+    if rng.random() < 0.5 and tensor.raw_data:
+        tensor.raw_data = other_elements(rng, tensor.raw_data, tensor.data_type)
+    else:
+        array = Given.__new__(Given)
+        array.dtype, array.dims = tensor.data_type, other_dims(rng, tensor.dims)
+        size = array.size()
+        if size <= MOST_BYTES and tensor.raw_data:
+            del tensor.dims[:]
+            tensor.dims.extend(array.dims)
+            tensor.raw_data = (tensor.raw_data * (size // len(tensor.raw_data) + 1))[:size]
+
+
+def damage_attribute(rng, node):
+    attr = rng.choice(node.attribute)
+    if rng.random() < 0.15:
+        node.attribute.remove(attr)
+    elif attr.type == onnx.AttributeProto.INT:
+        attr.i = rng.choice([*extremes.NUMBERS, 4, 5, 8, 16, attr.i + 1 if attr.i < extremes.MOST else 0, 2 * attr.i % 2**62])
+    elif attr.type == onnx.AttributeProto.INTS and attr.ints:
+        if rng.random() < 0.3:
+            attr.ints.pop()
+        else:
+            attr.ints[rng.randrange(len(attr.ints))] = rng.choice(extremes.NUMBERS)
+    elif attr.type == onnx.AttributeProto.FLOAT:
+        attr.f = rng.choice(extremes.FLOATS)
+    elif attr.type == onnx.AttributeProto.FLOATS and attr.floats:
+        attr.floats[rng.randrange(len(attr.floats))] = rng.choice(extremes.FLOATS)
+    elif attr.type == onnx.AttributeProto.STRING:
+        attr.s = rng.choice(extremes.WORDS).encode("latin-1")
+
+
+def damage_inputs(rng, node):
+    k = rng.randrange(len(node.input))
+    way = rng.randrange(4)
+    if way == 0:
+        node.input[k] = ""
+    elif way == 1:
+        node.input[k] = rng.choice(node.input)
+    elif way == 2:
+        node.input.append(rng.choice(node.input))
+    else:
+        node.input.pop()
+
+
+def damage(rng, model, given):
+    graph = model.graph
+    node = rng.choice(graph.node) if graph.node else None
+    ways = []
+    if given:
+        ways += [lambda: damage_tensor(rng, given[rng.choice(list(given))])] * 3
+    if graph.initializer:
+        ways += [lambda: damage_constant(rng, graph)] * 2
+    if node and node.attribute:
+        ways += [lambda: damage_attribute(rng, node)] * 2
+    if node and node.input:
+        ways.append(lambda: damage_inputs(rng, node))
+    if ways:
+        rng.choice(ways)()
+    # What is given says its own type.
+    for k, tensor in given.items():
+        if graph.input[k].type.HasField("tensor_type") and rng.random() < 0.9:
+            graph.input[k].type.tensor_type.ClearField("shape")
+            graph.input[k].type.tensor_type.elem_type = tensor.dtype
+
+
+# ---- Runs ------------------------------------------------------------------------------------------------------------
+
+def run(data, given, threads):
+    """The status; raises what the test finds."""
+    options = oxlib.Options()
+    options.limits.bytes, options.limits.tensor_bytes = 1 << 26, 1 << 22
+    options.threads = threads
+    model = session = None
+    kept = []
+    try:
+        model = oxlib.Model(data, options)
+        session = oxlib.Session(model, options)
+        for k, tensor in given.items():
+            size = tensor.size()
+            raw = (tensor.raw * (size // max(1, len(tensor.raw)) + 1))[:size].ljust(size, b"\1")
+            kept.append(C.create_string_buffer(raw, size or 1))
+            session.set_input(k, oxlib.make_tensor(tensor.dtype, tensor.dims, None, C.addressof(kept[-1])))
+        session.run()
+        session.run()
+        return oxlib.OK
+    except oxlib.OxError as error:
+        if not str(error) or error.status == oxlib.MEMORY:
+            raise AssertionError(f"status {error.status}: '{error}'") from None
+        return error.status
+    finally:
+        if session:
+            session.close()
+        if model:
+            model.close()
+
+
+def attempt(number, options, counts):
+    seed = options.seed * 1000003 + number
+    rng = random.Random(seed)
+    name = options.only or [*DRAWN, "own"][number % (len(DRAWN) + 1)]
+    drawn = draw_own(seed) if name == "own" else draw(importlib.import_module(name), seed % 2**32)
+    if not drawn:
+        return None
+    for turn in range(DAMAGES):
+        model, given = onnx.load_from_string(drawn[0]), {}
+        for k, tensor in drawn[1].items():
+            given[k] = Given.__new__(Given)
+            given[k].__dict__.update(tensor.__dict__)
+        for _ in range(rng.choice([1, 1, 2])):
+            damage(rng, model, given)
+        if any(tensor.size() > MOST_BYTES for tensor in given.values()):
+            continue
+        what = f"{name}: {' '.join(n.op_type for n in model.graph.node)[:80]}, damage {turn}"
+        start = time.process_time()
+        try:
+            counts[run(model.SerializeToString(), given, 1 + turn % 2) != oxlib.OK] += 1
+        except AssertionError as error:
+            return f"{what}: {error}"
+        spent = time.process_time() - start
+        if spent > extremes.SECONDS:
+            return f"{what}: took {spent:.1f} s"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(extremes.go_through(trials.parse(2000, "--only"), attempt))
