@@ -160,6 +160,6 @@ void ox_life_forget(ox_frame *frame) {
     frame->planning.results = NULL;
     frame->planning.readers = frame->planning.first_reader = NULL;
 #if !OX_SMALL
-    frame->planning.giver = NULL;
+    frame->planning.giver = frame->planning.classes = NULL;
 #endif
 }

@@ -46,8 +46,9 @@ typedef struct ox_planning {
     int *first_reader;  /* ... readers[first_reader[v]] up to readers[first_reader[v + 1]]; nnodes for outputs */
     ox_result *results; /* of the node that is being inferred */
 #if !OX_SMALL
-    int *giver; /* of each value, once a plan is updated: the node that gives it, -1 for none */
-    bool again; /* the plan is being updated: nodes are described in the lists that they have */
+    int *giver;   /* of each value, once a plan is updated: the node that gives it, -1 for none */
+    int *classes; /* of each node, once a plan is updated: the first of those that it repeats (repeat.h) */
+    bool again;   /* the plan is being updated: nodes are described in the lists that they have */
 #endif
 #if OX_WITH_TEMPORARIES
     ox_folded *temporaries; /* those that are there, and their bytes */

@@ -12,13 +12,21 @@
 #include "kept.h"
 #include "place.h"
 #include "plan.h"
+#include "repeat.h"
 #include "stage.h"
 #include "step_run.h"
+#include "written.h"
 
 enum {
-    MOST_LEFT = 2,                  /* times the memory of a new plan, ... */
-    LEAST_LEFT = 8 * OX_CHUNK_BYTES /* ... but so many bytes for small ones */
+    MOST_LEFT = 2,                   /* times the memory of a new plan, ... */
+    LEAST_LEFT = 8 * OX_CHUNK_BYTES, /* ... but so many bytes for small ones */
+    LATEST = 4                       /* nodes of a class that are compared with one that may repeat them */
 };
+
+/* The nodes of a class that have been described last, the latest first: one more than their numbers, 0 for none. */
+typedef struct latest {
+    int nodes[LATEST];
+} latest;
 
 /* A value as it was, an output of a node. */
 typedef struct former {
@@ -37,6 +45,7 @@ typedef struct update {
     bool *changed;         /* of each node: it is to be prepared anew */
     bool *hidden;          /* of each node: what it gives has no data, as in a new plan */
     int *marked;           /* of each node, for a while */
+    latest *latest;        /* of each class of nodes, by its number */
     bool grown;            /* some buffer does not fit its place any more */
 } update;
 
@@ -58,15 +67,10 @@ static const ox_tensor *tensor_before(const update *u, int v) {
     return u->former[v] ? &u->former[v]->slot.tensor : &ox_frame_slot(u->frame, v)->tensor;
 }
 
-static bool same_lists(const ox_tensor *a, const ox_tensor *b) {
-    return a->dtype == b->dtype && ox_same_dims(a->rank, a->dims, b->rank, b->dims) && !a->strides == !b->strides &&
-           (!a->strides || ox_same_dims(a->rank, a->strides, b->rank, b->strides));
-}
-
 /* Constants are the same if their elements are. */
 static bool same_value(const former *was, const ox_slot *now) {
     const ox_tensor *a = &was->slot.tensor, *b = &now->tensor;
-    if (!same_lists(a, b))
+    if (!ox_repeat_same(a, b))
         return false;
     if (!now->constant || a->data == b->data)
         return true;
@@ -133,12 +137,34 @@ static bool same_view(const ox_step *step, int k, const former *was) {
     return !step->outputs || (step->outputs[k].view == was->view && step->outputs[k].input == was->input);
 }
 
-static bool describe(update *u, int n) {
+/* Notes that node n has been described, for those that repeat it. */
+static void note_latest(update *u, int n) {
+    int *nodes = u->latest[u->frame->planning.classes[n]].nodes;
+    memmove(nodes + 1, nodes, (LATEST - 1) * sizeof *nodes);
+    nodes[0] = n + 1;
+}
+
+static bool infer(update *u, int n) {
     ox_frame *frame = u->frame;
-    if (!has_inputs(frame, n) || ox_plan_infer(frame, n, false) != OX_OK || looked_at_data(frame, n) ||
-        ox_stage_describe(frame, n) != OX_OK)
+    if (!has_inputs(frame, n) || ox_plan_infer(frame, n, false) != OX_OK || looked_at_data(frame, n))
         return false;
-    return ox_fold_again(frame, n) == OX_OK;
+    const bool looked = frame->work.call.looked_at;
+    if (ox_stage_describe(frame, n) != OX_OK || ox_fold_again(frame, n) != OX_OK)
+        return false;
+    if (!looked && !ox_has_written(frame))
+        note_latest(u, n);
+    return true;
+}
+
+/* Describes node n as one that it repeats, or as its operator says. */
+static bool describe(update *u, int n) {
+    const int *nodes = u->latest[u->frame->planning.classes[n]].nodes;
+    for (int i = 0; i < LATEST && nodes[i]; i++)
+        if (ox_repeat_fits(u->frame, nodes[i] - 1, n)) {
+            ox_repeat_describe(u->frame, nodes[i] - 1, n);
+            return true;
+        }
+    return infer(u, n);
 }
 
 static void hide(update *u, int n) {
@@ -456,11 +482,13 @@ static bool make(update *u) {
     u->changed = ox_pile_array(scratch, nodes, sizeof *u->changed);
     u->hidden = ox_pile_array(scratch, nodes, sizeof *u->hidden);
     u->marked = ox_pile_array(scratch, nodes, sizeof *u->marked);
+    u->latest = ox_pile_array(scratch, nodes, sizeof *u->latest);
     u->giver = frame->planning.giver;
     if (!frame->plan.again)
         frame->plan.again = ox_pile_array(&frame->plan.pile, nodes, sizeof *frame->plan.again);
-    return frame->plan.again && u->former && u->changed && u->hidden && u->marked && u->giver && find_changes(u) &&
-           groups_hold(u) && prepare_changed(u) && place(u) && ox_kept_renew(frame);
+    return frame->plan.again && u->former && u->changed && u->hidden && u->marked && u->latest && u->giver &&
+           frame->planning.classes && find_changes(u) && groups_hold(u) && prepare_changed(u) && place(u) &&
+           ox_kept_renew(frame);
 }
 
 /* Whether the plan can be updated at all: it is one stage, and memory of its nodes is not left behind by too many. */
@@ -477,6 +505,8 @@ bool ox_update_plan(ox_frame *frame) {
         return false;
     if (!frame->planning.giver)
         frame->planning.giver = ox_fuse_givers(frame, 0, frame->graph->nnodes);
+    if (!frame->planning.classes)
+        frame->planning.classes = ox_repeat_classes(frame);
     const ox_pile_mark scratch = ox_pile_save(&frame->planning.scratch);
     frame->planning.again = true;
     const bool made = make(&u);

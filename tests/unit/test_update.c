@@ -80,8 +80,8 @@ static void node(const char *op, const char *input, const char *output, int kind
     ox_put_output(&m.graph, output, OX_UNDEFINED, -1, NULL);
 }
 
-/* a, of any number of columns, is copied, also beside the copy of b, and summed up; b, of one row, is copied. */
-static void begin(void) {
+/* A model without nodes: of inputs a, of any number of columns, and b, of one row. */
+static void begin_model(void) {
     memset(&m, 0, sizeof m);
     shown = 0;
     memset(inferred, 0, sizeof inferred);
@@ -91,6 +91,11 @@ static void begin(void) {
     m.options.operator_count = 3;
     ox_put_input(&m.graph, "a", OX_FLOAT, -1, NULL);
     ox_put_input(&m.graph, "b", OX_FLOAT, -1, NULL);
+}
+
+/* a is copied, also beside the copy of b, and summed up; b is copied. */
+static void begin(void) {
+    begin_model();
     node("Copied", "a", "copied", 0);
     node("Summed", "copied", "sums", 0);
     node("Copied", "sums", "again", 1);
@@ -132,6 +137,43 @@ START_TEST(nodes_that_stay) {
         ck_assert_int_eq(inferred[kind], before[kind]);
         ck_assert_int_eq(prepared[kind], made[kind]);
     }
+    own_end(&m);
+}
+END_TEST
+
+/* Of nodes with equal operators and attributes, whose inputs have equal shapes, one is inferred; each is prepared. What
+ * differs in an attribute, or reads what comes from outside, is inferred, too. */
+START_TEST(nodes_that_repeat) {
+    static float a[2 * MOST], b[1] = {5};
+    const int64_t row[] = {1};
+    begin_model();
+    node("Copied", "a", "one", 0);
+    node("Copied", "a", "two", 0);
+    node("Copied", "one", "three", 0);
+    node("Copied", "two", "four", 0);
+    node("Copied", "a", "other", 1);
+    node("Summed", "two", "sums", 2);
+    ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
+    int before[KINDS] = {0}, made[KINDS] = {0};
+    for (int64_t columns = 1; columns <= MOST; columns++) {
+        if (columns == FIRST + 1)
+            memcpy(before, inferred, sizeof before), memcpy(made, prepared, sizeof made);
+        const int64_t dims[] = {2, columns};
+        for (int64_t i = 0; i < 2 * columns; i++)
+            a[i] = (float)(i + columns);
+        const ox_tensor inputs[] = {{OX_FLOAT, 2, dims, NULL, a}, {OX_FLOAT, 1, row, NULL, b}};
+        ck_assert_msg(own_run(&m, 2, inputs) == OX_OK, "%s", m.error.text);
+        for (size_t k = 0; k < 5; k++) {
+            ck_assert_int_eq(ox_session_output(m.session, k, &m.output, &m.error), OX_OK);
+            own_check(&m, 2, dims, a);
+        }
+    }
+    const int steps = MOST - FIRST;
+    ck_assert_int_eq(inferred[0] - before[0], 2 * steps); /* one of an input of the model, one of a result */
+    ck_assert_int_eq(inferred[1] - before[1], steps);
+    ck_assert_int_eq(inferred[2] - before[2], steps);
+    ck_assert_int_eq(prepared[0] - made[0], 4 * steps);
+    ck_assert_int_eq(prepared[1] - made[1], steps);
     own_end(&m);
 }
 END_TEST
@@ -207,6 +249,7 @@ Suite *ox_suite_update(void) {
     Suite *suite = suite_create("update");
     TCase *tcase = tcase_create("update");
     tcase_add_test(tcase, nodes_that_stay);
+    tcase_add_test(tcase, nodes_that_repeat);
     tcase_add_test(tcase, steps_without_end);
     tcase_add_test(tcase, turns_after_growth);
     tcase_add_test(tcase, data_is_hidden);
