@@ -1,7 +1,7 @@
 /* bcast.c: planning iteration spaces, and the copy that runs on them. */
 #include "asserts.h"
 #include "bcast.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "loops/lanes.h"
 #include "walk.h"
 

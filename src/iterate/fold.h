@@ -3,7 +3,7 @@
 #define OX_ITERATE_FOLD_H
 
 #include "bcast.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "loops/reduce_loops.h"
 
 /* Whether rows of so many elements are short: a row of accumulators is less than a line of a cache. */

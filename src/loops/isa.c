@@ -1,5 +1,6 @@
 /* isa.c: choosing the build of the loops that the processor can run. */
-#include "arm.h"
+#include "loops/simd/arm.h"
+#include "loops/simd/x86.h"
 #include "blend_loops.h"
 #include "block_loops.h"
 #include "byte_loops.h"
@@ -11,7 +12,6 @@
 #include "lookup_loops.h"
 #include "statistics_loops.h"
 #include "winograd_loops.h"
-#include "x86.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define OX_LOOPS_LANE_HALF_H
 
 #include "half.h"
-#include "intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "lane_loops.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #define OX_LOOPS_LANE_LOOPS_H
 
 #include "asserts.h"
-#include "intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "lanes.h"
 #include "moves.h"
 

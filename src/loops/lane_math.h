@@ -5,7 +5,7 @@
 #define OX_LOOPS_LANE_MATH_H
 
 #include "half.h"
-#include "intrinsics.h"
+#include "loops/simd/intrinsics.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* lookup_loops.c: the loop of a table of one byte. */
 #include "lookup_loops.h"
 #include "lane_loops.h"
-#include "x86.h"
+#include "loops/simd/x86.h"
 
 ox_lookup_find_fn OX_VARIANT(ox_lookup_find);
 

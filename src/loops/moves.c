@@ -1,6 +1,6 @@
 /* moves.c: strided copies, one loop per element width. */
 #include "copy_run.h"
-#include "intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "lane_loops.h"
 #include "moves.h"
 

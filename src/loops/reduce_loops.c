@@ -1,6 +1,6 @@
 /* reduce_loops.c: the loops of the reductions, expanded for each element type. */
 #include "asserts.h"
-#include "intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "lane_loops.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "copy_run.h"
 #include "integer_loops.h"
-#include "intrinsics.h"
+#include "loops/simd/intrinsics.h"
 
 /* n sums by the definition: each is a double before it is rounded. The results may lie where sums do. */
 static inline void ox_requantize_by(int64_t n, const ox_requantization *how, int64_t step, const ox_i32 *sums,

@@ -1,6 +1,6 @@
 /* transpose_loops.c: transposes of matrices, one loop per element width. */
 #include "asserts.h"
-#include "intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "lane_loops.h"
 #include "moves.h"
 

@@ -1,6 +1,6 @@
 /* pass.c: running lane programs. */
 #include "asserts.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "pass_program.h"
 
 #include <string.h>

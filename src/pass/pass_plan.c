@@ -1,5 +1,5 @@
 /* pass_plan.c: laying out lane programs: what changes how often, how long tiles are, and where registers lie. */
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "pass_program.h"
 
 #include <string.h>

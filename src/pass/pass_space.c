@@ -1,6 +1,6 @@
 /* pass_space.c: the space that a lane program goes over: its dimensions, the dimensions that are rows, and the
  * dimension in which tiles end. */
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "pass_program.h"
 
 #include <string.h>

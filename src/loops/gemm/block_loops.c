@@ -3,7 +3,7 @@
 #include "loops/block_loops.h"
 #include "asserts.h"
 #include "loops/lane_loops.h"
-#include "loops/x86.h"
+#include "loops/simd/x86.h"
 
 #include <float.h>
 

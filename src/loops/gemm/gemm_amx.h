@@ -4,12 +4,12 @@
 #define OX_LOOPS_GEMM_AMX_H
 
 #include "loops/gemm_kernel.h"
-#include "loops/x86.h"
+#include "loops/simd/x86.h"
 
 /* Compilers that know the instructions. */
 #if defined(OX_RUNS_AMX) && (defined(__clang__) || __GNUC__ >= 11)
 #define OX_AMX 1
-#include "loops/simd_x86_header.h"
+#include "loops/simd/simd_x86_header.h"
 
 enum {
     OX_AMX_ROWS = 16,

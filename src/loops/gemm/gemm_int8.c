@@ -9,9 +9,9 @@
 #include "asserts.h"
 #include "gemm_amx.h"
 #include "loops/copy_run.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "loops/lane_loops.h"
-#include "loops/x86.h"
+#include "loops/simd/x86.h"
 
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #include "gemm_int8_neon.h"

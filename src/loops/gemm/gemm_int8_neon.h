@@ -9,7 +9,7 @@
 #include <arm_neon.h>
 
 #include "loops/gemm_kernel.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 
 #define UNROLL OX_UNROLLED
 

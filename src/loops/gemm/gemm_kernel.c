@@ -4,7 +4,7 @@
 #include "half.h"
 #include "loops/copy_run.h"
 #include "loops/gemm_kernel.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "loops/lane_loops.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* lanes_cast.c: loops that convert between element types. */
 #include "tiny.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "lane_maps.h"
 
 #include <math.h>

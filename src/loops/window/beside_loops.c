@@ -2,7 +2,7 @@
  * one element of what is laid out, for several windows at once. */
 #include "asserts.h"
 #include "loops/conv_loops.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "loops/lane_loops.h"
 
 #include <string.h>

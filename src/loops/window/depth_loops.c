@@ -4,7 +4,7 @@
 #include "asserts.h"
 #include "loops/lane_loops.h"
 #include "loops/requantize.h"
-#include "loops/x86.h"
+#include "loops/simd/x86.h"
 
 #ifdef OX_DOT_ISA
 #define FIND OX_JOIN(ox_depth, OX_DOT_ISA)

@@ -2,7 +2,7 @@
 #include "ops/axes.h"
 #include "ops/dense.h"
 #include "ops/elementwise.h"
-#include "loops/intrinsics.h"
+#include "loops/simd/intrinsics.h"
 #include "reduce.h"
 #include "iterate/fold.h"
 #include "iterate/walk.h"
