@@ -119,7 +119,7 @@ static bool is_folded(const ox_frame *frame, int n) {
     return folded;
 }
 
-/* Who reads a view among the constants that node n gives reads its input, whether the node is folded or not. */
+/* Readers of a view that node n gives count as readers of its input, whether the node is folded or not. */
 static void count_constants(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++)
@@ -260,7 +260,7 @@ static ox_status share_constant(ox_frame *frame, int n, const void *from, ox_sto
     return status;
 }
 
-/* What a run reads is computed where it stays. */
+/* A constant that a run reads is computed where it stays. */
 static ox_status find_shared(ox_frame *frame, int n, bool *shared) {
     const int v = frame->graph->nodes[n].out[0];
     const bool stays = !OX_WITH_TEMPORARIES || (v >= 0 && frame->planning.lives[v].is_read);

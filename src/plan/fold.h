@@ -1,8 +1,9 @@
 /* fold.h: folding constants: nodes that are computed while a stage is planned, and what of their results stays.
  *
- * What only nodes that are folded too read is computed in memory of its own, and given back when the last of them is.
- * What is left when the nodes of the stage are described goes where the run reads it: into the store of the model, or
- * into plan memory. Until then no step has been prepared, so that nothing but slots knows where it lies. */
+ * A constant that only folded nodes read is computed in temporary memory, which is given back when the last of these
+ * has been folded. When all nodes of the stage are described, the constants that are left are moved to where the run
+ * reads them: into the store of the model, or into plan memory. No step has been prepared by then, so that only slots
+ * point to them. */
 #ifndef OX_PLAN_FOLD_H
 #define OX_PLAN_FOLD_H
 

@@ -25,8 +25,8 @@ static bool is_of_rows(const ox_space *space, int rank, const int64_t *dims) {
     return same && space->row_axes > 0;
 }
 
-/* What a pass of both goes over: the same elements, one of them perhaps by rows; or what is done to the rows joins what
- * is done to their elements. NULL if they do not go together. */
+/* The space of a pass of both: the same elements, in one of them perhaps by rows; or the elements of one, whose rows
+ * the other goes over. NULL if one pass cannot do both. */
 static const ox_space *common_space(const ox_space *a, const ox_space *b) {
     if (a->row_axes < b->row_axes) {
         const ox_space *swapped = a;
@@ -107,7 +107,8 @@ static bool dense_allows(const ox_frame *frame, const ox_group *a, const ox_grou
            !dense_reads(frame, b, a);
 }
 
-/* True if both groups can run as one, at node n. Who waits comes before who fits: it looks at few of many readers. */
+/* True if both groups can run as one, at node n. can_wait() comes first: it scans fewer readers than
+ * fits_registers(). */
 static bool go_together(const ox_frame *frame, const ox_group *a, const ox_group *b, int n) {
     const ox_space *space = a->count + b->count > MOST_MEMBERS ? NULL : common_space(&a->space, &b->space);
     return space && dense_allows(frame, a, b) && can_wait(frame, a, b, n) && can_wait(frame, b, a, n) &&
@@ -124,7 +125,7 @@ static void join(ox_frame *frame, const int *giver, int n) {
     }
 }
 
-/* What a group reads must live until the group runs. */
+/* Values that a group reads must live until the group runs. */
 static void keep_inputs(ox_frame *frame, const ox_group *group) {
     for (int m = group->head; m >= 0; m = frame->plan.members[m].next) {
         const ox_node *node = &frame->graph->nodes[m];
@@ -271,7 +272,7 @@ static bool same_group(const ox_frame *frame, const ox_member *was, int n) {
     return a && b ? a->head == b->head && a->tail == b->tail && a->dense == b->dense && was->next == now->next : a == b;
 }
 
-/* What the nodes are members of again. */
+/* Puts the nodes back into the groups that they were in. */
 static void return_members(ox_frame *frame, const int *nodes, int count, const ox_member *were, bool same) {
     for (int i = 0; i < count; i++) {
         const int n = nodes[i];
@@ -405,7 +406,7 @@ ox_status ox_fuse_write(ox_frame *frame, int n, ox_pile *pile, ox_pile *scratch)
     return OX_OK;
 }
 
-/* Tells the program which of its results are streamed, and ends it. */
+/* Marks the results that are streamed, and ends the program. */
 static const ox_pass *end_pass(ox_frame *frame, ox_group *group) {
     ox_pass_builder *builder = group->builder;
     for (int m = group->head; m >= 0; m = frame->plan.members[m].next)

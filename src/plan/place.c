@@ -50,7 +50,7 @@ static bool owns_buffer(const ox_frame *frame, int v) {
     return life->owner == v && life->bytes && !(OX_WITH_TARGETS && life->outside);
 }
 
-/* What a buffer takes, and what a growing one is to have ahead. */
+/* The bytes of a buffer, with those that it is to have ahead if it grows. */
 static size_t value_room(const ox_life *life) {
     const size_t size = ox_aligned(life->bytes);
 #if OX_WITH_UPDATES

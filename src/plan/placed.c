@@ -72,7 +72,7 @@ static int step_of(const ox_frame *frame, int n) {
     return group ? group->tail : n;
 }
 
-/* What node n reads has been written before, and lives until it has run. */
+/* The inputs of node n are written before it runs, and live until it has run. */
 static void assert_inputs_live(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     const int step = step_of(frame, n);

@@ -202,7 +202,7 @@ static ox_status keep_result(ox_frame *frame, int n, int k, ox_tensor *seen) {
 static ox_view choose_view(const ox_life *life, const ox_tensor *seen, const ox_slot *source) {
     if (life->packed_only && !ox_tensor_is_packed(seen))
         return OX_VIEW_COPIED;
-    /* What the caller gets must not change when the input is changed. */
+    /* An output must not change when the caller changes the input. */
     return life->is_output && source->foreign ? OX_VIEW_COPIED : OX_VIEW_SHOWN;
 }
 

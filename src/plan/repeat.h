@@ -1,5 +1,5 @@
-/* repeat.h: nodes that repeat each other, as those of equal layers do. What one of them gives for its shapes is what
- * another one gives for the same, so that it is inferred once. */
+/* repeat.h: nodes that repeat each other, as those of equal layers do: with equal shapes they give equal shapes, so
+ * that one of them is inferred and the others take over its results. */
 #ifndef OX_PLAN_REPEAT_H
 #define OX_PLAN_REPEAT_H
 

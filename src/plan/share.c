@@ -131,8 +131,8 @@ static int find_part(const ox_frame *frame, int v, int w) {
     return whole && !placed && lies_in_row(part, &ox_frame_own(frame, w)->tensor) ? owner : -1;
 }
 
-/* The makers of what node n puts together write into its output, as far as they can. Who reads a part later reads it
- * there, and nothing is written over it: it is not all of its buffer any more. */
+/* Nodes whose results node n puts together write them into its output, where they can. Later readers of such a part
+ * read it there. Nothing is written over it, since it is no longer all of its buffer. */
 static void take_parts(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     const int w = node->out[0];

@@ -134,8 +134,9 @@ static ox_status describe_nodes(ox_frame *frame, ox_stage *stage, bool inferred)
     return OX_OK;
 }
 
-/* What the plan of these nodes decided. Groups lie in plan memory that is about to go; a stale one must not be taken
- * for a new one at its address, nor a stale buffer for one that is decided, where an earlier stage is planned anew. */
+/* Forgets what the plan decided for these nodes. Groups lie in plan memory that is about to go; a stale one must not be
+ * taken for a new one at its address, nor a stale buffer for one that is decided, where an earlier stage is planned
+ * anew. */
 static void forget_nodes(ox_frame *frame, int first, int end) {
     for (int n = first; n < end; n++) {
         const ox_node *node = &frame->graph->nodes[n];

@@ -12,7 +12,7 @@ ox_status ox_step_prepare(ox_frame *frame, int n, ox_pile *pile) {
     return status == OX_OK ? OX_OK : ox_frame_explain(frame, n, status);
 }
 
-/* What is not kept with the plan comes first in the step's memory, the workspace behind it. */
+/* State that is not kept with the plan comes first in the step's memory, and the workspace behind it. */
 ox_status ox_step_run(ox_frame *frame, int n) {
     ox_step *step = &frame->plan.steps[n];
     unsigned char *workspace =

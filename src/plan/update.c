@@ -98,8 +98,8 @@ static bool looked_at_data(const ox_frame *frame, int n) {
     return false;
 }
 
-/* Output k of node n is what it was but for its shape, and lies where it lay. Where its shape is the same, too, other
- * nodes may know its lists, which have been written again with the same numbers. */
+/* Checks that output k of node n differs in its shape alone, and keeps it in its buffer. If its shape is the same, too,
+ * the slot is as it was; other nodes may point to its lists, where the same numbers have been written again. */
 static bool settle_output(update *u, int n, int k, const former *was) {
     ox_frame *frame = u->frame;
     const int v = frame->graph->nodes[n].out[k];
@@ -125,7 +125,7 @@ static bool settle_output(update *u, int n, int k, const former *was) {
     return true;
 }
 
-/* What step n does is what it did. A member of a group but the last is skipped for that alone. */
+/* True if step n does what it did before. All members of a group but the last are skipped, for that reason alone. */
 static bool same_step(const ox_frame *frame, int n, const ox_step *was) {
     const ox_step *now = &frame->plan.steps[n];
     const ox_group *group = ox_frame_group(frame, n);
@@ -239,7 +239,7 @@ static bool change_node(update *u, int n) {
 
 /* ---- Buffers that are shared -------------------------------------------------------------------------------- */
 
-/* What share.c asks of two values: whether one is element for element what the other is, ... */
+/* The conditions of share.c on two values: whether they have the same elements in the same places, ... */
 static bool same_elements(const ox_tensor *in, const ox_tensor *out, size_t held, size_t bytes) {
     return held == bytes && ox_tensor_is_packed(in) && ox_dtype_size(in->dtype) == ox_dtype_size(out->dtype) &&
            ox_same_dims(in->rank, in->dims, out->rank, out->dims);
@@ -309,7 +309,7 @@ static void mark(update *u, int n, bool *seen, int *count) {
     u->marked[(*count)++] = n;
 }
 
-/* All that may be members with the marked ones: those that give them something, or take something of theirs. */
+/* Marks all nodes that may join the groups of marked ones: those that give them an input, or read a result. */
 static void spread(update *u, bool *seen, int *count) {
     const ox_frame *frame = u->frame;
     const ox_planning *planning = &frame->planning;
@@ -351,7 +351,7 @@ static bool groups_hold(update *u) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
-/* What a member of the group stores lies over what it reads: that must still be read before. */
+/* True if a member that stores over an input of the group still does so after the last read of that input. */
 static bool reads_in_time(const ox_frame *frame, int n) {
     const ox_group *group = frame->plan.members[n].group;
     for (int m = group->head; m >= 0; m = frame->plan.members[m].next) {

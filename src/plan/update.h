@@ -1,7 +1,7 @@
 /* update.h: a plan that becomes one for other shapes. Nodes whose inputs have the shapes, types and strides of before
- * keep what they prepared; the others are inferred and prepared anew. What was decided for all of them has to come out
- * as a new plan would decide it: which nodes run, which outputs are views, what runs as one pass, which values share a
- * buffer. Where it does not, the plan is given up. Buffers that grow get room ahead, so that places stay for a while.
+ * keep what they prepared; the others are inferred and prepared anew. Decisions that concern several nodes have to be
+ * those of a new plan: which nodes run, which outputs are views, which nodes run as one pass, which values share a
+ * buffer. If one is not, the plan is given up. Buffers that grow get room ahead, so that places stay for a while.
  */
 #ifndef OX_PLAN_UPDATE_H
 #define OX_PLAN_UPDATE_H

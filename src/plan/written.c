@@ -44,7 +44,7 @@ static ox_status note_result(ox_frame *frame, int n, int k) {
     return OX_OK;
 }
 
-/* What is known of results that nothing infers. */
+/* Notes the types that the model states of the results, for those that are not inferred. */
 static void note_stated(ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
     for (int k = 0; k < node->nout; k++)

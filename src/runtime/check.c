@@ -92,7 +92,7 @@ static ox_status compare(ox_frame *frame, int n, int m, int v, const ox_tensor *
 static ox_status fail_way(ox_frame *frame, ox_status status, const char *way) {
     if (status == OX_ERROR_MEMORY || status == OX_ERROR_LIMIT || status == OX_ERROR_CANCELLED || status == OX_OK)
         return status;
-    ox_error_prefix(frame->error, "check failed: computed again %s, a node fails that did not: ", way);
+    ox_error_prefix(frame->error, "check failed: a node that succeeded fails when computed again %s: ", way);
     if (frame->error)
         frame->error->status = OX_ERROR_CHECK;
     return OX_ERROR_CHECK;

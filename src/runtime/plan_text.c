@@ -106,7 +106,7 @@ static ox_status add_constant(plan_writer *w, const ox_tensor *tensor, size_t *a
     const size_t size = (size_t)ox_tensor_count(tensor) * ox_dtype_size(tensor->dtype);
     const unsigned char *bytes = tensor->data;
     if (tensor->dtype == OX_STRING || ox_is_value(tensor->dtype))
-        return ox_fail(w->frame->error, OX_ERROR_UNSUPPORTED, "%s: a written plan has no strings",
+        return ox_fail(w->frame->error, OX_ERROR_UNSUPPORTED, "%s: a written plan cannot hold strings",
                        w->frame->model->path);
     if (!ox_tensor_is_packed(tensor)) {
         void *packed = ox_pile_get(&w->pile, size);
@@ -230,7 +230,7 @@ static int find_image(const plan_writer *w, int n, int v) {
 }
 
 static ox_status refuse(const plan_writer *w, int n, const char *why) {
-    ox_fail(w->frame->error, OX_ERROR_UNSUPPORTED, "%s: run it by the loader", why);
+    ox_fail(w->frame->error, OX_ERROR_UNSUPPORTED, "%s: load the model on the device instead", why);
     return ox_frame_explain(w->frame, n, OX_ERROR_UNSUPPORTED);
 }
 
@@ -243,7 +243,7 @@ static ox_status settle_output(plan_writer *w, int n, int k) {
         return OX_OK;
     if (view == OX_VIEW_GIVEN || ox_is_value(ox_frame_own(w->frame, v)->tensor.dtype) ||
         ox_frame_own(w->frame, v)->tensor.dtype == OX_STRING)
-        return refuse(w, n, "a written plan has no strings, sequences, optionals or maps");
+        return refuse(w, n, "a written plan cannot hold strings, sequences, optionals or maps");
     make_home(w, v, n);
     if (view == OX_VIEW_SHOWN) {
         const int from = node->in[step->outputs[k].input];
@@ -262,8 +262,8 @@ static ox_status settle_values(plan_writer *w) {
     for (int i = 0; i < graph->ninputs; i++) {
         const ox_slot *slot = ox_frame_slot(w->frame, graph->inputs[i].value);
         if (slot->tensor.dtype == OX_STRING || ox_is_value(slot->tensor.dtype) || !ox_tensor_is_packed(&slot->tensor))
-            return ox_fail(w->frame->error, OX_ERROR_UNSUPPORTED, "%s: a written plan has packed inputs of numbers",
-                           w->frame->model->path);
+            return ox_fail(w->frame->error, OX_ERROR_UNSUPPORTED,
+                           "%s: inputs of a written plan must be packed tensors of numbers", w->frame->model->path);
         if (!slot->constant)
             make_home(w, graph->inputs[i].value, NOWHERE);
     }
@@ -272,7 +272,7 @@ static ox_status settle_values(plan_writer *w) {
         if (w->frame->plan.steps[n].skip)
             continue;
         if (node->op->flags & (OX_OP_CONTROL | OX_OP_VALUES | OX_OP_TEXT | OX_OP_FUNCTION) && node->nout)
-            return refuse(w, n, "a written plan has no such operators");
+            return refuse(w, n, "a written plan cannot hold this operator");
         for (int i = 0; i < node->nin; i++)
             live_until(w, node->in[i], n);
         for (int k = 0; k < node->nout; k++) {
@@ -395,7 +395,7 @@ static ox_status add_attr(plan_writer *w, int n, const ox_attr *attr) {
         place = (size_t)position;
         break;
     default:
-        return refuse(w, n, "a written plan has no attributes of such a type");
+        return refuse(w, n, "a written plan cannot hold attributes of this type");
     }
     OX_TRY(grow(w, &w->attrs, 1, sizeof attr));
     OX_TRY(grow(w, &w->attr_places, 1, sizeof place));
@@ -724,11 +724,11 @@ ox_status ox_frame_write(ox_frame *frame, const ox_allocator *allocator, ox_plan
     const ox_graph *graph = frame->graph;
     if (!frame->plan.stages || frame->plan.stale || !frame->options->no_fuse)
         return ox_fail(frame->error, OX_ERROR_ARGUMENT,
-                       "%s: a plan is written of a session that is prepared and has no_fuse", frame->model->path);
+                       "%s: a plan can be written of a prepared session with no_fuse only", frame->model->path);
     if (frame->plan.stages->end < graph->nnodes)
         return refuse(&(plan_writer){.frame = frame}, frame->plan.stages->end,
                       ox_op_has(graph->nodes[frame->plan.stages->end].op, OX_OP_CONTROL)
-                          ? "a written plan has no such operators"
+                          ? "a written plan cannot hold this operator"
                           : "a shape depends on data, and a written plan is for one");
     plan_writer w = {.frame = frame, .to = to};
     ox_pile_init(&w.pile, allocator);

@@ -48,7 +48,7 @@ static ox_status run_body(ox_body *body) {
     return ox_body_finish(inner);
 }
 
-/* What can be known of an output is known from a plan; where there is none, from what the model states. */
+/* An output is described by the plan of the body, or by what the model states if the body cannot be planned yet. */
 static ox_status foresee(ox_body *body, int k, ox_result *result) {
     ox_inner *inner = (void *)body;
     ox_status status = ox_run_plan(inner->frame);

@@ -47,7 +47,7 @@ static ox_options merged(const ox_options *given, const ox_model *model) {
     return options;
 }
 
-/* Who counts bytes gets one plan, unless he asks for more. */
+/* Where bytes are limited, a session keeps one plan, unless the caller asks for more. */
 static ox_status keep_plans(ox_session *session) {
 #if OX_WITH_KEPT
     const ox_limits *limits = &session->options->limits;
@@ -298,7 +298,7 @@ ox_status ox_session_run(ox_session *session, ox_error *error) {
     return status;
 }
 
-/* What output `index` of the last run is. */
+/* Describes output `index` of the last run. */
 static ox_status find_output(const ox_session *session, size_t index, const ox_tensor **found, ox_error *error) {
     const ox_graph *graph = session->frame->graph;
     if (index >= (size_t)graph->noutputs)
@@ -384,7 +384,7 @@ ox_status ox_session_write_plan(ox_session *session, ox_plan_writer *writer, ox_
     OX_NEED(session, error);
     OX_NEED(writer, error);
     if (!writer->name || !writer->text || !writer->op)
-        return ox_fail(error, OX_ERROR_ARGUMENT, "a plan is written by a name and two functions, and one is NULL");
+        return ox_fail(error, OX_ERROR_ARGUMENT, "writing a plan takes a name and two functions, one of which is NULL");
     session->frame->error = error;
     return ox_meter_explain(&session->meter, ox_frame_write(session->frame, &session->temporary, writer), error);
 }

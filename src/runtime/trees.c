@@ -11,7 +11,8 @@ ox_status ox_model_write_trees(const ox_model *model, ox_words_fn *put, void *co
     ox_tensor flat;
     ox_error_clear(error);
     if (graph->nnodes != 1 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-        return ox_fail(error, OX_ERROR_UNSUPPORTED, "the trees of one node are laid out, where machines do it alike");
+        return ox_fail(error, OX_ERROR_UNSUPPORTED,
+                       "trees can be written for a model of one node, on a little-endian machine");
     ox_pile_init(&pile, allocator);
     const ox_node *node = &graph->nodes[0];
     ox_call call = {.op = node->op,
