@@ -45,10 +45,12 @@ ox_move_fn *OX_VARIANT(ox_move_for)(size_t width) {
 }
 
 /* The first and the last line overlap with the others. Long rows that memcpy gives to the processor's instruction for
- * copies take up to thirteen times as long, by how their addresses differ (Zen 4). */
+ * copies take up to thirteen times as long, by how their addresses differ, and rows that lie in no cache 1.7 times as
+ * long where a line is loaded at once (Zen 4). */
 void OX_VARIANT(ox_copy_bytes)(void *dst, const void *src, size_t size) {
     enum {
-        SHORT = 512 /* memcpy is as fast up to here */
+        SHORT = 512, /* memcpy is as fast up to here */
+        HALF = OX_LINE / 2
     };
     if (OX_SMALL || size < SHORT) {
         memcpy(dst, src, size);
@@ -57,8 +59,10 @@ void OX_VARIANT(ox_copy_bytes)(void *dst, const void *src, size_t size) {
     char *to = dst;
     const char *from = src;
     memcpy(to, from, OX_LINE);
-    for (size_t at = OX_LINE - (uintptr_t)to % OX_LINE; at + OX_LINE <= size; at += OX_LINE)
-        memcpy(to + at, from + at, OX_LINE);
+    for (size_t at = OX_LINE - (uintptr_t)to % OX_LINE; at + OX_LINE <= size; at += OX_LINE) {
+        memcpy(to + at, from + at, HALF);
+        memcpy(to + at + HALF, from + at + HALF, HALF);
+    }
     memcpy(to + size - OX_LINE, from + size - OX_LINE, OX_LINE);
 }
 
