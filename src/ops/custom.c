@@ -41,7 +41,15 @@ static ox_status call_function(ox_call *call, ox_call_fn *fn, ox_call_phase phas
     return status;
 }
 
+/* Its infer function sees the elements of constants, and may read them without asking for them. */
+static void note_constants(ox_call *call) {
+    for (int i = 0; i < call->nin && i < 64 && !call->live; i++)
+        if (call->in[i] && call->in[i]->data)
+            call->looked_at |= (uint64_t)1 << i;
+}
+
 static ox_status infer(ox_call *call) {
+    note_constants(call);
     if (call->op->dtypes && call->nin && call->in[0])
         OX_TRY(ox_call_check_dtype(call, 0, call->op->dtypes));
     return given(call)->infer ? call_function(call, given(call)->infer, OX_CALL_INFER) : ox_infer_broadcast(call);

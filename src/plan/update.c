@@ -148,7 +148,7 @@ static bool infer(update *u, int n) {
     ox_frame *frame = u->frame;
     if (!has_inputs(frame, n) || ox_plan_infer(frame, n, false) != OX_OK || looked_at_data(frame, n))
         return false;
-    const bool looked = frame->work.call.looked_at;
+    const bool looked = frame->work.call.looked_at || frame->graph->nodes[n].nin > 64; /* later inputs have no bit */
     if (ox_stage_describe(frame, n) != OX_OK || ox_fold_again(frame, n) != OX_OK)
         return false;
     if (!looked && !ox_has_written(frame))
