@@ -34,8 +34,9 @@ looks gcc -DOX_SYSTEM_PROTOBUF_C -DOX_ONE_BUILD
 looks musl-gcc
 looks aarch64-linux-gnu-gcc
 looks aarch64-linux-gnu-gcc -DOX_ONE_BUILD
+looks aarch64-linux-gnu-gcc -DOX_ONE_BUILD -march=armv8.2-a+dotprod+i8mm
 looks arm-linux-gnueabihf-gcc
-looks s390x-linux-gnu-gcc
+looks s390x-linux-gnu-gcc -fexcess-precision=fast
 looks x86_64-w64-mingw32-gcc -Wno-format -Wno-conversion -Wno-float-conversion
 looks clang --target=wasm32-wasi -msimd128
 

@@ -1,4 +1,6 @@
 """tree.py: files put together with what they include: each header once, and of those of src/loops what depends on the processor again."""
+import functools
+import pathlib
 import re
 
 from amalgamation.lists import ROOT, label
@@ -46,6 +48,23 @@ class Tree:
         yield "#pragma ox_end"
 
 
+@functools.cache
+def includers():
+    """The files that include a header, by its name."""
+    found = {}
+    for path in (ROOT / "src").rglob("*.[ch]"):
+        for line in lines_of(path):
+            include = INCLUDE.match(line.strip())
+            if include:
+                found.setdefault(pathlib.Path(include[1]).name, []).append(path)
+    return found
+
+
+def is_part(header):
+    """Whether one file alone has it, as a part of itself."""
+    return [path.suffix for path in includers().get(header.name, [])] == [".c"]
+
+
 class Again:
     """Files of src/loops once more: headers as far as they say what depends on the processor."""
 
@@ -77,7 +96,8 @@ class Again:
         if depth == 0:
             self.done.add(path)
         self.seen.add(path)
-        private = re.match(r"simd_|lane_(?!loops)|intrinsics|requantize|copy_run|gemm_int8_", path.name) # no other code uses its types
+        # No other code uses its types.
+        private = is_part(path) or re.match(r"simd_|lane_(?!loops)|intrinsics|requantize|copy_run|gemm_int8_", path.name)
 
         def wanted(chunk):
             if directive(chunk[0]):

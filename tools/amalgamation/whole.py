@@ -40,6 +40,8 @@ class Amalgamation:
             {ROOT / f"src/loops/{name}.c" for name in self.lists[key]} for key in ("FUSED", "WIDE", "LOOPS_ONCE", "LOOPS_DOT"))
         loops = [path for path in self.files if path.is_relative_to(ROOT / "src/loops") and path not in once]
         self.headers = set().union(*(found for file, found in names.items() if file.endswith(".h")))
+        if names: # those of other processors, too
+            self.headers = self.headers.union(*(names_of_text(path) for path in (ROOT / "src/loops").rglob("*.h")))
         self.claimed = self.headers | WINDOWS_TYPES
         self.main()
         self.section("base", "", "", [path for path in loops if path in self.fused], True, False)
@@ -134,6 +136,7 @@ class Amalgamation:
             "#if defined(__MINGW32__) && !defined(__USE_MINGW_ANSI_STDIO)", "#define __USE_MINGW_ANSI_STDIO 1", "#endif",
             "#ifndef _FILE_OFFSET_BITS", "#define _FILE_OFFSET_BITS 64", "#endif",
             "#if !defined(OX_ONE_BUILD) && !defined(OX_VARIANTS)", f"#if defined(__x86_64__) || {ARM_BUILDS}", "#define OX_VARIANTS 1", "#endif", "#endif",
+            "#if __FLT_EVAL_METHOD__ == 1", '#error "floats would be computed in double: compile with -fexcess-precision=fast, or -std=gnu11"', "#endif",
             '#include "ox.h"', *common,
             "#if defined(__x86_64__)", "#include <immintrin.h>", "#elif defined(__aarch64__)", "#include <arm_neon.h>", "#endif",
             "#include <assert.h>", "#ifdef OX_SYSTEM_PROTOBUF_C", "#include <protobuf-c/protobuf-c.h>", "#endif",
