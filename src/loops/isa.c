@@ -36,7 +36,7 @@ DECLARE_ALL(const ox_loops, ox_loops)
 
 DECLARE(ox_where_fn, ox_lane_where)
 ox_where_fn *const ox_where_builds[] = BUILDS(ox_lane_where);
-#if !OX_SMALL
+#if OX_CHAINS
 DECLARE(ox_lane, ox_chain_run)
 ox_lane *const ox_chain_builds[] = BUILDS(ox_chain_run);
 DECLARE(ox_chain_rows_fn, ox_chain_rows)

@@ -118,6 +118,7 @@ static void note_types(const pass_draft *draft, ox_pass *pass) {
     }
 }
 
+#if OX_CHAINS
 /* Whether all of a program is one chain, which reads what is given and operands as they lie. */
 static bool is_one_chain(const pass_draft *draft) {
     const pass_instruction *in = draft->code;
@@ -132,6 +133,7 @@ static bool is_one_chain(const pass_draft *draft) {
             return false;
     return true;
 }
+#endif
 
 static ox_pass *finish(const ox_pass_builder *b) {
     const pass_draft *draft = &b->pass;
@@ -152,7 +154,9 @@ static ox_pass *finish(const ox_pass_builder *b) {
     pass->given_width = draft->given < 0 ? 0 : ox_dtype_size(draft->regs[draft->given].dtype);
     pass->tile_bytes = draft->tile_bytes;
     pass->scratch = draft->scratch;
+#if OX_CHAINS
     pass->chain_rows = is_one_chain(draft) ? OX_BUILD_OF(b->loops, ox_chain_rows_builds) : NULL;
+#endif
     for (; pass->noperands < draft->noperands; pass->noperands++) {
         pass->operands[pass->noperands] = draft->operands[pass->noperands];
         pass->operands[pass->noperands].steps =

@@ -37,6 +37,20 @@ static bool join_square(ox_pass_builder *b, const pass_instruction *first, pass_
     return true;
 }
 
+static bool reads(const pass_instruction *in, ox_reg reg) {
+    for (int k = 1; k <= in->nargs; k++)
+        if (in->reg[k] == reg)
+            return true;
+    return false;
+}
+
+/* Whether `in` reads what the instruction before gives, which is no result of the program. */
+static bool follows(const ox_pass_builder *b, const pass_instruction *before, const pass_instruction *in) {
+    const bool is_square = in->nargs == 2 && in->reg[1] == in->reg[2]; /* which a fold may take (join_square) */
+    return reads(in, before->reg[0]) && !is_square && b->pass.regs[before->reg[0]].store < 0;
+}
+
+#if OX_CHAINS
 /* The type that an instruction converts to float, or from float; OX_UNDEFINED if it does not, or no chain can. */
 static ox_dtype end_of(const ox_pass_builder *b, const pass_instruction *in, bool to_float) {
     const ox_dtype from = b->pass.regs[in->reg[1]].dtype, to = b->pass.regs[in->reg[0]].dtype;
@@ -122,19 +136,6 @@ static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruc
     return true;
 }
 
-static bool reads(const pass_instruction *in, ox_reg reg) {
-    for (int k = 1; k <= in->nargs; k++)
-        if (in->reg[k] == reg)
-            return true;
-    return false;
-}
-
-/* Whether `in` reads what the instruction before gives, which is no result of the program. */
-static bool follows(const ox_pass_builder *b, const pass_instruction *before, const pass_instruction *in) {
-    const bool is_square = in->nargs == 2 && in->reg[1] == in->reg[2]; /* which a fold may take (join_square) */
-    return reads(in, before->reg[0]) && !is_square && b->pass.regs[before->reg[0]].store < 0;
-}
-
 bool ox_pass_is_chain(const ox_pass_builder *b) {
     const pass_draft *pass = &b->pass;
     const pass_instruction *before = NULL;
@@ -150,6 +151,17 @@ bool ox_pass_is_chain(const ox_pass_builder *b) {
     }
     return pass->ncode > 1 && links <= OX_CHAIN_LINKS;
 }
+#else
+static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
+    (void)b, (void)first, (void)in;
+    return false;
+}
+
+bool ox_pass_is_chain(const ox_pass_builder *b) {
+    (void)b;
+    return false;
+}
+#endif
 
 void ox_pass_join(ox_pass_builder *b) {
     if (b->pass.ncode < 2)

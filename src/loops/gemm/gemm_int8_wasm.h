@@ -5,15 +5,16 @@
 
 OX_INLINED void multiply(const bool is_signed, const int rows, const int vectors, const ox_gemm_tile *t) {
     const char *a = t->a, *b = t->b;
-    const int a_row = (int)t->a_row, b_row = (int)t->b_row * GROUP;
+    const int b_row = (int)t->b_row * GROUP;
+    const char *const end = a + (t->depth + GROUP - 1) / GROUP * 4;
     ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
     (void)is_signed;
     OX_UNROLLED for (int i = 0; i < rows * vectors; i++) sum[i / vectors][i % vectors] = (ox_dot_lanes){0};
-    _Pragma("clang loop unroll(disable)") for (int left = (int)t->depth; left > 0; left -= GROUP, a += 4, b += b_row) {
+    _Pragma("clang loop unroll(disable)") for (; a < end; a += 4, b += b_row) {
         ox_dot_lanes right[VECTORS];
         OX_UNROLLED for (int j = 0; j < vectors; j++) right[j] = ox_dot_load(b + j * B_VECTOR);
         OX_UNROLLED for (int i = 0; i < rows; i++) {
-            const ox_dot_lanes both = (ox_dot_lanes)wasm_v128_load32_splat(a + i * a_row);
+            const ox_dot_lanes both = (ox_dot_lanes)wasm_v128_load32_splat(a + i * A_ROW);
             OX_UNROLLED for (int j = 0; j < vectors; j++) sum[i][j] = ox_dot(sum[i][j], both, right[j]);
         }
     }

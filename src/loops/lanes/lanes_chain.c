@@ -6,7 +6,7 @@
 #include "lane_maps.h"
 #include "lane_order.h"
 
-#if !OX_SMALL /* devices run loop by loop */
+#if OX_CHAINS
 typedef float vector __attribute__((vector_size(OX_WIDEST)));
 
 /* The vectors of a block. Each jump takes longer than a few of them, and with 16 registers calls pass eight: these take

@@ -11,9 +11,12 @@ $(WASM_BENCH)/runs.wasm: tests/bench/wasm/runs.c wasm
 	$(CC_wasm) -mexec-model=reactor -Wl,--export-dynamic -Wl,-s -Wl,-z,stack-size=1048576 -o $@ $(@:.wasm=.o) \
 	  $(BUILD)/wasm/port/libox.a
 
+# The library with what calls its functions from outside.
+wasm-library: $(WASM_BENCH)/runs.wasm
+
 bench-wasm: venv $(WASM_BENCH)/runs.wasm
 	@if npm install --silent --no-audit --no-fund --prefix $(WASM_BENCH)/npm $(WASM_PEER); then \
 	  PYTHONPATH=tests/lib $(VENV)/bin/python tests/bench/wasm/wasm.py --folder $(WASM_BENCH) --page docs/benchmarks-wasm.md; \
 	else echo "skipped: $(WASM_PEER) cannot be installed"; fi
 
-.PHONY: bench-wasm
+.PHONY: bench-wasm wasm-library
