@@ -1,8 +1,9 @@
 # wheels.mk: wheels for all systems that this machine can build for: `make wheels` writes them into dist/. Included by the Makefile before
 # systems.mk, which builds the extension modules, protobuf-c, zlib and libpng inside. docs/platforms.md says which of them were run.
-WHEEL_SYSTEMS   := musl windows macos
+WHEEL_SYSTEMS   := linux-arm64 musl windows macos macos-x86
 FOREIGN_HEADERS := $(BUILD)/foreign-headers
 WHEELS          := $(BUILD)/wheels
+PYTHON_NAME      = $(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 
 # Headers of Python and numpy with what they know of this machine replaced: those are for all 64-bit systems.
 $(FOREIGN_HEADERS)/python/Python.h: python/foreign/pyconfig.h
@@ -26,8 +27,15 @@ $(WHEEL_SYSTEMS:%=wheel-%): wheel-%: $(FOREIGN_HEADERS)/python/Python.h $(WHEELS
 
 wheels: wheel wheels-test
 
-# What those that cannot run here hold: a part of `make nightly`.
-wheels-test: $(WHEEL_SYSTEMS:%=wheel-%)
-	@$(PYTHON) tests/build/wheels.py dist/oxrt-*-musllinux*.whl dist/oxrt-*-win*.whl dist/oxrt-*-macosx*.whl
+# What they hold; that of arm64 runs under qemu. A part of `make nightly`.
+wheels-test: $(WHEEL_SYSTEMS:%=wheel-%) $(WHEELS)/arm64/.stamp
+	@$(PYTHON) tests/build/wheels.py $(foreach tag,manylinux*aarch64 musllinux* win* macosx*,dist/oxrt-*-$(tag).whl)
+	@sh tests/build/wheel_arm64.sh $(PY_VENV)/bin/python dist/oxrt-*-manylinux*aarch64.whl $(WHEELS)/arm64
+
+# Debian's Python for arm64, and what it needs.
+$(WHEELS)/arm64/.stamp: tests/cross/sysroot.sh
+	sh $< arm64 $(@D) $(PYTHON_NAME)-minimal lib$(PYTHON_NAME)-minimal lib$(PYTHON_NAME)-stdlib \
+	  libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libffi8 libbz2-1.0 liblzma5 libuuid1
+	@touch $@
 
 .PHONY: wheels wheels-test $(WHEEL_SYSTEMS:%=wheel-%)

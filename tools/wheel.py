@@ -9,7 +9,8 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TAGS = {"windows": "win_amd64", "macos": "macosx_13_0_arm64", "musl": "musllinux_1_2_x86_64"}
+TAGS = {"windows": "win_amd64", "macos": "macosx_13_0_arm64", "macos-x86": "macosx_13_0_x86_64", "musl": "musllinux_1_2_x86_64"}
+STRIP = {"windows": "x86_64-w64-mingw32-strip", "musl": "strip", "linux-arm64": "aarch64-linux-gnu-strip"}
 
 
 def row(name, data):
@@ -17,13 +18,21 @@ def row(name, data):
     return f"{name},sha256={digest},{len(data)}"
 
 
+def tag_of(system, module):
+    """The systems that the wheel suits. Of Linux with glibc, those that have the symbols that the module needs."""
+    if system in TAGS:
+        return TAGS[system]
+    text = subprocess.run(["aarch64-linux-gnu-objdump", "-T", module], check=True, capture_output=True, text=True).stdout
+    return "manylinux_%d_%d_aarch64" % max((int(major), int(minor)) for major, minor in re.findall(r"GLIBC_(\d+)\.(\d+)", text))
+
+
 def main():
     system, port, info, to = sys.argv[1], *map(pathlib.Path, sys.argv[2:])
     module = port / ("_ox.pyd" if system == "windows" else "_ox.abi3.so")
     small = port / f"small{module.suffix}"
-    strip = {"windows": "x86_64-w64-mingw32-strip", "musl": "strip"}.get(system)
+    strip = STRIP.get(system)
     subprocess.run([strip or "llvm-strip", "-S" if not strip else "--strip-unneeded", "-o", small, module], check=True)
-    tag = TAGS[system]
+    tag = tag_of(system, module)
     version = re.search(r"^Version: (.*)$", (info / "METADATA").read_text(), re.M)[1]
     folder = f"oxrt-{version}.dist-info"
     files = {f"oxrt/{path.name}": path.read_bytes() for path in sorted((ROOT / "python/oxrt").iterdir()) if path.is_file()}

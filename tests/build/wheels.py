@@ -1,4 +1,4 @@
-"""wheels.py WHEEL...: wheels for other systems, which nothing here runs: what they hold is what RECORD says, the module is of
+"""wheels.py WHEEL...: wheels for other systems: what they hold is what RECORD says, the module is of
 the system that the name says, begins with PyInit__ox, and needs nothing but the system's own libraries. Needs objdump and nm of llvm."""
 import base64
 import csv
@@ -12,11 +12,14 @@ import sys
 import tempfile
 import zipfile
 
-# By the end of a wheel's name: the format of the module, and the libraries that it may need.
+# By the end of a wheel's name: the format of the module, and the libraries that it may need. A number in the name of one for glibc is the
+# newest version of its symbols.
 SYSTEMS = {
     "win_amd64": ("coff-x86-64", r"(python3|kernel32|msvcrt|shell32|advapi32|api-ms-win-.*|ntdll|bcrypt)\.dll"),
     "macosx_13_0_arm64": ("mach-o arm64", r"_ox\.abi3\.so|/usr/lib/libSystem\.B\.dylib"),
+    "macosx_13_0_x86_64": ("mach-o 64-bit x86-64", r"_ox\.abi3\.so|/usr/lib/libSystem\.B\.dylib"),
     "musllinux_1_2_x86_64": ("elf64-x86-64", r"libc\.so"),
+    "aarch64": ("elf64-littleaarch64", r"lib(c|m|pthread|dl)\.so\.\d|ld-linux-aarch64\.so\.1"),
 }
 
 
@@ -63,6 +66,9 @@ def faults(wheel, folder):
     others = [name for name in libraries if not re.fullmatch(own, name, re.I)]
     if others or not libraries:
         yield f"{module.name} needs {others or 'no library'}"
+    newest = re.search(r"manylinux_2_(\d+)_", tag)
+    if newest and any(int(minor) > int(newest[1]) for minor in re.findall(r"GLIBC_2\.(\d+)", said("llvm-objdump", "-p", module))):
+        yield f"{module.name} needs a newer glibc than {tag}"
     if "win" in tag and "python3.dll" not in libraries:
         yield f"{module.name} does not need python3.dll: {libraries}"
 

@@ -20,10 +20,13 @@ $(CROSS)/%/sysroot/.stamp: tests/cross/sysroot.sh
 	@touch $@
 
 # What no machine changes is shared with the host's build. models-run compares by Python, which loads the host's library.
-cross-test-%: $(CROSS)/%/sysroot/.stamp $(BUILD)/libox.so venv
+cross-test-%: cross-build-% $(BUILD)/libox.so venv
+	+@OX_VENV_TRIED=1 BUILD='$(CROSS)/$*' sh tests/cross/run.sh '$(MAKE)' $(TRIPLE_$*) $(QEMU_$*) $(CROSS_PARTS)
+
+cross-build-%: $(CROSS)/%/sysroot/.stamp venv
 	@mkdir -p $(BUILD)/node $(BUILD)/models
 	@for shared in venv venv.note node models; do ln -sfn ../../$$shared $(CROSS)/$*/$$shared; done
-	+@OX_VENV_TRIED=1 BUILD='$(CROSS)/$*' sh tests/cross/run.sh '$(MAKE)' $(TRIPLE_$*) $(QEMU_$*) $(CROSS_PARTS)
+	+@OX_VENV_TRIED=1 BUILD='$(CROSS)/$*' sh tests/cross/run.sh '$(MAKE)' $(TRIPLE_$*) $(QEMU_$*)
 
 .PHONY: cross-test
 .PRECIOUS: $(CROSS)/%/sysroot/.stamp

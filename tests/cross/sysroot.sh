@@ -1,10 +1,12 @@
 #!/bin/sh
-# sysroot.sh ARCH DIR: unpacks Debian's static libraries for another architecture into DIR, by the package lists of this
-# machine. Nothing is installed and no root is needed: apt gets lists of its own below DIR.
+# sysroot.sh ARCH DIR [PACKAGE...]: unpacks Debian's packages for another architecture into DIR, by the package lists of
+# this machine; without names, the libraries that ox and its tests are linked with. Nothing is installed and no root is
+# needed: apt gets lists of its own below DIR.
 set -eu
 arch=$1
 root=$2
-packages='libprotobuf-c-dev libpng-dev zlib1g-dev check libsubunit-dev'
+shift 2
+[ $# -gt 0 ] || set -- libprotobuf-c-dev libpng-dev zlib1g-dev check libsubunit-dev
 
 rm -rf "$root"
 mkdir -p "$root/apt/lists/partial" "$root/apt/archives/partial"
@@ -22,10 +24,9 @@ export APT_CONFIG="$root/apt/apt.conf"
 
 # Lists of third parties may lack the architecture; what counts is whether the packages can be had.
 apt-get update -q >"$root/apt/log" 2>&1 || true
-# shellcheck disable=SC2086 # a list of words
-if ! (cd "$root/apt" && APT_CONFIG=apt.conf apt-get download -q $packages) >>"$root/apt/log" 2>&1; then
+if ! (cd "$root/apt" && APT_CONFIG=apt.conf apt-get download -q "$@") >>"$root/apt/log" 2>&1; then
     cat "$root/apt/log"
-    echo "sysroot: Debian's packages for $arch cannot be downloaded: $packages"
+    echo "sysroot: Debian's packages for $arch cannot be downloaded: $*"
     exit 1
 fi
 for package in "$root"/apt/*.deb; do

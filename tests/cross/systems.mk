@@ -6,10 +6,15 @@
 #   make musl        build/musl/port: libox.a, libox.so, ox (static)
 #   make wasm        build/wasm/port: libox.a, ox.wasm
 #   make macos       build/macos/port: libox.a, libox.dylib, ox, for arm64; nothing runs here
+#   make macos-x86   the same for x86-64
 #   make freebsd     build/freebsd/port: libox.a, libox.so, ox; nothing runs here
-#   make windows-test, musl-test, wasm-test, macos-test, freebsd-test
+#   make windows-test, musl-test, wasm-test, macos-test, macos-x86-test, freebsd-test
+#   make musl-models and so on: trained networks, as make models-run for this machine
+#   make platforms     runs all of it, those of cross.mk, too, and writes the table of docs/platforms.md; SYSTEMS='musl wasm': these alone
 #   make cross-quick   all of them and of cross.mk, without optimization, and unit tests of some
-SYSTEMS := windows musl wasm macos freebsd
+ZIGGED := macos macos-x86 freebsd
+PORTS  := windows musl wasm $(ZIGGED)
+SYSTEMS ?= linux $(CROSS_ARCHS) $(PORTS)
 COMMA   := ,
 $(SOURCES)/.stamp: tests/cross/sources.sh
 	sh $< $(@D)
@@ -28,20 +33,26 @@ AR_musl     := ar
 # vectors by pmax, which gives -0 for -0.
 CC_wasm     := clang --target=wasm32-wasi -msimd128 -DOX_WITHOUT_PNG
 AR_wasm     := llvm-ar
-RUN_wasm    := node --no-warnings tests/cross/wasi.mjs
+# Node 20 crashes in its collector, or as it returns from a program, where that took some seconds and 1 GB: in a third of the runs of vgg19
+# without these options, in none with them.
+RUN_wasm    := node --no-warnings --no-flush-bytecode --no-turbo-fast-api-calls tests/cross/wasi.mjs
 EXE_wasm    := .wasm
 OPT_wasm    := -O2
 WARNINGS_wasm := $(WARNINGS) -Wno-enum-float-conversion
+# Linux on arm64 with glibc: for a wheel alone, as cross.mk has the rest.
+CC_linux-arm64 := aarch64-linux-gnu-gcc
+AR_linux-arm64 := aarch64-linux-gnu-ar
 # macOS and FreeBSD, by zig.
 ZIG_VENV    := $(BUILD)/zig-venv
 ZIG          = $(firstword $(shell ls $(abspath $(ZIG_VENV))/lib/python*/site-packages/ziglang/zig 2>/dev/null))
 CC_ZIG       = sh $(CURDIR)/tests/cross/zig.sh $(ZIG) $(1)
 CC_macos     = $(call CC_ZIG,aarch64-macos)
+CC_macos-x86 = $(call CC_ZIG,x86_64-macos)
 CC_freebsd   = $(call CC_ZIG,x86_64-freebsd)
-$(foreach s,macos freebsd,$(eval AR_$(s) = $$(ZIG) ar))
-$(foreach s,macos freebsd,$(eval OPT_$(s) := -O2))
+$(foreach s,$(ZIGGED),$(eval AR_$(s) = $$(ZIG) ar))
+$(foreach s,$(ZIGGED),$(eval OPT_$(s) := -O2))
 # A newer clang than that of lint, which counts the numbers of an enumeration as numbers no more.
-$(foreach s,macos freebsd,$(eval WARNINGS_$(s) := $(WARNINGS) -Wno-enum-float-conversion))
+$(foreach s,$(ZIGGED),$(eval WARNINGS_$(s) := $(WARNINGS) -Wno-enum-float-conversion))
 WARNINGS_windows := $(filter-out -Wconversion,$(WARNINGS)) -Wno-format -Wno-unused-const-variable
 INCLUDES    := -isystem $(SOURCES)/protobuf-c -isystem $(SOURCES)/zlib -isystem $(SOURCES)/png -I$(SOURCES)
 
@@ -56,18 +67,30 @@ endef
 define RUN_RULES
 $(1)-test: $(1) $(BUILD)/ox node-cases
 	@BUILD='$$(BUILD)' sh tests/cross/systems.sh '$$(RUN_$(1))' $$(BUILD)/$(1)/port/ox$$(EXE_$(1)) $$(if $$(filter wasm,$(1)),,$$(BUILD)/$(1)/port/unit$$(EXE_$(1)))
+$(1)-models: $(1) $(BUILD)/libox.so venv
+	@$$(FETCH) && $$(PHOTO) || true
+	@OX_MODELS='$$(MODELS)' $$(VENV_RUN) 15 tests/networks/foreign.py $$(BUILD)/$(1)/port/ox$$(EXE_$(1)) $$(BUILD)/$(1)/networks \
+	  --emulator '$$(RUN_$(1))' --seconds $$(MODEL_SECONDS)
 endef
 PIC_wasm :=
-$(foreach s,macos freebsd,$(eval $(s): zig))
-$(foreach s,$(SYSTEMS),$(eval $(call SYSTEM_RULES,$(s))))
-$(foreach s,$(filter-out macos freebsd,$(SYSTEMS)),$(eval $(call RUN_RULES,$(s))))
-FORMAT_macos   := mach-o arm64
+$(foreach s,$(ZIGGED),$(eval $(s): zig))
+$(foreach s,$(PORTS) linux-arm64,$(eval $(call SYSTEM_RULES,$(s))))
+$(foreach s,$(filter-out $(ZIGGED),$(PORTS)),$(eval $(call RUN_RULES,$(s))))
+FORMAT_macos := mach-o arm64
+FORMAT_macos-x86 := mach-o 64-bit x86-64
 FORMAT_freebsd := elf64-x86-64
-macos-test freebsd-test: %-test: %
+$(ZIGGED:%=%-test): %-test: %
 	@sh tests/cross/linked.sh $(BUILD)/$*/port '$(FORMAT_$*)'
 
+# The parts of cross-test, on this machine.
+linux-test: all venv node-cases
+	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh unit conformance models-run
+
+platforms:
+	+@$(PYTHON) tests/cross/platforms.py --page docs/platforms.md --build '$(BUILD)' --make '$(MAKE)' $(SYSTEMS)
+
 cross-quick:
-	+@BUILD='$(BUILD)' MAKE='$(MAKE)' CROSS='$(CROSS)' SYSTEMS='$(SYSTEMS)' ARCHS='$(CROSS_ARCHS)' sh tests/cross/quick.sh
+	+@BUILD='$(BUILD)' MAKE='$(MAKE)' CROSS='$(CROSS)' SYSTEMS='$(filter $(filter-out macos-x86,$(PORTS)),$(SYSTEMS))' ARCHS='$(filter $(CROSS_ARCHS),$(SYSTEMS))' sh tests/cross/quick.sh
 
 zig:
 	@sh tests/venv.sh '$(PYTHON)' '$(ZIG_VENV)' tests/cross/requirements.txt
@@ -76,7 +99,7 @@ zig:
 ifdef SYSTEM
 # A compiler that fails may leave an empty file.
 .DELETE_ON_ERROR:
-DARWIN      := $(filter macos,$(SYSTEM))
+DARWIN      := $(filter macos%,$(SYSTEM))
 # zlib and libpng take every system with this macro for the one of the last century.
 FOREIGN_FLAGS := $(if $(DARWIN),-UTARGET_OS_MAC)
 FOREIGN_OPT ?= -O2
@@ -163,4 +186,4 @@ $(BUILD)/libpython3.dll.a: $(PY_OBJ)
 	$(call SHORT,LD) x86_64-w64-mingw32-dlltool -d $(BUILD)/python3.def -l $@
 endif
 
-.PHONY: system extension zig cross-quick $(SYSTEMS) $(SYSTEMS:%=%-test)
+.PHONY: system extension zig cross-quick platforms linux-test linux-arm64 $(PORTS) $(PORTS:%=%-test) $(PORTS:%=%-models)

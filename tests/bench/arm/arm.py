@@ -17,13 +17,14 @@ import quantized as built
 RUNS = 4
 BUILDS = ("gcc", "clang")
 BYTES = ("neon_dot", "neon_i8mm")  # builds of the loops that have other products of bytes
-# ONNX Runtime 1.23.2's wheel for aarch64, counted by the same plug-in: 150 runs less 50, divided by 100. Each run has
-# some 0.2 to 0.4 million instructions of Python in it.
+# ONNX Runtime 1.23.2's wheel for aarch64, counted by the same plug-in: 150 runs less 50, divided by 100, or 3 less 1 of
+# networks. Each run has some 0.2 to 0.4 million instructions of Python in it.
 PEER = {
     "gemm 256³": 5226386, "gemm 256³, float16": 5438457, "gemm 256³, u8 by s8": 1130165,
     "conv 1x1": 2162054, "depthwise 3x3": 1698485, "QLinearConv 1x1": 885504,
     "softmax": 578110, "add and relu": 405805, "exp": 616706, "sigmoid": 540171, "tanh": 479468, "erf": 1337273,
-    "mobilenet v2, int8": 58242262,
+    "conv 3x3": 10868319, "mobilenet v2": 216602861, "mobilenet v2, int8": 58242262,
+    "encoder 128x384": 307543499, "encoder 128x384, int8": 71731922, "resnet18": 665345900, "resnet18, int8": 196623834,
 }  # fmt: skip
 
 # Networks of quantized.py, with weights drawn at random, and how often they run.
