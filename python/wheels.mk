@@ -6,7 +6,7 @@ WHEELS          := $(BUILD)/wheels
 PYTHON_NAME      = $(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 
 # Headers of Python and numpy with what they know of this machine replaced: those are for all 64-bit systems.
-$(FOREIGN_HEADERS)/python/Python.h: python/foreign/pyconfig.h
+$(FOREIGN_HEADERS)/python/Python.h: python/foreign/pyconfig.h | python-venv
 	@rm -rf $(FOREIGN_HEADERS) && mkdir -p $(FOREIGN_HEADERS)
 	@cp -rL '$(PYTHON_HEADERS)' $(FOREIGN_HEADERS)/python
 	@cp -rL '$(NUMPY_HEADERS)' $(FOREIGN_HEADERS)/numpy
