@@ -6,10 +6,10 @@ WHEELS          := $(BUILD)/wheels
 PYTHON_NAME      = $(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 
 # Headers of Python and numpy with what they know of this machine replaced: those are for all 64-bit systems.
-$(FOREIGN_HEADERS)/python/Python.h: python/foreign/pyconfig.h | python-venv
+$(FOREIGN_HEADERS)/python/Python.h: python/foreign/pyconfig.h | $(if $(SYSTEM),,python-venv)
 	@rm -rf $(FOREIGN_HEADERS) && mkdir -p $(FOREIGN_HEADERS)
-	@cp -rL '$(PYTHON_HEADERS)' $(FOREIGN_HEADERS)/python
 	@cp -rL '$(NUMPY_HEADERS)' $(FOREIGN_HEADERS)/numpy
+	@cp -rL '$(PYTHON_HEADERS)' $(FOREIGN_HEADERS)/python
 	@cp $< $(FOREIGN_HEADERS)/python/pyconfig.h
 	@sed -i -e '/NPY_HAVE_ENDIAN_H/d' -e 's/^#define NPY_SIZEOF_LONG 8/#define NPY_SIZEOF_LONG SIZEOF_LONG/' \
 	  -e 's/^#define NPY_SIZEOF_WCHAR_T 4/#define NPY_SIZEOF_WCHAR_T SIZEOF_WCHAR_T/' $(FOREIGN_HEADERS)/numpy/numpy/_numpyconfig.h
