@@ -86,6 +86,10 @@
 #ifndef OX_WITH_PASSES
 #define OX_WITH_PASSES 1
 #endif
+/* Loops that move elements between strides. Without them strided inputs of callers are packed element by element. */
+#ifndef OX_WITH_MOVES
+#define OX_WITH_MOVES 1
+#endif
 /* QuantizeLinear and DequantizeLinear of other types than float and integers of 8, 16 and 32 bits. */
 #ifndef OX_WITH_SCALES
 #define OX_WITH_SCALES 1

@@ -21,6 +21,7 @@ typedef struct ox_plan_writer {
     size_t table_bytes;    /* of steps, tensors and lists, where pointers have 32 bits */
     size_t value_bytes;    /* of the arena, for inputs and all that steps give */
     size_t step_count;
+    bool has_strides; /* some tensor is not packed, and may have to be */
 } ox_plan_writer;
 
 /* Writes the plan of a session that has been prepared, with no_fuse, for a library of `make device`. Shapes that depend

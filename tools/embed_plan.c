@@ -145,6 +145,7 @@ ox_status ox_embed_plan(ox_plan_file *file, bool with_program, ox_error *error) 
     ox_text_format(&file->source, "/* %s.c: a plan as constants. Written by ox embed --plan. */\n#include \"%s.h\"\n\n",
                    file->name, file->name);
     const ox_status status = ox_session_write_plan(file->session, &file->sizes, error);
+    file->needs->moves |= file->sizes.has_strides;
     file->arena_bytes = file->sizes.value_bytes + WORK_BYTES;
     if (file->arena_bytes > file->most_bytes)
         file->arena_bytes = file->most_bytes;

@@ -140,6 +140,8 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         ox_text_put(out, "with typed\n");
     if (needs->constants)
         ox_text_put(out, "with constants\n");
+    if (needs->moves)
+        ox_text_put(out, "with moves\n");
     if (needs->depth)
         ox_text_put(out, "with depth\n");
     if (needs->columns)

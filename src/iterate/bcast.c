@@ -74,6 +74,7 @@ void ox_bcast_plan(ox_bcast *plan, int nargs, int rank, const int64_t *dims, con
 
 /* ---- Moves -------------------------------------------------------------------------------------------------- */
 
+#if OX_WITH_MOVES
 #if OX_SMALL
 static void order_dims(ox_bcast *plan, int64_t width) {
     (void)plan, (void)width;
@@ -357,6 +358,24 @@ void ox_pack(const ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void
     ox_tensor_strides(tensor, strides);
     ox_move(loops, pool, tensor->rank, tensor->dims, width, dst, packed, tensor->data, strides);
 }
+#else
+void ox_pack(const ox_loops *loops, ox_pool *pool, const ox_tensor *tensor, void *dst) {
+    int64_t strides[OX_MAX_RANK + 1], index[OX_MAX_RANK + 1] = {0};
+    const size_t width = ox_dtype_size(tensor->dtype);
+    (void)loops, (void)pool;
+    if (ox_tensor_count(tensor) == 0)
+        return;
+    ox_tensor_strides(tensor, strides);
+    char *to = dst;
+    do {
+        const char *from = tensor->data;
+        for (int d = 0; d < tensor->rank; d++)
+            from += (ptrdiff_t)index[d] * (ptrdiff_t)strides[d];
+        memcpy(to, from, width);
+        to += width;
+    } while (ox_index_next(tensor->rank, tensor->dims, index));
+}
+#endif
 
 /* ---- Indices ------------------------------------------------------------------------------------------------- */
 

@@ -14,12 +14,12 @@ const ox_lanes OX_LANES(none) = {.fn = {NULL}};
         .cast_odd = OX_HAS_ANY(OX_SET_WIDENED) ? OX_VARIANT(ox_lane_cast_odd) : NULL,                                  \
         .widen = OX_HAS_ANY(OX_SET_WIDENED) ? OX_VARIANT(ox_lane_widen) : NULL,                                        \
         .narrow = OX_HAS_ANY(OX_SET_WIDENED) ? OX_VARIANT(ox_lane_narrow) : NULL,                                      \
-        .wrap = OX_HAS_ANY(OX_SET_TINY) ? OX_VARIANT(ox_lane_wrap) : NULL, .move = OX_VARIANT(ox_move_for),            \
-        .spread = OX_SMALL ? NULL : OX_VARIANT(ox_spread_for),                                                         \
+        .wrap = OX_HAS_ANY(OX_SET_TINY) ? OX_VARIANT(ox_lane_wrap) : NULL,                                             \
+        .move = OX_WITH_MOVES ? OX_VARIANT(ox_move_for) : NULL, .spread = OX_SMALL ? NULL : OX_VARIANT(ox_spread_for), \
         .repeat_rows = OX_SMALL ? NULL : OX_VARIANT(ox_repeat_rows),                                                   \
         .transpose = OX_SMALL ? NULL : OX_VARIANT(ox_transpose_for), .streams = OX_LANES_STREAM,                       \
-        .copy_bytes = OX_VARIANT(ox_copy_bytes), .stream = OX_SMALL ? NULL : OX_VARIANT(ox_stream),                    \
-        .gemm_copy = OX_SMALL ? NULL : OX_VARIANT(ox_gemm_copy),                                                       \
+        .copy_bytes = OX_WITH_MOVES ? OX_VARIANT(ox_copy_bytes) : NULL,                                                \
+        .stream = OX_SMALL ? NULL : OX_VARIANT(ox_stream), .gemm_copy = OX_SMALL ? NULL : OX_VARIANT(ox_gemm_copy),    \
     }
 extern const ox_loops OX_VARIANT(ox_loops);
 const ox_loops OX_VARIANT(ox_loops) = LOOPS(TEXT(OX_ISA), OX_VARIANT(OX_BUILD));

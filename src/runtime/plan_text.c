@@ -136,8 +136,10 @@ static bool is_same(const written *a, const written *b) {
 static ox_status add_tensor(plan_writer *w, const ox_tensor *t, bool is_constant, size_t at, int *position) {
     written made = {.dtype = t->dtype, .rank = t->rank, .is_constant = is_constant, .at = at, .strides = SIZE_MAX};
     OX_TRY(add_numbers(w, (size_t)t->rank, t->dims, &made.dims));
-    if (t->strides && !is_constant && !ox_tensor_is_packed(t))
+    if (t->strides && !is_constant && !ox_tensor_is_packed(t)) {
         OX_TRY(add_numbers(w, (size_t)t->rank, t->strides, &made.strides));
+        w->to->has_strides = true;
+    }
     if (is_constant)
         OX_TRY(add_constant(w, t, &made.at));
     const written *all = w->tensors.at;

@@ -68,6 +68,12 @@ echo 'Expand 13 float int64' >"$dir/views.txt"
 expect 'a library that only has views' device OPS="$dir/views.txt" DEVICE="$dir/views"
 expect 'its program' $CC -std=c11 -Wall -Werror -Isrc -o "$dir/views/run" tests/device/views.c "$dir/views/libox.a" -lm
 expect 'it repeats and shows what it is given' "$dir/views/run" "$dir/views.onnx"
+echo 'Flatten 13 float' >"$dir/strided.txt"
+expect 'a library without loops that move elements' device OPS="$dir/strided.txt" DEVICE="$dir/strided"
+lacks_moves() { grep -qx '#define OX_WITH_MOVES 0' "$dir/strided/gen/selection.h"; }
+expect 'it has none' lacks_moves
+expect 'its program' $CC -std=c11 -Wall -Werror -Isrc -o "$dir/strided/run" tests/device/strided.c "$dir/strided/libox.a" -lm
+expect 'it packs inputs with strides' "$dir/strided/run" "$dir/strided.onnx"
 printf 'Nonsense 3 float\n' >"$dir/wrong.txt"
 if device OPS="$dir/wrong.txt" DEVICE="$dir/wrong" >"$dir/out" 2>&1 || ! grep -q 'ox has no operator Nonsense-3' "$dir/out"; then
     bad 'an operator that ox lacks is an error of the build'

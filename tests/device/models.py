@@ -1,5 +1,5 @@
 """models.py DIR: writes models for libraries for devices: three that are refused, for nodes out of order, external data
-and a type, one that views.c runs, and three quantized networks."""
+and a type, those that views.c and strided.c run, and three quantized networks."""
 import os
 import struct
 import sys
@@ -84,6 +84,7 @@ MODELS = {
     "external": model(node(b"Add", b"x", b"w", b"y") + outside(b"w")),
     "integers": model(node(b"Add", b"n", b"n", b"y") + value(GRAPH_INPUT, b"n", INT32)),
     "views": model(views()),
+    "strided": model(field(GRAPH_NODE, field(NODE_INPUT, b"x") + field(NODE_OUTPUT, b"y") + field(NODE_OP_TYPE, b"Flatten"))),
     "quantized": model(quantized(), [4]),
     "precise": model(precise(), opset=23),
     "rewritten": model(rewritten(), [4]),

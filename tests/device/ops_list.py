@@ -18,7 +18,7 @@ import tally
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
 FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "columns", "means", "gemms", "arithmetic", "rewritten", "trees", "typed", "constants", "attributes",
-            "subgraphs", "values", "runs", "passes", "scales"]
+            "subgraphs", "values", "runs", "passes", "moves", "scales"]
 # Operators that only models of `ox embed` name, and the part of the library that has them.
 OWN = {"QLinearAdd": "arithmetic", "QLinearSub": "arithmetic", "QLinearMul": "arithmetic", "QLinearDiv": "arithmetic",
        "QLinearGemm": "gemms", "QLinearAveragePool": "means", "QLinearGlobalAveragePool": "means"}
@@ -138,7 +138,8 @@ def problem_of_result(asked, folder):
                "attributes": lambda row: "OX_OP_NO_ATTRS" not in row, "values": lambda row: "OX_OP_VALUES" in row}
     rows = [ROWS[operator] for operator in operators if ROWS[operator] not in early]
     passes = scales or "passes" in features or not all(re.search(r"^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape|pool|tree_ensemble), [^,]*\)$", row) for row in rows)
-    for name, wanted in ("scales", scales), ("passes", passes):
+    moves = passes or features & {"moves", "operators"} or not all(re.search(r"^SCALED|OX_OP_QUANTIZED|, (flatten|reshape|squeeze|unsqueeze|identity), none, |, tree_ensemble, [^,]*\)$", row) for row in rows)
+    for name, wanted in ("scales", scales), ("passes", passes), ("moves", bool(moves)):
         if operators | features and f"#define OX_WITH_{name.upper()} {int(wanted)}" not in defined:
             return f"selection.h is wrong about {name}"
     for name, needed in derived.items():

@@ -46,7 +46,7 @@ BEGIN {
     split("QLinearAdd arithmetic QLinearSub arithmetic QLinearMul arithmetic QLinearDiv arithmetic QLinearGemm gemms QLinearAveragePool means QLinearGlobalAveragePool means", pair, " ")
     for (i = 1; i in pair; i += 2)
         own[pair[i]] = pair[i + 1]
-    nfeatures = split("texts operators functions external quantized depth columns means gemms arithmetic rewritten trees typed constants attributes subgraphs values runs passes scales", feature, " ")
+    nfeatures = split("texts operators functions external quantized depth columns means gemms arithmetic rewritten trees typed constants attributes subgraphs values runs passes moves scales", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -155,6 +155,9 @@ in_table && /^(OP|OP_IN|LANES|MIXED|MIXED_OUT|SCALED|ROWS|ROWS_OUT|DENSE|DENSE_I
         # Lane programs, and what may convert elements by their loops: not views, products, operators of bytes, pools, trees.
         if (!early && !/^(SCALED|DENSE)|OX_OP_QUANTIZED|, (none|reshape|pool|tree_ensemble), [^,]*\)$/)
             features["passes"] = 1
+        # Strides of results and loops that move elements: what keeps elements in order needs neither.
+        if (!early && !/^SCALED|OX_OP_QUANTIZED|, (flatten|reshape|squeeze|unsqueeze|identity), none, |, tree_ensemble, [^,]*\)$/)
+            features["moves"] = 1
         if (!/OX_OP_NO_ATTRS/)
             features["attributes"] = 1
         if (/OX_OP_VALUES/)
@@ -197,6 +200,8 @@ END {
     }
     if (features["scales"])
         features["passes"] = 1
+    if (features["passes"] || features["operators"])
+        features["moves"] = 1
     if (features["operators"])
         features["attributes"] = features["runs"] = 1
     for (i = 1; i <= nfeatures && selective; i++)
