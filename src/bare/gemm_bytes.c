@@ -1,78 +1,27 @@
-/* gemm_bytes.c: QLinearGemm where weights lie, in place of src/ops/product/matmul_own.c: a row of A is widened to 16
- * bits less its zero point, and multiplied by the weights of each column of the result. */
+/* gemm_bytes.c: products of bytes where weights lie, and QLinearGemm, in place of src/ops/product/matmul_own.c: a row
+ * of A is widened to 16 bits less its zero point, and multiplied by the weights of each column of the result. */
 #include "ops/byte_scales.h"
 #include "ops/dense.h"
 #include "ops/product/matmul_integer.h"
 
 #include "requantize.h"
 
-#if OX_WITH_BYTE_GEMMS
 enum {
-    A,
-    A_SCALE,
-    A_ZERO,
-    B,
-    B_SCALE,
-    B_ZERO,
-    Y_SCALE,
-    Y_ZERO,
-    BIAS,
     QUAD = 4 /* products that are added at a time */
 };
 
-/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
-
-/* Weights are [n,k], as Gemm's attribute transB says, or [k,n]. */
-static bool is_by_rows(ox_call *call) {
-    return ox_call_int(call, "transB", 0) != 0;
-}
-
-static int64_t columns_of(ox_call *call) {
-    return call->in[B]->dims[is_by_rows(call) ? 0 : 1];
-}
-
-/* One value, or one for each column of the result, if they are given. */
-static ox_status check_entries(ox_call *call, int i, ox_dtypes dtypes) {
-    if (!ox_call_given(call, i))
-        return OX_OK;
-    OX_TRY(ox_call_check_dtype(call, i, dtypes));
-    const int64_t count = ox_tensor_count(call->in[i]), columns = columns_of(call);
-    if (call->in[i]->rank <= 1 && (count == columns || (count == 1 && i != BIAS)))
-        return OX_OK;
-    return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have an entry for each column of %s", OX_INPUT(call, i),
-                        OX_INPUT(call, B));
-}
-
-static ox_status infer(ox_call *call) {
-    OX_TRY(ox_check_bytes(call, A));
-    OX_TRY(ox_check_bytes_out(call, Y_SCALE));
-    OX_TRY(ox_call_check_dtype(call, B, OX_BYTE_TYPES));
-    const ox_tensor *a = call->in[A], *b = call->in[B];
-    if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[is_by_rows(call) ? 1 : 0])
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must be matrices of as many columns as rows",
-                            OX_INPUT(call, A), OX_INPUT(call, B));
-    OX_TRY(check_entries(call, B_SCALE, OX_BIT(OX_FLOAT)));
-    OX_TRY(check_entries(call, B_ZERO, OX_BIT(b->dtype)));
-    OX_TRY(check_entries(call, BIAS, OX_BIT(OX_INT32)));
-    return ox_call_output(call, 0, call->in[Y_ZERO]->dtype, 2, (const int64_t[]){a->dims[0], columns_of(call)});
-}
-
-/* Elements of a row of A, with zeros behind up to whole quads. */
-static int64_t room_of(const ox_call *call) {
-    return (call->in[A]->dims[1] + QUAD - 1) & ~(int64_t)(QUAD - 1);
-}
-
-static ox_status prepare(ox_call *call) {
-    return ox_workspace_add(call, room_of(call), sizeof(int16_t));
-}
-
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
+int64_t ox_byte_product_room(int64_t k) {
+    return (k + QUAD - 1) & ~(int64_t)(QUAD - 1);
+}
+
 typedef struct gemm_bytes {
+    const ox_byte_product *of;
     const int8_t *b;
     const char *zeros;           /* of columns; NULL: there are none */
-    const ox_i32 *bias;          /* the same */
-    ptrdiff_t step;              /* of the zero points: 0 where all columns have the same */
+    ptrdiff_t step;              /* of those: 0 where all columns have the same */
+    const ox_i32 *bias;          /* of columns, or NULL */
     uint32_t flip;               /* of four bytes of B, so that they are signed */
     ptrdiff_t k, n, row, column; /* the last two: bytes of B to the next element of a column, and to the next column */
     ox_channel_scales scales;
@@ -162,57 +111,141 @@ static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[QUAD]) 
     return 1;
 }
 
-static uint8_t finish(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
-    const ox_requantizer q = ox_requantizer_of(&g->scales, ox_factor_of(&g->scales, j));
+/* Sum j of a row less what zero points contribute, with its bias. */
+static int32_t whole_sum(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
     const char *at = g->zeros + j * g->step;
     const int32_t zero = !g->zeros ? 0 : g->flip ? (int32_t)OX_GET(ox_u8, at) : (int32_t)OX_GET(ox_i8, at);
     const uint32_t more = g->bias ? (uint32_t)g->bias[j] : 0, off = (uint32_t)(zero - (g->flip ? 128 : 0));
-    const int32_t all = (int32_t)((uint32_t)sum + more - off * (uint32_t)g->sum);
-    return (uint8_t)((uint32_t)ox_requantize_one(&q, &g->scales, j, all) ^ g->scales.flip);
+    return (int32_t)((uint32_t)sum + more - off * (uint32_t)g->sum);
+}
+
+static uint8_t finish(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
+    const ox_requantizer q = ox_requantizer_of(&g->scales, ox_factor_of(&g->scales, j));
+    return (uint8_t)((uint32_t)ox_requantize_one(&q, &g->scales, j, sum) ^ g->scales.flip);
 }
 
 /* A row of A. */
-static void lay_row(gemm_bytes *g, const ox_byte_scale *scale, const char *from, ptrdiff_t room, int16_t *to) {
+static void lay_row(gemm_bytes *g, const char *from, int16_t *to) {
+    const ptrdiff_t room = (ptrdiff_t)ox_byte_product_room(g->k);
+    const bool is_signed = g->of->a_dtype == OX_INT8;
     g->a = to;
     g->sum = 0;
     for (ptrdiff_t i = 0; i < room; i++) {
         int32_t value = 0;
         if (i < g->k)
-            value =
-                (scale->is_signed ? (int32_t)OX_GET(ox_i8, from + i) : (int32_t)OX_GET(ox_u8, from + i)) - scale->zero;
+            value = (is_signed ? (int32_t)OX_GET(ox_i8, from + i) : (int32_t)OX_GET(ox_u8, from + i)) - g->of->a_zero;
         to[place_of(g, i)] = (int16_t)value;
         g->sum = ox_plus(g->sum, value);
     }
 }
 
-static ox_status run(ox_call *call) {
-    const ox_tensor *a = call->in[A], *b = call->in[B], *zeros = ox_call_given(call, B_ZERO) ? call->in[B_ZERO] : NULL;
-    const ox_byte_scale from = ox_byte_scale_of(call, a->dtype, A_SCALE);
-    const ox_byte_scale y = ox_byte_scale_of(call, call->out[0]->dtype, Y_SCALE);
-    gemm_bytes g = {.b = b->data,
-                    .zeros = zeros ? zeros->data : NULL,
-                    .step = zeros && ox_tensor_count(zeros) > 1,
-                    .bias = ox_call_given(call, BIAS) ? call->in[BIAS]->data : NULL,
-                    .flip = b->dtype == OX_INT8 ? 0 : 0x80808080,
-                    .k = (ptrdiff_t)a->dims[1],
-                    .n = (ptrdiff_t)columns_of(call)};
-    const bool by_rows = is_by_rows(call);
-    g.row = by_rows ? 1 : g.n;
-    g.column = by_rows ? g.k : 1;
-    g.scales = ox_channel_scales_of(from.scale, call->in[B_SCALE], y.scale, true, call->out[0]->dtype, y.zero);
-    size_t used = 0;
-    int16_t *room = ox_workspace_take(call, &used, room_of(call), sizeof *room);
-    uint8_t *to = call->out[0]->data;
-    const char *row = a->data;
-    for (int64_t m = a->dims[0]; m > 0; m--, row += g.k) {
-        lay_row(&g, &from, row, (ptrdiff_t)room_of(call), room);
+void ox_byte_product_run(const ox_byte_product *of, const void *a, const void *b, void *y, void *room) {
+    gemm_bytes g = {.of = of,
+                    .b = b,
+                    .zeros = of->b_zeros ? of->b_zeros->data : NULL,
+                    .step = of->b_zeros && ox_tensor_count(of->b_zeros) > 1,
+                    .bias = of->bias ? of->bias->data : NULL,
+                    .flip = of->b_dtype == OX_INT8 ? 0 : 0x80808080,
+                    .k = (ptrdiff_t)of->k,
+                    .n = (ptrdiff_t)of->n};
+    g.row = of->by_rows ? 1 : g.n;
+    g.column = of->by_rows ? g.k : 1;
+    if (of->b_scales)
+        g.scales = ox_channel_scales_of(of->a_scale, of->b_scales, of->y_scale, true, of->y_dtype, of->y_zero);
+    uint8_t *to = y;
+    ox_i32 *sum = y;
+    const char *row = a;
+    for (int64_t m = of->m; m > 0; m--, row += g.k) {
+        lay_row(&g, row, room);
         for (ptrdiff_t j = 0, count; j < g.n; j += count) {
             int32_t sums[QUAD];
             count = multiply(&g, j, sums);
-            for (ptrdiff_t i = 0; i < count; i++)
-                *to++ = finish(&g, j + i, sums[i]);
+            for (ptrdiff_t i = 0; i < count; i++) {
+                const int32_t whole = whole_sum(&g, j + i, sums[i]);
+                if (of->b_scales)
+                    *to++ = finish(&g, j + i, whole);
+                else
+                    *sum++ = whole;
+            }
         }
     }
+}
+
+/* ---- QLinearGemm ------------------------------------------------------------------------------------------------- */
+
+#if OX_WITH_BYTE_GEMMS
+enum {
+    A,
+    A_SCALE,
+    A_ZERO,
+    B,
+    B_SCALE,
+    B_ZERO,
+    Y_SCALE,
+    Y_ZERO,
+    BIAS
+};
+
+/* Weights are [n,k], as Gemm's attribute transB says, or [k,n]. */
+static bool is_by_rows(ox_call *call) {
+    return ox_call_int(call, "transB", 0) != 0;
+}
+
+static int64_t columns_of(ox_call *call) {
+    return call->in[B]->dims[is_by_rows(call) ? 0 : 1];
+}
+
+/* One value, or one for each column of the result, if they are given. */
+static ox_status check_entries(ox_call *call, int i, ox_dtypes dtypes) {
+    if (!ox_call_given(call, i))
+        return OX_OK;
+    OX_TRY(ox_call_check_dtype(call, i, dtypes));
+    const int64_t count = ox_tensor_count(call->in[i]), columns = columns_of(call);
+    if (call->in[i]->rank <= 1 && (count == columns || (count == 1 && i != BIAS)))
+        return OX_OK;
+    return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have an entry for each column of %s", OX_INPUT(call, i),
+                        OX_INPUT(call, B));
+}
+
+static ox_status infer(ox_call *call) {
+    OX_TRY(ox_check_bytes(call, A));
+    OX_TRY(ox_check_bytes_out(call, Y_SCALE));
+    OX_TRY(ox_call_check_dtype(call, B, OX_BYTE_TYPES));
+    const ox_tensor *a = call->in[A], *b = call->in[B];
+    if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[is_by_rows(call) ? 1 : 0])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must be matrices of as many columns as rows",
+                            OX_INPUT(call, A), OX_INPUT(call, B));
+    OX_TRY(check_entries(call, B_SCALE, OX_BIT(OX_FLOAT)));
+    OX_TRY(check_entries(call, B_ZERO, OX_BIT(b->dtype)));
+    OX_TRY(check_entries(call, BIAS, OX_BIT(OX_INT32)));
+    return ox_call_output(call, 0, call->in[Y_ZERO]->dtype, 2, (const int64_t[]){a->dims[0], columns_of(call)});
+}
+
+static ox_status prepare(ox_call *call) {
+    return ox_workspace_add(call, ox_byte_product_room(call->in[A]->dims[1]), sizeof(int16_t));
+}
+
+static ox_status run(ox_call *call) {
+    const ox_tensor *a = call->in[A], *b = call->in[B];
+    const ox_byte_scale from = ox_byte_scale_of(call, a->dtype, A_SCALE);
+    const ox_byte_scale y = ox_byte_scale_of(call, call->out[0]->dtype, Y_SCALE);
+    const ox_byte_product product = {.a_dtype = a->dtype,
+                                     .b_dtype = b->dtype,
+                                     .y_dtype = call->out[0]->dtype,
+                                     .by_rows = is_by_rows(call),
+                                     .m = a->dims[0],
+                                     .n = columns_of(call),
+                                     .k = a->dims[1],
+                                     .a_zero = from.zero,
+                                     .y_zero = y.zero,
+                                     .a_scale = from.scale,
+                                     .y_scale = y.scale,
+                                     .b_scales = call->in[B_SCALE],
+                                     .b_zeros = ox_call_given(call, B_ZERO) ? call->in[B_ZERO] : NULL,
+                                     .bias = ox_call_given(call, BIAS) ? call->in[BIAS] : NULL};
+    size_t used = 0;
+    int16_t *room = ox_workspace_take(call, &used, ox_byte_product_room(product.k), sizeof *room);
+    ox_byte_product_run(&product, a->data, b->data, call->out[0]->data, room);
     return OX_OK;
 }
 

@@ -152,7 +152,7 @@ def autoencoder():
 
 
 def windows():
-    """QLinearConv, average pools, Gemm and arithmetic of bytes in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
+    """QLinearConv, average pools, Gemm, products and arithmetic of bytes in many forms, each an output: types, zero points, scales that leave ties, groups, strides, dilations,
     padding at one side, kernels of one and two dimensions."""
     net = Network("qop", (1, 4, 11, 13), 7)
     rng, outputs = net.rng, []
@@ -216,6 +216,10 @@ def windows():
         for n in 1, 2, 3, 4, 5, 11:
             for turned in 0, 1:
                 outputs.append(gemm(net, types, m, k, n, turned))
+    for m, k in (1, 143), (11, 13), (13, 11):
+        for n in 1, 3, 4, 11:
+            for batch in (), (1,), (2, 2):
+                outputs.append(product(net, types, m, k, n, batch))
     for op in "Add", "Sub", "Mul", "Div":
         for shape in [1, 4, 11, 13], [13], [4, 1, 1], [1], [11, 1]:
             outputs.append(arithmetic(net, types, op, shape, rng.integers(2)))
@@ -234,6 +238,29 @@ def arithmetic(net, types, op, shape, relu):
     name = net.node(op, [a, b] if op == "Div" or rng.integers(2) else [b, a])
     name = net.node("QuantizeLinear", [net.node("Relu", [name]) if relu else name] + y)
     return net.node("DequantizeLinear", [name] + y)
+
+
+def product(net, types, m, k, n, batch):
+    """QLinearMatMul or MatMulInteger, whose types, zero points and scales are random: one, or one for each column or row.
+    batch: that of the matrices [k,n]; x are four matrices [m,k]."""
+    rng = net.rng
+    (x_type, x_low), (w_type, w_low), (y_type, y_low) = [types["iu"[rng.integers(2)]] for _ in range(3)]
+    first = [net.const(numpy.float32(rng.choice([0.03125, 0.0437]))), net.const(x_type(x_low + rng.integers(60, 200)))]
+    given = net.node("Reshape", ["x", net.const(numpy.array(list(batch) + [m, k] if len(batch) == 2 else [-1, m, k], numpy.int64))])
+    given = net.node("QuantizeLinear", [given] + first)
+    w = net.const((rng.integers(0, 256, list(batch) + [k, n]) + w_low).astype(w_type))
+    shape = [(), (n,), list(batch) + [1, n]][rng.integers(3)]
+    zeros = net.const((rng.integers(0, 256, shape) + w_low).astype(w_type))
+    rows = rng.integers(4) == 0  # scales and zero points of x by rows
+    x_zeros = net.const((x_low + rng.integers(60, 200, m if rows else ())).astype(x_type))
+    if rng.integers(3) == 0:
+        sums = net.node("MatMulInteger", [given, w] + [[x_zeros, zeros], [x_zeros], []][rng.integers(3)])
+        return net.node("DequantizeLinear", [sums, net.const(numpy.float32(1))])
+    scales = net.const(numpy.float32(rng.choice([0.25, 0.013], shape) / k ** 0.5))
+    x_scales = net.const(numpy.float32(rng.choice([0.03125, 0.0437], m if rows else ())))
+    last = [net.const(numpy.float32(rng.choice([0.5, 0.171, 0.03125]))), net.const(y_type(y_low + rng.integers(0, 256)))]
+    name = net.node("QLinearMatMul", [given, x_scales, x_zeros, w, scales, zeros] + last)
+    return net.node("DequantizeLinear", [name] + last)
 
 
 def gemm(net, types, m, k, n, turned):

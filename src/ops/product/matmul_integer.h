@@ -33,6 +33,23 @@ enum {
     OX_MOST_BYTE_PRODUCTS = INT32_MAX / (UINT8_MAX * UINT8_MAX) /* that add up to an int32, whatever the bytes are */
 };
 
+#if OX_SMALL
+/* A product of matrices of bytes in little memory (src/bare/gemm_bytes.c). */
+typedef struct ox_byte_product {
+    ox_dtype a_dtype, b_dtype, y_dtype;
+    bool by_rows; /* B is [n,k], otherwise [k,n] */
+    int64_t m, n, k;
+    int32_t a_zero, y_zero;
+    float a_scale, y_scale;
+    const ox_tensor *b_scales;       /* one, or one for each column; NULL: the result are the sums, int32 */
+    const ox_tensor *b_zeros, *bias; /* the same; NULL if there are none; a bias has one for each column */
+} ox_byte_product;
+
+/* Elements of 16 bits of workspace. */
+int64_t ox_byte_product_room(int64_t k);
+void ox_byte_product_run(const ox_byte_product *product, const void *a, const void *b, void *y, void *room);
+#endif
+
 /* Zero points or scales in the shape that broadcasts to their matrix: one for all, one for each row, or for each column
  * (with a 1 in the place of the other dimension). */
 typedef struct ox_entries {

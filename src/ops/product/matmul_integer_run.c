@@ -34,6 +34,9 @@ typedef struct matmul_integer {
     uint32_t b_shift;      /* what the kernel adds to elements of B */
     const void *b_sums;    /* the sums of B's columns, if B is a weight */
     bool is_float, is_scaled;
+#if OX_SMALL
+    bool is_in_place; /* it is an ox_byte_product for each matrix of A */
+#endif
 } matmul_integer;
 
 /* ---- Plans -------------------------------------------------------------------------------------------------- */
@@ -208,6 +211,26 @@ static void describe_product(ox_call *call, const ox_matmul_shape *s, matmul_int
     g->after.epilogue = call->epilogue;
 }
 
+#if OX_SMALL
+static bool is_one(const ox_tensor *t) {
+    return !t || ox_tensor_count(t) == 1;
+}
+
+/* Whether A has one zero point and one scale, and all matrices B the same ones, for all or for each column. */
+static bool can_be_in_place(const ox_call *call, const matmul_integer *state) {
+    const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    const ox_tensor *zeros = input(call, in->b_zero), *scales = input(call, in->b_scale);
+    return !state->is_float && !(OX_BIT(call->out[0]->dtype) & OX_SET_FLOAT8) && is_one(input(call, in->a_zero)) &&
+           is_one(input(call, in->a_scale)) && (is_one(zeros) || zeros->rank == 1) &&
+           (is_one(scales) || scales->rank == 1) && (!scales || scales->dtype == OX_FLOAT);
+}
+
+static ox_status prepare_in_place(ox_call *call, const ox_matmul_shape *s, matmul_integer *state) {
+    OX_TRY(plan_batch(call, s, 0, state));
+    return ox_workspace_add(call, ox_byte_product_room(s->k), sizeof(int16_t));
+}
+#endif
+
 ox_status ox_prepare_matmul_integer(ox_call *call) {
     const ox_integer_inputs *in = ox_integer_inputs_of(call);
     const ox_tensor *a = call->in[in->a], *b = call->in[in->b];
@@ -217,6 +240,11 @@ ox_status ox_prepare_matmul_integer(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(ox_matmul_shape_of(call, in->a, in->b, &s));
     describe_product(call, &s, state);
+#if OX_SMALL
+    state->is_in_place = can_be_in_place(call, state);
+    if (state->is_in_place)
+        return prepare_in_place(call, &s, state);
+#endif
     state->rows = ox_count(ox_matmul_batch_rank(a->rank), a->dims) * s.m;
     state->columns = ox_count(ox_matmul_batch_rank(b->rank), b->dims) * s.n;
     OX_TRY(ox_workspace_add(call, state->is_float ? ox_tensor_count(a) : state->rows, WIDE));
@@ -392,10 +420,53 @@ static const uint32_t *take_bias(const ox_call *call, size_t *used, int64_t n) {
     return bias ? memcpy(ox_workspace_take(call, used, n, WIDE), bias->data, (size_t)(n * WIDE)) : NULL;
 }
 
+#if OX_SMALL
+static int32_t one_zero(const ox_tensor *t) {
+    return t ? (int32_t)ox_tensor_int(t, 0) : 0;
+}
+
+static float one_scale(const ox_tensor *t) {
+    return t ? OX_GET(ox_f32, t->data) : 1;
+}
+
+static ox_status run_in_place(const ox_call *call, integer_job *job) {
+    const ox_integer_inputs *in = ox_integer_inputs_of(call);
+    const matmul_integer *state = job->state;
+    const ox_tensor *a = call->in[in->a], *b = call->in[in->b], *y = call->out[0];
+    const ox_byte_product product = {.a_dtype = a->dtype,
+                                     .b_dtype = b->dtype,
+                                     .y_dtype = y->dtype,
+                                     .m = state->product.m,
+                                     .n = state->product.n,
+                                     .k = state->product.k,
+                                     .a_zero = one_zero(input(call, in->a_zero)),
+                                     .y_zero = one_zero(input(call, in->y_zero)),
+                                     .a_scale = one_scale(input(call, in->a_scale)),
+                                     .y_scale = one_scale(input(call, in->y_scale)),
+                                     .b_scales = input(call, in->b_scale),
+                                     .b_zeros = input(call, in->b_zero)};
+    const int64_t size = product.m * state->product.c_row;
+    size_t used = 0;
+    void *room = ox_workspace_take(call, &used, ox_byte_product_room(product.k), sizeof(int16_t));
+    for (int p = 0; p < PLACES; p++)
+        job->start[p] = p == B ? b->data : a->data;
+    for (int64_t i = 0; i < state->count; i++) {
+        const char *at[PLACES];
+        find(job, i, at);
+        ox_byte_product_run(&product, at[A], at[B], (char *)y->data + i * size, room);
+    }
+    return OX_OK;
+}
+#endif
+
 ox_status ox_run_matmul_integer(ox_call *call) {
     const matmul_integer *state = call->state;
     integer_job job = {.call = call, .state = state};
     size_t used = 0;
+#if OX_SMALL
+    if (state->is_in_place)
+        return run_in_place(call, &job);
+#endif
     if (state->is_float)
         place_floats(call, &used, &job);
     else
