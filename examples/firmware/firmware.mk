@@ -83,6 +83,7 @@ TINY_BUFFER   ?= 229376
 TINY_DEFINES   = -I$(TINY_EMBED)/$(EXAMPLE) -DTINY_NUMBERS=$(tiny_numbers_$(EXAMPLE)) -DTINY_BUFFER='($(TINY_BUFFER))'
 
 $(TINY_EMBED)/%/ops.txt $(TINY_EMBED)/%/model.c $(TINY_EMBED)/%/model.h &: $(TINY)/%/model.onnx $(BUILD)/ox
+	@mkdir -p $(TINY_EMBED)
 	$(BUILD)/ox embed $< -o $(TINY_EMBED)/$*
 
 # Sounds are what is behind 44 bytes, pictures what is behind three lines.

@@ -131,6 +131,7 @@ DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows products scales,$(
   $(patsubst %,%@cortex-m4@plan,kws_float kws_qdq kws_qop mobilenet resnet) \
   $(foreach target,cortex-m0 cortex-m55 rv32,kws_qdq@$(target) kws_qdq@$(target)@plan)
 device-bench: $(BUILD)/ox
+	@mkdir -p $(BUILD)/device
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tests/embedded/bench.sh $(BUILD)/device/bench.md $(DEVICE_BENCH)
 	@cat tests/embedded/bench_head.md $(BUILD)/device/bench.md >docs/devices-bench.md
 
