@@ -1,25 +1,41 @@
 /* conv_bytes.c: convolutions of bytes in little memory. What four output elements see is laid out once, in 16 bits less
  * the zero point, for all output channels of a group, and multiplied by weights where they lie in flash. Depthwise
- * kernels of 3x3 go over rows of their channel that are laid out with their padding. */
+ * kernels of 3x3 go over rows of their channel that are laid out with their padding. Helium multiplies bytes: there the
+ * four columns stay bytes, and what the zero point contributes is taken off the sums. */
 #include "ops/window/conv_integer.h"
 
+#include "mve.h"
 #include "requantize.h"
 #include "shape.h"
 #include "small_conv.h"
 
 enum {
-    AT_ONCE = 4, /* output elements */
-    QUAD = 4     /* products that are laid out together */
+    AT_ONCE = 4,                  /* output elements */
+    QUAD = 4,                     /* products that are laid out together */
+    BEHIND = OX_MVE ? AT_ONCE : 0 /* a band, elements that are read for results that are not there */
 };
+
+/* Products of two numbers of 16 bits. */
+#define PAIRS (OX_DSP && !OX_MVE)
 
 static bool is_depthwise(const ox_shape *s) {
     return OX_WITH_DEPTH && s->channels == 1 && s->outputs == 1 && s->rows == 3 && s->columns == 3 &&
            s->column_step == 1;
 }
 
-static ptrdiff_t quads(const ox_shape *s) {
-    return (s->k + QUAD - 1) / QUAD;
+/* Bytes of four columns. */
+#if OX_MVE
+static ptrdiff_t pitch_of(const ox_shape *s) {
+    return (s->k + OX_MVE_BYTES - 1) / OX_MVE_BYTES * OX_MVE_BYTES;
 }
+static ptrdiff_t columns_room(const ox_shape *s) {
+    return pitch_of(s) * AT_ONCE;
+}
+#else
+static ptrdiff_t columns_room(const ox_shape *s) {
+    return (ptrdiff_t)sizeof(int16_t) * ((s->k + QUAD - 1) / QUAD * QUAD * AT_ONCE);
+}
+#endif
 
 /* What becomes of the sums of an output channel. */
 typedef struct channel_end {
@@ -32,6 +48,7 @@ typedef struct job {
     ox_shape s;
     ox_channel_scales scales;
     channel_end *ends; /* of all output channels, unless kernels are depthwise */
+    bool has_zeros;    /* some zero point of weights, taken as signed ones, is not 0 */
 } job;
 
 static size_t ends_room(const ox_conv *conv) {
@@ -43,11 +60,11 @@ size_t ox_conv_bytes_room(const ox_conv *conv) {
         return 0;
     const ox_shape s = ox_shape_of(conv);
     if (is_depthwise(&s))
-        return sizeof(int16_t) * (size_t)ox_band_count(&s, sizeof(int16_t));
+        return sizeof(int16_t) * (size_t)(ox_band_count(&s, sizeof(int16_t)) + BEHIND);
     if (conv->in_channels > OX_MOST_CONV_PRODUCTS / (s.rows * s.columns) ||
         conv->out_channels > ox_quotient(OX_MOST_CONV_PRODUCTS, conv->groups))
         return 0;
-    return sizeof(int16_t) * (size_t)(quads(&s) * QUAD * AT_ONCE) + ends_room(conv);
+    return (size_t)columns_room(&s) + ends_room(conv);
 }
 
 /* What results depend on is laid out before the first of them is written where it was: the same pixels of all channels,
@@ -69,8 +86,38 @@ static reading reading_of(ox_dtype dtype, int32_t zero) {
     return dtype == OX_INT8 ? (reading){0, zero} : (reading){0x80808080, zero - 128};
 }
 
+#if OX_MVE
+/* One column, where the zero point stands for what is beside the image. */
+static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, int8_t *to) {
+    const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
+    const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
+    const int8_t flip = (int8_t)how.flip, zero = (int8_t)how.zero;
+    const ptrdiff_t step = s->column_step, end = left + s->columns * step;
+    for (ptrdiff_t c = 0; c < s->channels; c++, x += s->in_count)
+        for (ptrdiff_t r = 0, y = top; r < s->rows; r++, y += s->row_step) {
+            const int8_t *from = x + y * s->in_columns;
+            const size_t seen = (size_t)y < (size_t)s->in_rows ? (size_t)s->in_columns : 0; /* below 0 is far above */
+            for (ptrdiff_t at = left; at < end; at += step)
+                *to++ = (size_t)at < seen ? (int8_t)(from[at] ^ flip) : zero;
+        }
+}
+
+/* Four elements of each channel that lie side by side: eight channels at a time, if their places fit 16 bits. */
+static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int8_t *to) {
+    const ptrdiff_t pitch = pitch_of(s);
+    const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)s->in_count);
+    const uint16x8_t turn = vdupq_n_u16((uint8_t)how.flip);
+    for (ptrdiff_t left = s->channels; left > 0; left -= 8, x += 8 * s->in_count, to += 8) {
+        const mve_pred16_t there = vctp16q((uint32_t)left);
+        for (ptrdiff_t j = 0; j < AT_ONCE; j++) {
+            const uint16x8_t of = vldrbq_gather_offset_z_u16((const uint8_t *)x + j, places, there);
+            vstrbq_p_u16((uint8_t *)to + j * pitch, veorq_u16(of, turn), there);
+        }
+    }
+}
+#else
 /* Where product i of a quad is among those of its column: the order in which bytes are widened. */
-#if OX_DSP
+#if PAIRS
 #define PLACE(i) (((i)&1) << 1 | (i) >> 1)
 #else
 #define PLACE(i) (i)
@@ -99,8 +146,9 @@ static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_
     for (; i && i < QUAD; i++)
         to[PLACE(i)] = 0;
 }
+#endif
 
-#if OX_DSP
+#if PAIRS
 /* Lays a quad out of four columns, of which each word has an element. */
 static inline uint32_t *lay_words(const uint32_t *words, reading how, uint32_t *to) {
     const uint32_t zeros = ox_bottoms((uint32_t)how.zero, (uint32_t)how.zero);
@@ -180,7 +228,7 @@ static void lay_beside(const ox_shape *s, const int8_t *x, reading how, ptrdiff_
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
-#if OX_DSP
+#if PAIRS
 /* The last weights of a row, of which there are less than a quad, with zeros behind. */
 static inline uint32_t last_weights(const int8_t *w, ptrdiff_t count, uint32_t flip) {
     uint32_t word = flip;
@@ -237,7 +285,7 @@ static inline void multiply_row(const int16_t *columns, const int8_t *w, ptrdiff
     if (k & (QUAD - 1))
         multiply(x, last_weights(w, k & (QUAD - 1), flip), sums);
 }
-#else
+#elif !OX_MVE
 static inline void multiply(const int16_t *x, int32_t w, int32_t *sums) {
 #pragma GCC unroll 4
     for (int j = 0; j < AT_ONCE; j++)
@@ -257,16 +305,6 @@ static void multiply_row(const int16_t *x, const int8_t *w, ptrdiff_t k, uint32_
 }
 #endif
 
-/* What each column sums up to, for zero points of weights. */
-static void sum_columns(const int16_t *columns, ptrdiff_t k, int32_t sums[AT_ONCE]) {
-    for (int j = 0; j < AT_ONCE; j++) {
-        const int16_t *x = columns + j * QUAD;
-        sums[j] = 0;
-        for (ptrdiff_t left = k; left > 0; left -= QUAD, x += QUAD * AT_ONCE)
-            sums[j] = ox_plus(sums[j], x[0] + x[1] + x[2] + x[3]);
-    }
-}
-
 static int32_t weight_zero(const ox_conv_bytes *c, ptrdiff_t channel) {
     const int32_t zero =
         c->w_zeros ? (int32_t)ox_tensor_int(c->w_zeros, ox_tensor_count(c->w_zeros) == 1 ? 0 : channel) : 0;
@@ -275,6 +313,44 @@ static int32_t weight_zero(const ox_conv_bytes *c, ptrdiff_t channel) {
 
 static uint32_t bias_of(const ox_conv_bytes *c, ptrdiff_t channel) {
     return c->bias ? (uint32_t)ox_tensor_int(c->bias, channel) : 0;
+}
+
+#if OX_MVE
+static void sum_columns(const job *of, const void *columns, int32_t sums[AT_ONCE]) {
+    const reading how = reading_of(of->c->x_dtype, of->c->x_zero);
+    for (int j = 0; j < AT_ONCE; j++)
+        sums[j] = ox_mve_sum((const int8_t *)columns + j * pitch_of(&of->s), of->s.k, 0) - (int32_t)of->s.k * how.zero;
+}
+
+static void multiply_columns(const ox_shape *s, const void *columns, const int8_t *w, uint32_t flip, int32_t *sums) {
+    ox_mve_multiply(columns, pitch_of(s), w, s->k, (int8_t)flip, sums);
+}
+
+static void store_four(const ox_channel_scales *scales, const ox_requantizer *q, ptrdiff_t channel, const int32_t *sums,
+                       ptrdiff_t count, uint8_t *to) {
+    ox_mve_store(q, scales, channel, vldrwq_s32(sums), count, to);
+}
+
+/* What sums of a channel begin with: less the zero point of x times its weights. */
+static uint32_t start_of(const job *of, ptrdiff_t channel) {
+    const ox_conv_bytes *c = of->c;
+    const int8_t *w = (const int8_t *)c->w + channel * of->s.k, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
+    const uint32_t zero = (uint32_t)reading_of(c->x_dtype, c->x_zero).zero;
+    return bias_of(c, channel) - zero * (uint32_t)ox_mve_sum(w, of->s.k, flip);
+}
+#else
+/* What each column sums up to, for zero points of weights. */
+static void sum_columns(const job *of, const int16_t *columns, int32_t sums[AT_ONCE]) {
+    for (int j = 0; j < AT_ONCE; j++) {
+        const int16_t *x = columns + j * QUAD;
+        sums[j] = 0;
+        for (ptrdiff_t left = of->s.k; left > 0; left -= QUAD, x += QUAD * AT_ONCE)
+            sums[j] = ox_plus(sums[j], x[0] + x[1] + x[2] + x[3]);
+    }
+}
+
+static void multiply_columns(const ox_shape *s, const int16_t *columns, const int8_t *w, uint32_t flip, int32_t *sums) {
+    multiply_row(columns, w, s->k, flip, sums);
 }
 
 /* Four results of a channel, of which `count` are there. */
@@ -291,40 +367,46 @@ static inline void store_four(const ox_channel_scales *scales, const ox_requanti
         memcpy(to, &word, (size_t)count);
 }
 
+static uint32_t start_of(const job *of, ptrdiff_t channel) {
+    return bias_of(of->c, channel);
+}
+#endif
+
 /* Results of the output channels of a group, from four columns of which `count` are there. */
 static void finish_columns(const job *of, const int16_t *columns, ptrdiff_t first, ptrdiff_t count, uint8_t *to) {
     const ox_conv_bytes *c = of->c;
     const uint32_t flip = reading_of(c->w_dtype, 0).flip;
-    const bool zeros = c->w_zeros || flip;
     const ptrdiff_t k = of->s.k, step = of->s.out_count, end = first + of->s.outputs;
     int32_t seen[AT_ONCE];
-    if (zeros)
-        sum_columns(columns, k, seen);
+    if (of->has_zeros)
+        sum_columns(of, columns, seen);
     const int8_t *w = (const int8_t *)c->w + first * k;
     for (ptrdiff_t o = first; o < end; o++, w += k, to += step) {
         const int32_t more = (int32_t)of->ends[o].more;
         int32_t sums[AT_ONCE] = {more, more, more, more};
-        if (zeros) {
+        if (of->has_zeros) {
             const uint32_t zero = (uint32_t)weight_zero(c, o);
             for (int j = 0; j < AT_ONCE; j++)
                 sums[j] = (int32_t)((uint32_t)more - zero * (uint32_t)seen[j]);
         }
-        multiply_row(columns, w, k, flip, sums);
+        multiply_columns(&of->s, columns, w, flip, sums);
         const ox_requantizer q = ox_requantizer_of(&of->scales, of->ends[o].factor);
         store_four(&of->scales, &q, o, sums, count, to);
     }
 }
 
-static void find_ends(const job *of) {
+static void find_ends(job *of) {
     const ptrdiff_t channels = (ptrdiff_t)of->c->conv->groups * of->s.outputs;
-    for (ptrdiff_t i = 0; i < channels; i++)
-        of->ends[i] = (channel_end){ox_factor_of(&of->scales, i), bias_of(of->c, i)};
+    for (ptrdiff_t i = 0; i < channels; i++) {
+        of->has_zeros |= weight_zero(of->c, i) != 0;
+        of->ends[i] = (channel_end){ox_factor_of(&of->scales, i), start_of(of, i)};
+    }
 }
 
 static void lay_four(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x, ptrdiff_t out, ptrdiff_t count,
-                     int16_t *room) {
+                     void *room) {
     const reading how = reading_of(c->x_dtype, c->x_zero);
-#if OX_DSP
+#if PAIRS
     const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
     if (c->conv->pointwise && count == AT_ONCE) {
         lay_pixels(s, x + out, how, room);
@@ -334,9 +416,18 @@ static void lay_four(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x,
         lay_beside(s, x, how, row, column, room);
         return;
     }
+#elif OX_MVE
+    if (c->conv->pointwise && count == AT_ONCE && s->in_count <= UINT16_MAX / 7) {
+        lay_pixels(s, x + out, how, room);
+        return;
+    }
 #endif
     for (ptrdiff_t j = 0; j < AT_ONCE; j++) /* those that are not there are never stored */
-        lay_column(s, x, how, j < count ? out + j : out, room + j * QUAD);
+#if OX_MVE
+        lay_column(s, x, how, j < count ? out + j : out, (int8_t *)room + j * pitch_of(s));
+#else
+        lay_column(s, x, how, j < count ? out + j : out, (int16_t *)room + j * QUAD);
+#endif
 }
 
 static void run_columns(const job *of, const int8_t *x, ptrdiff_t group, uint8_t *to, int16_t *room) {
@@ -369,7 +460,7 @@ static void lay_band(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t 
     }
 }
 
-#if OX_DSP
+#if PAIRS
 typedef struct taps {
     uint32_t first[3], last[3]; /* of each row: the first two, the last two */
 } taps;
@@ -414,9 +505,24 @@ static inline int32_t sum_one(const taps *t, const int16_t *x, ptrdiff_t step, i
         sum = ox_plus(sum, x[0] * t->w[3 * r] + x[1] * t->w[3 * r + 1] + x[2] * t->w[3 * r + 2]);
     return sum;
 }
+#if !OX_MVE
 static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int32_t *one, int32_t *other) {
     *one = sum_one(t, x, step, *one);
     *other = sum_one(t, x + 1, step, *other);
+}
+#endif
+#endif
+
+#if OX_MVE
+/* Four results side by side, with a stride of 1; what is behind the last one's is read, and never stored. */
+static inline int32x4_t sum_four(const taps *t, const int16_t *x, ptrdiff_t step, int32_t more) {
+    int32x4_t sums = vdupq_n_s32(more);
+#pragma GCC unroll 3
+    for (int r = 0; r < 3; r++, x += step)
+#pragma GCC unroll 3
+        for (int k = 0; k < 3; k++)
+            sums = vmlaq_n_s32(sums, vldrhq_s32(x + k), t->w[3 * r + k]);
+    return sums;
 }
 #endif
 
@@ -429,12 +535,20 @@ static void run_row(const job *of, const taps *weights, const ox_requantizer *re
     const ox_requantizer q = *requantizer;
     const uint8_t flip = (uint8_t)scales->flip;
     ptrdiff_t left = s->out_columns;
+#if OX_MVE
+    if (stride == 1) {
+        for (; left > 0; left -= AT_ONCE, x += AT_ONCE, to += AT_ONCE)
+            ox_mve_store(&q, scales, channel, sum_four(&t, x, step, more), left, to);
+        return;
+    }
+#else
     for (; stride == 1 && left > 1; left -= 2, x += 2) {
         int32_t one = more, other = more;
         sum_two(&t, x, step, &one, &other);
         *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, one) ^ flip;
         *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, other) ^ flip;
     }
+#endif
     for (; left; left--, x += stride)
         *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, sum_one(&t, x, step, more)) ^ flip;
 }
@@ -462,8 +576,10 @@ static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uin
 }
 
 void ox_conv_bytes_run(const ox_conv_bytes *c, void *room) {
-    const job of = {c, ox_shape_of(c->conv),
-                    ox_channel_scales_of(c->x_scale, c->w_scales, c->y_scale, false, c->y_dtype, c->y_zero), room};
+    job of = {.c = c,
+              .s = ox_shape_of(c->conv),
+              .scales = ox_channel_scales_of(c->x_scale, c->w_scales, c->y_scale, false, c->y_dtype, c->y_zero),
+              .ends = room};
     const ox_shape *s = &of.s;
     const ptrdiff_t groups = (ptrdiff_t)c->conv->groups, count = (ptrdiff_t)c->conv->images * groups;
     const bool deep = is_depthwise(s);

@@ -139,7 +139,7 @@ static void lay_row(gemm_bytes *g, const char *from, int16_t *to) {
     }
 }
 
-void ox_byte_product_run(const ox_byte_product *of, const void *a, const void *b, void *y, void *room) {
+void ox_byte_product_run(const ox_byte_product *of, bool is_scaled, const void *a, const void *b, void *y, void *room) {
     gemm_bytes g = {.of = of,
                     .b = b,
                     .zeros = of->b_zeros ? of->b_zeros->data : NULL,
@@ -150,7 +150,7 @@ void ox_byte_product_run(const ox_byte_product *of, const void *a, const void *b
                     .n = (ptrdiff_t)of->n};
     g.row = of->by_rows ? 1 : g.n;
     g.column = of->by_rows ? g.k : 1;
-    if (of->b_scales)
+    if (is_scaled)
         g.scales = ox_channel_scales_of(of->a_scale, of->b_scales, of->y_scale, true, of->y_dtype, of->y_zero);
     uint8_t *to = y;
     ox_i32 *sum = y;
@@ -162,7 +162,7 @@ void ox_byte_product_run(const ox_byte_product *of, const void *a, const void *b
             count = multiply(&g, j, sums);
             for (ptrdiff_t i = 0; i < count; i++) {
                 const int32_t whole = whole_sum(&g, j + i, sums[i]);
-                if (of->b_scales)
+                if (is_scaled)
                     *to++ = finish(&g, j + i, whole);
                 else
                     *sum++ = whole;
@@ -245,7 +245,7 @@ static ox_status run(ox_call *call) {
                                      .bias = ox_call_given(call, BIAS) ? call->in[BIAS] : NULL};
     size_t used = 0;
     int16_t *room = ox_workspace_take(call, &used, ox_byte_product_room(product.k), sizeof *room);
-    ox_byte_product_run(&product, a->data, b->data, call->out[0]->data, room);
+    ox_byte_product_run(&product, true, a->data, b->data, call->out[0]->data, room);
     return OX_OK;
 }
 

@@ -41,13 +41,15 @@ typedef struct ox_byte_product {
     int64_t m, n, k;
     int32_t a_zero, y_zero;
     float a_scale, y_scale;
-    const ox_tensor *b_scales;       /* one, or one for each column; NULL: the result are the sums, int32 */
+    const ox_tensor *b_scales;       /* one, or one for each column; NULL unless it is scaled */
     const ox_tensor *b_zeros, *bias; /* the same; NULL if there are none; a bias has one for each column */
 } ox_byte_product;
 
 /* Elements of 16 bits of workspace. */
 int64_t ox_byte_product_room(int64_t k);
-void ox_byte_product_run(const ox_byte_product *product, const void *a, const void *b, void *y, void *room);
+/* Results are bytes, or the sums, int32, if it is not scaled. */
+void ox_byte_product_run(const ox_byte_product *product, bool is_scaled, const void *a, const void *b, void *y,
+                         void *room);
 #endif
 
 /* Zero points or scales in the shape that broadcasts to their matrix: one for all, one for each row, or for each column

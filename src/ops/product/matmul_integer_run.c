@@ -453,7 +453,7 @@ static ox_status run_in_place(const ox_call *call, integer_job *job) {
     for (int64_t i = 0; i < state->count; i++) {
         const char *at[PLACES];
         find(job, i, at);
-        ox_byte_product_run(&product, at[A], at[B], (char *)y->data + i * size, room);
+        ox_byte_product_run(&product, state->is_scaled, at[A], at[B], (char *)y->data + i * size, room);
     }
     return OX_OK;
 }
