@@ -25,11 +25,8 @@ static bool is_depthwise(const ox_shape *s) {
 
 /* Bytes of four columns. */
 #if OX_MVE
-static ptrdiff_t pitch_of(const ox_shape *s) {
-    return (s->k + OX_MVE_BYTES - 1) / OX_MVE_BYTES * OX_MVE_BYTES;
-}
 static ptrdiff_t columns_room(const ox_shape *s) {
-    return pitch_of(s) * AT_ONCE;
+    return (s->k + OX_MVE_BYTES - 1) / OX_MVE_BYTES * OX_MVE_BYTES * AT_ONCE;
 }
 #else
 static ptrdiff_t columns_room(const ox_shape *s) {
@@ -87,31 +84,38 @@ static reading reading_of(ox_dtype dtype, int32_t zero) {
 }
 
 #if OX_MVE
-/* One column, where the zero point stands for what is beside the image. */
+/* One column, where the zero point stands for what is beside the image. Columns lie vector by vector in turns. */
 static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, int8_t *to) {
     const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
     const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
     const int8_t flip = (int8_t)how.flip, zero = (int8_t)how.zero;
     const ptrdiff_t step = s->column_step, end = left + s->columns * step;
+    ptrdiff_t i = 0;
     for (ptrdiff_t c = 0; c < s->channels; c++, x += s->in_count)
         for (ptrdiff_t r = 0, y = top; r < s->rows; r++, y += s->row_step) {
             const int8_t *from = x + y * s->in_columns;
             const size_t seen = (size_t)y < (size_t)s->in_rows ? (size_t)s->in_columns : 0; /* below 0 is far above */
-            for (ptrdiff_t at = left; at < end; at += step)
-                *to++ = (size_t)at < seen ? (int8_t)(from[at] ^ flip) : zero;
+            for (ptrdiff_t at = left; at < end; at += step) {
+                to[i] = (size_t)at < seen ? (int8_t)(from[at] ^ flip) : zero;
+                if (++i == OX_MVE_BYTES) {
+                    i = 0;
+                    to += OX_MVE_BYTES * AT_ONCE;
+                }
+            }
         }
 }
 
 /* Four elements of each channel that lie side by side: eight channels at a time, if their places fit 16 bits. */
 static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int8_t *to) {
-    const ptrdiff_t pitch = pitch_of(s);
     const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)s->in_count);
     const uint16x8_t turn = vdupq_n_u16((uint8_t)how.flip);
-    for (ptrdiff_t left = s->channels; left > 0; left -= 8, x += 8 * s->in_count, to += 8) {
-        const mve_pred16_t there = vctp16q((uint32_t)left);
-        for (ptrdiff_t j = 0; j < AT_ONCE; j++) {
+    for (ptrdiff_t c = 0; c < s->channels; c += 8, x += 8 * s->in_count) {
+        const mve_pred16_t there = vctp16q((uint32_t)(s->channels - c));
+        uint8_t *at = (uint8_t *)to + (c & -OX_MVE_BYTES) * AT_ONCE + (c & (OX_MVE_BYTES - 1));
+#pragma GCC unroll 4
+        for (int j = 0; j < AT_ONCE; j++) {
             const uint16x8_t of = vldrbq_gather_offset_z_u16((const uint8_t *)x + j, places, there);
-            vstrbq_p_u16((uint8_t *)to + j * pitch, veorq_u16(of, turn), there);
+            vstrbq_p_u16(at + j * OX_MVE_BYTES, veorq_u16(of, turn), there);
         }
     }
 }
@@ -319,16 +323,27 @@ static uint32_t bias_of(const ox_conv_bytes *c, ptrdiff_t channel) {
 static void sum_columns(const job *of, const void *columns, int32_t sums[AT_ONCE]) {
     const reading how = reading_of(of->c->x_dtype, of->c->x_zero);
     for (int j = 0; j < AT_ONCE; j++)
-        sums[j] = ox_mve_sum((const int8_t *)columns + j * pitch_of(&of->s), of->s.k, 0) - (int32_t)of->s.k * how.zero;
+        sums[j] = ox_mve_sum((const int8_t *)columns + j * OX_MVE_BYTES, OX_MVE_BYTES * AT_ONCE, of->s.k, 0) -
+                  (int32_t)of->s.k * how.zero;
 }
 
-static void multiply_columns(const ox_shape *s, const void *columns, const int8_t *w, uint32_t flip, int32_t *sums) {
-    ox_mve_multiply(columns, pitch_of(s), w, s->k, (int8_t)flip, sums);
-}
-
-static void store_four(const ox_channel_scales *scales, const ox_requantizer *q, ptrdiff_t channel, const int32_t *sums,
-                       ptrdiff_t count, uint8_t *to) {
-    ox_mve_store(q, scales, channel, vldrwq_s32(sums), count, to);
+/* Results of the output channels of a group, from four columns of which `count` are there. */
+static void finish_columns(const job *of, const int8_t *columns, ptrdiff_t first, ptrdiff_t count, uint8_t *to) {
+    const ox_conv_bytes *c = of->c;
+    const ptrdiff_t k = of->s.k, step = of->s.out_count, end = first + of->s.outputs;
+    const int8_t *w = (const int8_t *)c->w + first * k, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
+    const bool has_zeros = of->has_zeros;
+    int32_t seen[AT_ONCE] = {0};
+    if (has_zeros)
+        sum_columns(of, columns, seen);
+    for (ptrdiff_t o = first; o < end; o++, w += k, to += step) {
+        const channel_end *by = &of->ends[o];
+        const ox_requantizer q = ox_requantizer_of(&of->scales, by->factor);
+        int32x4_t sums = ox_mve_multiply(columns, w, k, flip, (int32_t)by->more);
+        if (has_zeros)
+            sums = vsubq_s32(sums, vmulq_n_s32(vldrwq_s32(seen), weight_zero(c, o)));
+        ox_mve_store(&q, &of->scales, o, sums, count, to);
+    }
 }
 
 /* What sums of a channel begin with: less the zero point of x times its weights. */
@@ -336,7 +351,7 @@ static uint32_t start_of(const job *of, ptrdiff_t channel) {
     const ox_conv_bytes *c = of->c;
     const int8_t *w = (const int8_t *)c->w + channel * of->s.k, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
     const uint32_t zero = (uint32_t)reading_of(c->x_dtype, c->x_zero).zero;
-    return bias_of(c, channel) - zero * (uint32_t)ox_mve_sum(w, of->s.k, flip);
+    return bias_of(c, channel) - zero * (uint32_t)ox_mve_sum(w, OX_MVE_BYTES, of->s.k, flip);
 }
 #else
 /* What each column sums up to, for zero points of weights. */
@@ -349,14 +364,13 @@ static void sum_columns(const job *of, const int16_t *columns, int32_t sums[AT_O
     }
 }
 
-static void multiply_columns(const ox_shape *s, const int16_t *columns, const int8_t *w, uint32_t flip, int32_t *sums) {
-    multiply_row(columns, w, s->k, flip, sums);
-}
-
 /* Four results of a channel, of which `count` are there. */
-static inline void store_four(const ox_channel_scales *scales, const ox_requantizer *q, ptrdiff_t channel,
-                              const int32_t *sums, ptrdiff_t count, uint8_t *to) {
+static inline void finish_four(const job *of, const int16_t *columns, const int8_t *w, uint32_t flip,
+                               const ox_requantizer *q, ptrdiff_t channel, int32_t *sums, ptrdiff_t count,
+                               uint8_t *to) {
+    const ox_channel_scales *scales = &of->scales;
     int32_t y[AT_ONCE];
+    multiply_row(columns, w, of->s.k, flip, sums);
 #pragma GCC unroll 4
     for (int j = 0; j < AT_ONCE; j++)
         y[j] = ox_requantize_one(q, scales, channel, sums[j]);
@@ -366,11 +380,6 @@ static inline void store_four(const ox_channel_scales *scales, const ox_requanti
     else
         memcpy(to, &word, (size_t)count);
 }
-
-static uint32_t start_of(const job *of, ptrdiff_t channel) {
-    return bias_of(of->c, channel);
-}
-#endif
 
 /* Results of the output channels of a group, from four columns of which `count` are there. */
 static void finish_columns(const job *of, const int16_t *columns, ptrdiff_t first, ptrdiff_t count, uint8_t *to) {
@@ -389,11 +398,15 @@ static void finish_columns(const job *of, const int16_t *columns, ptrdiff_t firs
             for (int j = 0; j < AT_ONCE; j++)
                 sums[j] = (int32_t)((uint32_t)more - zero * (uint32_t)seen[j]);
         }
-        multiply_columns(&of->s, columns, w, flip, sums);
         const ox_requantizer q = ox_requantizer_of(&of->scales, of->ends[o].factor);
-        store_four(&of->scales, &q, o, sums, count, to);
+        finish_four(of, columns, w, flip, &q, o, sums, count, to);
     }
 }
+
+static uint32_t start_of(const job *of, ptrdiff_t channel) {
+    return bias_of(of->c, channel);
+}
+#endif
 
 static void find_ends(job *of) {
     const ptrdiff_t channels = (ptrdiff_t)of->c->conv->groups * of->s.outputs;
@@ -424,7 +437,7 @@ static void lay_four(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x,
 #endif
     for (ptrdiff_t j = 0; j < AT_ONCE; j++) /* those that are not there are never stored */
 #if OX_MVE
-        lay_column(s, x, how, j < count ? out + j : out, (int8_t *)room + j * pitch_of(s));
+        lay_column(s, x, how, j < count ? out + j : out, (int8_t *)room + j * OX_MVE_BYTES);
 #else
         lay_column(s, x, how, j < count ? out + j : out, (int16_t *)room + j * QUAD);
 #endif
@@ -435,7 +448,7 @@ static void run_columns(const job *of, const int8_t *x, ptrdiff_t group, uint8_t
     for (ptrdiff_t out = 0; out < s->out_count; out += AT_ONCE) {
         const ptrdiff_t count = s->out_count - out < AT_ONCE ? s->out_count - out : AT_ONCE;
         lay_four(of->c, s, x, out, count, room);
-        finish_columns(of, room, group * s->outputs, count, to + out);
+        finish_columns(of, (const void *)room, group * s->outputs, count, to + out);
     }
 }
 
@@ -514,15 +527,25 @@ static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int3
 #endif
 
 #if OX_MVE
-/* Four results side by side, with a stride of 1; what is behind the last one's is read, and never stored. */
-static inline int32x4_t sum_four(const taps *t, const int16_t *x, ptrdiff_t step, int32_t more) {
-    int32x4_t sums = vdupq_n_s32(more);
+/* `rows` rows of results out of a band, with a stride of 1 along them: four side by side; what is behind the last ones'
+ * is read, and never stored. */
+static __attribute__((noinline)) void run_band(const job *of, const int16_t *w, const ox_requantizer *requantizer,
+                                               ptrdiff_t channel, int32_t more, const int16_t *band, ptrdiff_t rows,
+                                               uint8_t *to) {
+    const ox_requantizer q = *requantizer;
+    const ptrdiff_t width = ox_band_row(&of->s), step = of->s.row_step * width, pitch = of->s.row_stride * width;
+    const ptrdiff_t columns = of->s.out_columns;
+    for (; rows; rows--, band += pitch, to += columns)
+        for (ptrdiff_t at = 0; at < columns; at += AT_ONCE) {
+            const int16_t *x = band + at;
+            int32x4_t sums = vdupq_n_s32(more);
 #pragma GCC unroll 3
-    for (int r = 0; r < 3; r++, x += step)
+            for (int r = 0; r < 3; r++, x += step)
 #pragma GCC unroll 3
-        for (int k = 0; k < 3; k++)
-            sums = vmlaq_n_s32(sums, vldrhq_s32(x + k), t->w[3 * r + k]);
-    return sums;
+                for (int k = 0; k < 3; k++)
+                    sums = vmlaq_n_s32(sums, vldrhq_s32(x + k), w[3 * r + k]);
+            ox_mve_store(&q, &of->scales, channel, sums, columns - at, to + at);
+        }
 }
 #endif
 
@@ -535,13 +558,7 @@ static void run_row(const job *of, const taps *weights, const ox_requantizer *re
     const ox_requantizer q = *requantizer;
     const uint8_t flip = (uint8_t)scales->flip;
     ptrdiff_t left = s->out_columns;
-#if OX_MVE
-    if (stride == 1) {
-        for (; left > 0; left -= AT_ONCE, x += AT_ONCE, to += AT_ONCE)
-            ox_mve_store(&q, scales, channel, sum_four(&t, x, step, more), left, to);
-        return;
-    }
-#else
+#if !OX_MVE
     for (; stride == 1 && left > 1; left -= 2, x += 2) {
         int32_t one = more, other = more;
         sum_two(&t, x, step, &one, &other);
@@ -565,6 +582,15 @@ static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uin
     int16_t wide[9];
     for (int i = 0; i < 9; i++)
         wide[i] = (int16_t)((int8_t)(w[i] ^ flip) - zero);
+#if OX_MVE
+    for (ptrdiff_t row = 0, n; s->column_stride == 1 && row < s->out_rows; row += n, to += n * s->out_columns) {
+        n = s->out_rows - row < results ? s->out_rows - row : results;
+        lay_band(s, x, how, row * s->row_stride - s->top, ox_band_rows(s, results), room);
+        run_band(of, wide, &q, channel, more, room, n, to);
+    }
+    if (s->column_stride == 1)
+        return;
+#endif
     const taps t = taps_of(wide);
     for (ptrdiff_t row = 0, within = 0; row < s->out_rows; row++, within++, to += s->out_columns) {
         if (within == results)

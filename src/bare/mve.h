@@ -18,38 +18,38 @@ enum {
     OX_MVE_BYTES = 16 /* of a vector */
 };
 
-/* The sum of n bytes whose bits are turned by `flip`. */
-static inline int32_t ox_mve_sum(const int8_t *x, ptrdiff_t n, int8_t flip) {
+/* The sum of n bytes whose bits are turned by `flip`; vectors lie `step` bytes apart. */
+static inline int32_t ox_mve_sum(const int8_t *x, ptrdiff_t step, ptrdiff_t n, int8_t flip) {
     int32_t sum = 0;
-    for (; n > 0; n -= OX_MVE_BYTES, x += OX_MVE_BYTES) {
+    for (; n > 0; n -= OX_MVE_BYTES, x += step) {
         const mve_pred16_t there = vctp8q((uint32_t)n);
         sum = vaddvaq_p_s8(sum, veorq_s8(vldrbq_z_s8(x, there), vdupq_n_s8(flip)), there);
     }
     return sum;
 }
 
-/* Adds to four sums the products of n bytes of w, turned by `flip`, and of four columns x, `pitch` bytes apart, which
- * can be read up to whole vectors. */
-static inline void ox_mve_multiply(const int8_t *x, ptrdiff_t pitch, const int8_t *w, ptrdiff_t n, int8_t flip,
-                                   int32_t sums[4]) {
-    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+/* Four sums that begin with `more`: of products of n bytes of w, turned by `flip`, and of four columns, which lie
+ * vector by vector in turns and can be read up to whole ones. */
+static inline int32x4_t ox_mve_multiply(const int8_t *x, const int8_t *w, ptrdiff_t n, int8_t flip, int32_t more) {
+    int32_t a = more, b = more, c = more, d = more;
     const int8x16_t turn = vdupq_n_s8(flip);
-    for (; n >= OX_MVE_BYTES; n -= OX_MVE_BYTES, x += OX_MVE_BYTES, w += OX_MVE_BYTES) {
+    for (; n >= OX_MVE_BYTES; n -= OX_MVE_BYTES, x += 4 * OX_MVE_BYTES, w += OX_MVE_BYTES) {
         const int8x16_t by = veorq_s8(vldrbq_s8(w), turn);
         a = vmladavaq_s8(a, vldrbq_s8(x), by);
-        b = vmladavaq_s8(b, vldrbq_s8(x + pitch), by);
-        c = vmladavaq_s8(c, vldrbq_s8(x + 2 * pitch), by);
-        d = vmladavaq_s8(d, vldrbq_s8(x + 3 * pitch), by);
+        b = vmladavaq_s8(b, vldrbq_s8(x + OX_MVE_BYTES), by);
+        c = vmladavaq_s8(c, vldrbq_s8(x + 2 * OX_MVE_BYTES), by);
+        d = vmladavaq_s8(d, vldrbq_s8(x + 3 * OX_MVE_BYTES), by);
     }
     if (n) {
         const mve_pred16_t there = vctp8q((uint32_t)n);
         const int8x16_t by = veorq_s8(vldrbq_z_s8(w, there), turn);
         a = vmladavaq_p_s8(a, vldrbq_s8(x), by, there);
-        b = vmladavaq_p_s8(b, vldrbq_s8(x + pitch), by, there);
-        c = vmladavaq_p_s8(c, vldrbq_s8(x + 2 * pitch), by, there);
-        d = vmladavaq_p_s8(d, vldrbq_s8(x + 3 * pitch), by, there);
+        b = vmladavaq_p_s8(b, vldrbq_s8(x + OX_MVE_BYTES), by, there);
+        c = vmladavaq_p_s8(c, vldrbq_s8(x + 2 * OX_MVE_BYTES), by, there);
+        d = vmladavaq_p_s8(d, vldrbq_s8(x + 3 * OX_MVE_BYTES), by, there);
     }
-    sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d;
+    const int32_t all[] = {a, b, c, d};
+    return vldrwq_s32(all);
 }
 
 /* Stores `count` of four sums as bytes, as ox_requantize_one makes them. */

@@ -139,7 +139,7 @@ device-bench: $(BUILD)/ox
 # microbit has 16 KB of RAM.
 DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
   device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 device-network@windows-cortex-m4 \
-  device-network@products-cortex-m4 device-network@products-rv32 device-network@scales-cortex-m4 device-network@autoencoder-cortex-m4 device-plan@kws_qdq-cortex-m4 device-plan@windows-rv32 \
+  device-network@products-cortex-m4 device-network@products-rv32 device-network@scales-cortex-m4 device-network@autoencoder-cortex-m4 device-plan@kws_qdq-cortex-m4 device-plan@windows-rv32 device-plan@windows-cortex-m55 \
   device-plan@products-cortex-m0 $(TINY_NETWORKS:%=device-example@%-cortex-m4) $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases
