@@ -3,7 +3,8 @@ plan is made. Once watched, a share of all runs of sessions is repeated so: with
 
 Where all are constants, nothing is laid out for a product that runs once: the bits are those of a run that is given
 everything, the model's own weights as well, and packed. Where some are, weights may be laid out for other loops, which add products
-up in another order: alike_bounds.py says how far results may be apart."""
+up in another order: alike_bounds.py says how far results may be apart. A part is repeated, with some constants or none, by a
+model with a limit on its memory, which lays out nothing."""
 
 import os
 import threading
@@ -64,6 +65,11 @@ class Sample:
         read = {name for node in self.nodes if node.op_type in readers for name in node.input}
         return {t.name: (arrays.BY_NUMBER[t.data_type][0], numpy_helper.to_array(t)) for t in self.graph.initializer
                 if t.name in read or t.data_type in FLOATS}
+
+    def limit(self):
+        """Has a model made of it lay out no weights, which takes memory that a limit keeps for sessions."""
+        self.of_model = oxlib.Options.from_buffer_copy(self.of_model or oxlib.Options())
+        self.of_model.limits.bytes = 1 << 40
 
     def run(self, constants=(), given=None):
         """(outputs, algorithms) of the model with these inputs as constants, and other weights and inputs given."""
@@ -138,7 +144,10 @@ class Watch:
         if sample.ops & DRAWS or stored & set(sample.feeds):
             return
         chosen = [name for name in sample.feeds if self.rng.random() < 0.5] if self.rng.random() < 0.4 else []
-        self.repeat(session, status, sample, chosen or list(sample.feeds))
+        limited = self.rng.random() < 0.3
+        if limited:
+            sample.limit()
+        self.repeat(session, status, sample, chosen if chosen or limited else list(sample.feeds))
 
     def repeat(self, session, status, sample, chosen):
         self.repeated += 1

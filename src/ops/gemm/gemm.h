@@ -231,7 +231,8 @@ typedef struct ox_gemm_weights {
     const ox_store_key *key;
 } ox_gemm_weights;
 
-/* Prepare: their panels, laid out once for all sessions, *each bytes apart; NULL if there is no room for them. */
+/* Prepare: their panels, laid out once for all sessions, *each bytes apart; if there is no room for them, *panels is
+ * NULL, and *each what it was. */
 ox_status ox_gemm_lay_once(ox_call *call, const ox_gemm_weights *weights, size_t *each, const void **panels);
 
 /* Whether weights are worth panels for a product of so many rows. One row reads them once: what caches keep from run to
@@ -243,7 +244,7 @@ static inline bool ox_gemm_wants_panels(const ox_gemm *g, int64_t rows) {
 
 /* Prepare: operand B of a product laid out in panels, if it is input `input` and the model's own: then g->panels is
  * set, for the first of its matrices, which lies where g->b.data says (NULL: where the input begins). `rank` dims and
- * byte strides lead to the others, whose panels are *each bytes apart. */
+ * byte strides lead to the others, whose panels are *each bytes apart; *each stays where there are none. */
 ox_status ox_gemm_find_weights(ox_call *call, int input, int rank, const int64_t *dims, const int64_t *strides,
                                ox_gemm *g, size_t *each);
 

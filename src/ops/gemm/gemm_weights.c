@@ -33,8 +33,13 @@ ox_status ox_gemm_lay_once(ox_call *call, const ox_gemm_weights *w, size_t *each
     ox_laying laying = {.key = w->key, .begin = begin, .make = lay_out, .context = &job};
     if (!w->kernel->packed_size(w->kernel, w->gemm->k, w->gemm->n, &job.each))
         return OX_OK;
-    *each = job.each = ox_aligned(job.each);
-    return ox_mul_size(job.each, (size_t)w->count, &laying.size) ? ox_lay_once(call, &laying, panels) : OX_OK;
+    job.each = ox_aligned(job.each);
+    if (!ox_mul_size(job.each, (size_t)w->count, &laying.size))
+        return OX_OK;
+    OX_TRY(ox_lay_once(call, &laying, panels));
+    if (*panels)
+        *each = job.each;
+    return OX_OK;
 }
 
 /* ---- Weights of products ---------------------------------------------------------------------------------------- */
