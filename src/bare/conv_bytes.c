@@ -365,12 +365,9 @@ static void sum_columns(const job *of, const int16_t *columns, int32_t sums[AT_O
 }
 
 /* Four results of a channel, of which `count` are there. */
-static inline void finish_four(const job *of, const int16_t *columns, const int8_t *w, uint32_t flip,
-                               const ox_requantizer *q, ptrdiff_t channel, int32_t *sums, ptrdiff_t count,
-                               uint8_t *to) {
-    const ox_channel_scales *scales = &of->scales;
+static inline void store_four(const ox_channel_scales *scales, const ox_requantizer *q, ptrdiff_t channel,
+                              const int32_t *sums, ptrdiff_t count, uint8_t *to) {
     int32_t y[AT_ONCE];
-    multiply_row(columns, w, of->s.k, flip, sums);
 #pragma GCC unroll 4
     for (int j = 0; j < AT_ONCE; j++)
         y[j] = ox_requantize_one(q, scales, channel, sums[j]);
@@ -398,8 +395,9 @@ static void finish_columns(const job *of, const int16_t *columns, ptrdiff_t firs
             for (int j = 0; j < AT_ONCE; j++)
                 sums[j] = (int32_t)((uint32_t)more - zero * (uint32_t)seen[j]);
         }
+        multiply_row(columns, w, k, flip, sums);
         const ox_requantizer q = ox_requantizer_of(&of->scales, of->ends[o].factor);
-        finish_four(of, columns, w, flip, &q, o, sums, count, to);
+        store_four(&of->scales, &q, o, sums, count, to);
     }
 }
 
@@ -527,12 +525,22 @@ static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int3
 #endif
 
 #if OX_MVE
+typedef struct depth_channel {
+    const job *of;
+    const int16_t *w; /* less their zero point */
+    ox_requantizer q;
+    ptrdiff_t channel;
+    int32_t more;
+} depth_channel;
+
 /* `rows` rows of results out of a band, with a stride of 1 along them: four side by side; what is behind the last ones'
  * is read, and never stored. */
-static __attribute__((noinline)) void run_band(const job *of, const int16_t *w, const ox_requantizer *requantizer,
-                                               ptrdiff_t channel, int32_t more, const int16_t *band, ptrdiff_t rows,
+static __attribute__((noinline)) void run_band(const depth_channel *d, const int16_t *band, ptrdiff_t rows,
                                                uint8_t *to) {
-    const ox_requantizer q = *requantizer;
+    const job *of = d->of;
+    const ox_requantizer q = d->q;
+    const int16_t *w = d->w;
+    const int32_t more = d->more;
     const ptrdiff_t width = ox_band_row(&of->s), step = of->s.row_step * width, pitch = of->s.row_stride * width;
     const ptrdiff_t columns = of->s.out_columns;
     for (; rows; rows--, band += pitch, to += columns)
@@ -544,7 +552,7 @@ static __attribute__((noinline)) void run_band(const job *of, const int16_t *w, 
 #pragma GCC unroll 3
                 for (int k = 0; k < 3; k++)
                     sums = vmlaq_n_s32(sums, vldrhq_s32(x + k), w[3 * r + k]);
-            ox_mve_store(&q, &of->scales, channel, sums, columns - at, to + at);
+            ox_mve_store(&q, &of->scales, d->channel, sums, columns - at, to + at);
         }
 }
 #endif
@@ -583,10 +591,11 @@ static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uin
     for (int i = 0; i < 9; i++)
         wide[i] = (int16_t)((int8_t)(w[i] ^ flip) - zero);
 #if OX_MVE
+    const depth_channel d = {of, wide, q, channel, more};
     for (ptrdiff_t row = 0, n; s->column_stride == 1 && row < s->out_rows; row += n, to += n * s->out_columns) {
         n = s->out_rows - row < results ? s->out_rows - row : results;
         lay_band(s, x, how, row * s->row_stride - s->top, ox_band_rows(s, results), room);
-        run_band(of, wide, &q, channel, more, room, n, to);
+        run_band(&d, room, n, to);
     }
     if (s->column_stride == 1)
         return;
