@@ -12,8 +12,8 @@ C11 = set("assert complex ctype errno fenv float inttypes iso646 limits locale m
           "stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype".split())
 # Of C11's, these mean other things on each system, or are not everywhere.
 SYSTEMS = {"threads", "signal", "time"}
-LIBRARIES = ["src/field.h protobuf-c/protobuf-c.h", "src/loader/ protobuf-c/protobuf-c.h", "src/bare/ protobuf-c/protobuf-c.h", "src/bare/mve.h arm_mve.h",
-             "src/asserts.h sanitizer/asan_interface.h",
+LIBRARIES = ["src/field.h protobuf-c/protobuf-c.h", "src/loader/ protobuf-c/protobuf-c.h", "src/bare/ protobuf-c/protobuf-c.h",
+             "src/bare/mve.h arm_mve.h", "src/asserts.h sanitizer/asan_interface.h",
              "tools/ zlib.h", "tools/ png.h", "python/src/ Python.h", "python/src/ numpy/.*"]
 PROCESSORS = r"(immintrin|emmintrin|cpuid|arm_neon|arm_acle|wasm_simd128|riscv_vector|sys/platform/x86|sys/auxv|asm/hwcap)\.h"
 HOSTS = ("src/host/", "tools/host/")

@@ -54,6 +54,18 @@ def bench(page, section):
     return table(one, "case"), next(row for name, row in reversed(means.items()) if name.startswith("all"))
 
 
+def devices():
+    """What networks take on boards: millions of instructions, KB of flash and of RAM, and the same in whole numbers."""
+    found = {}
+    for row in table(read("docs/devices-bench.md"), "network"):
+        name = f"{row['network']} on {row['processor']}"
+        memory = number(row["buffer"] or row["arena in it"]) + number(row["stack"])
+        found |= {f"instructions of {name}": number(row["instructions"]), f"millions of {name}": number(row["instructions"]) / 1e6,
+                  f"flash of {name}": number(row["flash"]), f"KB of flash of {name}": number(row["flash"]) / 1000,
+                  f"RAM of {name}": memory, f"KB of RAM of {name}": memory / 1000}
+    return found
+
+
 def values():
     networks, all_networks = bench("docs/benchmarks.md", "Whole networks")
     elementwise = bench("docs/benchmarks.md", "Elementwise operators")[1]
@@ -92,7 +104,7 @@ def values():
     found |= {"least of ncnn": min(ncnn), "most of ncnn": max(ncnn), "networks of ncnn": len(ncnn)}
     for row in table(part(read("docs/peers.md"), "## Microcontrollers"), ""):
         found[f"instructions of {row['']}"] = number(row["instructions, millions"])
-    return found
+    return found | devices()
 
 
 # ---- Where they stand -------------------------------------------------------------------------------------------------------
@@ -122,10 +134,21 @@ PEERS = [f"| {version} | {{{peer} networks}} | {{{peer} mean}} | {{{peer} least}
     "takes {least session} to {most session} times as long as loading and preparing with ox; a process of `ox bench` holds "
     "{least memory} to {most memory} of the memory",
     "Of the {newest cases} node cases", "| ox | 0.1.0 | {newest passed} |",
+] + [f"| {name} | {{millions of {network} on cortex-m4}} | {{KB of RAM of {network} on cortex-m4}} | "
+     f"{{KB of flash of {network} on cortex-m4}} |" for name, network in
+     {"ox, float": "kws_float", "ox, int8 (QDQ)": "kws_qdq", "ox, int8 (QDQ), a plan": "kws_qdq, a plan"}.items()]
+DEVICES = [f"| {name} | {{instructions of {network} on cortex-m4}} | {{flash of {network} on cortex-m4}} | "
+           f"{{RAM of {network} on cortex-m4}} |" for name, network in
+           {"keyword spotter of 2.7 million products, int8": "kws_qdq", "the same, a plan": "kws_qdq, a plan"}.items()] + [
+    "spotter takes {instructions of kws_qdq on cortex-m55} instructions on a Cortex-M55, {instructions of kws_qdq on rv32} on RV32 and "
+    "{instructions of kws_qdq on cortex-m0} on a Cortex-M0",
+    "a keyword spotter of bytes takes {KB of flash of kws_qdq, a plan on cortex-m4} KB of flash instead of "
+    "{KB of flash of kws_qdq on cortex-m4} on a Cortex-M4, and {KB of RAM of kws_qdq, a plan on cortex-m4} KB of memory instead of "
+    "{KB of RAM of kws_qdq on cortex-m4}",
 ]
 TESTING = ["OpenBLAS takes {OpenBLAS 64x64x64} times ox's time at 64x64x64, {OpenBLAS 256x256x256} times at 256x256x256 and "
            "{OpenBLAS 1024x1024x1024} times at 1024x1024x1024"]
-TEXTS = {"README.md": README, "docs/peers.md": PEERS, "docs/testing.md": TESTING}
+TEXTS = {"README.md": README, "docs/peers.md": PEERS, "docs/testing.md": TESTING, "docs/devices.md": DEVICES}
 
 # Numbers in README.md that are no figures: names, versions and choices.
 NAMES = ["C11", r"IR versions 3 to 14", r"releases from 1\.2 to 1\.22", r"version 0\.1", r"ox 0\.1", r"Debian 12 and 13",
