@@ -108,6 +108,10 @@ if [ -x "$BUILD/venv/bin/python" ]; then
         expect "a plan needs no loader: $network" no_loader "$dir/networks/$network/planned"
         expect "a damaged plan is refused: $network" damaged "$network"
     done
+    expect 'a plan with a transposed tensor' "$BUILD/ox" embed --plan "$BUILD/node/test_transpose_all_permutations_3/model.onnx" -o "$dir/networks/transposed"
+    expect 'its list has the loops that pack it' grep -qx 'with moves' "$dir/networks/transposed/ops.txt"
+    lists_no_moves() { ! grep -q moves "$dir/networks/kws_qdq/plan/ops.txt"; }
+    expect 'a plan without strides needs none' lists_no_moves
     expect 'a plan of a random forest' "$BUILD/ox" embed --plan tests/embedded/forest.onnx -d rows=1 -o "$dir/networks/forest"
     expect 'a program that ox embed writes for a plan' $CC -std=c11 -Wall -Wextra -Werror $SANITIZE -Isrc -I"$dir/networks/kws_qdq/plan" \
         -o "$dir/networks/main" "$dir/networks/kws_qdq/plan/main.c" "$dir/networks/kws_qdq/plan/model.c" "$dir/planned/libox.a" -lm
