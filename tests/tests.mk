@@ -6,15 +6,13 @@ ONNX_DATA ?= /usr/share/libonnx-testdata/data
 # A line for each part, or for some that belong together. Those of CHECK_PARTS build or write in the same folders, and run
 # one after the other. Those of CHECK_BESIDE run at the same time (make -j): no two of them write the same file, nor one
 # that the others do. What takes longest begins first; graphs and scopes, which take two processors, come last.
-# UNWATCHED have nothing that sanitizers see.
-UNWATCHED   := header compat ops-list check-packages check-setup check-cmake pages
-CHECK_PARTS := $(filter-out $(if $(SANITIZE),$(UNWATCHED)), \
+CHECK_PARTS := \
   header compat operators versions strict \
   plugin \
   ops-list check-device check-packages check-install check-setup check-cmake check-cpp \
   check-digits check-filetype check-speech pages \
   check-python \
-  models-check)
+  models-check
 CHECK_BESIDE := \
   changing unit epilogues cli products \
   convs trained loops decided winograds attentions heads caches experts property fused twins saved widened allocations \
@@ -25,6 +23,9 @@ CHECK_BESIDE := \
   sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes flat-trees extremes damaged \
   graphs scopes
+
+# Sanitizers see nothing in these.
+UNWATCHED := header compat ops-list check-packages check-setup check-cmake pages
 
 # What is installed, measured or put on devices is tested as it is; all other parts take a build beside it, in which the
 # code looks at what it relies on (src/asserts.h). Sanitized builds look by themselves.
@@ -61,7 +62,7 @@ check:
 # What several parts would build at the same time is there before: the archive that tests of the parts link, too.
 check-parts: all venv checked node-cases python-venv trained-venv $(if $(filter $(BUILD),$(CHECKED)),$(BUILD)/obj/libox.a)
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' CHECKED='$(CHECKED)' PLAIN='$(PLAIN_PARTS)' sh tests/check.sh \
-	  $(CHECK_PARTS) -- $(CHECK_BESIDE)
+	  $(filter-out $(if $(SANITIZE),$(UNWATCHED)),$(CHECK_PARTS)) -- $(CHECK_BESIDE)
 
 checked: venv
 ifneq ($(CHECKED),$(BUILD))
