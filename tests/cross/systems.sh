@@ -58,10 +58,11 @@ expect 'writes what can be read here' quietly "$BUILD/ox" run $digits -i "$pictu
 expect 'leaves no unfinished file' [ "$(ls "$out/à b" | wc -l)" = 2 ]
 expect 'lists the folder' [ "$(ls "$out/à b" | grep -c npy)" = 1 ]
 
-# count NAME FILE: a line with what the last line of the file says of the cases of a part, as tests/check.sh has it.
+# count NAME FILE: a line with what the last line of the file says of the cases of a part, as tests/check.sh has it. Lines of Windows may end
+# with a carriage return.
 count() {
     # shellcheck disable=SC2046 # three numbers
-    set -- "$1" $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$2" | tail -n 1)
+    set -- "$1" $(tr -d '\r' <"$2" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' | tail -n 1)
     printf '%-15s %6d passed, %4d failed, %5d skipped\n' "$1" "${2:-0}" "${3:-1}" "${4:-0}"
 }
 
