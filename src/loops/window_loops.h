@@ -26,11 +26,15 @@ typedef void ox_root_fn(int64_t n, const double *sums, double p, void *to);
 typedef void ox_add_apart_fn(int64_t rows, int64_t n, char *to, int64_t to_row, int64_t to_step, const char *from,
                              int64_t from_row);
 
+/* Each zero of n packed elements becomes +0: which of two zeros is the greater one depends on their order. */
+typedef void ox_sign_zeros_fn(int64_t n, void *to);
+
 /* By the type that is computed in; NULL where there is none. Pools that need little else should link little else. */
 typedef struct ox_window_loops {
-    ox_slide_fn *slide; /* of the greatest, or of sums: those are doubles, whatever the type */
-    ox_find_fn *find;   /* of the greatest */
-    ox_mean_fn *mean;   /* of sums */
+    ox_slide_fn *slide;           /* of the greatest, or of sums: those are doubles, whatever the type */
+    ox_find_fn *find;             /* of the greatest */
+    ox_mean_fn *mean;             /* of sums */
+    ox_sign_zeros_fn *sign_zeros; /* of the greatest; NULL for integers */
 } ox_window_loops;
 typedef struct ox_norm_loops {
     ox_power_fn *power;

@@ -301,6 +301,7 @@ static inline float added_to(const ox_direct_tile *t, int output) {
 /* What products and elements as they are differ in, within tiles: the weight of a tap, and the end of sums. */
 #define WEIGHT_products(tap) t->weights[tap]
 #define WEIGHT_elements(tap) 0
+#define WEIGHT_most(tap) 0
 #define END_products(vectors)                                                                                          \
     do {                                                                                                               \
         const float added = added_to(t, 0);                                                                            \
@@ -309,6 +310,8 @@ static inline float added_to(const ox_direct_tile *t, int output) {
             FINISH_SUMS(t->finish, 0, 0, ROWS, vectors);                                                               \
     } while (false)
 #define END_elements(vectors)
+/* Which of two zeros is taken depends on the order of taps: both become +0. */
+#define END_most(vectors) EACH_SUM(0, ROWS, vectors) sum[s][v] += 0
 
 /* Some columns of a tile; and all of them, as many vectors at a time as there are such loops, by their vectors. The
  * last ones come first, which may write over the first ones of the next row. */
@@ -359,10 +362,10 @@ OX_INLINED void go_across(const ox_direct_tile *t, columns_fn *const by[], int64
     }
 DIRECT(f32, plain_products, take_product, 0, products)
 DIRECT(f32, plain_sums, take_sum, 0, elements)
-DIRECT(f32, plain_greatest_f32, take_greatest_f32, -INFINITY, elements)
-DIRECT(u8, plain_greatest_u8, take_greatest_u8, 0, elements)
-DIRECT(i8, plain_greatest_i8, take_greatest_i8, INT8_MIN, elements)
-DIRECT(f32, plain_greatest_or_nan, take_greatest_or_nan, -INFINITY, elements)
+DIRECT(f32, plain_greatest_f32, take_greatest_f32, -INFINITY, most)
+DIRECT(u8, plain_greatest_u8, take_greatest_u8, 0, most)
+DIRECT(i8, plain_greatest_i8, take_greatest_i8, INT8_MIN, most)
+DIRECT(f32, plain_greatest_or_nan, take_greatest_or_nan, -INFINITY, most)
 
 /* The same for kernels whose taps lie `high` below each other, as many rows of the tile apart: a vector is loaded once
  * for all of the rows that see it, column by column of the kernel. */
@@ -435,6 +438,7 @@ TALL(5, 2)
             }                                                                                                          \
             UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int k = 1; k < high; k++)                                \
                 UNROLL for (int v = 0; v < vectors; v++) row[i][v] = TAKE(row[i][v], row[i + k][v], 0);                \
+            UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int v = 0; v < vectors; v++) row[i][v] += 0;             \
             const row_place place = place_of(t, r, column, columns);                                                   \
             T *to = (T *)t->to + place.at;                                                                             \
             UNROLL for (int i = 0; i < ROWS; i++) if (i < place.left)                                                  \

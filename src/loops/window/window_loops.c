@@ -55,6 +55,15 @@ ORDER_LOOPS(f32, GREATER_OR_NAN)
 ORDER_LOOPS(f64, GREATER_OR_NAN)
 ORDER_LOOPS(i8, MORE_OF)
 ORDER_LOOPS(u8, MORE_OF)
+#define SIGN_ZEROS(T)                                                                                                  \
+    static void sign_zeros_##T(int64_t n, void *to) {                                                                  \
+        T *o = to;                                                                                                     \
+        FOR_N o[i] += 0;                                                                                               \
+    }
+SIGN_ZEROS(f32)
+SIGN_ZEROS(f64)
+#define sign_zeros_i8 NULL
+#define sign_zeros_u8 NULL
 SLIDE_BY(slide_sum, f64, SUM_OF)
 
 #define REAL_LOOPS(T)                                                                                                  \
@@ -104,7 +113,7 @@ ADD_APART(u64)
 
 #define MOST(dtype, T)                                                                                                 \
     if (OX_REDUCES(dtype) && compute == dtype)                                                                         \
-        return (ox_window_loops){.slide = slide_max_##T, .find = find_##T};
+        return (ox_window_loops){.slide = slide_max_##T, .find = find_##T, .sign_zeros = sign_zeros_##T};
 ox_window_loops OX_VARIANT(ox_window_most)(ox_dtype compute) {
     MOST(OX_FLOAT, f32)
     MOST(OX_DOUBLE, f64)

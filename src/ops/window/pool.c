@@ -366,6 +366,8 @@ static void take_windows(const void *context, const ox_pool_stretch *s) {
         find_windows(job, s, to, job->places + s->result);
     else
         pool_windows(p, &s->rows, s->first, s->count, to);
+    if (to && p->loops.sign_zeros)
+        p->loops.sign_zeros(s->count, to);
 }
 
 /* Whole images of some channels, each a row. */
@@ -381,6 +383,8 @@ static void whole_part(void *context, int part, int parts) {
         fill(p, n, sums.bytes);
         p->folder.rows(sums.bytes, n, job->from + at * next, next, elements, p->width);
         p->folder.end(n, sums.bytes, p->whole, job->to + at * p->width);
+        if (p->loops.sign_zeros)
+            p->loops.sign_zeros(n, job->to + at * p->width);
     }
 }
 
