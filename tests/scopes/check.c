@@ -10,7 +10,8 @@ enum {
     TOLD = 12,     /* failures of a family that are written out */
     LARGE = 10000, /* elements of graphs that threads share, and of which few are evaluated */
     SELDOM = 8,    /* ... */
-    ASKED = 4      /* one of so many sessions says by which algorithms it computes */
+    ASKED = 4,     /* one of so many sessions says by which algorithms it computes */
+    LIMITED = 4    /* one of so many models has a limit on its memory */
 };
 
 /* A way to run a graph. */
@@ -36,8 +37,9 @@ static void tell_way(const scope *s, const way *w) {
     static const char *const outs[SCOPE_PLACES] = {[SCOPE_INPUT] = ", outputs in the caller's memory",
                                                    [SCOPE_BYTE] = ", outputs at an odd address",
                                                    [SCOPE_GUARDED] = ", outputs at a guard"};
-    printf("%s, %d thread%s, %s%s", w->no_fuse ? "plain" : "fused", w->threads, w->threads == 1 ? "" : "s",
-           w->isa < 0 ? "best build" : s->isa[w->isa], outs[w->outs] ? outs[w->outs] : "");
+    printf("%s%s, %d thread%s, %s%s", s->is_limited ? "under a limit, " : "", w->no_fuse ? "plain" : "fused",
+           w->threads, w->threads == 1 ? "" : "s", w->isa < 0 ? "best build" : s->isa[w->isa],
+           outs[w->outs] ? outs[w->outs] : "");
 }
 
 /* Begins the report of a failure; false if there were many. */
@@ -221,7 +223,7 @@ static bool compare_evaluated(scope *s, const outcome *plain) {
         if (is_as_evaluated(&plain->results[i], value, like, wanted))
             continue;
         if (tell_failure(s)) {
-            printf("plain, beside the evaluation: result %d: ", i);
+            printf("plain%s, beside the evaluation: result %d: ", s->is_limited ? " under a limit" : "", i);
             if (same_shape(&plain->results[i], &(ox_tensor){value->dtype, value->rank, value->dims, NULL, NULL}))
                 tell_element(&plain->results[i], wanted, like);
             else
@@ -268,9 +270,11 @@ void scope_check(scope *s) {
         return;
     }
     const size_t size = scope_model(&s->graph, room, &bytes);
+    const ox_options limited = {.limits = {.bytes = SIZE_MAX / 2}};
     s->counts->graphs++;
+    s->is_limited = !scope_draw(s, LIMITED);
     setenv("OX_CONV", s->graph.conv ? s->graph.conv : "", 1); /* models are loaded with it */
-    if (ox_model_load_memory(bytes, size, NULL, &model, &error)) {
+    if (ox_model_load_memory(bytes, size, s->is_limited ? &limited : NULL, &model, &error)) {
         if (tell_failure(s))
             printf("the model does not load: %s\n", error.text);
         return;

@@ -103,6 +103,7 @@ typedef struct scope {
     int threads;                /* of sessions that share their work */
     int axis;                   /* in expressions */
     bool tell;                  /* graphs are written as text, and not run */
+    bool is_limited;            /* the model has a limit on its memory, and so lays out no weights */
     uint64_t seed;
     const char *isa[4];
     int nisa;
