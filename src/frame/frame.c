@@ -349,6 +349,8 @@ static void name_node(const ox_frame *frame, int n, char *text, size_t size) {
 
 ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
     const ox_node *node = &frame->graph->nodes[n];
+    if (ox_pool_cancelled(frame->pool)) /* what a node says that was cut short is no reason */
+        status = ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled");
     const char *path = frame->outer ? "" : frame->model->path, *separator = frame->outer ? "" : ": ";
     char name[96];
     name_node(frame, n, name, sizeof name);
@@ -358,5 +360,6 @@ ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
 }
 
 ox_status ox_frame_cancelled(const ox_frame *frame, int n) {
-    return ox_frame_explain(frame, n, ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled"));
+    OX_ASSERT(ox_pool_cancelled(frame->pool));
+    return ox_frame_explain(frame, n, OX_ERROR_CANCELLED);
 }

@@ -290,6 +290,35 @@ START_TEST(cancelled_anywhere) {
 }
 END_TEST
 
+/* Unique sorts while its shapes are inferred, and again when it is prepared: what it then counts is no reason. */
+START_TEST(cancelled_while_planning) {
+    float x[OX_SAMPLE_FLOATS];
+    const int64_t dims[] = {OX_SAMPLE_FLOATS}, half = OX_SAMPLE_FLOATS / 2;
+    const ox_tensor tensor = {OX_FLOAT, 1, dims, NULL, x};
+    long at = 0;
+    for (int64_t i = 0; i < 2 * half; i++)
+        x[i] = (float)(i * 3 % half);
+    m = (own_model){0};
+    own_begin(&m, "", 21);
+    begin_asking(1);
+    ox_put_input(&m.graph, "x", OX_FLOAT, 1, any);
+    own_node(&m, "Unique", "x", "y", NULL);
+    ox_put_output(&m.graph, "y", OX_FLOAT, -1, NULL);
+    ck_assert_int_eq(own_load(&m), OX_OK);
+    for (ox_status status = OX_ERROR_CANCELLED; status != OX_OK;) {
+        x[0] = (float)(++at % 2); /* so that it is planned anew */
+        a = (asker){0, at};
+        status = own_run(&m, 1, &tensor);
+        ck_assert_msg(status == OX_OK || status == OX_ERROR_CANCELLED, "%s", m.error.text);
+        a = (asker){0};
+        ck_assert_int_eq(own_run(&m, 1, &tensor), OX_OK);
+        ck_assert_int_eq(m.output.dims[0], half);
+    }
+    ck_assert_int_ge(at, 8);
+    own_end(&m);
+}
+END_TEST
+
 /* A pass, a copy, results that threads share, a product. */
 typedef struct long_step {
     const char *op;
@@ -354,6 +383,7 @@ Suite *ox_suite_limits(void) {
     tcase_add_loop_test(tests, hostile_shapes, 0, 2 * (int)(sizeof shapes / sizeof *shapes));
     tcase_add_test(tests, concat_overflows);
     tcase_add_loop_test(tests, cancelled_anywhere, 0, ox_sample_count);
+    tcase_add_test(tests, cancelled_while_planning);
     tcase_add_loop_test(tests, cancelled_inside, 0, 2 * (int)(sizeof long_steps / sizeof *long_steps));
     suite_add_tcase(suite, tests);
     return suite;
