@@ -243,6 +243,29 @@ START_TEST(shapes_that_return) {
 }
 END_TEST
 
+/* Scalars have empty lists of dims, which may begin where the list of a node that reads them does. */
+START_TEST(scalars_beside_lists) {
+    float x[MOST];
+    ox_bytes attrs = {0};
+    memset(&m, 0, sizeof m);
+    own_begin(&m, "", 13);
+    ox_put_input(&m.graph, "x", OX_FLOAT, -1, NULL);
+    ox_put_attr_int(&attrs, "keepdims", 0);
+    own_node(&m, "ReduceSum", "x", "sum", &attrs);
+    own_node(&m, "Max", "sum,x", "y", NULL);
+    ox_put_output(&m.graph, "y", OX_UNDEFINED, -1, NULL);
+    ck_assert_msg(own_load(&m) == OX_OK, "%s", m.error.text);
+    for (int64_t count = 1; count <= MOST; count++) {
+        x[count - 1] = 1;
+        ck_assert_int_eq(own_run(&m, 1, &(ox_tensor){OX_FLOAT, 1, &count, NULL, x}), OX_OK);
+        ck_assert_int_eq(m.output.dims[0], count);
+        for (int64_t i = 0; i < count; i++)
+            ck_assert_float_eq(((const float *)m.output.data)[i], (float)count);
+    }
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_update(void);
 
 Suite *ox_suite_update(void) {
@@ -254,6 +277,7 @@ Suite *ox_suite_update(void) {
     tcase_add_test(tcase, turns_after_growth);
     tcase_add_test(tcase, data_is_hidden);
     tcase_add_test(tcase, shapes_that_return);
+    tcase_add_test(tcase, scalars_beside_lists);
     suite_add_tcase(suite, tcase);
     return suite;
 }
