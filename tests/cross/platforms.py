@@ -14,9 +14,9 @@ import time
 NOTHING = "nothing"
 SYSTEMS = {
     "linux": ("Linux, x86-64", "this machine", "all", "linux-test", "libox.so", "ox"),
-    "arm64": ("Linux, arm64", "qemu", "cross-build-arm64", "cross-test-arm64", "cross/arm64/libox.so", "cross/arm64/ox"),
-    "armhf": ("Linux, armhf", "qemu", "cross-build-armhf", "cross-test-armhf", "cross/armhf/libox.so", "cross/armhf/ox"),
-    "s390x": ("Linux, s390x", "qemu", "cross-build-s390x", "cross-test-s390x", "cross/s390x/libox.so", "cross/s390x/ox"),
+    "arm64": ("Linux, arm64", "qemu", "cross-build-arm64", "cross-test-arm64", None, "cross/arm64/ox"),
+    "armhf": ("Linux, armhf", "qemu", "cross-build-armhf", "cross-test-armhf", None, "cross/armhf/ox"),
+    "s390x": ("Linux, s390x", "qemu", "cross-build-s390x", "cross-test-s390x", None, "cross/s390x/ox"),
     "musl": ("musl, x86-64", "this machine", "musl", "musl-test musl-models", "musl/port/libox.so", "musl/port/ox"),
     "windows": ("Windows, x86-64", "wine", "windows", "windows-test windows-models", "windows/port/ox.dll", "windows/port/ox.exe"),
     "wasm": ("WebAssembly (WASI)", "Node", "wasm wasm-library", "wasm-test wasm-models", "bench/wasm/runs.wasm", "wasm/port/ox.wasm"),
@@ -84,7 +84,7 @@ def row_of(system, build, make):
     units = cell(counts["scopes"], " small graphs") if "scopes" in counts else cell(counts.get("unit"))
     cells = [title, runner, f"yes, **{' '.join(failed)} failed**" if failed else "yes", units,
              cell(counts.get("conformance")), cell(counts.get("models-run")),
-             megabytes(build / library, logs), megabytes(build / command, logs), "–" if runner == NOTHING else f"{minutes:.0f}"]  # fmt: skip
+             megabytes(build / library, logs) if library else "–", megabytes(build / command, logs), "–" if runner == NOTHING else f"{minutes:.0f}"]  # fmt: skip
     return f"| {' | '.join(cells)} |", not failed
 
 
