@@ -15,6 +15,7 @@ import random
 import sys
 import time
 
+import changing
 import extremes
 import numpy as np
 import onnx
@@ -39,11 +40,15 @@ class Drawn(BaseException):
 class Given:
     """What an input holds, apart from the test that drew it."""
 
-    def __init__(self, tensor):
-        self.dtype, self.dims = tensor.dtype, list(tensor.dims[:tensor.rank])
-        self.raw = b""
+    def __init__(self, dtype, dims, raw=b""):
+        self.dtype, self.dims, self.raw = dtype, list(dims), raw
+
+    @classmethod
+    def of(cls, tensor):
+        given = cls(tensor.dtype, tensor.dims[:tensor.rank])
         if not tensor.strides and tensor.data:
-            self.raw = C.string_at(tensor.data, self.size())
+            given.raw = C.string_at(tensor.data, given.size())
+        return given
 
     def size(self):
         count = 1
@@ -59,7 +64,7 @@ def draw(module, seed):
     def run(session, watched=True):
         usable = all(t.dtype <= 28 and t.dtype != 8 for t in session.inputs.values())
         if usable and hasattr(session.model, "data"):
-            found.append((bytes(session.model.data), {k: Given(t) for k, t in session.inputs.items()}))
+            found.append((bytes(session.model.data), {k: Given.of(t) for k, t in session.inputs.items()}))
         raise Drawn
 
     plain, oxlib.Session.run = oxlib.Session.run, run
@@ -94,7 +99,7 @@ def draw_own(seed):
     names = [f"x{i}" for i in range(len(inputs))]
     given, weights = {}, []
     for i, (dtype, dims) in enumerate(inputs):
-        tensor = Given(oxlib.make_tensor(dtype, dims, None, None))
+        tensor = Given(dtype, dims)
         tensor.raw = np.float32(0.5).tobytes() * (tensor.size() // 4) if dtype == 1 else rng.randbytes(tensor.size())
         if i and rng.random() < 0.5:
             weights.append(onnx.TensorProto(name=names[i], data_type=dtype, dims=dims, raw_data=tensor.raw))
@@ -142,8 +147,7 @@ def other_elements(rng, raw, dtype):
 
 
 def kind_of(dtype):
-    kinds = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 10: "f2", 11: "f8", 12: "u4", 13: "u8"}
-    return np.dtype(kinds.get(dtype, "u1"))
+    return np.dtype({**changing.INTEGERS, **changing.FLOATS}.get(dtype, np.uint8))
 
 
 def damage_tensor(rng, tensor):
@@ -162,8 +166,7 @@ def damage_constant(rng, graph):
     if rng.random() < 0.5 and tensor.raw_data:
         tensor.raw_data = other_elements(rng, tensor.raw_data, tensor.data_type)
     else:
-        array = Given.__new__(Given)
-        array.dtype, array.dims = tensor.data_type, other_dims(rng, tensor.dims)
+        array = Given(tensor.data_type, other_dims(rng, tensor.dims))
         size = array.size()
         if size <= MOST_BYTES and tensor.raw_data:
             del tensor.dims[:]
@@ -263,10 +266,8 @@ def attempt(number, options, counts):
     if not drawn:
         return None
     for turn in range(DAMAGES):
-        model, given = onnx.load_from_string(drawn[0]), {}
-        for k, tensor in drawn[1].items():
-            given[k] = Given.__new__(Given)
-            given[k].__dict__.update(tensor.__dict__)
+        model = onnx.load_from_string(drawn[0])
+        given = {k: Given(t.dtype, t.dims, t.raw) for k, t in drawn[1].items()}
         for _ in range(rng.choice([1, 1, 2])):
             damage(rng, model, given)
         if any(tensor.size() > MOST_BYTES for tensor in given.values()):
