@@ -252,6 +252,13 @@ def node_cases(cases, folder):
             cases.attack(path.parent.name, model, given)
 
 
+def case_of(module):
+    """The function of a test of tests/property that draws a case and checks it, called with a generator and a number."""
+    module = importlib.import_module(module)
+    check = getattr(module, "check", None) or module.case
+    return lambda rng, turn: check(*[rng, turn][:check.__code__.co_argcount])
+
+
 def drawn_cases(cases, module):
     """What the property test of that name runs."""
     plain = oxlib.Session.run
@@ -263,12 +270,11 @@ def drawn_cases(cases, module):
         plain(session)
 
     oxlib.Session.run = run
-    check = importlib.import_module(module)
-    check = getattr(check, "check", None) or check.case
+    check = case_of(module)
     rng = np.random.default_rng(cases.options.seed)
     try:
         for turn in range(cases.options.cases):
-            check(*[rng, turn][:check.__code__.co_argcount])
+            check(rng, turn)
     finally:
         oxlib.Session.run = plain
 

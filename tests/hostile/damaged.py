@@ -8,9 +8,7 @@ Needs the Python package onnx.
 
 import contextlib
 import ctypes as C
-import importlib
 import io
-import pathlib
 import random
 import sys
 import time
@@ -21,8 +19,6 @@ import numpy as np
 import onnx
 import oxlib
 import trials
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "property"))
 
 # Tests whose models are few nodes, with what they are given.
 DRAWN = ["twins", "heads", "experts", "fused", "nbits", "caches", "attentions", "ml", "texts", "regions", "picks", "images",
@@ -68,10 +64,10 @@ def draw(module, seed):
         raise Drawn
 
     plain, oxlib.Session.run = oxlib.Session.run, run
-    check = getattr(module, "check", None) or module.case
+    check = changing.case_of(module)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            check(*[np.random.default_rng(seed), seed % 1000][:check.__code__.co_argcount])
+            check(np.random.default_rng(seed), seed % 1000)
     except (Drawn, oxlib.OxError):
         pass
     finally:
@@ -229,40 +225,17 @@ def damage(rng, model, given):
 
 # ---- Runs ------------------------------------------------------------------------------------------------------------
 
-def run(data, given, threads):
-    """The status; raises what the test finds."""
-    options = oxlib.Options()
-    options.limits.bytes, options.limits.tensor_bytes = 1 << 26, 1 << 22
-    options.threads = threads
-    model = session = None
-    kept = []
-    try:
-        model = oxlib.Model(data, options)
-        session = oxlib.Session(model, options)
-        for k, tensor in given.items():
-            size = tensor.size()
-            raw = (tensor.raw * (size // max(1, len(tensor.raw)) + 1))[:size].ljust(size, b"\1")
-            kept.append(C.create_string_buffer(raw, size or 1))
-            session.set_input(k, oxlib.make_tensor(tensor.dtype, tensor.dims, None, C.addressof(kept[-1])))
-        session.run()
-        session.run()
-        return oxlib.OK
-    except oxlib.OxError as error:
-        if not str(error) or error.status == oxlib.MEMORY:
-            raise AssertionError(f"status {error.status}: '{error}'") from None
-        return error.status
-    finally:
-        if session:
-            session.close()
-        if model:
-            model.close()
+def bytes_of(tensor):
+    """As many as its dims and type say, from those that it had."""
+    size = tensor.size()
+    return (tensor.raw * (size // max(1, len(tensor.raw)) + 1))[:size].ljust(size, b"\1")
 
 
 def attempt(number, options, counts):
     seed = options.seed * 1000003 + number
     rng = random.Random(seed)
     name = options.only or [*DRAWN, "own"][number % (len(DRAWN) + 1)]
-    drawn = draw_own(seed) if name == "own" else draw(importlib.import_module(name), seed % 2**32)
+    drawn = draw_own(seed) if name == "own" else draw(name, seed % 2**32)
     if not drawn:
         return None
     for turn in range(DAMAGES):
@@ -275,7 +248,8 @@ def attempt(number, options, counts):
         what = f"{name}: {' '.join(n.op_type for n in model.graph.node)[:80]}, damage {turn}"
         start = time.process_time()
         try:
-            counts[run(model.SerializeToString(), given, 1 + turn % 2) != oxlib.OK] += 1
+            inputs = [(given[k].dtype, given[k].dims, bytes_of(given[k])) for k in sorted(given)]
+            counts[extremes.run(model.SerializeToString(), inputs, 1 + turn % 2) != oxlib.OK] += 1
         except AssertionError as error:
             return f"{what}: {error}"
         spent = time.process_time() - start

@@ -222,24 +222,24 @@ class Draw:
         return model.SerializeToString(), [t for t, known in tensors if not known]
 
 
-def run(data, tensors):
-    """The status; raises what the test finds."""
+def run(data, inputs, threads=0):
+    """The status of a model with inputs (type, dims, bytes); raises what the test finds."""
     options = oxlib.Options()
-    options.limits.bytes, options.limits.tensor_bytes = 1 << 26, 1 << 22
+    options.limits.bytes, options.limits.tensor_bytes, options.threads = 1 << 26, 1 << 22, threads
     model = session = None
     try:
         model = oxlib.Model(data, options)
         session = oxlib.Session(model)
-        for i, tensor in enumerate(tensors):
-            raw = C.create_string_buffer(tensor.raw_data, len(tensor.raw_data) or 1)
-            session.set_input(i, oxlib.make_tensor(tensor.data_type, tensor.dims, None, C.addressof(raw)))
-            session.inputs[i, "bytes"] = raw
+        for i, (dtype, dims, raw) in enumerate(inputs):
+            memory = C.create_string_buffer(raw, len(raw) or 1)
+            session.set_input(i, oxlib.make_tensor(dtype, dims, None, C.addressof(memory)))
+            session.inputs[i, "bytes"] = memory
         session.run()
         session.run()
         return oxlib.OK
     except oxlib.OxError as error:
         if not str(error) or error.status == oxlib.MEMORY:
-            raise AssertionError(f"status {error.status}: '{error}'")
+            raise AssertionError(f"status {error.status}: '{error}'") from None
         return error.status
     finally:
         if session:
@@ -254,7 +254,7 @@ def attempt(number, options, counts):
     data, tensors = draw.build()
     start = time.process_time()
     try:
-        counts[run(data, tensors) != oxlib.OK] += 1
+        counts[run(data, [(t.data_type, t.dims, t.raw_data) for t in tensors]) != oxlib.OK] += 1
     except AssertionError as error:
         return f"{what}: {error}"
     spent = time.process_time() - start
