@@ -25,8 +25,8 @@ import onnx
 import oxlib
 from onnx import numpy_helper
 
-PLAIN_SUMS = {"Conv", "FusedMatMul", "Gemm", "MatMul"}
-SUMS = PLAIN_SUMS | {"FusedConv", "FusedGemm", "MatMulBnb4", "MatMulNBits"}
+PLAIN_SUMS = {"Conv", "FusedMatMul", "Gemm", "MatMul", "NhwcConv", "TransposeMatMul"}
+SUMS = PLAIN_SUMS | {"FusedConv", "FusedGemm", "MatMulBnb4", "MatMulNBits", "NhwcFusedConv"}
 COMPOSED = {"GRU", "LSTM", "RNN"}
 LINE = "BatchNormalization"
 LAID_OUT = SUMS | COMPOSED | {LINE}
