@@ -257,6 +257,10 @@ check-setup: all
 check-cmake cmake-test: all
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' CC='$(CC)' PYTHON='$(PYTHON)' sh tests/build/cmake.sh $(if $(filter cmake-test,$@),--all)
 
+# The hashes of pinned Python packages: a part of `make nightly`, for pip asks the package index 36 times.
+hashes-test: venv
+	@BUILD='$(BUILD)' PYTHON='$(VENV)/bin/python' sh tests/install/hashes.sh
+
 # The Debian package: a part of `make nightly`.
 deb-test:
 	@BUILD='$(BUILD)' CC='$(CC)' sh tests/build/deb.sh
@@ -372,5 +376,5 @@ include tests/torture/torture.mk
 include tests/coverage/coverage.mk
 -include $(UNIT_OBJ:.o=.d)
 
-.PHONY: check check-parts checked venv trained-venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test deb-test conan-test vcpkg-test amalgamation-test asan tsan alike nightly valgrind analyze \
+.PHONY: check check-parts checked venv trained-venv node-cases releases models-run $(CHECK_PARTS) $(CHECK_BESIDE) cmake-test hashes-test deb-test conan-test vcpkg-test amalgamation-test asan tsan alike nightly valgrind analyze \
   lint lint-rooms lint-texts lint-about lint-abi abi lint-reference lint-format lint-build lint-cppcheck

@@ -18,7 +18,7 @@ if ! "$python" -m venv "$dir" >"$dir.log" 2>&1; then
     echo 'no Python virtual environment (is python3-venv installed?)' >"$dir.note"
 elif ! "$dir/bin/python" -m pip install --disable-pip-version-check --no-input --retries 2 --timeout 30 \
     --require-hashes --only-binary=:all: -r "$requirements" >>"$dir.log" 2>&1; then
-    echo "no pinned Python packages: pip failed ($(tail -n 1 "$dir.log"))" >"$dir.note"
+    echo "no pinned Python packages: pip failed ($(grep -v '^ *$' "$dir.log" | tail -n 1))" >"$dir.note"
 else
     cp "$requirements" "$dir/.stamp"
     rm -f "$dir.note"

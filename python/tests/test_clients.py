@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("OXRT_BUILD", HERE.parents[1] / "build"))
 PYTHON = BUILD / "clients-venv/bin/python"
 OPTIMUM = BUILD / "optimum-venv/bin/python"
+RAPIDOCR = "lib/python3*/site-packages/rapidocr_onnxruntime"
 SILERO = BUILD / "models/silero_vad/data/silero_vad.onnx"
 
 
@@ -37,6 +38,8 @@ def same(ours, theirs):
 def test_clients(client):
     if client == "silero" and not SILERO.exists():
         pytest.skip("no model of silero (make models)")
+    if client == "rapidocr" and not list(PYTHON.parents[1].glob(RAPIDOCR)):
+        pytest.skip("no rapidocr for this version of Python")
     arguments = [SILERO] if client == "silero" else []
     theirs = run("theirs", client, *arguments)
     assert len(theirs) >= 4
