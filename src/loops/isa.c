@@ -63,6 +63,10 @@ DECLARE(ox_norm_loops_fn, ox_norm_find)
 ox_norm_loops_fn *const ox_norm_builds[] = BUILDS(ox_norm_find);
 DECLARE(ox_add_apart_for_fn, ox_add_apart_find)
 ox_add_apart_for_fn *const ox_add_apart_builds[] = BUILDS(ox_add_apart_find);
+#if OX_WITH_OWN_OPERATORS
+DECLARE(ox_add_times_for_fn, ox_add_times_find)
+ox_add_times_for_fn *const ox_add_times_builds[] = BUILDS(ox_add_times_find);
+#endif
 #if !OX_SMALL
 DECLARE_ALL(ox_block_find_fn, ox_block_find)
 ox_block_find_fn *const ox_block_builds[] = ALL_BUILDS(ox_block_find);

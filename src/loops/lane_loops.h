@@ -45,6 +45,9 @@ extern const ox_integer_loops OX_VARIANT(ox_integer_loops);
 ox_window_loops_fn OX_VARIANT(ox_window_most), OX_VARIANT(ox_window_sums);
 ox_norm_loops_fn OX_VARIANT(ox_norm_find);
 ox_add_apart_for_fn OX_VARIANT(ox_add_apart_find);
+#if OX_WITH_OWN_OPERATORS
+ox_add_times_for_fn OX_VARIANT(ox_add_times_find);
+#endif
 
 #if OX_UNALIGNED
 #define MEMORY __attribute__((aligned(1), may_alias))

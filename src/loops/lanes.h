@@ -61,6 +61,9 @@ extern const ox_integer_loops *const ox_integer_builds[];
 extern ox_window_loops_fn *const ox_window_most_builds[], *const ox_window_sums_builds[];
 extern ox_norm_loops_fn *const ox_norm_builds[];
 extern ox_add_apart_for_fn *const ox_add_apart_builds[];
+#if OX_WITH_OWN_OPERATORS
+extern ox_add_times_for_fn *const ox_add_times_builds[];
+#endif
 
 /* The loops that every kind of operator may need, built for one kind of processor. */
 typedef struct ox_loops {

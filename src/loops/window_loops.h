@@ -26,6 +26,20 @@ typedef void ox_root_fn(int64_t n, const double *sums, double p, void *to);
 typedef void ox_add_apart_fn(int64_t rows, int64_t n, char *to, int64_t to_row, int64_t to_step, const char *from,
                              int64_t from_row);
 
+#if OX_WITH_OWN_OPERATORS
+/* to[i * to_step] += from[i] * factor - take, in bytes, of packed rows of bytes, which wraps. */
+typedef struct ox_add_times {
+    int64_t rows, n;
+    char *to; /* of uint32 */
+    int64_t to_row, to_step;
+    const char *from;
+    int64_t from_row;
+    uint32_t factor, take;
+} ox_add_times;
+typedef void ox_add_times_fn(const ox_add_times *job);
+typedef ox_add_times_fn *ox_add_times_for_fn(ox_dtype from);
+#endif
+
 /* Each zero of n packed elements becomes +0: which of two zeros is the greater one depends on their order. */
 typedef void ox_sign_zeros_fn(int64_t n, void *to);
 

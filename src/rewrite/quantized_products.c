@@ -2,6 +2,7 @@
 #include "quantized.h"
 
 #include "ops/product/matmul_integer.h"
+#include "ops/window/byte_transposed.h"
 
 #include <float.h>
 #include <math.h>
@@ -98,7 +99,7 @@ static bool read_bias(const ox_requantizer *r, const ox_node *conv, const ox_qua
         !ox_quant_is_along(&q, *bias, 0))
         return false;
     for (int64_t i = 0; i < channels; i++) {
-        const float scale = ox_quant_scale(x, 0) * ox_quant_scale(w, i);
+        const float scale = ox_quant_scale(x, 0) * ox_quant_scale(w, ox_remainder(i, w->count));
         if (!(scale <= FLT_MAX && fabsf(ox_quant_scale(&q, i) - scale) <= scale * ROUNDING))
             return false;
     }
@@ -138,6 +139,74 @@ static ox_status rewrite_conv(ox_requantizer *r, int32_t n, int32_t value, const
                                       to->scale,     to->zero, bias ? more->in[0] : OX_NONE};
     return ox_quant_replace(r, n, value, conv, op, bias ? 9 : 8, in);
 }
+
+#if OX_WITH_OWN_OPERATORS
+/* The weights of ConvTranspose: input channels, output channels of each group, and taps. */
+typedef struct transposed_weights {
+    const ox_tensor *tensor;
+    int64_t groups, ins, outs, taps; /* channels of a group */
+} transposed_weights;
+
+static bool read_transposed(const ox_node *conv, const ox_tensor *weights, transposed_weights *t) {
+    if (!weights || weights->rank < 3 || ox_tensor_count(weights) < 1)
+        return false;
+    *t = (transposed_weights){.tensor = weights, .groups = ox_emit_int(conv, "group", 1), .outs = weights->dims[1]};
+    if (t->groups < 1 || ox_remainder(weights->dims[0], t->groups))
+        return false;
+    t->ins = ox_quotient(weights->dims[0], t->groups);
+    t->taps = ox_count(weights->rank - 2, weights->dims + 2);
+    return true;
+}
+
+/* Whether sums of an output channel of a group stay below 2^31 whatever x holds, by the weights. */
+static bool fits_transposed_channel(const ox_quantization *x, const ox_quantization *w, const transposed_weights *t,
+                                    int64_t group, int64_t channel, int64_t more) {
+    const int64_t zero = ox_quant_zero(w, channel), first = group * t->ins * t->outs + channel;
+    int64_t sum = -more > more ? -more : more;
+    for (int64_t i = 0; i < t->ins && sum <= INT32_MAX; i++)
+        for (int64_t tap = 0; tap < t->taps && sum <= INT32_MAX; tap++) {
+            const int64_t distance = ox_tensor_int(t->tensor, (first + i * t->outs) * t->taps + tap) - zero;
+            sum += reach_of(x, 0) * (distance < 0 ? -distance : distance);
+        }
+    return sum <= INT32_MAX;
+}
+
+static bool fits_transposed(const ox_quantization *x, const ox_quantization *w, const transposed_weights *t,
+                            const ox_tensor *bias) {
+    for (int64_t group = 0; group < t->groups; group++)
+        for (int64_t i = 0; i < t->outs; i++) {
+            const int64_t more = bias ? ox_tensor_int(bias, group * t->outs + i) : 0;
+            if (!fits_sum(x, w, i, t->ins * t->taps, more) && !fits_transposed_channel(x, w, t, group, i, more))
+                return false;
+        }
+    return true;
+}
+
+static ox_status rewrite_transposed(ox_requantizer *r, int32_t n, int32_t value, const ox_node *conv,
+                                    const ox_quantization *to) {
+    ox_quantization x, w;
+    const ox_tensor *bias;
+    transposed_weights weights;
+    if (!r->own || !ox_quant_is_byte(to) || !ox_quant_source(r, ox_quant_input(conv, 0), &x) ||
+        !ox_quant_is_single(&x) || !ox_quant_is_byte(&x) || !ox_quant_source(r, ox_quant_input(conv, 1), &w) ||
+        !ox_quant_is_byte(&w) || !read_transposed(conv, ox_quant_known(r, w.node->in[0]), &weights) ||
+        weights.tensor->dtype != w.dtype || !ox_quant_is_along(&w, weights.tensor, 1) ||
+        !read_bias(r, conv, &x, &w, weights.groups * weights.outs, &bias) || !fits_transposed(&x, &w, &weights, bias))
+        return OX_OK;
+    const ox_node *more = ox_quant_maker(r, ox_quant_input(conv, 2));
+    const ox_index in[OX_TRANSPOSED_INPUTS] = {[OX_TRANSPOSED_X] = x.node->in[0],
+                                               [OX_TRANSPOSED_X_SCALE] = x.scale,
+                                               [OX_TRANSPOSED_X_ZERO] = x.zero,
+                                               [OX_TRANSPOSED_W] = w.node->in[0],
+                                               [OX_TRANSPOSED_W_SCALE] = w.scale,
+                                               [OX_TRANSPOSED_W_ZERO] = w.zero,
+                                               [OX_TRANSPOSED_Y_SCALE] = to->scale,
+                                               [OX_TRANSPOSED_Y_ZERO] = to->zero,
+                                               [OX_TRANSPOSED_BIAS] = bias ? more->in[0] : OX_NONE};
+    return ox_quant_replace(r, n, value, conv, &ox_op_qlinear_conv_transpose,
+                            to->zero >= 0 ? OX_TRANSPOSED_INPUTS : OX_TRANSPOSED_Y_ZERO, in);
+}
+#endif
 
 /* A matrix of bytes with a zero point. */
 static bool read_matrix(const ox_requantizer *r, int32_t value, ox_quantization *q) {
@@ -233,6 +302,10 @@ ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox
         return OX_OK;
     if (ox_build_is_op(node, "Conv"))
         return rewrite_conv(r, n, value, node, to);
+#if OX_WITH_OWN_OPERATORS
+    if (ox_build_is_op(node, "ConvTranspose"))
+        return rewrite_transposed(r, n, value, node, to);
+#endif
 #if OX_WITH_BYTE_GEMMS
     if (ox_build_is_op(node, "Gemm"))
         return rewrite_gemm(r, n, value, node, to);

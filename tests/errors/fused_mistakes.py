@@ -2,7 +2,7 @@
 
 import numpy as np
 from build import model, node
-from mistakes import MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
+from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
 from onnx import numpy_helper
 
 KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "int64": "int64", "int16": "int16", "float64": "double"}
@@ -17,13 +17,15 @@ def at(title, text, inputs, status, said, outputs="y float ?", **attributes):
                    list(inputs.values()), place="node 'n' (")
 
 
-def quantized(title, op, arrays, status, said, **attributes):
-    """A mistake of a node named n between DequantizeLinear of bytes and QuantizeLinear, which becomes one of integers."""
-    names = "ab"[:len(arrays)]
+def quantized(title, op, arrays, status, said, weights=None, **attributes):
+    """A mistake of a node named n between DequantizeLinear of bytes and QuantizeLinear, which becomes one of integers.
+    weights: the last operand, if it is constant."""
+    names = "ab"[:len(arrays) + (weights is not None)]
     nodes = [node(f"DequantizeLinear {name},s,z {name}f") for name in names]
     nodes += [node(f"{op} {','.join(name + 'f' for name in names)} c", **attributes), node("QuantizeLinear c,s,z y")]
     described = ",".join(f"{name} {KINDS[str(array.dtype)]} ?" for name, array in zip(names, arrays))
     kept = [numpy_helper.from_array(ONE, "s"), numpy_helper.from_array(BYTES[0, 0], "z")]
+    kept += [] if weights is None else [numpy_helper.from_array(weights, "b")]
     return Mistake(title, model(nodes, described, "y uint8 ?", kept), status, said, arrays)
 
 
@@ -38,6 +40,18 @@ def between_quantizations():
                     "spatial axis 0: the kernel spans 4 elements, but the padded input has 3", kernel_shape=[4])
     yield quantized("an axis that bytes lack", "ReduceMean", [BYTES], SHAPE,
                     "axis 2 is out of range for rank 2 (-2 to 1)", axes=[2])
+    image, weights = np.zeros((1, 2, 3, 3), np.uint8), np.zeros((2, 1, 2, 2), np.uint8)
+    yield quantized("an image of another type than its zero point", "ConvTranspose", [image.view(np.int8)], SHAPE,
+                    "input 0 'a' (int8 [1,2,3,3]) and input 4 'z' (uint8 []) must have the same type", weights)
+    yield quantized("bytes that do not fit a transposed kernel", "ConvTranspose", [image[:, :1]], SHAPE,
+                    "input 0 'a' (uint8 [1,1,3,3]) has 1 channels, but input 1 'b' (uint8 [2,1,2,2]) takes 2", weights)
+    yield quantized("bytes of a rank that kernels lack", "ConvTranspose", [image[0]], SHAPE,
+                    "input 0 'a' (uint8 [2,3,3]) and input 1 'b' (uint8 [2,1,2,2]) must have the same rank, at least 3",
+                    weights)
+    yield quantized("strides of bytes that overflow", "ConvTranspose", [image], LIMIT,
+                    "spatial axis 0: the size of the output overflows", weights, strides=[2**62, 1])
+    yield quantized("pads that leave no bytes", "ConvTranspose", [image], SHAPE,
+                    "spatial axis 0: pads of 3 and 2 leave nothing of 4 elements", weights, pads=[3, 0, 2, 0])
 
 
 def all_mistakes():

@@ -194,6 +194,23 @@ def conv(g):
         finish(g, y, "QLinearConv", known and fits)
 
 
+def transposed(g):
+    """Its scales of weights are those of the channels of a group; zero points may be missing."""
+    spatial, groups = g.number(1, 3), g.number(1, 3)
+    ins, outs = g.number(1, 9), g.number(1, 9)
+    kernel = [g.number(1, 3) for _ in range(spatial)]
+    strides = list(kernel) if chance(g.rng, 0.3) else [g.number(1, 3) for _ in kernel]
+    attributes = {"group": groups, "strides": strides, "dilations": [g.number(1, 2) for _ in kernel],
+                  "pads": [g.number(0, 1) for _ in range(2 * spatial)],
+                  "output_padding": [g.number(0, max(0, s - 1)) for s in strides]}
+    x, x_scale, known = source(g, [g.number(1, 2), groups * ins, *[g.number(3, 9) for _ in kernel]])
+    w, w_scale = weights(g, [groups * ins, outs, *kernel], 1)
+    every = np.tile(w_scale, groups) if w_scale.size > 1 or w_scale.ndim else w_scale
+    bias, fits = bias_of(g, x_scale, every if every.size == groups * outs else w_scale, groups * outs)
+    y = g.node("ConvTranspose", [x, w, bias] if bias else [x, w], **attributes)
+    finish(g, y, "QLinearConvTranspose", known and fits)
+
+
 def matmul(g):
     k, n = g.number(1, 80), g.number(1, 40)
     x, _, known = source(g, [g.number(1, 5) for _ in range(g.number(0, 2))] + [g.number(1, 9), k])
@@ -540,9 +557,13 @@ def check_lost(g, data, floats, listed, **options):
     return None if same else f"{extra[0]} as an output changes bits"
 
 
+KINDS = (conv, function, matmul, move, gemm, arithmetic, conv, pool, function, mean, product_of_two, arithmetic, split,
+         transposed)
+
+
 def case(rng, turn):
     g = Network(rng)
-    (conv, function, matmul, move, gemm, arithmetic, conv, pool, function, mean, product_of_two, arithmetic, split)[turn % 13](g)
+    KINDS[turn % len(KINDS)](g)
     inside = chance(rng, 0.15)
     data = model_of(g, inside)
     what = f"opset {g.opset}{', in If' if inside else ''}: " + "; ".join(

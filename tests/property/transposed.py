@@ -1,4 +1,4 @@
-"""transposed.py: ConvTranspose, Col2Im, MaxUnpool and CausalConvWithState on random shapes and attributes against what the specification says, element
+"""transposed.py: ConvTranspose (of bytes between quantizations, too), Col2Im, MaxUnpool and CausalConvWithState on random shapes and attributes against what the specification says, element
 by element, in numpy."""
 
 import itertools
@@ -10,7 +10,7 @@ import numpy as np
 import one_node
 import oxlib
 import trials
-from onnx import helper
+from onnx import helper, numpy_helper
 
 
 def number(rng, least, most):
@@ -61,6 +61,17 @@ def sizes(rng, version, dims, kernel, strides, dilations):
     return given, wanted, [t - t // 2 if lower else t // 2 for t in total]
 
 
+def transposed(x, w, groups, image, strides, dilations, begins):
+    """The sums of ConvTranspose, of the type of x and w."""
+    ins, outs = w.shape[0] // groups, w.shape[1]
+    sums = np.zeros([x.shape[0], groups * outs, *image], x.dtype)
+    for i, g in itertools.product(range(x.shape[0]), range(groups)):
+        part = slice(g * ins, g * ins + ins)
+        columns = np.tensordot(w[part], x[i, part], ([0], [0]))
+        sums[i, g * outs:g * outs + outs] = added(columns, image, w.shape[2:], strides, dilations, begins)
+    return sums
+
+
 def check_transposed(rng):
     version = int(rng.choice([1, 11, 22]))
     type_name = str(rng.choice(["float", "float", "double", "float16"] + ["bfloat16"] * (version == 22)))
@@ -74,11 +85,7 @@ def check_transposed(rng):
     x = rng.integers(-4, 5, [images, groups * ins, *dims]).astype(dtype)
     w = rng.integers(-4, 5, [groups * ins, outs, *kernel]).astype(dtype)
     inputs = {"x": (type_name, x), "w": (type_name, w)}
-    wanted = np.zeros([images, groups * outs, *image])
-    for i, g in itertools.product(range(images), range(groups)):
-        part = slice(g * ins, g * ins + ins)
-        columns = np.tensordot(w[part].astype(float), x[i, part].astype(float), ([0], [0]))
-        wanted[i, g * outs:g * outs + outs] = added(columns, image, kernel, strides, dilations, begins)
+    wanted = transposed(x.astype(float), w.astype(float), groups, image, strides, dilations, begins)
     if rng.random() < 0.5:
         inputs["b"] = (type_name, rng.integers(-4, 5, [groups * outs]).astype(dtype))
         wanted += inputs["b"][1].astype(float).reshape(-1, *[1] * spatial)
@@ -88,6 +95,73 @@ def check_transposed(rng):
     right = got.shape == wanted.shape and np.array_equal(got, wanted.astype(dtype))
     return None if right else f"ConvTranspose-{version} {type_name} {x.shape} {w.shape} group {groups} {strides} " \
                               f"{dilations} {given}"
+
+
+def any_bytes(rng, kind, dims):
+    """Of the whole range, or the least and the greatest alone."""
+    limits = np.iinfo(kind)
+    if rng.random() < 0.2:
+        return rng.choice(np.array([limits.min, limits.max], kind), dims)
+    return rng.integers(limits.min, limits.max + 1, dims).astype(kind)
+
+
+def any_zero(rng, kind, dims):
+    return any_bytes(rng, kind, dims) if rng.random() < 0.6 else np.zeros(dims, kind)
+
+
+def check_bytes(rng):
+    """ConvTranspose between quantizations: the sums of integers, times a factor in double, rounded to even."""
+    version = int(rng.choice([10, 13, 21]))
+    x_kind, w_kind, y_kind = (str(k) for k in rng.choice(["uint8", "int8"], 3))
+    spatial, groups = number(rng, 1, 3), number(rng, 1, 3)
+    dims = [number(rng, 1, {1: 40, 2: 9, 3: 4}[spatial]) for _ in range(spatial)]
+    kernel = [number(rng, 1, 3) for _ in dims]
+    strides, dilations = [number(rng, 1, 3) for _ in dims], [number(rng, 1, 2) for _ in dims]
+    if rng.random() < 0.3: # windows side by side
+        strides, dilations = kernel, [1] * spatial if rng.random() < 0.7 else dilations
+    if rng.random() < 0.1:
+        dims = [1] * spatial
+    ins, outs = number(rng, 1, int(rng.choice([1, 9, 70]))), number(rng, 1, 9)
+    given, image, begins = sizes(rng, version, dims, kernel, strides, dilations)
+    x, w = any_bytes(rng, x_kind, [number(rng, 1, 2), groups * ins, *dims]), any_bytes(rng, w_kind, [groups * ins, outs, *kernel])
+    each = version > 10 and rng.random() < 0.6
+    kept = {"xs": np.float32(rng.uniform(0.002, 0.05)), "ys": np.float32(rng.uniform(0.01, 0.6)), "xz": any_zero(rng, x_kind, []),
+            "ws": rng.uniform(0.002, 0.05, [outs] if each else []).astype(np.float32), "yz": any_zero(rng, y_kind, [])}
+    kept["wz"] = any_zero(rng, w_kind, kept["ws"].shape)
+    omitted = {name for name, zero in (("xz", 0), ("wz", 0), ("yz", 0)) if rng.random() < 0.3 and not kept[name].any()}
+    omitted -= {"yz"} if y_kind == "int8" else set()
+    sums = transposed(x.astype(np.int64) - int(kept["xz"]), w.astype(np.int64) - kept["wz"].astype(np.int64).reshape(-1, *[1] * spatial),
+                      groups, image, strides, dilations, begins)
+    axis = {"axis": int(rng.choice([1, -1 - spatial]))} if each else {}
+    parts = [helper.make_node("DequantizeLinear", ["x", "xs", *{"xz"} - omitted], ["xf"]),
+             helper.make_node("DequantizeLinear", ["w", "ws", *{"wz"} - omitted], ["wf"], **axis)]
+    every = np.tile(kept["ws"].reshape(-1), groups * (1 if each else outs))
+    if rng.random() < 0.6:
+        kept["b"], kept["bs"] = rng.integers(-9000, 9000, groups * outs).astype(np.int32), kept["xs"] * every
+        sums += kept["b"].reshape(-1, *[1] * spatial)
+        if version == 10: # one scale for all
+            kept["bs"] = kept["bs"][0]
+        parts.append(helper.make_node("DequantizeLinear", ["b", "bs"], ["bf"], **({"axis": 0} if version > 10 else {})))
+    parts.append(helper.make_node("ConvTranspose", ["xf", "wf", "bf"][:len(parts)], ["yf"], group=groups, strides=strides,
+                                  dilations=dilations, **given))
+    parts.append(helper.make_node("QuantizeLinear", ["yf", "ys", *{"yz"} - omitted], ["y"]))
+    kept["w"] = w
+    factors = kept["xs"].astype(float) * every.astype(float) / kept["ys"].astype(float)
+    limits = np.iinfo(y_kind)
+    wanted = np.clip(np.rint(sums * factors.reshape(-1, *[1] * spatial)) + int(kept["yz"]), limits.min, limits.max)
+    text = f"bytes {version} {x_kind} {w_kind} {x.shape} {w.shape} group {groups} {strides} {dilations} {given} {sorted(kept)} {omitted}"
+    data = nodes.model_around(parts, {"x": x_kind}, {"y": y_kind}, version,
+                              [numpy_helper.from_array(np.asarray(v), k) for k, v in kept.items() if k not in omitted])
+    model = oxlib.Model(data)
+    session = oxlib.Session(model, oxlib.Options(threads=number(rng, 1, 3), check=rng.random() < 0.3))
+    session.set_input(0, arrays.to_input(x, x_kind))
+    session.run()
+    got, listed = arrays.from_tensor(session.output(0))[1].copy(), [op for op, _ in session.nodes()]
+    session.close()
+    model.close()
+    if listed != ["QLinearConvTranspose"]:
+        return f"{text}: runs {listed}"
+    return None if got.shape == wanted.shape and np.array_equal(got, wanted) else text
 
 
 def check_blocks(rng):
@@ -230,7 +304,8 @@ def check_causal(rng):
     return None if right else f"CausalConvWithState {type_name} {x.shape} {taps} {activation} {types}"
 
 
-CHECKS = [(0.2, check_blocks), (0.1, check_unpooled), (0.1, check_pooled), (0.1, check_causal), (0.5, check_transposed)]
+CHECKS = [(0.1, check_blocks), (0.1, check_unpooled), (0.1, check_pooled), (0.1, check_causal), (0.3, check_transposed),
+          (0.3, check_bytes)]
 
 
 def check(rng, _):

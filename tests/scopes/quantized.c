@@ -1,6 +1,6 @@
-/* quantized.c: sums of bytes that become bytes: QLinearConv by every way, QLinearMatMul, and networks of them between
- * DequantizeLinear and QuantizeLinear, in every build of the loops and beside an evaluation. Widths are about vectors
- * and tiles, bytes are of the whole range, and factors of all kinds. */
+/* quantized.c: sums of bytes that become bytes: QLinearConv by every way, QLinearMatMul, and networks of them and of
+ * transposed convolutions between DequantizeLinear and QuantizeLinear, in every build of the loops and beside an
+ * evaluation. Widths are about vectors and tiles, bytes are of the whole range, and factors of all kinds. */
 #include <math.h>
 #include <string.h>
 
@@ -280,9 +280,9 @@ static int dequantize(scope *s, const quantized *q) {
     return scope_node_of(s, "DequantizeLinear", 3, (const int[]){q->value, q->scale, q->zero});
 }
 
-static int along_first(scope *s, int out, bool is_by_channel) {
+static int along(scope *s, int out, int axis, bool is_by_channel) {
     if (is_by_channel)
-        scope_int(s, "axis", 0);
+        scope_int(s, "axis", axis);
     return out;
 }
 
@@ -320,8 +320,8 @@ static quantized add_layer(scope *s, const conv *c, const quantized *x) {
         s->graph.values[products].numbers[i] = s->graph.values[scales].numbers[i] * number_of(s, x->scale);
     }
     int in[3] = {dequantize(s, x)};
-    in[1] = along_first(s, scope_node_of(s, "DequantizeLinear", 3, (const int[]){weights, scales, zeros}), by_channel);
-    in[2] = along_first(s, scope_node_of(s, "DequantizeLinear", 2, (const int[]){bias, products}), by_channel);
+    in[1] = along(s, scope_node_of(s, "DequantizeLinear", 3, (const int[]){weights, scales, zeros}), 0, by_channel);
+    in[2] = along(s, scope_node_of(s, "DequantizeLinear", 2, (const int[]){bias, products}), 0, by_channel);
     any_way(s);
     const int out = scope_node_of(s, "Conv", 3, in);
     set_windows(s, c);
@@ -348,10 +348,83 @@ static void each_network(scope *s) {
                     end(s, add_residual(s, channels, 1 + (channels + wide) % 5, wide));
 }
 
+/* ---- Transposed convolutions ------------------------------------------------------------------------------------- */
+
+/* Scales of the bias are those of the sums of each group. */
+static int transposed_bias(scope *s, const conv *c, int x_scale, int w_scales, int64_t count) {
+    const int64_t channels = c->groups * c->out;
+    const bool by_channel = count > 1;
+    const int64_t entries = by_channel ? channels : 1;
+    const int bias = give_bias(s, channels, SCOPE_CONSTANT),
+              products = scope_give(s, OX_FLOAT, by_channel, &entries, SCOPE_CONSTANT);
+    for (int64_t i = 0; i < entries; i++)
+        s->graph.values[products].numbers[i] = s->graph.values[w_scales].numbers[i % count] * number_of(s, x_scale);
+    return along(s, scope_node_of(s, "DequantizeLinear", 2, (const int[]){bias, products}), 0, by_channel);
+}
+
+/* ConvTranspose of floats between quantizations; `more` is its output_padding. */
+static int add_transposed(scope *s, const conv *c, int64_t more) {
+    int64_t dims[4], w[4];
+    image_dims(c, dims, w);
+    w[0] = dims[1], w[1] = c->out;
+    const int64_t count = scope_draw(s, 2) ? c->out : 1, paddings[] = {more, more};
+    const quantized x = give_quantized(s, 2 + c->spatial, dims);
+    const ox_dtype dtype = any_type(s);
+    const int weights = give_bytes(s, dtype, 2 + c->spatial, w, SCOPE_CONSTANT),
+              scales = give_scales(s, POWERS, count, SCOPE_CONSTANT),
+              zeros = give_zeros(s, dtype, count, SCOPE_CONSTANT);
+    int in[3] = {dequantize(s, &x)};
+    in[1] = along(s, scope_node_of(s, "DequantizeLinear", 3, (const int[]){weights, scales, zeros}), 1, count > 1);
+    in[2] = transposed_bias(s, c, x.scale, scales, count);
+    const int out = scope_node_of(s, "ConvTranspose", 2 + scope_draw(s, 2), in);
+    set_windows(s, c);
+    if (more)
+        scope_ints(s, "output_padding", c->spatial, paddings);
+    return quantize(s, limit(s, out)).value;
+}
+
+/* Rows about vectors, and kernels beside each other, over each other and apart. */
+static void each_transposed(scope *s) {
+    static const conv shapes[] = {
+        {1, 1, 3, 5, 2, {4, 1}, {2, 2}, {2, 2}, {0, 0}, {1, 1}},
+        {2, 2, 5, 3, 2, {3, 1}, {2, 3}, {2, 3}, {1, 0}, {1, 1}},
+        {1, 1, 8, 4, 2, {2, 1}, {3, 3}, {2, 2}, {1, 1}, {1, 1}},
+        {2, 1, 33, 2, 2, {3, 1}, {4, 4}, {2, 2}, {1, 1}, {1, 1}},
+        {1, 2, 2, 3, 2, {2, 1}, {3, 2}, {1, 1}, {0, 1}, {2, 1}},
+        {1, 4, 1, 2, 2, {3, 1}, {4, 3}, {2, 2}, {1, 0}, {1, 1}},
+        {1, 1, 1, 7, 2, {2, 1}, {2, 2}, {2, 2}, {0, 0}, {1, 1}},
+        {2, 1, 6, 2, 2, {2, 1}, {2, 2}, {3, 3}, {0, 0}, {1, 1}},
+        {1, 1, 3, 4, 2, {3, 1}, {2, 2}, {2, 2}, {1, 1}, {2, 2}},
+        {1, 1, 300, 6, 2, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int64_t wide = 1; wide <= 35; wide += wide < 19 ? 1 : 4)
+            for (int isa = 0; isa < s->nisa; isa++)
+                if (begin(s, isa)) {
+                    conv c = shapes[i];
+                    c.size[1] = wide;
+                    end(s, add_transposed(s, &c, wide % 3 == 0 && c.stride[1] > 1));
+                }
+}
+
+/* Images of one element. */
+static void each_latent(scope *s) {
+    for (int64_t in = 2; in <= 40; in += in < 10 ? 1 : 6)
+        for (int64_t kernel = 1; kernel <= 5; kernel++)
+            for (int isa = 0; isa < s->nisa; isa++)
+                if (begin(s, isa)) {
+                    const conv c = {1 + in % 2,      1 + kernel % 2,  in,    1 + in % 7, 2, {1, 1}, {kernel, 3},
+                                    {1, 1 + in % 2}, {0, kernel / 4}, {1, 1}};
+                    end(s, add_transposed(s, &c, 0));
+                }
+}
+
 void scope_quantized(scope *s) {
     each_pointwise(s);
     each_window(s);
     each_depth(s);
     each_product(s);
     each_network(s);
+    each_transposed(s);
+    each_latent(s);
 }

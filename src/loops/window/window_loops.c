@@ -134,6 +134,31 @@ ox_norm_loops OX_VARIANT(ox_norm_find)(ox_dtype compute) {
     return compute == OX_DOUBLE ? (ox_norm_loops){power_f64, root_f64} : (ox_norm_loops){power_f32, root_f32};
 }
 
+#if OX_WITH_OWN_OPERATORS
+#define ADD_TIMES(T)                                                                                                   \
+    static void add_times_##T(const ox_add_times *job) {                                                               \
+        const uint32_t factor = job->factor, take = job->take;                                                         \
+        const int64_t n = job->n, step = job->to_step;                                                                 \
+        char *to = job->to;                                                                                            \
+        const char *from = job->from;                                                                                  \
+        for (int64_t rows = job->rows; rows > 0; rows--, to += job->to_row, from += job->from_row) {                   \
+            const T *x = (const T *)(const void *)from;                                                                \
+            if (step == (int64_t)sizeof(u32)) {                                                                        \
+                u32 *restrict o = (u32 *)(void *)to;                                                                   \
+                FOR_N o[i] += (uint32_t)x[i] * factor - take;                                                          \
+            } else                                                                                                     \
+                for (int64_t i = 0; i < n; i++)                                                                        \
+                    *(u32 *)(void *)(to + i * step) += (uint32_t)x[i] * factor - take;                                 \
+        }                                                                                                              \
+    }
+ADD_TIMES(i8)
+ADD_TIMES(u8)
+
+ox_add_times_fn *OX_VARIANT(ox_add_times_find)(ox_dtype from) {
+    return from == OX_INT8 ? add_times_i8 : add_times_u8;
+}
+#endif
+
 /* Integers of both signs give the same bits. */
 ox_add_apart_fn *OX_VARIANT(ox_add_apart_find)(ox_dtype compute) {
     if (compute == OX_FLOAT)

@@ -3,15 +3,14 @@
  * therefore, and `out` that of the image. */
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"
+#include "conv_transpose.h"
 #include "scatter.h"
 
 #include <string.h>
 
 typedef struct conv_transpose {
-    ox_window window; /* over the result: a window for each element of the image */
-    int64_t images, groups;
-    int64_t in_channels, out_channels; /* per group */
-    const void *weights;               /* with input channels last, if all sessions share them so; or NULL */
+    ox_transposed shape;
+    const void *weights; /* with input channels last, if all sessions share them so; or NULL */
     ox_gemm product;
     ox_gemm_plan plan;
     ox_scatter scatter;
@@ -19,7 +18,7 @@ typedef struct conv_transpose {
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
-static ox_status check_channels(ox_call *call, conv_transpose *c) {
+static ox_status check_channels(ox_call *call, ox_transposed *c) {
     const ox_tensor *x = call->in[0], *w = call->in[1];
     int64_t channels;
     if (x->rank < 3 || w->rank != x->rank)
@@ -50,7 +49,7 @@ static int64_t padding_before(const ox_call *call, ox_auto_pad auto_pad, int64_t
     if (auto_pad == OX_PAD_UPPER)
         return total / 2;
     /* The first version splits what no SAME_... asks for the other way round. */
-    return call->op->since == 1 && auto_pad != OX_PAD_LOWER ? total / 2 : total - total / 2;
+    return call->version < 11 && auto_pad != OX_PAD_LOWER ? total / 2 : total - total / 2;
 }
 
 /* The size of the result in dimension d, of `full` elements before padding is taken off; wanted: as output_shape says,
@@ -88,23 +87,27 @@ static ox_status transposed_sizes(ox_call *call, ox_window *w) {
     return ox_window_count(call, w);
 }
 
-static ox_status transposed_geometry(ox_call *call, conv_transpose *c) {
+ox_status ox_transposed_geometry(ox_call *call, ox_transposed *c) {
     OX_TRY(check_channels(call, c));
     OX_TRY(ox_window_read(call, &c->window));
     OX_TRY(ox_window_weights(call, &c->window, 1));
     return transposed_sizes(call, &c->window);
 }
 
-ox_status ox_infer_conv_transpose(ox_call *call) {
-    conv_transpose c = {0};
+ox_status ox_transposed_infer(ox_call *call, ox_dtype dtype) {
+    ox_transposed c = {0};
     int64_t room[OX_WINDOW_LISTS * OX_WINDOW_DIMS] = {0};
     ox_window_place(&c.window, ox_window_spatial(call->in[0]), room);
-    OX_TRY(ox_call_check_dtype(call, 0, OX_SET_FLOAT));
-    OX_TRY(ox_call_check_same(call, 0, 2));
-    OX_TRY(transposed_geometry(call, &c));
+    OX_TRY(ox_transposed_geometry(call, &c));
     int64_t dims[OX_MAX_RANK] = {c.images, c.out_channels * c.groups};
     memcpy(dims + 2, c.window.in, (size_t)c.window.spatial * sizeof *dims);
-    return ox_call_output(call, 0, call->in[0]->dtype, c.window.spatial + 2, dims);
+    return ox_call_output(call, 0, dtype, c.window.spatial + 2, dims);
+}
+
+ox_status ox_infer_conv_transpose(ox_call *call) {
+    OX_TRY(ox_call_check_dtype(call, 0, OX_SET_FLOAT));
+    OX_TRY(ox_call_check_same(call, 0, 2));
+    return ox_transposed_infer(call, call->in[0]->dtype);
 }
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
@@ -113,7 +116,7 @@ ox_status ox_infer_conv_transpose(ox_call *call) {
 static ox_status share_weights(ox_call *call, conv_transpose *c) {
     ox_gemm *g = &c->product;
     const ox_dtype dtype = call->in[1]->dtype;
-    const int64_t width = (int64_t)ox_dtype_size(dtype), dims[] = {c->groups, g->m, g->k},
+    const int64_t width = (int64_t)ox_dtype_size(dtype), dims[] = {c->shape.groups, g->m, g->k},
                   strides[] = {g->k * g->m * width, width, g->m * width};
     if (!(call->weights >> 1 & 1) || ox_dtype_compute(dtype) != dtype || g->m < 2 || g->n < 2 || !g->k)
         return OX_OK;
@@ -130,8 +133,8 @@ static ox_status describe_product(ox_call *call, conv_transpose *c) {
     const int64_t width = (int64_t)ox_dtype_size(dtype);
     ox_gemm *g = &c->product;
     int64_t count;
-    *g = (ox_gemm){.n = c->window.out_count, .k = c->in_channels};
-    if (!ox_mul_i64(c->out_channels, c->window.taps, &g->m) || !ox_mul_i64(g->m, g->n, &count))
+    *g = (ox_gemm){.n = c->shape.window.out_count, .k = c->shape.in_channels};
+    if (!ox_mul_i64(c->shape.out_channels, c->shape.window.taps, &g->m) || !ox_mul_i64(g->m, g->n, &count))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%s and %s: the size of their product overflows", OX_INPUT(call, 0),
                             OX_INPUT(call, 1));
     g->a = (ox_gemm_matrix){dtype, NULL, width, g->m * width};
@@ -139,7 +142,7 @@ static ox_status describe_product(ox_call *call, conv_transpose *c) {
     g->c_row = g->n * width;
     OX_TRY(share_weights(call, c));
     OX_TRY(ox_workspace_add(call, count, (size_t)width));
-    OX_TRY(ox_scatter_plan(call, &c->scatter, &c->window, dtype, c->out_channels));
+    OX_TRY(ox_scatter_plan(call, &c->scatter, &c->shape.window, dtype, c->shape.out_channels));
     ox_call_name(call, "scattered product, channels first");
     return count ? ox_gemm_prepare(call, g, 1, &c->plan) : OX_OK;
 }
@@ -148,7 +151,7 @@ ox_status ox_prepare_conv_transpose(ox_call *call) {
     conv_transpose *c = ox_window_state(call, sizeof *c, call->in[0]->rank - 2);
     if (!c)
         return OX_ERROR_MEMORY;
-    OX_TRY(transposed_geometry(call, c));
+    OX_TRY(ox_transposed_geometry(call, &c->shape));
     for (int i = 0; i < 2 + ox_call_given(call, 2); i++)
         OX_TRY(ox_dense_plan(call, call->in[i]));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
@@ -176,15 +179,15 @@ ox_status ox_run_conv_transpose(ox_call *call) {
     s.columns = g.c;
     ox_scatter_take(call, &used, &s);
     void *workspace = g.m && g.n ? ox_gemm_take(call, &used, &c->plan) : NULL;
-    for (int64_t i = 0; i < c->images * c->groups && !ox_pool_poll(call->pool); i++) {
-        const int64_t group = ox_remainder(i, c->groups);
+    for (int64_t i = 0; i < c->shape.images * c->shape.groups && !ox_pool_poll(call->pool); i++) {
+        const int64_t group = ox_remainder(i, c->shape.groups);
         if (workspace) {
             g.a.data = (const char *)(c->weights ? c->weights : w.data) + group * g.k * g.m * width;
             g.b.data = (const char *)x.data + i * g.k * g.n * width;
             ox_gemm_run(&c->plan, &g, 1, place, NULL, workspace);
         }
-        s.bias = bias ? bias + group * c->out_channels * width : NULL;
-        s.to = result + i * c->out_channels * c->window.in_count * width;
+        s.bias = bias ? bias + group * c->shape.out_channels * width : NULL;
+        s.to = result + i * c->shape.out_channels * c->shape.window.in_count * width;
         ox_scatter_run(&s);
     }
     ox_dense_store(call, count, result);

@@ -6,9 +6,16 @@
 #include "pool.h"
 #include "window.h"
 
+typedef struct ox_scatter ox_scatter;
+
+#if OX_WITH_OWN_OPERATORS
+/* Makes `count` sums of a channel bytes, which may lie where the sums do. Threads call it at the same time. */
+typedef void ox_scatter_end_fn(const ox_scatter *scatter, int64_t channel, int64_t count, const char *sums, char *to);
+#endif
+
 /* Sets each of `channels` images to its bias, or zeros, and adds the columns of its taps: for each tap of the kernel, a
  * column has one element for each window. */
-typedef struct ox_scatter {
+struct ox_scatter {
     const ox_window *window;
     ox_add_apart_fn *add;
     ox_move_fn *fill;
@@ -16,14 +23,28 @@ typedef struct ox_scatter {
     ox_pool *pool;
     int64_t width; /* bytes of an element */
     int64_t channels;
-    char *planes;               /* workspace; NULL: columns are added to images where they lie */
+    char *planes;               /* workspace, where columns are added up; NULL: in images where they lie */
     const char *columns, *bias; /* bias: an element for each channel; NULL for none */
     char *to;
-} ox_scatter;
+#if OX_WITH_OWN_OPERATORS
+    ox_scatter_end_fn *end; /* if not NULL, images are bytes, which it makes of finished sums */
+    const void *context;    /* of `end` */
+    /* If `times` is not NULL, `columns` are images of bytes, each of which so many channels see by all their taps: what
+     * a tap adds is a byte times its factor, less what it takes. */
+    ox_add_times_fn *times;
+    int64_t sharing;
+    const uint32_t *factors, *take;
+#endif
+};
 
 /* Prepare: all members but those that a run sets, for images of a type that is computed in; and workspace. */
 ox_status ox_scatter_plan(ox_call *call, ox_scatter *scatter, const ox_window *window, ox_dtype dtype,
                           int64_t channels);
+
+#if OX_WITH_OWN_OPERATORS
+/* Prepare, after that: images become bytes by `end`. */
+ox_status ox_scatter_plan_end(ox_call *call, ox_scatter *scatter, ox_scatter_end_fn *end);
+#endif
 
 /* Run: that workspace. */
 void ox_scatter_take(const ox_call *call, size_t *used, ox_scatter *scatter);
