@@ -124,6 +124,11 @@
 #define OX_WITH_WIDENING (!OX_SMALL)
 #endif
 
+/* Caches of keys and values may be bytes, or packed in 4 bits (GroupQueryAttention). */
+#ifndef OX_WITH_BYTE_CACHES
+#define OX_WITH_BYTE_CACHES (!OX_SMALL)
+#endif
+
 /* A model tells which operators it uses (ox_model_op_use). */
 #ifndef OX_WITH_USES
 #define OX_WITH_USES (!OX_SMALL)

@@ -414,7 +414,21 @@ def groups():
     yield wrong("a sink for other heads", SHAPE, "input 11 's' (float [3]) must have shape [2]", "q,k,k,p,p,n,t,,,,,s", {"s": floats(3)})
     yield wrong("a norm of queries alone", MODEL, "inputs 14 and 15, the norms, must be given together", "q,k,k,p,p,n,t,,,,,,,,w",
                 {"w": floats(4)})
-    yield wrong("caches of bytes", UNSUPPORTED, "quantized caches are not supported", k_quant_type="PER_TENSOR")
+    both = {"k_quant_type": "PER_TENSOR", "v_quant_type": "PER_TENSOR", "kv_cache_bit_width": 8}
+    text, scale = "q,k,k,p,p,n,t,,,,,,s,s", np.ones(1, np.float32)
+    small = {"p": np.zeros((2, 1, 4, 4), np.int8), "s": scale}
+    yield wrong("one quantized cache", UNSUPPORTED, "attributes 'k_quant_type', 'PER_TENSOR', and 'v_quant_type', 'NONE', are not both "
+                "PER_TENSOR or both PER_CHANNEL", k_quant_type="PER_TENSOR")
+    yield wrong("caches of 2 bits", MODEL, "attribute 'kv_cache_bit_width' is 2, not 4 or 8", **both | {"kv_cache_bit_width": 2})
+    yield wrong("quantized caches without scales", MODEL,
+                "quantized caches need inputs 3, 4, 12 and 13: caches and their scales", **both)
+    yield wrong("quantized caches of floats", UNSUPPORTED, "input 3 'p' (float [2,1,4,4]): type float is not supported here; int8 is", text, {"s": scale}, **both)
+    yield wrong("scales of other channels", SHAPE, "input 12 's' (float [1]) must have 4 elements", text, small,
+                **both | {"k_quant_type": "PER_CHANNEL", "v_quant_type": "PER_CHANNEL"})
+    yield wrong("packed caches that are not half as wide", SHAPE, "input 3 'p' (uint8 [2,1,4,4]) must have shape [2,1,4,2]", text,
+                {**small, "p": np.zeros((2, 1, 4, 4), np.uint8)}, **both | {"kv_cache_bit_width": 4})
+    yield wrong("packed heads of odd sizes", SHAPE, "heads of 3 elements are not packed in pairs", text,
+                {"q": floats(2, 3, 6), "k": floats(2, 3, 3), "p": np.zeros((2, 1, 4, 1), np.uint8), "s": scale}, **both | {"kv_cache_bit_width": 4})
     yield wrong("a cache that slides", UNSUPPORTED, "attribute 'sliding_window_cache' is not supported", sliding_window_cache=1)
     yield wrong("scores of another kind", MODEL, "attribute 'qk_output' must be 1 or 2 where output 3 is given, not 3", qk_output=3)
 

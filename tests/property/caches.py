@@ -49,7 +49,25 @@ def group_query(rng, kind):
                       "v": draw(rng, kind, batch, count, heads * size), "lengths": np.full(batch, before + count - 1, np.int32),
                       "total": np.array([before + count], np.int32)})
         before += count
+    if rng.random() < 0.4:
+        size = quantize(rng, node, feeds, size)
     return [node], feeds, {name: (batch, heads, room, size) for name in ("pk", "pv")}, {"pk": "nk", "pv": "nv"}
+
+
+def quantize(rng, node, feeds, size):
+    """Makes caches bytes, or packed; gives the size of a row."""
+    bits = 8 if size % 2 else int(rng.choice([4, 8]))
+    node.input.extend(["", "", "", "", "", "ks", "vs"])
+    node.attribute.extend([helper.make_attribute("kv_cache_bit_width", bits), helper.make_attribute("k_quant_type", "PER_TENSOR"),
+                           helper.make_attribute("v_quant_type", "PER_TENSOR")])
+    for feed in feeds:
+        feed |= {name: np.array([0.02 * 2 ** (8 - bits)], np.float32) for name in ("ks", "vs")}
+    return size * bits // 8
+
+
+def kind_of_caches(node, kind):
+    bits = [a.i for a in node.attribute if a.name == "kv_cache_bit_width"]
+    return {8: "int8", 4: "uint8"}[bits[0]] if bits else kind
 
 
 def multi_head(rng, kind):
@@ -74,18 +92,18 @@ def draw(rng, kind, *dims):
     return rng.normal(size=dims).astype(kind)
 
 
-def around(rng, made, caches):
+def around(rng, made, kind):
     """What else may read a cache, or a result of the update."""
     way = str(rng.choice(["alone", "alone", "alone", "shape", "reader", "late", "view", "result"]))
     more, outputs = [], []
     if way == "shape":
         more, outputs = [helper.make_node("Shape", ["pk"], ["s"])], ["s"]
     elif way == "reader":
-        more, outputs = [helper.make_node("Neg", ["pk"], ["s"])], ["s"]
+        more, outputs = [helper.make_node("BitwiseNot" if "int" in kind else "Neg", ["pk"], ["s"])], ["s"]
     elif way == "late":  # it runs behind the update
         more, outputs = [helper.make_node("Sub", ["pk", "nk"], ["s"])], ["s"]
     elif way == "result":
-        more, outputs = [helper.make_node("Relu", ["nk"], ["s"])], ["s"]
+        more, outputs = [helper.make_node("BitwiseNot" if "int" in kind else "Relu", ["nk"], ["s"])], ["s"]
     elif way == "view":
         for node in made:
             node.input[:] = ["viewed" if name == "pk" else name for name in node.input]
@@ -96,7 +114,7 @@ def around(rng, made, caches):
 def model_of(made, feeds, caches, outputs, kind):
     ends = {name: {"float32": "float", "float16": "float16", "int32": "int32", "int64": "int64"}[str(v.dtype)]
             for name, v in feeds[0].items()}
-    ends |= {name: {"float32": "float", "float16": "float16"}[kind] for name in caches}
+    ends |= dict.fromkeys(caches, kind.replace("float32", "float"))
     given = [numpy_helper.from_array(np.array(caches["pk"]), "dims")]
     return nodes.model_around(made, ends, {name: None for name in outputs}, 24, given, [DOMAIN]), list(ends)
 
@@ -154,10 +172,12 @@ def draw_places(rng, caches, pairs, kind):
 def case(rng, turn):
     kind = str(rng.choice(["float32", "float32", "float16"]))
     made, feeds, caches, pairs = [group_query, multi_head, scatter][turn % 3](rng, kind)
-    way, made, more = around(rng, made, caches)
+    kind = kind_of_caches(made[0], kind)
+    way, made, more = around(rng, made, kind)
     outputs = [*(["y"] if turn % 3 < 2 else []), *pairs.values(), *more]
     data, names = model_of(made, feeds, caches, outputs, kind)
-    start = {name: rng.normal(size=dims).astype(kind) for name, dims in caches.items()}
+    start = {name: rng.integers(0, 100, dims).astype(kind) if "int" in kind else rng.normal(size=dims).astype(kind)
+             for name, dims in caches.items()}
     shared = draw_places(rng, caches, pairs, kind)
     options = [{"threads": 1}, {"threads": 3}, {"threads": 1, "no_fuse": True}, {"threads": 1, "check": True}][turn % 4]
     what = f"{turn}: {made[-1].op_type} {way} {caches} {options}"

@@ -21,6 +21,8 @@ enum {
     OX_ATTENTION_POSITIONS,
     OX_ATTENTION_Q_NORM, /* what queries and keys are multiplied by after they have been normalised */
     OX_ATTENTION_K_NORM,
+    OX_ATTENTION_K_SCALE, /* of quantized caches */
+    OX_ATTENTION_V_SCALE,
     OX_ATTENTION_INPUTS
 };
 enum {
@@ -71,6 +73,8 @@ typedef struct ox_attention_shape {
     int64_t half;     /* pairs of elements that are rotated; 0: none */
     bool interleaved; /* of neighbours */
     double epsilon;   /* of the norm */
+    signed char bits; /* of an element of quantized caches: 8 or 4; 0: caches are of the type of keys and values */
+    bool scaled_each; /* of these: each element of each head of keys has a scale */
 } ox_attention_shape;
 
 /* A product of sizes, which wraps where there are no elements. */
@@ -81,6 +85,15 @@ static inline int64_t ox_wrapping(int64_t a, int64_t b) {
 /* Infer and prepare: reads and checks the node, of each of the operators. */
 typedef ox_status ox_attention_shape_fn(ox_call *call, ox_attention_shape *s);
 ox_attention_shape_fn ox_attention_shape_of, ox_multi_head_shape_of, ox_group_query_shape_of;
+
+static inline bool ox_attention_has_bytes(const ox_attention_shape *s) {
+    return OX_WITH_BYTE_CACHES && s->bits;
+}
+
+/* Elements of the tensor in a row of a cache for a head of `size` elements. */
+static inline int64_t ox_attention_cached(const ox_attention_shape *s, int64_t size) {
+    return ox_attention_has_bytes(s) && s->bits == 4 ? size / 2 : size;
+}
 
 /* The number of an input in the node, -1 if it is not given. */
 static inline int ox_attention_in(const ox_call *call, const ox_attention_shape *s, int which) {

@@ -17,9 +17,17 @@ static operand operand_of(const ox_attention_shape *s, int which) {
     return (operand){ox_attention_key_heads(s), s->added, which == OX_LAID_K ? s->size : s->values};
 }
 
+/* The same of its rows as a cache has them. */
+static operand cached_operand(const ox_attention_shape *s, int which) {
+    operand o = operand_of(s, which);
+    if (which != OX_LAID_Q)
+        o.size = ox_attention_cached(s, o.size);
+    return o;
+}
+
 /* A cache, or memory in its place: batch x heads x steps x size. */
 static ox_tensor cache_of(const ox_attention_shape *s, ox_dtype dtype, int which, int64_t *dims) {
-    const operand o = operand_of(s, which);
+    const operand o = cached_operand(s, which);
     dims[0] = s->batch, dims[1] = o.heads, dims[2] = s->room, dims[3] = o.size;
     return (ox_tensor){dtype, 4, dims, NULL, NULL};
 }
@@ -45,8 +53,10 @@ static int norm_of(const ox_attention_shape *s, int which) {
 
 /* ---- Prepare ------------------------------------------------------------------------------------------------- */
 
-static ox_dtype input_type(const ox_call *call, const ox_attention_shape *s, int which) {
-    return call->in[s->rows[which].input]->dtype;
+/* The type of queries, and of the caches of keys and values. */
+static ox_dtype moved_type(const ox_call *call, const ox_attention_shape *s, int which) {
+    const bool has_bytes = which != OX_LAID_Q && ox_attention_has_bytes(s);
+    return call->in[has_bytes ? s->in[OX_ATTENTION_PAST_KEY] : s->rows[which].input]->dtype;
 }
 
 /* True if an operand before this one is read from the same input as it lies there. */
@@ -57,15 +67,23 @@ static bool is_taken(const ox_attention_shape *s, const ox_attention_lay *lay, i
     return false;
 }
 
+/* Elements of a quantized cache as floats. */
+static int64_t widened_count(const ox_attention_shape *s, int which) {
+    const operand o = operand_of(s, which);
+    return ox_count(4, (const int64_t[]){s->batch, o.heads, s->room, o.size});
+}
+
 static ox_status plan_moved(ox_call *call, const ox_attention_shape *s, ox_attention_lay *lay, int which) {
     int64_t dims[4];
     if (which == OX_LAID_Q)
         return ox_workspace_add(call, ox_count(4, (const int64_t[]){s->batch, s->heads, s->queries, s->size}),
                                 ox_dtype_size(lay->dtype));
-    const ox_tensor cache = cache_of(s, input_type(call, s, which), which, dims);
+    const ox_tensor cache = cache_of(s, moved_type(call, s, which), which, dims);
     if (!present_of(call, s, which))
         OX_TRY(ox_workspace_add(call, ox_tensor_count(&cache), ox_dtype_size(cache.dtype)));
-    return ox_retype_plan(call, &cache, lay->dtype);
+    if (!ox_attention_has_bytes(s))
+        return ox_retype_plan(call, &cache, lay->dtype);
+    return ox_workspace_add(call, widened_count(s, which), sizeof(float));
 }
 
 /* Room for a row as it is and as it becomes, and for its angles. */
@@ -81,15 +99,20 @@ static ox_status plan_made(ox_call *call, const ox_attention_shape *s, ox_attent
     return ox_workspace_add(call, ox_pool_parts(call->pool), (size_t)lay->room);
 }
 
+/* Whether some rows are computed. */
+static bool makes_rows(const ox_attention_shape *s, const ox_attention_lay *lay) {
+    return lay->made[OX_LAID_Q] || ox_attention_has_bytes(s);
+}
+
 ox_status ox_attention_plan_lay(ox_call *call, const ox_attention_shape *s, ox_dtype dtype, ox_attention_lay *lay) {
     *lay = (ox_attention_lay){.dtype = dtype};
     lay->turn = OX_BUILD_OF(call->loops, ox_rotate_builds);
     for (int i = 0; i < OX_LAID; i++) {
         lay->made[i] = (!s->rows[i].has_bias && ox_attention_has(call, s, OX_ATTENTION_BIAS)) ||
-                       ox_call_given(call, norm_of(s, i)) || (i < 2 && s->half);
+                       ox_call_given(call, norm_of(s, i)) || (i < 2 && s->half) || (i && ox_attention_has_bytes(s));
         lay->moved[i] = lay->made[i] || (i && s->past);
     }
-    if (lay->made[OX_LAID_Q])
+    if (makes_rows(s, lay))
         OX_TRY(plan_made(call, s, lay));
     for (int i = 0; i < OX_LAID; i++)
         if (lay->moved[i])
@@ -166,6 +189,50 @@ static const float *rotate(const made_job *job, int64_t batch, int64_t step, int
     return turned;
 }
 
+#if OX_WITH_BYTE_CACHES
+/* The scales of a head in a quantized cache; they are `*step` elements apart. */
+static const ox_f32 *scales_of(const made_job *job, int64_t head, int64_t *step) {
+    const ox_attention_shape *s = job->s;
+    const ox_tensor *scales = job->call->in[s->in[OX_ATTENTION_K_SCALE + (job->which == OX_LAID_V)]];
+    *step = s->scaled_each;
+    return (const ox_f32 *)scales->data + (s->scaled_each ? head * operand_of(s, job->which).size : 0);
+}
+
+/* The nearest multiple of a scale, even ones first, within the limits; the greatest for NaN. */
+static int quantized(float x, float scale, int most) {
+    const float whole = rintf(x / scale), low = (float)(-1 - most), high = (float)most;
+    return (int)(whole <= high ? whole >= low ? whole : low : high);
+}
+
+/* A row of a head as a quantized cache has it: bytes, or pairs of which the first lies in the lower half. */
+static void quantize_row(const made_job *job, int64_t head, const float *from, char *to) {
+    const int64_t size = operand_of(job->s, job->which).size;
+    int64_t step;
+    const ox_f32 *scales = scales_of(job, head, &step);
+    for (int64_t i = 0; i < size && job->s->bits == 8; i++)
+        to[i] = (char)(int8_t)quantized(from[i], scales[i * step], 127);
+    for (int64_t i = 0; i < size && job->s->bits == 4; i += 2) {
+        const int low = quantized(from[i], scales[i * step], 7) + 8,
+                  high = quantized(from[i + 1], scales[(i + 1) * step], 7) + 8;
+        to[i / 2] = (char)(uint8_t)(low | high << 4);
+    }
+}
+
+/* The other way. */
+static void widen_row(const made_job *job, int64_t head, const char *from, float *to) {
+    const int64_t size = operand_of(job->s, job->which).size;
+    int64_t step;
+    const ox_f32 *scales = scales_of(job, head, &step);
+    for (int64_t i = 0; i < size && job->s->bits == 8; i++)
+        to[i] = (float)OX_GET(ox_i8, from + i) * scales[i * step];
+    for (int64_t i = 0; i < size && job->s->bits == 4; i += 2) {
+        const int pair = OX_GET(ox_u8, from + i / 2);
+        to[i] = (float)((pair & 15) - 8) * scales[i * step];
+        to[i + 1] = (float)((pair >> 4) - 8) * scales[(i + 1) * step];
+    }
+}
+#endif
+
 static void make_row(const made_job *job, int64_t batch, int64_t head, int64_t step, float *room) {
     const ox_attention_shape *s = job->s;
     const operand o = operand_of(s, job->which);
@@ -186,7 +253,13 @@ static void make_row(const made_job *job, int64_t batch, int64_t head, int64_t s
     if (job->which < OX_LAID_V && s->half)
         made = rotate(job, batch, step, o.size, room);
     const int64_t place = step + (job->which ? before_of(job, batch) : 0);
-    char *to = job->to + ((batch * o.heads + head) * job->room + place) * o.size * width;
+    char *to = job->to + ((batch * o.heads + head) * job->room + place) * cached_operand(s, job->which).size * width;
+#if OX_WITH_BYTE_CACHES
+    if (job->which && s->bits) {
+        quantize_row(job, head, made, to);
+        return;
+    }
+#endif
     if (job->dtype == OX_FLOAT)
         memcpy(to, made, (size_t)o.size * sizeof *made);
     else
@@ -218,7 +291,7 @@ static void make_rows(made_job *job) {
 static void move_steps(const made_job *job, const ox_tensor *from, const ox_attention_rows *rows, int64_t batches,
                        int64_t steps, int64_t at) {
     const ox_attention_shape *s = job->s;
-    const operand o = operand_of(s, job->which);
+    const operand o = cached_operand(s, job->which);
     const int64_t width = (int64_t)ox_dtype_size(job->dtype), dims[] = {batches, o.heads, steps, o.size};
     const ox_attention_rows cache = ox_attention_rows_of(-1, false, o.heads, job->room, o.size);
     const ox_stretch in = scaled(rows, width), out = scaled(&cache, width);
@@ -231,10 +304,11 @@ static void move_steps(const made_job *job, const ox_tensor *from, const ox_atte
 /* What a cache has room for beyond the steps that are given, and may not all be written. */
 static void clear_rest(const made_job *job) {
     const ox_attention_shape *s = job->s;
-    const operand o = operand_of(s, job->which);
+    const operand o = cached_operand(s, job->which);
     const size_t row = (size_t)o.size * ox_dtype_size(job->dtype);
+    const int nothing = ox_attention_has_bytes(s) && s->bits == 4 ? 0x88 : 0; /* two zeros */
     for (int64_t i = 0; i < s->batch * o.heads && s->room > s->past; i++)
-        memset(job->to + (size_t)(i * s->room + s->past) * row, 0, (size_t)(s->room - s->past) * row);
+        memset(job->to + (size_t)(i * s->room + s->past) * row, nothing, (size_t)(s->room - s->past) * row);
 }
 
 static void move_added(made_job *job) {
@@ -257,7 +331,7 @@ static void move_added(made_job *job) {
 /* Fills a cache: the steps that are given, unless they lie there already, and those of this call. */
 static void fill_cache(made_job *job) {
     const ox_attention_shape *s = job->s;
-    const operand o = operand_of(s, job->which);
+    const operand o = cached_operand(s, job->which);
     const int past = past_of(job->call, s, job->which);
     if (job->steps->before)
         clear_rest(job);
@@ -284,7 +358,7 @@ static char *cache_memory(const made_job *job, const ox_tensor *present) {
 static ox_tensor take_moved(const ox_call *call, size_t *used, const made_job *job, int64_t *dims) {
     const ox_attention_shape *s = job->s;
     const ox_tensor *present = job->which ? present_of(call, s, job->which) : NULL;
-    ox_tensor t = cache_of(s, input_type(call, s, job->which), job->which, dims);
+    ox_tensor t = cache_of(s, moved_type(call, s, job->which), job->which, dims);
     if (job->which == OX_LAID_Q) {
         t.dtype = job->lay->dtype;
         dims[2] = s->queries;
@@ -305,6 +379,37 @@ static void take_made(const ox_call *call, size_t *used, made_job *job) {
     job->rooms = ox_workspace_take(call, used, ox_pool_parts(call->pool), (size_t)job->lay->room);
 }
 
+#if OX_WITH_BYTE_CACHES
+typedef struct widen_job {
+    const made_job *made;
+    float *to;
+} widen_job;
+
+static void widen_share(void *context, ox_share *share) {
+    const widen_job *job = context;
+    const made_job *made = job->made;
+    const operand o = operand_of(made->s, made->which);
+    const int64_t row = cached_operand(made->s, made->which).size;
+    int64_t i, end;
+    while (ox_share_next(share, &i, &end))
+        for (; i < end; i++)
+            for (int64_t step = i * made->room; step < i * made->room + made->s->keys; step++)
+                widen_row(made, i % o.heads, made->to + step * row, job->to + step * o.size);
+}
+
+/* The keys that a quantized cache has, as floats. */
+static char *widen_cache(const ox_call *call, size_t *used, const made_job *made) {
+    const ox_attention_shape *s = made->s;
+    const int64_t count = widened_count(s, made->which);
+    widen_job job = {made, ox_workspace_take(call, used, count, sizeof(float))};
+    OX_ASSERT(made->lay->dtype == OX_FLOAT && s->keys <= made->room);
+    if (count > 0)
+        ox_pool_share(ox_pool_for(call->pool, 4 * (double)count), s->batch * ox_attention_key_heads(s), 1, widen_share,
+                      &job);
+    return (char *)job.to;
+}
+#endif
+
 /* Moves an operand; gives where it is now. */
 static char *move(const ox_call *call, size_t *used, made_job *job) {
     int64_t dims[4];
@@ -316,6 +421,10 @@ static char *move(const ox_call *call, size_t *used, made_job *job) {
         return moved.data;
     }
     fill_cache(job);
+#if OX_WITH_BYTE_CACHES
+    if (job->s->bits)
+        return widen_cache(call, used, job);
+#endif
     return ox_retype_in(call, used, &moved, job->lay->dtype);
 }
 
@@ -334,7 +443,7 @@ void ox_attention_lay_out(const ox_call *call, size_t *used, const ox_attention_
     made_job job = {.call = call, .s = s, .lay = lay, .steps = steps};
     const char *taken[OX_LAID] = {NULL};
     const int64_t width = (int64_t)ox_dtype_size(lay->dtype);
-    if (lay->made[OX_LAID_Q])
+    if (makes_rows(s, lay))
         take_made(call, used, &job);
     for (int i = 0; i < OX_LAID; i++) {
         job.which = i;

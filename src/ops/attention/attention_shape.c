@@ -163,8 +163,10 @@ static ox_status check_types(ox_call *call) {
 }
 
 ox_status ox_attention_describe(ox_call *call, const ox_attention_shape *s) {
+    const bool has_bytes = ox_attention_has_bytes(s);
     const ox_dtype type = call->in[s->rows[0].input]->dtype, value_type = call->in[s->rows[2].input]->dtype;
-    const int64_t heads = ox_attention_key_heads(s);
+    const int64_t heads = ox_attention_key_heads(s),
+                  caches[] = {s->batch, heads, s->room, ox_attention_cached(s, s->size)};
     int64_t width;
     if (!ox_mul_i64(s->heads, s->values, &width))
         return ox_call_fail(call, OX_ERROR_LIMIT, "%lld heads are too many", (long long)s->heads);
@@ -173,9 +175,12 @@ ox_status ox_attention_describe(ox_call *call, const ox_attention_shape *s) {
     OX_TRY(ox_call_output(call, OX_ATTENTION_Y, type, s->flat ? 3 : 4, s->flat ? flat : y));
     if (s->stacked)
         return call->nout > s->present[0] ? ox_call_output(call, s->present[0], type, 5, both) : OX_OK;
-    if (call->nout > s->present[0])
-        OX_TRY(ox_call_output(call, s->present[0], type, 4, (const int64_t[]){s->batch, heads, s->room, s->size}));
-    if (call->nout > s->present[1])
+    for (int i = 0; i < 2 && has_bytes; i++)
+        if (call->nout > s->present[i])
+            OX_TRY(ox_call_output(call, s->present[i], call->in[s->in[OX_ATTENTION_PAST_KEY]]->dtype, 4, caches));
+    if (call->nout > s->present[0] && !has_bytes)
+        OX_TRY(ox_call_output(call, s->present[0], type, 4, caches));
+    if (call->nout > s->present[1] && !has_bytes)
         OX_TRY(
             ox_call_output(call, s->present[1], value_type, 4, (const int64_t[]){s->batch, heads, s->room, s->values}));
     if (call->nout > s->scores)

@@ -5,6 +5,7 @@
 #include "ops/dense.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     QUERY,
@@ -91,8 +92,8 @@ static ox_status read_past(ox_call *call, ox_attention_shape *s) {
     OX_TRY(check_pair(call, PAST_KEY, PAST_VALUE, "the caches"));
     if (ox_call_given(call, PAST_KEY)) {
         s->past = call->in[PAST_KEY]->rank == 4 ? call->in[PAST_KEY]->dims[2] : 0;
-        OX_TRY(ox_attention_check_past(call, s, PAST_KEY, s->past, s->size));
-        OX_TRY(ox_attention_check_past(call, s, PAST_VALUE, s->past, s->size));
+        OX_TRY(ox_attention_check_past(call, s, PAST_KEY, s->past, ox_attention_cached(s, s->size)));
+        OX_TRY(ox_attention_check_past(call, s, PAST_VALUE, s->past, ox_attention_cached(s, s->size)));
     }
     OX_TRY(ox_call_check_dims(call, LENGTHS, 1, &s->batch));
     OX_TRY(ox_call_int_list(call, TOTAL, &s->keys, 1, &count));
@@ -138,16 +139,48 @@ static ox_status read_norms(ox_call *call, ox_attention_shape *s) {
 
 /* ---- The node -------------------------------------------------------------------------------------------------- */
 
-static bool says_none(ox_call *call, const char *name) {
-    return ox_says(ox_call_string(call, name, "NONE"), "NONE");
+static bool is_quantized(ox_call *call) {
+    return !ox_says(ox_call_string(call, "k_quant_type", "NONE"), "NONE") ||
+           !ox_says(ox_call_string(call, "v_quant_type", "NONE"), "NONE") || ox_call_given(call, K_SCALE) ||
+           ox_call_given(call, V_SCALE);
 }
 
-static ox_status check_forms(ox_call *call) {
-    if (!says_none(call, "k_quant_type") || !says_none(call, "v_quant_type") || ox_call_given(call, K_SCALE) ||
-        ox_call_given(call, V_SCALE))
-        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "quantized caches are not supported");
+/* What attributes say of caches, and whether there are the inputs that these need. */
+static ox_status read_forms(ox_call *call, ox_attention_shape *s) {
+    const int64_t bits = ox_call_int(call, "kv_cache_bit_width", 0);
     if (ox_call_int(call, "sliding_window_cache", 0) != 0)
         return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "attribute 'sliding_window_cache' is not supported");
+    if (!is_quantized(call))
+        return OX_OK;
+    if (!OX_WITH_BYTE_CACHES)
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED, "quantized caches are not supported");
+    const ox_string k = ox_call_string(call, "k_quant_type", "NONE"), v = ox_call_string(call, "v_quant_type", "NONE");
+    s->scaled_each = ox_says(k, "PER_CHANNEL");
+    if ((!s->scaled_each && !ox_says(k, "PER_TENSOR")) || k.size != v.size || memcmp(k.data, v.data, k.size) != 0)
+        return ox_call_fail(call, OX_ERROR_UNSUPPORTED,
+                            "attributes 'k_quant_type', '%.*s', and 'v_quant_type', '%.*s', are not both PER_TENSOR or "
+                            "both PER_CHANNEL",
+                            OX_SHORT(k), OX_SHORT(v));
+    if (bits != 8 && bits != 4)
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'kv_cache_bit_width' is %lld, not 4 or 8",
+                            (long long)bits);
+    if (!ox_call_given(call, PAST_KEY) || !ox_call_given(call, PAST_VALUE) || !ox_call_given(call, K_SCALE) ||
+        !ox_call_given(call, V_SCALE))
+        return ox_call_fail(call, OX_ERROR_MODEL,
+                            "quantized caches need inputs 3, 4, 12 and 13: caches and their scales");
+    s->bits = (signed char)bits;
+    return OX_OK;
+}
+
+/* Of heads whose size is known. */
+static ox_status check_scales(ox_call *call, const ox_attention_shape *s) {
+    const int64_t count = s->scaled_each ? ox_wrapping(ox_attention_key_heads(s), s->size) : 1;
+    if (s->bits == 4 && s->size % 2)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "heads of %lld elements are not packed in pairs", (long long)s->size);
+    for (int i = K_SCALE; i <= V_SCALE; i++)
+        if (ox_tensor_count(call->in[i]) != count)
+            return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have %lld elements", OX_INPUT(call, i),
+                                (long long)count);
     return OX_OK;
 }
 
@@ -185,7 +218,9 @@ static void number_inputs(ox_attention_shape *s) {
                                                         [OX_ATTENTION_SIN] = SIN,
                                                         [OX_ATTENTION_POSITIONS] = POSITIONS,
                                                         [OX_ATTENTION_Q_NORM] = Q_NORM,
-                                                        [OX_ATTENTION_K_NORM] = K_NORM};
+                                                        [OX_ATTENTION_K_NORM] = K_NORM,
+                                                        [OX_ATTENTION_K_SCALE] = K_SCALE,
+                                                        [OX_ATTENTION_V_SCALE] = V_SCALE};
     for (int i = 0; i < OX_ATTENTION_INPUTS; i++)
         s->in[i] = in[i];
 }
@@ -193,8 +228,10 @@ static void number_inputs(ox_attention_shape *s) {
 ox_status ox_group_query_shape_of(ox_call *call, ox_attention_shape *s) {
     *s = (ox_attention_shape){.present = {1, 2}, .scores = 3, .right = -1, .counted = true};
     number_inputs(s);
-    OX_TRY(check_forms(call));
+    OX_TRY(read_forms(call, s));
     OX_TRY(read_operands(call, s));
+    if (ox_attention_has_bytes(s))
+        OX_TRY(check_scales(call, s));
     OX_TRY(read_past(call, s));
     OX_TRY(ox_attention_read_mask(call, s));
     if (ox_call_given(call, ADDED) && s->mask_row != s->keys)
@@ -205,6 +242,17 @@ ox_status ox_group_query_shape_of(ox_call *call, ox_attention_shape *s) {
     return read_numbers(call, s);
 }
 
+/* The types of quantized caches and of their scales. */
+static ox_status check_caches(ox_call *call) {
+    ox_attention_shape s = {0};
+    OX_TRY(read_forms(call, &s));
+    for (int i = 0; i < 2 && ox_attention_has_bytes(&s); i++) {
+        OX_TRY(ox_call_check_dtype(call, PAST_KEY + i, OX_BIT(s.bits == 8 ? OX_INT8 : OX_UINT8)));
+        OX_TRY(ox_call_check_dtype(call, K_SCALE + i, OX_BIT(OX_FLOAT)));
+    }
+    return OX_OK;
+}
+
 ox_status ox_infer_group_query(ox_call *call) {
     static const int floats[] = {KEY, VALUE, PAST_KEY, PAST_VALUE, COS, SIN, ADDED, SINK, Q_NORM, K_NORM};
     ox_attention_shape s;
@@ -213,9 +261,10 @@ ox_status ox_infer_group_query(ox_call *call) {
     OX_TRY(ox_call_check_dtype(call, TOTAL, OX_BIT(OX_INT32)));
     if (ox_call_given(call, POSITIONS))
         OX_TRY(ox_call_check_dtype(call, POSITIONS, OX_BIT(OX_INT64)));
-    OX_TRY(check_forms(call));
+    OX_TRY(check_caches(call));
+    const bool has_bytes = is_quantized(call);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
-        if (ox_call_given(call, floats[i]))
+        if (ox_call_given(call, floats[i]) && !(has_bytes && (floats[i] == PAST_KEY || floats[i] == PAST_VALUE)))
             OX_TRY(ox_call_check_dtype(call, floats[i], OX_BIT(call->in[QUERY]->dtype)));
     OX_TRY(ox_group_query_shape_of(call, &s));
     return ox_attention_describe(call, &s);

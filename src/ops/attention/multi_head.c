@@ -234,7 +234,9 @@ static void number_inputs(ox_attention_shape *s) {
                                                         [OX_ATTENTION_SIN] = -1,
                                                         [OX_ATTENTION_POSITIONS] = -1,
                                                         [OX_ATTENTION_Q_NORM] = -1,
-                                                        [OX_ATTENTION_K_NORM] = -1};
+                                                        [OX_ATTENTION_K_NORM] = -1,
+                                                        [OX_ATTENTION_K_SCALE] = -1,
+                                                        [OX_ATTENTION_V_SCALE] = -1};
     for (int i = 0; i < OX_ATTENTION_INPUTS; i++)
         s->in[i] = in[i];
 }
