@@ -23,16 +23,23 @@ static bool is_depthwise(const ox_shape *s) {
            s->column_step == 1;
 }
 
-/* Bytes of four columns. */
+/* An element of a column, of which GROUP lie together: where Helium multiplies, bytes, of which a vector is read. */
 #if OX_MVE
-static ptrdiff_t columns_room(const ox_shape *s) {
-    return (s->k + OX_MVE_BYTES - 1) / OX_MVE_BYTES * OX_MVE_BYTES * AT_ONCE;
-}
+typedef int8_t laid;
+enum {
+    GROUP = OX_MVE_BYTES
+};
 #else
-static ptrdiff_t columns_room(const ox_shape *s) {
-    return (ptrdiff_t)sizeof(int16_t) * ((s->k + QUAD - 1) / QUAD * QUAD * AT_ONCE);
-}
+typedef int16_t laid;
+enum {
+    GROUP = QUAD
+};
 #endif
+
+/* Bytes of four columns. */
+static ptrdiff_t columns_room(const ox_shape *s) {
+    return (ptrdiff_t)sizeof(laid) * ((s->k + GROUP - 1) / GROUP * GROUP * AT_ONCE);
+}
 
 /* What becomes of the sums of an output channel. */
 typedef struct channel_end {
@@ -83,12 +90,20 @@ static reading reading_of(ox_dtype dtype, int32_t zero) {
     return dtype == OX_INT8 ? (reading){0, zero} : (reading){0x80808080, zero - 128};
 }
 
-#if OX_MVE
-/* One column, where the zero point stands for what is beside the image. Columns lie vector by vector in turns. */
-static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, int8_t *to) {
+/* Where product i of a group is among those of its column: pairs lie in the order in which bytes are widened. */
+#if PAIRS
+#define PLACE(i) (((i)&1) << 1 | (i) >> 1)
+#else
+#define PLACE(i) (i)
+#endif
+
+/* One column: element i of column j lies at to[i / GROUP * GROUP * AT_ONCE + j * GROUP + PLACE(i % GROUP)]. The zero
+ * point stands for what is beside the image; it is taken off here, or where bytes are multiplied, off the sums. */
+static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, laid *to) {
     const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
     const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
-    const int8_t flip = (int8_t)how.flip, zero = (int8_t)how.zero;
+    const int8_t flip = (int8_t)how.flip;
+    const int32_t off = OX_MVE ? 0 : how.zero, beside = OX_MVE ? how.zero : 0;
     const ptrdiff_t step = s->column_step, end = left + s->columns * step;
     ptrdiff_t i = 0;
     for (ptrdiff_t c = 0; c < s->channels; c++, x += s->in_count)
@@ -96,15 +111,18 @@ static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_
             const int8_t *from = x + y * s->in_columns;
             const size_t seen = (size_t)y < (size_t)s->in_rows ? (size_t)s->in_columns : 0; /* below 0 is far above */
             for (ptrdiff_t at = left; at < end; at += step) {
-                to[i] = (size_t)at < seen ? (int8_t)(from[at] ^ flip) : zero;
-                if (++i == OX_MVE_BYTES) {
+                to[PLACE(i)] = (laid)((size_t)at < seen ? (int8_t)(from[at] ^ flip) - off : beside);
+                if (++i == GROUP) {
                     i = 0;
-                    to += OX_MVE_BYTES * AT_ONCE;
+                    to += GROUP * AT_ONCE;
                 }
             }
         }
+    for (; !OX_MVE && i && i < GROUP; i++)
+        to[PLACE(i)] = 0;
 }
 
+#if OX_MVE
 /* Four elements of each channel that lie side by side: eight channels at a time, if their places fit 16 bits. */
 static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int8_t *to) {
     const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)s->in_count);
@@ -118,37 +136,6 @@ static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int8_t *
             vstrbq_p_u16(at + j * OX_MVE_BYTES, veorq_u16(of, turn), there);
         }
     }
-}
-#else
-/* Where product i of a quad is among those of its column: the order in which bytes are widened. */
-#if PAIRS
-#define PLACE(i) (((i)&1) << 1 | (i) >> 1)
-#else
-#define PLACE(i) (i)
-#endif
-
-/* Element i of column j lies at to[i / QUAD * QUAD * AT_ONCE + j * QUAD + PLACE(i % QUAD)]. */
-static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, int16_t *to) {
-    const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
-    const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
-    const int8_t flip = (int8_t)how.flip;
-    const int32_t zero = how.zero;
-    const ptrdiff_t step = s->column_step, end = left + s->columns * step;
-    ptrdiff_t i = 0;
-    for (ptrdiff_t c = 0; c < s->channels; c++, x += s->in_count)
-        for (ptrdiff_t r = 0, y = top; r < s->rows; r++, y += s->row_step) {
-            const int8_t *from = x + y * s->in_columns;
-            const size_t seen = (size_t)y < (size_t)s->in_rows ? (size_t)s->in_columns : 0; /* below 0 is far above */
-            for (ptrdiff_t at = left; at < end; at += step) {
-                to[PLACE(i)] = (size_t)at < seen ? (int16_t)((int8_t)(from[at] ^ flip) - zero) : 0;
-                if (++i == QUAD) {
-                    i = 0;
-                    to += QUAD * AT_ONCE;
-                }
-            }
-        }
-    for (; i && i < QUAD; i++)
-        to[PLACE(i)] = 0;
 }
 #endif
 
@@ -434,11 +421,7 @@ static void lay_four(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x,
     }
 #endif
     for (ptrdiff_t j = 0; j < AT_ONCE; j++) /* those that are not there are never stored */
-#if OX_MVE
-        lay_column(s, x, how, j < count ? out + j : out, (int8_t *)room + j * OX_MVE_BYTES);
-#else
-        lay_column(s, x, how, j < count ? out + j : out, (int16_t *)room + j * QUAD);
-#endif
+        lay_column(s, x, how, j < count ? out + j : out, (laid *)room + j * GROUP);
 }
 
 static void run_columns(const job *of, const int8_t *x, ptrdiff_t group, uint8_t *to, int16_t *room) {
@@ -619,15 +602,15 @@ void ox_conv_bytes_run(const ox_conv_bytes *c, void *room) {
     const ptrdiff_t groups = (ptrdiff_t)c->conv->groups, count = (ptrdiff_t)c->conv->images * groups;
     const bool deep = is_depthwise(s);
     const ptrdiff_t results = deep ? ox_band_results(s, sizeof(int16_t)) : 0;
-    int16_t *laid = (int16_t *)(void *)((char *)room + (deep ? 0 : ends_room(c->conv)));
+    int16_t *rest = (int16_t *)(void *)((char *)room + (deep ? 0 : ends_room(c->conv)));
     if (!deep)
         find_ends(&of);
     for (ptrdiff_t i = 0, group = 0; i < count && s->out_count; i++, group = group + 1 < groups ? group + 1 : 0) {
         const int8_t *x = (const int8_t *)c->x + i * s->channels * s->in_count;
         uint8_t *to = (uint8_t *)c->y + i * s->outputs * s->out_count;
         if (deep)
-            run_depthwise(&of, x, group, to, laid, results);
+            run_depthwise(&of, x, group, to, rest, results);
         else
-            run_columns(&of, x, group, to, laid);
+            run_columns(&of, x, group, to, rest);
     }
 }
